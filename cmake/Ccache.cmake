@@ -1,0 +1,10 @@
+# Compile through ccache where it is installed, unless the caller named a launcher.
+find_program(MMAUDIT_CCACHE ccache)
+mark_as_advanced(MMAUDIT_CCACHE)
+if(MMAUDIT_CCACHE)
+  foreach(lang IN ITEMS CXX CUDA)
+    if(NOT DEFINED CMAKE_${lang}_COMPILER_LAUNCHER)
+      set(CMAKE_${lang}_COMPILER_LAUNCHER ${MMAUDIT_CCACHE})
+    endif()
+  endforeach()
+endif()

@@ -1,0 +1,30 @@
+# Finds every library once, for all folders:
+#   MPFR::MPFR  Boost::headers  nlohmann_json::nlohmann_json  fmt::fmt  xxHash::xxhash  CLI11::CLI11  Threads::Threads
+#   GTest::gtest  rapidcheck (tests)   benchmark::benchmark (benchmarks)
+# All are system packages; nothing is downloaded while configuring.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(MPFR 4.0 REQUIRED)
+find_package(xxHash REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+
+if(MMAUDIT_STATIC)
+  # Debian has no archive of fmt, but its headers hold everything.
+  find_path(FMT_INCLUDE_DIR fmt/format-inl.h REQUIRED)
+  mark_as_advanced(FMT_INCLUDE_DIR)
+  add_library(fmt::fmt INTERFACE IMPORTED)
+  target_include_directories(fmt::fmt INTERFACE ${FMT_INCLUDE_DIR})
+  target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+else()
+  find_package(fmt 8 REQUIRED)
+endif()
+
+if(MMAUDIT_TESTS)
+  find_package(GTest 1.12 REQUIRED)
+  find_package(rapidcheck REQUIRED)
+endif()
+if(MMAUDIT_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,47 @@
+# mmaudit_target_defaults(target): the flags that every target of this project is built with.
+
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+endif()
+
+if(MMAUDIT_STATIC)
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()
+
+if(MMAUDIT_SANITIZE)
+  set(mmaudit_sanitize_flags -fsanitize=${MMAUDIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
+function(mmaudit_target_defaults target)
+  get_target_property(type ${target} TYPE)
+
+  # Contracting a*b+c into one rounding would change the bits of every host reference.
+  set(exact_host $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
+
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_compile_features(${target} INTERFACE cxx_std_20)
+    target_compile_options(${target} INTERFACE ${exact_host})
+    return()
+  endif()
+
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set(cxx_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  set(cuda_warnings -Xcompiler=-Wall,-Wextra,-Wshadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND cxx_warnings -Wno-restrict)  # GCC 12 sees an overlap in "literal" + std::string (GCC PR 105651)
+  endif()
+  if(MMAUDIT_WERROR)
+    list(APPEND cxx_warnings -Werror)
+    list(APPEND cuda_warnings -Werror=all-warnings -Xcompiler=-Werror)
+  endif()
+  target_compile_options(${target} PRIVATE
+    ${exact_host}
+    "$<$<COMPILE_LANGUAGE:CXX>:${cxx_warnings}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_warnings}>")
+
+  if(mmaudit_sanitize_flags)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${mmaudit_sanitize_flags}>")
+    target_link_options(${target} PUBLIC ${mmaudit_sanitize_flags})
+  endif()
+endfunction()

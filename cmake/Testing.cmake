@@ -1,0 +1,43 @@
+# mmaudit_add_test(NAME <name> SOURCES <file>... [LIBS <target>...] [LABELS <label>...] [ARGS <arg>...] [TIMEOUT <seconds>])
+#
+# One GoogleTest executable, registered as one ctest test. Don't write a main(): test_main.cpp has one. It fails when no
+# case ran, and exits with 77 (ctest: skipped) when every case was skipped.
+# Labels: unit (the default), property, cli, gpu (needs a GPU), slow (left out of ./run test).
+
+# Built by ./run test under the sanitizers.
+add_custom_target(mmaudit_unit_tests)
+
+add_library(mmaudit_test_main STATIC ${CMAKE_CURRENT_LIST_DIR}/test_main.cpp)
+target_link_libraries(mmaudit_test_main PUBLIC GTest::gtest)
+mmaudit_target_defaults(mmaudit_test_main)
+
+function(mmaudit_add_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS;ARGS")
+  if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "mmaudit_add_test(NAME <name> SOURCES <file>... [LIBS ...] [LABELS ...] [ARGS ...] [TIMEOUT s]): "
+      "NAME or SOURCES missing, or not understood: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  foreach(label IN LISTS arg_LABELS)
+    if(NOT label MATCHES "^(unit|property|cli|gpu|slow)$")
+      message(FATAL_ERROR "mmaudit_add_test: ${arg_NAME} has an unknown label: ${label}")
+    endif()
+  endforeach()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} mmaudit_test_main)
+  mmaudit_target_defaults(${arg_NAME})
+  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS})
+  set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
+  if("gpu" IN_LIST arg_LABELS)
+    set_tests_properties(${arg_NAME} PROPERTIES RESOURCE_LOCK gpu)
+  endif()
+  if("unit" IN_LIST arg_LABELS)
+    add_dependencies(mmaudit_unit_tests ${arg_NAME})
+  endif()
+endfunction()

@@ -1,0 +1,41 @@
+// The main() of every test executable. Exit code: 0 all good, 1 something failed or nothing ran, 77
+// everything skipped.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+namespace {
+
+constexpr int kSkipped = 77;
+
+// ./run sums cases, not executables: it names a file in MMAUDIT_TEST_TALLY, and each run adds one line to it.
+void write_tally(const char* program, const testing::UnitTest& tests) {
+  const char* path = std::getenv("MMAUDIT_TEST_TALLY");
+  if (path == nullptr) return;
+  std::FILE* file = std::fopen(path, "a");
+  if (file == nullptr) return;
+  const std::string name = std::filesystem::path(program).filename().string();
+  std::fprintf(file, "%s %d %d %d\n", name.c_str(), tests.successful_test_count(), tests.failed_test_count(),
+               tests.skipped_test_count());
+  std::fclose(file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const int failed = RUN_ALL_TESTS();
+  if (GTEST_FLAG_GET(list_tests)) return failed;
+
+  const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
+  write_tally(argv[0], tests);
+  if (failed != 0) return failed;
+  if (tests.test_to_run_count() == 0) {
+    std::fputs("no test ran: an empty run is a failure\n", stderr);
+    return 1;
+  }
+  return tests.skipped_test_count() == tests.test_to_run_count() ? kSkipped : 0;
+}
