@@ -1,0 +1,64 @@
+// Multiply-adds a second of emulate() on one core, one benchmark an instruction family. Inputs are about N(0,
+// 1), as in a matrix product; the rate hardly depends on them except for binary64.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/emulator.hpp"
+
+namespace mmaudit {
+namespace {
+
+std::vector<std::byte> normal_values(std::size_t count, Format format, std::uint64_t& state) {
+  const std::size_t bytes = spec_of(format).storage_bytes();
+  std::vector<std::byte> buffer(count * bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    double sum = -6;
+    for (int term = 0; term < 12; ++term) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      sum += std::ldexp(static_cast<double>(state >> 11), -53);
+    }
+    const std::uint64_t bits = encode_nearest_even(sum, spec_of(format));
+    std::memcpy(&buffer[i * bytes], &bits, bytes);
+  }
+  return buffer;
+}
+
+void emulate_tiles(benchmark::State& state, const std::string& name) {
+  const Instruction row = *find_instruction(name);
+  const AccumulatorModel& model = find_datapath(*find_architecture("hopper"), row)->model;
+  const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
+  const auto depth = static_cast<std::size_t>(row.k);
+  constexpr std::size_t kTiles = 64;
+  std::uint64_t seed = 1;
+  const auto a = normal_values(kTiles * m * depth, row.a, seed);
+  const auto b = normal_values(kTiles * depth * n, row.b, seed);
+  const auto c = normal_values(kTiles * m * n, row.c, seed);
+  std::vector<std::byte> d(kTiles * m * n * spec_of(row.d).storage_bytes());
+  for (auto _ : state) {
+    emulate(row, model, {kTiles, a.data(), b.data(), c.data(), d.data(), nullptr});
+    benchmark::DoNotOptimize(d.data());
+    benchmark::ClobberMemory();
+  }
+  state.counters["multiply_adds"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(kTiles * m * n * depth),
+      benchmark::Counter::kIsRate);
+}
+
+const bool kRegistered = [] {
+  for (const char* name :
+       {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16",
+        "mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m16n8k8.f32.tf32.tf32.f32",
+        "mma.m16n8k16.f32.e4m3.e4m3.f32", "mma.m16n8k32.f32.e4m3.e4m3.f32", "mma.m16n8k32.f16.e5m2.e4m3.f16",
+        "mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f64.f64.f64.f64", "wgmma.m64n64k16.f32.f16.f16",
+        "wgmma.m64n64k8.f32.tf32.tf32", "wgmma.m64n64k32.f32.e4m3.e4m3", "wgmma.m64n64k32.f16.e5m2.e5m2"})
+    benchmark::RegisterBenchmark(name, emulate_tiles, std::string(name))->MinTime(0.3);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mmaudit

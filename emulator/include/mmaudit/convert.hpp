@@ -1,0 +1,116 @@
+#pragma once
+// Between binary64 and the bits of any format: what a program does to its numbers before and after a matrix
+// instruction. Integer code on the binary64 bits, so host and device agree whatever the rounding mode of
+// either. Sources: PTX ISA 9.0 "cvt" (rn, rna, rz, satfinite, the NaN of a conversion); OCP 8-bit floating
+// point specification 1.0 (overflow of e4m3 and e5m2 with and without saturation).
+#include <cstdint>
+
+#include "mmaudit/config.hpp"
+#include "mmaudit/format.hpp"
+
+namespace mmaudit {
+
+enum class CastRounding : std::uint8_t {
+  nearest_even,  ///< cvt.rn
+  nearest_away,  ///< cvt.rna: a tie goes to the larger magnitude
+  toward_zero    ///< cvt.rz: the low bits are cut off
+};
+
+struct CastRule {
+  CastRounding rounding = CastRounding::nearest_even;
+  bool saturate = false;  ///< cvt.satfinite: beyond the largest finite number gives that number, infinity too
+};
+
+namespace detail {
+
+inline constexpr int kDoubleFraction = 52, kDoubleBias = 1023, kDoubleMaxField = 2047;
+
+/// 2^exponent, for the exponents of normal binary64 numbers.
+MMAUDIT_HD constexpr double power_of_two(int exponent) {
+  return __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent + kDoubleBias) << kDoubleFraction);
+}
+
+/// `significand` / 2^`shift`, rounded to an integer.
+MMAUDIT_HD constexpr std::uint64_t shift_and_round(std::uint64_t significand, int shift,
+                                                   CastRounding rounding) {
+  if (shift <= 0) return significand << -shift;
+  if (shift > 62) return 0;  // below half a unit: the significand has 53 bits
+  const std::uint64_t kept = significand >> shift;
+  const std::uint64_t rest = significand - (kept << shift);
+  const std::uint64_t half = std::uint64_t{1} << (shift - 1);
+  if (rounding == CastRounding::toward_zero || rest < half) return kept;
+  if (rest > half || rounding == CastRounding::nearest_away) return kept + 1;
+  return kept + (kept & 1);
+}
+
+}  // namespace detail
+
+/// What: the bits of `value` in `format`, in the storage width; ignored low bits are zero unless the result
+/// is NaN. Range and rounding: as `rule` says, subnormals kept; toward_zero never overflows a finite number.
+/// What does not fit becomes infinity, in a format without one NaN with the sign kept, and with `saturate`
+/// the largest finite number. A NaN becomes the NaN of the conversion instructions: positive, every bit below
+/// the sign set. Errors: none; a format wider than binary64 does not exist here.
+MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& format, CastRule rule = {}) {
+  const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value);
+  const std::uint64_t sign = bits >> 63 != 0 ? format.sign_bit() : 0;
+  const std::uint64_t fraction_mask = (std::uint64_t{1} << detail::kDoubleFraction) - 1;
+  const int field = static_cast<int>((bits >> detail::kDoubleFraction) & detail::kDoubleMaxField);
+  const std::uint64_t fraction = bits & fraction_mask;
+  const std::uint64_t nan = format.sign_bit() - 1;
+  const std::uint64_t beyond = rule.saturate                       ? format.max_finite_bits()
+                               : format.specials == Specials::ieee ? format.infinity_bits()
+                                                                   : nan;
+
+  if (field == detail::kDoubleMaxField) return fraction != 0 ? nan : sign | beyond;
+  if (field == 0 && fraction == 0) return sign;
+
+  // value = significand * 2^(exponent - 52)
+  const std::uint64_t significand = field == 0 ? fraction : fraction | (fraction_mask + 1);
+  const int exponent = (field == 0 ? 1 : field) - detail::kDoubleBias;
+  // Below the least normal exponent the unit in the last place no longer shrinks.
+  const int unit_exponent = exponent < format.min_exponent() ? format.min_exponent() : exponent;
+  const int shift = detail::kDoubleFraction - format.fraction_bits + (unit_exponent - exponent);
+  const std::uint64_t rounded = detail::shift_and_round(significand, shift, rule.rounding);
+
+  // A carry out of the fraction moves into the exponent field by itself; a subnormal has field 0 and no
+  // hidden bit.
+  const int biased = unit_exponent + format.bias - 1;
+  const std::uint64_t code = ((static_cast<std::uint64_t>(biased) << format.fraction_bits) + rounded)
+                             << format.ignored_low_bits;
+  if (biased + 1 > format.max_exponent() + format.bias || code > format.max_finite_bits())
+    return sign | (rule.rounding == CastRounding::toward_zero ? format.max_finite_bits() : beyond);
+  return sign | code;
+}
+
+/// encode_value() to the nearest number, ties to even.
+MMAUDIT_HD constexpr std::uint64_t encode_nearest_even(double value, const FormatSpec& format,
+                                                       bool saturate = false) {
+  return encode_value(value, format, {CastRounding::nearest_even, saturate});
+}
+
+/// What: the number that `bits` (storage width) spell; exact. Ignored low bits are not read. Infinity and NaN
+/// (always the same quiet one) come out as such.
+MMAUDIT_HD constexpr double decode_value(std::uint64_t bits, const FormatSpec& format) {
+  const std::uint64_t magnitude = (bits & (format.sign_bit() - 1)) >> format.ignored_low_bits;
+  const double sign = (bits & format.sign_bit()) != 0 ? -1.0 : 1.0;
+  const std::uint64_t max_field = (std::uint64_t{1} << format.exponent_bits) - 1;
+  const std::uint64_t field = magnitude >> format.fraction_bits;
+  const std::uint64_t fraction = magnitude & ((std::uint64_t{1} << format.fraction_bits) - 1);
+  constexpr std::uint64_t kInfinity = std::uint64_t{0x7FF} << detail::kDoubleFraction;
+
+  if (format.specials == Specials::ieee && field == max_field) {
+    if (fraction != 0) return __builtin_bit_cast(double, kInfinity | (std::uint64_t{1} << 51));
+    return sign * __builtin_bit_cast(double, kInfinity);
+  }
+  if (format.specials == Specials::nan_only && magnitude == (format.sign_bit() - 1))
+    return __builtin_bit_cast(double, kInfinity | (std::uint64_t{1} << 51));
+  if (format.id == Format::f64) return __builtin_bit_cast(double, bits);
+
+  const std::uint64_t significand =
+      field == 0 ? fraction : fraction | (std::uint64_t{1} << format.fraction_bits);
+  const int exponent = (field == 0 ? 1 : static_cast<int>(field)) - format.bias - format.fraction_bits;
+  // Both factors are exact, and every format below f64 lies inside the normal range of binary64.
+  return sign * static_cast<double>(significand) * detail::power_of_two(exponent);
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,169 @@
+#pragma once
+// One element of D: a plan of plain data, and the chain of steps that computes it. Host and device.
+#include <cstdint>
+
+#include "mmaudit/accumulate.hpp"
+#include "mmaudit/fma_chain.hpp"
+#include "mmaudit/instruction.hpp"
+
+namespace mmaudit {
+
+inline constexpr int kMaxK = 64;
+
+/// Everything the dot products of one instruction need; passed to kernels by value.
+struct DotPlan {
+  FormatSpec a, b;  ///< as stored
+  FormatSpec wide;  ///< what both are widened to; id none: they are not
+  StepSpec step;
+  AccumulatorModel row;
+  std::int16_t k = 0;
+  std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
+  bool binary64 = false;
+};
+
+/// Host only (reads the format table).
+constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorModel& row) {
+  DotPlan plan;
+  plan.a = spec_of(instruction.a);
+  plan.b = spec_of(instruction.b);
+  plan.wide = spec_of(row.widen_to);
+  const bool widened = row.widen_to != Format::none;
+  plan.step.addend = spec_of(instruction.c);
+  plan.step.output = spec_of(instruction.d);
+  plan.step.product_fraction_bits = static_cast<std::int16_t>(
+      widened ? 2 * plan.wide.fraction_bits : plan.a.fraction_bits + plan.b.fraction_bits);
+  plan.row = row;
+  plan.k = instruction.k;
+  plan.segments =
+      row.order == KOrder::ascending || row.order == KOrder::descending ? std::int16_t{1} : std::int16_t{2};
+  plan.binary64 = row.arithmetic == Arithmetic::fma_chain;
+  return plan;
+}
+
+/// The k that is evaluated at position `i`.
+MMAUDIT_HD constexpr int evaluation_k(KOrder order, int depth, int i) {
+  const int half = depth / 2;
+  const int second = i >= half ? 1 : 0;
+  const int j = i - second * half;
+  switch (order) {
+    case KOrder::descending:
+      return depth - 1 - i;
+    case KOrder::pairs_of_four:
+      return (j / 2) * 4 + 2 * second + j % 2;
+    case KOrder::even_then_odd:
+      return 2 * j + second;
+    case KOrder::ascending:
+    case KOrder::halves:
+      break;
+  }
+  return i;
+}
+
+MMAUDIT_HD constexpr Operand unpack_factor(const FormatSpec& format, const DotPlan& plan, std::uint64_t bits,
+                                           bool negate) {
+  const bool widened = plan.wide.id != Format::none;
+  // Rules on subnormals and zeros are the datapath's: they apply to the operand it sees, the widened one.
+  const UnpackRule rule{widened ? SubnormalRule::kept : plan.row.subnormal_operand, plan.row.zero,
+                        plan.row.read_ignored_bits};
+  Operand x = unpack(format, rule, negate ? bits ^ format.sign_bit() : bits);
+  if (!widened) return x;
+  x = widen(format, plan.wide, x);
+  if (x.kind != Kind::finite) return x;
+  const bool subnormal = x.significand != 0 && (magnitude(x.significand) >> plan.wide.fraction_bits) == 0;
+  if (subnormal && plan.row.subnormal_operand == SubnormalRule::normalised) {
+    const int shift = plan.wide.fraction_bits - floor_log2(magnitude(x.significand));
+    x.significand *= 1 << shift;
+    x.exponent = static_cast<std::int16_t>(x.exponent - shift);
+  } else if (subnormal && plan.row.subnormal_operand == SubnormalRule::flushed) {
+    x.significand = 0;
+  }
+  if (x.significand == 0) {
+    x.exponent = plan.row.zero == ZeroRule::no_part ? kZeroExponent
+                                                    : static_cast<std::int16_t>(plan.wide.min_exponent());
+  }
+  return x;
+}
+
+MMAUDIT_HD constexpr Operand unpack_addend(const FormatSpec& format, const AccumulatorModel& row,
+                                           std::uint64_t bits) {
+  return unpack(format, {row.subnormal_addend, row.zero, false}, bits);
+}
+
+/// How c is added when it comes after the last step.
+MMAUDIT_HD constexpr Rounding final_add_rounding(const AccumulatorModel& row) {
+  return row.addend == AddendPlace::after_last_nearest ? Rounding::nearest_even : Rounding::toward_zero;
+}
+
+/// Calls step(start, count) for every step of the plan, in order: positions of evaluation order [start,
+/// start+count).
+template <typename Step>
+MMAUDIT_HD constexpr void for_each_step(const DotPlan& plan, Step&& step) {
+  const int segment_length = plan.k / plan.segments;
+  for (int segment = 0; segment < plan.k; segment += segment_length) {
+    for (int position = 0; position < segment_length; position += plan.row.block) {
+      const int rest = segment_length - position;
+      step(segment + position, rest < plan.row.block ? rest : plan.row.block);
+    }
+  }
+}
+
+/// One plan's running sum: raw bits and their format (c's before the first step, the output's after it).
+struct Running {
+  const DotPlan& plan;
+  const Operand* a;
+  const Operand* b;
+  FormatSpec format;
+  std::uint64_t bits;
+
+  MMAUDIT_HD constexpr void operator()(int start, int count) {
+    StepSpec step = plan.step;
+    step.addend = format;
+    bits = fused_dot_add(a + start, b + start, count, unpack_addend(format, plan.row, bits), step, plan.row);
+    format = step.output;
+  }
+};
+
+/// The chain of steps over operands that already stand in evaluation order. `c` and the result are raw bits.
+MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
+                                         std::uint64_t c) {
+  const bool addend_first = plan.row.addend == AddendPlace::in_first_step;
+  Running running{plan, a, b, plan.step.addend, addend_first ? c : 0};
+  for_each_step(plan, running);
+  if (addend_first) return running.bits;
+  return add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+}
+
+/// Raw bits of every `stride`-th word from `base`: a row of A or a column of B as dot() reads it.
+template <typename Word>
+struct Strided {
+  const Word* base = nullptr;
+  std::int64_t stride = 1;
+  MMAUDIT_HD constexpr std::uint64_t operator()(int k) const { return base[k * stride]; }
+};
+
+/// What: D = sum_k a_k * b_k + c for one element, raw bits.
+/// `load_a(k)` and `load_b(k)` (Strided, say) give the raw bits of the k-th elements; `modifiers` is a set of
+/// Modifier bits (1: c is not read, 2: A negated, 4: B negated).
+template <typename LoadA, typename LoadB>
+MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
+                                       std::uint64_t c, unsigned modifiers) {
+  if ((modifiers & 1U) != 0) c = 0;
+  if (plan.binary64) {
+    std::uint64_t sum = c;
+    for (int i = 0; i < plan.k; ++i) {
+      const int k = evaluation_k(plan.row.order, plan.k, i);
+      sum = fused_multiply_add(load_a(k), load_b(k), sum, plan.row);
+    }
+    return sum;
+  }
+  Operand a[kMaxK];
+  Operand b[kMaxK];
+  for (int i = 0; i < plan.k; ++i) {
+    const int k = evaluation_k(plan.row.order, plan.k, i);
+    a[i] = unpack_factor(plan.a, plan, load_a(k), (modifiers & 2U) != 0);
+    b[i] = unpack_factor(plan.b, plan, load_b(k), (modifiers & 4U) != 0);
+  }
+  return chain(plan, a, b, c);
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,58 @@
+#pragma once
+// One dot product step by step: what each addend brings, what alignment takes from it, how the sum is
+// rounded. Built from the same functions as the model, so that it cannot tell another story.
+#include <cstdint>
+#include <vector>
+
+#include "mmaudit/dot.hpp"
+
+namespace mmaudit {
+
+/// significand * 2^exponent, exactly.
+struct Dyadic {
+  std::int64_t significand = 0;
+  int exponent = 0;
+};
+
+struct ExplainedAddend {
+  int k = -1;                  ///< position in the instruction's depth; -1: the addend c or the running sum
+  std::uint64_t a = 0, b = 0;  ///< raw bits of the factors; for c, `a` holds its bits
+  Kind kind = Kind::finite;    ///< nan or infinite: the rest is meaningless
+  bool in_maximum = false;     ///< took part in the exponent maximum
+  int exponent = 0;            ///< what it brought to the maximum
+  Dyadic exact;                ///< the exact product, or c
+  Dyadic kept;                 ///< after alignment
+  Dyadic lost;                 ///< exact - kept
+};
+
+struct ExplainedStep {
+  FormatSpec addend_format;  ///< format of the addend that entered (c, or the sum of the step before)
+  std::vector<ExplainedAddend> addends;
+  int maximum = 0;             ///< alignment exponent E
+  bool floor_decided = false;  ///< no addend reached the row's floor: E is the floor
+  bool special = false;        ///< NaN or infinity among the inputs: no sum was formed
+  Dyadic sum;                  ///< exact sum of the aligned addends
+  std::uint64_t result = 0;    ///< bits of the output format
+};
+
+/// binary64 chain: one fused multiply-add.
+struct ExplainedFma {
+  int k = 0;
+  std::uint64_t a = 0, b = 0, before = 0, after = 0;
+};
+
+struct Explanation {
+  DotPlan plan;
+  std::vector<ExplainedStep> steps;
+  std::vector<ExplainedFma> fmas;
+  bool final_add = false;    ///< c was added after the steps
+  std::uint64_t addend = 0;  ///< bits of c
+  std::uint64_t result = 0;  ///< bits of D
+};
+
+/// What: the trace of D = sum a_k*b_k + c. Shapes: a and b hold plan.k raw bit patterns. Errors: none.
+/// `modifiers` as in TileBatch. The result equals dot()'s for every input.
+Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
+                    unsigned modifiers);
+
+}  // namespace mmaudit

@@ -1,0 +1,93 @@
+#pragma once
+// Number formats as rows of plain numbers. Adding a format is one enumerator and one row of kFormats.
+// Sources: OCP 8-bit floating point specification 1.0 (e4m3, e5m2), PTX ISA 9.0 "Alternate floating-point
+// data formats" (bf16, tf32), IEEE 754-2019 (the rest).
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "mmaudit/config.hpp"
+
+namespace mmaudit {
+
+enum class Format : std::uint8_t { f64, f32, tf32, bf16, f16, e5m2, e4m3, none };
+
+/// Which encodings of the largest exponent field are not finite numbers.
+enum class Specials : std::uint8_t {
+  ieee,     ///< fraction 0: infinity; anything else: NaN
+  nan_only  ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
+};
+
+/// One number format. value = significand * 2^(exponent - fraction_bits); a subnormal keeps exponent 1 -
+/// bias.
+struct FormatSpec {
+  Format id = Format::none;
+  std::uint8_t storage_bits = 0;      ///< width of one element in memory and in recordings
+  std::uint8_t ignored_low_bits = 0;  ///< low storage bits the hardware does not read (tf32: 13)
+  std::uint8_t exponent_bits = 0;
+  std::uint8_t fraction_bits = 0;
+  std::int16_t bias = 0;
+  Specials specials = Specials::ieee;
+
+  [[nodiscard]] MMAUDIT_HD constexpr int min_exponent() const { return 1 - bias; }
+  /// Largest exponent of a finite number.
+  [[nodiscard]] MMAUDIT_HD constexpr int max_exponent() const {
+    return (1 << exponent_bits) - 1 - bias - (specials == Specials::ieee ? 1 : 0);
+  }
+  [[nodiscard]] MMAUDIT_HD constexpr int value_bits() const { return 1 + exponent_bits + fraction_bits; }
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t sign_bit() const {
+    return std::uint64_t{1} << (storage_bits - 1);
+  }
+  /// Bits of +infinity (only meaningful for Specials::ieee), in the storage width.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t infinity_bits() const {
+    return ((std::uint64_t{1} << exponent_bits) - 1) << (fraction_bits + ignored_low_bits);
+  }
+  /// Bits of the largest finite number, in the storage width.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t max_finite_bits() const {
+    const std::uint64_t all_ones = (std::uint64_t{1} << (exponent_bits + fraction_bits)) - 1;
+    return specials == Specials::nan_only ? (all_ones - 1) << ignored_low_bits
+                                          : infinity_bits() - (std::uint64_t{1} << ignored_low_bits);
+  }
+  [[nodiscard]] constexpr std::size_t storage_bytes() const { return storage_bits / 8U; }
+};
+
+struct NamedFormat {
+  std::string_view name;
+  FormatSpec spec;
+};
+
+// clang-format off
+inline constexpr NamedFormat kFormats[] = {
+    //        id            storage ignored exp frac  bias
+    {"f64",  {Format::f64,  64,     0,      11, 52,   1023, Specials::ieee}},
+    {"f32",  {Format::f32,  32,     0,       8, 23,    127, Specials::ieee}},
+    {"tf32", {Format::tf32, 32,    13,       8, 10,    127, Specials::ieee}},
+    {"bf16", {Format::bf16, 16,     0,       8,  7,    127, Specials::ieee}},
+    {"f16",  {Format::f16,  16,     0,       5, 10,     15, Specials::ieee}},
+    {"e5m2", {Format::e5m2,  8,     0,       5,  2,     15, Specials::ieee}},
+    {"e4m3", {Format::e4m3,  8,     0,       4,  3,      7, Specials::nan_only}},
+};
+// clang-format on
+
+/// The row of a format. Host only (device code is handed the FormatSpec by value); Format::none gives an
+/// empty spec.
+constexpr FormatSpec spec_of(Format format) {
+  for (const NamedFormat& row : kFormats)
+    if (row.spec.id == format) return row.spec;
+  return {};
+}
+
+constexpr std::string_view name_of(Format format) {
+  for (const NamedFormat& row : kFormats)
+    if (row.spec.id == format) return row.name;
+  return "none";
+}
+
+constexpr std::optional<Format> find_format(std::string_view name) {
+  for (const NamedFormat& row : kFormats)
+    if (row.name == name) return row.spec.id;
+  return std::nullopt;
+}
+
+}  // namespace mmaudit

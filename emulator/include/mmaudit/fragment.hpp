@@ -1,0 +1,120 @@
+#pragma once
+// Which element of a tile each register value of each lane holds, as data: a list of modes for the lane
+// number and one for the value number, each mode an extent with the row and column step of one unit (CuTe's
+// layouts, spelled out). The first mode runs fastest. Source: PTX ISA 9.0, "Matrix Fragments for mma.m*n*k*"
+// and "Register Fragments" of wgmma.mma_async.
+#include "mmaudit/config.hpp"
+#include "mmaudit/instruction.hpp"
+
+namespace mmaudit {
+
+struct Coord {
+  int row = 0, col = 0;
+  constexpr bool operator==(const Coord&) const = default;
+};
+
+struct Mode {
+  int extent = 1, row_stride = 0, col_stride = 0;
+};
+
+/// (lane, value) -> (row, column) of a rows x cols tile. Values that share a register are neighbours in the
+/// value number, the low bits first. Not held in registers at all (B of wgmma): lanes = 0.
+struct FragmentMap {
+  static constexpr int kModes = 3;
+
+  int rows = 0, cols = 0;
+  int lanes = 0, values = 0;
+  Mode lane[kModes], value[kModes];
+
+  [[nodiscard]] MMAUDIT_HD constexpr Coord at(int lane_number, int value_number) const {
+    Coord coord;
+    for (int i = 0; i < kModes; ++i) {
+      const int l = lane_number % lane[i].extent;
+      const int v = value_number % value[i].extent;
+      coord.row += l * lane[i].row_stride + v * value[i].row_stride;
+      coord.col += l * lane[i].col_stride + v * value[i].col_stride;
+      lane_number /= lane[i].extent;
+      value_number /= value[i].extent;
+    }
+    return coord;
+  }
+};
+
+inline constexpr int kWarpLanes = 32, kWarpgroupLanes = 128;
+
+constexpr int lanes_of(const Instruction& instruction) {
+  return instruction.op == Op::wgmma ? kWarpgroupLanes : kWarpLanes;
+}
+
+/// Elements in one 32-bit register; 1 for formats of 32 bits and more.
+constexpr int elements_per_register(Format format) {
+  const int bits = spec_of(format).storage_bits;
+  return bits < 32 ? 32 / bits : 1;
+}
+
+/// A, m x k. For wgmma: the form that takes A from registers, one m16 fragment a warp.
+constexpr FragmentMap fragment_a(const Instruction& instruction) {
+  const int per_register = elements_per_register(instruction.a), warps = lanes_of(instruction) / kWarpLanes;
+  const int row_halves = instruction.m / (8 * warps), k_groups = instruction.k / (4 * per_register);
+  return {.rows = instruction.m,
+          .cols = instruction.k,
+          .lanes = lanes_of(instruction),
+          .values = per_register * row_halves * k_groups,
+          .lane = {{4, 0, per_register}, {8, 1, 0}, {warps, 16, 0}},
+          .value = {{per_register, 0, 1}, {row_halves, 8, 0}, {k_groups, 0, 4 * per_register}}};
+}
+
+/// B, k x n.
+constexpr FragmentMap fragment_b(const Instruction& instruction) {
+  if (instruction.op == Op::wgmma)
+    return {.rows = instruction.k, .cols = instruction.n, .lane = {}, .value = {}};
+  const int per_register = elements_per_register(instruction.b);
+  const int k_groups = instruction.k / (4 * per_register);
+  return {.rows = instruction.k,
+          .cols = instruction.n,
+          .lanes = kWarpLanes,
+          .values = per_register * k_groups,
+          .lane = {{4, per_register, 0}, {8, 0, 1}, {}},
+          .value = {{per_register, 1, 0}, {k_groups, 4 * per_register, 0}, {}}};
+}
+
+/// C and D, m x n.
+constexpr FragmentMap fragment_c(const Instruction& instruction) {
+  const int warps = lanes_of(instruction) / kWarpLanes;
+  const int row_halves = instruction.m / (8 * warps), n_groups = instruction.n / 8;
+  return {.rows = instruction.m,
+          .cols = instruction.n,
+          .lanes = lanes_of(instruction),
+          .values = 2 * row_halves * n_groups,
+          .lane = {{4, 0, 2}, {8, 1, 0}, {warps, 16, 0}},
+          .value = {{2, 0, 1}, {row_halves, 8, 0}, {n_groups, 0, 8}}};
+}
+
+/// True when every element of the tile is held exactly once, read off the modes: each steps in one direction,
+/// and in each direction the steps form a mixed-radix number that counts to the tile's extent.
+constexpr bool bijective(const FragmentMap& map) {
+  Mode modes[2 * FragmentMap::kModes];
+  int count = 0, lanes = 1, values = 1;
+  for (int i = 0; i < FragmentMap::kModes; ++i) {
+    lanes *= map.lane[i].extent;
+    values *= map.value[i].extent;
+    if (map.lane[i].extent != 1) modes[count++] = map.lane[i];
+    if (map.value[i].extent != 1) modes[count++] = map.value[i];
+  }
+  if (lanes != map.lanes || values != map.values) return false;
+  int rows = 1, cols = 1;
+  for (int used = 0; used < count; ++used) {
+    int next = used;
+    const auto continues = [&](const Mode& mode) {
+      return (mode.row_stride == rows && mode.col_stride == 0) ||
+             (mode.row_stride == 0 && mode.col_stride == cols);
+    };
+    while (next < count && !continues(modes[next])) ++next;
+    if (next == count) return false;
+    (modes[next].row_stride != 0 ? rows : cols) *= modes[next].extent;
+    modes[next] = modes[used];
+  }
+  return rows == map.rows && cols == map.cols;
+}
+
+}  // namespace mmaudit

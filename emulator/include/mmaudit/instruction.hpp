@@ -1,0 +1,88 @@
+#pragma once
+// Instructions as rows: shape, formats, datapath. A row's name is PTX text without the fixed parts.
+// Source of shapes and types: PTX ISA 9.0, "mma" and "wgmma.mma_async".
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/format.hpp"
+
+namespace mmaudit {
+
+enum class Op : std::uint8_t { mma, wgmma };
+
+/// Which unit computes it. An architecture has one model a (datapath, output format).
+enum class Datapath : std::uint8_t { mma_f16, mma_tf32, mma_fp8, mma_f64, wgmma_f16, wgmma_tf32, wgmma_fp8 };
+
+/// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma.
+struct Instruction {
+  Op op = Op::mma;
+  std::int16_t m = 0, n = 0, k = 0;
+  Format d = Format::none, a = Format::none, b = Format::none, c = Format::none;
+  Datapath path = Datapath::mma_f16;
+  std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
+
+  constexpr bool operator==(const Instruction&) const = default;
+};
+
+inline constexpr int kWgmmaMinN = 8, kWgmmaMaxN = 256, kWgmmaStepN = 8;
+
+// clang-format off
+inline constexpr Instruction kInstructions[] = {
+    {Op::mma, 16, 8,  8, Format::f32, Format::f16,  Format::f16,  Format::f32, Datapath::mma_f16,  75},
+    {Op::mma, 16, 8, 16, Format::f32, Format::f16,  Format::f16,  Format::f32, Datapath::mma_f16,  80},
+    {Op::mma, 16, 8,  8, Format::f16, Format::f16,  Format::f16,  Format::f16, Datapath::mma_f16,  75},
+    {Op::mma, 16, 8, 16, Format::f16, Format::f16,  Format::f16,  Format::f16, Datapath::mma_f16,  80},
+    {Op::mma, 16, 8,  8, Format::f32, Format::bf16, Format::bf16, Format::f32, Datapath::mma_f16,  80},
+    {Op::mma, 16, 8, 16, Format::f32, Format::bf16, Format::bf16, Format::f32, Datapath::mma_f16,  80},
+    {Op::mma, 16, 8,  4, Format::f32, Format::tf32, Format::tf32, Format::f32, Datapath::mma_tf32, 80},
+    {Op::mma, 16, 8,  8, Format::f32, Format::tf32, Format::tf32, Format::f32, Datapath::mma_tf32, 80},
+    {Op::mma, 16, 8, 16, Format::f32, Format::e4m3, Format::e4m3, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f32, Format::e4m3, Format::e5m2, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f32, Format::e5m2, Format::e4m3, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f32, Format::e5m2, Format::e5m2, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e5m2, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e4m3, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e5m2, Format::f32, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f16, Format::e4m3, Format::e4m3, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f16, Format::e4m3, Format::e5m2, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f16, Format::e5m2, Format::e4m3, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 16, Format::f16, Format::e5m2, Format::e5m2, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e4m3, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e5m2, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e4m3, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e5m2, Format::f16, Datapath::mma_fp8,  89},
+    {Op::mma,  8, 8,  4, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  80},
+    {Op::mma, 16, 8,  4, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  90},
+    {Op::mma, 16, 8,  8, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  90},
+    {Op::mma, 16, 8, 16, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  90},
+    {Op::wgmma, 64, 0, 16, Format::f32, Format::f16,  Format::f16,  Format::f32, Datapath::wgmma_f16,  90},
+    {Op::wgmma, 64, 0, 16, Format::f16, Format::f16,  Format::f16,  Format::f16, Datapath::wgmma_f16,  90},
+    {Op::wgmma, 64, 0, 16, Format::f32, Format::bf16, Format::bf16, Format::f32, Datapath::wgmma_f16,  90},
+    {Op::wgmma, 64, 0,  8, Format::f32, Format::tf32, Format::tf32, Format::f32, Datapath::wgmma_tf32, 90},
+    {Op::wgmma, 64, 0, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f32, Format::e4m3, Format::e5m2, Format::f32, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f32, Format::e5m2, Format::e4m3, Format::f32, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f32, Format::e5m2, Format::e5m2, Format::f32, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f16, Format::e4m3, Format::e4m3, Format::f16, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f16, Format::e4m3, Format::e5m2, Format::f16, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f16, Format::e5m2, Format::e4m3, Format::f16, Datapath::wgmma_fp8,  90},
+    {Op::wgmma, 64, 0, 32, Format::f16, Format::e5m2, Format::e5m2, Format::f16, Datapath::wgmma_fp8,  90},
+};
+// clang-format on
+
+/// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C) or "wgmma.m64n64k16.f32.f16.f16"; a table row with n = 0
+/// prints "nN" in place of the number.
+std::string name_of(const Instruction& instruction);
+
+/// The instruction a name spells, with n filled in; nullopt when no row matches (also for an n that wgmma
+/// lacks).
+std::optional<Instruction> find_instruction(std::string_view name);
+
+/// Why find_instruction() refused `name`, in one clause with what is allowed; empty when it would not refuse
+/// it.
+std::string why_no_instruction(std::string_view name);
+
+}  // namespace mmaudit

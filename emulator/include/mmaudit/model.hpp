@@ -1,0 +1,118 @@
+#pragma once
+// The arithmetic of one datapath as plain numbers and rules. No rule here knows a GPU; architecture.hpp holds
+// the rows. Every enumerator besides the first of each rule exists either because some hardware does it or
+// because a wrong model does: strength tests replay recordings through rows with one rule changed and demand
+// a mismatch.
+#include <cstdint>
+
+#include "mmaudit/format.hpp"
+
+namespace mmaudit {
+
+enum class Arithmetic : std::uint8_t {
+  fused_dot_add,  ///< L products and c aligned to one exponent, truncated, summed exactly, rounded once
+  fma_chain  ///< fma(a_k, b_k, s) in evaluation order, s = c first, IEEE 754. Of the rules below it reads
+             ///< order, nan_priority, output.rounding and output.nan; overflow is IEEE's of the rounding.
+};
+enum class Rounding : std::uint8_t { toward_zero, nearest_even, down, up };
+/// The order in which the k of one instruction are evaluated, and the segments that are never mixed in one
+/// step.
+enum class KOrder : std::uint8_t {
+  ascending,      ///< 0, 1, 2, ...; one segment
+  pairs_of_four,  ///< k mod 4 in {0,1} ascending, then k mod 4 in {2,3} ascending; two segments
+  descending,     ///< ..., 2, 1, 0; one segment
+  halves,         ///< first half, then second half; two segments
+  even_then_odd   ///< even k ascending, then odd k ascending; two segments
+};
+enum class AddendPlace : std::uint8_t {
+  in_first_step,        ///< c is one more addend of the first step
+  after_last_nearest,   ///< the steps start from +0; c is added last, IEEE to nearest even, overflow to
+                        ///< infinity
+  after_last_truncated  ///< the same, rounded toward zero, overflow by the output rule. Both adds keep every
+                        ///< fraction bit of the container and the IEEE sign of zero, and read neither F nor
+                        ///< the floor.
+};
+/// How each addend, by itself, becomes a multiple of 2^(E - F).
+enum class Alignment : std::uint8_t { truncate_magnitude, floor_toward_minus_infinity, nearest_even };
+enum class ZeroRule : std::uint8_t {
+  no_part,          ///< a zero product or zero c takes no part in the exponent maximum
+  operand_exponent  ///< it takes part with the exponents its factors' fields spell (a zero: the least
+                    ///< exponent of the format that the datapath sees)
+};
+enum class ProductRule : std::uint8_t {
+  unnormalised,  ///< exponent e(a) + e(b), significand in [0, 4)
+  normalised     ///< floor(log2) of the product, up or down from e(a) + e(b)
+};
+/// How the datapath reads a subnormal of the format it sees (the widened one, where operands are widened).
+/// For addends it covers c of the first step and the running sum of the later ones.
+enum class SubnormalRule : std::uint8_t {
+  kept,        ///< exponent 1 - bias, significand below 1
+  normalised,  ///< significand shifted up to [1, 2), exponent lowered
+  flushed      ///< read as zero of its sign: infinity times it is infinity times zero
+};
+enum class ZeroSign : std::uint8_t {
+  plus,    ///< every zero result is +0
+  of_sum,  ///< a negative sum of aligned addends that rounds to zero is -0; an aligned sum of zero is +0
+  ieee     ///< of_sum, and -0 when c and every product are -0 before alignment
+};
+enum class Overflow : std::uint8_t {
+  infinity,
+  max_finite  ///< the largest number with the kept fraction bits; infinite inputs still give infinity
+};
+enum class InfinityTimesZero : std::uint8_t {
+  nan,
+  zero  ///< no NaN from it; a step whose only infinities are such gives +0, whatever its other addends
+};
+enum class NanRule : std::uint8_t {
+  canonical,  ///< positive, every bit below the sign set, whatever came in
+  ieee_quiet  ///< positive quiet NaN with an empty payload; fma_chain: the NaN operand that nan_priority
+              ///< names, made quiet, else the negative quiet NaN with an empty payload
+};
+
+/// How the exact sum of a step becomes the bits of D.
+struct OutputRule {
+  Format format = Format::f32;      ///< container
+  std::uint8_t fraction_bits = 23;  ///< kept; the lower fraction bits of the container stay zero
+  Rounding rounding = Rounding::toward_zero;
+  Overflow overflow = Overflow::infinity;
+  bool flush_subnormals = false;  ///< what rounds to a subnormal becomes zero of its own sign
+  ZeroSign zero_sign = ZeroSign::plus;
+  NanRule nan = NanRule::canonical;
+
+  constexpr bool operator==(const OutputRule&) const = default;
+};
+
+/// One datapath. Exponents are unbiased powers of two.
+struct AccumulatorModel {
+  Arithmetic arithmetic = Arithmetic::fused_dot_add;
+  Format widen_to =
+      Format::none;  ///< operands are first converted to this format, exactly (none: they are not)
+  KOrder order = KOrder::ascending;
+  std::int16_t block = 16;          ///< L: most products of one step
+  std::int16_t fraction_bits = 25;  ///< F: addends are truncated to multiples of 2^(E - F)
+  std::int16_t floor = -133;        ///< least alignment exponent E of a step
+  AddendPlace addend = AddendPlace::in_first_step;
+  Alignment alignment = Alignment::truncate_magnitude;
+  ZeroRule zero = ZeroRule::no_part;
+  ProductRule product = ProductRule::unnormalised;
+  SubnormalRule subnormal_operand = SubnormalRule::kept;
+  SubnormalRule subnormal_addend = SubnormalRule::kept;
+  InfinityTimesZero infinity_times_zero = InfinityTimesZero::nan;
+  /// Wrong-model switch: an operand is also NaN when only bits that its format ignores are set beside an
+  /// infinity's. The value of a finite operand is read without them all the same.
+  bool read_ignored_bits = false;
+  /// fma_chain only: which operand's NaN wins, first to last ('a', 'b', 'c').
+  char nan_priority[3] = {'b', 'c', 'a'};
+  OutputRule output;
+
+  constexpr bool operator==(const AccumulatorModel&) const = default;
+};
+
+/// How a row is known. Shown wherever a row is shown.
+enum class Evidence : std::uint8_t {
+  recorded,   ///< recordings of this hardware are in corpus/data and are replayed by every `verify`
+  replayed,   ///< agrees with a public data set of this hardware, read from a path the user gives
+  literature  ///< papers only
+};
+
+}  // namespace mmaudit

@@ -1,0 +1,111 @@
+#include "mmaudit/value_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "mmaudit/convert.hpp"
+
+namespace mmaudit {
+namespace {
+
+template <typename T>
+bool read_all(std::string_view text, T& value, int base) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+bool read_double(std::string_view text, double& value, std::chars_format format) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, format);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() && text.front() != '-' &&
+         std::isfinite(value);
+}
+
+/// Unsigned forms: "1.5", "2^-12", "1.5*2^-3", "0x1.8p-4".
+std::optional<double> read_number(std::string_view text) {
+  double value = 0;
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+    if (!read_double(text.substr(2), value, std::chars_format::hex)) return std::nullopt;
+    return value;
+  }
+  double factor = 1;
+  if (const std::size_t star = text.find("*2^"); star != std::string_view::npos) {
+    if (!read_double(text.substr(0, star), factor, std::chars_format::general)) return std::nullopt;
+    text.remove_prefix(star + 1);
+  }
+  if (text.substr(0, 2) == "2^") {
+    int exponent = 0;
+    if (!read_all(text.substr(2), exponent, 10) || exponent < -2000 || exponent > 2000) return std::nullopt;
+    return std::ldexp(factor, exponent);
+  }
+  if (!read_double(text, value, std::chars_format::general)) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> named_value(std::string_view text, const FormatSpec& format) {
+  const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
+  if (text == "nan") return format.sign_bit() - 1;
+  if (text == "inf" && format.specials == Specials::ieee) return format.infinity_bits();
+  if (text == "max") return format.max_finite_bits();
+  if (text == "min") return unit << format.fraction_bits;
+  if (text == "tiny") return unit;
+  return std::nullopt;
+}
+
+bool is_raw(std::string_view text) {
+  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+         text.find_first_of("pP.") == std::string_view::npos;
+}
+
+}  // namespace
+
+ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
+  const std::string_view whole = text;
+  const auto refuse = [&](const std::string& allowed) {
+    std::string message("found \"");
+    message.append(whole).append("\", allowed: ").append(allowed);
+    return ParsedValue{0, message};
+  };
+  if (is_raw(text)) {
+    std::uint64_t bits = 0;
+    if (!read_all(text.substr(2), bits, 16)) return refuse("hexadecimal digits after 0x");
+    if (format.storage_bits < 64 && (bits >> format.storage_bits) != 0) {
+      return refuse("at most " + std::to_string(format.storage_bits / 4) + " hexadecimal digits");
+    }
+    return {bits, {}};
+  }
+  const bool negative = !text.empty() && text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  const std::uint64_t sign = negative ? format.sign_bit() : 0;
+  if (const auto named = named_value(text, format)) return {sign | *named, {}};
+  const auto value = read_number(text);
+  if (!value) {
+    return refuse(
+        "a decimal number, 2^n, m*2^n, 0x raw bits, 0x1.8p-4, nan, inf (where the format has it), max, min, "
+        "tiny");
+  }
+  const std::uint64_t bits = sign | encode_nearest_even(*value, format);
+  if (decode_value(bits & ~format.sign_bit(), format) != *value) {
+    return refuse("a value that " + std::string(name_of(format.id)) +
+                  " holds exactly (nearest: " + value_text(bits, format) + ")");
+  }
+  return {bits, {}};
+}
+
+std::string value_text(std::uint64_t bits, const FormatSpec& format) {
+  const double value = decode_value(bits, format);
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  std::array<char, 40> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return error == std::errc() ? std::string(buffer.data(), end) : "?";
+}
+
+std::string hex_text(std::uint64_t bits, int storage_bits) {
+  std::string text(static_cast<std::size_t>((storage_bits + 3) / 4), '0');
+  for (std::size_t i = text.size(); i-- > 0; bits >>= 4) text[i] = "0123456789abcdef"[bits & 15U];
+  return text;
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,143 @@
+#include "mmaudit/fragment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace mmaudit {
+namespace {
+
+constexpr Instruction with_n(Instruction row, int n) {
+  if (row.n == 0) row.n = static_cast<std::int16_t>(n);
+  return row;
+}
+
+constexpr bool every_row_bijective(int wgmma_n) {
+  for (const Instruction& row : kInstructions) {
+    const Instruction instruction = with_n(row, wgmma_n);
+    if (!bijective(fragment_a(instruction)) || !bijective(fragment_c(instruction))) return false;
+    if (instruction.op == Op::mma && !bijective(fragment_b(instruction))) return false;
+  }
+  return true;
+}
+constexpr bool every_n_bijective() {
+  for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN)
+    if (!every_row_bijective(n)) return false;
+  return true;
+}
+static_assert(every_n_bijective());
+
+// By visiting every element, to check bijective() itself.
+bool holds_every_element_once(const FragmentMap& map) {
+  std::vector<int> held(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols));
+  for (int lane = 0; lane < map.lanes; ++lane)
+    for (int value = 0; value < map.values; ++value) {
+      const Coord at = map.at(lane, value);
+      if (at.row < 0 || at.row >= map.rows || at.col < 0 || at.col >= map.cols) return false;
+      ++held[static_cast<std::size_t>(at.row * map.cols + at.col)];
+    }
+  return std::ranges::all_of(held, [](int times) { return times == 1; });
+}
+
+TEST(Fragment, HoldsEveryElementOnce) {
+  for (const Instruction& row : kInstructions)
+    for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
+      const Instruction instruction = with_n(row, n);
+      EXPECT_TRUE(holds_every_element_once(fragment_a(instruction)));
+      EXPECT_TRUE(holds_every_element_once(fragment_c(instruction)));
+      EXPECT_TRUE(instruction.op != Op::mma || holds_every_element_once(fragment_b(instruction)));
+      if (row.n != 0) break;
+    }
+}
+
+TEST(Fragment, BijectiveRefusesATwiceHeldElement) {
+  FragmentMap map = fragment_c(kInstructions[0]);
+  map.value[1].row_stride = 0;
+  EXPECT_FALSE(bijective(map));
+  map = fragment_c(kInstructions[0]);
+  map.values += 1;
+  EXPECT_FALSE(bijective(map));
+}
+
+// The formulas of the PTX ISA, written as the ISA writes them and not as modes.
+struct Isa {
+  int group, thread;  // groupID = laneid >> 2, threadID_in_group = laneid % 4
+  explicit Isa(int lane) : group((lane % 32) >> 2), thread(lane % 4) {}
+};
+
+const Instruction* row_of(int m, int k, Format d, Format a) {
+  for (const Instruction& row : kInstructions)
+    if (row.op == Op::mma && row.m == m && row.k == k && row.d == d && row.a == a && row.b == a) return &row;
+  return nullptr;
+}
+
+TEST(Fragment, MatchesTheIsaForM16n8k16F16) {
+  const Instruction* row = row_of(16, 16, Format::f32, Format::f16);
+  ASSERT_NE(row, nullptr);
+  for (int lane = 0; lane < 32; ++lane) {
+    const Isa isa(lane);
+    for (int i = 0; i < 8; ++i) {
+      const bool upper = (i >= 2 && i < 4) || i >= 6;
+      EXPECT_EQ(fragment_a(*row).at(lane, i),
+                (Coord{isa.group + (upper ? 8 : 0), isa.thread * 2 + (i & 1) + (i >= 4 ? 8 : 0)}));
+    }
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(fragment_b(*row).at(lane, i),
+                (Coord{isa.thread * 2 + (i & 1) + (i >= 2 ? 8 : 0), isa.group}));
+      EXPECT_EQ(fragment_c(*row).at(lane, i), (Coord{isa.group + (i < 2 ? 0 : 8), isa.thread * 2 + (i & 1)}));
+    }
+  }
+}
+
+TEST(Fragment, MatchesTheIsaForM16n8k32Fp8) {
+  const Instruction* row = row_of(16, 32, Format::f16, Format::e4m3);
+  ASSERT_NE(row, nullptr);
+  for (int lane = 0; lane < 32; ++lane) {
+    const Isa isa(lane);
+    for (int i = 0; i < 16; ++i) {
+      const bool lower = i < 4 || (i >= 8 && i < 12);
+      EXPECT_EQ(fragment_a(*row).at(lane, i),
+                (Coord{isa.group + (lower ? 0 : 8), isa.thread * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
+    }
+    for (int i = 0; i < 8; ++i)
+      EXPECT_EQ(fragment_b(*row).at(lane, i),
+                (Coord{isa.thread * 4 + (i & 3) + (i >= 4 ? 16 : 0), isa.group}));
+  }
+}
+
+TEST(Fragment, MatchesTheIsaForF64) {
+  const Instruction* small = row_of(8, 4, Format::f64, Format::f64);
+  const Instruction* large = row_of(16, 16, Format::f64, Format::f64);
+  ASSERT_NE(small, nullptr);
+  ASSERT_NE(large, nullptr);
+  for (int lane = 0; lane < 32; ++lane) {
+    const Isa isa(lane);
+    EXPECT_EQ(fragment_a(*small).at(lane, 0), (Coord{isa.group, isa.thread}));
+    EXPECT_EQ(fragment_b(*small).at(lane, 0), (Coord{isa.thread, isa.group}));
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(fragment_c(*small).at(lane, i), (Coord{isa.group, isa.thread * 2 + i}));
+    for (int i = 0; i < 8; ++i)
+      EXPECT_EQ(fragment_a(*large).at(lane, i),
+                (Coord{isa.group + (i % 2 == 0 ? 0 : 8), (i / 2) * 4 + isa.thread}));
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(fragment_b(*large).at(lane, i), (Coord{isa.thread + i * 4, isa.group}));
+  }
+}
+
+TEST(Fragment, MatchesTheIsaForWgmmaAccumulators) {
+  const Instruction instruction = with_n(kInstructions[std::size(kInstructions) - 1], 24);
+  ASSERT_EQ(instruction.op, Op::wgmma);
+  const FragmentMap map = fragment_c(instruction);
+  EXPECT_EQ(map.values, 12);
+  for (int lane = 0; lane < 128; ++lane) {
+    const Isa isa(lane);
+    for (int i = 0; i < map.values; ++i)
+      EXPECT_EQ(map.at(lane, i), (Coord{16 * (lane / 32) + isa.group + 8 * ((i >> 1) & 1),
+                                        8 * (i / 4) + isa.thread * 2 + (i & 1)}));
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit

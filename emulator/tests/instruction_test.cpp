@@ -1,0 +1,141 @@
+#include "mmaudit/instruction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "mmaudit/architecture.hpp"
+
+namespace mmaudit {
+namespace {
+
+TEST(Instructions, EveryRowIsFoundByItsName) {
+  std::set<std::string> names;
+  for (const Instruction& row : kInstructions) {
+    if (row.n == 0) {
+      for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
+        Instruction with_n = row;
+        with_n.n = static_cast<std::int16_t>(n);
+        EXPECT_EQ(find_instruction(name_of(with_n)), with_n);
+        EXPECT_TRUE(names.insert(name_of(with_n)).second);
+        EXPECT_EQ(why_no_instruction(name_of(with_n)), "");
+      }
+    } else {
+      EXPECT_EQ(find_instruction(name_of(row)), row);
+      EXPECT_TRUE(names.insert(name_of(row)).second);
+      EXPECT_EQ(why_no_instruction(name_of(row)), "");
+    }
+  }
+  EXPECT_EQ(names.size(), 28U + 12U * 32U);
+}
+
+TEST(Instructions, NamesArePtxText) {
+  EXPECT_EQ(name_of(kInstructions[1]), "mma.m16n8k16.f32.f16.f16.f32");
+  const auto wgmma = find_instruction("wgmma.m64n64k16.f32.bf16.bf16");
+  ASSERT_TRUE(wgmma);
+  EXPECT_EQ(wgmma->n, 64);
+  EXPECT_EQ(wgmma->c, Format::f32);
+  EXPECT_EQ(wgmma->path, Datapath::wgmma_f16);
+  EXPECT_EQ(name_of(*wgmma), "wgmma.m64n64k16.f32.bf16.bf16");
+}
+
+TEST(Instructions, WrongNamesAreRefused) {
+  for (const char* name :
+       {"", "mma", "wgmma", "mma.m16n8k16", "mma.m16n8k16.f32.f16.f16", "mma.m16n8k16.f32.f16.f16.f32 ",
+        "MMA.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.f32.f16.f16.f32", "mma.m16n8k16.f32.f16.bf16.f32",
+        "wgmma.m64nNk16.f32.f16.f16", "wgmma.m64n08k16.f32.f16.f16", "wgmma.m64n-8k16.f32.f16.f16",
+        "wgmma.m64n+8k16.f32.f16.f16", "wgmma.m64n16k16.f32.f16.f16.f32",
+        "wgmma.m64n99999999999k16.f32.f16.f16", "wgmma.m64n8", "wgmma.m64n",
+        "wgmma.m64n16k8.f16.tf32.tf32"}) {
+    EXPECT_EQ(find_instruction(name), std::nullopt) << name;
+    EXPECT_NE(why_no_instruction(name), "") << name;
+  }
+}
+
+TEST(Instructions, AnImpossibleNIsNamed) {
+  for (const char* n : {"0", "4", "12", "264", "1000"}) {
+    const std::string name = std::string("wgmma.m64n") + n + "k16.f32.f16.f16";
+    EXPECT_EQ(find_instruction(name), std::nullopt) << name;
+    if (n[0] == '0') continue;  // a leading zero is no number
+    EXPECT_EQ(why_no_instruction(name), std::string("n: found ") + n + ", allowed 8 to 256 in steps of 8");
+  }
+}
+
+TEST(Instructions, TheNearestNameIsOffered) {
+  EXPECT_NE(why_no_instruction("mma.m16n8k16.f32.f16.f16.f16").find("mma.m16n8k16.f32.f16.f16.f32"),
+            std::string::npos);
+  EXPECT_EQ(why_no_instruction("hmma").find("nearest"), std::string::npos);
+}
+
+TEST(Instructions, ShapesAreConsistent) {
+  for (const Instruction& row : kInstructions) {
+    EXPECT_EQ(row.c, row.d);
+    EXPECT_EQ(row.op == Op::wgmma, row.n == 0);
+    if (row.op == Op::wgmma) {
+      // One wgmma reads 32 bytes of k from every row.
+      EXPECT_EQ(static_cast<std::size_t>(row.k) * spec_of(row.a).storage_bytes(), 32U) << name_of(row);
+      EXPECT_EQ(row.m, 64);
+    }
+  }
+}
+
+TEST(Architectures, AliasesAndCase) {
+  const Architecture* hopper = find_architecture("hopper");
+  ASSERT_NE(hopper, nullptr);
+  for (const char* alias : {"Hopper", "sm_90", "SM_90a", "h100", "H200", "gh200", "H20", "h800"})
+    EXPECT_EQ(find_architecture(alias), hopper) << alias;
+  for (const char* unknown : {"", "h", "hopper ", "sm_9", "sm_900", "volt", "b2000"})
+    EXPECT_EQ(find_architecture(unknown), nullptr) << unknown;
+  EXPECT_EQ(hopper->compute_capability, 90);
+}
+
+TEST(Architectures, NoNameIsTakenTwice) {
+  std::set<std::string> names;
+  for (const Architecture& row : architectures()) {
+    EXPECT_TRUE(names.insert(std::string(row.name)).second) << row.name;
+    for (const std::string_view alias : row.aliases)
+      EXPECT_TRUE(names.insert(std::string(alias)).second) << alias;
+  }
+}
+
+TEST(Architectures, HopperRunsEveryInstructionOfTheTable) {
+  for (const Instruction& row : kInstructions) {
+    const DatapathRow* datapath = find_datapath(*find_architecture("hopper"), row);
+    ASSERT_NE(datapath, nullptr) << name_of(row);
+    EXPECT_EQ(datapath->path, row.path);
+    EXPECT_EQ(datapath->model.output.format, row.d);
+  }
+}
+
+TEST(Architectures, RowsAreSaneAndUnique) {
+  for (const Architecture& architecture : architectures()) {
+    std::set<std::pair<Datapath, Format>> seen;
+    for (const DatapathRow& row : architecture.datapaths) {
+      SCOPED_TRACE(std::string(architecture.name) + ' ' + std::string(name_of(row.path)));
+      EXPECT_TRUE(seen.insert({row.path, row.output}).second);
+      EXPECT_EQ(row.model.output.format, row.output);
+      EXPECT_FALSE(row.source.empty());
+      EXPECT_GE(row.model.block, 1);
+      EXPECT_LE(row.model.output.fraction_bits, spec_of(row.output).fraction_bits);
+      EXPECT_FALSE(row.model.read_ignored_bits);
+    }
+  }
+}
+
+TEST(Architectures, AnOlderGpuLacksWhatItLacks) {
+  const Architecture older{"older", {}, 89, find_architecture("hopper")->datapaths};
+  const auto has = [&](const char* name) { return find_datapath(older, *find_instruction(name)) != nullptr; };
+  EXPECT_TRUE(has("mma.m16n8k32.f32.e4m3.e4m3.f32"));
+  EXPECT_FALSE(has("mma.m16n8k16.f64.f64.f64.f64"));
+  EXPECT_FALSE(has("wgmma.m64n8k16.f32.f16.f16"));
+}
+
+TEST(Architectures, NamesOfTheEnumerators) {
+  EXPECT_EQ(name_of(Datapath::wgmma_fp8), "wgmma.fp8");
+  EXPECT_EQ(name_of(Datapath::mma_f64), "mma.f64");
+  EXPECT_EQ(name_of(Evidence::recorded), "recorded");
+  EXPECT_EQ(name_of(Evidence::literature), "literature");
+}
+
+}  // namespace
+}  // namespace mmaudit
