@@ -1,0 +1,327 @@
+#pragma once
+// Seeded generators of bit patterns, by family. Random access: every element is a function of (seed, family,
+// matrix, tile, row, column), so host and device make the same tiles in any order and any number of threads.
+// Changing what a family makes means raising kGeneratorVersion: recordings state it.
+#include <cstdint>
+#include <string_view>
+
+#include "mmaudit/dot.hpp"
+
+namespace mmaudit::gen {
+
+inline constexpr std::string_view kGeneratorVersion = "1";
+
+enum class Family : std::uint8_t {
+  random_bits,     ///< every bit pattern alike
+  random_finite,   ///< every finite bit pattern alike
+  narrow_window,   ///< exponents within a few units: nothing is lost in alignment, rounding decides
+  wide_window,     ///< exponents spread over more than F: alignment decides
+  normal,          ///< about N(0, 1), rounded to the format
+  near_subnormal,  ///< exponents at the bottom of operands and result
+  mostly_zeros,    ///< three of four elements are +0 or -0
+  cancellation,    ///< large products cancel exactly, small ones are left
+  near_overflow,   ///< sums about the largest finite result
+  special_values,  ///< infinities, NaNs with payloads, extremes, among ordinary numbers
+  far_addend,      ///< c up to 40 binades from the products
+  sparse_powers,   ///< few non-zero products, all powers of two, up to F + 6 binades apart
+  floor_edge,      ///< few products about the exponent floor, c mostly zero
+  count
+};
+
+inline constexpr int kFamilies = static_cast<int>(Family::count);
+
+constexpr std::string_view name_of(Family family) {
+  constexpr std::string_view kNames[] = {"random_bits",   "random_finite",  "narrow_window", "wide_window",
+                                         "normal",        "near_subnormal", "mostly_zeros",  "cancellation",
+                                         "near_overflow", "special_values", "far_addend",    "sparse_powers",
+                                         "floor_edge"};
+  return kNames[static_cast<int>(family)];
+}
+
+enum class Matrix : std::uint8_t { a, b, c };
+
+/// What the generators need to know of an instruction; plain data, passed to kernels by value.
+struct GeneratorPlan {
+  FormatSpec a, b, c;
+  std::int16_t k = 0;
+  std::int16_t fraction_bits = 0;  ///< F of the row, the width that matters for alignment
+  std::int16_t floor = 0;          ///< the row's floor
+  std::int16_t result_max_exponent = 0;
+};
+
+constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const AccumulatorModel& row) {
+  GeneratorPlan plan;
+  plan.a = spec_of(instruction.a);
+  plan.b = spec_of(instruction.b);
+  plan.c = spec_of(instruction.c);
+  plan.k = instruction.k;
+  const bool chain = row.arithmetic == Arithmetic::fma_chain;
+  plan.fraction_bits = chain ? std::int16_t{53} : row.fraction_bits;
+  plan.floor = chain ? std::int16_t{-1022} : row.floor;
+  plan.result_max_exponent = static_cast<std::int16_t>(spec_of(instruction.d).max_exponent());
+  return plan;
+}
+
+namespace detail {
+
+MMAUDIT_HD constexpr std::uint64_t mix(std::uint64_t x) {  // finaliser of MurmurHash3, variant 13 of Stafford
+  x ^= x >> 30;
+  x *= 0xBF58476D1CE4E5B9U;
+  x ^= x >> 27;
+  x *= 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+/// A stream of independent 64-bit words.
+struct Stream {
+  std::uint64_t state;
+  MMAUDIT_HD constexpr std::uint64_t next() { return mix(state += 0x9E3779B97F4A7C15U); }
+  /// Uniform in [low, high].
+  MMAUDIT_HD constexpr int in(int low, int high) {
+    const auto span = static_cast<std::uint64_t>(high - low + 1);
+    return low + static_cast<int>(static_cast<std::int64_t>(((next() >> 32) * span) >> 32));
+  }
+  /// True once in `n`.
+  MMAUDIT_HD constexpr bool once_in(int n) { return in(1, n) == 1; }
+};
+
+MMAUDIT_HD constexpr std::uint64_t key_of(std::uint64_t seed, Family family, unsigned purpose,
+                                          std::uint64_t tile) {
+  return mix(mix(seed + 0x632BE59BD9B4E019U * (static_cast<std::uint64_t>(family) + 1)) ^
+             (tile * 0xD1342543DE82EF95U + purpose));
+}
+
+MMAUDIT_HD constexpr Stream element_stream(std::uint64_t key, int row, int column) {
+  return {mix(key ^ (static_cast<std::uint64_t>(static_cast<std::uint32_t>(row)) << 32 |
+                     static_cast<std::uint32_t>(column)))};
+}
+
+MMAUDIT_HD constexpr int clamp(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
+
+/// A finite number with the given exponent; below the format's least exponent it becomes subnormal, above the
+/// largest it is clamped. `fraction` is read from its top bits; `low` fills bits the hardware should ignore.
+MMAUDIT_HD constexpr std::uint64_t compose(const FormatSpec& format, bool negative, int exponent,
+                                           std::uint64_t fraction, std::uint64_t low = 0) {
+  const int p = format.fraction_bits;
+  std::uint64_t significand = (fraction >> (64 - p)) | (std::uint64_t{1} << p);
+  exponent = exponent > format.max_exponent() ? format.max_exponent() : exponent;
+  std::uint64_t field = 0;
+  if (exponent < format.min_exponent()) {
+    significand = shift_right(significand, format.min_exponent() - exponent);
+  } else {
+    field = static_cast<std::uint64_t>(exponent - format.min_exponent());
+  }
+  std::uint64_t bits = (field << p) + significand;
+  const std::uint64_t largest = format.max_finite_bits() >> format.ignored_low_bits;
+  bits = bits > largest ? largest : bits;
+  bits <<= format.ignored_low_bits;
+  bits |= low & ((std::uint64_t{1} << format.ignored_low_bits) - 1);
+  return bits | (negative ? format.sign_bit() : 0);
+}
+
+MMAUDIT_HD constexpr std::uint64_t random_bits(const FormatSpec& format, Stream& random) {
+  return random.next() >> (64 - format.storage_bits);
+}
+
+MMAUDIT_HD constexpr std::uint64_t random_finite(const FormatSpec& format, Stream& random) {
+  const std::uint64_t bits = random_bits(format, random);
+  const std::uint64_t largest =
+      format.max_finite_bits() | ((std::uint64_t{1} << format.ignored_low_bits) - 1);
+  const std::uint64_t magnitude_bits = bits & ~format.sign_bit();
+  if (magnitude_bits <= largest) return bits;
+  return (bits & format.sign_bit()) | (magnitude_bits & (largest >> 1));
+}
+
+/// About N(0, 1): the sum of twelve uniform variables, rounded once to the format (tf32 keeps dirty low
+/// bits).
+MMAUDIT_HD constexpr std::uint64_t normal(FormatSpec format, Stream& random) {
+  std::int64_t sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    const std::uint64_t word = random.next();
+    sum += static_cast<std::int64_t>(word >> 32) + static_cast<std::int64_t>(word & 0xFFFFFFFFU);
+  }
+  sum -= std::int64_t{6} << 32;
+  format.fraction_bits = static_cast<std::uint8_t>(format.fraction_bits + format.ignored_low_bits);
+  format.ignored_low_bits = 0;
+  OutputRule rule;
+  rule.fraction_bits = format.fraction_bits;
+  rule.rounding = Rounding::nearest_even;
+  return round_to_output(magnitude(sum), sum < 0, -32, rule, format);
+}
+
+MMAUDIT_HD constexpr std::uint64_t special(const FormatSpec& format, Stream& random) {
+  const std::uint64_t sign = random.once_in(2) ? format.sign_bit() : 0;
+  const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
+  const std::uint64_t least_normal = unit << format.fraction_bits;
+  const std::uint64_t low = random.next() & (unit - 1);
+  switch (random.in(0, 9)) {
+    case 0:
+    case 1:
+      return format.specials == Specials::ieee ? sign | format.infinity_bits() | low
+                                               : sign | format.max_finite_bits();
+    case 2: {
+      if (format.specials == Specials::nan_only) return sign | (format.sign_bit() - 1);
+      const std::uint64_t payload = random.next() & (least_normal - 1);
+      return sign | format.infinity_bits() | (payload == 0 ? 1 : payload);
+    }
+    case 3:
+      return sign | format.max_finite_bits() | low;
+    case 4:
+      return sign | least_normal | low;
+    case 5:
+      return sign | unit | low;
+    case 6:
+      return sign | (least_normal - unit) | low;
+    case 7:
+      return compose(format, sign != 0, 0, 0, low);
+    case 8:
+      return sign | low;
+    default:
+      return sign;
+  }
+}
+
+/// Exponents a tile is built around.
+struct TileShape {
+  int a = 0, b = 0, c = 0;  // centres
+  int spread = 0;           // half width
+  int zeros = 1;            // an element is zero unless once_in(zeros)
+  int pair = 1;             // cancellation: k and k ^ pair belong together
+  bool dirty = false;       // tf32: fill the ignored bits
+};
+
+MMAUDIT_HD constexpr int any_exponent(const FormatSpec& format, Stream& random) {
+  return random.in(format.min_exponent() - format.fraction_bits, format.max_exponent());
+}
+
+/// Centres whose sum is `target` as nearly as the formats allow.
+MMAUDIT_HD constexpr void centre_products_at(const GeneratorPlan& plan, int target, Stream& random,
+                                             TileShape& tile) {
+  const int low = target - plan.b.max_exponent();
+  const int high = target - plan.b.min_exponent();
+  const int a_low = clamp(low, plan.a.min_exponent(), plan.a.max_exponent());
+  const int a_high = clamp(high, plan.a.min_exponent(), plan.a.max_exponent());
+  tile.a = random.in(a_low, a_high);
+  tile.b = clamp(target - tile.a, plan.b.min_exponent(), plan.b.max_exponent());
+}
+
+MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family, Stream random) {
+  TileShape tile;
+  tile.dirty = random.once_in(2);
+  const int f = plan.fraction_bits;
+  switch (family) {
+    case Family::narrow_window:
+    case Family::mostly_zeros:
+    case Family::cancellation:
+    case Family::far_addend:
+      // Centred so that the result stays in range in most tiles.
+      centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
+                         tile);
+      tile.spread = 2;
+      tile.c = tile.a + tile.b + (family == Family::far_addend ? random.in(-40, 40) : random.in(-6, 6));
+      tile.zeros = family == Family::mostly_zeros ? 4 : 1;
+      tile.pair = 1 << random.in(0, floor_log2(static_cast<std::uint64_t>(plan.k)) - 1);
+      break;
+    case Family::wide_window:
+      centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
+                         tile);
+      tile.spread = 2 + f / 4;
+      tile.c = tile.a + tile.b + random.in(-f, f);
+      break;
+    case Family::near_subnormal:
+      centre_products_at(plan, plan.floor + random.in(-30, 30), random, tile);
+      if (random.once_in(2)) tile.a = plan.a.min_exponent() - random.in(0, 2);
+      if (random.once_in(2)) tile.b = plan.b.min_exponent() - random.in(0, 2);
+      tile.spread = 3;
+      tile.c = plan.c.min_exponent() - random.in(-4, plan.c.fraction_bits);
+      break;
+    case Family::near_overflow:
+      centre_products_at(plan, plan.result_max_exponent - random.in(-1, 5), random, tile);
+      tile.spread = 1;
+      tile.c = plan.result_max_exponent - random.in(0, 3);
+      break;
+    case Family::sparse_powers:
+      centre_products_at(plan, random.in(plan.c.min_exponent() + f, plan.result_max_exponent - 2), random,
+                         tile);
+      tile.spread = f / 4 + 2;
+      tile.c = tile.a + tile.b + random.in(-f - 2, f + 2);
+      tile.zeros = plan.k > 8 ? plan.k / 4 : 2;
+      break;
+    case Family::floor_edge:
+      centre_products_at(plan, plan.floor + random.in(-f - 4, 2), random, tile);
+      tile.spread = random.in(1, f / 4 + 2);
+      tile.c = plan.c.min_exponent() - random.in(0, plan.c.fraction_bits);
+      tile.zeros = plan.k > 8 ? plan.k / 4 : 2;
+      break;
+    default:
+      break;
+  }
+  return tile;
+}
+
+MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, Family family, Matrix which,
+                                              int centre, const TileShape& tile, Stream& random) {
+  const bool negative = random.once_in(2);
+  const std::uint64_t low = tile.dirty ? random.next() : 0;
+  const bool zero =
+      which == Matrix::c
+          ? (family == Family::floor_edge && !random.once_in(4)) ||
+                ((family == Family::mostly_zeros || family == Family::near_subnormal) && random.once_in(2))
+          : !random.once_in(tile.zeros);
+  if (zero)
+    return (negative ? format.sign_bit() : 0) | (low & ((std::uint64_t{1} << format.ignored_low_bits) - 1));
+  const int exponent = centre + random.in(-tile.spread, tile.spread);
+  std::uint64_t fraction = random.next();
+  if (family == Family::sparse_powers || family == Family::floor_edge) {
+    // Powers of two, their neighbours, and half-way patterns: the inputs on which two rules differ.
+    const int pattern = random.in(0, 7);
+    fraction = pattern < 4    ? 0
+               : pattern == 4 ? std::uint64_t{1} << 63
+               : pattern == 5 ? ~std::uint64_t{0}
+                              : fraction;
+  }
+  return compose(format, negative, exponent, fraction, low);
+}
+
+}  // namespace detail
+
+/// Raw bits of one element. A is (m, k): row i, column k. B is (k, n): row k, column j. C is (m, n).
+MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
+                                            Matrix which, std::uint64_t tile_index, int row, int column) {
+  const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
+  const std::uint64_t key = detail::key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
+  detail::Stream random = detail::element_stream(key, row, column);
+  if (family == Family::random_bits) return detail::random_bits(format, random);
+  if (family == Family::random_finite) return detail::random_finite(format, random);
+  if (family == Family::normal) return detail::normal(format, random);
+
+  detail::Stream tile_random{detail::key_of(seed, family, 0, tile_index)};
+  const detail::TileShape tile = detail::shape_of(plan, family, tile_random);
+  const int centre = which == Matrix::a ? tile.a : which == Matrix::b ? tile.b : tile.c;
+
+  if (family == Family::special_values) {
+    const int rarity = 4 << (2 * (tile_index % 3));  // from crowded tiles to a lone special value
+    if (random.once_in(rarity)) return detail::special(format, random);
+    return detail::normal(format, random);
+  }
+  if (family == Family::cancellation && which != Matrix::c) {
+    const int k = which == Matrix::a ? column : row;
+    const int other = which == Matrix::a ? row : column;
+    const int first = k & ~tile.pair;
+    // One pair in eight is left alone and far smaller: it is what remains. The choice is the pair's, not the
+    // row's.
+    detail::Stream pair_random =
+        detail::element_stream(detail::key_of(seed, family, 9, tile_index), first, 0);
+    if (pair_random.once_in(8)) {
+      const int drop = pair_random.in(0, plan.fraction_bits / 2 + 4);
+      return detail::element_of(format, family, which, centre - drop, tile, random);
+    }
+    detail::Stream shared = which == Matrix::a ? detail::element_stream(key, other, first)
+                                               : detail::element_stream(key, first, other);
+    const std::uint64_t bits = detail::element_of(format, family, which, centre, tile, shared);
+    return which == Matrix::a && k != first ? bits ^ format.sign_bit() : bits;
+  }
+  return detail::element_of(format, family, which, centre, tile, random);
+}
+
+}  // namespace mmaudit::gen

@@ -1,0 +1,37 @@
+#pragma once
+// Host buffers of tiles, filled from families and directed cases.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/generators/families.hpp"
+
+namespace mmaudit::gen {
+
+/// Operands of consecutive tiles, as TileBatch wants them, with room for D.
+struct HostTiles {
+  explicit HostTiles(const Instruction& of) : instruction(of) {}
+
+  Instruction instruction;
+  std::size_t tiles = 0;
+  std::vector<std::byte> a, b, c, d;
+  std::vector<std::uint8_t> modifiers;
+
+  /// A batch over these buffers; D is resized to fit.
+  TileBatch batch();
+};
+
+std::uint64_t load_bits(const std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index);
+void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index, std::uint64_t bits);
+
+/// Appends tiles first_tile .. first_tile + count - 1 of a family.
+void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
+                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
+
+/// Appends the directed cases of `instruction`, min(m, n) on the diagonal of a tile; the rows below repeat
+/// the same rows of A, so that every case also meets the columns of its neighbours. Returns the number of
+/// tiles appended.
+std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::uint8_t modifiers);
+
+}  // namespace mmaudit::gen

@@ -1,0 +1,93 @@
+#include "number.hpp"
+
+#include <algorithm>
+
+namespace mmaudit::oracle {
+
+int leading_exponent(const Exact& x) {
+  return static_cast<int>(msb(cpp_int(abs(x.significand)))) + x.exponent;
+}
+
+Exact plus(const Exact& x, const Exact& y) {
+  const int exponent = std::min(x.exponent, y.exponent);
+  return {(x.significand << (x.exponent - exponent)) + (y.significand << (y.exponent - exponent)), exponent};
+}
+
+cpp_int in_units(const Exact& x, int unit, Rounding rounding) {
+  if (x.exponent >= unit) return x.significand << (x.exponent - unit);
+  const bool negative = x.significand < 0;
+  const cpp_int divisor = cpp_int(1) << (unit - x.exponent);
+  cpp_int quotient, rest;
+  divide_qr(cpp_int(abs(x.significand)), divisor, quotient, rest);
+  const int half = cpp_int(rest * 2).compare(divisor);  // -1, 0, 1: below, at, above one half
+  const bool away =
+      rest != 0 &&
+      ((rounding == Rounding::up && !negative) || (rounding == Rounding::down && negative) ||
+       (rounding == Rounding::nearest_even && (half > 0 || (half == 0 && bit_test(quotient, 0)))));
+  if (away) ++quotient;
+  return negative ? cpp_int(-quotient) : quotient;
+}
+
+Number decode(const FormatSpec& format, std::uint64_t bits, bool read_ignored_bits) {
+  const int p = format.fraction_bits;
+  const std::uint64_t ignored = bits % (1ULL << format.ignored_low_bits);
+  const std::uint64_t read = bits >> format.ignored_low_bits;
+  const std::uint64_t fraction = read % (1ULL << p);
+  const std::uint64_t largest_field = (1ULL << format.exponent_bits) - 1;
+  const std::uint64_t field = (read >> p) % (largest_field + 1);
+  Number x;
+  x.negative = (read >> (p + format.exponent_bits)) % 2 == 1;
+  if (field == largest_field) {
+    if (format.specials == Specials::nan_only) {
+      x.nan = fraction == (1ULL << p) - 1;
+    } else {
+      x.nan = fraction != 0 || (read_ignored_bits && ignored != 0);
+      x.infinite = !x.nan;
+    }
+    if (x.nan || x.infinite) return x;
+  }
+  const int exponent = (field == 0 ? 1 : static_cast<int>(field)) - format.bias;
+  x.value = {cpp_int(field == 0 ? fraction : fraction + (1ULL << p)), exponent - p};
+  if (x.negative) x.value.significand = -x.value.significand;
+  x.spelled = exponent;
+  return x;
+}
+
+std::uint64_t signed_bits(const FormatSpec& format, bool negative, std::uint64_t bits) {
+  return bits + (negative ? 1ULL << (format.storage_bits - 1) : 0);
+}
+
+std::uint64_t nan_of(const OutputRule& rule, const FormatSpec& format) {
+  const std::uint64_t infinity = ((1ULL << format.exponent_bits) - 1) << format.fraction_bits;
+  if (rule.nan == NanRule::ieee_quiet) return infinity + (1ULL << (format.fraction_bits - 1));
+  return infinity + (1ULL << format.fraction_bits) - 1;
+}
+
+std::uint64_t infinity_of(const FormatSpec& format, bool negative) {
+  return signed_bits(format, negative, ((1ULL << format.exponent_bits) - 1) << format.fraction_bits);
+}
+
+std::uint64_t encode(const Exact& sum, const OutputRule& rule, const FormatSpec& format, bool to_infinity) {
+  const int p = rule.fraction_bits;
+  const bool negative = sum.significand < 0;
+  int exponent = std::max(leading_exponent(sum), format.min_exponent());
+  cpp_int units = abs(in_units(sum, exponent - p, rule.rounding));
+  if (units == 0) return signed_bits(format, negative && rule.zero_sign != ZeroSign::plus, 0);
+  if (units == cpp_int(1) << (p + 1)) {
+    units >>= 1;
+    ++exponent;
+  }
+  const bool subnormal = units < cpp_int(1) << p;
+  if (subnormal && rule.flush_subnormals) return signed_bits(format, negative, 0);
+  if (exponent > format.max_exponent()) {
+    if (to_infinity) return infinity_of(format, negative);
+    exponent = format.max_exponent();
+    units = (cpp_int(1) << (p + 1)) - 1;
+  }
+  const auto field = static_cast<std::uint64_t>(subnormal ? 0 : exponent + format.bias);
+  const auto fraction = static_cast<std::uint64_t>(units % (cpp_int(1) << p));
+  return signed_bits(format, negative,
+                     (field << format.fraction_bits) + (fraction << (format.fraction_bits - p)));
+}
+
+}  // namespace mmaudit::oracle

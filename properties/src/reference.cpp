@@ -1,0 +1,216 @@
+#include "mmaudit/oracles/reference.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "mmaudit/emulator.hpp"
+#include "number.hpp"
+
+namespace mmaudit::oracle {
+namespace {
+
+/// How the datapath sees a value of `format`.
+void apply_subnormal_rule(Number& x, const FormatSpec& format, SubnormalRule rule) {
+  if (x.nan || x.infinite || x.zero() || leading_exponent(x.value) >= format.min_exponent()) return;
+  if (rule == SubnormalRule::normalised) x.spelled = leading_exponent(x.value);
+  if (rule == SubnormalRule::flushed) x.value = {};
+}
+
+Number decode_factor(const FormatSpec& stored, const AccumulatorModel& row, std::uint64_t bits, bool negate) {
+  Number x = decode(stored, bits, row.read_ignored_bits);
+  FormatSpec seen = stored;
+  if (row.widen_to != Format::none && !x.nan && !x.infinite) {
+    seen = spec_of(row.widen_to);
+    x.spelled = x.zero() ? seen.min_exponent() : std::max(leading_exponent(x.value), seen.min_exponent());
+  }
+  apply_subnormal_rule(x, seen, row.subnormal_operand);
+  if (negate) {
+    x.negative = !x.negative;
+    x.value.significand = -x.value.significand;
+  }
+  return x;
+}
+
+struct Product {
+  bool infinite = false, negative = false, zero = false;
+  Exact value;
+  int spelled = 0;
+};
+
+/// One step over the products [first, last) of evaluation order and the addend c.
+class Step {
+ public:
+  Step(const Instruction& instruction, const AccumulatorModel& row)
+      : row_(row), output_(spec_of(instruction.d)) {}
+
+  std::uint64_t operator()(std::span<const Number> a, std::span<const Number> b, const Number& c) const {
+    bool nan = c.nan, only_dropped_infinities = false;
+    bool infinite[2] = {c.infinite && !c.negative, c.infinite && c.negative};
+    std::vector<Product> products;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      nan = nan || a[k].nan || b[k].nan;
+      if (a[k].nan || b[k].nan) continue;
+      const Product product = multiply(a[k], b[k]);
+      if (product.infinite && product.zero) {
+        nan = nan || row_.infinity_times_zero == InfinityTimesZero::nan;
+        only_dropped_infinities = true;
+      } else if (product.infinite) {
+        infinite[product.negative ? 1 : 0] = true;
+      }
+      products.push_back(product);
+    }
+    if (nan || (infinite[0] && infinite[1])) return nan_of(row_.output, output_);
+    if (infinite[0] || infinite[1]) return infinity_of(output_, infinite[1]);
+    if (only_dropped_infinities) return 0;
+    return sum(products, c);
+  }
+
+ private:
+  Product multiply(const Number& x, const Number& y) const {
+    Product product;
+    product.negative = x.negative != y.negative;
+    product.infinite = x.infinite || y.infinite;
+    product.zero = x.zero() || y.zero();
+    if (product.infinite) return product;
+    product.value = {x.value.significand * y.value.significand, x.value.exponent + y.value.exponent};
+    product.spelled = x.spelled + y.spelled;
+    if (row_.product == ProductRule::normalised && !product.zero)
+      product.spelled = leading_exponent(product.value);
+    return product;
+  }
+
+  std::uint64_t sum(const std::vector<Product>& products, const Number& c) const {
+    const bool zeros_count = row_.zero == ZeroRule::operand_exponent;
+    int maximum = row_.floor;
+    if (!c.zero() || zeros_count) maximum = std::max(maximum, c.spelled);
+    bool all_minus_zero = c.zero() && c.negative;
+    for (const Product& product : products) {
+      if (!product.zero || zeros_count) maximum = std::max(maximum, product.spelled);
+      all_minus_zero = all_minus_zero && product.zero && product.negative;
+    }
+    const int unit = maximum - row_.fraction_bits;
+    const Rounding rounding = row_.alignment == Alignment::truncate_magnitude ? Rounding::toward_zero
+                              : row_.alignment == Alignment::nearest_even     ? Rounding::nearest_even
+                                                                              : Rounding::down;
+    Exact total{in_units(c.value, unit, rounding), unit};
+    for (const Product& product : products) total.significand += in_units(product.value, unit, rounding);
+    if (total.significand == 0)
+      return signed_bits(output_, all_minus_zero && row_.output.zero_sign == ZeroSign::ieee, 0);
+    return encode(total, row_.output, output_, row_.output.overflow == Overflow::infinity);
+  }
+
+  AccumulatorModel row_;
+  FormatSpec output_;
+};
+
+/// An IEEE addition of two values of the output format, every fraction bit kept.
+std::uint64_t add_at_the_end(std::uint64_t x_bits, std::uint64_t y_bits, const AccumulatorModel& row,
+                             const FormatSpec& format) {
+  const Number x = decode(format, x_bits, false);
+  const Number y = decode(format, y_bits, false);
+  if (x.nan || y.nan || (x.infinite && y.infinite && x.negative != y.negative))
+    return nan_of(row.output, format);
+  if (x.infinite || y.infinite) return infinity_of(format, x.infinite ? x.negative : y.negative);
+  const Exact total = plus(x.value, y.value);
+  if (total.significand == 0) return signed_bits(format, x.zero() && y.zero() && x.negative && y.negative, 0);
+  const bool nearest = row.addend == AddendPlace::after_last_nearest;
+  OutputRule rule = row.output;
+  rule.fraction_bits = format.fraction_bits;
+  rule.rounding = nearest ? Rounding::nearest_even : Rounding::toward_zero;
+  return encode(total, rule, format, nearest || rule.overflow == Overflow::infinity);
+}
+
+/// Positions k in the order of evaluation, cut into segments that no step crosses.
+std::vector<std::vector<std::size_t>> segments_of(KOrder order, std::size_t depth) {
+  std::vector<std::vector<std::size_t>> segments(2);
+  for (std::size_t k = 0; k < depth; ++k) {
+    const bool second = order == KOrder::pairs_of_four   ? k % 4 >= 2
+                        : order == KOrder::halves        ? k >= depth / 2
+                        : order == KOrder::even_then_odd ? k % 2 == 1
+                                                         : false;
+    segments[second ? 1 : 0].push_back(k);
+  }
+  if (order == KOrder::descending) std::reverse(segments[0].begin(), segments[0].end());
+  return segments;
+}
+
+std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std::uint64_t c_bits,
+                                 const AccumulatorModel& row) {
+  const FormatSpec f64 = spec_of(Format::f64);
+  const Number a = decode(f64, a_bits, false);
+  const Number b = decode(f64, b_bits, false);
+  const Number c = decode(f64, c_bits, false);
+  const bool minus = a.negative != b.negative;
+  if (a.nan || b.nan || c.nan) {
+    if (row.output.nan == NanRule::canonical) return nan_of(row.output, f64);
+    for (const char operand : row.nan_priority) {
+      const Number& x = operand == 'a' ? a : operand == 'b' ? b : c;
+      const std::uint64_t bits = operand == 'a' ? a_bits : operand == 'b' ? b_bits : c_bits;
+      if (x.nan) return bits / (1ULL << 51) % 2 == 1 ? bits : bits + (1ULL << 51);
+    }
+  }
+  const bool infinite = a.infinite || b.infinite;
+  if ((infinite && (a.zero() || b.zero())) || (infinite && c.infinite && c.negative != minus)) {
+    return row.output.nan == NanRule::canonical ? nan_of(row.output, f64)
+                                                : signed_bits(f64, true, nan_of(row.output, f64));
+  }
+  if (infinite) return infinity_of(f64, minus);
+  if (c.infinite) return c_bits;
+  const Rounding rounding = row.output.rounding;
+  const Exact total =
+      plus({a.value.significand * b.value.significand, a.value.exponent + b.value.exponent}, c.value);
+  if (total.significand == 0) {
+    const bool both_zero = (a.zero() || b.zero()) && c.zero();
+    if (both_zero && minus == c.negative) return signed_bits(f64, minus, 0);
+    return signed_bits(f64, rounding == Rounding::down, 0);
+  }
+  OutputRule rule = row.output;
+  rule.fraction_bits = 52;
+  rule.flush_subnormals = false;
+  rule.zero_sign = ZeroSign::ieee;
+  const bool negative = total.significand < 0;
+  const bool to_infinity = rounding == Rounding::nearest_even || (rounding == Rounding::up && !negative) ||
+                           (rounding == Rounding::down && negative);
+  return encode(total, rule, f64, to_infinity);
+}
+
+}  // namespace
+
+std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorModel& row,
+                            std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                            std::uint64_t c, unsigned modifiers) {
+  const auto depth = static_cast<std::size_t>(instruction.k);
+  const std::vector<std::vector<std::size_t>> segments = segments_of(row.order, depth);
+  if ((modifiers & kScaleDZero) != 0) c = 0;
+  if (row.arithmetic == Arithmetic::fma_chain) {
+    std::uint64_t running = c;
+    for (const std::vector<std::size_t>& segment : segments)
+      for (const std::size_t k : segment) running = fused_multiply_add(a[k], b[k], running, row);
+    return running;
+  }
+
+  const FormatSpec output = spec_of(instruction.d);
+  const bool addend_first = row.addend == AddendPlace::in_first_step;
+  const Step step(instruction, row);
+  FormatSpec running_format = spec_of(instruction.c);
+  std::uint64_t running = addend_first ? c : 0;
+  for (const std::vector<std::size_t>& segment : segments) {
+    const auto block = static_cast<std::size_t>(row.block);
+    for (std::size_t first = 0; first < segment.size(); first += block) {
+      std::vector<Number> x, y;
+      for (std::size_t i = first; i < std::min(first + block, segment.size()); ++i) {
+        const std::size_t k = segment[i];
+        x.push_back(decode_factor(spec_of(instruction.a), row, a[k], (modifiers & kNegateA) != 0));
+        y.push_back(decode_factor(spec_of(instruction.b), row, b[k], (modifiers & kNegateB) != 0));
+      }
+      Number addend = decode(running_format, running, false);
+      apply_subnormal_rule(addend, running_format, row.subnormal_addend);
+      running = step(x, y, addend);
+      running_format = output;
+    }
+  }
+  return addend_first ? running : add_at_the_end(running, c, row, output);
+}
+
+}  // namespace mmaudit::oracle

@@ -1,0 +1,97 @@
+#include "mmaudit/generators/tiles.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mmaudit/generators/directed.hpp"
+
+namespace mmaudit::gen {
+namespace {
+
+struct Shape {
+  std::size_t m, n, k, a_bytes, b_bytes, c_bytes;
+};
+
+Shape shape_of(const Instruction& row) {
+  return {static_cast<std::size_t>(row.m), static_cast<std::size_t>(row.n), static_cast<std::size_t>(row.k),
+          spec_of(row.a).storage_bytes(),  spec_of(row.b).storage_bytes(),  spec_of(row.c).storage_bytes()};
+}
+
+/// Zeroed room for `count` more tiles; the index of the first.
+std::size_t grow(HostTiles& tiles, const Shape& shape, std::size_t count, std::uint8_t modifiers) {
+  const std::size_t first = tiles.tiles;
+  tiles.tiles += count;
+  tiles.a.resize(tiles.tiles * shape.m * shape.k * shape.a_bytes);
+  tiles.b.resize(tiles.tiles * shape.k * shape.n * shape.b_bytes);
+  tiles.c.resize(tiles.tiles * shape.m * shape.n * shape.c_bytes);
+  tiles.modifiers.resize(tiles.tiles, modifiers);
+  return first;
+}
+
+}  // namespace
+
+std::uint64_t load_bits(const std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, buffer.data() + index * bytes, bytes);
+  return bits;
+}
+
+void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index, std::uint64_t bits) {
+  std::memcpy(buffer.data() + index * bytes, &bits, bytes);
+}
+
+TileBatch HostTiles::batch() {
+  const Shape shape = shape_of(instruction);
+  d.assign(tiles * shape.m * shape.n * spec_of(instruction.d).storage_bytes(), std::byte{0});
+  return {tiles, a.data(), b.data(), c.data(), d.data(), modifiers.data()};
+}
+
+void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
+                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
+  const Shape shape = shape_of(tiles.instruction);
+  const std::size_t first = grow(tiles, shape, count, modifiers);
+  const auto fill = [&](std::vector<std::byte>& buffer, Matrix which, std::size_t rows, std::size_t columns,
+                        std::size_t bytes) {
+    for (std::size_t t = 0; t < count; ++t) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) {
+          store_bits(
+              buffer, bytes, ((first + t) * rows + i) * columns + j,
+              generate(plan, family, seed, which, first_tile + t, static_cast<int>(i), static_cast<int>(j)));
+        }
+      }
+    }
+  };
+  fill(tiles.a, Matrix::a, shape.m, shape.k, shape.a_bytes);
+  fill(tiles.b, Matrix::b, shape.k, shape.n, shape.b_bytes);
+  fill(tiles.c, Matrix::c, shape.m, shape.n, shape.c_bytes);
+}
+
+std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::uint8_t modifiers) {
+  const std::vector<DirectedDot> cases = directed_dots(tiles.instruction, row);
+  const Shape shape = shape_of(tiles.instruction);
+  const std::size_t per_tile = std::min(shape.m, shape.n);
+  const std::size_t count = (cases.size() + per_tile - 1) / per_tile;
+  const std::size_t first = grow(tiles, shape, count, modifiers);
+  for (std::size_t t = 0; t < count; ++t) {
+    const std::size_t here = std::min(per_tile, cases.size() - t * per_tile);
+    for (std::size_t i = 0; i < shape.m; ++i) {
+      const DirectedDot& one = cases[t * per_tile + i % here];
+      for (std::size_t k = 0; k < shape.k; ++k) {
+        store_bits(tiles.a, shape.a_bytes, ((first + t) * shape.m + i) * shape.k + k, one.a[k]);
+      }
+      for (std::size_t j = 0; j < shape.n; ++j) {
+        store_bits(tiles.c, shape.c_bytes, ((first + t) * shape.m + i) * shape.n + j, one.c);
+      }
+    }
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      const DirectedDot& one = cases[t * per_tile + j % here];
+      for (std::size_t k = 0; k < shape.k; ++k) {
+        store_bits(tiles.b, shape.b_bytes, ((first + t) * shape.k + k) * shape.n + j, one.b[k]);
+      }
+    }
+  }
+  return count;
+}
+
+}  // namespace mmaudit::gen

@@ -1,0 +1,295 @@
+// Every family makes what it claims, the same every time, and no two matrices are made from one stream.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/generators/directed.hpp"
+#include "mmaudit/oracles/exact.hpp"
+#include "probe.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+using gen::Family;
+using gen::Matrix;
+
+constexpr std::uint64_t kDigest = 0x96BBE591D3FB00C8;  // of VersionOneMakesTheseBits
+constexpr Matrix kMatrices[] = {Matrix::a, Matrix::b, Matrix::c};
+
+Format format_of(const Instruction& row, Matrix which) {
+  return which == Matrix::a ? row.a : which == Matrix::b ? row.b : row.c;
+}
+
+/// Calls visit(matrix, bits) for every element of `tiles` tiles of a family.
+void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
+                      const std::function<void(Matrix, std::uint64_t)>& visit) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  const int m = probe.instruction.m, n = probe.instruction.n, depth = probe.instruction.k;
+  for (std::uint64_t tile = 0; tile < tiles; ++tile) {
+    for (const Matrix which : kMatrices) {
+      const int rows = which == Matrix::b ? depth : m;
+      const int columns = which == Matrix::a ? depth : n;
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) visit(which, gen::generate(plan, family, kSeed, which, tile, i, j));
+    }
+  }
+}
+
+std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  gen::HostTiles tiles(probe.instruction);
+  gen::append_family(tiles, plan, family, kSeed, 0, count, 0);
+  const auto m = static_cast<std::size_t>(probe.instruction.m),
+             n = static_cast<std::size_t>(probe.instruction.n);
+  std::vector<OneDot> dots;
+  for (std::size_t t = 0; t < count; ++t)
+    for (std::size_t i = 0; i < std::min(m, n); ++i) dots.push_back(cut(tiles, t, i, i));
+  return dots;
+}
+
+TEST(Generators, EveryElementFitsItsFormat) {
+  for (const Probe& probe : all_probes()) {
+    for (int f = 0; f < gen::kFamilies; ++f) {
+      for_each_element(probe, static_cast<Family>(f), 3, [&](Matrix which, std::uint64_t bits) {
+        const FormatSpec format = spec_of(format_of(probe.instruction, which));
+        ASSERT_EQ(bits & ~(format.sign_bit() | (format.sign_bit() - 1)), 0U);
+      });
+    }
+  }
+}
+
+TEST(Generators, AreFunctionsOfTheirArgumentsAlone) {
+  for (const Probe& probe : all_probes()) {
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+    for (int f = 0; f < gen::kFamilies; ++f) {
+      const auto family = static_cast<Family>(f);
+      gen::HostTiles together(probe.instruction), apart(probe.instruction), other(probe.instruction);
+      gen::append_family(together, plan, family, kSeed, 5, 2, 0);
+      gen::append_family(apart, plan, family, kSeed, 5, 1, 0);
+      gen::append_family(apart, plan, family, kSeed, 6, 1, 0);
+      gen::append_family(other, plan, family, kSeed + 1, 5, 2, 0);
+      EXPECT_EQ(together.a, apart.a);
+      EXPECT_EQ(together.b, apart.b);
+      EXPECT_EQ(together.c, apart.c);
+      EXPECT_NE(together.a, other.a) << name_of(family);
+      EXPECT_NE(together.b, other.b) << name_of(family);
+    }
+  }
+}
+
+// Recordings state the generator's version: what a version makes must not drift.
+TEST(Generators, VersionOneMakesTheseBits) {
+  const Probe probe = all_probes().front();
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  std::uint64_t digest = 0;
+  for (int f = 0; f < gen::kFamilies; ++f)
+    for (const Matrix which : kMatrices)
+      for (int i = 0; i < 8; ++i)
+        digest =
+            gen::detail::mix(digest ^ gen::generate(plan, static_cast<Family>(f), 1, which, 3, i, i % 4));
+  ASSERT_EQ(gen::kGeneratorVersion, "1");
+  EXPECT_EQ(digest, kDigest) << std::hex << digest;
+}
+
+TEST(Generators, MatricesAndTilesComeFromDifferentStreams) {
+  for (const Family family : {Family::random_bits, Family::normal, Family::wide_window}) {
+    const Probe probe = all_probes()[24];  // binary64: 64 bits hardly ever meet by chance
+    ASSERT_EQ(probe.instruction.a, Format::f64);
+    std::map<std::uint64_t, int> seen;
+    for_each_element(probe, family, 4, [&](Matrix, std::uint64_t bits) { ++seen[bits]; });
+    std::size_t repeated = 0;
+    for (const auto& [bits, count] : seen) repeated += count > 1 ? 1U : 0U;
+    EXPECT_LE(repeated, seen.size() / 50) << name_of(family);  // normal() has 32-bit resolution
+  }
+}
+
+TEST(Generators, OnlyRandomBitsAndSpecialValuesMakeNanAndInfinity) {
+  for (const Probe& probe : all_probes()) {
+    for (int f = 0; f < gen::kFamilies; ++f) {
+      const auto family = static_cast<Family>(f);
+      std::size_t special = 0;
+      for_each_element(probe, family, 6, [&](Matrix which, std::uint64_t bits) {
+        special += std::isfinite(decode_value(bits, spec_of(format_of(probe.instruction, which)))) ? 0U : 1U;
+      });
+      const bool may = family == Family::random_bits || family == Family::special_values;
+      EXPECT_TRUE(may || special == 0) << name_of(probe.instruction) << ' ' << name_of(family);
+    }
+  }
+}
+
+TEST(Generators, SpecialValuesHoldEveryKindInEveryMatrix) {
+  for (const Probe& probe : all_probes()) {
+    for (const Matrix only : kMatrices) {
+      const FormatSpec format = spec_of(format_of(probe.instruction, only));
+      std::size_t nan = 0, plus = 0, minus = 0, plus_zero = 0, minus_zero = 0, subnormal = 0, largest = 0;
+      for_each_element(probe, Family::special_values, 60, [&](Matrix which, std::uint64_t bits) {
+        if (which != only) return;
+        const double x = decode_value(bits, format);
+        const bool negative = (bits & format.sign_bit()) != 0;
+        nan += std::isnan(x) ? 1U : 0U;
+        plus += std::isinf(x) && !negative ? 1U : 0U;
+        minus += std::isinf(x) && negative ? 1U : 0U;
+        plus_zero += x == 0 && !negative ? 1U : 0U;
+        minus_zero += x == 0 && negative ? 1U : 0U;
+        subnormal += x != 0 && std::fabs(x) < std::ldexp(1.0, format.min_exponent()) ? 1U : 0U;
+        largest += (bits & (format.sign_bit() - 1)) >> format.ignored_low_bits ==
+                           format.max_finite_bits() >> format.ignored_low_bits
+                       ? 1U
+                       : 0U;
+      });
+      SCOPED_TRACE(name_of(probe.instruction));
+      EXPECT_GT(nan, 0U);
+      EXPECT_GT(plus_zero, 0U);
+      EXPECT_GT(minus_zero, 0U);
+      EXPECT_GT(subnormal, 0U);
+      EXPECT_GT(largest, 0U);
+      EXPECT_EQ(plus > 0, format.specials == Specials::ieee);
+      EXPECT_EQ(minus > 0, format.specials == Specials::ieee);
+    }
+  }
+}
+
+/// Share of dots for which `holds`.
+double share(const std::vector<OneDot>& dots, const std::function<bool(const OneDot&)>& holds) {
+  std::size_t count = 0;
+  for (const OneDot& one : dots) count += holds(one) ? 1U : 0U;
+  return static_cast<double>(count) / static_cast<double>(dots.size());
+}
+
+class Families : public testing::TestWithParam<std::size_t> {
+ protected:
+  Probe probe = all_probes()[GetParam()];
+  Instruction row = probe.instruction;
+
+  oracle::ExactDot exact(const OneDot& one) const { return oracle::exact_dot(row, one.a, one.b, one.c); }
+  /// Exponents of the products that are not zero, as the formats spell them.
+  std::vector<int> product_exponents(const OneDot& one) const {
+    std::vector<int> exponents;
+    for (std::size_t k = 0; k < one.a.size(); ++k) {
+      const double x = decode_value(one.a[k], spec_of(row.a)), y = decode_value(one.b[k], spec_of(row.b));
+      if (x != 0 && y != 0) exponents.push_back(std::ilogb(x) + std::ilogb(y));
+    }
+    return exponents;
+  }
+};
+
+TEST_P(Families, MostlyZerosAreMostlyZeros) {
+  std::size_t zeros = 0, all = 0;
+  for_each_element(probe, Family::mostly_zeros, 8, [&](Matrix which, std::uint64_t bits) {
+    if (which == Matrix::c) return;
+    ++all;
+    zeros += decode_value(bits, spec_of(format_of(row, which))) == 0 ? 1U : 0U;
+  });
+  EXPECT_NEAR(static_cast<double>(zeros) / static_cast<double>(all), 0.75, 0.12);
+}
+
+TEST_P(Families, NormalIsAboutStandardNormal) {
+  double sum = 0, squares = 0, count = 0;
+  for_each_element(probe, Family::normal, 20, [&](Matrix which, std::uint64_t bits) {
+    const double x = decode_value(bits, spec_of(format_of(row, which)));
+    sum += x;
+    squares += x * x;
+    count += 1;
+  });
+  EXPECT_NEAR(sum / count, 0, 0.05);
+  EXPECT_NEAR(squares / count, 1, 0.1);
+}
+
+TEST_P(Families, CancellationLeavesLittle) {
+  const auto dots = dots_of(probe, Family::cancellation, 40);
+  EXPECT_GT(share(dots,
+                  [&](const OneDot& one) {
+                    OneDot products = one;
+                    products.c = 0;
+                    const oracle::ExactDot sum = exact(products);
+                    return sum.magnitude > 0 && std::fabs(sum.value) <= sum.magnitude / 16;
+                  }),
+            0.4);
+}
+
+TEST_P(Families, NearOverflowMeetsBothSides) {
+  const auto dots = dots_of(probe, Family::near_overflow, 40);
+  const double largest = decode_value(spec_of(row.d).max_finite_bits(), spec_of(row.d));
+  const bool reachable =
+      spec_of(row.a).max_exponent() + spec_of(row.b).max_exponent() + 5 >= spec_of(row.d).max_exponent();
+  if (reachable) {
+    EXPECT_GT(share(dots, [&](const OneDot& one) { return std::fabs(exact(one).value) > largest; }), 0.01);
+  }
+  EXPECT_GT(share(dots,
+                  [&](const OneDot& one) {
+                    const double x = std::fabs(exact(one).value);
+                    return x <= largest && x >= largest / 64;
+                  }),
+            0.05);
+}
+
+TEST_P(Families, FloorEdgeLiesAboutTheFloor) {
+  const auto dots = dots_of(probe, Family::floor_edge, 60);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(row, probe.row);
+  EXPECT_GT(share(dots, [&](const OneDot& one) { return decode_value(one.c, spec_of(row.c)) == 0; }), 0.2);
+  if (spec_of(row.a).min_exponent() + spec_of(row.b).min_exponent() > plan.floor)
+    return;  // none is that small
+  std::size_t with_products = 0, near = 0;
+  for (const OneDot& one : dots) {
+    const std::vector<int> exponents = product_exponents(one);
+    with_products += exponents.empty() ? 0U : 1U;
+    near += std::any_of(exponents.begin(), exponents.end(), [&](int exponent) {
+      return std::abs(exponent - plan.floor) <= plan.fraction_bits + 8;
+    });
+  }
+  EXPECT_GE(5 * with_products, dots.size());
+  EXPECT_GE(10 * near, 9 * with_products);
+}
+
+TEST_P(Families, FarAddendsAreFarAndWindowsAreAsWideAsTheySay) {
+  const auto spread = [&](const OneDot& one) {
+    const std::vector<int> exponents = product_exponents(one);
+    if (exponents.empty()) return 0;
+    const auto [low, high] = std::minmax_element(exponents.begin(), exponents.end());
+    return *high - *low;
+  };
+  const auto narrow = dots_of(probe, Family::narrow_window, 40);
+  const auto wide = dots_of(probe, Family::wide_window, 40);
+  double narrow_sum = 0, wide_sum = 0;
+  for (const OneDot& one : narrow) narrow_sum += spread(one);
+  for (const OneDot& one : wide) wide_sum += spread(one);
+  EXPECT_GT(wide_sum, narrow_sum);
+  // Subnormals, which spread downwards by losing bits, aside: twice two units a factor.
+  EXPECT_GT(share(narrow, [&](const OneDot& one) { return spread(one) <= 8; }), 0.5);
+}
+
+TEST_P(Families, SparsePowersAreFew) {
+  const auto dots = dots_of(probe, Family::sparse_powers, 40);
+  double products = 0;
+  for (const OneDot& one : dots) products += static_cast<double>(product_exponents(one).size());
+  EXPECT_LT(products / static_cast<double>(dots.size()), row.k / 2.0);
+  EXPECT_GT(products, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryInstruction, Families, testing::Range<std::size_t>(0, 40),
+                         [](const auto& information) {
+                           std::string name = name_of(all_probes()[information.param].instruction);
+                           for (char& x : name) x = x == '.' ? '_' : x;
+                           return name;
+                         });
+
+TEST(Generators, DirectedCasesExistForEveryInstructionAndRepeat) {
+  for (const Probe& probe : all_probes()) {
+    const std::vector<gen::DirectedDot> dots = gen::directed_dots(probe.instruction, probe.row);
+    EXPECT_GE(dots.size(), 8U) << name_of(probe.instruction);
+    const std::vector<gen::DirectedDot> again = gen::directed_dots(probe.instruction, probe.row);
+    ASSERT_EQ(dots.size(), again.size());
+    for (std::size_t i = 0; i < dots.size(); ++i) {
+      EXPECT_EQ(dots[i].a, again[i].a);
+      EXPECT_EQ(dots[i].b, again[i].b);
+      EXPECT_EQ(dots[i].c, again[i].c);
+      EXPECT_EQ(dots[i].a.size(), static_cast<std::size_t>(probe.instruction.k));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::test

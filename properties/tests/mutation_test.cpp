@@ -1,0 +1,198 @@
+// Rows with one rule changed: the model follows the reference through every one of them, and the inputs tell
+// them from the row they came from. Both are needed: the first says that a mutant is the wrong model it
+// claims to be, the second that a check over these inputs is able to fail.
+#include "mmaudit/oracles/mutations.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "decisive.hpp"
+#include "mmaudit/oracles/reference.hpp"
+#include "probe.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+/// One buffer a family, the directed cases last.
+std::vector<gen::HostTiles> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  std::vector<gen::HostTiles> inputs;
+  for (int f = 0; f < gen::kFamilies; ++f) {
+    inputs.emplace_back(probe.instruction);
+    gen::append_family(inputs.back(), plan, static_cast<gen::Family>(f), kSeed, 0, tiles_a_family, 0);
+  }
+  inputs.emplace_back(probe.instruction);
+  gen::append_directed(inputs.back(), probe.row, 0);
+  return inputs;
+}
+
+TEST(Mutation, TheModelFollowsTheReferenceThroughEveryMutation) {
+  std::size_t compared = 0;
+  for (const Probe& probe : all_probes()) {
+    std::vector<gen::HostTiles> inputs = inputs_for(probe, 1);
+    const auto n = static_cast<std::size_t>(probe.instruction.n);
+    const std::size_t elements = static_cast<std::size_t>(probe.instruction.m) * n;
+    // A prime stride, and each mutation starts where the last one stopped: together they cover all elements.
+    const std::size_t stride = elements == 512 ? 211 : 53;
+    std::size_t start = 0;
+    for (const oracle::Mutation& mutation : oracle::single_rule_mutations(probe.row)) {
+      const Probe mutant{probe.instruction, mutation.row};
+      for (gen::HostTiles& tiles : inputs) {
+        std::size_t at = start;
+        for (; at < tiles.tiles * elements; at += stride) {
+          const OneDot one = cut(tiles, at / elements, at % elements / n, at % n);
+          const std::uint64_t expected =
+              oracle::reference_dot(mutant.instruction, mutant.row, one.a, one.b, one.c, 0);
+          ++compared;
+          ASSERT_EQ(model_dot(mutant, one), expected)
+              << mutation.name << ": " << text_of(mutant.instruction, one);
+        }
+        start = at % stride;
+      }
+    }
+  }
+  std::printf("%zu dots compared\n", compared);
+  EXPECT_GE(compared, 50'000U);
+}
+
+/// The k of each step, in the order of the steps; a fma_chain has steps of one.
+std::vector<std::set<int>> steps_of(const Instruction& instruction, const AccumulatorModel& row) {
+  const DotPlan plan = make_plan(instruction, row);
+  std::vector<std::set<int>> steps;
+  for_each_step(plan, [&](int start, int count) {
+    std::set<int>& step = steps.emplace_back();
+    for (int i = start; i < start + count; ++i) step.insert(evaluation_k(row.order, plan.k, i));
+  });
+  return steps;
+}
+
+/// Least significant bit of any number of the format.
+int lowest_bit(Format format) { return spec_of(format).min_exponent() - spec_of(format).fraction_bits; }
+
+/// Why no input can show a mutation; empty when some input does.
+std::string why_invisible(const Probe& probe, const oracle::Mutation& mutation) {
+  const Instruction& row = probe.instruction;
+  const bool wide_exponents = row.a == Format::bf16 || row.a == Format::tf32 || row.a == Format::f64;
+  const bool f32_of_small_products = row.d == Format::f32 && !wide_exponents;
+  const bool widened = row.path == Datapath::mma_fp8;
+  const bool both_e4m3 = row.a == Format::e4m3 && row.b == Format::e4m3;
+  const bool any_e4m3 = row.a == Format::e4m3 || row.b == Format::e4m3;
+  const std::string& name = mutation.name;
+  const auto is = [&name](std::string_view rule) { return name.substr(0, rule.size()) == rule; };
+
+  if ((is("block") || is("order")) && steps_of(row, probe.row) == steps_of(row, mutation.row))
+    return "the steps hold the same products in the same order";
+  if (is("read ignored bits") && spec_of(row.a).ignored_low_bits == 0) return "no bits are ignored";
+  if (is("floor")) {
+    const int unit = std::max(probe.row.floor, mutation.row.floor) - probe.row.fraction_bits;
+    const int products = lowest_bit(row.a) + lowest_bit(row.b);
+    if (unit <= products && (widened || unit <= lowest_bit(row.c)))
+      return "every addend is a multiple of the unit at the floor";
+  }
+  if (is("subnormal addend: normalised")) {
+    if (f32_of_small_products) return "beside a subnormal c every product is zero or dwarfs it";
+    if (row.path == Datapath::wgmma_fp8) return "the floor lies above every subnormal";
+    if (widened) return "beside a subnormal sum no product loses a bit";
+  }
+  if (is("subnormal addend: flushed") && widened && row.d == Format::f32)
+    return "sums of FP8 products are not subnormal in binary32";
+  if (is("output zero sign")) {
+    const bool sums_reach_d =
+        f32_of_small_products || row.path == Datapath::wgmma_fp8 || (widened && both_e4m3);
+    if (sums_reach_d && (is("output zero sign: of sum") || widened))
+      return "no sum rounds to zero, and the steps of widened FP8 start from +0";
+  }
+  if (is("output overflow") && f32_of_small_products) return "only c is large, and it drowns the products";
+  if (is("infinity times zero") && both_e4m3) return "e4m3 has no infinity";
+  if (is("zero: operand exponent") && widened && both_e4m3) return "2^-6 * 2^-25 is below every product";
+  if (is("subnormal operand: normalised") && widened && any_e4m3)
+    return "2^-6 * 2^-25 is below every product";
+  if (is("subnormal operand: flushed") && widened && both_e4m3) return "e4m3 has no subnormals in binary16";
+  if (is("widen to: none") && widened && row.a == row.b)
+    return both_e4m3 ? "2^2 * 2^-25 is below every product" : "e5m2 keeps its exponents in binary16";
+  return {};
+}
+
+bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<gen::HostTiles>& inputs,
+                      const std::vector<std::vector<std::byte>>& right) {
+  for (const OneDot& one : decisive_dots(probe.instruction))
+    if (model_dot(probe, one) != model_dot(mutant, one)) return true;
+  for (std::size_t i = inputs.size(); i-- > 0;) {
+    emulate(mutant.instruction, mutant.row, inputs[i].batch());
+    if (inputs[i].d != right[i]) return true;
+  }
+  return false;
+}
+
+TEST(Mutation, TheInputsTellEveryMutationFromTheRowExceptThoseThatCannotShow) {
+  std::size_t visible = 0, invisible = 0;
+  for (const Probe& probe : all_probes()) {
+    std::vector<gen::HostTiles> inputs = inputs_for(probe, probe.instruction.op == Op::wgmma ? 2 : 6);
+    std::vector<std::vector<std::byte>> right;
+    for (gen::HostTiles& tiles : inputs) {
+      emulate(probe.instruction, probe.row, tiles.batch());
+      right.push_back(tiles.d);
+    }
+    for (const oracle::Mutation& mutation : oracle::single_rule_mutations(probe.row)) {
+      const std::string why = why_invisible(probe, mutation);
+      const bool seen = shows_difference(probe, {probe.instruction, mutation.row}, inputs, right);
+      EXPECT_EQ(seen, why.empty()) << name_of(probe.instruction) << ", " << mutation.name << ": " << why;
+      (seen ? visible : invisible) += 1;
+    }
+  }
+  RecordProperty("visible", static_cast<int>(visible));
+  RecordProperty("invisible", static_cast<int>(invisible));
+  std::printf("%zu mutations seen, %zu cannot show\n", visible, invisible);
+  EXPECT_GT(visible, invisible);
+}
+
+// Rules that the Hopper rows do not use must have the effect their names say: one hand-made dot each.
+TEST(Mutation, RulesOneByOne) {
+  const Instruction f16{Op::mma, 16, 8, 16, Format::f32, Format::f16, Format::f16, Format::f32};
+  const AccumulatorModel hopper;
+  const auto expect = [&](const AccumulatorModel& row, const Decisive& terms, std::uint64_t d) {
+    const auto one = decisive_dot(f16, terms, false);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(model_dot({f16, row}, *one), d);
+    EXPECT_EQ(oracle::reference_dot(f16, row, one->a, one->b, one->c, 0), d);
+  };
+  const Decisive half_unit_left = {{{0, 1, 1}, {1, -0x1p-13, 0x3p-14}, {2, -1, 1}},
+                                   0};  // -0.75 units of 2^-25
+  AccumulatorModel row = hopper;
+  expect(row, half_unit_left, 0);
+  row.alignment = Alignment::nearest_even;
+  expect(row, half_unit_left, 0xB3000000);
+  row.alignment = Alignment::floor_toward_minus_infinity;
+  expect(row, half_unit_left, 0xB3000000);
+
+  const Decisive late_addend = {{{0, 0x1p-12, 0x3p-13}}, 1};
+  row = hopper;
+  expect(row, late_addend, 0x3F800000);
+  row.addend = AddendPlace::after_last_nearest;
+  expect(row, late_addend, 0x3F800001);
+  row.addend = AddendPlace::after_last_truncated;
+  expect(row, late_addend, 0x3F800000);
+
+  const Decisive to_infinity = {{{0, 1, 1}}, std::numeric_limits<double>::infinity()};
+  row = hopper;
+  row.output.overflow = Overflow::max_finite;
+  expect(row, to_infinity, 0x7F800000);
+  row = hopper;
+  row.output.nan = NanRule::ieee_quiet;
+  expect(row, {{{0, std::numeric_limits<double>::infinity(), 0}}, 0}, 0x7FC00000);
+  row.infinity_times_zero = InfinityTimesZero::zero;
+  expect(row, {{{0, std::numeric_limits<double>::infinity(), 0}, {1, 1, 1}}, 0}, 0);
+
+  const Decisive minus_zero = {{}, -0.0};
+  row = hopper;
+  row.output.zero_sign = ZeroSign::ieee;
+  expect(row, minus_zero, 0);  // the products are +0
+  row.output.flush_subnormals = true;
+  expect(row, {{}, -0x1p-149}, 0x80000000);
+}
+
+}  // namespace
+}  // namespace mmaudit::test

@@ -1,0 +1,75 @@
+#pragma once
+// What the property tests share: every instruction with its row, and single dot products cut out of tiles.
+#include <cstdint>
+#include <iomanip>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/dot.hpp"
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/generators/tiles.hpp"
+
+namespace mmaudit::test {
+
+inline constexpr std::uint64_t kSeed = 20251121;
+
+struct Probe {
+  Instruction instruction;
+  AccumulatorModel row;
+};
+
+/// Every instruction with its Hopper row; wgmma with the least n.
+inline std::vector<Probe> all_probes() {
+  std::vector<Probe> probes;
+  const Architecture* hopper = find_architecture("hopper");
+  for (Instruction instruction : kInstructions) {
+    if (instruction.n == 0) instruction.n = kWgmmaMinN;
+    const DatapathRow* row = find_datapath(*hopper, instruction);
+    if (row != nullptr) probes.push_back({instruction, row->model});
+  }
+  return probes;
+}
+
+struct OneDot {
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0, d = 0;
+  unsigned modifiers = 0;
+};
+
+/// Element (i, j) of a tile; d is what `tiles` holds, 0 before the first batch().
+inline OneDot cut(const gen::HostTiles& tiles, std::size_t tile, std::size_t i, std::size_t j) {
+  const Instruction& row = tiles.instruction;
+  const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
+  const auto depth = static_cast<std::size_t>(row.k);
+  OneDot dot;
+  for (std::size_t k = 0; k < depth; ++k) {
+    dot.a.push_back(gen::load_bits(tiles.a, spec_of(row.a).storage_bytes(), (tile * m + i) * depth + k));
+    dot.b.push_back(gen::load_bits(tiles.b, spec_of(row.b).storage_bytes(), (tile * depth + k) * n + j));
+  }
+  dot.c = gen::load_bits(tiles.c, spec_of(row.c).storage_bytes(), (tile * m + i) * n + j);
+  if (!tiles.d.empty()) {
+    dot.d = gen::load_bits(tiles.d, spec_of(row.d).storage_bytes(), (tile * m + i) * n + j);
+  }
+  dot.modifiers = tiles.modifiers[tile];
+  return dot;
+}
+
+inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
+  const DotPlan plan = make_plan(probe.instruction, probe.row);
+  return mmaudit::dot(plan, Strided<std::uint64_t>{dot.a.data()}, Strided<std::uint64_t>{dot.b.data()}, dot.c,
+                      dot.modifiers);
+}
+
+inline std::string text_of(const Instruction& instruction, const OneDot& dot) {
+  std::ostringstream text;
+  text << name_of(instruction) << std::hex << " modifiers " << dot.modifiers << " c=" << dot.c << " a=[";
+  for (const std::uint64_t x : dot.a) text << ' ' << x;
+  text << " ] b=[";
+  for (const std::uint64_t x : dot.b) text << ' ' << x;
+  text << " ]";
+  return text.str();
+}
+
+}  // namespace mmaudit::test
