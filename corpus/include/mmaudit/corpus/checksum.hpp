@@ -1,0 +1,31 @@
+#pragma once
+// XXH3-128, streamed. Finds damage, not forgery.
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct XXH3_state_s;
+
+namespace mmaudit::corpus {
+
+class Checksum {
+ public:
+  /// Throws std::bad_alloc.
+  Checksum();
+
+  void update(std::span<const std::byte> bytes);
+  void update(std::string_view text);
+
+  /// 32 lower-case hex digits over everything so far, most significant first, as `xxhsum -H2` prints them.
+  [[nodiscard]] std::string hex() const;
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_s* state) const noexcept;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
+};
+
+}  // namespace mmaudit::corpus

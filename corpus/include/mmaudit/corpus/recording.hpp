@@ -1,0 +1,71 @@
+#pragma once
+// What a real GPU answered to a batch of matrix instructions, with where the answers come from. See
+// docs/corpus.md.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "mmaudit/corpus/tensor.hpp"
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::corpus {
+
+/// Where a recording comes from. Every text is needed, on one line; write "unknown" where nobody can know.
+struct Provenance {
+  std::string gpu;
+  std::string compute_capability;
+  std::string driver;
+  std::string cuda;  // version of the toolkit that compiled the kernels
+  std::string instruction;
+  std::string generator_version;
+  std::string git_revision;
+  std::string date;
+  std::uint64_t seed = 0;
+
+  bool operator==(const Provenance&) const = default;
+};
+
+/// Consecutive tiles that one generator made. Families follow one another in the order of the tiles.
+struct FamilyRange {
+  std::string name;
+  std::uint64_t tiles = 0;
+
+  bool operator==(const FamilyRange&) const = default;
+};
+
+/// `tiles` matrix instructions: a (T, M, K), b (T, K, N), c and d (T, M, N), raw bits in u8, u16, u32 or u64
+/// by storage width; one modifier byte a tile. T, M, K and N are at least 1, and so is every family.
+struct Recording {
+  Provenance provenance;
+  std::vector<FamilyRange> families;
+  std::uint64_t tiles = 0;
+  Tensor a, b, c, d;
+  std::vector<std::uint8_t> modifiers;
+};
+
+/// The file's content is not what was written.
+struct DamagedRecording : InputError {
+  using InputError::InputError;
+};
+
+/// Throws InputError, naming `file` and the field, if write_recording would refuse this provenance. Lets a
+/// recorder fail before hours of work rather than after.
+void check_provenance(const Provenance& provenance, const std::string& file);
+
+/// XXH3-128 over everything in the file but itself: metadata, dtypes, shapes and bytes. 32 hex digits.
+std::string checksum_of(const Recording& recording);
+
+/// A safetensors file with tensors A, B, C, D and modifiers. Equal recordings give equal bytes. Throws
+/// InputError if shapes, dtypes, families, modifiers or provenance are not as described above, or the file
+/// cannot be written.
+void write_recording(const std::filesystem::path& path, const Recording& recording);
+
+/// Throws DamagedRecording if the checksum differs, InputError for everything else that write_recording did
+/// not write.
+Recording read_recording(const std::filesystem::path& path);
+
+/// All *.safetensors under `folder`, sorted. Throws InputError if the folder is missing or holds none.
+std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& folder);
+
+}  // namespace mmaudit::corpus

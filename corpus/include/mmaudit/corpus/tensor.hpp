@@ -1,0 +1,100 @@
+#pragma once
+// A named array of raw bits: what every file format of this module reads into and writes from.
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mmaudit::corpus {
+
+static_assert(std::endian::native == std::endian::little, "tensors are little-endian in files and in memory");
+
+enum class DType : std::uint8_t {
+  u8,
+  u16,
+  u32,
+  u64,
+  i8,
+  i16,
+  i32,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f8_e4m3,
+  f8_e5m2,
+  boolean
+};
+
+/// Most dimensions a tensor may have; numpy's own limit.
+inline constexpr std::size_t kMaxRank = 64;
+
+/// Bytes of one element.
+std::size_t bytes_of(DType dtype);
+
+/// The `descr` of a .npy header. bf16 and fp8 have none of their own: they are the void types numpy can load.
+std::string_view npy_name(DType dtype);
+
+/// The `dtype` of a safetensors header: `U8`, `BF16`, `F8_E4M3`, ...
+std::string_view safetensors_name(DType dtype);
+
+/// The dtype of a .npy `descr`, little-endian only. `V1` and `V2` are raw bits, u8 and u16: .npy does not
+/// tell bf16 or fp8 apart. nullopt for anything else.
+std::optional<DType> dtype_from_npy(std::string_view descr);
+
+/// The dtype of a safetensors name, nullopt if this module does not know it.
+std::optional<DType> dtype_from_safetensors(std::string_view name);
+
+/// Product of the extents, 1 for rank 0; nullopt if the product of the nonzero extents exceeds 64 bits.
+std::optional<std::uint64_t> element_count(std::span<const std::uint64_t> shape);
+
+/// element_count times the element size, with the same overflow check.
+std::optional<std::uint64_t> byte_count(DType dtype, std::span<const std::uint64_t> shape);
+
+/// `[2, 3]`, for messages.
+std::string to_string(std::span<const std::uint64_t> shape);
+
+/// Dense, C order (last index fastest), little-endian.
+struct Tensor {
+  std::string name;
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::byte> data;
+
+  /// Product of the extents. Throws InputError on overflow.
+  [[nodiscard]] std::uint64_t elements() const;
+
+  /// The elements as T, which must have the size of the dtype; the caller decides what the bits mean.
+  /// Throws InputError if the sizes of T, shape and data do not fit together.
+  template <class T>
+  [[nodiscard]] std::span<const T> as() const {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>,
+                  "a bool of 2 is undefined: use uint8_t");
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "the buffer is aligned by operator new");
+    const std::size_t count = checked_elements(sizeof(T));
+    return {reinterpret_cast<const T*>(data.data()), count};
+  }
+
+ private:
+  [[nodiscard]] std::size_t checked_elements(std::size_t bytes_of_t) const;
+};
+
+/// A tensor over a copy of `values`. Throws InputError if T's size or the number of values does not fit.
+template <class T>
+Tensor make_tensor(std::string name, DType dtype, std::vector<std::uint64_t> shape,
+                   std::span<const T> values) {
+  Tensor tensor{std::move(name), dtype, std::move(shape), std::vector<std::byte>(values.size_bytes())};
+  if (!values.empty()) std::memcpy(tensor.data.data(), values.data(), values.size_bytes());
+  static_cast<void>(tensor.as<T>());  // only for its checks
+  return tensor;
+}
+
+}  // namespace mmaudit::corpus

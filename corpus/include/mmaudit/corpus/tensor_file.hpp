@@ -1,0 +1,16 @@
+#pragma once
+// Tensors as the user names them on the command line.
+#include <string>
+
+#include "mmaudit/corpus/tensor.hpp"
+
+namespace mmaudit::corpus {
+
+/// `file.npy`, `file.safetensors:tensor` or `file.safetensors` with exactly one tensor. The first
+/// `.safetensors:` splits, so a tensor's name may hold colons and dots. Throws InputError.
+Tensor load_tensor(const std::string& spec);
+
+/// By extension, .npy or .safetensors; a tensor without a name is stored as `tensor`. Throws InputError.
+void save_tensor(const std::string& path, const Tensor& tensor);
+
+}  // namespace mmaudit::corpus

@@ -1,0 +1,41 @@
+#pragma once
+// Reads parts of a file whose size is known, so that no size found inside it is trusted.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mmaudit::corpus {
+
+class InputFile {
+ public:
+  /// Throws InputError if the path is missing, unreadable or not a regular file.
+  explicit InputFile(const std::filesystem::path& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  InputFile(InputFile&&) = delete;
+  InputFile& operator=(InputFile&&) = delete;
+
+  /// The path, fit for a message.
+  [[nodiscard]] const std::string& label() const { return label_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// Fills `bytes` from `offset`. Throws InputError if the file ends before.
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const;
+
+  /// `count` bytes from `offset`, checked against the file's size before anything is allocated.
+  [[nodiscard]] std::vector<std::byte> read(std::uint64_t offset, std::uint64_t count) const;
+
+ private:
+  std::string label_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// An unsigned little-endian number of 1 to 8 bytes.
+std::uint64_t little_endian(std::span<const std::byte> bytes);
+
+}  // namespace mmaudit::corpus

@@ -1,0 +1,203 @@
+#include "mmaudit/corpus/recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/emulator.hpp"
+#include "recording_metadata.hpp"
+#include "refuse.hpp"
+#include "safetensors_header.hpp"
+#include "tensor_view.hpp"
+
+namespace mmaudit::corpus {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array<std::string_view, 5> kTensorNames{"A", "B", "C", "D", "modifiers"};
+using Views = std::array<TensorView, kTensorNames.size()>;
+
+TensorView view_of(std::string_view name, const Tensor& tensor) {
+  return {name, tensor.dtype, tensor.shape, tensor.data};
+}
+
+/// The recording's tensors as the file holds them. `modifiers_shape` is to outlive the result.
+Views views_of(const Recording& recording, const std::array<std::uint64_t, 1>& modifiers_shape) {
+  return {view_of("A", recording.a), view_of("B", recording.b), view_of("C", recording.c),
+          view_of("D", recording.d),
+          TensorView{"modifiers", DType::u8, modifiers_shape, std::as_bytes(std::span(recording.modifiers))}};
+}
+
+/// What the checksum covers: the number of metadata pairs, each pair in the order of its key, then each
+/// tensor's name, dtype, rank, extents and data in the order of kTensorNames. Numbers are 64-bit
+/// little-endian; a length goes before every text and data, so that no two different files feed the same
+/// bytes.
+class CanonicalChecksum {
+ public:
+  void number(std::uint64_t value) { checksum_.update(std::as_bytes(std::span(&value, 1))); }
+  void bytes(std::span<const std::byte> data) {
+    number(data.size());
+    checksum_.update(data);
+  }
+  void text(std::string_view data) { bytes(std::as_bytes(std::span(data.data(), data.size()))); }
+  [[nodiscard]] std::string hex() const { return checksum_.hex(); }
+
+ private:
+  Checksum checksum_;
+};
+
+std::string checksum_over(const Metadata& metadata, const Views& tensors) {
+  CanonicalChecksum checksum;
+  checksum.number(metadata.size());
+  for (const auto& [key, value] : metadata) {
+    checksum.text(key);
+    checksum.text(value);
+  }
+  for (const TensorView& tensor : tensors) {
+    checksum.text(tensor.name);
+    checksum.text(safetensors_name(tensor.dtype));
+    checksum.number(tensor.shape.size());
+    for (const std::uint64_t extent : tensor.shape) checksum.number(extent);
+    checksum.bytes(tensor.data);
+  }
+  return checksum.hex();
+}
+
+void check_tile_tensor(const TensorView& tensor, std::span<const std::uint64_t> expected,
+                       const std::string& file) {
+  const bool raw = tensor.dtype == DType::u8 || tensor.dtype == DType::u16 || tensor.dtype == DType::u32 ||
+                   tensor.dtype == DType::u64;
+  if (!raw)
+    refuse(file, fmt::format("{} dtype", tensor.name), safetensors_name(tensor.dtype), "U8, U16, U32 or U64");
+  if (!std::equal(tensor.shape.begin(), tensor.shape.end(), expected.begin(), expected.end())) {
+    refuse(file, fmt::format("{} shape", tensor.name), to_string(tensor.shape), to_string(expected));
+  }
+  check_writable(tensor, file);
+}
+
+/// Everything the struct's comment promises.
+void check_recording(const Recording& recording, const std::string& file) {
+  check_provenance(recording.provenance, file);
+  check_families(recording.families, recording.tiles, file);
+  const auto& a = recording.a.shape;
+  const auto& b = recording.b.shape;
+  const std::uint64_t tiles = recording.tiles;
+  if (tiles == 0) refuse(file, "tiles", "0", "at least 1");
+  if (a.size() != 3 || a[1] == 0 || a[2] == 0) {
+    refuse(file, "A shape", to_string(a), fmt::format("[{}, M, K] of at least 1", tiles));
+  }
+  if (b.size() != 3 || b[2] == 0)
+    refuse(file, "B shape", to_string(b), fmt::format("[{}, {}, N]", tiles, a[2]));
+  const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
+  const Views views = views_of(recording, modifiers_shape);
+  const std::array<std::uint64_t, 3> result{tiles, a[1], b[2]};
+  check_tile_tensor(views[0], std::array{tiles, a[1], a[2]}, file);
+  check_tile_tensor(views[1], std::array{tiles, a[2], b[2]}, file);
+  check_tile_tensor(views[2], result, file);
+  check_tile_tensor(views[3], result, file);
+  check_tile_tensor(views[4], std::array{tiles}, file);
+  for (const std::uint8_t modifier : recording.modifiers) {
+    if ((modifier & ~kModifierBits) != 0) {
+      refuse(file, "modifiers", fmt::format("{:#04x}", modifier),
+             fmt::format("bits of {:#04x}", kModifierBits));
+    }
+  }
+}
+
+}  // namespace
+
+std::string checksum_of(const Recording& recording) {
+  const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
+  return checksum_over(metadata_of(recording.provenance, recording.families),
+                       views_of(recording, modifiers_shape));
+}
+
+void write_recording(const fs::path& path, const Recording& recording) {
+  check_recording(recording, label_of(path));
+  Metadata metadata = metadata_of(recording.provenance, recording.families);
+  metadata[kChecksumKey] = checksum_of(recording);
+  const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
+  write_safetensors_views(path, metadata, views_of(recording, modifiers_shape));
+}
+
+Recording read_recording(const fs::path& path) {
+  const std::string label = label_of(path);
+  SafetensorsFile file = read_safetensors(path);
+  Metadata metadata = std::move(file.metadata);
+  const std::string& format = metadata_value(metadata, kFormatKey, label);
+  if (format != kFormat) refuse(label, kFormatKey, fmt::format("'{}'", printable(format)), kFormat);
+  // Before the checksum, which another version may compute otherwise.
+  const std::string& version = metadata_value(metadata, kVersionKey, label);
+  if (version != kVersion) refuse(label, kVersionKey, fmt::format("'{}'", printable(version)), kVersion);
+  if (file.tensors.size() != kTensorNames.size()) {
+    refuse(label, "tensors", std::to_string(file.tensors.size()), "A, B, C, D and modifiers");
+  }
+
+  const std::string expected = metadata_value(metadata, kChecksumKey, label);
+  metadata.erase(kChecksumKey);
+  const auto view = [&](std::size_t i) {
+    return view_of(kTensorNames.at(i), file.at(kTensorNames.at(i), label));
+  };
+  const Views views{view(0), view(1), view(2), view(3), view(4)};
+  const std::string found = checksum_over(metadata, views);
+  if (found != expected) {
+    throw DamagedRecording(fmt::format("{}: checksum: found {}, expected {} (the file is damaged)", label,
+                                       found, printable(expected)));
+  }
+
+  Recording recording;
+  recording.provenance = parse_provenance(metadata, label);
+  recording.families = parse_families(metadata, label);
+  if (metadata != metadata_of(recording.provenance, recording.families)) {
+    refuse(label, "metadata", fmt::format("{} fields", metadata.size()),
+           "the fields of a recording and no others");
+  }
+  const TensorView& modifiers = views.back();
+  if (modifiers.dtype != DType::u8 || modifiers.shape.size() != 1) {
+    refuse(label, "modifiers",
+           fmt::format("{} {}", safetensors_name(modifiers.dtype), to_string(modifiers.shape)),
+           "U8, one a tile");
+  }
+  recording.modifiers.resize(modifiers.data.size());
+  // memcpy may not be given the null pointer of an empty vector.
+  if (!modifiers.data.empty())
+    std::memcpy(recording.modifiers.data(), modifiers.data.data(), modifiers.data.size());
+  for (Tensor& tensor : file.tensors) {
+    if (tensor.name == "A")
+      recording.a = std::move(tensor);
+    else if (tensor.name == "B")
+      recording.b = std::move(tensor);
+    else if (tensor.name == "C")
+      recording.c = std::move(tensor);
+    else if (tensor.name == "D")
+      recording.d = std::move(tensor);
+  }
+  recording.tiles = recording.a.shape.empty() ? 0 : recording.a.shape.front();
+  check_recording(recording, label);
+  return recording;
+}
+
+std::vector<fs::path> find_recordings(const fs::path& folder) {
+  const std::string label = label_of(folder);
+  std::vector<fs::path> found;
+  std::error_code error;
+  auto entry = fs::recursive_directory_iterator(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() == ".safetensors" && entry->is_regular_file(error))
+      found.push_back(entry->path());
+    if (error) break;
+  }
+  if (error) throw InputError(fmt::format("{}: cannot read the folder: {}", label, error.message()));
+  if (found.empty()) refuse(label, "folder", "no *.safetensors", "at least one recording");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace mmaudit::corpus

@@ -1,0 +1,33 @@
+#pragma once
+// The JSON header of a safetensors file, apart from the file.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/corpus/safetensors.hpp"
+#include "tensor_view.hpp"
+
+namespace mmaudit::corpus {
+
+/// Metadata and tensors of `text`, sorted by their data and checked to fill `data_bytes` exactly.
+/// `data_start` stays 0. Memory and time are linear in the text. Throws InputError naming `file`.
+SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes,
+                                           const std::string& file);
+
+/// The length field and the JSON, padded with spaces to a multiple of 8 bytes. Throws InputError naming
+/// `file` for what the reader would refuse.
+std::string safetensors_preamble(const std::map<std::string, std::string>& metadata,
+                                 std::span<const TensorView> tensors, const std::string& file);
+
+/// write_safetensors for tensors that lie anywhere.
+void write_safetensors_views(const std::filesystem::path& path,
+                             const std::map<std::string, std::string>& metadata,
+                             std::span<const TensorView> tensors);
+
+/// `a, b, c` and the count if there are more than 8: what a file holds, for messages.
+std::string list_names(std::span<const std::string_view> names);
+
+}  // namespace mmaudit::corpus

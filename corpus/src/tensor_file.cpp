@@ -1,0 +1,70 @@
+#include "mmaudit/corpus/tensor_file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/corpus/npy.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+#include "refuse.hpp"
+#include "safetensors_header.hpp"
+#include "tensor_view.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+constexpr std::string_view kNpy = ".npy";
+constexpr std::string_view kSafetensors = ".safetensors";
+constexpr std::string_view kNamedTensor = ".safetensors:";
+
+std::string found_extension(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  return extension.empty() ? "none" : fmt::format("'{}'", printable(extension));
+}
+
+Tensor load_only_tensor(const std::filesystem::path& path) {
+  const SafetensorsHeader header = read_safetensors_header(path);
+  if (header.tensors.size() != 1) {
+    std::vector<std::string_view> names;
+    for (const TensorInfo& tensor : header.tensors) names.emplace_back(tensor.name);
+    refuse(label_of(path), "tensor", fmt::format("{} tensors ({})", names.size(), list_names(names)),
+           "one, or FILE.safetensors:NAME");
+  }
+  return read_safetensors_tensor(path, header.tensors.front().name);
+}
+
+}  // namespace
+
+Tensor load_tensor(const std::string& spec) {
+  const std::size_t named = spec.find(kNamedTensor);
+  if (named != std::string::npos) {
+    const std::filesystem::path path = spec.substr(0, named + kSafetensors.size());
+    const std::string name = spec.substr(named + kNamedTensor.size());
+    if (name.empty()) refuse(label_of(spec), "tensor", "no name after ':'", "FILE.safetensors:NAME");
+    return read_safetensors_tensor(path, name);
+  }
+  const std::filesystem::path path = spec;
+  if (path.extension() == kNpy) return read_npy(path);
+  if (path.extension() == kSafetensors) return load_only_tensor(path);
+  refuse(label_of(path), "extension", found_extension(path),
+         ".npy or .safetensors, with :NAME for one tensor of several");
+}
+
+void save_tensor(const std::string& path, const Tensor& tensor) {
+  const std::filesystem::path target = path;
+  if (target.extension() == kNpy) {
+    write_npy(target, tensor);
+  } else if (target.extension() == kSafetensors) {
+    const std::string_view name =
+        tensor.name.empty() ? std::string_view("tensor") : std::string_view(tensor.name);
+    const std::array<TensorView, 1> views{{{name, tensor.dtype, tensor.shape, tensor.data}}};
+    write_safetensors_views(target, {}, views);
+  } else {
+    refuse(label_of(target), "extension", found_extension(target), ".npy or .safetensors");
+  }
+}
+
+}  // namespace mmaudit::corpus

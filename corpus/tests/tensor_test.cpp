@@ -1,0 +1,103 @@
+#include "mmaudit/corpus/tensor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "mmaudit/corpus/npy.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "test_support.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+using test::expect_refused;
+using test::ScratchFolder;
+
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+constexpr std::array<std::uint16_t, 6> kSix{1, 2, 3, 4, 5, 6};
+
+TEST(Tensor, CountsElementsAndSeesOverflow) {
+  using Shape = std::vector<std::uint64_t>;
+  EXPECT_EQ(element_count(Shape{}), 1U);
+  EXPECT_EQ(element_count(Shape{2, 3, 4}), 24U);
+  EXPECT_EQ(element_count(Shape{kMax}), kMax);
+  EXPECT_EQ(element_count(Shape{kMax, 2}), std::nullopt);
+  EXPECT_EQ(element_count(Shape{5, 0}), 0U);
+  EXPECT_EQ(element_count(Shape{0, kMax, 2}), std::nullopt)
+      << "strides over the nonzero extents would overflow";
+  EXPECT_EQ(byte_count(DType::u16, Shape{kMax / 2}), kMax - 1);
+  EXPECT_EQ(byte_count(DType::u16, Shape{kMax / 2 + 1}), std::nullopt);
+}
+
+TEST(Tensor, EveryDTypeHasItsNamesAndSize) {
+  for (int i = 0; i <= static_cast<int>(DType::boolean); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(dtype_from_safetensors(safetensors_name(dtype)), dtype);
+    const auto back = dtype_from_npy(npy_name(dtype));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(bytes_of(*back), bytes_of(dtype));
+    EXPECT_EQ(npy_name(dtype)[2] - '0', static_cast<int>(bytes_of(dtype)));
+  }
+  EXPECT_EQ(dtype_from_npy("|V2"), DType::u16);
+  EXPECT_EQ(dtype_from_npy("<V1"), DType::u8);
+  EXPECT_EQ(dtype_from_npy("<f1"), DType::f8_e5m2);
+  EXPECT_EQ(dtype_from_npy("<i1"), DType::i8);
+  for (const char* const name : {"|u2", ">u2", "=u2", "|V4", "|O", "<c8", "", "u2", "<u22"}) {
+    EXPECT_EQ(dtype_from_npy(name), std::nullopt) << name;
+  }
+}
+
+TEST(Tensor, AsChecksSizes) {
+  Tensor tensor = make_tensor("x", DType::f16, {2, 3}, std::span<const std::uint16_t>(kSix));
+  EXPECT_EQ(tensor.as<std::uint16_t>()[5], 6U);
+  expect_refused([&] { static_cast<void>(tensor.as<std::uint32_t>()); }, "element size: found 2 bytes (F16)");
+  tensor.shape = {2, 4};
+  expect_refused([&] { static_cast<void>(tensor.as<std::uint16_t>()); },
+                 "data: found 12 bytes, allowed 8 elements");
+  tensor.shape = {kMax, kMax};
+  expect_refused([&] { static_cast<void>(tensor.as<std::uint16_t>()); }, "shape: found");
+  expect_refused([] { make_tensor("y", DType::u16, {7}, std::span<const std::uint16_t>(kSix)); }, "y: data");
+}
+
+TEST(TensorFile, LoadsWhatTheSpecNames) {
+  const ScratchFolder folder;
+  const Tensor tensor = make_tensor("w.npy:1", DType::u16, {6}, std::span<const std::uint16_t>(kSix));
+  const std::string npy = folder / "x.npy";
+  const std::string one = folder / "one.safetensors";
+  save_tensor(npy, tensor);
+  save_tensor(one, tensor);
+  EXPECT_EQ(load_tensor(npy).data, tensor.data);
+  EXPECT_EQ(load_tensor(npy).name, "x");
+  EXPECT_EQ(load_tensor(one).data, tensor.data);
+  EXPECT_EQ(load_tensor(one + ":w.npy:1").name, "w.npy:1");
+  expect_refused([&] { load_tensor(one + ":z"); }, "one.safetensors: tensor: found no 'z', allowed w.npy:1");
+  expect_refused([&] { load_tensor(one + ":"); }, "no name after ':'");
+  expect_refused([&] { load_tensor(folder / "x.txt"); }, "extension: found '.txt'");
+  expect_refused([&] { load_tensor(""); }, "extension: found none");
+  expect_refused([&] { load_tensor(folder / "missing.npy"); }, "cannot read: No such file");
+  expect_refused([&] { save_tensor(folder / "x.txt", tensor); }, "x.txt: extension: found '.txt'");
+}
+
+TEST(TensorFile, NamesAtMostEightTensorsWhenThereAreSeveral) {
+  const ScratchFolder folder;
+  SafetensorsFile file;
+  const std::string path = folder / "many.safetensors";
+  for (int i = 0; i < 10; ++i) file.tensors.push_back({std::to_string(i), DType::u8, {0}, {}});
+  write_safetensors(path, file);
+  expect_refused([&] { load_tensor(path); }, "found 10 tensors (0, 1, 2, 3, 4, 5, 6, 7, ... (10 in all))");
+  write_safetensors(path, {});
+  expect_refused([&] { load_tensor(path); }, "found 0 tensors");
+}
+
+TEST(TensorFile, SavesAnUnnamedTensor) {
+  const ScratchFolder folder;
+  const std::string path = folder / "x.safetensors";
+  save_tensor(path, {"", DType::u8, {1}, {std::byte{7}}});
+  EXPECT_EQ(load_tensor(path).name, "tensor");
+}
+
+}  // namespace
+}  // namespace mmaudit::corpus
