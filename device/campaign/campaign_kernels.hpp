@@ -1,0 +1,31 @@
+#pragma once
+// What the campaign runs on the GPU besides the instruction itself. Declarations without CUDA syntax.
+#include <cstdint>
+
+#include "kernels/arguments.hpp"
+#include "mmaudit/dot.hpp"
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/generators/families.hpp"
+
+namespace mmaudit::device {
+
+/// Extents of a tile.
+struct TileExtents {
+  int m = 0, n = 0, k = 0;
+};
+
+/// Fills args.tiles tiles of A, B and C with the generator's tiles from `first_tile` on.
+void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
+                     std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
+                     void* b, void* c);
+
+/// D of every tile by the model. `modifiers`: a byte a tile on the device; null: args.modifiers for all.
+void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelArgs& args,
+                  const std::uint8_t* modifiers);
+
+/// Where two outputs of `count` elements of `bytes` differ: *total counts, `found` takes the first `most`
+/// indices.
+void launch_compare(const void* x, const void* y, int bytes, std::uint64_t count, unsigned long long* total,
+                    std::uint64_t* found, unsigned most);
+
+}  // namespace mmaudit::device

@@ -1,0 +1,42 @@
+#pragma once
+// Batches of tiles on real hardware. No CUDA header here: without CUDA the same functions say so.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::device {
+
+struct DeviceInfo {
+  int ordinal = 0;
+  std::string name;
+  int compute_capability = 0;  ///< ten times major plus minor
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+  std::string driver;  ///< "580.159.04", or the driver's CUDA version where that cannot be read
+  std::string cuda;    ///< version of the CUDA runtime built in, "13.0"
+};
+
+bool built_with_cuda();
+
+/// GPUs of this machine, by ordinal; empty without a GPU, a driver or CUDA. Never throws for "none".
+std::vector<DeviceInfo> devices();
+
+/// Why this build can't run `instruction` with `modifiers` (a set of Modifier bits) on `device`; empty if it
+/// can.
+std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers = 0);
+
+struct RunOptions {
+  int repetitions = 1;        ///< times the instruction runs a tile; from the second on, C is the last D
+  bool swap_offsets = false;  ///< diagnosis: exchange the offsets of M- and N-major shared-memory descriptors
+};
+
+/// What: D = A * B + C for every tile, computed by the instruction itself.
+/// Shapes: as TileBatch, host pointers; each tile runs with its modifiers.
+/// Errors: EnvironmentError when why_not() has a reason, or CUDA reports an error.
+void run(const DeviceInfo& device, const Instruction& instruction, const TileBatch& batch,
+         const RunOptions& options = {});
+
+}  // namespace mmaudit::device

@@ -1,0 +1,41 @@
+#pragma once
+// What a kernel is told, and the table of kernels.
+#include <cstdint>
+#include <span>
+
+#include "mmaudit/instruction.hpp"
+
+namespace mmaudit::device {
+
+/// Device pointers to row-major tiles, as in TileBatch; one set of modifiers for all of them.
+struct KernelArgs {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;  ///< null: every element is +0
+  void* d = nullptr;
+  const std::uint32_t* tile_index = nullptr;  ///< which tiles to run, null: 0, 1, 2, ...
+  std::uint32_t tiles = 0;                    ///< how many of them
+  int n = 0;                                  ///< wgmma only; mma kernels know theirs
+  int repetitions = 1;  ///< times the instruction runs; from the second on, C is the last D
+  std::uint8_t modifiers = 0;
+  bool swap_offsets = false;  ///< exchange the two offsets of M- and N-major descriptors
+};
+
+/// One kernel; the instruction has n = 0 where the kernel serves every n.
+struct KernelRow {
+  Instruction instruction;
+  int tiles_per_block = 1;
+  void (*launch)(const KernelArgs& args, unsigned blocks) = nullptr;
+  const void* function = nullptr;  ///< the kernel, to ask the runtime about it
+};
+
+std::span<const KernelRow> mma_f16_kernels();
+std::span<const KernelRow> mma_tf32_kernels();
+std::span<const KernelRow> mma_fp8_kernels();
+std::span<const KernelRow> mma_f64_kernels();
+std::span<const KernelRow> wgmma_f16_kernels();
+std::span<const KernelRow> wgmma_tf32_kernels();
+std::span<const KernelRow> wgmma_fp8_kernels();       // binary32 accumulators
+std::span<const KernelRow> wgmma_fp8_half_kernels();  // binary16 accumulators
+
+}  // namespace mmaudit::device

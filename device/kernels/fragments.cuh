@@ -1,0 +1,80 @@
+#pragma once
+// Row-major tiles in global memory <-> registers, through the fragment maps.
+#include <cstdint>
+
+#include "mmaudit/fragment.hpp"
+
+namespace mmaudit::device {
+
+template <int kBits>
+struct Bits;  // an unsigned integer as wide as one element
+template <>
+struct Bits<8> {
+  using Word = std::uint8_t;
+};
+template <>
+struct Bits<16> {
+  using Word = std::uint16_t;
+};
+template <>
+struct Bits<32> {
+  using Word = std::uint32_t;
+};
+template <>
+struct Bits<64> {
+  using Word = std::uint64_t;
+};
+template <Format kFormat>
+using ElementOf = typename Bits<spec_of(kFormat).storage_bits>::Word;
+/// Registers hold 32 bits, a pair of them a 64-bit element.
+template <Format kFormat>
+using RegisterOf = typename Bits<(spec_of(kFormat).storage_bits > 32 ? 64 : 32)>::Word;
+
+/// The maps of one instruction, and its registers. Evaluated here because the functions are host code; a
+/// kernel copies a map into a constexpr local, since it can't address a host constant.
+template <typename Line>
+struct Fragments {
+  static constexpr FragmentMap kMapA = fragment_a(Line::kInstruction);
+  static constexpr FragmentMap kMapB = fragment_b(Line::kInstruction);
+  static constexpr FragmentMap kMapC = fragment_c(Line::kInstruction);
+  static_assert(bijective(kMapA) && bijective(kMapB) && bijective(kMapC));
+  static constexpr int kRegistersA = kMapA.values / elements_per_register(Line::kInstruction.a);
+  static constexpr int kRegistersB = kMapB.values / elements_per_register(Line::kInstruction.b);
+  static constexpr int kRegistersC = kMapC.values / elements_per_register(Line::kInstruction.c);
+};
+
+/// One lane's registers of a tile whose rows are `columns` elements apart. `values` cuts the fragment short.
+template <typename Element, typename Register, int kRegisters>
+__device__ __forceinline__ void load_fragment(const FragmentMap& map, const Element* tile, int columns,
+                                              int lane, int values, Register (&registers)[kRegisters]) {
+  constexpr int kEach = static_cast<int>(sizeof(Register) / sizeof(Element));
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) {
+    registers[r] = 0;
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const int value = r * kEach + e;
+      if (value >= values) continue;
+      const Coord at = map.at(lane, value);
+      registers[r] |= static_cast<Register>(tile[at.row * columns + at.col]) << (8 * sizeof(Element) * e);
+    }
+  }
+}
+
+template <typename Element, typename Register, int kRegisters>
+__device__ __forceinline__ void store_fragment(const FragmentMap& map, Element* tile, int columns, int lane,
+                                               int values, const Register (&registers)[kRegisters]) {
+  constexpr int kEach = static_cast<int>(sizeof(Register) / sizeof(Element));
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) {
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const int value = r * kEach + e;
+      if (value >= values) continue;
+      const Coord at = map.at(lane, value);
+      tile[at.row * columns + at.col] = static_cast<Element>(registers[r] >> (8 * sizeof(Element) * e));
+    }
+  }
+}
+
+}  // namespace mmaudit::device

@@ -1,0 +1,57 @@
+#pragma once
+// mma.sync on a batch of tiles: one warp a tile, the grid strides over the batch.
+#include <cstdint>
+
+#include "kernels/arguments.hpp"
+#include "kernels/fragments.cuh"
+#include "ptx/mma.cuh"
+
+namespace mmaudit::device {
+
+inline constexpr int kMmaWarps = 4;
+
+template <typename Line>
+__global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const KernelArgs args) {
+  constexpr Instruction kIs = Line::kInstruction;
+  if constexpr (kTargetCapability < kIs.min_compute_capability) {
+    __trap();
+  } else {
+    using F = Fragments<Line>;
+    constexpr FragmentMap kMapA = F::kMapA, kMapB = F::kMapB, kMapC = F::kMapC;
+    using A = ElementOf<kIs.a>;
+    using B = ElementOf<kIs.b>;
+    using C = ElementOf<kIs.c>;
+    const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+    const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / kWarpLanes;
+    for (unsigned i = warp; i < args.tiles; i += gridDim.x * kMmaWarps) {
+      const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
+      RegisterOf<kIs.a> a[F::kRegistersA];
+      RegisterOf<kIs.b> b[F::kRegistersB];
+      RegisterOf<kIs.c> d[F::kRegistersC];
+      load_fragment(kMapA, static_cast<const A*>(args.a) + tile * kIs.m * kIs.k, kIs.k, lane, kMapA.values,
+                    a);
+      load_fragment(kMapB, static_cast<const B*>(args.b) + tile * kIs.k * kIs.n, kIs.n, lane, kMapB.values,
+                    b);
+      load_fragment(kMapC, static_cast<const C*>(args.c) + tile * kIs.m * kIs.n, kIs.n, lane,
+                    args.c != nullptr ? kMapC.values : 0, d);
+#pragma unroll 1
+      for (int r = 0; r < args.repetitions; ++r) mma<Line>(d, a, b);
+      store_fragment(kMapC, static_cast<C*>(args.d) + tile * kIs.m * kIs.n, kIs.n, lane, kMapC.values, d);
+    }
+  }
+}
+
+template <typename Line>
+void launch_mma(const KernelArgs& args, unsigned blocks) {
+  mma_kernel<Line><<<blocks, kMmaWarps * kWarpLanes>>>(args);
+}
+
+template <typename Line>
+KernelRow mma_row() {
+  return {Line::kInstruction, kMmaWarps, launch_mma<Line>, reinterpret_cast<const void*>(mma_kernel<Line>)};
+}
+
+}  // namespace mmaudit::device
+
+// X for a family's list: a row of its table.
+#define MMAUDIT_MMA_KERNEL(...) mma_row<MMAUDIT_MMA_NAME(__VA_ARGS__)>(),

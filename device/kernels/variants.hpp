@@ -1,0 +1,39 @@
+#pragma once
+// Which operand modifiers the compiled kernels have. Every combination for every n would be sixteen times the
+// code of the plain instructions; modifiers act on the operands before the multiplication, which does not
+// know n.
+#include <cstdint>
+
+#include "mmaudit/config.hpp"
+#include "mmaudit/emulator.hpp"
+
+namespace mmaudit::device {
+
+/// Modifiers that are immediates of wgmma, each combination an instruction of its own.
+inline constexpr unsigned kImmediateModifiers = kNegateA | kNegateB | kTransposeA | kTransposeB;
+
+/// The n of wgmma for which all of them are compiled.
+inline constexpr int kModifiedN[] = {8, 64, 256};
+
+/// Case label of one wgmma: n and immediates.
+MMAUDIT_HD constexpr int wgmma_case(int n, unsigned modifiers) {
+  return static_cast<int>((static_cast<unsigned>(n) << 8) | (modifiers & kImmediateModifiers));
+}
+
+/// True when A and B of `format` can be read M-major and N-major from shared memory. Source: PTX ISA 9.0,
+/// "imm-trans-a", "imm-trans-b" of wgmma.mma_async.
+constexpr bool can_transpose(Format format) { return format == Format::f16 || format == Format::bf16; }
+
+/// True when a kernel runs `instruction` with these modifiers.
+constexpr bool has_modifiers(const Instruction& instruction, unsigned modifiers) {
+  if (instruction.op == Op::mma) return (modifiers & ~static_cast<unsigned>(kAFromRegisters)) == 0;
+  const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;
+  if (transposed && !can_transpose(instruction.a)) return false;
+  if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0) return false;
+  if ((modifiers & kImmediateModifiers) == 0) return true;
+  for (const int n : kModifiedN)
+    if (n == instruction.n) return true;
+  return false;
+}
+
+}  // namespace mmaudit::device

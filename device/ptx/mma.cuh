@@ -1,0 +1,52 @@
+#pragma once
+// mma.sync: the text of an instruction apart from its registers. A family's file lists the lines; the
+// register counts of a line follow from its fragments and pick one of the overloads below.
+#include <cstdint>
+
+#include "ptx/line.cuh"
+
+// X for a family's list: a struct a line.
+#define MMAUDIT_MMA_LINE(M, N, K, D, A, B, C)                                          \
+  struct Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C {                                \
+    static constexpr Instruction kInstruction =                                        \
+        instruction_row(Op::mma, M, N, K, Format::D, Format::A, Format::B, Format::C); \
+    static constexpr char kText[] =                                                    \
+        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C;     \
+  };
+// X for a family's list: that struct's name.
+#define MMAUDIT_MMA_NAME(M, N, K, D, A, B, C) Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C
+
+#define MMAUDIT_READ_1(CLASS, x) CLASS(x[0])
+#define MMAUDIT_READ_2(CLASS, x) MMAUDIT_READ_1(CLASS, x), CLASS(x[1])
+#define MMAUDIT_READ_4(CLASS, x) MMAUDIT_READ_2(CLASS, x), CLASS(x[2]), CLASS(x[3])
+#define MMAUDIT_READ_8(CLASS, x) MMAUDIT_READ_4(CLASS, x), CLASS(x[4]), CLASS(x[5]), CLASS(x[6]), CLASS(x[7])
+
+// D = A * B + D, with ND, NA and NB registers of class CLASS. "C" splices Line::kText in. Accumulators travel
+// as untyped bits, so that no conversion can touch a NaN. Volatile: a timed instruction must not move or
+// vanish.
+#define MMAUDIT_MMA_REGISTERS(WORD, CLASS, ND, NA, NB, TEXT)                                    \
+  template <typename Line>                                                                      \
+  __device__ __forceinline__ void mma(WORD(&d)[ND], const WORD(&a)[NA], const WORD(&b)[NB]) {   \
+    asm volatile(TEXT                                                                           \
+                 : MMAUDIT_READ_##ND("+" CLASS, d)                                              \
+                 : MMAUDIT_READ_##NA(CLASS, a), MMAUDIT_READ_##NB(CLASS, b), "C"(Line::kText)); \
+  }
+
+namespace mmaudit::device {
+
+// clang-format off
+//                     word           class d  a  b
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  2, 2, 1, "%5 {%0,%1}, {%2,%3}, {%4}, {%0,%1};")
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  2, 4, 2, "%8 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%0,%1};")
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  4, 2, 1, "%7 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};")
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  4, 4, 2,
+    "%10 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};")
+MMAUDIT_MMA_REGISTERS(std::uint64_t, "l",  2, 1, 1, "%4 {%0,%1}, {%2}, {%3}, {%0,%1};")
+MMAUDIT_MMA_REGISTERS(std::uint64_t, "l",  4, 2, 1, "%7 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};")
+MMAUDIT_MMA_REGISTERS(std::uint64_t, "l",  4, 4, 2,
+    "%10 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};")
+MMAUDIT_MMA_REGISTERS(std::uint64_t, "l",  4, 8, 4,
+    "%16 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, {%0,%1,%2,%3};")
+// clang-format on
+
+}  // namespace mmaudit::device

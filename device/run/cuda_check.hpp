@@ -1,0 +1,44 @@
+#pragma once
+// Every CUDA call goes through cuda_check(); memory is owned by a Buffer.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::device {
+
+inline void cuda_check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  throw EnvironmentError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+}
+
+/// Device memory.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes) {
+    if (bytes != 0) cuda_check(cudaMalloc(&data_, bytes), "allocating device memory");
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { cudaFree(data_); }
+
+  template <typename T = void>
+  [[nodiscard]] T* data() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+};
+
+inline void copy_in(void* to, const void* from, std::size_t bytes) {
+  cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copying to the device");
+}
+inline void copy_out(void* to, const void* from, std::size_t bytes) {
+  cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copying from the device");
+}
+
+}  // namespace mmaudit::device

@@ -1,0 +1,60 @@
+#pragma once
+// A batch in host memory, taken through device memory a chunk at a time.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "run/cuda_check.hpp"
+#include "run/launch.hpp"
+
+namespace mmaudit::device {
+
+class DeviceBatch {
+ public:
+  DeviceBatch(const Instruction& instruction, const TileBatch& batch)
+      : batch_(batch),
+        bytes_(instruction),
+        most_(std::min(batch.tiles, std::max<std::size_t>(1, kChunkBytes / bytes_.all()))),
+        a_(most_ * bytes_.a),
+        b_(most_ * bytes_.b),
+        c_(batch.c != nullptr ? most_ * bytes_.c : 0),
+        d_(most_ * bytes_.d) {
+    args_ = {.a = a_.data(), .b = b_.data(), .c = c_.data(), .d = d_.data(), .n = instruction.n};
+  }
+
+  /// Most tiles of one chunk.
+  [[nodiscard]] std::size_t most() const { return most_; }
+
+  /// Calls work(args, modifiers) for every chunk: args holds the chunk's device pointers and number of tiles,
+  /// `modifiers` is the host's byte a tile or null. work only has to start what writes D.
+  template <typename Work>
+  void for_each_chunk(Work work) {
+    for (std::size_t first = 0; first < batch_.tiles; first += most_) {
+      const std::size_t count = std::min(most_, batch_.tiles - first);
+      const auto from = [first](const void* base, std::size_t bytes) {
+        return static_cast<const char*>(base) + first * bytes;
+      };
+      copy_in(a_.data(), from(batch_.a, bytes_.a), count * bytes_.a);
+      copy_in(b_.data(), from(batch_.b, bytes_.b), count * bytes_.b);
+      if (batch_.c != nullptr) copy_in(c_.data(), from(batch_.c, bytes_.c), count * bytes_.c);
+      cuda_check(cudaMemset(d_.data(), kPoison, count * bytes_.d), "clearing the output");
+      args_.tiles = static_cast<std::uint32_t>(count);
+      work(args_, batch_.modifiers != nullptr ? batch_.modifiers + first : nullptr);
+      cuda_check(cudaDeviceSynchronize(), "running a kernel");
+      copy_out(static_cast<char*>(batch_.d) + first * bytes_.d, d_.data(), count * bytes_.d);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
+  /// What D holds before it is written: a kernel that skips an element is seen.
+  static constexpr int kPoison = 0xA5;
+
+  TileBatch batch_;
+  TileBytes bytes_;
+  std::size_t most_;
+  Buffer a_, b_, c_, d_;
+  KernelArgs args_;
+};
+
+}  // namespace mmaudit::device

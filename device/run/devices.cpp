@@ -1,0 +1,79 @@
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <cctype>
+#include <fstream>
+#include <string>
+
+#include "mmaudit/device/runner.hpp"
+#include "run/cuda_check.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+/// "13.0" from 13000.
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+/// The first word of the kernel module's line that looks like a version: "NVRM version: ... Module 580.159.04
+/// ...".
+std::string driver_from_proc() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;) {
+    const bool number = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+    if (number && word.find('.') != std::string::npos) return word;
+  }
+  return {};
+}
+
+/// NVML has no header here, and need not be installed.
+std::string driver_from_nvml() {
+  void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return {};
+  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
+  const auto version =
+      reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
+  const auto shutdown = reinterpret_cast<int (*)()>(dlsym(library, "nvmlShutdown"));
+  char text[80] = {};
+  if (init != nullptr && version != nullptr && shutdown != nullptr && init() == 0) {
+    if (version(text, sizeof(text) - 1) != 0) text[0] = '\0';
+    shutdown();
+  }
+  dlclose(library);
+  return text;
+}
+
+std::string driver_version() {
+  if (std::string version = driver_from_proc(); !version.empty()) return version;
+  if (std::string version = driver_from_nvml(); !version.empty()) return version;
+  int number = 0;
+  return cudaDriverGetVersion(&number) == cudaSuccess ? cuda_version(number) : "unknown";
+}
+
+}  // namespace
+
+bool built_with_cuda() { return true; }
+
+std::vector<DeviceInfo> devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();  // no driver or no device: an answer, not an error of the next call
+    return {};
+  }
+  std::vector<DeviceInfo> found;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties = {};
+    cuda_check(cudaGetDeviceProperties(&properties, ordinal), "reading device properties");
+    found.push_back({.ordinal = ordinal,
+                     .name = properties.name,
+                     .compute_capability = properties.major * 10 + properties.minor,
+                     .multiprocessors = properties.multiProcessorCount,
+                     .memory_bytes = properties.totalGlobalMem,
+                     .driver = driver_version(),
+                     .cuda = cuda_version(CUDART_VERSION)});
+  }
+  return found;
+}
+
+}  // namespace mmaudit::device

@@ -1,0 +1,95 @@
+#include "run/launch.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "kernels/variants.hpp"
+#include "run/cuda_check.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+constexpr std::span<const KernelRow> (*kTables[])() = {
+    mma_f16_kernels,   mma_tf32_kernels,   mma_fp8_kernels,   mma_f64_kernels,
+    wgmma_f16_kernels, wgmma_tf32_kernels, wgmma_fp8_kernels, wgmma_fp8_half_kernels};
+
+/// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
+constexpr unsigned kBlocksPerMultiprocessor = 16;
+
+std::string dotted(int compute_capability) {
+  return std::to_string(compute_capability / 10) + "." + std::to_string(compute_capability % 10);
+}
+
+std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
+  if (has_modifiers(instruction, modifiers)) return {};
+  if (instruction.op == Op::mma) return name_of(instruction) + " has no operand modifiers";
+  const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;
+  if (transposed && !can_transpose(instruction.a))
+    return name_of(instruction) + " reads A and B K-major only; f16 and bf16 can be transposed";
+  if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0)
+    return "A can't be transposed when it comes from registers";
+  return "negated and transposed wgmma are compiled for n = 8, 64 and 256 only, not for " +
+         name_of(instruction);
+}
+
+}  // namespace
+
+TileBytes::TileBytes(const Instruction& instruction) {
+  const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n),
+             k = static_cast<std::size_t>(instruction.k);
+  a = m * k * spec_of(instruction.a).storage_bytes();
+  b = k * n * spec_of(instruction.b).storage_bytes();
+  c = m * n * spec_of(instruction.c).storage_bytes();
+  d = m * n * spec_of(instruction.d).storage_bytes();
+}
+
+const KernelRow* find_kernel(const Instruction& instruction) {
+  Instruction row = instruction;
+  if (row.op == Op::wgmma) row.n = 0;
+  for (const auto& table : kTables)
+    for (const KernelRow& kernel : table())
+      if (kernel.instruction == row) return &kernel;
+  return nullptr;
+}
+
+std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
+  const KernelRow* kernel = find_kernel(instruction);
+  if (kernel == nullptr) return "no kernel for " + name_of(instruction);
+  const std::string on = device.name + " has " + dotted(device.compute_capability);
+  if (device.compute_capability < instruction.min_compute_capability)
+    return name_of(instruction) + " needs compute capability " + dotted(instruction.min_compute_capability) +
+           ", " + on;
+  if (instruction.op == Op::wgmma && device.compute_capability != 90)
+    return "wgmma exists on compute capability 9.0 only, " + on;
+  if (std::string reason = why_no_modifiers(instruction, modifiers); !reason.empty()) return reason;
+  const bool wgmma_compiled =
+      std::string_view(MMAUDIT_CUDA_ARCHITECTURES).find("90a") != std::string_view::npos;
+  cudaFuncAttributes attributes = {};
+  const bool loads = cudaSetDevice(device.ordinal) == cudaSuccess &&
+                     cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess;
+  if (!loads) cudaGetLastError();  // the reason is reported here, not by the next call
+  if (!loads || attributes.ptxVersion < instruction.min_compute_capability ||
+      (instruction.op == Op::wgmma && !wgmma_compiled))
+    return "this build has no code of " + name_of(instruction) + " for compute capability " +
+           dotted(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")";
+  return {};
+}
+
+const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& instruction,
+                                std::uint8_t modifiers) {
+  if (const std::string reason = why_not(device, instruction, modifiers); !reason.empty())
+    throw EnvironmentError(reason);
+  cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
+  return *find_kernel(instruction);
+}
+
+void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args) {
+  if (args.tiles == 0) return;
+  const unsigned per_block = static_cast<unsigned>(kernel.tiles_per_block);
+  const unsigned needed = (args.tiles - 1) / per_block + 1;
+  const unsigned most = static_cast<unsigned>(device.multiprocessors) * kBlocksPerMultiprocessor;
+  kernel.launch(args, std::min(needed, most));
+  cuda_check(cudaGetLastError(), "launching a kernel");
+}
+
+}  // namespace mmaudit::device

@@ -1,0 +1,27 @@
+#pragma once
+// From an instruction to its kernel; shared by run() and the campaign.
+#include <cstddef>
+
+#include "kernels/arguments.hpp"
+#include "mmaudit/device/runner.hpp"
+
+namespace mmaudit::device {
+
+/// Bytes of one tile of each operand.
+struct TileBytes {
+  std::size_t a, b, c, d;
+  explicit TileBytes(const Instruction& instruction);
+  [[nodiscard]] std::size_t all() const { return a + b + c + d; }
+};
+
+/// Null when no kernel of this build runs it.
+const KernelRow* find_kernel(const Instruction& instruction);
+
+/// Makes `device` current and throws what why_not() says.
+const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& instruction,
+                                std::uint8_t modifiers);
+
+/// Starts the kernel on args.tiles tiles; does not wait.
+void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args);
+
+}  // namespace mmaudit::device

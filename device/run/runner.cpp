@@ -1,0 +1,51 @@
+#include "mmaudit/device/runner.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "run/device_batch.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+/// Tiles of a chunk, by modifier byte.
+using Groups = std::array<std::vector<std::uint32_t>, 256>;
+
+Groups group_by_modifiers(const std::uint8_t* modifiers, std::size_t count) {
+  Groups groups;
+  for (std::size_t tile = 0; tile < count; ++tile)
+    groups[modifiers != nullptr ? modifiers[tile] : 0].push_back(static_cast<std::uint32_t>(tile));
+  return groups;
+}
+
+}  // namespace
+
+void run(const DeviceInfo& device, const Instruction& instruction, const TileBatch& batch,
+         const RunOptions& options) {
+  std::array<bool, 256> used = {};
+  for (std::size_t tile = 0; batch.modifiers != nullptr && tile < batch.tiles; ++tile)
+    used[batch.modifiers[tile]] = true;
+  const KernelRow& kernel = require_kernel(device, instruction, 0);
+  for (std::size_t byte = 0; byte < used.size(); ++byte)
+    if (used[byte]) require_kernel(device, instruction, static_cast<std::uint8_t>(byte));
+  if (batch.tiles == 0) return;
+
+  DeviceBatch on_device(instruction, batch);
+  const Buffer index(on_device.most() * sizeof(std::uint32_t));
+  on_device.for_each_chunk([&](KernelArgs args, const std::uint8_t* modifiers) {
+    args.repetitions = options.repetitions;
+    args.swap_offsets = options.swap_offsets;
+    const Groups groups = group_by_modifiers(modifiers, args.tiles);
+    for (std::size_t byte = 0; byte < groups.size(); ++byte) {
+      if (groups[byte].empty()) continue;
+      args.tiles = static_cast<std::uint32_t>(groups[byte].size());
+      args.modifiers = static_cast<std::uint8_t>(byte);
+      args.tile_index = index.data<const std::uint32_t>();
+      copy_in(index.data(), groups[byte].data(), groups[byte].size() * sizeof(std::uint32_t));
+      launch(device, kernel, args);
+    }
+  });
+}
+
+}  // namespace mmaudit::device

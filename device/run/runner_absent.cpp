@@ -1,0 +1,30 @@
+// Stands in for everything that needs CUDA when the build has none.
+#include "mmaudit/device/campaign.hpp"
+#include "mmaudit/device/runner.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+constexpr char kAbsent[] = "built without CUDA (configure with MMAUDIT_CUDA=ON and an nvcc)";
+
+}  // namespace
+
+bool built_with_cuda() { return false; }
+
+std::vector<DeviceInfo> devices() { return {}; }
+
+std::string why_not(const DeviceInfo&, const Instruction&, std::uint8_t) { return kAbsent; }
+
+void run(const DeviceInfo&, const Instruction&, const TileBatch&, const RunOptions&) {
+  throw EnvironmentError(kAbsent);
+}
+
+CheckResult check(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const CheckOptions&) {
+  throw EnvironmentError(kAbsent);
+}
+
+void emulate_on_device(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const TileBatch&) {
+  throw EnvironmentError(kAbsent);
+}
+
+}  // namespace mmaudit::device

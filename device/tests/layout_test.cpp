@@ -1,0 +1,76 @@
+// What device code takes for granted about layouts and modifiers, checked without a GPU.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/shared_layout.hpp"
+#include "kernels/variants.hpp"
+#include "mmaudit/device/campaign.hpp"
+#include "mmaudit/fragment.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+TEST(SharedLayout, HoldsEveryByteOnce) {
+  for (const int bytes : {1, 2, 4})
+    for (const bool mn_major : {false, true}) {
+      if (mn_major && bytes != 2) continue;
+      const int k = 2 * kLineBytes / bytes;
+      for (int mn = 8; mn <= 256; mn += 8) {
+        std::vector<int> times(static_cast<std::size_t>(mn * k));
+        for (int row = 0; row < mn; ++row)
+          for (int column = 0; column < k; ++column) {
+            const int offset = shared_offset(row, column, bytes, mn_major);
+            ASSERT_EQ(offset % bytes, 0);
+            ASSERT_LT(offset, mn * k * bytes);
+            ++times[static_cast<std::size_t>(offset / bytes)];
+          }
+        for (const int seen : times) ASSERT_EQ(seen, 1) << bytes << " bytes, " << mn << " x " << k;
+      }
+    }
+}
+
+// The layouts of the PTX ISA's no-swizzle examples, as functions: K-major ((8,m),(T,2)):((T,SBO),(1,LBO)),
+// MN-major
+// ((T,1,m),(8,k)):((1,T,SBO),(T,LBO)), T elements of 16 bytes.
+TEST(SharedLayout, MatchesTheIsa) {
+  const int lbo = kNextAlongK, sbo = kNextAlongMN;
+  for (int mn = 0; mn < 64; ++mn)
+    for (int k = 0; k < 16; ++k) {
+      EXPECT_EQ(shared_offset(mn, k, 2, false), mn % 8 * 16 + mn / 8 * sbo + k % 8 * 2 + k / 8 * lbo);
+      EXPECT_EQ(shared_offset(mn, k, 2, true), mn % 8 * 2 + mn / 8 * sbo + k % 8 * 16 + k / 8 * lbo);
+    }
+}
+
+TEST(SharedLayout, DescriptorFields) {
+  const std::uint64_t descriptor = shared_descriptor(0x2400, 128, 256);
+  EXPECT_EQ(descriptor & 0x3FFF, 0x240U);
+  EXPECT_EQ((descriptor >> 16) & 0x3FFF, 8U);
+  EXPECT_EQ((descriptor >> 32) & 0x3FFF, 16U);
+  EXPECT_EQ(descriptor >> 46, 0U);  // base offset 0, no swizzle
+}
+
+TEST(Variants, RefusesWhatNoKernelHas) {
+  const Instruction f16 = find_instruction("wgmma.m64n64k16.f32.f16.f16").value();
+  const Instruction odd = find_instruction("wgmma.m64n72k16.f32.f16.f16").value();
+  const Instruction fp8 = find_instruction("wgmma.m64n64k32.f32.e4m3.e4m3").value();
+  const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  EXPECT_TRUE(has_modifiers(f16, kNegateA | kTransposeA | kTransposeB));
+  EXPECT_FALSE(has_modifiers(f16, kTransposeA | kAFromRegisters));
+  EXPECT_FALSE(has_modifiers(odd, kNegateA));
+  EXPECT_TRUE(has_modifiers(odd, kScaleDZero | kAFromRegisters));
+  EXPECT_FALSE(has_modifiers(fp8, kTransposeB));
+  EXPECT_TRUE(has_modifiers(fp8, kNegateB));
+  EXPECT_FALSE(has_modifiers(mma, kScaleDZero));
+}
+
+TEST(Runner, SaysWhyItCannotRun) {
+  if (!devices().empty()) GTEST_SKIP() << "there is a GPU";
+  const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  EXPECT_FALSE(why_not(DeviceInfo{}, mma).empty());
+  EXPECT_THROW(run(DeviceInfo{}, mma, TileBatch{}), EnvironmentError);
+  EXPECT_THROW(check(DeviceInfo{}, mma, AccumulatorModel{}, CheckOptions{}), EnvironmentError);
+}
+
+}  // namespace
+}  // namespace mmaudit::device
