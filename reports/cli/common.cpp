@@ -1,0 +1,147 @@
+#include "common.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/emulator.hpp"
+
+namespace mmaudit::cli {
+
+bool Progress::silent_ = false;
+
+const Architecture& require_architecture(const std::string& name) {
+  if (const Architecture* found = find_architecture(name)) return *found;
+  std::string allowed;
+  for (const Architecture& row : architectures()) {
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
+    for (const std::string_view alias : row.aliases) allowed += fmt::format(", {}", alias);
+  }
+  throw InputError(fmt::format("--arch: found \"{}\", allowed: {}", name, allowed));
+}
+
+Instruction require_instruction(const std::string& name) {
+  if (const auto found = find_instruction(name)) return *found;
+  throw InputError("--inst: " + why_no_instruction(name));
+}
+
+const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction) {
+  if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
+  std::string instead;
+  for (const Instruction& other : kInstructions) {
+    if (other.a != instruction.a || other.b != instruction.b || !find_datapath(architecture, other)) continue;
+    instead += (instead.empty() ? "" : ", ") + name_of(other);
+  }
+  throw InputError(fmt::format(
+      "--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
+      instead.empty() ? "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`"
+                      : instead));
+}
+
+const Architecture* architecture_of(int compute_capability) {
+  for (const Architecture& row : architectures())
+    if (row.compute_capability == compute_capability) return &row;
+  return nullptr;
+}
+
+device::DeviceInfo require_device() {
+  if (!device::built_with_cuda()) {
+    throw EnvironmentError(
+        "this mmaudit was built without CUDA: hardware cannot be reached (build with nvcc on a GPU machine)");
+  }
+  const std::vector<device::DeviceInfo> found = device::devices();
+  if (found.empty()) throw EnvironmentError("no NVIDIA GPU is visible on this machine");
+  return found.front();
+}
+
+std::vector<Instruction> all_instructions(int wgmma_n) {
+  std::vector<Instruction> rows;
+  for (Instruction row : kInstructions) {
+    if (row.n == 0) row.n = static_cast<std::int16_t>(wgmma_n);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool negate_a, bool negate_b) {
+  unsigned bits = 0;
+  if (scale_d == 0) bits |= kScaleDZero;
+  if (negate_a) bits |= kNegateA;
+  if (negate_b) bits |= kNegateB;
+  if (bits != 0 && instruction.op != Op::wgmma) {
+    throw InputError(fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma only",
+                                 name_of(instruction)));
+  }
+  return static_cast<std::uint8_t>(bits);
+}
+
+std::filesystem::path corpus_folder(const std::string& given) {
+  namespace fs = std::filesystem;
+  if (!given.empty()) return given;
+  if (const char* variable = std::getenv("MMAUDIT_CORPUS"); variable != nullptr && *variable != '\0')
+    return variable;
+  const fs::path here = fs::path("corpus") / "data";
+  if (fs::is_directory(here)) return here;
+  std::error_code error;
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (; !error && folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::is_directory(folder / here)) return folder / here;
+    if (fs::is_directory(folder / "share" / "mmaudit" / here)) return folder / "share" / "mmaudit" / here;
+  }
+  throw InputError(
+      "--corpus: found no recordings near this program, allowed: a folder of *.safetensors recordings");
+}
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+
+Progress::Progress(std::string what, std::uint64_t total)
+    : what_(std::move(what)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      start_(std::chrono::steady_clock::now()),
+      shown_(start_) {}
+
+Progress::~Progress() {
+  if (!silent_ && terminal_ && done_ > 0) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::advance(std::uint64_t steps, const std::string& label) {
+  done_ += steps;
+  const auto now = std::chrono::steady_clock::now();
+  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
+  if (silent_ || (now - shown_ < pause && !(terminal_ && done_ == total_))) return;
+  shown_ = now;
+  draw(label, done_ == total_);
+}
+
+void Progress::draw(const std::string& label, bool last) {
+  const double share = total_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(total_);
+  const double elapsed = std::chrono::duration<double>(shown_ - start_).count();
+  const double left = share > 0 ? elapsed / share - elapsed : 0;
+  const std::string status = fmt::format("{} {:3.0f}%  {:.0f} s left  {}", what_, 100 * share, left, label);
+  if (!terminal_) {
+    std::fputs((status + "\n").c_str(), stderr);
+    return;
+  }
+  const auto filled = static_cast<std::size_t>(24 * std::min(share, 1.0));
+  std::fputs(fmt::format("\r\033[K[{}{}] {}", std::string(filled, '#'), std::string(24 - filled, '.'), status)
+                 .c_str(),
+             stderr);
+  if (last) std::fflush(stderr);
+}
+
+void emit(const std::string& path, const std::string& text) {
+  if (path.empty() || path == "-") {
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  corpus::write_file_atomically(path, std::string_view(text));
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,311 @@
+#include "neighbours.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "mmaudit/dot.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+/// The k of each step, sorted: two plans with the same list are the same function of k order.
+std::vector<std::vector<int>> steps_of(const DotPlan& plan) {
+  std::vector<std::vector<int>> steps;
+  for_each_step(plan, [&](int start, int count) {
+    std::vector<int> step;
+    for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(plan.row.order, plan.k, i));
+    std::sort(step.begin(), step.end());
+    steps.push_back(step);
+  });
+  return steps;
+}
+
+/// What the formats let reach the alignment.
+struct Reach {
+  int least_product = 0;    ///< least exponent of a non-zero product
+  int largest_product = 0;  ///< largest exponent of a product
+  int finest_product = 0;   ///< exponent of the last bit a product can have
+  int finest = 0;           ///< the same with c, where c enters a step
+  int zero_exponent = 0;    ///< largest exponent that a zero would bring if zeros counted
+  bool addend_in_step = true;
+  bool infinity = false;
+  int subnormal_product =
+      0;  ///< largest exponent of a product with a factor that is subnormal to the datapath
+  bool wide_subnormals = false;  ///< the operands the datapath sees can be subnormal
+};
+
+Reach reach_of(const DotPlan& plan) {
+  const bool widened = plan.wide.id != Format::none;
+  const auto least = [&](const FormatSpec& format) {
+    if (!widened) return format.min_exponent();
+    return std::max(plan.wide.min_exponent(), format.min_exponent() - format.fraction_bits);
+  };
+  Reach reach;
+  reach.addend_in_step = plan.row.addend == AddendPlace::in_first_step;
+  reach.least_product = least(plan.a) + least(plan.b);
+  reach.largest_product = plan.a.max_exponent() + plan.b.max_exponent();
+  reach.finest_product =
+      plan.a.min_exponent() - plan.a.fraction_bits + plan.b.min_exponent() - plan.b.fraction_bits;
+  const int finest_addend = plan.step.addend.min_exponent() - plan.step.addend.fraction_bits;
+  reach.finest = reach.addend_in_step ? std::min(reach.finest_product, finest_addend) : reach.finest_product;
+  const int zero_a = widened ? plan.wide.min_exponent() : plan.a.min_exponent();
+  const int zero_b = widened ? plan.wide.min_exponent() : plan.b.min_exponent();
+  reach.zero_exponent = std::max(
+      {zero_a + plan.b.max_exponent(), plan.a.max_exponent() + zero_b, plan.step.addend.min_exponent()});
+  reach.infinity = plan.a.specials == Specials::ieee || plan.b.specials == Specials::ieee;
+  const int wide_minimum = widened ? plan.wide.min_exponent() : 0;
+  const auto subnormal = [&](const FormatSpec& format) {
+    return !widened || format.min_exponent() - format.fraction_bits < wide_minimum;
+  };
+  const auto field = [&](const FormatSpec& format) { return widened ? wide_minimum : format.min_exponent(); };
+  reach.wide_subnormals = subnormal(plan.a) || subnormal(plan.b);
+  constexpr int kNone = -10000;
+  reach.subnormal_product = std::max(subnormal(plan.a) ? field(plan.a) + plan.b.max_exponent() : kNone,
+                                     subnormal(plan.b) ? field(plan.b) + plan.a.max_exponent() : kNone);
+  return reach;
+}
+
+class Collector {
+ public:
+  Collector(const Instruction& instruction, const AccumulatorModel& row)
+      : instruction_(instruction),
+        row_(row),
+        plan_(make_plan(instruction, row)),
+        steps_(steps_of(plan_)),
+        reach_(reach_of(plan_)) {}
+
+  template <typename Change>
+  void add(std::string_view rule, std::string change, Change&& apply, std::string invisible = {}) {
+    AccumulatorModel row = row_;
+    apply(row);
+    if (row == row_) return;
+    if (invisible.empty() && !plan_.binary64) invisible = structural_reason(row);
+    out_.push_back({std::string(rule), std::move(change), row, std::move(invisible)});
+  }
+
+  void fused();
+  void chain();
+  [[nodiscard]] std::vector<Neighbour> take() { return std::move(out_); }
+
+ private:
+  /// Rows that differ only in how k falls into steps are equal when the steps are.
+  [[nodiscard]] std::string structural_reason(const AccumulatorModel& row) const {
+    AccumulatorModel same = row;
+    same.block = row_.block;
+    same.order = row_.order;
+    if (!(same == row_) || steps_of(make_plan(instruction_, row)) != steps_) return {};
+    return "the steps hold the same k, and a step's exact sum has no order";
+  }
+  void steps();
+  void alignment();
+  void operands();
+  void output();
+
+  Instruction instruction_;
+  AccumulatorModel row_;
+  DotPlan plan_;
+  std::vector<std::vector<int>> steps_;
+  Reach reach_;
+  std::vector<Neighbour> out_;
+};
+
+void Collector::steps() {
+  for (const int block : {row_.block / 2, row_.block * 2}) {
+    add("L", fmt::format("{} -> {}", row_.block, block),
+        [&](auto& row) { row.block = static_cast<std::int16_t>(block); });
+  }
+  constexpr std::pair<KOrder, std::string_view> kOrders[] = {{KOrder::ascending, "ascending"},
+                                                             {KOrder::pairs_of_four, "pairs of four"},
+                                                             {KOrder::descending, "descending"},
+                                                             {KOrder::halves, "halves"},
+                                                             {KOrder::even_then_odd, "even, then odd"}};
+  for (const auto& [order, name] : kOrders) {
+    if (instruction_.k < 4) continue;
+    add("order of k", fmt::format("{}", name), [&, chosen = order](auto& row) { row.order = chosen; });
+  }
+  constexpr std::pair<AddendPlace, std::string_view> kPlaces[] = {
+      {AddendPlace::in_first_step, "in the first step"},
+      {AddendPlace::after_last_nearest, "after the last step, to nearest"},
+      {AddendPlace::after_last_truncated, "after the last step, truncated"}};
+  for (const auto& [place, name] : kPlaces) {
+    add("place of c", fmt::format("{}", name), [&, chosen = place](auto& row) { row.addend = chosen; });
+  }
+}
+
+void Collector::alignment() {
+  for (const int change : {-1, 1}) {
+    add("F", fmt::format("{} -> {}", row_.fraction_bits, row_.fraction_bits + change),
+        [&](auto& row) { row.fraction_bits = static_cast<std::int16_t>(row.fraction_bits + change); });
+  }
+  // A floor acts only above the least exponent of a non-zero addend, and only if its unit cuts a bit off.
+  const int least_exponent =
+      std::min(reach_.least_product,
+               reach_.addend_in_step ? plan_.step.addend.min_exponent() : plan_.step.output.min_exponent());
+  const int harmless = std::max(least_exponent, reach_.finest + row_.fraction_bits);
+  constexpr int kNoFloor = -1000;
+  for (const int floor : {row_.floor - 1, row_.floor + 1, kNoFloor, harmless + 1}) {
+    if (floor == harmless + 1 && harmless <= row_.floor) continue;
+    add(
+        "floor",
+        floor == kNoFloor ? fmt::format("{} -> none", row_.floor)
+                          : fmt::format("{} -> {}", row_.floor, floor),
+        [&](auto& row) { row.floor = static_cast<std::int16_t>(floor); },
+        std::max<int>(row_.floor, floor) <= harmless
+            ? fmt::format("every floor up to {} keeps every bit of every addend that reaches it", harmless)
+            : "");
+  }
+  add("alignment", "toward minus infinity",
+      [](auto& row) { row.alignment = Alignment::floor_toward_minus_infinity; });
+  add("alignment", "to nearest even", [](auto& row) { row.alignment = Alignment::nearest_even; });
+  add(
+      "zero rule", "zeros take part in the maximum", [](auto& row) { row.zero = ZeroRule::operand_exponent; },
+      reach_.zero_exponent - row_.fraction_bits <= reach_.finest
+          ? fmt::format("a zero brings at most exponent {}, and no addend has a bit below 2^{}",
+                        reach_.zero_exponent, reach_.finest)
+          : "");
+  add("products", "normalised", [](auto& row) { row.product = ProductRule::normalised; });
+}
+
+void Collector::operands() {
+  const std::string no_subnormals =
+      reach_.wide_subnormals ? "" : "the operands the datapath sees are never subnormal";
+  std::string subnormal_exponent = no_subnormals;
+  if (subnormal_exponent.empty() && reach_.subnormal_product - row_.fraction_bits <= reach_.finest) {
+    subnormal_exponent =
+        fmt::format("a subnormal factor brings at most exponent {}, and no addend has a bit below 2^{}",
+                    reach_.subnormal_product, reach_.finest);
+  }
+  add(
+      "subnormal operands", "normalised",
+      [](auto& row) { row.subnormal_operand = SubnormalRule::normalised; }, subnormal_exponent);
+  add(
+      "subnormal operands", "flushed", [](auto& row) { row.subnormal_operand = SubnormalRule::flushed; },
+      no_subnormals);
+  // In a step, c or the running sum: subnormal below the least normal of its format.
+  const FormatSpec& running = reach_.addend_in_step ? plan_.step.addend : plan_.step.output;
+  const bool running_subnormal =
+      reach_.addend_in_step || reach_.finest_product < plan_.step.output.min_exponent();
+  const std::string never = "the sum between the steps is never subnormal, and c is added by an IEEE add";
+  const int unit = running.min_exponent() - row_.fraction_bits;
+  const int running_finest = std::min(reach_.finest_product, running.min_exponent() - running.fraction_bits);
+  const bool lost_beside_products = reach_.least_product - row_.fraction_bits >= running.min_exponent();
+  const bool same_alone = row_.output.rounding == Rounding::toward_zero &&
+                          unit <= running.min_exponent() - row_.output.fraction_bits;
+  add(
+      "subnormal c", "normalised", [](auto& row) { row.subnormal_addend = SubnormalRule::normalised; },
+      !running_subnormal ? never
+      : lost_beside_products && same_alone
+          ? "beside any product a subnormal c is lost whole, and alone it is cut off at the same bit either way"
+      : unit <= running_finest
+          ? fmt::format("a subnormal addend brings exponent {}, whose unit 2^{} keeps every bit",
+                        running.min_exponent(), unit)
+          : "");
+  add(
+      "subnormal c", "flushed", [](auto& row) { row.subnormal_addend = SubnormalRule::flushed; },
+      running_subnormal ? "" : never);
+  add(
+      "infinity * 0", "0", [](auto& row) { row.infinity_times_zero = InfinityTimesZero::zero; },
+      reach_.infinity ? "" : "neither operand format has an infinity");
+  if (plan_.a.ignored_low_bits != 0) {
+    add("ignored low bits", "read for NaN", [](auto& row) { row.read_ignored_bits = true; });
+  }
+  if (plan_.wide.id != Format::none) {
+    // What a subnormal of the narrow format would bring to the maximum if it were not widened.
+    const auto narrow = [&](const FormatSpec& x, const FormatSpec& y) {
+      return x.min_exponent() == plan_.wide.min_exponent() ? -10000 : x.min_exponent() + y.max_exponent();
+    };
+    const int exponent = std::max(narrow(plan_.a, plan_.b), narrow(plan_.b, plan_.a));
+    add(
+        "widening", "operands used as they are", [](auto& row) { row.widen_to = Format::none; },
+        exponent - row_.fraction_bits <= reach_.finest
+            ? "every operand is the same number either way, or its exponent keeps every bit either way"
+            : "");
+  }
+}
+
+void Collector::output() {
+  const FormatSpec& format = plan_.step.output;
+  const OutputRule& rule = row_.output;
+  constexpr std::pair<Rounding, std::string_view> kRoundings[] = {{Rounding::toward_zero, "toward zero"},
+                                                                  {Rounding::nearest_even, "to nearest even"},
+                                                                  {Rounding::down, "toward minus infinity"},
+                                                                  {Rounding::up, "toward plus infinity"}};
+  for (const auto& [rounding, name] : kRoundings) {
+    add("output rounding", fmt::format("{}", name),
+        [&, chosen = rounding](auto& row) { row.output.rounding = chosen; });
+  }
+  for (const int bits : {rule.fraction_bits - 1, rule.fraction_bits + 1, int{format.fraction_bits}}) {
+    if (bits > format.fraction_bits || bits == rule.fraction_bits) continue;
+    add("output fraction bits", fmt::format("{} -> {}", rule.fraction_bits, bits),
+        [&](auto& row) { row.output.fraction_bits = static_cast<std::uint8_t>(bits); });
+  }
+  // The largest sum of products that can stand beside the largest c.
+  const int product_sum = reach_.largest_product + 2 + floor_log2(static_cast<std::uint64_t>(2 * plan_.k));
+  const bool overflows = product_sum >= format.max_exponent() - row_.fraction_bits;
+  add(
+      "overflow", "largest finite number", [](auto& row) { row.output.overflow = Overflow::max_finite; },
+      overflows ? ""
+                : "no finite inputs overflow: beside the largest c every product is below the last bit kept");
+  add("subnormal results", "flushed", [](auto& row) { row.output.flush_subnormals = true; });
+  const int least_exponent = std::min(
+      reach_.least_product, reach_.addend_in_step ? plan_.step.addend.min_exponent() : format.min_exponent());
+  const int finest_unit =
+      std::max(std::max<int>(row_.floor, least_exponent) - row_.fraction_bits, reach_.finest);
+  const int least_result = format.min_exponent() - rule.fraction_bits;
+  const std::string never_rounds =
+      finest_unit >= least_result ? "no sum has a bit below the least result, so none rounds to zero" : "";
+  add(
+      "sign of zero", "minus when a negative sum rounds to zero",
+      [](auto& row) { row.output.zero_sign = ZeroSign::of_sum; }, never_rounds);
+  add(
+      "sign of zero", "IEEE", [](auto& row) { row.output.zero_sign = ZeroSign::ieee; },
+      !reach_.addend_in_step && !never_rounds.empty() ? "the steps start from +0, and " + never_rounds : "");
+  add("NaN", "7fc00000 style quiet NaN", [](auto& row) { row.output.nan = NanRule::ieee_quiet; });
+}
+
+void Collector::fused() {
+  steps();
+  alignment();
+  operands();
+  output();
+}
+
+void Collector::chain() {
+  for (const KOrder order : {KOrder::descending, KOrder::halves, KOrder::even_then_odd}) {
+    const bool same = order == KOrder::halves;
+    add(
+        "order of k",
+        order == KOrder::descending ? "descending"
+        : same                      ? "halves"
+                                    : "even, then odd",
+        [&](auto& row) { row.order = order; }, same ? "halves in ascending order are ascending order" : "");
+  }
+  constexpr std::pair<Rounding, std::string_view> kRoundings[] = {{Rounding::toward_zero, "toward zero"},
+                                                                  {Rounding::down, "toward minus infinity"},
+                                                                  {Rounding::up, "toward plus infinity"}};
+  for (const auto& [rounding, name] : kRoundings) {
+    add("output rounding", fmt::format("{}", name),
+        [&, chosen = rounding](auto& row) { row.output.rounding = chosen; });
+  }
+  for (const std::string_view priority : {"abc", "acb", "bac", "cab", "cba"}) {
+    add("NaN priority", fmt::format("{}", priority),
+        [&](auto& row) { std::copy(priority.begin(), priority.end(), row.nan_priority); });
+  }
+  add("NaN", "canonical", [](auto& row) { row.output.nan = NanRule::canonical; });
+}
+
+}  // namespace
+
+std::vector<Neighbour> neighbours(const Instruction& instruction, const AccumulatorModel& row) {
+  Collector collector(instruction, row);
+  if (row.arithmetic == Arithmetic::fma_chain) {
+    collector.chain();
+  } else {
+    collector.fused();
+  }
+  return collector.take();
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,156 @@
+// mmaudit record: what this GPU answers to seeded inputs, with provenance.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "common.hpp"
+#include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct Options {
+  std::string out = "recordings";
+  std::vector<std::string> instructions;
+  std::uint64_t seed = 1;
+  std::size_t mma_tiles = 2, wgmma_tiles = 1;
+  int wgmma_n = 8;
+  bool directed = true;
+  bool json = false;
+};
+
+/// Modifier bytes worth a tile of their own: every combination of scale-d and negation, and where A comes
+/// from.
+std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
+  if (instruction.op != Op::wgmma) return {};
+  std::vector<std::uint8_t> sets = {kScaleDZero,
+                                    kNegateA,
+                                    kNegateB,
+                                    kNegateA | kNegateB,
+                                    kScaleDZero | kNegateA,
+                                    kAFromRegisters,
+                                    kAFromRegisters | kNegateA | kNegateB};
+  if (instruction.a == Format::f16 || instruction.a == Format::bf16) {
+    sets.insert(sets.end(), {kTransposeA, kTransposeB, kTransposeA | kTransposeB});
+  }
+  return sets;
+}
+
+corpus::Tensor tensor_of(const char* name, const std::vector<std::byte>& data, std::uint64_t tiles, int rows,
+                         int columns, const FormatSpec& format) {
+  constexpr corpus::DType kTypes[] = {corpus::DType::u8, corpus::DType::u16, corpus::DType::u32,
+                                      corpus::DType::u64};
+  const int index = floor_log2(format.storage_bytes());
+  return {name,
+          kTypes[index],
+          {tiles, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)},
+          data};
+}
+
+corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& instruction,
+                             const AccumulatorModel& row, const Options& options) {
+  gen::HostTiles tiles(instruction);
+  std::vector<corpus::FamilyRange> families;
+  if (options.directed) families.push_back({"directed", gen::append_directed(tiles, row, 0)});
+  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
+  const std::size_t per_family = instruction.op == Op::mma ? options.mma_tiles : options.wgmma_tiles;
+  for (int f = 0; f < gen::kFamilies && per_family > 0; ++f) {
+    const auto family = static_cast<gen::Family>(f);
+    gen::append_family(tiles, plan, family, options.seed, 0, per_family, 0);
+    families.push_back({std::string(gen::name_of(family)), per_family});
+  }
+  const std::vector<std::uint8_t> sets =
+      options.directed ? modifier_sets(instruction) : std::vector<std::uint8_t>{};
+  std::uint64_t tile = per_family;  // beyond the tiles above, so that the numbers are fresh
+  for (const std::uint8_t modifiers : sets) {
+    const auto family = tile % 2 == 0 ? gen::Family::narrow_window : gen::Family::special_values;
+    gen::append_family(tiles, plan, family, options.seed, tile++, 1, modifiers);
+  }
+  if (!sets.empty()) families.push_back({"modifiers", sets.size()});
+
+  const TileBatch batch = tiles.batch();
+  device::run(gpu, instruction, batch);
+  corpus::Recording recording;
+  recording.provenance = {gpu.name,
+                          fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10),
+                          gpu.driver,
+                          gpu.cuda,
+                          name_of(instruction),
+                          std::string(gen::kGeneratorVersion),
+                          kGitRevision,
+                          today(),
+                          options.seed};
+  recording.families = std::move(families);
+  recording.tiles = tiles.tiles;
+  recording.a = tensor_of("A", tiles.a, tiles.tiles, instruction.m, instruction.k, spec_of(instruction.a));
+  recording.b = tensor_of("B", tiles.b, tiles.tiles, instruction.k, instruction.n, spec_of(instruction.b));
+  recording.c = tensor_of("C", tiles.c, tiles.tiles, instruction.m, instruction.n, spec_of(instruction.c));
+  recording.d = tensor_of("D", tiles.d, tiles.tiles, instruction.m, instruction.n, spec_of(instruction.d));
+  recording.modifiers = tiles.modifiers;
+  return recording;
+}
+
+int record(const Options& options) {
+  std::vector<Instruction> chosen;
+  for (const std::string& name : options.instructions) {
+    if (name == "all") {
+      chosen = all_instructions(options.wgmma_n);
+      break;
+    }
+    chosen.push_back(require_instruction(name));
+  }
+  const device::DeviceInfo gpu = require_device();
+  const Architecture* architecture = architecture_of(gpu.compute_capability);
+  if (architecture == nullptr) {
+    throw EnvironmentError(
+        fmt::format("{}: compute capability {}: no row of the model says where its edges are", gpu.name,
+                    gpu.compute_capability));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
+  Progress progress("recording", chosen.size());
+  std::size_t written = 0;
+  for (const Instruction& instruction : chosen) {
+    const std::string name = name_of(instruction);
+    const std::string reason = device::why_not(gpu, instruction);
+    const DatapathRow* row = find_datapath(*architecture, instruction);
+    if (!reason.empty() || row == nullptr) {
+      emit("-", fmt::format("{}: not recorded: {}\n", name, row == nullptr ? "no row of the model" : reason));
+    } else {
+      const corpus::Recording recording = record_one(gpu, instruction, row->model, options);
+      corpus::write_recording(std::filesystem::path(options.out) / (name + ".safetensors"), recording);
+      ++written;
+    }
+    progress.advance(1, name);
+  }
+  emit("-", fmt::format("{} recordings of {} (driver {}, CUDA {}) in {}\n", written, gpu.name, gpu.driver,
+                        gpu.cuda, options.out));
+  return written > 0 ? kAllGood : kEnvironment;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("record", "Record what this GPU answers, one safetensors file an instruction");
+  command->add_option("--inst", options->instructions, "instructions, or all")->delimiter(',')->required();
+  command->add_option("--out", options->out, "folder for the recordings")->capture_default_str();
+  command->add_option("--seed", options->seed, "seed of the generators")->capture_default_str();
+  command->add_option("--tiles", options->mma_tiles, "tiles a family of an mma instruction")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100000));
+  command->add_option("--wgmma-tiles", options->wgmma_tiles, "tiles a family of a wgmma instruction")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100000));
+  command->add_option("--n", options->wgmma_n, "N of wgmma with --inst all")
+      ->capture_default_str()
+      ->check(CLI::Range(8, 256));
+  command->add_flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
+  command->callback([&action, options] { action = [options] { return record(*options); }; });
+}
+
+}  // namespace mmaudit::cli

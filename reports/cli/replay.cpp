@@ -1,0 +1,144 @@
+#include "replay.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+using gen::load_bits;
+
+void check_shape(const corpus::Tensor& tensor, std::uint64_t rows, std::uint64_t columns, std::size_t bytes,
+                 const std::string& file) {
+  if (tensor.shape.size() == 3 && tensor.shape[1] == rows && tensor.shape[2] == columns &&
+      corpus::bytes_of(tensor.dtype) == bytes) {
+    return;
+  }
+  throw InputError(fmt::format(
+      "{}: {}: found shape {} of {}-byte elements, allowed [tiles, {}, {}] of {}-byte elements", file,
+      tensor.name, corpus::to_string(tensor.shape), corpus::bytes_of(tensor.dtype), rows, columns, bytes));
+}
+
+std::string joined(const std::vector<std::uint64_t>& bits, const FormatSpec& format) {
+  std::string text;
+  for (const std::uint64_t x : bits) {
+    if (!text.empty()) text += ',';
+    text += "0x" + hex_text(x, format.storage_bits);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t ReplayResult::dots() const {
+  std::uint64_t sum = 0;
+  for (const FamilyCount& family : families) sum += family.dots;
+  return sum;
+}
+
+std::uint64_t ReplayResult::mismatches() const {
+  std::uint64_t sum = 0;
+  for (const FamilyCount& family : families) sum += family.mismatches;
+  return sum;
+}
+
+Instruction instruction_of(const corpus::Recording& recording, const std::string& file) {
+  const std::string& name = recording.provenance.instruction;
+  const auto found = find_instruction(name);
+  if (!found) throw InputError(file + ": instruction: " + why_no_instruction(name));
+  const auto m = static_cast<std::uint64_t>(found->m);
+  const auto n = static_cast<std::uint64_t>(found->n);
+  const auto k = static_cast<std::uint64_t>(found->k);
+  check_shape(recording.a, m, k, spec_of(found->a).storage_bytes(), file);
+  check_shape(recording.b, k, n, spec_of(found->b).storage_bytes(), file);
+  check_shape(recording.c, m, n, spec_of(found->c).storage_bytes(), file);
+  check_shape(recording.d, m, n, spec_of(found->d).storage_bytes(), file);
+  return *found;
+}
+
+ReplayResult replay(const corpus::Recording& recording, const Instruction& instruction,
+                    const AccumulatorModel& row, std::size_t max_examples) {
+  const auto m = static_cast<std::size_t>(instruction.m);
+  const auto n = static_cast<std::size_t>(instruction.n);
+  const auto k = static_cast<std::size_t>(instruction.k);
+  const std::size_t d_bytes = spec_of(instruction.d).storage_bytes();
+  std::vector<std::byte> modelled(recording.d.data.size());
+  emulate(instruction, row,
+          {recording.tiles, recording.a.data.data(), recording.b.data.data(), recording.c.data.data(),
+           modelled.data(), recording.modifiers.data()});
+  ReplayResult result;
+  result.instruction = instruction;
+  std::size_t tile = 0;
+  for (const corpus::FamilyRange& family : recording.families) {
+    FamilyCount count{family.name, family.tiles * m * n, 0};
+    for (const std::size_t end = tile + family.tiles; tile < end; ++tile) {
+      const std::size_t first = tile * m * n;
+      // Most tiles agree: one comparison of the whole tile before any element is looked at.
+      if (std::memcmp(&modelled[first * d_bytes], &recording.d.data[first * d_bytes], m * n * d_bytes) == 0)
+        continue;
+      for (std::size_t i = 0; i < m * n; ++i) {
+        const std::uint64_t expected = load_bits(recording.d.data, d_bytes, first + i);
+        const std::uint64_t found = load_bits(modelled, d_bytes, first + i);
+        if (expected == found) continue;
+        ++count.mismatches;
+        if (result.examples.size() >= max_examples) continue;
+        Mismatch example;
+        example.family = family.name;
+        example.tile = tile;
+        example.row = static_cast<int>(i / n);
+        example.column = static_cast<int>(i % n);
+        example.modifiers = recording.modifiers[tile];
+        for (std::size_t p = 0; p < k; ++p) {
+          example.a.push_back(load_bits(recording.a.data, spec_of(instruction.a).storage_bytes(),
+                                        (tile * m + i / n) * k + p));
+          example.b.push_back(load_bits(recording.b.data, spec_of(instruction.b).storage_bytes(),
+                                        (tile * k + p) * n + i % n));
+        }
+        example.c = load_bits(recording.c.data, spec_of(instruction.c).storage_bytes(), first + i);
+        example.expected = expected;
+        example.modelled = found;
+        result.examples.push_back(std::move(example));
+      }
+    }
+    result.families.push_back(std::move(count));
+  }
+  return result;
+}
+
+std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format) {
+  const double a = decode_value(x, format);
+  const double b = decode_value(y, format);
+  if (!std::isfinite(a) || !std::isfinite(b)) return "-";
+  // Bit patterns of one sign are consecutive integers; the two signs meet at zero.
+  const auto ordered = [&](std::uint64_t bits) {
+    const auto magnitude = static_cast<std::int64_t>(bits & (format.sign_bit() - 1));
+    return (bits & format.sign_bit()) != 0 ? -magnitude : magnitude;
+  };
+  const std::int64_t p = ordered(x);
+  const std::int64_t q = ordered(y);
+  return fmt::format("{}", p > q ? static_cast<std::uint64_t>(p) - static_cast<std::uint64_t>(q)
+                                 : static_cast<std::uint64_t>(q) - static_cast<std::uint64_t>(p));
+}
+
+std::string describe(const Mismatch& mismatch, const Instruction& instruction) {
+  const FormatSpec d = spec_of(instruction.d);
+  return fmt::format(
+      "    {} tile {} row {} column {} modifiers {:#x}\n"
+      "      expected 0x{} = {}   model 0x{} = {}   {} ulp\n"
+      "      mmaudit explain --inst {} --a {} --b {} --c 0x{}\n",
+      mismatch.family, mismatch.tile, mismatch.row, mismatch.column, mismatch.modifiers,
+      hex_text(mismatch.expected, d.storage_bits), value_text(mismatch.expected, d),
+      hex_text(mismatch.modelled, d.storage_bits), value_text(mismatch.modelled, d),
+      ulps_text(mismatch.expected, mismatch.modelled, d), name_of(instruction),
+      joined(mismatch.a, spec_of(instruction.a)), joined(mismatch.b, spec_of(instruction.b)),
+      hex_text(mismatch.c, spec_of(instruction.c).storage_bits));
+}
+
+}  // namespace mmaudit::cli

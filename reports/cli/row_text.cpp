@@ -1,0 +1,92 @@
+#include "row_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/dot.hpp"
+
+namespace mmaudit::cli {
+
+std::string_view name_of(KOrder order) {
+  switch (order) {
+    case KOrder::ascending:
+      return "ascending";
+    case KOrder::pairs_of_four:
+      return "pairs_of_four";
+    case KOrder::descending:
+      return "descending";
+    case KOrder::halves:
+      return "halves";
+    case KOrder::even_then_odd:
+      return "even_then_odd";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(AddendPlace place) {
+  switch (place) {
+    case AddendPlace::in_first_step:
+      return "in_first_step";
+    case AddendPlace::after_last_nearest:
+      return "after_last_nearest";
+    case AddendPlace::after_last_truncated:
+      return "after_last_truncated";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::toward_zero:
+      return "RZ";
+    case Rounding::nearest_even:
+      return "RNE";
+    case Rounding::down:
+      return "RD";
+    case Rounding::up:
+      return "RU";
+  }
+  return "unknown";
+}
+
+std::string rounding_text(const AccumulatorModel& row) {
+  const bool whole = row.output.fraction_bits == spec_of(row.output.format).fraction_bits;
+  std::string text =
+      whole ? fmt::format("{} {}", name_of(row.output.rounding), mmaudit::name_of(row.output.format))
+            : fmt::format("{} e8m{}", name_of(row.output.rounding), row.output.fraction_bits);
+  if (row.addend != AddendPlace::in_first_step) text += ", then c by IEEE add";
+  return text;
+}
+
+int block_of(const Instruction& instruction, const AccumulatorModel& row) {
+  const DotPlan plan = make_plan(instruction, row);
+  return std::min<int>(row.block, plan.k / plan.segments);
+}
+
+nlohmann::json to_json(const Instruction& instruction, const DatapathRow& row) {
+  const AccumulatorModel& model = row.model;
+  nlohmann::json out = {{"instruction", mmaudit::name_of(instruction)},
+                        {"datapath", mmaudit::name_of(row.path)},
+                        {"evidence", mmaudit::name_of(row.evidence)},
+                        {"source", row.source},
+                        {"rounding", name_of(model.output.rounding)},
+                        {"output_format", mmaudit::name_of(model.output.format)},
+                        {"output_fraction_bits", model.output.fraction_bits}};
+  if (model.arithmetic == Arithmetic::fma_chain) {
+    out["arithmetic"] = "fma_chain";
+    out["nan_priority"] = std::string(model.nan_priority, 3);
+    return out;
+  }
+  out["arithmetic"] = "fused_dot_add";
+  out["L"] = block_of(instruction, model);
+  out["F"] = model.fraction_bits;
+  out["floor"] = model.floor;
+  out["order"] = name_of(model.order);
+  out["addend"] = name_of(model.addend);
+  out["widen_to"] = mmaudit::name_of(model.widen_to);
+  return out;
+}
+
+}  // namespace mmaudit::cli

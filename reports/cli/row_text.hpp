@@ -1,0 +1,21 @@
+#pragma once
+// Rows of the model in words and as JSON.
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "mmaudit/architecture.hpp"
+
+namespace mmaudit::cli {
+
+std::string_view name_of(KOrder order);
+std::string_view name_of(AddendPlace place);
+std::string_view name_of(Rounding rounding);
+
+/// "RZ to 23 fraction bits", "RNE to binary16", ...
+std::string rounding_text(const AccumulatorModel& row);
+/// L of an instruction: the row's, or its depth where that is less.
+int block_of(const Instruction& instruction, const AccumulatorModel& row);
+
+nlohmann::json to_json(const Instruction& instruction, const DatapathRow& row);
+
+}  // namespace mmaudit::cli

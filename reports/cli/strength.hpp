@@ -1,0 +1,35 @@
+#pragma once
+// How strong a corpus is: which neighbouring wrong models it contradicts.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "mmaudit/instruction.hpp"
+#include "neighbours.hpp"
+
+namespace mmaudit::cli {
+
+struct Kill {
+  Neighbour neighbour;
+  std::uint64_t dots = 0;  ///< recorded results that contradict the neighbour
+  std::string family;      ///< the family that contradicts it most often
+};
+
+struct InstructionStrength {
+  Instruction instruction;
+  std::uint64_t dots = 0;
+  std::vector<Kill> kills;
+};
+
+/// Replays every recording through every neighbour of its row.
+std::vector<InstructionStrength> measure_strength(const std::filesystem::path& folder,
+                                                  const std::vector<std::string>& filters);
+
+/// Neighbours that some input could tell apart but no recording does.
+std::size_t survivors(const std::vector<InstructionStrength>& strengths);
+
+std::string strength_text(const std::vector<InstructionStrength>& strengths, bool every_instruction);
+std::string strength_json(const std::vector<InstructionStrength>& strengths);
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,236 @@
+// mmaudit emulate, run, compare: tiles from files, through the model, the GPU, or both.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "common.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/value_text.hpp"
+#include "replay.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+enum class What { emulate, run, compare };
+
+struct Options {
+  std::string architecture = "hopper", instruction, a, b, c, out;
+  bool json = false, negate_a = false, negate_b = false;
+  int scale_d = 1;
+};
+
+corpus::DType raw_type(const FormatSpec& format) {
+  switch (format.storage_bytes()) {
+    case 1:
+      return corpus::DType::u8;
+    case 2:
+      return corpus::DType::u16;
+    case 4:
+      return corpus::DType::u32;
+    default:
+      return corpus::DType::u64;
+  }
+}
+
+corpus::DType float_type(Format format) {
+  switch (format) {
+    case Format::f64:
+      return corpus::DType::f64;
+    case Format::bf16:
+      return corpus::DType::bf16;
+    case Format::f16:
+      return corpus::DType::f16;
+    case Format::e5m2:
+      return corpus::DType::f8_e5m2;
+    case Format::e4m3:
+      return corpus::DType::f8_e4m3;
+    default:
+      return corpus::DType::f32;  // tf32 travels in binary32 registers
+  }
+}
+
+struct Operand3 {
+  corpus::Tensor tensor;
+  bool raw = false;
+};
+
+/// A (tiles, rows, columns) operand; a plain matrix counts as one tile.
+Operand3 load_operand(const std::string& option, const std::string& file, const FormatSpec& format,
+                      std::uint64_t rows, std::uint64_t columns) {
+  Operand3 operand{corpus::load_tensor(file), false};
+  corpus::Tensor& tensor = operand.tensor;
+  if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
+  operand.raw = tensor.dtype == raw_type(format);
+  if (!operand.raw && tensor.dtype != float_type(format.id)) {
+    throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {}) or {}", file, option,
+                                 corpus::safetensors_name(tensor.dtype),
+                                 corpus::safetensors_name(raw_type(format)), name_of(format.id),
+                                 corpus::safetensors_name(float_type(format.id))));
+  }
+  if (tensor.shape.size() != 3 || tensor.shape[1] != rows || tensor.shape[2] != columns ||
+      tensor.shape[0] == 0) {
+    throw InputError(fmt::format("{}: {} shape: found {}, allowed [tiles, {}, {}]", file, option,
+                                 corpus::to_string(tensor.shape), rows, columns));
+  }
+  return operand;
+}
+
+struct Work {
+  Instruction instruction;
+  const DatapathRow* row = nullptr;
+  std::optional<device::DeviceInfo> gpu;
+  Operand3 a, b;
+  std::optional<Operand3> c;
+  std::vector<std::uint8_t> modifiers;
+  std::uint64_t tiles = 0;
+};
+
+Work load_work(const Options& options, What what) {
+  Work work;
+  work.instruction = require_instruction(options.instruction);
+  const Instruction& row = work.instruction;
+  if (what != What::run) work.row = &require_row(require_architecture(options.architecture), row);
+  const auto m = static_cast<std::uint64_t>(row.m);
+  const auto n = static_cast<std::uint64_t>(row.n);
+  const auto k = static_cast<std::uint64_t>(row.k);
+  work.a = load_operand("--a", options.a, spec_of(row.a), m, k);
+  work.b = load_operand("--b", options.b, spec_of(row.b), k, n);
+  work.tiles = work.a.tensor.shape[0];
+  const auto same_tiles = [&](const char* option, const std::string& file, const Operand3& x) {
+    if (x.tensor.shape[0] == work.tiles) return;
+    throw InputError(fmt::format("{}: {} tiles: found {}, allowed {} (as --a)", file, option,
+                                 x.tensor.shape[0], work.tiles));
+  };
+  same_tiles("--b", options.b, work.b);
+  if (!options.c.empty()) {
+    work.c = load_operand("--c", options.c, spec_of(row.c), m, n);
+    same_tiles("--c", options.c, *work.c);
+  }
+  const std::uint8_t modifiers = modifier_bits(row, options.scale_d, options.negate_a, options.negate_b);
+  work.modifiers.assign(work.tiles, modifiers);
+  // Only once the user's part is known to be good is the machine asked for a GPU.
+  if (what != What::emulate) work.gpu = require_device();
+  return work;
+}
+
+corpus::Tensor result_tensor(const Work& work) {
+  const FormatSpec format = spec_of(work.instruction.d);
+  const bool raw = work.c ? work.c->raw : work.a.raw;
+  corpus::Tensor d;
+  d.name = "D";
+  d.dtype = raw ? raw_type(format) : float_type(format.id);
+  d.shape = {work.tiles, static_cast<std::uint64_t>(work.instruction.m),
+             static_cast<std::uint64_t>(work.instruction.n)};
+  d.data.resize(work.tiles * static_cast<std::size_t>(work.instruction.m) *
+                static_cast<std::size_t>(work.instruction.n) * format.storage_bytes());
+  return d;
+}
+
+TileBatch batch_of(const Work& work, corpus::Tensor& d) {
+  return {work.tiles,
+          work.a.tensor.data.data(),
+          work.b.tensor.data.data(),
+          work.c ? work.c->tensor.data.data() : nullptr,
+          d.data.data(),
+          work.modifiers.data()};
+}
+
+int compare(const Options& options, const Work& work, const corpus::Tensor& model,
+            const corpus::Tensor& hardware) {
+  const FormatSpec format = spec_of(work.instruction.d);
+  const std::size_t bytes = format.storage_bytes();
+  const std::size_t elements = model.data.size() / bytes;
+  const std::size_t per_tile = elements / work.tiles;
+  const auto n = static_cast<std::size_t>(work.instruction.n);
+  std::uint64_t mismatches = 0;
+  std::string shown;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::uint64_t x = gen::load_bits(hardware.data, bytes, i);
+    const std::uint64_t y = gen::load_bits(model.data, bytes, i);
+    if (x == y || ++mismatches > 8) continue;
+    shown +=
+        fmt::format("  tile {} row {} column {}: hardware 0x{} = {}, model 0x{} = {}, {} ulp\n", i / per_tile,
+                    i % per_tile / n, i % n, hex_text(x, format.storage_bits), value_text(x, format),
+                    hex_text(y, format.storage_bits), value_text(y, format), ulps_text(x, y, format));
+  }
+  if (options.json) {
+    const nlohmann::json out = {{"schema", "mmaudit.compare/1"},
+                                {"instruction", name_of(work.instruction)},
+                                {"device", work.gpu->name},
+                                {"driver", work.gpu->driver},
+                                {"dots", elements},
+                                {"mismatches", mismatches}};
+    emit("-", out.dump(2) + "\n");
+  } else {
+    emit("-", fmt::format("{} on {} (driver {}) against the {} model: {} dot products, {} mismatches\n{}",
+                          name_of(work.instruction), work.gpu->name, work.gpu->driver, options.architecture,
+                          elements, mismatches, shown));
+  }
+  return mismatches == 0 ? kAllGood : kMismatch;
+}
+
+int execute(const Options& options, What what) {
+  const Work work = load_work(options, what);
+  corpus::Tensor model = result_tensor(work);
+  corpus::Tensor hardware = model;
+  if (what != What::run) emulate(work.instruction, work.row->model, batch_of(work, model));
+  if (what != What::emulate) device::run(*work.gpu, work.instruction, batch_of(work, hardware));
+  const corpus::Tensor& result = what == What::emulate ? model : hardware;
+  if (!options.out.empty()) corpus::save_tensor(options.out, result);
+  if (what == What::compare) return compare(options, work, model, hardware);
+  const std::string by = what == What::emulate ? options.architecture + " model" : work.gpu->name;
+  if (options.json) {
+    const nlohmann::json out = {{"schema", "mmaudit.tiles/1"},
+                                {"instruction", name_of(work.instruction)},
+                                {"by", by},
+                                {"tiles", work.tiles},
+                                {"shape", result.shape},
+                                {"dtype", corpus::safetensors_name(result.dtype)},
+                                {"out", options.out}};
+    emit("-", out.dump(2) + "\n");
+  } else {
+    emit("-", fmt::format("{}: {} tile{} by the {} -> {} ({} {})\n", name_of(work.instruction), work.tiles,
+                          work.tiles == 1 ? "" : "s", by, options.out, corpus::safetensors_name(result.dtype),
+                          corpus::to_string(result.shape)));
+  }
+  return kAllGood;
+}
+
+void add(CLI::App& app, Action& action, What what, const char* name, const char* description) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(name, description);
+  if (what != What::run) {
+    command->add_option("--arch", options->architecture, "architecture of the model")->capture_default_str();
+  }
+  command
+      ->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
+      ->required();
+  command->add_option("--a", options->a, "A: (tiles, M, K), file.npy or file.safetensors[:tensor]")
+      ->required();
+  command->add_option("--b", options->b, "B: (tiles, K, N)")->required();
+  command->add_option("--c", options->c, "C: (tiles, M, N); the old accumulator for wgmma; omitted: +0");
+  CLI::Option* out = command->add_option("--out", options->out,
+                                         "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
+  if (what != What::compare) out->required();
+  command->add_option("--scale-d", options->scale_d, "wgmma: 0 leaves C out")->check(CLI::IsMember({0, 1}));
+  command->add_flag("--negate-a", options->negate_a, "wgmma: imm-scale-a = -1");
+  command->add_flag("--negate-b", options->negate_b, "wgmma: imm-scale-b = -1");
+  command->add_flag("--json", options->json, "report as JSON");
+  command->callback(
+      [&action, options, what] { action = [options, what] { return execute(*options, what); }; });
+}
+
+}  // namespace
+
+void add_tiles(CLI::App& app, Action& action) {
+  add(app, action, What::emulate, "emulate", "D = A * B + C of tiles, by the model");
+  add(app, action, What::run, "run", "the same on the GPU of this machine");
+  add(app, action, What::compare, "compare", "both, and where their bits differ");
+}
+
+}  // namespace mmaudit::cli

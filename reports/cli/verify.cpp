@@ -1,0 +1,151 @@
+#include "verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "mmaudit/device/campaign.hpp"
+
+namespace mmaudit::cli {
+
+bool selected(const std::string& name, const std::vector<std::string>& filters) {
+  return filters.empty() || std::any_of(filters.begin(), filters.end(), [&](const std::string& filter) {
+           return name.find(filter) != std::string::npos;
+         });
+}
+
+const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
+                                    const std::string& file) {
+  const std::string& text = recording.provenance.compute_capability;
+  for (const Architecture& architecture : architectures()) {
+    if (text !=
+        fmt::format("{}.{}", architecture.compute_capability / 10, architecture.compute_capability % 10))
+      continue;
+    if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
+  }
+  throw InputError(fmt::format("{}: compute_capability: found {} for {}, allowed: one of `mmaudit list`",
+                               file, text, name_of(instruction)));
+}
+
+namespace {
+
+ReplayResult to_replay(const device::CheckResult& check, const Instruction& instruction, unsigned modifiers) {
+  ReplayResult result;
+  result.instruction = instruction;
+  for (const device::FamilyResult& family : check.families)
+    result.families.push_back({std::string(gen::name_of(family.family)), family.dots, family.mismatches});
+  for (const device::Mismatch& one : check.first) {
+    result.examples.push_back({std::string(gen::name_of(one.family)), one.tile, one.row, one.col, modifiers,
+                               one.a, one.b, one.c, one.d_hardware, one.d_model});
+    if (result.examples.size() == 8) break;
+  }
+  return result;
+}
+
+void merge(ReplayResult& into, const ReplayResult& from) {
+  for (const FamilyCount& family : from.families) {
+    auto same = std::find_if(into.families.begin(), into.families.end(),
+                             [&](const FamilyCount& x) { return x.family == family.family; });
+    if (same == into.families.end()) {
+      into.families.push_back(family);
+    } else {
+      same->dots += family.dots;
+      same->mismatches += family.mismatches;
+    }
+  }
+  into.examples.insert(into.examples.end(), from.examples.begin(), from.examples.end());
+}
+
+}  // namespace
+
+std::uint64_t VerifyReport::dots() const {
+  std::uint64_t sum = 0;
+  for (const VerifiedInstruction& one : instructions) sum += one.result.dots();
+  return sum;
+}
+
+std::uint64_t VerifyReport::mismatches() const {
+  std::uint64_t sum = 0;
+  for (const VerifiedInstruction& one : instructions) sum += one.result.mismatches();
+  return sum;
+}
+
+VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters) {
+  const std::vector<std::filesystem::path> files = corpus::find_recordings(folder);
+  VerifyReport report;
+  Progress progress("replaying", files.size());
+  std::vector<std::string> gpus;
+  for (const std::filesystem::path& file : files) {
+    const corpus::Recording recording = corpus::read_recording(file);
+    const Instruction instruction = instruction_of(recording, file.string());
+    const std::string name = name_of(instruction);
+    progress.advance(1, name);
+    if (!selected(name, filters)) continue;
+    const DatapathRow& row = row_of_recording(recording, instruction, file.string());
+    report.instructions.push_back(
+        {replay(recording, instruction, row.model), file.string(), std::string(name_of(row.evidence))});
+    const std::string gpu =
+        fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
+    if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+  }
+  if (report.instructions.empty())
+    throw InputError(
+        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name");
+  report.against = fmt::format("recordings of {}", fmt::join(gpus, ", "));
+  return report;
+}
+
+VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,
+                         std::uint64_t dots, std::uint64_t seed, bool every_n) {
+  const Architecture* architecture = architecture_of(gpu.compute_capability);
+  if (architecture == nullptr) {
+    throw EnvironmentError(fmt::format("{}: compute capability {}.{}: the model has no row for it", gpu.name,
+                                       gpu.compute_capability / 10, gpu.compute_capability % 10));
+  }
+  std::vector<Instruction> chosen;
+  for (const Instruction& row : all_instructions(64)) {
+    Instruction instruction = row;
+    const bool sweep = row.op == Op::wgmma && every_n;
+    for (int n = sweep ? kWgmmaMinN : row.n; n <= (sweep ? kWgmmaMaxN : row.n); n += kWgmmaStepN) {
+      instruction.n = static_cast<std::int16_t>(n);
+      if (selected(name_of(instruction), filters) && find_datapath(*architecture, instruction) &&
+          device::why_not(gpu, instruction).empty()) {
+        chosen.push_back(instruction);
+      }
+    }
+  }
+  if (chosen.empty())
+    throw InputError(
+        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
+  VerifyReport report;
+  report.against = fmt::format("{} (driver {}, CUDA {}), seed {}", gpu.name, gpu.driver, gpu.cuda, seed);
+  Progress progress("checking", chosen.size());
+  for (const Instruction& instruction : chosen) {
+    const DatapathRow& row = *find_datapath(*architecture, instruction);
+    VerifiedInstruction one{{}, gpu.name, std::string(name_of(row.evidence))};
+    one.result.instruction = instruction;
+    std::vector<std::uint8_t> sets = {0};
+    if (instruction.op == Op::wgmma) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
+    // Negation and transposes exist as kernels for some n only; what this build lacks, why_not says.
+    for (const std::uint8_t modifiers :
+         {std::uint8_t{kNegateA}, std::uint8_t{kNegateB}, std::uint8_t{kNegateA | kNegateB},
+          std::uint8_t{kTransposeA}, std::uint8_t{kTransposeB}}) {
+      if (instruction.op == Op::wgmma && device::why_not(gpu, instruction, modifiers).empty())
+        sets.push_back(modifiers);
+    }
+    for (const std::uint8_t modifiers : sets) {
+      device::CheckOptions options;
+      options.seed = seed;
+      options.dots = modifiers == 0 ? dots : dots / 8;
+      options.modifiers = modifiers;
+      merge(one.result,
+            to_replay(device::check(gpu, instruction, row.model, options), instruction, modifiers));
+    }
+    report.instructions.push_back(std::move(one));
+    progress.advance(1, name_of(instruction));
+  }
+  return report;
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,40 @@
+#pragma once
+// Verification as a value: what was compared and what differed. Printed by `verify`, embedded by `audit`.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+#include "replay.hpp"
+
+namespace mmaudit::cli {
+
+/// Whether a name contains one of `filters`; everything without filters.
+bool selected(const std::string& name, const std::vector<std::string>& filters);
+
+/// The row that the recording's own GPU calls for; InputError when there is none.
+const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
+                                    const std::string& file);
+
+struct VerifiedInstruction {
+  ReplayResult result;
+  std::string source;    ///< file, or the device
+  std::string evidence;  ///< of the row that was tested
+};
+
+struct VerifyReport {
+  std::string against;  ///< "recordings in ...", "NVIDIA H200 (driver ...), seed 1"
+  std::vector<VerifiedInstruction> instructions;
+
+  [[nodiscard]] std::uint64_t dots() const;
+  [[nodiscard]] std::uint64_t mismatches() const;
+};
+
+/// Replays every recording under `folder` whose instruction name contains one of `filters` (empty: all).
+VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters);
+
+/// Fresh inputs on the GPU, at least `dots` dot products an instruction.
+VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,
+                         std::uint64_t dots, std::uint64_t seed, bool every_n);
+
+}  // namespace mmaudit::cli

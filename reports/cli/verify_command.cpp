@@ -1,0 +1,189 @@
+// mmaudit verify: the model against recordings, or against the GPU of this machine.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "common.hpp"
+#include "mmaudit/value_text.hpp"
+#include "strength.hpp"
+#include "verify.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct Options {
+  std::string corpus, json, junit;
+  std::vector<std::string> instructions;
+  bool strength = false, live = false, families = false, every_n = false;
+  double dots = 1e6;
+  std::uint64_t seed = 0;
+  bool has_seed = false;
+};
+
+std::string report_text(const VerifyReport& report, bool families) {
+  std::string text = fmt::format("model against {}\n", report.against);
+  text += fmt::format("  {:<36} {:>16} {:>12}  {}\n", "instruction", "dot products", "mismatches", "row");
+  for (const VerifiedInstruction& one : report.instructions) {
+    text += fmt::format("  {:<36} {:>16} {:>12}  {}\n", name_of(one.result.instruction), one.result.dots(),
+                        one.result.mismatches(), one.evidence);
+    for (const FamilyCount& family : one.result.families) {
+      if (families || family.mismatches > 0)
+        text += fmt::format("    {:<34} {:>16} {:>12}\n", family.family, family.dots, family.mismatches);
+    }
+    for (const Mismatch& example : one.result.examples) text += describe(example, one.result.instruction);
+  }
+  return text + fmt::format("{} instructions, {} dot products, {} mismatches\n", report.instructions.size(),
+                            report.dots(), report.mismatches());
+}
+
+nlohmann::json example_json(const Mismatch& example, const Instruction& instruction) {
+  const auto all_hex = [](const std::vector<std::uint64_t>& values, const FormatSpec& format) {
+    std::vector<std::string> text;
+    for (const std::uint64_t x : values) text.push_back(hex_text(x, format.storage_bits));
+    return text;
+  };
+  const FormatSpec d = spec_of(instruction.d);
+  return {{"family", example.family},
+          {"tile", example.tile},
+          {"row", example.row},
+          {"column", example.column},
+          {"modifiers", example.modifiers},
+          {"a", all_hex(example.a, spec_of(instruction.a))},
+          {"b", all_hex(example.b, spec_of(instruction.b))},
+          {"c", hex_text(example.c, spec_of(instruction.c).storage_bits)},
+          {"expected", hex_text(example.expected, d.storage_bits)},
+          {"model", hex_text(example.modelled, d.storage_bits)},
+          {"ulps", ulps_text(example.expected, example.modelled, d)}};
+}
+
+std::string report_json(const VerifyReport& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const VerifiedInstruction& one : report.instructions) {
+    nlohmann::json families = nlohmann::json::array();
+    for (const FamilyCount& family : one.result.families)
+      families.push_back(
+          {{"family", family.family}, {"dots", family.dots}, {"mismatches", family.mismatches}});
+    nlohmann::json examples = nlohmann::json::array();
+    for (const Mismatch& example : one.result.examples)
+      examples.push_back(example_json(example, one.result.instruction));
+    rows.push_back({{"instruction", name_of(one.result.instruction)},
+                    {"source", one.source},
+                    {"row_evidence", one.evidence},
+                    {"dots", one.result.dots()},
+                    {"mismatches", one.result.mismatches()},
+                    {"families", families},
+                    {"examples", examples}});
+  }
+  return nlohmann::json({{"schema", "mmaudit.verify/1"},
+                         {"against", report.against},
+                         {"dots", report.dots()},
+                         {"mismatches", report.mismatches()},
+                         {"instructions", rows}})
+             .dump(2) +
+         "\n";
+}
+
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+/// One test case an instruction, as CI systems read it.
+std::string report_junit(const VerifyReport& report) {
+  std::size_t failures = 0;
+  std::string cases;
+  for (const VerifiedInstruction& one : report.instructions) {
+    cases += fmt::format("    <testcase classname=\"mmaudit.verify\" name=\"{}\">",
+                         xml_escaped(name_of(one.result.instruction)));
+    if (one.result.mismatches() > 0) {
+      ++failures;
+      std::string detail;
+      for (const Mismatch& example : one.result.examples) detail += describe(example, one.result.instruction);
+      cases += fmt::format("<failure message=\"{} of {} dot products differ\">{}</failure>",
+                           one.result.mismatches(), one.result.dots(), xml_escaped(detail));
+    }
+    cases += "</testcase>\n";
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"mmaudit verify\" "
+      "tests=\"{}\" "
+      "failures=\"{}\">\n{}  </testsuite>\n</testsuites>\n",
+      report.instructions.size(), failures, cases);
+}
+
+int verify(Options options) {
+  if (options.strength) {
+    const std::vector<InstructionStrength> strengths =
+        measure_strength(corpus_folder(options.corpus), options.instructions);
+    if (strengths.empty())
+      throw InputError(
+          "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's "
+          "name");
+    if (!options.json.empty()) emit(options.json, strength_json(strengths));
+    if (options.json.empty() || options.json != "-")
+      emit("-", strength_text(strengths, !options.instructions.empty()));
+    return survivors(strengths) == 0 ? kAllGood : kMismatch;
+  }
+  if (!options.has_seed) options.seed = std::random_device{}();
+  const VerifyReport report =
+      options.live ? verify_live(require_device(), options.instructions,
+                                 static_cast<std::uint64_t>(options.dots), options.seed, options.every_n)
+                   : verify_corpus(corpus_folder(options.corpus), options.instructions);
+  if (!options.junit.empty()) emit(options.junit, report_junit(report));
+  if (!options.json.empty()) emit(options.json, report_json(report));
+  if (options.json != "-") emit("-", report_text(report, options.families));
+  return report.mismatches() == 0 ? kAllGood : kMismatch;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit");
+  command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
+      ->delimiter(',');
+  command->add_flag("--families", options->families, "count every input family");
+  command->add_flag("--strength", options->strength,
+                    "replay neighbouring wrong models: which does the corpus contradict?");
+  command->add_flag("--live", options->live,
+                    "against this machine's GPU, on fresh inputs, compared on the GPU");
+  command->add_option("--dots", options->dots, "with --live: at least this many dot products an instruction")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1e15));
+  CLI::Option* seed =
+      command->add_option("--seed", options->seed, "with --live: seed (default: fresh, printed)");
+  command->add_flag("--every-n", options->every_n, "with --live: every N of wgmma, not N = 64 alone");
+  command->add_option("--json", options->json, "write the result as JSON; - prints it instead of the table")
+      ->expected(0, 1)
+      ->default_str("-");
+  command->add_option("--junit", options->junit, "write the result as JUnit XML");
+  command->callback([&action, options, seed] {
+    options->has_seed = seed->count() > 0;
+    action = [options] { return verify(*options); };
+  });
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,17 @@
+#pragma once
+// Writers: a result in, text out. Writing files is the caller's.
+#include <string>
+
+#include "mmaudit/report/result.hpp"
+
+namespace mmaudit::report {
+
+/// At most 110 columns; escape sequences only with `colour`.
+std::string to_console(const AuditResult& result, bool colour = false);
+std::string to_markdown(const AuditResult& result);
+/// The "schema" field is "mmaudit.audit/1"; numbers that do not exist are null.
+std::string to_json(const AuditResult& result);
+/// One page that loads nothing: style and figures are inside, no script.
+std::string to_html(const AuditResult& result);
+
+}  // namespace mmaudit::report

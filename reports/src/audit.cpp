@@ -1,0 +1,165 @@
+#include "mmaudit/report/audit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+std::string_view text_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::toward_zero:
+      return "cut off";
+    case Rounding::nearest_even:
+      return "to nearest";
+    case Rounding::down:
+      return "down";
+    case Rounding::up:
+      return "up";
+  }
+  return "";
+}
+
+/// A row of the model in a few words.
+std::string accumulator_text(const AccumulatorModel& row) {
+  if (row.arithmetic == Arithmetic::fma_chain) return "one FMA after another";
+  std::string text = row.widen_to == Format::none ? "" : fmt::format("as {}, ", title_of(row.widen_to));
+  text +=
+      fmt::format("{} at a time, {} bits, {}", row.block, row.fraction_bits, text_of(row.output.rounding));
+  if (row.output.fraction_bits < spec_of(row.output.format).fraction_bits)
+    text += fmt::format(" to {}", row.output.fraction_bits);
+  if (row.addend != AddendPlace::in_first_step) text += ", C last";
+  return text;
+}
+
+/// Depths of one unit share a line: with one or two terms they have the same errors.
+bool same_unit(const DtypeSummary& summary, const ProfileCell& cell) {
+  const auto x = find_instruction(summary.instruction), y = find_instruction(cell.instruction);
+  return summary.dtype == cell.dtype && summary.output == cell.output && x && y && x->path == y->path;
+}
+
+std::vector<std::string> limits(const Architecture& architecture, const AuditResult& result) {
+  std::vector<std::string> list = {
+      "Instructions without a model here: sparse (mma.sp, wgmma.sp), integer and binary, block-scaled and "
+      "narrower "
+      "than 8 bits (MX, NVFP4, FP6, FP4), and tcgen05.",
+      "A comparison covers the inputs that were compared. It is evidence, not a proof for every input.",
+      "The error levels are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). Sums over a "
+      "long k, "
+      "scaled or skewed tensors and other distributions have other errors.",
+      "Libraries on top of an instruction (cuBLAS, CUTLASS) split k, scale and add in their own order.",
+  };
+  for (const DatapathRow& row : architecture.datapaths)
+    if (row.evidence != Evidence::recorded)
+      list.push_back(fmt::format("{} with {} results on {}: known from {} only ({}).", name_of(row.path),
+                                 title_of(row.output), architecture.name,
+                                 row.evidence == Evidence::replayed ? "a public data set" : "papers",
+                                 row.source));
+  if (result.cells.empty())
+    list.emplace_back("No instruction of the element-wise profile exists on this backend.");
+  return list;
+}
+
+std::string chain_method(const std::vector<ChainCurve>& curves, const ChainOptions& options) {
+  if (curves.empty()) return "";
+  std::string text = fmt::format(
+      "D of mma.m16n8k8, converted to the type of A, is the next A; a new B every time; C = 0; N(0, 1), seed "
+      "123456, "
+      "{} rounds. Relative L2 error against FP32 on the CPU, over the norm of the tensor-core result.",
+      options.rounds);
+  std::string own_chains;
+  for (const ChainCurve& curve : curves)
+    if (curve.draws == ChainDraws::every_length && curve.init == Initialisation::low)
+      own_chains += fmt::format("{}{}", own_chains.empty() ? "" : ", ", title_of(curve.dtype));
+  if (!own_chains.empty())
+    text += fmt::format(
+        " {}: a chain of its own for every length, with the draws of the published programs, up to "
+        "the first infinity.",
+        own_chains);
+  return text;
+}
+
+}  // namespace
+
+Backend model_backend(const Architecture& architecture) {
+  return [&architecture](const Instruction& instruction, const TileBatch& batch) {
+    const DatapathRow* row = find_datapath(architecture, instruction);
+    if (row == nullptr)
+      throw EnvironmentError(fmt::format("{} has no {}", architecture.name, name_of(instruction)));
+    emulate(instruction, row->model, batch);
+  };
+}
+
+Available available_on(const Architecture& architecture) {
+  return [&architecture](const Instruction& instruction) {
+    return find_datapath(architecture, instruction) != nullptr;
+  };
+}
+
+std::vector<FormatFacts> format_facts() {
+  std::vector<FormatFacts> facts;
+  for (const NamedFormat& row : kFormats) {
+    const FormatSpec& format = row.spec;
+    FormatFacts entry;
+    entry.name = std::string(title_of(format.id));
+    entry.exponent_bits = format.exponent_bits;
+    entry.fraction_bits = format.fraction_bits;
+    entry.epsilon = detail::power_of_two(-format.fraction_bits);
+    const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
+    entry.min_subnormal = decode_value(unit, format);
+    entry.min_normal = decode_value(unit << format.fraction_bits, format);
+    entry.max_finite = decode_value(format.max_finite_bits(), format);
+    entry.infinity = format.specials == Specials::ieee;
+    facts.push_back(std::move(entry));
+  }
+  return facts;
+}
+
+std::vector<DtypeSummary> summarise(const std::vector<ProfileCell>& cells, const Architecture& architecture) {
+  std::vector<DtypeSummary> rows;
+  for (const ProfileCell& cell : cells) {
+    if (cell.reference != Reference::fp32) continue;
+    auto at =
+        std::find_if(rows.begin(), rows.end(), [&](const DtypeSummary& row) { return same_unit(row, cell); });
+    if (at == rows.end()) {
+      DtypeSummary row;
+      row.dtype = cell.dtype;
+      row.output = cell.output;
+      row.instruction = cell.instruction;
+      const auto instruction = find_instruction(cell.instruction);
+      if (const DatapathRow* model = instruction ? find_datapath(architecture, *instruction) : nullptr) {
+        row.accumulator = accumulator_text(model->model);
+        row.evidence = std::string(name_of(model->evidence));
+      }
+      at = rows.insert(rows.end(), std::move(row));
+    }
+    at->instruction = cell.instruction;
+    const bool fp32 = cell.init == Initialisation::fp32;
+    if (fp32 && cell.operation == Operation::multiplication) at->conversion = cell.error;
+    if (fp32 && cell.operation == Operation::inner_product_add) at->addition = cell.error;
+    if (cell.operation == Operation::accumulation &&
+        cell.init == (cell.output == Format::f32 ? Initialisation::low_raw_c : Initialisation::low))
+      at->accumulator_alone = cell.error;
+  }
+  return rows;
+}
+
+AuditResult run_audit(const Architecture& architecture, const Backend& backend, const ChainOptions& chain) {
+  const Available available = available_on(architecture);
+  AuditResult result;
+  result.provenance.architecture = std::string(architecture.name);
+  result.cells = elementwise_profile(backend, available);
+  result.dtypes = summarise(result.cells, architecture);
+  result.chains = chain_matmul(backend, available, chain);
+  result.chain_method = chain_method(result.chains, chain);
+  result.formats = format_facts();
+  result.not_covered = limits(architecture, result);
+  return result;
+}
+
+}  // namespace mmaudit::report

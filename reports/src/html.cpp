@@ -1,0 +1,223 @@
+// One page that loads nothing: no script, one style sheet admitted by its digest, figures drawn inside.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "html_assets.hpp"
+#include "html_text.hpp"
+#include "mmaudit/report/render.hpp"
+#include "printed.hpp"
+#include "tables.hpp"
+
+namespace mmaudit::report {
+
+std::string escaped_html(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+std::string_view class_of(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return "good";
+    case Tone::note:
+      return "note";
+    case Tone::bad:
+      return "bad";
+    case Tone::plain:
+      break;
+  }
+  return "plain";
+}
+
+/// The digest as content security policies spell it.
+std::string base64_of_hex(std::string_view hex) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto nibble = [](char c) {
+    return static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+  };
+  std::string out;
+  unsigned held = 0, bits = 0;
+  for (const char c : hex) {
+    held = (held << 4 | nibble(c)) & 0xFFF;
+    bits += 4;
+    if (bits >= 6) {
+      bits -= 6;
+      out += kDigits[(held >> bits) & 63];
+    }
+  }
+  if (bits != 0) out += kDigits[(held << (6 - bits)) & 63];
+  while (out.size() % 4 != 0) out += '=';
+  return out;
+}
+
+std::string_view class_of(const Column& column, const std::string& text) {
+  if (column.number) return " class=\"n\"";
+  if (column.header == "Instruction") return " class=\"code\"";
+  if (column.header == "Value") return " class=\"any\"";
+  return text.size() > 24 ? " class=\"wrap\"" : "";
+}
+
+std::string laid_out(const Table& table) {
+  // A scrolling region has to be reachable without a mouse.
+  std::string out =
+      fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
+                  escaped_html(table.title));
+  for (const Column& column : table.columns)
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "",
+                       escaped_html(column.header));
+  out += "</tr></thead><tbody>";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Column& column = table.columns[i];
+      std::string content = escaped_html(row[i].text);
+      if (row[i].tone != Tone::plain)
+        content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
+      const std::string_view cls = class_of(column, row[i].text);
+      out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", cls, content)
+                    : fmt::format("<td{}>{}</td>", cls, content);
+    }
+    out += "</tr>";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string section(const Table& table, std::string_view remark, std::string_view classes = "card") {
+  if (table.rows.empty()) return "";
+  std::string out = fmt::format("<section class=\"{}\"><h2>{}</h2>", classes, escaped_html(table.title));
+  if (!remark.empty()) out += fmt::format("<p class=\"soft small\">{}</p>", escaped_html(remark));
+  return out + laid_out(table) + "</section>\n";
+}
+
+std::string tile(std::string_view value, std::string_view label) {
+  return fmt::format("<li><b>{}</b><span>{}</span></li>", escaped_html(value), escaped_html(label));
+}
+
+std::string first_screen(const AuditResult& result) {
+  const Provenance& from = result.provenance;
+  const Verification& verification = result.verification;
+  std::string out = fmt::format("<header><h1>Tensor-core audit: {}</h1><p class=\"meta\">",
+                                escaped_html(capitalised(from.architecture)));
+  std::string separator;
+  for (const auto& [label, value] :
+       {std::pair<std::string_view, std::string_view>{"Numbers computed by: ", from.backend},
+        {"mmaudit ", from.version},
+        {"", from.date}}) {
+    if (value.empty()) continue;
+    out += separator + escaped_html(label) + escaped_html(value);
+    separator = " &#183; ";
+  }
+  out += "</p>";
+  out += fmt::format("<div class=\"verdict {}\" role=\"status\"><strong>{}</strong>",
+                     class_of(tone_of(verification.verdict())), escaped_html(verdict_sentence(verification)));
+  if (const std::string published = published_sentence(result); !published.empty())
+    out += fmt::format("<p>{}</p>", escaped_html(published));
+  out += "</div><ul class=\"tiles\">";
+  out += tile(grouped(verification.dots()), "dot products compared bit for bit");
+  out += tile(grouped(verification.mismatches()), "mismatches");
+  out += tile(grouped(verification.rows.size()), "instructions compared");
+  out += tile(fmt::format("{} of {}", result.count(Agreement::same_digits), result.published_cells()),
+              "published values, digit for digit");
+  out += "</ul>";
+  if (verification.mismatches() != 0) {
+    Table failing = verification_table(verification, true);
+    failing.title = "Where it differs";
+    out += section(failing, "");
+  }
+  return out + "</header>\n";
+}
+
+std::string levels(const AuditResult& result) {
+  std::string out = "<div class=\"split\"><section class=\"card\"><h2>Error level per data type</h2>";
+  out += dtype_figure(result) + "</section>";
+  out += "<section class=\"card\"><h2>Not covered</h2><ul class=\"plain small\">";
+  for (const std::string& item : result.not_covered) out += fmt::format("<li>{}</li>", escaped_html(item));
+  out += "</ul></section></div>\n";
+  if (const Table table = dtype_table(result); !table.rows.empty())
+    out += fmt::format(
+        "<section class=\"card\"><h2>The same in numbers</h2><p class=\"soft small\">{}</p>{}</section>\n",
+        escaped_html(dtype_remark(result) + " " + adds_remark()), laid_out(table));
+  return out;
+}
+
+std::string chains(const AuditResult& result) {
+  const Table table = chain_table(result);
+  if (table.rows.empty()) return "";
+  return fmt::format(
+      "<section class=\"card\"><h2>{}</h2><p class=\"soft small\">{}</p><div "
+      "class=\"chart\"><div>{}</div>{}</div>"
+      "</section>\n",
+      escaped_html(table.title), escaped_html(result.chain_method), chain_figure(result), laid_out(table));
+}
+
+std::string published(const AuditResult& result) {
+  const Table table = published_table(result);
+  if (table.rows.empty()) return "";
+  std::string out = fmt::format(
+      "<section class=\"card long\"><h2>{}</h2><p class=\"soft small\">Mean absolute error; "
+      "Sun et al. 2023, Tables XII to XV (A100).</p>{}",
+      escaped_html(table.title), laid_out(table));
+  for (const std::string& note : notes(result))
+    out += fmt::format("<p class=\"small\">{}</p>", escaped_html(note));
+  return out + "</section>\n";
+}
+
+std::string every_cell(const AuditResult& result) {
+  if (result.cells.empty()) return "";
+  std::string out =
+      "<section class=\"card long\"><h2>Every cell</h2><p class=\"soft small\">Errors are D minus reference; "
+      "the bias of "
+      "|D| is below zero where results are cut off.</p>";
+  for (const Table& table : profile_tables(result))
+    out += fmt::format("<details><summary><h3>{}</h3></summary>{}</details>", escaped_html(table.title),
+                       laid_out(table));
+  return out + "</section>\n";
+}
+
+}  // namespace
+
+std::string to_html(const AuditResult& result) {
+  std::string out = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{}'; "
+      "base-uri 'none'; "
+      "form-action 'none'\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>Tensor-core audit: {}</title>\n<style>{}</style></head>\n<body>\n",
+      base64_of_hex(kStyleSha256), escaped_html(capitalised(result.provenance.architecture)), kStyle);
+  out += first_screen(result) + "<main>\n";
+  out += levels(result) + chains(result) + published(result) + every_cell(result);
+  out += section(format_table(result), "");
+  out += section(verification_table(result.verification, false), "", "card long");
+  out += section(provenance_table(result.provenance), "");
+  return out +
+         "</main>\n<footer>Made by mmaudit. This page holds everything it shows and loads nothing.</footer>\n"
+         "</body></html>\n";
+}
+
+}  // namespace mmaudit::report
