@@ -13,7 +13,7 @@
 namespace mmaudit::cli {
 namespace {
 
-Kill kill_by(const corpus::Recording& recording, const Instruction& instruction, Neighbour neighbour) {
+Kill kill_by(const corpus::Recording& recording, const Instruction& instruction, gen::Neighbour neighbour) {
   Kill kill;
   const ReplayResult result = replay(recording, instruction, neighbour.row, 0);
   kill.dots = result.mismatches();
@@ -48,8 +48,8 @@ std::vector<InstructionStrength> measure_strength(const std::filesystem::path& f
     InstructionStrength& strength = strengths.emplace_back();
     strength.instruction = instruction;
     strength.dots = recording.d.elements();
-    for (Neighbour& neighbour :
-         neighbours(instruction, row_of_recording(recording, instruction, file.string()).model)) {
+    for (gen::Neighbour& neighbour :
+         gen::neighbours(instruction, row_of_recording(recording, instruction, file.string()).model)) {
       strength.kills.push_back(kill_by(recording, instruction, std::move(neighbour)));
     }
   }

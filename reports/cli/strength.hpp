@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "mmaudit/instruction.hpp"
-#include "neighbours.hpp"
+#include "mmaudit/generators/neighbours.hpp"
 
 namespace mmaudit::cli {
 
 struct Kill {
-  Neighbour neighbour;
+  gen::Neighbour neighbour;
   std::uint64_t dots = 0;  ///< recorded results that contradict the neighbour
   std::string family;      ///< the family that contradicts it most often
 };

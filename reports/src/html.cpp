@@ -140,7 +140,7 @@ std::string first_screen(const AuditResult& result) {
   out += "</div><ul class=\"tiles\">";
   out += tile(grouped(verification.dots()), "dot products compared bit for bit");
   out += tile(grouped(verification.mismatches()), "mismatches");
-  out += tile(grouped(verification.rows.size()), "instructions compared");
+  out += tile(grouped(verification.instructions()), "instructions compared");
   out += tile(fmt::format("{} of {}", result.count(Agreement::same_digits), result.published_cells()),
               "published values, digit for digit");
   out += "</ul>";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace mmaudit::report {
 
@@ -17,9 +18,17 @@ std::uint64_t Verification::mismatches() const {
   return sum;
 }
 
+std::size_t Verification::instructions() const {
+  std::set<std::string_view> names;
+  for (const VerificationRow& row : rows) names.insert(row.instruction);
+  return names.size();
+}
+
 std::size_t Verification::failing_instructions() const {
-  return static_cast<std::size_t>(std::count_if(
-      rows.begin(), rows.end(), [](const VerificationRow& row) { return row.mismatches != 0; }));
+  std::set<std::string_view> names;
+  for (const VerificationRow& row : rows)
+    if (row.mismatches != 0) names.insert(row.instruction);
+  return names.size();
 }
 
 Verdict Verification::verdict() const {

@@ -62,7 +62,7 @@ Tone tone_of(Agreement agreement) {
 
 std::string verdict_sentence(const Verification& verification) {
   const std::string against = verification.against.empty() ? "the recorded hardware" : verification.against;
-  const std::size_t instructions = verification.rows.size();
+  const std::size_t instructions = verification.instructions();
   const std::string_view plural = instructions == 1 ? "instruction" : "instructions";
   switch (verification.verdict()) {
     case Verdict::agrees:

@@ -73,6 +73,9 @@ TEST(Verdict, NothingComparedIsNotAgreement) {
   verification.rows.push_back({"y", 10, 1, ""});
   EXPECT_EQ(verification.verdict(), Verdict::disagrees);
   EXPECT_EQ(verification.failing_instructions(), 1U);
+  verification.rows.push_back({"y", 10, 1, "another GPU"});
+  EXPECT_EQ(verification.failing_instructions(), 1U);
+  EXPECT_EQ(verification.instructions(), 2U);
 }
 
 TEST(Json, HasItsSchemaAndFields) {

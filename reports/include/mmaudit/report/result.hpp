@@ -40,6 +40,8 @@ struct Verification {
 
   [[nodiscard]] std::uint64_t dots() const;
   [[nodiscard]] std::uint64_t mismatches() const;
+  /// Distinct names: an instruction may have a row for recordings and one for a GPU at hand.
+  [[nodiscard]] std::size_t instructions() const;
   [[nodiscard]] std::size_t failing_instructions() const;
   [[nodiscard]] Verdict verdict() const;
 };

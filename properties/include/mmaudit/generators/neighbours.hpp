@@ -7,7 +7,7 @@
 #include "mmaudit/instruction.hpp"
 #include "mmaudit/model.hpp"
 
-namespace mmaudit::cli {
+namespace mmaudit::gen {
 
 struct Neighbour {
   std::string rule;    ///< "L", "F", "floor", "output rounding", ...
@@ -20,4 +20,4 @@ struct Neighbour {
 /// formats and the shape, never listed by hand.
 std::vector<Neighbour> neighbours(const Instruction& instruction, const AccumulatorModel& row);
 
-}  // namespace mmaudit::cli
+}  // namespace mmaudit::gen

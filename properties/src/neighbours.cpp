@@ -1,4 +1,4 @@
-#include "neighbours.hpp"
+#include "mmaudit/generators/neighbours.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "mmaudit/dot.hpp"
 
-namespace mmaudit::cli {
+namespace mmaudit::gen {
 namespace {
 
 /// The k of each step, sorted: two plans with the same list are the same function of k order.
@@ -195,9 +195,9 @@ void Collector::operands() {
                           unit <= running.min_exponent() - row_.output.fraction_bits;
   add(
       "subnormal c", "normalised", [](auto& row) { row.subnormal_addend = SubnormalRule::normalised; },
-      !running_subnormal ? never
-      : lost_beside_products && same_alone
-          ? "beside any product a subnormal c is lost whole, and alone it is cut off at the same bit either way"
+      !running_subnormal                   ? never
+      : lost_beside_products && same_alone ? "beside any product a subnormal c is lost whole, and alone it "
+                                             "is cut off at the same bit either way"
       : unit <= running_finest
           ? fmt::format("a subnormal addend brings exponent {}, whose unit 2^{} keeps every bit",
                         running.min_exponent(), unit)
@@ -308,4 +308,4 @@ std::vector<Neighbour> neighbours(const Instruction& instruction, const Accumula
   return collector.take();
 }
 
-}  // namespace mmaudit::cli
+}  // namespace mmaudit::gen
