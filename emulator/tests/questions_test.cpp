@@ -169,6 +169,7 @@ TEST(Questions, Q20TheAddendOfFp8IsCutWithTheProducts) {
   EXPECT_EQ(Dot(name).raw_c(0xBF8003FF).bits(), 0xBF800000U);
   EXPECT_EQ(Dot(name).raw_c(0x7F7FFFFF).bits(), 0x7F7FFC00U);
   EXPECT_EQ(Dot(name).raw_c(0x000003FF).bits(), 0U);
+  EXPECT_EQ(Dot(name).raw_c(0x00000401).bits(), 0x00000400U);
   EXPECT_EQ(Dot(name).all(0, 31, 1, 1).c(16384).bits(), 0x46800000U);
   EXPECT_EQ(Dot(name).at(0, 1, 1).c(8192).bits(), 0x46000400U);
   EXPECT_EQ(Dot(name).at(0, 0.5, 1).c(8192).bits(), 0x46000000U);

@@ -1,12 +1,10 @@
 // Rows with one rule changed: the model follows the reference through every one of them, and the inputs tell
 // them from the row they came from. Both are needed: the first says that a mutant is the wrong model it
 // claims to be, the second that a check over these inputs is able to fail.
-#include "mmaudit/oracles/mutations.hpp"
+#include "mmaudit/generators/neighbours.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <set>
 #include <string>
 
 #include "decisive.hpp"
@@ -29,17 +27,17 @@ std::vector<gen::HostTiles> inputs_for(const Probe& probe, std::size_t tiles_a_f
   return inputs;
 }
 
-TEST(Mutation, TheModelFollowsTheReferenceThroughEveryMutation) {
+TEST(Neighbours, TheModelFollowsTheReferenceThroughEveryOne) {
   std::size_t compared = 0;
   for (const Probe& probe : all_probes()) {
     std::vector<gen::HostTiles> inputs = inputs_for(probe, 1);
     const auto n = static_cast<std::size_t>(probe.instruction.n);
     const std::size_t elements = static_cast<std::size_t>(probe.instruction.m) * n;
-    // A prime stride, and each mutation starts where the last one stopped: together they cover all elements.
+    // A prime stride, and each neighbour starts where the last one stopped: together they cover all elements.
     const std::size_t stride = elements == 512 ? 211 : 53;
     std::size_t start = 0;
-    for (const oracle::Mutation& mutation : oracle::single_rule_mutations(probe.row)) {
-      const Probe mutant{probe.instruction, mutation.row};
+    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.row)) {
+      const Probe mutant{probe.instruction, neighbour.row};
       for (gen::HostTiles& tiles : inputs) {
         std::size_t at = start;
         for (; at < tiles.tiles * elements; at += stride) {
@@ -48,7 +46,7 @@ TEST(Mutation, TheModelFollowsTheReferenceThroughEveryMutation) {
               oracle::reference_dot(mutant.instruction, mutant.row, one.a, one.b, one.c, 0);
           ++compared;
           ASSERT_EQ(model_dot(mutant, one), expected)
-              << mutation.name << ": " << text_of(mutant.instruction, one);
+              << neighbour.rule << ' ' << neighbour.change << ": " << text_of(mutant.instruction, one);
         }
         start = at % stride;
       }
@@ -56,64 +54,6 @@ TEST(Mutation, TheModelFollowsTheReferenceThroughEveryMutation) {
   }
   std::printf("%zu dots compared\n", compared);
   EXPECT_GE(compared, 50'000U);
-}
-
-/// The k of each step, in the order of the steps; a fma_chain has steps of one.
-std::vector<std::set<int>> steps_of(const Instruction& instruction, const AccumulatorModel& row) {
-  const DotPlan plan = make_plan(instruction, row);
-  std::vector<std::set<int>> steps;
-  for_each_step(plan, [&](int start, int count) {
-    std::set<int>& step = steps.emplace_back();
-    for (int i = start; i < start + count; ++i) step.insert(evaluation_k(row.order, plan.k, i));
-  });
-  return steps;
-}
-
-/// Least significant bit of any number of the format.
-int lowest_bit(Format format) { return spec_of(format).min_exponent() - spec_of(format).fraction_bits; }
-
-/// Why no input can show a mutation; empty when some input does.
-std::string why_invisible(const Probe& probe, const oracle::Mutation& mutation) {
-  const Instruction& row = probe.instruction;
-  const bool wide_exponents = row.a == Format::bf16 || row.a == Format::tf32 || row.a == Format::f64;
-  const bool f32_of_small_products = row.d == Format::f32 && !wide_exponents;
-  const bool widened = row.path == Datapath::mma_fp8;
-  const bool both_e4m3 = row.a == Format::e4m3 && row.b == Format::e4m3;
-  const bool any_e4m3 = row.a == Format::e4m3 || row.b == Format::e4m3;
-  const std::string& name = mutation.name;
-  const auto is = [&name](std::string_view rule) { return name.substr(0, rule.size()) == rule; };
-
-  if ((is("block") || is("order")) && steps_of(row, probe.row) == steps_of(row, mutation.row))
-    return "the steps hold the same products in the same order";
-  if (is("read ignored bits") && spec_of(row.a).ignored_low_bits == 0) return "no bits are ignored";
-  if (is("floor")) {
-    const int unit = std::max(probe.row.floor, mutation.row.floor) - probe.row.fraction_bits;
-    const int products = lowest_bit(row.a) + lowest_bit(row.b);
-    if (unit <= products && (widened || unit <= lowest_bit(row.c)))
-      return "every addend is a multiple of the unit at the floor";
-  }
-  if (is("subnormal addend: normalised")) {
-    if (f32_of_small_products) return "beside a subnormal c every product is zero or dwarfs it";
-    if (row.path == Datapath::wgmma_fp8) return "the floor lies above every subnormal";
-    if (widened) return "beside a subnormal sum no product loses a bit";
-  }
-  if (is("subnormal addend: flushed") && widened && row.d == Format::f32)
-    return "sums of FP8 products are not subnormal in binary32";
-  if (is("output zero sign")) {
-    const bool sums_reach_d =
-        f32_of_small_products || row.path == Datapath::wgmma_fp8 || (widened && both_e4m3);
-    if (sums_reach_d && (is("output zero sign: of sum") || widened))
-      return "no sum rounds to zero, and the steps of widened FP8 start from +0";
-  }
-  if (is("output overflow") && f32_of_small_products) return "only c is large, and it drowns the products";
-  if (is("infinity times zero") && both_e4m3) return "e4m3 has no infinity";
-  if (is("zero: operand exponent") && widened && both_e4m3) return "2^-6 * 2^-25 is below every product";
-  if (is("subnormal operand: normalised") && widened && any_e4m3)
-    return "2^-6 * 2^-25 is below every product";
-  if (is("subnormal operand: flushed") && widened && both_e4m3) return "e4m3 has no subnormals in binary16";
-  if (is("widen to: none") && widened && row.a == row.b)
-    return both_e4m3 ? "2^2 * 2^-25 is below every product" : "e5m2 keeps its exponents in binary16";
-  return {};
 }
 
 bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<gen::HostTiles>& inputs,
@@ -127,7 +67,7 @@ bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<gen::
   return false;
 }
 
-TEST(Mutation, TheInputsTellEveryMutationFromTheRowExceptThoseThatCannotShow) {
+TEST(Neighbours, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
   std::size_t visible = 0, invisible = 0;
   for (const Probe& probe : all_probes()) {
     std::vector<gen::HostTiles> inputs = inputs_for(probe, probe.instruction.op == Op::wgmma ? 2 : 6);
@@ -136,21 +76,21 @@ TEST(Mutation, TheInputsTellEveryMutationFromTheRowExceptThoseThatCannotShow) {
       emulate(probe.instruction, probe.row, tiles.batch());
       right.push_back(tiles.d);
     }
-    for (const oracle::Mutation& mutation : oracle::single_rule_mutations(probe.row)) {
-      const std::string why = why_invisible(probe, mutation);
-      const bool seen = shows_difference(probe, {probe.instruction, mutation.row}, inputs, right);
-      EXPECT_EQ(seen, why.empty()) << name_of(probe.instruction) << ", " << mutation.name << ": " << why;
+    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.row)) {
+      const bool seen = shows_difference(probe, {probe.instruction, neighbour.row}, inputs, right);
+      EXPECT_EQ(seen, neighbour.invisible.empty()) << name_of(probe.instruction) << ", " << neighbour.rule
+                                                   << ' ' << neighbour.change << ": " << neighbour.invisible;
       (seen ? visible : invisible) += 1;
     }
   }
   RecordProperty("visible", static_cast<int>(visible));
   RecordProperty("invisible", static_cast<int>(invisible));
-  std::printf("%zu mutations seen, %zu cannot show\n", visible, invisible);
+  std::printf("%zu neighbours seen, %zu cannot show\n", visible, invisible);
   EXPECT_GT(visible, invisible);
 }
 
 // Rules that the Hopper rows do not use must have the effect their names say: one hand-made dot each.
-TEST(Mutation, RulesOneByOne) {
+TEST(Neighbours, RulesOneByOne) {
   const Instruction f16{Op::mma, 16, 8, 16, Format::f32, Format::f16, Format::f16, Format::f32};
   const AccumulatorModel hopper;
   const auto expect = [&](const AccumulatorModel& row, const Decisive& terms, std::uint64_t d) {
