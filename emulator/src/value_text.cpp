@@ -37,7 +37,10 @@ std::optional<double> read_number(std::string_view text) {
   if (text.substr(0, 2) == "2^") {
     int exponent = 0;
     if (!read_all(text.substr(2), exponent, 10) || exponent < -2000 || exponent > 2000) return std::nullopt;
-    return std::ldexp(factor, exponent);
+    value = std::ldexp(factor, exponent);
+    // Beyond binary64's range it would become infinity, zero or a rounded subnormal.
+    if (!std::isfinite(value) || std::ldexp(value, -exponent) != factor) return std::nullopt;
+    return value;
   }
   if (!read_double(text, value, std::chars_format::general)) return std::nullopt;
   return value;
@@ -77,6 +80,7 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
   }
   const bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);
+  if (negative && is_raw(text)) return refuse("raw bits without a minus sign");
   const std::uint64_t sign = negative ? format.sign_bit() : 0;
   if (const auto named = named_value(text, format)) return {sign | *named, {}};
   const auto value = read_number(text);

@@ -64,6 +64,9 @@ class Progress {
 /// Prints `text` to standard output, or writes it to `path` whole unless path is "-" or empty.
 void emit(const std::string& path, const std::string& text);
 
+/// The whole program: parses, runs, and turns every error into one line on standard error and an exit code.
+int program(int argc, const char* const* argv);
+
 void add_list(CLI::App& app, Action& action);
 void add_tiles(CLI::App& app, Action& action);  // emulate, run, compare
 void add_verify(CLI::App& app, Action& action);

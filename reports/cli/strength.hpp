@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/instruction.hpp"
 #include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/instruction.hpp"
 
 namespace mmaudit::cli {
 

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "common.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+int run(int argc, const char* const* argv) {
+  CLI::App app{
+      "mmaudit: which bits does a tensor-core instruction produce, and is that proven on real GPUs?"};
+  app.set_version_flag("--version", fmt::format("mmaudit {} ({})", kVersion, kGitRevision));
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_flag_callback(
+      "-q,--quiet", [] { Progress::silence(); }, "no progress on standard error");
+  app.footer("Exit codes: 0 all good, 1 mismatch, 2 usage or bad input, 3 environment (no GPU, no driver).");
+  Action action;
+  add_list(app, action);
+  add_tiles(app, action);
+  add_verify(app, action);
+  add_explain(app, action);
+  add_record(app, action);
+  add_audit(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::fputs(fmt::format("mmaudit: {} (see `mmaudit --help`)\n", error.what()).c_str(), stderr);
+    return kBadInput;
+  }
+  return action();
+}
+
+}  // namespace
+
+int program(int argc, const char* const* argv) {
+  try {
+    return run(argc, argv);
+  } catch (const InputError& error) {
+    std::fputs(fmt::format("mmaudit: {}\n", error.what()).c_str(), stderr);
+    return kBadInput;
+  } catch (const std::exception& error) {  // EnvironmentError, and what nobody foresaw
+    std::fputs(fmt::format("mmaudit: {}\n", error.what()).c_str(), stderr);
+    return kEnvironment;
+  }
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,181 @@
+// The command line as a user types it: results, and one clear line for everything that is wrong.
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/corpus/npy.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+using corpus::DType;
+using corpus::Tensor;
+
+constexpr const char* kF16 = "mma.m16n8k16.f32.f16.f16.f32";
+
+class Tiles : public Folder {
+ protected:
+  void SetUp() override {
+    Folder::SetUp();
+    const std::vector<std::uint16_t> ones(2 * 16 * 16, 0x3C00);
+    save("A.npy", DType::f16, {2, 16, 16}, ones);
+    save("Araw.npy", DType::u16, {2, 16, 16}, ones);
+    save("B.npy", DType::f16, {2, 16, 8}, std::vector<std::uint16_t>(2 * 16 * 8, 0x3C00));
+    save("C.npy", DType::f32, {2, 16, 8}, std::vector<float>(2 * 16 * 8, 0.5F));
+    save("Craw.npy", DType::u32, {2, 16, 8}, std::vector<std::uint32_t>(2 * 16 * 8, 0x3F000000));
+  }
+
+  template <typename T>
+  void save(const std::string& name, DType dtype, std::vector<std::uint64_t> shape,
+            const std::vector<T>& values) {
+    corpus::write_npy(path(name), corpus::make_tensor<T>("x", dtype, std::move(shape), values));
+  }
+
+  Outcome emulate(const std::string& instruction, const std::string& a, const std::string& b,
+                  const std::string& c, const std::string& out, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"-q",  "emulate", "--inst", instruction,
+                                          "--a", path(a),   "--b",    path(b)};
+    if (!c.empty()) arguments.insert(arguments.end(), {"--c", path(c)});
+    arguments.insert(arguments.end(), {"--out", path(out)});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+
+  /// Exit code 2, exactly one line that holds every one of `parts`, and no new file.
+  void refused(const Outcome& outcome, const std::vector<std::string>& parts, std::size_t files_before) {
+    EXPECT_EQ(outcome.code, kBadInput);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    for (const std::string& part : parts)
+      EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks " << part;
+    EXPECT_EQ(files(), files_before) << "a file was left behind";
+  }
+};
+
+TEST_F(Tiles, SumsOfOnesAreExact) {
+  const Outcome outcome = emulate(kF16, "A.npy", "B.npy", "C.npy", "D.npy");
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  const Tensor d = corpus::load_tensor(path("D.npy"));
+  EXPECT_EQ(d.dtype, DType::f32);
+  EXPECT_EQ(d.shape, (std::vector<std::uint64_t>{2, 16, 8}));
+  for (const float x : d.as<float>()) EXPECT_EQ(x, 16.5F);
+}
+
+TEST_F(Tiles, RawBitsInGiveRawBitsOut) {
+  ASSERT_EQ(emulate(kF16, "Araw.npy", "B.npy", "Craw.npy", "D.npy").code, kAllGood);
+  const Tensor d = corpus::load_tensor(path("D.npy"));
+  EXPECT_EQ(d.dtype, DType::u32);
+  for (const std::uint32_t x : d.as<std::uint32_t>()) EXPECT_EQ(x, 0x41840000U);  // 16.5
+  // Without C the kind is A's.
+  ASSERT_EQ(emulate(kF16, "Araw.npy", "B.npy", "", "E.safetensors").code, kAllGood);
+  EXPECT_EQ(corpus::load_tensor(path("E.safetensors")).dtype, DType::u32);
+}
+
+TEST_F(Tiles, AMatrixWithoutTilesIsOneTile) {
+  save("A2.npy", DType::f16, {16, 16}, std::vector<std::uint16_t>(256, 0x3C00));
+  save("B2.npy", DType::f16, {16, 8}, std::vector<std::uint16_t>(128, 0x3C00));
+  ASSERT_EQ(emulate(kF16, "A2.npy", "B2.npy", "", "D.npy").code, kAllGood);
+}
+
+TEST_F(Tiles, WgmmaModifiers) {
+  constexpr const char* kWgmma = "wgmma.m64n8k16.f32.f16.f16";
+  save("A64.npy", DType::f16, {1, 64, 16}, std::vector<std::uint16_t>(64 * 16, 0x3C00));
+  save("B8.npy", DType::f16, {1, 16, 8}, std::vector<std::uint16_t>(128, 0x3C00));
+  save("C64.npy", DType::f32, {1, 64, 8}, std::vector<float>(512, 100.0F));
+  const auto first = [&](std::vector<std::string> more) {
+    EXPECT_EQ(emulate(kWgmma, "A64.npy", "B8.npy", "C64.npy", "D.npy", std::move(more)).code, kAllGood);
+    return corpus::load_tensor(path("D.npy")).as<float>()[0];
+  };
+  EXPECT_EQ(first({}), 116.0F);
+  EXPECT_EQ(first({"--scale-d", "0"}), 16.0F);
+  EXPECT_EQ(first({"--negate-a"}), 84.0F);
+  EXPECT_EQ(first({"--negate-a", "--negate-b"}), 116.0F);
+  refused(emulate(kF16, "A.npy", "B.npy", "", "E.npy", {"--negate-a"}), {"--negate-a", "wgmma"}, files());
+}
+
+TEST_F(Tiles, BadInputIsOneLineAndLeavesNothing) {
+  const std::size_t before = files();
+  refused(emulate("mma.m16n8k17.f32.f16.f16.f32", "A.npy", "B.npy", "", "D.npy"),
+          {"--inst", "mma.m16n8k17", "mma.m16n8k16"}, before);
+  refused(emulate("wgmma.m64n12k16.f32.f16.f16", "A.npy", "B.npy", "", "D.npy"),
+          {"--inst", "n", "12", "8 to 256"}, before);
+  refused(emulate("wgmma.m64n264k16.f32.f16.f16", "A.npy", "B.npy", "", "D.npy"), {"264", "8 to 256"},
+          before);
+  refused(emulate(kF16, "missing.npy", "B.npy", "", "D.npy"), {"missing.npy", "cannot read"}, before);
+  refused(emulate(kF16, "B.npy", "B.npy", "", "D.npy"), {"B.npy", "--a shape", "[2, 16, 8]", "16, 16"},
+          before);
+  refused(emulate(kF16, "C.npy", "B.npy", "", "D.npy"), {"--a dtype", "F32", "U16", "F16"}, before);
+  refused(emulate(kF16, "A.npy", "B.npy", "C.npy", "no/such/D.npy"), {"D.npy", "cannot write"}, before);
+  refused(emulate(kF16, "A.npy", "B.npy", "C.npy", "D.txt"), {"D.txt", ".npy"}, before);
+  refused(emulate(kF16, "A.npy", "B.npy", "C.npy", "D.npy", {"--arch", "gt200"}),
+          {"--arch", "gt200", "hopper"}, before);
+}
+
+TEST_F(Tiles, TruncatedAndOversizedFilesAreRefused) {
+  std::filesystem::resize_file(path("A.npy"), 200);
+  refused(emulate(kF16, "A.npy", "B.npy", "", "D.npy"), {"A.npy"}, files());
+  std::ofstream(path("huge.safetensors"), std::ios::binary)
+      << std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8) << "{}";
+  refused(emulate(kF16, "huge.safetensors", "B.npy", "", "D.npy"), {"huge.safetensors", "found"}, files());
+}
+
+TEST_F(Tiles, NumbersOfTilesMustAgree) {
+  save("B1.npy", DType::f16, {1, 16, 8}, std::vector<std::uint16_t>(128, 0x3C00));
+  refused(emulate(kF16, "A.npy", "B1.npy", "", "D.npy"), {"--b tiles", "found 1", "allowed 2"}, files());
+}
+
+TEST(Explain, ShowsWhatAlignmentLoses) {
+  const Outcome outcome = run({"explain", "--inst", "wgmma.m64n64k32.f32.e4m3.e4m3", "--a",
+                               "448,0,0,0,0,0.140625", "--b", "1,0,0,0,0,0.375"});
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  for (const char* part : {"E = 8", "F = 13", "2^-5", "0.021484375", "0x43e00400", "0x43e006c0"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  const Outcome json =
+      run({"explain", "--inst", kF16, "--a", "1.5,0x3c01", "--b", "1,2^-12", "--c", "3", "--json"});
+  const auto trace = nlohmann::json::parse(json.out)["traces"][0];
+  EXPECT_EQ(trace["d"], "40900200");
+  EXPECT_EQ(trace["steps"][0]["maximum"], 1);
+}
+
+TEST(Explain, RefusesWhatIsNotExact) {
+  for (const auto& [values, part] :
+       std::vector<std::pair<std::string, std::string>>{{"0.1", "holds exactly"},
+                                                        {"0x12345", "hexadecimal"},
+                                                        {"one", "allowed"},
+                                                        {"1,,2", "allowed"},
+                                                        {"70000", "holds exactly"}}) {
+    const Outcome outcome = run({"explain", "--inst", kF16, "--a", values, "--b", "1"});
+    EXPECT_EQ(outcome.code, kBadInput) << values;
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(List, JsonMarkdownAndTable) {
+  const Outcome table = run({"list", "--arch", "H200"});
+  EXPECT_NE(table.out.find("wgmma.m64nNk32.f32.e4m3.e4m3"), std::string::npos);
+  EXPECT_NE(run({"list", "--markdown"}).out.find("|---|"), std::string::npos);
+  const auto json = nlohmann::json::parse(run({"list", "--arch", "sm_90a", "--json"}).out);
+  EXPECT_EQ(json["architectures"][0]["name"], "hopper");
+  EXPECT_FALSE(json["architectures"][0]["instructions"].empty());
+}
+
+TEST(Usage, WrongOptionsAreOneLine) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"frobnicate"},
+                                                    {"verify", "--nonsense"},
+                                                    {"emulate"},
+                                                    {"verify", "--dots", "-3"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kBadInput);
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+  }
+  for (const char* command : {"list", "emulate", "run", "compare", "verify", "explain", "record", "audit"}) {
+    const Outcome help = run({command, "--help"});
+    EXPECT_EQ(help.code, kAllGood) << command;
+    EXPECT_NE(help.out.find("Options"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test

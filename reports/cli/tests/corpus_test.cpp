@@ -1,0 +1,106 @@
+// The shipped recordings: the model agrees, wrong models do not, damage is noticed.
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/corpus/recording.hpp"
+#include "program.hpp"
+#include "strength.hpp"
+#include "verify.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+TEST(Corpus, TheModelAgreesOnEveryBit) {
+  const VerifyReport report = verify_corpus(MMAUDIT_TEST_CORPUS, {});
+  EXPECT_EQ(report.mismatches(), 0U);
+  // Every Hopper instruction has a recording (wgmma at N = 8).
+  EXPECT_EQ(report.instructions.size(), all_instructions(8).size());
+  EXPECT_GT(report.dots(), 600000U);
+}
+
+TEST(Corpus, EveryWrongModelIsContradictedOrInvisible) {
+  const std::vector<InstructionStrength> strengths = measure_strength(MMAUDIT_TEST_CORPUS, {});
+  ASSERT_FALSE(strengths.empty());
+  for (const InstructionStrength& strength : strengths) {
+    EXPECT_GT(strength.kills.size(), 5U);
+    for (const Kill& kill : strength.kills) {
+      const std::string what =
+          name_of(strength.instruction) + ": " + kill.neighbour.rule + ": " + kill.neighbour.change;
+      EXPECT_TRUE(kill.dots > 0 || !kill.neighbour.invisible.empty()) << what << " survives";
+      EXPECT_TRUE(kill.dots == 0 || kill.neighbour.invisible.empty())
+          << what << " is contradicted although no input should tell: " << kill.neighbour.invisible;
+    }
+  }
+}
+
+TEST(Corpus, AWrongRowIsReportedWithBitsAndAReplayLine) {
+  const auto files = corpus::find_recordings(MMAUDIT_TEST_CORPUS);
+  const corpus::Recording recording = corpus::read_recording(files.front());
+  const Instruction instruction = instruction_of(recording, files.front().string());
+  AccumulatorModel wrong = row_of_recording(recording, instruction, "test").model;
+  wrong.output.nan = wrong.output.nan == NanRule::canonical ? NanRule::ieee_quiet : NanRule::canonical;
+  const ReplayResult result = replay(recording, instruction, wrong);
+  ASSERT_GT(result.mismatches(), 0U);
+  ASSERT_FALSE(result.examples.empty());
+  EXPECT_NE(describe(result.examples[0], instruction).find("mmaudit explain --inst"), std::string::npos);
+}
+
+class Damage : public Folder {};
+
+TEST_F(Damage, OneFlippedBitIsDamageNotAMismatch) {
+  const auto files = corpus::find_recordings(MMAUDIT_TEST_CORPUS);
+  const std::string copy = path("copy.safetensors");
+  std::filesystem::copy_file(files.front(), copy);
+  const auto size = std::filesystem::file_size(copy);
+  for (const auto offset : {size - 1, size / 2, size / 3}) {
+    std::fstream file(copy, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const auto byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(byte);
+    file.close();
+    const Outcome outcome =
+        run({"-q", "verify", "--corpus", std::filesystem::path(copy).parent_path().string()});
+    EXPECT_EQ(outcome.code, kBadInput);
+    EXPECT_NE(outcome.err.find("damaged"), std::string::npos) << outcome.err;
+    EXPECT_EQ(lines(outcome.err), 1U);
+    std::filesystem::copy_file(files.front(), copy, std::filesystem::copy_options::overwrite_existing);
+  }
+}
+
+TEST_F(Damage, VerifyWritesJUnitAndJson) {
+  const Outcome outcome = run({"-q", "verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
+                               "mma.m16n8k8.f32.tf32", "--junit", path("v.xml"), "--json", path("v.json")});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  std::ifstream xml(path("v.xml"));
+  const std::string text((std::istreambuf_iterator<char>(xml)), {});
+  EXPECT_NE(text.find("failures=\"0\""), std::string::npos);
+  std::ifstream json(path("v.json"));
+  EXPECT_EQ(nlohmann::json::parse(json)["mismatches"], 0);
+}
+
+TEST_F(Damage, AnEmptyOrMissingCorpusIsNotAPass) {
+  EXPECT_EQ(run({"verify", "--corpus", path("nothing")}).code, kBadInput);
+  EXPECT_EQ(run({"verify", "--corpus", path("")}).code, kBadInput);
+  EXPECT_EQ(run({"-q", "verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "no.such"}).code, kBadInput);
+}
+
+TEST_F(Damage, ExplainReadsADotProductOfARecording) {
+  const auto files = corpus::find_recordings(MMAUDIT_TEST_CORPUS);
+  const Outcome outcome =
+      run({"explain", "--tile", files.front().string(), "--index", "3", "--row", "1", "--col", "2"});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_NE(outcome.out.find("recorded 0x"), std::string::npos);
+  EXPECT_EQ(run({"explain", "--tile", files.front().string(), "--index", "999999"}).code, kBadInput);
+}
+
+TEST_F(Damage, AuditWritesItsThreeFiles) {
+  const Outcome outcome =
+      run({"-q", "audit", "--no-gpu", "--corpus", MMAUDIT_TEST_CORPUS, "--out", path("out")});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  for (const char* name : {"out/audit.html", "out/audit.md", "out/audit.json"})
+    EXPECT_GT(std::filesystem::file_size(path(name)), 1000U);
+  EXPECT_NE(outcome.out.find("29 of 30"), std::string::npos) << outcome.out;
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test
