@@ -1,6 +1,7 @@
 // mmaudit audit: the main job. Verify, then the error levels of every data type, as console table and files.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>

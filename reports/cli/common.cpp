@@ -14,7 +14,7 @@
 
 namespace mmaudit::cli {
 
-bool Progress::silent_ = false;
+bool Progress::silent = false;
 
 const Architecture& require_architecture(const std::string& name) {
   if (const Architecture* found = find_architecture(name)) return *found;
@@ -86,7 +86,7 @@ std::filesystem::path corpus_folder(const std::string& given) {
   if (!given.empty()) return given;
   if (const char* variable = std::getenv("MMAUDIT_CORPUS"); variable != nullptr && *variable != '\0')
     return variable;
-  const fs::path here = fs::path("corpus") / "data";
+  fs::path here = fs::path("corpus") / "data";
   if (fs::is_directory(here)) return here;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -108,14 +108,14 @@ Progress::Progress(std::string what, std::uint64_t total)
       shown_(start_) {}
 
 Progress::~Progress() {
-  if (!silent_ && terminal_ && done_ > 0) std::fputs("\r\033[K", stderr);
+  if (!silent && terminal_ && done_ > 0) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::advance(std::uint64_t steps, const std::string& label) {
   done_ += steps;
   const auto now = std::chrono::steady_clock::now();
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
-  if (silent_ || (now - shown_ < pause && !(terminal_ && done_ == total_))) return;
+  if (silent || (now - shown_ < pause && !(terminal_ && done_ == total_))) return;
   shown_ = now;
   draw(label, done_ == total_);
 }

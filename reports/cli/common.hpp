@@ -1,6 +1,5 @@
 #pragma once
 // What the subcommands share: look-ups with one-line refusals, progress, exit codes.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -12,9 +11,13 @@
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/error.hpp"
 
+namespace CLI {
+class App;  // only the files that define a subcommand read the whole library
+}
+
 namespace mmaudit::cli {
 
-enum ExitCode : int { kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 3 };
+inline constexpr int kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 3;  ///< exit codes
 
 /// What main() runs after parsing; a subcommand sets it when it was chosen.
 using Action = std::function<int()>;
@@ -49,7 +52,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void advance(std::uint64_t steps, const std::string& label = {});
-  static void silence() { silent_ = true; }
+  static void silence() { silent = true; }
 
  private:
   void draw(const std::string& label, bool last);
@@ -58,7 +61,7 @@ class Progress {
   std::uint64_t total_, done_ = 0;
   bool terminal_;
   std::chrono::steady_clock::time_point start_, shown_;
-  static bool silent_;
+  static bool silent;
 };
 
 /// Prints `text` to standard output, or writes it to `path` whole unless path is "-" or empty.

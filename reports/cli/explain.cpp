@@ -2,6 +2,7 @@
 #include "mmaudit/explain.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <memory>

@@ -1,5 +1,6 @@
 // mmaudit list: the rows of the model.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // mmaudit record: what this GPU answers to seeded inputs, with provenance.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 

@@ -1,5 +1,6 @@
 // mmaudit emulate, run, compare: tiles from files, through the model, the GPU, or both.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstring>
 #include <memory>

@@ -1,5 +1,6 @@
 // mmaudit verify: the model against recordings, or against the GPU of this machine.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -42,6 +43,7 @@ std::string report_text(const VerifyReport& report, bool families) {
 nlohmann::json example_json(const Mismatch& example, const Instruction& instruction) {
   const auto all_hex = [](const std::vector<std::uint64_t>& values, const FormatSpec& format) {
     std::vector<std::string> text;
+    text.reserve(values.size());
     for (const std::uint64_t x : values) text.push_back(hex_text(x, format.storage_bits));
     return text;
   };

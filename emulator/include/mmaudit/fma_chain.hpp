@@ -8,7 +8,7 @@
 
 namespace mmaudit {
 
-__extension__ using uint128 = unsigned __int128;
+__extension__ using UInt128 = unsigned __int128;
 
 namespace detail {
 
@@ -65,7 +65,7 @@ MMAUDIT_HD constexpr std::uint64_t special_fma(std::uint64_t a, std::uint64_t b,
 }
 
 /// (negative ? -1 : 1) * x * 2^exponent rounded to binary64; x is not zero.
-MMAUDIT_HD constexpr std::uint64_t round_to_double(uint128 x, int exponent, bool negative,
+MMAUDIT_HD constexpr std::uint64_t round_to_double(UInt128 x, int exponent, bool negative,
                                                    Rounding rounding) {
   if ((x >> 64) == 0) {
     x <<= 64;
@@ -117,26 +117,26 @@ MMAUDIT_HD constexpr std::uint64_t fused_multiply_add(std::uint64_t a_bits, std:
   // bit, far below the rounding: the other one is normalised, or it is a subnormal or zero c, whose unit is
   // binary64's least and lies 72 bits above the window's end.
   constexpr int kProductShift = 20, kAddendShift = 72;
-  const uint128 product = (static_cast<uint128>(a.significand) * b.significand) << kProductShift;
-  const uint128 addend = static_cast<uint128>(c.significand) << kAddendShift;
+  const UInt128 product = (static_cast<UInt128>(a.significand) * b.significand) << kProductShift;
+  const UInt128 addend = static_cast<UInt128>(c.significand) << kAddendShift;
   const int product_unit = a.exponent + b.exponent - kProductShift;
   const int addend_unit = c.exponent - kAddendShift;
   const bool c_coarser = addend_unit > product_unit;
-  const uint128 swap = c_coarser ? product ^ addend : 0;
-  const uint128 coarse = product ^ swap;
-  const uint128 fine = addend ^ swap;
+  const UInt128 swap = c_coarser ? product ^ addend : 0;
+  const UInt128 coarse = product ^ swap;
+  const UInt128 fine = addend ^ swap;
   const int gap = c_coarser ? addend_unit - product_unit : product_unit - addend_unit;
   const int shift = gap < 127 ? gap : 127;  // both are below 2^126
   const int zeros = c_coarser ? kProductShift + detail::trailing_zeros(a.significand) +
                                     detail::trailing_zeros(b.significand)
                               : kAddendShift + detail::trailing_zeros(c.significand | detail::kF64Sign);
-  const uint128 shifted = (fine >> shift) | (shift > zeros ? 1U : 0U);
+  const UInt128 shifted = (fine >> shift) | (shift > zeros ? 1U : 0U);
 
-  const uint128 opposite = product_negative != c_negative ? ~uint128{0} : uint128{0};
-  uint128 sum = coarse + ((shifted ^ opposite) - opposite);
+  const UInt128 opposite = product_negative != c_negative ? ~UInt128{0} : UInt128{0};
+  UInt128 sum = coarse + ((shifted ^ opposite) - opposite);
   if (sum == 0) return rounding == Rounding::down ? detail::kF64Sign : 0;
   const bool turned = (sum >> 127) != 0;
-  const uint128 turn = turned ? ~uint128{0} : uint128{0};
+  const UInt128 turn = turned ? ~UInt128{0} : UInt128{0};
   sum = (sum ^ turn) - turn;
   const bool coarse_negative = c_coarser ? c_negative : product_negative;
   return detail::round_to_double(sum, c_coarser ? addend_unit : product_unit, coarse_negative != turned,

@@ -11,18 +11,21 @@ namespace {
 using corpus::DType;
 using corpus::Tensor;
 
+// Elements of two m16n8k16 tiles.
+constexpr std::size_t kElementsA = 512, kElementsB = 256, kElementsC = 256;
+
 constexpr const char* kF16 = "mma.m16n8k16.f32.f16.f16.f32";
 
 class Tiles : public Folder {
  protected:
   void SetUp() override {
     Folder::SetUp();
-    const std::vector<std::uint16_t> ones(2 * 16 * 16, 0x3C00);
+    const std::vector<std::uint16_t> ones(kElementsA, 0x3C00);
     save("A.npy", DType::f16, {2, 16, 16}, ones);
     save("Araw.npy", DType::u16, {2, 16, 16}, ones);
-    save("B.npy", DType::f16, {2, 16, 8}, std::vector<std::uint16_t>(2 * 16 * 8, 0x3C00));
-    save("C.npy", DType::f32, {2, 16, 8}, std::vector<float>(2 * 16 * 8, 0.5F));
-    save("Craw.npy", DType::u32, {2, 16, 8}, std::vector<std::uint32_t>(2 * 16 * 8, 0x3F000000));
+    save("B.npy", DType::f16, {2, 16, 8}, std::vector<std::uint16_t>(kElementsB, 0x3C00));
+    save("C.npy", DType::f32, {2, 16, 8}, std::vector<float>(kElementsC, 0.5F));
+    save("Craw.npy", DType::u32, {2, 16, 8}, std::vector<std::uint32_t>(kElementsC, 0x3F000000));
   }
 
   template <typename T>
@@ -79,7 +82,7 @@ TEST_F(Tiles, AMatrixWithoutTilesIsOneTile) {
 
 TEST_F(Tiles, WgmmaModifiers) {
   constexpr const char* kWgmma = "wgmma.m64n8k16.f32.f16.f16";
-  save("A64.npy", DType::f16, {1, 64, 16}, std::vector<std::uint16_t>(64 * 16, 0x3C00));
+  save("A64.npy", DType::f16, {1, 64, 16}, std::vector<std::uint16_t>(1024, 0x3C00));
   save("B8.npy", DType::f16, {1, 16, 8}, std::vector<std::uint16_t>(128, 0x3C00));
   save("C64.npy", DType::f32, {1, 64, 8}, std::vector<float>(512, 100.0F));
   const auto first = [&](std::vector<std::string> more) {

@@ -78,7 +78,7 @@ struct Stream {
   MMAUDIT_HD constexpr std::uint64_t next() { return mix(state += 0x9E3779B97F4A7C15U); }
   /// Uniform in [low, high].
   MMAUDIT_HD constexpr int in(int low, int high) {
-    const auto span = static_cast<std::uint64_t>(high - low + 1);
+    const auto span = static_cast<std::uint64_t>(std::int64_t{high} - low + 1);
     return low + static_cast<int>(static_cast<std::int64_t>(((next() >> 32) * span) >> 32));
   }
   /// True once in `n`.
