@@ -36,7 +36,8 @@ bool holds_every_element_once(const FragmentMap& map) {
     for (int value = 0; value < map.values; ++value) {
       const Coord at = map.at(lane, value);
       if (at.row < 0 || at.row >= map.rows || at.col < 0 || at.col >= map.cols) return false;
-      ++held[static_cast<std::size_t>(at.row * map.cols + at.col)];
+      ++held[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
+             static_cast<std::size_t>(at.col)];
     }
   return std::ranges::all_of(held, [](int times) { return times == 1; });
 }

@@ -160,7 +160,7 @@ double share(const std::vector<OneDot>& dots, const std::function<bool(const One
 }
 
 class Families : public testing::TestWithParam<std::size_t> {
- protected:
+ public:
   Probe probe = all_probes()[GetParam()];
   Instruction row = probe.instruction;
 

@@ -11,8 +11,8 @@
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/error.hpp"
 
-namespace CLI {
-class App;  // only the files that define a subcommand read the whole library
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
+class App;       // only the files that define a subcommand read the whole library
 }
 
 namespace mmaudit::cli {

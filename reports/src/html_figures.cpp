@@ -134,11 +134,13 @@ std::string chain_figure(const AuditResult& result) {
       marks += mark(curve.dtype, curve.dtype == Format::f16, x(point.length), y.at(*point.error));
     }
     svg += fmt::format("<path class=\"{}\" d=\"{}\"/>{}", cls, path, marks);
+    const auto row = i / 2;
     const double left = kLeft - 34 + static_cast<double>(i % 2) * 215;
-    const double at = kBottom + 56 + static_cast<double>(i / 2) * 20;
-    legend = line(left, at, left + 34, at, cls) +
-             mark(curve.dtype, curve.dtype == Format::f16, left + 17, at) +
-             text(left + 42, at + 4, "", escaped_html(curve_name(curve))) + legend;
+    const double at = kBottom + 56 + static_cast<double>(row) * 20;
+    std::string entry = line(left, at, left + 34, at, cls);
+    entry += mark(curve.dtype, curve.dtype == Format::f16, left + 17, at);
+    entry += text(left + 42, at + 4, "", escaped_html(curve_name(curve)));
+    legend.insert(0, entry);
   }
   svg += legend;
   for (const ChainCurve& curve : result.chains) {
