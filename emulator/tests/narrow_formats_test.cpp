@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/unpack.hpp"
 #include "mmaudit/value_text.hpp"
@@ -185,6 +186,50 @@ TEST(NarrowFormats, RoundingUpwardInFormatsWithInfinity) {
   EXPECT_EQ(encode_value(-1e-300, half, up), 0x8000U);
   EXPECT_EQ(encode_value(1 + 0x1p-20, half, up), 0x3C01U);
   EXPECT_EQ(encode_value(-1 - 0x1p-20, half, up), 0xBC00U);
+}
+
+TEST(CastOutcomes, NearTheEndsOfE4m3) {
+  const FormatSpec e4m3 = spec_of(Format::e4m3);
+  const auto outcome = [&](double x, CastRounding rounding = CastRounding::nearest_even,
+                           bool saturate = false) {
+    const CastRule rule{rounding, saturate};
+    return outcome_of_cast(x, encode_value(x, e4m3, rule), e4m3, rule);
+  };
+  EXPECT_TRUE(outcome(448).exact);
+  EXPECT_FALSE(outcome(464).overflow);  // rounds to 448
+  EXPECT_FALSE(outcome(464, CastRounding::nearest_even, true).exact);
+  EXPECT_TRUE(outcome(464, CastRounding::nearest_away).overflow);
+  EXPECT_TRUE(outcome(465).overflow);
+  EXPECT_TRUE(outcome(-465, CastRounding::nearest_even, true).overflow);
+  EXPECT_FALSE(outcome(479, CastRounding::toward_zero).overflow);
+  EXPECT_TRUE(outcome(480, CastRounding::toward_zero).overflow);
+  EXPECT_TRUE(outcome(449, CastRounding::toward_plus).overflow);
+  EXPECT_FALSE(outcome(-449, CastRounding::toward_plus).overflow);
+  EXPECT_TRUE(outcome(1e300).overflow);
+  EXPECT_TRUE(outcome(kInfinity).overflow);
+  EXPECT_TRUE(outcome(std::nan("")).nan);
+  EXPECT_TRUE(outcome(0).exact);
+  EXPECT_FALSE(outcome(0).underflow || outcome(0).subnormal);
+  EXPECT_TRUE(outcome(0x1p-10).underflow);
+  EXPECT_TRUE(outcome(0x1p-9).exact && outcome(0x1p-9).subnormal);
+  EXPECT_TRUE(outcome(0x1.1p-9).subnormal && !outcome(0x1.1p-9).exact);
+  EXPECT_FALSE(outcome(0x1p-6).subnormal);
+}
+
+TEST(CastOutcomes, FormatsWithInfinityAndWithoutZero) {
+  const FormatSpec half = spec_of(Format::f16);
+  const CastRule plain;
+  const CastRule saturating{CastRounding::nearest_even, true};
+  EXPECT_TRUE(outcome_of_cast(kInfinity, 0x7C00, half, plain).exact);
+  EXPECT_TRUE(outcome_of_cast(kInfinity, 0x7BFF, half, saturating).overflow);
+  EXPECT_FALSE(outcome_of_cast(65519, 0x7BFF, half, plain).overflow);
+  EXPECT_TRUE(outcome_of_cast(65520, 0x7C00, half, plain).overflow);
+  const FormatSpec scale = spec_of(Format::ue8m0);
+  EXPECT_FALSE(outcome_of_cast(0, 0, scale, plain).exact);  // became 2^-127
+  EXPECT_FALSE(outcome_of_cast(0, 0, scale, plain).underflow);
+  EXPECT_TRUE(outcome_of_cast(0x1p-127, 0, scale, plain).exact);
+  EXPECT_TRUE(outcome_of_cast(0x1.9p127, 0xFF, scale, plain).overflow);
+  EXPECT_TRUE(outcome_of_cast(0x1p-1074, 1, spec_of(Format::f64), plain).subnormal);
 }
 
 }  // namespace
