@@ -48,11 +48,11 @@ std::optional<double> read_number(std::string_view text) {
 
 std::optional<std::uint64_t> named_value(std::string_view text, const FormatSpec& format) {
   const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
-  if (text == "nan") return format.sign_bit() - 1;
+  if (text == "nan" && format.specials != Specials::finite) return format.conversion_nan_bits();
   if (text == "inf" && format.specials == Specials::ieee) return format.infinity_bits();
   if (text == "max") return format.max_finite_bits();
-  if (text == "min") return unit << format.fraction_bits;
-  if (text == "tiny") return unit;
+  if (text == "min") return format.no_zero ? 0 : unit << format.fraction_bits;
+  if (text == "tiny" && !format.no_zero) return unit;
   return std::nullopt;
 }
 
@@ -79,6 +79,8 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
     return {bits, {}};
   }
   const bool negative = !text.empty() && text.front() == '-';
+  if (negative && format.signless)
+    return refuse("no minus sign: " + std::string(name_of(format.id)) + " has none");
   if (negative) text.remove_prefix(1);
   if (negative && is_raw(text)) return refuse("raw bits without a minus sign");
   const std::uint64_t sign = negative ? format.sign_bit() : 0;
@@ -86,7 +88,8 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
   const auto value = read_number(text);
   if (!value) {
     return refuse(
-        "a decimal number, 2^n, m*2^n, 0x raw bits, 0x1.8p-4, nan, inf (where the format has it), max, min, "
+        "a decimal number, 2^n, m*2^n, 0x raw bits, 0x1.8p-4, max, min, and where the format has them nan, "
+        "inf, "
         "tiny");
   }
   const std::uint64_t bits = sign | encode_nearest_even(*value, format);

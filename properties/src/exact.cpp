@@ -191,7 +191,7 @@ double error_in_ulps(const ExactDot& exact, std::uint64_t d, Format format) {
 
 std::uint64_t correctly_rounded(const ExactDot& exact, Format format) {
   const FormatSpec spec = spec_of(format);
-  const std::uint64_t nan = spec.sign_bit() - 1;
+  const std::uint64_t nan = spec.conversion_nan_bits();
   if (std::isnan(exact.value)) return nan;
   const std::uint64_t beyond = spec.specials == Specials::ieee ? spec.infinity_bits() : nan;
   if (!exact.finite) return beyond | (exact.value < 0 ? spec.sign_bit() : 0);

@@ -36,18 +36,19 @@ Number decode(const FormatSpec& format, std::uint64_t bits, bool read_ignored_bi
   const std::uint64_t largest_field = (1ULL << format.exponent_bits) - 1;
   const std::uint64_t field = (read >> p) % (largest_field + 1);
   Number x;
-  x.negative = (read >> (p + format.exponent_bits)) % 2 == 1;
+  x.negative = !format.signless && (read >> (p + format.exponent_bits)) % 2 == 1;
   if (field == largest_field) {
     if (format.specials == Specials::nan_only) {
       x.nan = fraction == (1ULL << p) - 1;
-    } else {
+    } else if (format.specials == Specials::ieee) {
       x.nan = fraction != 0 || (read_ignored_bits && ignored != 0);
       x.infinite = !x.nan;
     }
     if (x.nan || x.infinite) return x;
   }
-  const int exponent = (field == 0 ? 1 : static_cast<int>(field)) - format.bias;
-  x.value = {cpp_int(field == 0 ? fraction : fraction + (1ULL << p)), exponent - p};
+  const bool normal = field != 0 || format.no_zero;
+  const int exponent = (normal ? static_cast<int>(field) : 1) - format.bias;
+  x.value = {cpp_int(normal ? fraction + (1ULL << p) : fraction), exponent - p};
   if (x.negative) x.value.significand = -x.value.significand;
   x.spelled = exponent;
   return x;

@@ -26,6 +26,7 @@ int run(int argc, const char* const* argv) {
   add_explain(app, action);
   add_record(app, action);
   add_audit(app, action);
+  add_convert(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

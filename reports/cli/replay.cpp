@@ -118,7 +118,7 @@ std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format
   if (!std::isfinite(a) || !std::isfinite(b)) return "-";
   // Bit patterns of one sign are consecutive integers; the two signs meet at zero.
   const auto ordered = [&](std::uint64_t bits) {
-    const auto magnitude = static_cast<std::int64_t>(bits & (format.sign_bit() - 1));
+    const auto magnitude = static_cast<std::int64_t>(bits & format.magnitude_mask());
     return (bits & format.sign_bit()) != 0 ? -magnitude : magnitude;
   };
   const std::int64_t p = ordered(x);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "common.hpp"
+#include "dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/emulator.hpp"
 #include "mmaudit/generators/tiles.hpp"
@@ -24,36 +25,6 @@ struct Options {
   bool json = false, negate_a = false, negate_b = false;
   int scale_d = 1;
 };
-
-corpus::DType raw_type(const FormatSpec& format) {
-  switch (format.storage_bytes()) {
-    case 1:
-      return corpus::DType::u8;
-    case 2:
-      return corpus::DType::u16;
-    case 4:
-      return corpus::DType::u32;
-    default:
-      return corpus::DType::u64;
-  }
-}
-
-corpus::DType float_type(Format format) {
-  switch (format) {
-    case Format::f64:
-      return corpus::DType::f64;
-    case Format::bf16:
-      return corpus::DType::bf16;
-    case Format::f16:
-      return corpus::DType::f16;
-    case Format::e5m2:
-      return corpus::DType::f8_e5m2;
-    case Format::e4m3:
-      return corpus::DType::f8_e4m3;
-    default:
-      return corpus::DType::f32;  // tf32 travels in binary32 registers
-  }
-}
 
 struct Operand3 {
   corpus::Tensor tensor;

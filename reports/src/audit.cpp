@@ -111,8 +111,8 @@ std::vector<FormatFacts> format_facts() {
     entry.fraction_bits = format.fraction_bits;
     entry.epsilon = detail::power_of_two(-format.fraction_bits);
     const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
-    entry.min_subnormal = decode_value(unit, format);
-    entry.min_normal = decode_value(unit << format.fraction_bits, format);
+    entry.min_normal = decode_value(format.no_zero ? 0 : unit << format.fraction_bits, format);
+    entry.min_subnormal = format.no_zero ? entry.min_normal : decode_value(unit, format);
     entry.max_finite = decode_value(format.max_finite_bits(), format);
     entry.infinity = format.specials == Specials::ieee;
     facts.push_back(std::move(entry));

@@ -154,6 +154,16 @@ std::string_view title_of(Format format) {
       return "FP8 E5M2";
     case Format::e4m3:
       return "FP8 E4M3";
+    case Format::e3m2:
+      return "FP6 E3M2";
+    case Format::e2m3:
+      return "FP6 E2M3";
+    case Format::e2m1:
+      return "FP4 E2M1";
+    case Format::ue8m0:
+      return "scale UE8M0";
+    case Format::ue4m3:
+      return "scale UE4M3";
     case Format::none:
       break;
   }

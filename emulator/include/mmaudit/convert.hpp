@@ -1,8 +1,9 @@
 #pragma once
 // Between binary64 and the bits of any format: what a program does to its numbers before and after a matrix
 // instruction. Integer code on the binary64 bits, so host and device agree whatever the rounding mode of
-// either. Sources: PTX ISA 9.0 "cvt" (rn, rna, rz, satfinite, the NaN of a conversion); OCP 8-bit floating
-// point specification 1.0 (overflow of e4m3 and e5m2 with and without saturation).
+// either. Sources: PTX ISA 9.0 "cvt" (rn, rna, rz, rp, satfinite, the NaN of a conversion); OCP 8-bit
+// floating point specification 1.0 (overflow of e4m3 and e5m2 with and without saturation); CUDA's cuda_fp8.h
+// (a negative number becomes the ue8m0 of its magnitude, numbers below the least ue8m0 become that).
 #include <cstdint>
 
 #include "mmaudit/config.hpp"
@@ -13,7 +14,8 @@ namespace mmaudit {
 enum class CastRounding : std::uint8_t {
   nearest_even,  ///< cvt.rn
   nearest_away,  ///< cvt.rna: a tie goes to the larger magnitude
-  toward_zero    ///< cvt.rz: the low bits are cut off
+  toward_zero,   ///< cvt.rz: the low bits are cut off
+  toward_plus    ///< cvt.rp: the next number above; of the magnitude where the format has no sign
 };
 
 struct CastRule {
@@ -32,12 +34,14 @@ MMAUDIT_HD constexpr double power_of_two(int exponent) {
 
 /// `significand` / 2^`shift`, rounded to an integer.
 MMAUDIT_HD constexpr std::uint64_t shift_and_round(std::uint64_t significand, int shift,
-                                                   CastRounding rounding) {
+                                                   CastRounding rounding, bool negative) {
   if (shift <= 0) return significand << -shift;
-  if (shift > 62) return 0;  // below half a unit: the significand has 53 bits
+  const bool up = rounding == CastRounding::toward_plus && !negative;
+  if (shift > 62) return up && significand != 0 ? 1 : 0;  // below half a unit: the significand has 53 bits
   const std::uint64_t kept = significand >> shift;
   const std::uint64_t rest = significand - (kept << shift);
   const std::uint64_t half = std::uint64_t{1} << (shift - 1);
+  if (rounding == CastRounding::toward_plus) return kept + (up && rest != 0 ? 1 : 0);
   if (rounding == CastRounding::toward_zero || rest < half) return kept;
   if (rest > half || rounding == CastRounding::nearest_away) return kept + 1;
   return kept + (kept & 1);
@@ -46,17 +50,20 @@ MMAUDIT_HD constexpr std::uint64_t shift_and_round(std::uint64_t significand, in
 }  // namespace detail
 
 /// What: the bits of `value` in `format`, in the storage width; ignored low bits are zero unless the result
-/// is NaN. Range and rounding: as `rule` says, subnormals kept; toward_zero never overflows a finite number.
-/// What does not fit becomes infinity, in a format without one NaN with the sign kept, and with `saturate`
-/// the largest finite number. A NaN becomes the NaN of the conversion instructions: positive, every bit below
-/// the sign set. Errors: none; a format wider than binary64 does not exist here.
+/// is NaN. Range and rounding: as `rule` says, once, subnormals kept; toward_zero never overflows a finite
+/// number, toward_plus no negative one. What does not fit becomes infinity, in a format without one NaN with
+/// the sign kept, and with `saturate` or in a format without NaN the largest finite number. A NaN becomes the
+/// NaN of the conversion instructions: positive, every bit below the sign set; in a format without NaN that
+/// is the largest number. A format without a sign takes the magnitude; one without a zero its least number
+/// for everything below that. Errors: none; a format wider than binary64 does not exist here.
 MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& format, CastRule rule = {}) {
   const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value);
-  const std::uint64_t sign = bits >> 63 != 0 ? format.sign_bit() : 0;
+  const bool negative = bits >> 63 != 0 && !format.signless;
+  const std::uint64_t sign = negative ? format.sign_bit() : 0;
   const std::uint64_t fraction_mask = (std::uint64_t{1} << detail::kDoubleFraction) - 1;
   const int field = static_cast<int>((bits >> detail::kDoubleFraction) & detail::kDoubleMaxField);
   const std::uint64_t fraction = bits & fraction_mask;
-  const std::uint64_t nan = format.sign_bit() - 1;
+  const std::uint64_t nan = format.conversion_nan_bits();
   const std::uint64_t beyond = rule.saturate                       ? format.max_finite_bits()
                                : format.specials == Specials::ieee ? format.infinity_bits()
                                                                    : nan;
@@ -70,15 +77,20 @@ MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& 
   // Below the least normal exponent the unit in the last place no longer shrinks.
   const int unit_exponent = exponent < format.min_exponent() ? format.min_exponent() : exponent;
   const int shift = detail::kDoubleFraction - format.fraction_bits + (unit_exponent - exponent);
-  const std::uint64_t rounded = detail::shift_and_round(significand, shift, rule.rounding);
+  const std::uint64_t rounded = detail::shift_and_round(significand, shift, rule.rounding, negative);
+  if (rounded == 0) return sign;  // without a zero, code 0 is the least number
 
   // A carry out of the fraction moves into the exponent field by itself; a subnormal has field 0 and no
   // hidden bit.
   const int biased = unit_exponent + format.bias - 1;
-  const std::uint64_t code = ((static_cast<std::uint64_t>(biased) << format.fraction_bits) + rounded)
+  const std::uint64_t code = static_cast<std::uint64_t>(biased * (std::int64_t{1} << format.fraction_bits) +
+                                                        static_cast<std::int64_t>(rounded))
                              << format.ignored_low_bits;
-  if (biased + 1 > format.max_exponent() + format.bias || code > format.max_finite_bits())
-    return sign | (rule.rounding == CastRounding::toward_zero ? format.max_finite_bits() : beyond);
+  if (biased + 1 > format.max_exponent() + format.bias || code > format.max_finite_bits()) {
+    const bool inward = rule.rounding == CastRounding::toward_zero ||
+                        (rule.rounding == CastRounding::toward_plus && negative);
+    return sign | (inward ? format.max_finite_bits() : beyond);
+  }
   return sign | code;
 }
 
@@ -91,7 +103,7 @@ MMAUDIT_HD constexpr std::uint64_t encode_nearest_even(double value, const Forma
 /// What: the number that `bits` (storage width) spell; exact. Ignored low bits are not read. Infinity and NaN
 /// (always the same quiet one) come out as such.
 MMAUDIT_HD constexpr double decode_value(std::uint64_t bits, const FormatSpec& format) {
-  const std::uint64_t magnitude = (bits & (format.sign_bit() - 1)) >> format.ignored_low_bits;
+  const std::uint64_t magnitude = (bits & format.magnitude_mask()) >> format.ignored_low_bits;
   const double sign = (bits & format.sign_bit()) != 0 ? -1.0 : 1.0;
   const std::uint64_t max_field = (std::uint64_t{1} << format.exponent_bits) - 1;
   const std::uint64_t field = magnitude >> format.fraction_bits;
@@ -102,13 +114,14 @@ MMAUDIT_HD constexpr double decode_value(std::uint64_t bits, const FormatSpec& f
     if (fraction != 0) return __builtin_bit_cast(double, kInfinity | (std::uint64_t{1} << 51));
     return sign * __builtin_bit_cast(double, kInfinity);
   }
-  if (format.specials == Specials::nan_only && magnitude == (format.sign_bit() - 1))
+  if (format.specials == Specials::nan_only &&
+      magnitude == format.magnitude_mask() >> format.ignored_low_bits)
     return __builtin_bit_cast(double, kInfinity | (std::uint64_t{1} << 51));
   if (format.id == Format::f64) return __builtin_bit_cast(double, bits);
 
-  const std::uint64_t significand =
-      field == 0 ? fraction : fraction | (std::uint64_t{1} << format.fraction_bits);
-  const int exponent = (field == 0 ? 1 : static_cast<int>(field)) - format.bias - format.fraction_bits;
+  const bool normal = field != 0 || format.no_zero;
+  const std::uint64_t significand = normal ? fraction | (std::uint64_t{1} << format.fraction_bits) : fraction;
+  const int exponent = (normal ? static_cast<int>(field) : 1) - format.bias - format.fraction_bits;
   // Both factors are exact, and every format below f64 lies inside the normal range of binary64.
   return sign * static_cast<double>(significand) * detail::power_of_two(exponent);
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Number formats as rows of plain numbers. Adding a format is one enumerator and one row of kFormats.
-// Sources: OCP 8-bit floating point specification 1.0 (e4m3, e5m2), PTX ISA 9.0 "Alternate floating-point
-// data formats" (bf16, tf32), IEEE 754-2019 (the rest).
+// Sources: OCP 8-bit floating point specification 1.0 (e4m3, e5m2), OCP Microscaling formats
+// specification 1.0 (e3m2, e2m3, e2m1, ue8m0), PTX ISA 9.0 "Alternate floating-point data formats" (bf16,
+// tf32, ue4m3), IEEE 754-2019 (the rest).
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,16 +12,32 @@
 
 namespace mmaudit {
 
-enum class Format : std::uint8_t { f64, f32, tf32, bf16, f16, e5m2, e4m3, none };
+enum class Format : std::uint8_t {
+  f64,
+  f32,
+  tf32,
+  bf16,
+  f16,
+  e5m2,
+  e4m3,
+  none,
+  e3m2,
+  e2m3,
+  e2m1,
+  ue8m0,
+  ue4m3
+};
 
 /// Which encodings of the largest exponent field are not finite numbers.
 enum class Specials : std::uint8_t {
-  ieee,     ///< fraction 0: infinity; anything else: NaN
-  nan_only  ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
+  ieee,      ///< fraction 0: infinity; anything else: NaN
+  nan_only,  ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
+  finite     ///< every encoding is a finite number (e3m2, e2m3, e2m1)
 };
 
 /// One number format. value = significand * 2^(exponent - fraction_bits); a subnormal keeps exponent 1 -
-/// bias.
+/// bias. A value narrower than its storage lies in the low bits; the bits above it are not read and are
+/// written as zero.
 struct FormatSpec {
   Format id = Format::none;
   std::uint8_t storage_bits = 0;      ///< width of one element in memory and in recordings
@@ -29,16 +46,32 @@ struct FormatSpec {
   std::uint8_t fraction_bits = 0;
   std::int16_t bias = 0;
   Specials specials = Specials::ieee;
+  bool signless = false;  ///< no sign bit
+  bool no_zero = false;   ///< field 0 is a normal number like any other: no zero, no subnormal (ue8m0)
 
-  [[nodiscard]] MMAUDIT_HD constexpr int min_exponent() const { return 1 - bias; }
+  /// Least exponent of a normal number.
+  [[nodiscard]] MMAUDIT_HD constexpr int min_exponent() const { return (no_zero ? 0 : 1) - bias; }
   /// Largest exponent of a finite number.
   [[nodiscard]] MMAUDIT_HD constexpr int max_exponent() const {
-    return (1 << exponent_bits) - 1 - bias - (specials == Specials::ieee ? 1 : 0);
+    // Without a fraction the one NaN takes the whole largest field.
+    const bool largest_field_is_special =
+        specials == Specials::ieee || (specials == Specials::nan_only && fraction_bits == 0);
+    return (1 << exponent_bits) - 1 - bias - (largest_field_is_special ? 1 : 0);
   }
-  [[nodiscard]] MMAUDIT_HD constexpr int value_bits() const { return 1 + exponent_bits + fraction_bits; }
+  [[nodiscard]] MMAUDIT_HD constexpr int value_bits() const {
+    return (signless ? 0 : 1) + exponent_bits + fraction_bits;
+  }
+  /// 0 for a format without a sign.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t sign_bit() const {
-    return std::uint64_t{1} << (storage_bits - 1);
+    return signless ? 0 : std::uint64_t{1} << (exponent_bits + fraction_bits + ignored_low_bits);
   }
+  /// Every bit below the sign, ignored ones included.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t magnitude_mask() const {
+    return (std::uint64_t{1} << (exponent_bits + fraction_bits + ignored_low_bits)) - 1;
+  }
+  /// What the conversion instructions write for a NaN: every bit below the sign set, sign clear; in a format
+  /// without NaN the largest number.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t conversion_nan_bits() const { return magnitude_mask(); }
   /// Bits of +infinity (only meaningful for Specials::ieee), in the storage width.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t infinity_bits() const {
     return ((std::uint64_t{1} << exponent_bits) - 1) << (fraction_bits + ignored_low_bits);
@@ -46,8 +79,8 @@ struct FormatSpec {
   /// Bits of the largest finite number, in the storage width.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t max_finite_bits() const {
     const std::uint64_t all_ones = (std::uint64_t{1} << (exponent_bits + fraction_bits)) - 1;
-    return specials == Specials::nan_only ? (all_ones - 1) << ignored_low_bits
-                                          : infinity_bits() - (std::uint64_t{1} << ignored_low_bits);
+    if (specials == Specials::ieee) return infinity_bits() - (std::uint64_t{1} << ignored_low_bits);
+    return (specials == Specials::nan_only ? all_ones - 1 : all_ones) << ignored_low_bits;
   }
   [[nodiscard]] constexpr std::size_t storage_bytes() const { return storage_bits / 8U; }
 };
@@ -67,6 +100,12 @@ inline constexpr NamedFormat kFormats[] = {
     {"f16",  {Format::f16,  16,     0,       5, 10,     15, Specials::ieee}},
     {"e5m2", {Format::e5m2,  8,     0,       5,  2,     15, Specials::ieee}},
     {"e4m3", {Format::e4m3,  8,     0,       4,  3,      7, Specials::nan_only}},
+    {"e3m2", {Format::e3m2,  8,     0,       3,  2,      3, Specials::finite}},
+    {"e2m3", {Format::e2m3,  8,     0,       2,  3,      1, Specials::finite}},
+    {"e2m1", {Format::e2m1,  8,     0,       2,  1,      1, Specials::finite}},
+    //                                                                         signless, no zero: scales only
+    {"ue8m0", {Format::ue8m0, 8,    0,       8,  0,    127, Specials::nan_only, true, true}},
+    {"ue4m3", {Format::ue4m3, 8,    0,       4,  3,      7, Specials::nan_only, true, false}},
 };
 // clang-format on
 

@@ -42,14 +42,14 @@ MMAUDIT_HD constexpr Operand unpack(const FormatSpec& format, UnpackRule rule, s
       x.kind = fraction != 0 || dirty ? Kind::nan : Kind::infinite;
       return x;
     }
-    if (fraction == payload_mask) {
+    if (format.specials == Specials::nan_only && fraction == payload_mask) {
       x.kind = Kind::nan;
       return x;
     }
   }
   int significand = static_cast<int>(fraction);
   int exponent = format.min_exponent();
-  if (field != 0) {
+  if (field != 0 || format.no_zero) {
     significand |= 1 << format.fraction_bits;
     exponent = static_cast<int>(field) - format.bias;
   } else if (significand != 0 && rule.subnormal == SubnormalRule::normalised) {

@@ -1,0 +1,217 @@
+// mmaudit convert: numbers from one format to another, as the conversion instructions do, and what was lost.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "dtype.hpp"
+#include "mmaudit/cast_outcome.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct Options {
+  std::string to, from, in, out, values, rounding = "rn";
+  bool saturate = false, json = false;
+};
+
+struct Counts {
+  std::uint64_t total = 0, exact = 0, inexact = 0, overflow = 0, underflow = 0, subnormal = 0, nan = 0;
+
+  void add(const CastOutcome& x) {
+    ++total;
+    exact += x.exact ? 1U : 0U;
+    inexact += !x.exact && !x.overflow && !x.nan ? 1U : 0U;
+    overflow += x.overflow ? 1U : 0U;
+    underflow += x.underflow ? 1U : 0U;
+    subnormal += x.subnormal ? 1U : 0U;
+    nan += x.nan ? 1U : 0U;
+  }
+
+  [[nodiscard]] nlohmann::json json() const {
+    return {{"total", total},        {"exact", exact}, {"inexact", inexact},
+            {"overflow", overflow},  {"nan", nan},     {"underflow_to_zero", underflow},
+            {"subnormal", subnormal}};
+  }
+
+  [[nodiscard]] std::string text(const char* overflowed) const {
+    return fmt::format(
+        "{} number{}: {} exact, {} inexact, {} overflow ({}), {} NaN; of these {} underflow to zero, {} "
+        "subnormal result{}\n",
+        total, total == 1 ? "" : "s", exact, inexact, overflow, overflowed, nan, underflow, subnormal,
+        subnormal == 1 ? "" : "s");
+  }
+};
+
+FormatSpec require_format(const std::string& option, const std::string& name) {
+  if (const auto found = find_format(name)) return spec_of(*found);
+  std::string allowed;
+  for (const NamedFormat& row : kFormats)
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
+  throw InputError(fmt::format("{}: found \"{}\", allowed: {}", option, name, allowed));
+}
+
+CastRule rule_of(const Options& options) {
+  CastRule rule;
+  rule.saturate = options.saturate;
+  if (options.rounding == "rz") rule.rounding = CastRounding::toward_zero;
+  if (options.rounding == "rna") rule.rounding = CastRounding::nearest_away;
+  if (options.rounding == "rp") rule.rounding = CastRounding::toward_plus;
+  return rule;
+}
+
+/// Where a number beyond the range went.
+const char* overflow_text(const FormatSpec& to, const CastRule& rule) {
+  if (rule.saturate || to.specials == Specials::finite) return "saturated";
+  if (rule.rounding == CastRounding::toward_zero) return "to the largest number";
+  return to.specials == Specials::ieee ? "to infinity" : "to NaN";
+}
+
+/// Distance from `value` in units of the last place at the result; "-" where one of the two is not finite.
+std::string error_text(double value, std::uint64_t bits, const FormatSpec& to) {
+  const double result = decode_value(bits, to);
+  if (!std::isfinite(value) || !std::isfinite(result)) return "-";
+  const int exponent = result == 0 ? to.min_exponent() : std::max(std::ilogb(result), to.min_exponent());
+  return fmt::format("{:+.4g}", std::ldexp(result - value, to.fraction_bits - exponent));
+}
+
+/// One number as typed, rounded to `from` when that is given.
+double read_value(const std::string& text, const FormatSpec& from) {
+  const FormatSpec wide = spec_of(Format::f64);
+  const bool raw = text.rfind("0x", 0) == 0 && text.find_first_of("pP.") == std::string::npos;
+  if (raw && from.id == Format::none)
+    throw InputError(fmt::format("values: found raw bits \"{}\", allowed with --from only", text));
+  const FormatSpec& read_as = raw ? from : wide;
+  const ParsedValue parsed = parse_value(text, read_as);
+  if (!parsed.error.empty()) throw InputError("values: " + parsed.error);
+  const double value = decode_value(parsed.bits, read_as);
+  return from.id == Format::none ? value : decode_value(encode_nearest_even(value, from), from);
+}
+
+int convert_values(const Options& options, const FormatSpec& to, const CastRule& rule) {
+  const FormatSpec from = options.from.empty() ? FormatSpec{} : require_format("--from", options.from);
+  Counts counts;
+  nlohmann::json rows = nlohmann::json::array();
+  std::string text =
+      fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", "source", name_of(to.id), "value", "error/ulp");
+  for (std::size_t start = 0; start <= options.values.size();) {
+    std::size_t end = options.values.find(',', start);
+    if (end == std::string::npos) end = options.values.size();
+    std::string item = options.values.substr(start, end - start);
+    while (!item.empty() && item.front() == ' ') item.erase(0, 1);
+    while (!item.empty() && item.back() == ' ') item.pop_back();
+    const double value = read_value(item, from);
+    const std::uint64_t bits = encode_value(value, to, rule);
+    counts.add(outcome_of_cast(value, bits, to, rule));
+    const std::string hex = "0x" + hex_text(bits, to.storage_bits);
+    const std::string error = error_text(value, bits, to);
+    text += fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", item, hex, value_text(bits, to), error);
+    rows.push_back({{"source", item}, {"bits", hex}, {"value", value_text(bits, to)}, {"error_ulps", error}});
+    start = end + 1;
+  }
+  if (options.json) {
+    const nlohmann::json out = {
+        {"schema", "mmaudit.convert/1"}, {"to", name_of(to.id)}, {"round", options.rounding},
+        {"saturate", options.saturate},  {"values", rows},       {"counts", counts.json()}};
+    emit("-", out.dump(2) + "\n");
+  } else {
+    emit("-", text + counts.text(overflow_text(to, rule)));
+  }
+  return kAllGood;
+}
+
+/// The format of a file's elements: --from, which has to fit the dtype, or what the dtype says.
+FormatSpec source_format(const Options& options, const corpus::Tensor& tensor) {
+  if (options.from.empty()) {
+    const Format found = format_of(tensor.dtype);
+    if (found != Format::none) return spec_of(found);
+    throw InputError(
+        fmt::format("{}: dtype: found {}, allowed a float type (say what raw bits are with --from)",
+                    options.in, corpus::safetensors_name(tensor.dtype)));
+  }
+  const FormatSpec from = require_format("--from", options.from);
+  if (tensor.dtype != raw_type(from) && tensor.dtype != float_type(from.id)) {
+    throw InputError(fmt::format("{}: dtype: found {}, allowed {} (raw bits of {}) or {}", options.in,
+                                 corpus::safetensors_name(tensor.dtype),
+                                 corpus::safetensors_name(raw_type(from)), name_of(from.id),
+                                 corpus::safetensors_name(float_type(from.id))));
+  }
+  return from;
+}
+
+int convert_file(const Options& options, const FormatSpec& to, const CastRule& rule) {
+  if (options.out.empty()) throw InputError("--out: found none, allowed: file.npy or file.safetensors");
+  const corpus::Tensor source = corpus::load_tensor(options.in);
+  const FormatSpec from = source_format(options, source);
+  corpus::Tensor result;
+  result.name = source.name;
+  result.shape = source.shape;
+  result.dtype = format_of(source.dtype) == Format::none ? raw_type(to) : float_type(to.id);
+  const std::size_t elements = source.data.size() / from.storage_bytes();
+  result.data.resize(elements * to.storage_bytes());
+  Counts counts;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const double value = decode_value(gen::load_bits(source.data, from.storage_bytes(), i), from);
+    const std::uint64_t bits = encode_value(value, to, rule);
+    counts.add(outcome_of_cast(value, bits, to, rule));
+    gen::store_bits(result.data, to.storage_bytes(), i, bits);
+  }
+  corpus::save_tensor(options.out, result);
+  if (options.json) {
+    const nlohmann::json out = {{"schema", "mmaudit.convert/1"},
+                                {"from", name_of(from.id)},
+                                {"to", name_of(to.id)},
+                                {"round", options.rounding},
+                                {"saturate", options.saturate},
+                                {"shape", result.shape},
+                                {"out", options.out},
+                                {"dtype", corpus::safetensors_name(result.dtype)},
+                                {"counts", counts.json()}};
+    emit("-", out.dump(2) + "\n");
+  } else {
+    emit("-", fmt::format("{} to {} ({}{}) -> {} ({} {})\n{}", name_of(from.id), name_of(to.id),
+                          options.rounding, options.saturate ? ", saturated" : "", options.out,
+                          corpus::safetensors_name(result.dtype), corpus::to_string(result.shape),
+                          counts.text(overflow_text(to, rule))));
+  }
+  return kAllGood;
+}
+
+int execute(const Options& options) {
+  const FormatSpec to = require_format("--to", options.to);
+  const CastRule rule = rule_of(options);
+  if (options.in.empty() == options.values.empty())
+    throw InputError("convert: found " + std::string(options.in.empty() ? "neither" : "both") +
+                     ", allowed: either --in FILE or a list of values");
+  return options.in.empty() ? convert_values(options, to, rule) : convert_file(options, to, rule);
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("convert", "numbers from one format to another, and what was lost");
+  command->add_option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...")
+      ->required();
+  command->add_option("--from", options->from,
+                      "source format; default: what the file's dtype says, binary64 for typed values");
+  command->add_option("--in", options->in, "file.npy or file.safetensors[:tensor]");
+  command->add_option("--out", options->out,
+                      "result: .npy or .safetensors; raw bits if the source was raw bits");
+  command->add_option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
+  command
+      ->add_option("--round", options->rounding, "nearest even, toward zero, nearest away, toward +infinity")
+      ->check(CLI::IsMember({"rn", "rz", "rna", "rp"}))
+      ->capture_default_str();
+  command->add_flag("--saturate", options->saturate, "beyond the largest number gives that number");
+  command->add_flag("--json", options->json, "report as JSON");
+  command->callback([&action, options] { action = [options] { return execute(*options); }; });
+}
+
+}  // namespace mmaudit::cli
