@@ -152,7 +152,8 @@ int convert_file(const Options& options, const FormatSpec& to, const CastRule& r
   corpus::Tensor result;
   result.name = source.name;
   result.shape = source.shape;
-  result.dtype = format_of(source.dtype) == Format::none ? raw_type(to) : float_type(to.id);
+  // A format without a float type of its own can only come as raw bits: that asks for nothing.
+  result.dtype = source.dtype == float_type(from.id) ? float_type(to.id) : raw_type(to);
   const std::size_t elements = source.data.size() / from.storage_bytes();
   result.data.resize(elements * to.storage_bytes());
   Counts counts;
