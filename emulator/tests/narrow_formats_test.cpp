@@ -37,6 +37,7 @@ std::vector<double> table(Format format) {
               6,     7,      8,     10,     12,   14,     16,    20,     24,  28};
     case Format::ue4m3: {
       std::vector<double> values;
+      values.reserve(128);
       for (int code = 0; code < 127; ++code)
         values.push_back(code < 8 ? std::ldexp(code, -9) : std::ldexp(8 + code % 8, code / 8 - 10));
       values.push_back(std::nan(""));
@@ -44,6 +45,7 @@ std::vector<double> table(Format format) {
     }
     default: {
       std::vector<double> values;
+      values.reserve(256);
       for (int code = 0; code < 255; ++code) values.push_back(std::ldexp(1.0, code - 127));
       values.push_back(std::nan(""));
       return values;

@@ -1,6 +1,6 @@
 // mmaudit convert: numbers from one format to another, as the conversion instructions do, and what was lost.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <memory>
