@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common.hpp"
+#include "dtype.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/version.hpp"
@@ -41,11 +42,8 @@ std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
 
 corpus::Tensor tensor_of(const char* name, const std::vector<std::byte>& data, std::uint64_t tiles, int rows,
                          int columns, const FormatSpec& format) {
-  constexpr corpus::DType kTypes[] = {corpus::DType::u8, corpus::DType::u16, corpus::DType::u32,
-                                      corpus::DType::u64};
-  const int index = floor_log2(format.storage_bytes());
   return {name,
-          kTypes[index],
+          raw_type(format),
           {tiles, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)},
           data};
 }
