@@ -45,13 +45,13 @@ int audit(const Options& options) {
   const Architecture& architecture = require_architecture(options.architecture);
   std::vector<device::DeviceInfo> gpus;
   if (!options.no_gpu) gpus = device::devices();
-  const bool live = !gpus.empty() && gpus.front().compute_capability == architecture.compute_capability;
+  const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
 
-  VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {});
+  VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {}, &architecture);
   if (live) {
     const VerifyReport fresh =
         verify_live(gpus.front(), {}, static_cast<std::uint64_t>(options.dots), options.seed, false);
-    verified.against += " and " + fresh.against;
+    verified.against += (verified.against.empty() ? "" : " and ") + fresh.against;
     verified.instructions.insert(verified.instructions.end(), fresh.instructions.begin(),
                                  fresh.instructions.end());
   }

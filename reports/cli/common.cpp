@@ -33,21 +33,19 @@ Instruction require_instruction(const std::string& name) {
 
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction) {
   if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
-  std::string instead;
+  constexpr std::size_t kMost = 8;  // more than a line holds: point at the list
+  std::vector<std::string> same, all;
   for (const Instruction& other : kInstructions) {
-    if (other.a != instruction.a || other.b != instruction.b || !find_datapath(architecture, other)) continue;
-    instead += (instead.empty() ? "" : ", ") + name_of(other);
+    if (!find_datapath(architecture, other)) continue;
+    all.push_back(name_of(other));
+    if (other.a == instruction.a && other.b == instruction.b) same.push_back(name_of(other));
   }
-  throw InputError(fmt::format(
-      "--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
-      instead.empty() ? "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`"
-                      : instead));
-}
-
-const Architecture* architecture_of(int compute_capability) {
-  for (const Architecture& row : architectures())
-    if (row.compute_capability == compute_capability) return &row;
-  return nullptr;
+  const std::vector<std::string>& instead = same.empty() ? all : same;
+  throw InputError(
+      fmt::format("--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
+                  instead.size() <= kMost
+                      ? fmt::format("{}", fmt::join(instead, ", "))
+                      : fmt::format("an instruction of `mmaudit list --arch {}`", architecture.name)));
 }
 
 device::DeviceInfo require_device() {

@@ -23,8 +23,6 @@ const Architecture& require_architecture(const std::string& name);
 Instruction require_instruction(const std::string& name);
 /// The row that computes `instruction`; InputError says what the architecture has instead.
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction);
-/// The architecture of a compute capability, null when there is no row for it.
-const Architecture* architecture_of(int compute_capability);
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
 
