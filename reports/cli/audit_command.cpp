@@ -16,7 +16,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture = "hopper", corpus, out = "out";
+  std::string architecture, corpus, out = "out";
   bool no_gpu = false, no_files = false, json = false;
   double dots = 1e6;
   std::uint64_t seed = 20220601;
@@ -66,7 +66,7 @@ int audit(const Options& options) {
       today(),
       live ? fmt::format("{} (driver {})", gpus.front().name, gpus.front().driver) : std::string("model"),
       std::string(architecture.name),
-      "mmaudit audit --arch " + options.architecture};
+      "mmaudit audit --arch " + std::string(architecture.name)};
   result.verification = verification_of(verified);
   if (!options.no_files) write_files(options, result);
   if (options.json) {
@@ -85,7 +85,9 @@ void add_audit(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "audit", "The main job: verify the model, then report the error level of every data type");
-  command->add_option("--arch", options->architecture, "architecture to report on")->capture_default_str();
+  command->add_option("--arch", options->architecture, "architecture to report on")
+      ->default_str(kDefaultArchitecture);
+  add_model_option(*command);
   command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
   command->add_option("--out", options->out, "folder for audit.html, audit.md, audit.json")
       ->capture_default_str();

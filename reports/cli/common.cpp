@@ -11,19 +11,29 @@
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/emulator.hpp"
+#include "row_json.hpp"
 
 namespace mmaudit::cli {
 
 bool Progress::silent_ = false;
 
 const Architecture& require_architecture(const std::string& name) {
-  if (const Architecture* found = find_architecture(name)) return *found;
+  const Architecture* own = user_model();
+  if (own != nullptr && (name.empty() || own->name == name)) return *own;
+  if (const Architecture* found = find_architecture(name.empty() ? "hopper" : name)) return *found;
   std::string allowed;
   for (const Architecture& row : architectures()) {
     allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
     for (const std::string_view alias : row.aliases) allowed += fmt::format(", {}", alias);
   }
+  if (own != nullptr) allowed += fmt::format(", {}", own->name);
   throw InputError(fmt::format("--arch: found \"{}\", allowed: {}", name, allowed));
+}
+
+void add_model_option(CLI::App& command) {
+  command.add_option_function<std::string>(
+      "--model", [](const std::string& file) { load_model(file); },
+      "an architecture from a JSON file, as `mmaudit list --json` prints one");
 }
 
 Instruction require_instruction(const std::string& name) {

@@ -53,7 +53,8 @@ VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::Da
 
 }  // namespace
 
-VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vector<std::string>& filters) {
+VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vector<std::string>& filters,
+                            const Architecture* instead) {
   const std::vector<corpus::DatasetCase> cases = corpus::find_dataset(folder);
   VerifyReport report;
   Progress progress("replaying", cases.size());
@@ -64,8 +65,10 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
       throw InputError(fmt::format("{}: GPU: found \"{}\", allowed: a name or alias of `mmaudit list --json`",
                                    one.d.string(), one.gpu));
     }
+    if (instead != nullptr) architecture = instead;
     const corpus::DatasetRows rows = corpus::read_dataset(one);
     const auto instruction = instruction_for(*architecture, one, rows.k);
+    if (!instruction && instead != nullptr) continue;
     if (!instruction) {
       throw InputError(
           fmt::format("{}: found {} products of {} to {}, which no {} of {} takes, allowed: what "

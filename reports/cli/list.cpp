@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "row_json.hpp"
 #include "row_text.hpp"
 
 namespace mmaudit::cli {
@@ -68,20 +69,14 @@ int list(const Options& options) {
   std::vector<const Architecture*> chosen;
   if (options.architecture.empty()) {
     for (const Architecture& row : architectures()) chosen.push_back(&row);
+    if (user_model() != nullptr) chosen.push_back(user_model());
   } else {
     chosen.push_back(&require_architecture(options.architecture));
   }
   if (options.json) {
     nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
     for (const Architecture* architecture : chosen) {
-      nlohmann::json rows = nlohmann::json::array();
-      for (const Instruction& instruction : kInstructions)
-        if (const DatapathRow* row = find_datapath(*architecture, instruction))
-          rows.push_back(to_json(instruction, *row));
-      out["architectures"].push_back({{"name", architecture->name},
-                                      {"compute_capability", architecture->compute_capability},
-                                      {"aliases", architecture->aliases},
-                                      {"instructions", rows}});
+      out["architectures"].push_back(to_json(*architecture));
     }
     emit("-", out.dump(2) + "\n");
     return kAllGood;
@@ -108,7 +103,8 @@ void add_list(CLI::App& app, Action& action) {
       app.add_subcommand("list", "Rows of the model: every instruction with L, F, floor, rounding, evidence");
   command->add_option("--arch", options->architecture,
                       "one architecture, by name or alias (hopper, sm_90, h200, ...)");
-  command->add_flag("--json", options->json, "as JSON");
+  add_model_option(*command);
+  command->add_flag("--json", options->json, "as JSON: every field of every row, as --model reads it");
   command->add_flag("--markdown", options->markdown, "as a Markdown table");
   command->callback([&action, options] { action = [options] { return list(*options); }; });
 }

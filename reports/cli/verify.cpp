@@ -85,7 +85,7 @@ std::uint64_t VerifyReport::mismatches() const {
 }
 
 VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
-                           const Architecture* only) {
+                           const Architecture* only, const Architecture* instead) {
   const std::vector<std::filesystem::path> files = corpus::find_recordings(folder);
   VerifyReport report;
   Progress progress("replaying", files.size());
@@ -97,7 +97,9 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
     progress.advance(1, name);
     if (!selected(name, filters)) continue;
     if (only != nullptr && &architecture_of_recording(recording, file.string()) != only) continue;
-    const DatapathRow& row = row_of_recording(recording, instruction, file.string());
+    if (instead != nullptr && find_datapath(*instead, instruction) == nullptr) continue;
+    const DatapathRow& row = instead != nullptr ? *find_datapath(*instead, instruction)
+                                                : row_of_recording(recording, instruction, file.string());
     report.instructions.push_back(
         {replay(recording, instruction, row.model), file.string(), std::string(name_of(row.evidence))});
     const std::string gpu =

@@ -35,8 +35,9 @@ struct VerifyReport {
 
 /// Replays every recording under `folder` whose instruction name contains one of `filters` (empty: all).
 /// With `only`, the recordings of that architecture and no others; none of them gives an empty report.
+/// With `instead`, through its rows in place of the GPU's own, as far as it has them.
 VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
-                           const Architecture* only = nullptr);
+                           const Architecture* only = nullptr, const Architecture* instead = nullptr);
 
 /// Fresh inputs on the GPU, at least `dots` dot products an instruction.
 VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,

@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "dataset.hpp"
 #include "mmaudit/value_text.hpp"
+#include "row_json.hpp"
 #include "strength.hpp"
 #include "verify.hpp"
 
@@ -134,6 +135,8 @@ std::string report_junit(const VerifyReport& report) {
 }
 
 int verify(Options options) {
+  if (user_model() != nullptr && (options.strength || options.live))
+    throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
   if (options.strength) {
     const std::vector<InstructionStrength> strengths =
         measure_strength(corpus_folder(options.corpus), options.instructions);
@@ -148,10 +151,11 @@ int verify(Options options) {
   }
   if (!options.has_seed) options.seed = std::random_device{}();
   const VerifyReport report =
-      !options.dataset.empty() ? verify_dataset(options.dataset, options.instructions)
-      : options.live           ? verify_live(require_device(), options.instructions,
-                                             static_cast<std::uint64_t>(options.dots), options.seed, options.every_n)
-                               : verify_corpus(corpus_folder(options.corpus), options.instructions);
+      !options.dataset.empty() ? verify_dataset(options.dataset, options.instructions, user_model())
+      : options.live
+          ? verify_live(require_device(), options.instructions, static_cast<std::uint64_t>(options.dots),
+                        options.seed, options.every_n)
+          : verify_corpus(corpus_folder(options.corpus), options.instructions, nullptr, user_model());
   if (!options.junit.empty()) emit(options.junit, report_junit(report));
   if (!options.json.empty()) emit(options.json, report_json(report));
   if (options.json != "-")
@@ -166,6 +170,7 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit");
   command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  add_model_option(*command);
   CLI::Option* dataset = command->add_option(
       "--dataset", options->dataset,
       "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
