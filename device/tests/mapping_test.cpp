@@ -102,9 +102,12 @@ TEST_F(Mapping, IntegersComeOutRightForEveryInstructionAndModifier) {
   std::printf("%zu variants ran\n", ran);
 }
 
-TEST_F(Mapping, EveryInstructionOfTheTableRunsOnHopper) {
+TEST_F(Mapping, EveryInstructionThatHopperHasRunsOnHopper) {
   if (info_.compute_capability != 90) GTEST_SKIP() << "not compute capability 9.0";
-  for (const Instruction& instruction : every_instruction()) EXPECT_EQ(why_not(info_, instruction), "");
+  for (const Instruction& instruction : every_instruction()) {
+    if (find_datapath(*find_architecture("hopper"), instruction) == nullptr) continue;
+    EXPECT_EQ(why_not(info_, instruction), "");
+  }
 }
 
 TEST_F(Mapping, RepetitionsFeedDBackAsC) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string>
 
 namespace mmaudit {
 namespace {
@@ -51,6 +52,98 @@ constexpr AccumulatorModel ieee_f64() {
   return row;
 }
 
+// Sources in full: docs/numerics-architectures.md, which also has the inputs that would decide what is open.
+// No public recording reaches a floor: those of binary32 are the papers', those of binary16 follow emin - (F
+// - 18), the pattern that Hopper was measured to have.
+
+constexpr std::string_view kVoltaAliases[] = {"sm_70", "sm_72", "v100", "titanv"};
+constexpr DatapathRow kVolta[] = {
+    {Datapath::mma_884, Format::f32, to_f32(4, 23, -131), Evidence::replayed,
+     "MATLAB-tensor-core V100/fp16 d_fp32 (wmma); floor: MMA-Sim, cannot show with binary16 inputs and a "
+     "binary32 "
+     "C",
+     Format::f32},
+    {Datapath::mma_884, Format::f32, to_f32(4, 23, -19), Evidence::literature,
+     "MMA-Sim (C binary16, D binary32); floor: by the pattern, MMA-Sim says -20", Format::f16},
+    {Datapath::mma_884, Format::f16, to_f16(4, 23, -19), Evidence::replayed,
+     "MATLAB-tensor-core V100/fp16 d_fp16 (wmma; F at least 22); floor: Khattak and Mikaitis, MMA-Sim says "
+     "-20",
+     Format::f16},
+};
+
+constexpr std::string_view kTuringAliases[] = {"sm_75",   "t4",        "rtx2060",  "rtx2070",
+                                               "rtx2080", "rtx2080ti", "titanrtx", "quadrortx6000"};
+constexpr DatapathRow kTuring[] = {
+    {Datapath::mma_884, Format::f32, to_f32(4, 24, -132), Evidence::literature,
+     "MMA-Sim table 3 (T4); runs as HMMA.884 (Sun et al. 2023)", Format::f32},
+    {Datapath::mma_884, Format::f32, to_f32(4, 24, -20), Evidence::literature,
+     "MMA-Sim (C binary16, D binary32); floor: by the pattern, MMA-Sim says -21", Format::f16},
+    {Datapath::mma_884, Format::f16, to_f16(4, 24, -20), Evidence::literature,
+     "MMA-Sim table 3 (T4); floor: Khattak and Mikaitis, MMA-Sim says -21", Format::f16},
+    {Datapath::mma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature,
+     "MMA-Sim table 3 (T4), one extra bit also in Fasi et al. 2021; Valpey et al. (arXiv 2502.15999) have L "
+     "= 4"},
+    {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature,
+     "MMA-Sim table 3 (T4); floor: Khattak and Mikaitis, MMA-Sim says -21; Valpey et al. have L = 4"},
+};
+
+constexpr std::string_view kAmpereAliases[] = {"ga100", "sm_80", "a100", "a30", "a800"};
+constexpr DatapathRow kAmpere[] = {
+    {Datapath::mma_f16, Format::f32, to_f32(8, 24, -132), Evidence::replayed,
+     "MATLAB-tensor-core A100/fp16, A100/bf16 (first 8 k); second step of k16: MMA-Sim; floor: MMA-Sim, "
+     "Khattak and Mikaitis"},
+    {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::replayed,
+     "MATLAB-tensor-core A100/fp16 d_fp16 (first 8 k); second step of k16: MMA-Sim; floor: Khattak and "
+     "Mikaitis, MMA-Sim says -21"},
+    {Datapath::mma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::replayed,
+     "MATLAB-tensor-core A100/tf32 (first 4 k); second step of k8: MMA-Sim; floor: MMA-Sim, Khattak and "
+     "Mikaitis"},
+    {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+     "Fasi et al. 2021 (A100), MMA-Sim; order of NaN operands as recorded on an H200"},
+};
+
+constexpr std::string_view kGa10xAliases[] = {"sm_86",   "sm_87",   "a2",      "a10",     "a16",      "a40",
+                                              "rtx3060", "rtx3070", "rtx3080", "rtx3090", "rtxa6000", "orin"};
+constexpr DatapathRow kGa10x[] = {
+    {Datapath::mma_f16, Format::f32, to_f32(8, 24, -132), Evidence::replayed,
+     "MATLAB-tensor-core A2/fp16, A2/bf16 (first 8 k; sm_86 only); second step of k16: MMA-Sim; floor: "
+     "MMA-Sim, Khattak and Mikaitis"},
+    {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::replayed,
+     "MATLAB-tensor-core A2/fp16 d_fp16 (first 8 k; sm_86 only); second step of k16: MMA-Sim; floor: Khattak "
+     "and Mikaitis, MMA-Sim says "
+     "-21"},
+    {Datapath::mma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::replayed,
+     "MATLAB-tensor-core A2/tf32 (first 4 k; sm_86 only); second step of k8: MMA-Sim; floor: MMA-Sim, "
+     "Khattak and Mikaitis"},
+    {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+     "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
+};
+
+constexpr std::string_view kAdaAliases[] = {"sm_89",   "l4",         "l40",       "l40s",
+                                            "rtx4060", "rtx4070",    "rtx4080",   "rtx4090",
+                                            "rtx1000", "rtx1000ada", "rtx6000ada"};
+constexpr DatapathRow kAda[] = {
+    {Datapath::mma_f16, Format::f32, to_f32(8, 24, -132), Evidence::replayed,
+     "MATLAB-tensor-core Ada, L40S /fp16, /bf16 (first 8 k); second step of k16: MMA-Sim; floor: MMA-Sim, "
+     "Khattak and Mikaitis"},
+    {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::replayed,
+     "MATLAB-tensor-core Ada, L40S /fp16 d_fp16 (first 8 k); second step of k16: MMA-Sim; floor: Khattak and "
+     "Mikaitis, MMA-Sim says -21"},
+    {Datapath::mma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::replayed,
+     "MATLAB-tensor-core Ada, L40S /tf32 (first 4 k); second step of k8: MMA-Sim; floor: MMA-Sim, Khattak "
+     "and Mikaitis"},
+    {Datapath::mma_fp8, Format::f32, keeping(to_f32(16, 13, -132), 13), Evidence::replayed,
+     "MATLAB-tensor-core Ada, L40S /E4M3, /E5M2 d_fp32 (k32); k16 and mixed formats: MMA-Sim; floor: "
+     "MMA-Sim, cannot "
+     "show"},
+    {Datapath::mma_fp8, Format::f16, to_f16(16, 13, -20), Evidence::replayed,
+     "MATLAB-tensor-core Ada /E4M3, /E5M2 d_fp16 (k32); k16 and mixed formats: MMA-Sim; floor: as mma.f16, "
+     "MMA-Sim "
+     "says -21"},
+    {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+     "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
+};
+
 constexpr std::string_view kHopperAliases[] = {"sm_90", "sm_90a", "h100", "h200", "h800", "gh200", "h20"};
 constexpr DatapathRow kHopper[] = {
     {Datapath::mma_f16, Format::f32, to_f32(16, 25, -133), Evidence::recorded, "corpus/data/hopper"},
@@ -69,8 +162,53 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::wgmma_fp8, Format::f16, to_f16(32, 13, -21), Evidence::recorded, "corpus/data/hopper"},
 };
 
+constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",
+                                                  "b200",   "gb200",   "b300",   "gb300"};
+constexpr DatapathRow kBlackwell[] = {
+    {Datapath::mma_f16, Format::f32, to_f32(16, 25, -133), Evidence::replayed,
+     "MATLAB-tensor-core B200/fp16, B200/bf16 (sm_100 only); floor: MMA-Sim, Khattak and Mikaitis, and "
+     "Hopper"},
+    {Datapath::mma_f16, Format::f16, to_f16(16, 25, -21), Evidence::replayed,
+     "MATLAB-tensor-core B200/fp16 d_fp16 (sm_100 only); floor: as Hopper, MMA-Sim says -22, Khattak and "
+     "Mikaitis -15 or -21"},
+    {Datapath::mma_tf32, Format::f32, to_f32(8, 25, -133), Evidence::replayed,
+     "MATLAB-tensor-core B200/tf32 (first 4 k; sm_100 only); one step of 8: MMA-Sim; floor: MMA-Sim, Khattak "
+     "and Mikaitis, and Hopper"},
+    {Datapath::mma_fp8, Format::f32, widened_to_f16(to_f32(16, 25, -133)), Evidence::replayed,
+     "MATLAB-tensor-core B200/E4M3, B200/E5M2 d_fp32 (k32; sm_100 only); k16 and mixed formats: as Hopper"},
+    {Datapath::mma_fp8, Format::f16, widened_to_f16(to_f16(16, 25, -21)), Evidence::replayed,
+     "MATLAB-tensor-core B200/E4M3, B200/E5M2 d_fp16 (k32; sm_100 only); k16 and mixed formats: as Hopper"},
+    {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+     "MMA-Sim (B200); order of NaN operands as recorded on an H200"},
+};
+
+constexpr std::string_view kRtxBlackwellAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
+                                                     "rtx5090", "rtxpro6000", "rtxblackwell"};
+constexpr DatapathRow kRtxBlackwell[] = {
+    {Datapath::mma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature,
+     "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090, without a floor)"},
+    {Datapath::mma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature,
+     "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090); floor: as Hopper, MMA-Sim says -22"},
+    {Datapath::mma_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature,
+     "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090, without a floor)"},
+    {Datapath::mma_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature,
+     "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090), Khattak and Mikaitis; floor: MMA-Sim, cannot show "
+     "with FP8 inputs"},
+    {Datapath::mma_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature,
+     "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090); floor: as Hopper, MMA-Sim says -22"},
+    {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+     "MMA-Sim (RTX PRO 6000); order of NaN operands as recorded on an H200"},
+};
+
 constexpr Architecture kArchitectures[] = {
+    {"volta", kVoltaAliases, 70, kVolta},
+    {"turing", kTuringAliases, 75, kTuring},
+    {"ampere", kAmpereAliases, 80, kAmpere},
+    {"ga10x", kGa10xAliases, 86, kGa10x},
+    {"ada", kAdaAliases, 89, kAda},
     {"hopper", kHopperAliases, 90, kHopper},
+    {"blackwell", kBlackwellAliases, 100, kBlackwell},
+    {"blackwell_rtx", kRtxBlackwellAliases, 120, kRtxBlackwell},
 };
 
 bool equal_ignoring_case(std::string_view x, std::string_view y) {
@@ -91,15 +229,23 @@ const Architecture* find_architecture(std::string_view name) {
   return nullptr;
 }
 
+const Architecture* find_architecture(int compute_capability) {
+  return find_architecture("sm_" + std::to_string(compute_capability));
+}
+
 const DatapathRow* find_datapath(const Architecture& architecture, const Instruction& instruction) {
   if (architecture.compute_capability < instruction.min_compute_capability) return nullptr;
   for (const DatapathRow& row : architecture.datapaths)
-    if (row.path == instruction.path && row.output == instruction.d) return &row;
+    if (row.path == instruction.path && row.output == instruction.d &&
+        (row.addend == Format::none || row.addend == instruction.c))
+      return &row;
   return nullptr;
 }
 
 std::string_view name_of(Datapath path) {
   switch (path) {
+    case Datapath::mma_884:
+      return "mma.884";
     case Datapath::mma_f16:
       return "mma.f16";
     case Datapath::mma_tf32:
@@ -126,6 +272,8 @@ std::string_view name_of(Evidence evidence) {
       return "replayed";
     case Evidence::literature:
       return "literature";
+    case Evidence::user:
+      return "user";
   }
   return "unknown";
 }

@@ -99,13 +99,13 @@ class Dot {
   std::uint8_t modifiers_ = 0;
 };
 
-/// Every row of kInstructions for which `wanted` holds, wgmma with the least n.
+/// Every row of kInstructions that Hopper has and for which `wanted` holds, wgmma with the least n.
 template <typename Wanted>
 std::vector<Instruction> instructions_where(Wanted wanted) {
   std::vector<Instruction> rows;
   for (Instruction row : kInstructions) {
     if (row.n == 0) row.n = kWgmmaMinN;
-    if (wanted(row)) rows.push_back(row);
+    if (find_datapath(*find_architecture("hopper"), row) != nullptr && wanted(row)) rows.push_back(row);
   }
   return rows;
 }

@@ -17,7 +17,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture = "hopper", corpus, out = "out";
+  std::string architecture, corpus, out = "out";
   bool no_gpu = false, no_files = false, json = false;
   double dots = 1e6;
   std::uint64_t seed = 20220601;
@@ -46,13 +46,13 @@ int audit(const Options& options) {
   const Architecture& architecture = require_architecture(options.architecture);
   std::vector<device::DeviceInfo> gpus;
   if (!options.no_gpu) gpus = device::devices();
-  const bool live = !gpus.empty() && gpus.front().compute_capability == architecture.compute_capability;
+  const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
 
-  VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {});
+  VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {}, &architecture);
   if (live) {
     const VerifyReport fresh =
         verify_live(gpus.front(), {}, static_cast<std::uint64_t>(options.dots), options.seed, false);
-    verified.against += " and " + fresh.against;
+    verified.against += (verified.against.empty() ? "" : " and ") + fresh.against;
     verified.instructions.insert(verified.instructions.end(), fresh.instructions.begin(),
                                  fresh.instructions.end());
   }
@@ -67,7 +67,7 @@ int audit(const Options& options) {
       today(),
       live ? fmt::format("{} (driver {})", gpus.front().name, gpus.front().driver) : std::string("model"),
       std::string(architecture.name),
-      "mmaudit audit --arch " + options.architecture};
+      "mmaudit audit --arch " + std::string(architecture.name)};
   result.verification = verification_of(verified);
   if (!options.no_files) write_files(options, result);
   if (options.json) {
@@ -86,7 +86,9 @@ void add_audit(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "audit", "The main job: verify the model, then report the error level of every data type");
-  command->add_option("--arch", options->architecture, "architecture to report on")->capture_default_str();
+  command->add_option("--arch", options->architecture, "architecture to report on")
+      ->default_str(kDefaultArchitecture);
+  add_model_option(*command);
   command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
   command->add_option("--out", options->out, "folder for audit.html, audit.md, audit.json")
       ->capture_default_str();

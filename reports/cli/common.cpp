@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,19 +12,29 @@
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/emulator.hpp"
+#include "row_json.hpp"
 
 namespace mmaudit::cli {
 
 bool Progress::silent = false;
 
 const Architecture& require_architecture(const std::string& name) {
-  if (const Architecture* found = find_architecture(name)) return *found;
+  const Architecture* own = user_model();
+  if (own != nullptr && (name.empty() || own->name == name)) return *own;
+  if (const Architecture* found = find_architecture(name.empty() ? "hopper" : name)) return *found;
   std::string allowed;
   for (const Architecture& row : architectures()) {
     allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
     for (const std::string_view alias : row.aliases) allowed += fmt::format(", {}", alias);
   }
+  if (own != nullptr) allowed += fmt::format(", {}", own->name);
   throw InputError(fmt::format("--arch: found \"{}\", allowed: {}", name, allowed));
+}
+
+void add_model_option(CLI::App& command) {
+  command.add_option_function<std::string>(
+      "--model", [](const std::string& file) { load_model(file); },
+      "an architecture from a JSON file, as `mmaudit list --json` prints one");
 }
 
 Instruction require_instruction(const std::string& name) {
@@ -33,21 +44,19 @@ Instruction require_instruction(const std::string& name) {
 
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction) {
   if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
-  std::string instead;
+  constexpr std::size_t kMost = 8;  // more than a line holds: point at the list
+  std::vector<std::string> same, all;
   for (const Instruction& other : kInstructions) {
-    if (other.a != instruction.a || other.b != instruction.b || !find_datapath(architecture, other)) continue;
-    instead += (instead.empty() ? "" : ", ") + name_of(other);
+    if (!find_datapath(architecture, other)) continue;
+    all.push_back(name_of(other));
+    if (other.a == instruction.a && other.b == instruction.b) same.push_back(name_of(other));
   }
-  throw InputError(fmt::format(
-      "--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
-      instead.empty() ? "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`"
-                      : instead));
-}
-
-const Architecture* architecture_of(int compute_capability) {
-  for (const Architecture& row : architectures())
-    if (row.compute_capability == compute_capability) return &row;
-  return nullptr;
+  const std::vector<std::string>& instead = same.empty() ? all : same;
+  throw InputError(
+      fmt::format("--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
+                  instead.size() <= kMost
+                      ? fmt::format("{}", fmt::join(instead, ", "))
+                      : fmt::format("an instruction of `mmaudit list --arch {}`", architecture.name)));
 }
 
 device::DeviceInfo require_device() {

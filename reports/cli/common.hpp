@@ -22,12 +22,14 @@ inline constexpr int kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 
 /// What main() runs after parsing; a subcommand sets it when it was chosen.
 using Action = std::function<int()>;
 
+/// A built-in architecture or that of --model; an empty name is --model's, else hopper. InputError otherwise.
 const Architecture& require_architecture(const std::string& name);
+inline constexpr const char* kDefaultArchitecture = "hopper, or that of --model";
+/// --model file.json: an architecture of the user beside the built-in ones.
+void add_model_option(CLI::App& command);
 Instruction require_instruction(const std::string& name);
 /// The row that computes `instruction`; InputError says what the architecture has instead.
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction);
-/// The architecture of a compute capability, null when there is no row for it.
-const Architecture* architecture_of(int compute_capability);
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
 

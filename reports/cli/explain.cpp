@@ -7,21 +7,24 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/emulator.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/oracles/exact.hpp"
 #include "mmaudit/value_text.hpp"
 #include "replay.hpp"
+#include "row_json.hpp"
 #include "row_text.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture = "hopper", instruction, a, b, c, tile_file;
+  std::string architecture, instruction, a, b, c, tile_file;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
   int row = 0, column = 0, scale_d = 1;
@@ -243,6 +246,30 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
   return out;
 }
 
+/// The same dot product for an architecture that lacks the instruction: the formats stay, k is the least that
+/// holds every product that is not +0 times +0. Refused as require_row() does when there is none, or when
+/// modifiers would be lost.
+Inputs inputs_on(const Architecture& architecture, const Inputs& inputs) {
+  if (find_datapath(architecture, inputs.instruction) != nullptr) return inputs;
+  std::size_t used = inputs.a.size();
+  while (used > 0 && inputs.a[used - 1] == 0 && inputs.b[used - 1] == 0) --used;
+  const Instruction& wanted = inputs.instruction;
+  std::optional<Instruction> best;
+  for (const Instruction& row : all_instructions(kWgmmaMinN)) {
+    const bool same = row.a == wanted.a && row.b == wanted.b && row.c == wanted.c && row.d == wanted.d;
+    if (!same || static_cast<std::size_t>(row.k) < used || find_datapath(architecture, row) == nullptr)
+      continue;
+    if (!best || row.k < best->k) best = row;
+  }
+  if (!best || (inputs.modifiers & unsigned{kScaleDZero | kNegateA | kNegateB}) != 0)
+    require_row(architecture, wanted);
+  Inputs moved = inputs;
+  moved.instruction = best.value();
+  moved.a.resize(static_cast<std::size_t>(best->k), 0);
+  moved.b.resize(static_cast<std::size_t>(best->k), 0);
+  return moved;
+}
+
 int explain_command(const Options& options) {
   if (options.tile_file.empty() && options.instruction.empty()) {
     throw InputError(
@@ -254,17 +281,18 @@ int explain_command(const Options& options) {
   nlohmann::json traces = nlohmann::json::array();
   std::string text;
   std::string summary;
-  for (const std::string& name : names) {
-    const Architecture& architecture = require_architecture(name);
-    const DatapathRow& row = require_row(architecture, inputs.instruction);
-    const Explanation trace = explain(make_plan(inputs.instruction, row.model), inputs.a.data(),
-                                      inputs.b.data(), inputs.c, inputs.modifiers);
-    traces.push_back(trace_json(inputs, trace, architecture, row));
-    text += fmt::format("{} on {} ({})\n", mmaudit::name_of(inputs.instruction), architecture.name,
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Architecture& architecture = require_architecture(names[i]);
+    const Inputs own = i == 0 ? inputs : inputs_on(architecture, inputs);
+    const DatapathRow& row = require_row(architecture, own.instruction);
+    const Explanation trace =
+        explain(make_plan(own.instruction, row.model), own.a.data(), own.b.data(), own.c, own.modifiers);
+    traces.push_back(trace_json(own, trace, architecture, row));
+    text += fmt::format("{} on {} ({})\n", mmaudit::name_of(own.instruction), architecture.name,
                         mmaudit::name_of(row.evidence));
-    text += trace_text(inputs, trace, options.all);
+    text += trace_text(own, trace, options.all);
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", architecture.name,
-                           hex_value(trace.result, spec_of(inputs.instruction.d)));
+                           hex_value(trace.result, spec_of(own.instruction.d)));
   }
   if (names.size() > 1) text += "side by side: " + summary + "\n";
   if (!inputs.recorded.empty()) text += fmt::format("recorded 0x{}\n", inputs.recorded);
@@ -287,12 +315,18 @@ void add_explain(CLI::App& app, Action& action) {
       "explain", "One dot product: exponents, maximum, what alignment loses, sum, rounding, error");
   command->add_option("--inst", options->instruction,
                       "instruction, as `mmaudit list` prints it; N as a number");
-  command->add_option("--arch", options->architecture, "architecture of the model")->capture_default_str();
+  command->add_option("--arch", options->architecture, "architecture of the model")
+      ->default_str(kDefaultArchitecture);
+  add_model_option(*command);
   command->add_option("--a", options->a,
                       "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
   command->add_option("--b", options->b, "column of B");
   command->add_option("--c", options->c, "c");
-  command->add_option("--against", options->against, "other architectures, side by side")->delimiter(',');
+  command
+      ->add_option("--against", options->against,
+                   "other architectures, side by side; one that lacks the instruction takes the "
+                   "shallowest of the same formats")
+      ->delimiter(',');
   command->add_option("--tile", options->tile_file, "take the dot product from this recording instead");
   command->add_option("--index", options->tile, "with --tile: which tile")->capture_default_str();
   command->add_option("--row", options->row, "with --tile: row of D")->capture_default_str();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "row_json.hpp"
 #include "row_text.hpp"
 
 namespace mmaudit::cli {
@@ -17,7 +18,7 @@ struct Options {
 };
 
 struct Line {
-  std::string architecture, instruction, l, f, floor, order, rounding, evidence;
+  std::string instruction, l, f, floor, order, rounding, evidence;
 };
 
 std::vector<Line> lines_of(const Architecture& architecture) {
@@ -25,8 +26,7 @@ std::vector<Line> lines_of(const Architecture& architecture) {
   for (const Instruction& instruction : kInstructions) {
     const DatapathRow* row = find_datapath(architecture, instruction);
     if (row == nullptr) continue;
-    Line line{std::string(architecture.name),
-              name_of(instruction),
+    Line line{name_of(instruction),
               "1",
               "-",
               "-",
@@ -46,50 +46,51 @@ std::vector<Line> lines_of(const Architecture& architecture) {
   return lines;
 }
 
-std::string table(const std::vector<Line>& lines, bool markdown) {
-  const char* row = markdown ? "| {} | {} | {} | {} | {} | {} | {} | {} |\n"
-                             : "{:<9} {:<33} {:>3} {:>3} {:>6}  {:<11} {:<30} {}\n";
-  std::string text = fmt::format(fmt::runtime(row), "arch", "instruction", "L", "F", "floor", "order of k",
-                                 "rounding of a step", "known");
-  if (markdown) text += "|---|---|---|---|---|---|---|---|\n";
-  for (const Line& line : lines) {
-    text += fmt::format(fmt::runtime(row), line.architecture, line.instruction, line.l, line.f, line.floor,
-                        line.order, line.rounding, line.evidence);
+/// One block an architecture; Markdown has a heading for each.
+std::string table(const Architecture& architecture, bool markdown) {
+  const char* row =
+      markdown ? "| {} | {} | {} | {} | {} | {} | {} |\n" : "  {:<33} {:>3} {:>3} {:>6}  {:<11} {:<30} {}\n";
+  const std::string capability =
+      fmt::format("{}.{}", architecture.compute_capability / 10, architecture.compute_capability % 10);
+  std::string text = markdown
+                         ? fmt::format("### {} (compute capability {})\n\n", architecture.name, capability)
+                         : fmt::format("{} (compute capability {}; {})\n", architecture.name, capability,
+                                       fmt::join(architecture.aliases, ", "));
+  text += fmt::format(fmt::runtime(row), "instruction", "L", "F", "floor", "order of k", "rounding of a step",
+                      "known");
+  if (markdown) text += "|---|---|---|---|---|---|---|\n";
+  for (const Line& line : lines_of(architecture)) {
+    text += fmt::format(fmt::runtime(row), line.instruction, line.l, line.f, line.floor, line.order,
+                        line.rounding, line.evidence);
   }
-  return text;
+  return text + "\n";
 }
 
 int list(const Options& options) {
   std::vector<const Architecture*> chosen;
   if (options.architecture.empty()) {
     for (const Architecture& row : architectures()) chosen.push_back(&row);
+    if (user_model() != nullptr) chosen.push_back(user_model());
   } else {
     chosen.push_back(&require_architecture(options.architecture));
   }
   if (options.json) {
     nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
     for (const Architecture* architecture : chosen) {
-      nlohmann::json rows = nlohmann::json::array();
-      for (const Instruction& instruction : kInstructions)
-        if (const DatapathRow* row = find_datapath(*architecture, instruction))
-          rows.push_back(to_json(instruction, *row));
-      out["architectures"].push_back({{"name", architecture->name},
-                                      {"compute_capability", architecture->compute_capability},
-                                      {"aliases", architecture->aliases},
-                                      {"instructions", rows}});
+      out["architectures"].push_back(to_json(*architecture));
     }
     emit("-", out.dump(2) + "\n");
     return kAllGood;
   }
-  std::vector<Line> lines;
-  for (const Architecture* architecture : chosen)
-    for (Line& line : lines_of(*architecture)) lines.push_back(std::move(line));
-  std::string text = table(lines, options.markdown);
+  std::string text;
+  for (const Architecture* architecture : chosen) text += table(*architecture, options.markdown);
   if (!options.markdown) {
     text +=
-        "\nL products a step, aligned to a common exponent (at least the floor) and truncated to F bits "
+        "L products a step, aligned to a common exponent (at least the floor) and truncated to F bits "
         "below it.\n"
-        "N: 8 to 256 in steps of 8. recorded: replayed by every `mmaudit verify`.\n";
+        "N: 8 to 256 in steps of 8. recorded: replayed by every `mmaudit verify`. replayed: agrees with a "
+        "public\n"
+        "data set (`mmaudit verify --dataset`). literature: papers only.\n";
   }
   emit("-", text);
   return kAllGood;
@@ -103,7 +104,8 @@ void add_list(CLI::App& app, Action& action) {
       app.add_subcommand("list", "Rows of the model: every instruction with L, F, floor, rounding, evidence");
   command->add_option("--arch", options->architecture,
                       "one architecture, by name or alias (hopper, sm_90, h200, ...)");
-  command->add_flag("--json", options->json, "as JSON");
+  add_model_option(*command);
+  command->add_flag("--json", options->json, "as JSON: every field of every row, as --model reads it");
   command->add_flag("--markdown", options->markdown, "as a Markdown table");
   command->callback([&action, options] { action = [options] { return list(*options); }; });
 }

@@ -101,7 +101,7 @@ int record(const Options& options) {
     chosen.push_back(require_instruction(name));
   }
   const device::DeviceInfo gpu = require_device();
-  const Architecture* architecture = architecture_of(gpu.compute_capability);
+  const Architecture* architecture = find_architecture(gpu.compute_capability);
   if (architecture == nullptr) {
     throw EnvironmentError(
         fmt::format("{}: compute capability {}: no row of the model says where its edges are", gpu.name,

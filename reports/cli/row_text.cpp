@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/dot.hpp"
 
@@ -63,30 +62,6 @@ std::string rounding_text(const AccumulatorModel& row) {
 int block_of(const Instruction& instruction, const AccumulatorModel& row) {
   const DotPlan plan = make_plan(instruction, row);
   return std::min<int>(row.block, plan.k / plan.segments);
-}
-
-nlohmann::json to_json(const Instruction& instruction, const DatapathRow& row) {
-  const AccumulatorModel& model = row.model;
-  nlohmann::json out = {{"instruction", mmaudit::name_of(instruction)},
-                        {"datapath", mmaudit::name_of(row.path)},
-                        {"evidence", mmaudit::name_of(row.evidence)},
-                        {"source", row.source},
-                        {"rounding", name_of(model.output.rounding)},
-                        {"output_format", mmaudit::name_of(model.output.format)},
-                        {"output_fraction_bits", model.output.fraction_bits}};
-  if (model.arithmetic == Arithmetic::fma_chain) {
-    out["arithmetic"] = "fma_chain";
-    out["nan_priority"] = std::string(model.nan_priority, 3);
-    return out;
-  }
-  out["arithmetic"] = "fused_dot_add";
-  out["L"] = block_of(instruction, model);
-  out["F"] = model.fraction_bits;
-  out["floor"] = model.floor;
-  out["order"] = name_of(model.order);
-  out["addend"] = name_of(model.addend);
-  out["widen_to"] = mmaudit::name_of(model.widen_to);
-  return out;
 }
 
 }  // namespace mmaudit::cli

@@ -1,6 +1,5 @@
 #pragma once
-// Rows of the model in words and as JSON.
-#include <nlohmann/json_fwd.hpp>
+// Rows of the model in words.
 #include <string>
 
 #include "mmaudit/architecture.hpp"
@@ -15,7 +14,5 @@ std::string_view name_of(Rounding rounding);
 std::string rounding_text(const AccumulatorModel& row);
 /// L of an instruction: the row's, or its depth where that is less.
 int block_of(const Instruction& instruction, const AccumulatorModel& row);
-
-nlohmann::json to_json(const Instruction& instruction, const DatapathRow& row);
 
 }  // namespace mmaudit::cli

@@ -21,7 +21,7 @@ namespace {
 enum class What { emulate, run, compare };
 
 struct Options {
-  std::string architecture = "hopper", instruction, a, b, c, out;
+  std::string architecture, instruction, a, b, c, out;
   bool json = false, negate_a = false, negate_b = false;
   int scale_d = 1;
 };
@@ -54,6 +54,7 @@ Operand3 load_operand(const std::string& option, const std::string& file, const 
 
 struct Work {
   Instruction instruction;
+  const Architecture* architecture = nullptr;
   const DatapathRow* row = nullptr;
   std::optional<device::DeviceInfo> gpu;
   Operand3 a, b;
@@ -66,7 +67,10 @@ Work load_work(const Options& options, What what) {
   Work work;
   work.instruction = require_instruction(options.instruction);
   const Instruction& row = work.instruction;
-  if (what != What::run) work.row = &require_row(require_architecture(options.architecture), row);
+  if (what != What::run) {
+    work.architecture = &require_architecture(options.architecture);
+    work.row = &require_row(*work.architecture, row);
+  }
   const auto m = static_cast<std::uint64_t>(row.m);
   const auto n = static_cast<std::uint64_t>(row.n);
   const auto k = static_cast<std::uint64_t>(row.k);
@@ -140,8 +144,8 @@ int compare(const Options& options, const Work& work, const corpus::Tensor& mode
     emit("-", out.dump(2) + "\n");
   } else {
     emit("-", fmt::format("{} on {} (driver {}) against the {} model: {} dot products, {} mismatches\n{}",
-                          name_of(work.instruction), work.gpu->name, work.gpu->driver, options.architecture,
-                          elements, mismatches, shown));
+                          name_of(work.instruction), work.gpu->name, work.gpu->driver,
+                          work.architecture->name, elements, mismatches, shown));
   }
   return mismatches == 0 ? kAllGood : kMismatch;
 }
@@ -155,7 +159,8 @@ int execute(const Options& options, What what) {
   const corpus::Tensor& result = what == What::emulate ? model : hardware;
   if (!options.out.empty()) corpus::save_tensor(options.out, result);
   if (what == What::compare) return compare(options, work, model, hardware);
-  const std::string by = what == What::emulate ? options.architecture + " model" : work.gpu->name;
+  const std::string by =
+      what == What::emulate ? std::string(work.architecture->name) + " model" : work.gpu->name;
   if (options.json) {
     const nlohmann::json out = {{"schema", "mmaudit.tiles/1"},
                                 {"instruction", name_of(work.instruction)},
@@ -177,7 +182,9 @@ void add(CLI::App& app, Action& action, What what, const char* name, const char*
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(name, description);
   if (what != What::run) {
-    command->add_option("--arch", options->architecture, "architecture of the model")->capture_default_str();
+    command->add_option("--arch", options->architecture, "architecture of the model")
+        ->default_str(kDefaultArchitecture);
+    add_model_option(*command);
   }
   command
       ->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")

@@ -12,6 +12,9 @@ namespace mmaudit::cli {
 /// Whether a name contains one of `filters`; everything without filters.
 bool selected(const std::string& name, const std::vector<std::string>& filters);
 
+/// The architecture of the recording's own GPU; InputError when the model has none.
+const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file);
+
 /// The row that the recording's own GPU calls for; InputError when there is none.
 const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
                                     const std::string& file);
@@ -31,7 +34,10 @@ struct VerifyReport {
 };
 
 /// Replays every recording under `folder` whose instruction name contains one of `filters` (empty: all).
-VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters);
+/// With `only`, the recordings of that architecture and no others; none of them gives an empty report.
+/// With `instead`, through its rows in place of the GPU's own, as far as it has them.
+VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
+                           const Architecture* only = nullptr, const Architecture* instead = nullptr);
 
 /// Fresh inputs on the GPU, at least `dots` dot products an instruction.
 VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,

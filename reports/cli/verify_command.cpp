@@ -8,7 +8,9 @@
 #include <random>
 
 #include "common.hpp"
+#include "dataset.hpp"
 #include "mmaudit/value_text.hpp"
+#include "row_json.hpp"
 #include "strength.hpp"
 #include "verify.hpp"
 
@@ -16,7 +18,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string corpus, json, junit;
+  std::string corpus, dataset, json, junit;
   std::vector<std::string> instructions;
   bool strength = false, live = false, families = false, every_n = false;
   double dots = 1e6;
@@ -135,6 +137,8 @@ std::string report_junit(const VerifyReport& report) {
 }
 
 int verify(Options options) {
+  if (user_model() != nullptr && (options.strength || options.live))
+    throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
   if (options.strength) {
     const std::vector<InstructionStrength> strengths =
         measure_strength(corpus_folder(options.corpus), options.instructions);
@@ -149,12 +153,15 @@ int verify(Options options) {
   }
   if (!options.has_seed) options.seed = std::random_device{}();
   const VerifyReport report =
-      options.live ? verify_live(require_device(), options.instructions,
-                                 static_cast<std::uint64_t>(options.dots), options.seed, options.every_n)
-                   : verify_corpus(corpus_folder(options.corpus), options.instructions);
+      !options.dataset.empty() ? verify_dataset(options.dataset, options.instructions, user_model())
+      : options.live
+          ? verify_live(require_device(), options.instructions, static_cast<std::uint64_t>(options.dots),
+                        options.seed, options.every_n)
+          : verify_corpus(corpus_folder(options.corpus), options.instructions, nullptr, user_model());
   if (!options.junit.empty()) emit(options.junit, report_junit(report));
   if (!options.json.empty()) emit(options.json, report_json(report));
-  if (options.json != "-") emit("-", report_text(report, options.families));
+  if (options.json != "-")
+    emit("-", options.dataset.empty() ? report_text(report, options.families) : dataset_text(report));
   return report.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
@@ -165,13 +172,18 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit");
   command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  add_model_option(*command);
+  CLI::Option* dataset = command->add_option(
+      "--dataset", options->dataset,
+      "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
   command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
       ->delimiter(',');
   command->add_flag("--families", options->families, "count every input family");
   command->add_flag("--strength", options->strength,
                     "replay neighbouring wrong models: which does the corpus contradict?");
-  command->add_flag("--live", options->live,
-                    "against this machine's GPU, on fresh inputs, compared on the GPU");
+  CLI::Option* live = command->add_flag("--live", options->live,
+                                        "against this machine's GPU, on fresh inputs, compared on the GPU");
+  dataset->excludes(live)->excludes("--strength");
   command->add_option("--dots", options->dots, "with --live: at least this many dot products an instruction")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e15));

@@ -58,7 +58,9 @@ std::vector<std::string> limits(const Architecture& architecture, const AuditRes
     if (row.evidence != Evidence::recorded)
       list.push_back(fmt::format("{} with {} results on {}: known from {} only ({}).", name_of(row.path),
                                  title_of(row.output), architecture.name,
-                                 row.evidence == Evidence::replayed ? "a public data set" : "papers",
+                                 row.evidence == Evidence::replayed     ? "a public data set"
+                                 : row.evidence == Evidence::literature ? "papers"
+                                                                        : "the user's file",
                                  row.source));
   if (result.cells.empty())
     list.emplace_back("No instruction of the element-wise profile exists on this backend.");

@@ -15,13 +15,14 @@ struct DatapathRow {
   Format output;
   AccumulatorModel model;
   Evidence evidence;
-  std::string_view source;  ///< where L, F, floor and the rules come from
+  std::string_view source;       ///< where L, F, floor and the rules come from
+  Format addend = Format::none;  ///< only for C of this format; none: whatever C is
 };
 
 struct Architecture {
   std::string_view name;                      ///< what listings print
   std::span<const std::string_view> aliases;  ///< accepted besides the name, case-insensitive
-  int compute_capability;                     ///< ten times major plus minor
+  int compute_capability;  ///< ten times major plus minor; the least one the rows stand for
   std::span<const DatapathRow> datapaths;
 };
 
@@ -30,6 +31,10 @@ std::span<const Architecture> architectures();
 
 /// By name or alias ("hopper", "sm_90", "sm_90a", "h100", "h200"), case-insensitive; null when unknown.
 const Architecture* find_architecture(std::string_view name);
+
+/// The architecture that stands for a compute capability (ten times major plus minor): the one with the alias
+/// "sm_<that number>"; null when there is none.
+const Architecture* find_architecture(int compute_capability);
 
 /// The row that computes `instruction` on `architecture`; null when the hardware lacks the instruction.
 const DatapathRow* find_datapath(const Architecture& architecture, const Instruction& instruction);

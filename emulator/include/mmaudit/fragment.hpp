@@ -52,6 +52,13 @@ constexpr int elements_per_register(Format format) {
   return bits < 32 ? 32 / bits : 1;
 }
 
+/// Whether the maps below describe `instruction`. They deal k out to the four lanes of a quad, one register
+/// each; m8n8k4 of f16 is too shallow for that: its octets hold every element of A and B twice, and no kernel
+/// here needs them.
+constexpr bool has_fragment_maps(const Instruction& instruction) {
+  return instruction.k % (4 * elements_per_register(instruction.a)) == 0;
+}
+
 /// A, m x k. For wgmma: the form that takes A from registers, one m16 fragment a warp.
 constexpr FragmentMap fragment_a(const Instruction& instruction) {
   const int per_register = elements_per_register(instruction.a), warps = lanes_of(instruction) / kWarpLanes;

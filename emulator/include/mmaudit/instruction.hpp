@@ -13,7 +13,17 @@ namespace mmaudit {
 enum class Op : std::uint8_t { mma, wgmma };
 
 /// Which unit computes it. An architecture has one model a (datapath, output format).
-enum class Datapath : std::uint8_t { mma_f16, mma_tf32, mma_fp8, mma_f64, wgmma_f16, wgmma_tf32, wgmma_fp8 };
+enum class Datapath : std::uint8_t {
+  mma_884,  ///< mma.m8n8k4 of f16: a unit of its own on the GPUs that have it; later ones emulate the
+            ///< instruction
+  mma_f16,
+  mma_tf32,
+  mma_fp8,
+  mma_f64,
+  wgmma_f16,
+  wgmma_tf32,
+  wgmma_fp8
+};
 
 /// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma.
 struct Instruction {
@@ -58,6 +68,9 @@ inline constexpr Instruction kInstructions[] = {
     {Op::mma, 16, 8,  4, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  90},
     {Op::mma, 16, 8,  8, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  90},
     {Op::mma, 16, 8, 16, Format::f64, Format::f64,  Format::f64,  Format::f64, Datapath::mma_f64,  90},
+    {Op::mma,  8, 8,  4, Format::f32, Format::f16,  Format::f16,  Format::f32, Datapath::mma_884,  70},
+    {Op::mma,  8, 8,  4, Format::f32, Format::f16,  Format::f16,  Format::f16, Datapath::mma_884,  70},
+    {Op::mma,  8, 8,  4, Format::f16, Format::f16,  Format::f16,  Format::f16, Datapath::mma_884,  70},
     {Op::wgmma, 64, 0, 16, Format::f32, Format::f16,  Format::f16,  Format::f32, Datapath::wgmma_f16,  90},
     {Op::wgmma, 64, 0, 16, Format::f16, Format::f16,  Format::f16,  Format::f16, Datapath::wgmma_f16,  90},
     {Op::wgmma, 64, 0, 16, Format::f32, Format::bf16, Format::bf16, Format::f32, Datapath::wgmma_f16,  90},

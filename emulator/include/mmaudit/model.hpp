@@ -110,9 +110,10 @@ struct AccumulatorModel {
 
 /// How a row is known. Shown wherever a row is shown.
 enum class Evidence : std::uint8_t {
-  recorded,   ///< recordings of this hardware are in corpus/data and are replayed by every `verify`
-  replayed,   ///< agrees with a public data set of this hardware, read from a path the user gives
-  literature  ///< papers only
+  recorded,    ///< recordings of this hardware are in corpus/data and are replayed by every `verify`
+  replayed,    ///< agrees with a public data set of this hardware, read from a path the user gives
+  literature,  ///< papers only
+  user         ///< read from a file at run time; nobody has checked it
 };
 
 }  // namespace mmaudit
