@@ -51,6 +51,15 @@ constexpr AccumulatorModel ieee_f64() {
   return row;
 }
 
+/// Exact integers; .satfinite clamps once.
+constexpr AccumulatorModel exact_s32() {
+  AccumulatorModel row;
+  row.arithmetic = Arithmetic::integer;
+  row.output.format = Format::s32;
+  row.output.fraction_bits = 32;
+  return row;
+}
+
 constexpr std::string_view kHopperAliases[] = {"sm_90", "sm_90a", "h100", "h200", "h800", "gh200", "h20"};
 constexpr DatapathRow kHopper[] = {
     {Datapath::mma_f16, Format::f32, to_f32(16, 25, -133), Evidence::recorded, "corpus/data/hopper"},
@@ -67,6 +76,16 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::wgmma_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::recorded,
      "corpus/data/hopper"},
     {Datapath::wgmma_fp8, Format::f16, to_f16(32, 13, -21), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature,
+     "PTX ISA 9.0, mma and wgmma.mma_async, .satfinite"},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature,
+     "PTX ISA 9.0, mma and wgmma.mma_async, .satfinite"},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature,
+     "PTX ISA 9.0, mma and wgmma.mma_async, .satfinite"},
+    {Datapath::wgmma_i8, Format::s32, exact_s32(), Evidence::literature,
+     "PTX ISA 9.0, mma and wgmma.mma_async, .satfinite"},
+    {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::literature,
+     "PTX ISA 9.0, mma and wgmma.mma_async, .satfinite"},
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -114,6 +133,16 @@ std::string_view name_of(Datapath path) {
       return "wgmma.tf32";
     case Datapath::wgmma_fp8:
       return "wgmma.fp8";
+    case Datapath::mma_i8:
+      return "mma.int8";
+    case Datapath::mma_i4:
+      return "mma.int4";
+    case Datapath::mma_b1:
+      return "mma.b1";
+    case Datapath::wgmma_i8:
+      return "wgmma.int8";
+    case Datapath::wgmma_b1:
+      return "wgmma.b1";
   }
   return "unknown";
 }

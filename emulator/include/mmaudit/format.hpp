@@ -11,13 +11,16 @@
 
 namespace mmaudit {
 
-enum class Format : std::uint8_t { f64, f32, tf32, bf16, f16, e5m2, e4m3, none };
+enum class Format : std::uint8_t { f64, f32, tf32, bf16, f16, e5m2, e4m3, none, s32, s8, u8, s4, u4, b1 };
 
 /// Which encodings of the largest exponent field are not finite numbers.
 enum class Specials : std::uint8_t {
   ieee,     ///< fraction 0: infinity; anything else: NaN
   nan_only  ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
 };
+
+/// What the bits of an element spell. An integer has no exponent: fraction_bits is its width.
+enum class Encoding : std::uint8_t { floating, signed_integer, unsigned_integer };
 
 /// One number format. value = significand * 2^(exponent - fraction_bits); a subnormal keeps exponent 1 -
 /// bias.
@@ -29,13 +32,17 @@ struct FormatSpec {
   std::uint8_t fraction_bits = 0;
   std::int16_t bias = 0;
   Specials specials = Specials::ieee;
+  Encoding encoding = Encoding::floating;
 
+  [[nodiscard]] MMAUDIT_HD constexpr bool integer() const { return encoding != Encoding::floating; }
   [[nodiscard]] MMAUDIT_HD constexpr int min_exponent() const { return 1 - bias; }
   /// Largest exponent of a finite number.
   [[nodiscard]] MMAUDIT_HD constexpr int max_exponent() const {
     return (1 << exponent_bits) - 1 - bias - (specials == Specials::ieee ? 1 : 0);
   }
-  [[nodiscard]] MMAUDIT_HD constexpr int value_bits() const { return 1 + exponent_bits + fraction_bits; }
+  [[nodiscard]] MMAUDIT_HD constexpr int value_bits() const {
+    return integer() ? fraction_bits : 1 + exponent_bits + fraction_bits;
+  }
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t sign_bit() const {
     return std::uint64_t{1} << (storage_bits - 1);
   }
@@ -67,6 +74,13 @@ inline constexpr NamedFormat kFormats[] = {
     {"f16",  {Format::f16,  16,     0,       5, 10,     15, Specials::ieee}},
     {"e5m2", {Format::e5m2,  8,     0,       5,  2,     15, Specials::ieee}},
     {"e4m3", {Format::e4m3,  8,     0,       4,  3,      7, Specials::nan_only}},
+    // Integers. Elements below 8 bits travel one a byte, in its low bits; the bits above are not read.
+    {"s32",  {Format::s32,  32,     0,       0, 32,      0, Specials::ieee, Encoding::signed_integer}},
+    {"s8",   {Format::s8,    8,     0,       0,  8,      0, Specials::ieee, Encoding::signed_integer}},
+    {"u8",   {Format::u8,    8,     0,       0,  8,      0, Specials::ieee, Encoding::unsigned_integer}},
+    {"s4",   {Format::s4,    8,     0,       0,  4,      0, Specials::ieee, Encoding::signed_integer}},
+    {"u4",   {Format::u4,    8,     0,       0,  4,      0, Specials::ieee, Encoding::unsigned_integer}},
+    {"b1",   {Format::b1,    8,     0,       0,  1,      0, Specials::ieee, Encoding::unsigned_integer}},
 };
 // clang-format on
 
