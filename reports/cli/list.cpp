@@ -32,6 +32,10 @@ std::vector<Line> lines_of(const Architecture& architecture) {
               "ascending",
               "RNE f64, fused",
               std::string(name_of(row->evidence))};
+    if (row->model.arithmetic == Arithmetic::integer) {
+      line.l = line.order = "-";
+      line.rounding = rounding_text(instruction, row->model);
+    }
     if (row->model.arithmetic == Arithmetic::fused_dot_add) {
       line.l = std::to_string(block_of(instruction, row->model));
       line.f = std::to_string(row->model.fraction_bits);
@@ -47,7 +51,7 @@ std::vector<Line> lines_of(const Architecture& architecture) {
 
 std::string table(const std::vector<Line>& lines, bool markdown) {
   const char* row = markdown ? "| {} | {} | {} | {} | {} | {} | {} | {} |\n"
-                             : "{:<9} {:<33} {:>3} {:>3} {:>6}  {:<11} {:<30} {}\n";
+                             : "{:<9} {:<37} {:>3} {:>3} {:>6}  {:<11} {:<30} {}\n";
   std::string text = fmt::format(fmt::runtime(row), "arch", "instruction", "L", "F", "floor", "order of k",
                                  "rounding of a step", "known");
   if (markdown) text += "|---|---|---|---|---|---|---|---|\n";
