@@ -68,6 +68,8 @@ const KernelRow* find_kernel(const Instruction& instruction) {
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
   const KernelRow* kernel = find_kernel(instruction);
   if (kernel == nullptr) return "no kernel for " + name_of(instruction);
+  if (instruction.op == Op::wgmma && !wgmma_has_n(instruction, instruction.n))
+    return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
   const std::string on = device.name + " has " + dotted(device.compute_capability);
   if (device.compute_capability < instruction.min_compute_capability)
     return name_of(instruction) + " needs compute capability " + dotted(instruction.min_compute_capability) +

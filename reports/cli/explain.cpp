@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "explain_integers.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/generators/tiles.hpp"
@@ -150,36 +151,10 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
   return text + hex_value(step.result, output) + "\n";
 }
 
-std::string products_text(const Explanation& trace, bool all) {
-  const FormatSpec s32 = spec_of(Format::s32);
-  std::string text = fmt::format("  c {}\n  {:>3}  {:<24} {:<24} {:>12} {:>14}\n",
-                                 hex_value(trace.addend, s32), "k", "a", "b", "product", "sum");
-  std::size_t zeros = 0;
-  for (const ExplainedProduct& x : trace.products) {
-    if (x.product == 0 && !all && !x.clamped) {
-      ++zeros;
-      continue;
-    }
-    const auto factor = [](std::uint64_t bits, const FormatSpec& format, std::int64_t value) {
-      return fmt::format("0x{} = {}", hex_text(bits, format.storage_bits), value);
-    };
-    text += fmt::format("  {:>3}  {:<24} {:<24} {:>12} {:>14}{}\n", x.k, factor(x.a, trace.plan.a, x.x),
-                        factor(x.b, trace.plan.b, x.y), x.product, x.sum, x.clamped ? "  clamped" : "");
-  }
-  if (zeros != 0) text += fmt::format("       ({} zero products)\n", zeros);
-  return text;
-}
-
 std::string exact_line(const Inputs& inputs, const Explanation& trace, const FormatSpec& output) {
   const oracle::ExactDot exact =
       oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c, inputs.modifiers);
-  if (output.integer()) {
-    const bool kept = exact.value == decode_value(trace.result, output);
-    return fmt::format("exact {}{}\n", exact.decimal,
-                       kept                                               ? ""
-                       : trace.plan.integers.clamp == IntegerClamp::never ? ", which wraps"
-                                                                          : ", which is clamped");
-  }
+  if (output.integer()) return integer_verdict(trace, exact.value, exact.decimal);
   const std::uint64_t nearest = oracle::correctly_rounded(exact, inputs.instruction.d);
   const double d = decode_value(trace.result, output);
   return fmt::format("exact {}{}   relative error {:.3g}   {:+.4g} ulp   correctly rounded {}\n",
@@ -260,13 +235,7 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
                         {"exact", exact.decimal},
                         {"exact_is_complete", exact.decimal_is_exact}};
   if (trace.plan.integer) {
-    for (const ExplainedProduct& x : trace.products)
-      out["products"].push_back({{"k", x.k},
-                                 {"a", hex_text(x.a, trace.plan.a.storage_bits)},
-                                 {"b", hex_text(x.b, trace.plan.b.storage_bits)},
-                                 {"product", x.product},
-                                 {"sum", x.sum},
-                                 {"clamped", x.clamped}});
+    out["products"] = products_json(trace);
     return out;
   }
   out["correctly_rounded"] =
