@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t tile_a = tile * static_cast<unsigned>(m * k),
                         tile_b = tile * static_cast<unsigned>(k * n);
     const std::uint64_t tile_c = tile * static_cast<unsigned>(m * n);
-    if (!plan.binary64) {
+    if (plan.unpacks()) {
       for (int i = static_cast<int>(threadIdx.x); i < m * k; i += kThreads) {
         const std::uint64_t at =
             tile_a + static_cast<unsigned>(i / k * k + evaluation_k(plan.row.order, k, i % k));
@@ -115,6 +115,11 @@ __global__ void __launch_bounds__(kThreads)
         const auto* b =
             static_cast<const std::uint64_t*>(args.b) + tile_b + static_cast<unsigned>(first + column);
         d = dot(plan, Strided<std::uint64_t>{a, 1}, Strided<std::uint64_t>{b, n}, c, 0);
+      } else if (plan.integer) {
+        const auto* a = static_cast<const std::uint8_t*>(args.a) + tile_a + static_cast<unsigned>(row * k);
+        const auto* b =
+            static_cast<const std::uint8_t*>(args.b) + tile_b + static_cast<unsigned>(first + column);
+        d = integer_dot(plan, Strided<std::uint8_t>{a, 1}, Strided<std::uint8_t>{b, n}, c);
       } else {
         d = chain(plan, shared_a + row * pitch, shared_b + column * pitch, c);
       }
@@ -155,8 +160,9 @@ void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelA
                   const std::uint8_t* modifiers) {
   const int columns = std::min(kSliceColumns, extents.n);
   const std::size_t shared =
-      plan.binary64 ? 0
-                    : static_cast<std::size_t>((extents.m + columns) * (extents.k + kPad)) * sizeof(Operand);
+      !plan.unpacks()
+          ? 0
+          : static_cast<std::size_t>((extents.m + columns) * (extents.k + kPad)) * sizeof(Operand);
   const auto slices = static_cast<std::uint64_t>((extents.n + kSliceColumns - 1) / kSliceColumns);
   model_kernel<<<blocks_for(args.tiles * slices, 1), kThreads, shared>>>(plan, extents, args, modifiers);
 }

@@ -37,5 +37,11 @@ std::span<const KernelRow> wgmma_f16_kernels();
 std::span<const KernelRow> wgmma_tf32_kernels();
 std::span<const KernelRow> wgmma_fp8_kernels();       // binary32 accumulators
 std::span<const KernelRow> wgmma_fp8_half_kernels();  // binary16 accumulators
+std::span<const KernelRow> mma_i8_kernels();
+std::span<const KernelRow> mma_i4_kernels();
+std::span<const KernelRow> mma_b1_kernels();
+std::span<const KernelRow> wgmma_i8_kernels();
+std::span<const KernelRow> wgmma_i8_satfinite_kernels();
+std::span<const KernelRow> wgmma_b1_kernels();
 
 }  // namespace mmaudit::device

@@ -26,6 +26,9 @@ struct Bits<64> {
 };
 template <Format kFormat>
 using ElementOf = typename Bits<spec_of(kFormat).storage_bits>::Word;
+/// Width of an element in a register, as a constant that device code may name.
+template <Format kFormat>
+inline constexpr int kRegisterBits = register_bits(kFormat);
 /// Registers hold 32 bits, a pair of them a 64-bit element.
 template <Format kFormat>
 using RegisterOf = typename Bits<(spec_of(kFormat).storage_bits > 32 ? 64 : 32)>::Word;
@@ -44,10 +47,12 @@ struct Fragments {
 };
 
 /// One lane's registers of a tile whose rows are `columns` elements apart. `values` cuts the fragment short.
-template <typename Element, typename Register, int kRegisters>
+/// kBits is the width of an element in a register: integers below a byte are packed on the way.
+template <int kBits, typename Element, typename Register, int kRegisters>
 __device__ __forceinline__ void load_fragment(const FragmentMap& map, const Element* tile, int columns,
                                               int lane, int values, Register (&registers)[kRegisters]) {
-  constexpr int kEach = static_cast<int>(sizeof(Register) / sizeof(Element));
+  constexpr int kEach = 8 * static_cast<int>(sizeof(Register)) / kBits;
+  constexpr auto kMask = static_cast<Register>(~Register{0} >> (8 * sizeof(Register) - kBits));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
     registers[r] = 0;
@@ -56,7 +61,7 @@ __device__ __forceinline__ void load_fragment(const FragmentMap& map, const Elem
       const int value = r * kEach + e;
       if (value >= values) continue;
       const Coord at = map.at(lane, value);
-      registers[r] |= static_cast<Register>(tile[at.row * columns + at.col]) << (8 * sizeof(Element) * e);
+      registers[r] |= (static_cast<Register>(tile[at.row * columns + at.col]) & kMask) << (kBits * e);
     }
   }
 }

@@ -28,12 +28,12 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
       RegisterOf<kIs.a> a[F::kRegistersA];
       RegisterOf<kIs.b> b[F::kRegistersB];
       RegisterOf<kIs.c> d[F::kRegistersC];
-      load_fragment(kMapA, static_cast<const A*>(args.a) + tile * kIs.m * kIs.k, kIs.k, lane, kMapA.values,
-                    a);
-      load_fragment(kMapB, static_cast<const B*>(args.b) + tile * kIs.k * kIs.n, kIs.n, lane, kMapB.values,
-                    b);
-      load_fragment(kMapC, static_cast<const C*>(args.c) + tile * kIs.m * kIs.n, kIs.n, lane,
-                    args.c != nullptr ? kMapC.values : 0, d);
+      load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile * kIs.m * kIs.k, kIs.k,
+                                          lane, kMapA.values, a);
+      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile * kIs.k * kIs.n, kIs.n,
+                                          lane, kMapB.values, b);
+      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile * kIs.m * kIs.n, kIs.n,
+                                          lane, args.c != nullptr ? kMapC.values : 0, d);
 #pragma unroll 1
       for (int r = 0; r < args.repetitions; ++r) mma<Line>(d, a, b);
       store_fragment(kMapC, static_cast<C*>(args.d) + tile * kIs.m * kIs.n, kIs.n, lane, kMapC.values, d);

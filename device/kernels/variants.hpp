@@ -31,6 +31,7 @@ constexpr bool has_modifiers(const Instruction& instruction, unsigned modifiers)
   if (transposed && !can_transpose(instruction.a)) return false;
   if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0) return false;
   if ((modifiers & kImmediateModifiers) == 0) return true;
+  if (spec_of(instruction.a).integer()) return false;  // no immediate modifiers at all
   for (const int n : kModifiedN)
     if (n == instruction.n) return true;
   return false;

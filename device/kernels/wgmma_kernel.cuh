@@ -37,6 +37,21 @@ __device__ __forceinline__ void fill_shared(unsigned char* shared, const Element
   }
 }
 
+/// The same of single bits, a byte each in global memory, eight to a byte in shared: K-major, low bit first.
+__device__ __forceinline__ void fill_shared_bits(unsigned char* shared, const std::uint8_t* tile, int mns,
+                                                 int ks, bool rows_are_k) {
+  for (int i = static_cast<int>(threadIdx.x); i < mns * ks / 8; i += kWarpgroupLanes) {
+    // Neighbouring lanes take neighbouring columns of B, and neighbouring bytes of a row of A.
+    const int mn = rows_are_k ? i % mns : i / (ks / 8), byte = rows_are_k ? i / mns : i % (ks / 8);
+    unsigned packed = 0;
+    for (int bit = 0; bit < 8; ++bit) {
+      const int k = 8 * byte + bit;
+      packed |= (tile[rows_are_k ? k * mns + mn : mn * ks + k] & 1U) << bit;
+    }
+    shared[shared_offset(mn, byte, 1, false)] = static_cast<unsigned char>(packed);
+  }
+}
+
 __device__ __forceinline__ std::uint64_t descriptor_of(const unsigned char* shared, bool swap) {
   return shared_descriptor(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)),
                            swap ? kNextAlongMN : kNextAlongK, swap ? kNextAlongK : kNextAlongMN);
@@ -52,8 +67,8 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
     using A = ElementOf<kIs.a>;
     using B = ElementOf<kIs.b>;
     using C = ElementOf<kIs.c>;
-    __shared__ alignas(kCoreBytes) unsigned char shared_a[kIs.m * kIs.k * sizeof(A)];
-    __shared__ alignas(kCoreBytes) unsigned char shared_b[kWgmmaMaxN * kIs.k * sizeof(B)];
+    __shared__ alignas(kCoreBytes) unsigned char shared_a[kIs.m * kIs.k * kRegisterBits<kIs.a> / 8];
+    __shared__ alignas(kCoreBytes) unsigned char shared_b[kWgmmaMaxN * kIs.k * kRegisterBits<kIs.b> / 8];
 
     const int lane = static_cast<int>(threadIdx.x), n = args.n;
     const int values_c = kIs.m * n / kWarpgroupLanes;
@@ -65,17 +80,24 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       const A* tile_a = static_cast<const A*>(args.a) + tile * kIs.m * kIs.k;
       const std::size_t offset_c = tile * kIs.m * n;
       std::uint32_t d[Line::kRegisters];
-      load_fragment(kMapC, static_cast<const C*>(args.c) + offset_c, n, lane,
-                    args.c != nullptr ? values_c : 0, d);
-      fill_shared(shared_b, static_cast<const B*>(args.b) + tile * kIs.k * n, kIs.k, n, true, transpose_b);
+      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + offset_c, n, lane,
+                                          args.c != nullptr ? values_c : 0, d);
+      const B* tile_b = static_cast<const B*>(args.b) + tile * kIs.k * n;
+      if constexpr (kIs.a == Format::b1)
+        fill_shared_bits(shared_b, tile_b, n, kIs.k, true);
+      else
+        fill_shared(shared_b, tile_b, kIs.k, n, true, transpose_b);
       WgmmaA a;
       if constexpr (kRegistersA) {
         std::uint32_t registers[4];
-        load_fragment(kMapA, tile_a, kIs.k, lane, kMapA.values, registers);
+        load_fragment<kRegisterBits<kIs.a>>(kMapA, tile_a, kIs.k, lane, kMapA.values, registers);
         a.low = registers[0] | std::uint64_t{registers[1]} << 32;
         a.high = registers[2] | std::uint64_t{registers[3]} << 32;
       } else {
-        fill_shared(shared_a, tile_a, kIs.m, kIs.k, false, transpose_a);
+        if constexpr (kIs.a == Format::b1)
+          fill_shared_bits(shared_a, tile_a, kIs.m, kIs.k, false);
+        else
+          fill_shared(shared_a, tile_a, kIs.m, kIs.k, false, transpose_a);
         a.low = descriptor_of(shared_a, transpose_a && args.swap_offsets);
       }
       const std::uint64_t b = descriptor_of(shared_b, transpose_b && args.swap_offsets);

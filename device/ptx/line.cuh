@@ -2,6 +2,12 @@
 // What one line of ptx/ turns into: a struct with the row of kInstructions that the line spells.
 #include "mmaudit/instruction.hpp"
 
+// The qualifier of an integer line: its text, and the field of the row it stands for.
+#define MMAUDIT_TEXT_wrapping ""
+#define MMAUDIT_TEXT_satfinite ".satfinite"
+#define MMAUDIT_CLAMPS_wrapping false
+#define MMAUDIT_CLAMPS_satfinite true
+
 namespace mmaudit::device {
 
 /// Ten times major plus minor of the target being compiled; 0 in host code. mma and wgmma bodies exist only
@@ -19,11 +25,12 @@ inline constexpr bool kTargetHasWgmma = true;
 inline constexpr bool kTargetHasWgmma = false;
 #endif
 
-/// The row of kInstructions with these shape and formats. A line without a row does not compile.
-consteval Instruction instruction_row(Op op, int m, int n, int k, Format d, Format a, Format b, Format c) {
+/// The row of kInstructions with these shape, formats and qualifiers. A line without a row does not compile.
+consteval Instruction instruction_row(Op op, int m, int n, int k, Format d, Format a, Format b, Format c,
+                                      bool satfinite = false, Multiply multiply = Multiply::product) {
   for (const Instruction& row : kInstructions)
     if (row.op == op && row.m == m && row.n == n && row.k == k && row.d == d && row.a == a && row.b == b &&
-        row.c == c)
+        row.c == c && row.satfinite == satfinite && row.multiply == multiply)
       return row;
   throw "no such row in kInstructions";
 }

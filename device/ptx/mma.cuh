@@ -36,6 +36,7 @@ namespace mmaudit::device {
 
 // clang-format off
 //                     word           class d  a  b
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  2, 1, 1, "%4 {%0,%1}, {%2}, {%3}, {%0,%1};")
 MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  2, 2, 1, "%5 {%0,%1}, {%2,%3}, {%4}, {%0,%1};")
 MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  2, 4, 2, "%8 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%0,%1};")
 MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  4, 2, 1, "%7 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};")

@@ -28,6 +28,13 @@
   X(168, 42, __VA_ARGS__) X(176, 44, __VA_ARGS__) X(184, 46, __VA_ARGS__) X(192, 48, __VA_ARGS__) \
   X(200, 50, __VA_ARGS__) X(208, 52, __VA_ARGS__) X(216, 54, __VA_ARGS__) X(224, 56, __VA_ARGS__) \
   X(232, 58, __VA_ARGS__) X(240, 60, __VA_ARGS__) X(248, 62, __VA_ARGS__) X(256, 64, __VA_ARGS__)
+// The n of integers and single bits.
+#define MMAUDIT_WGMMA_EVERY_N_s32(X, ...) \
+  X(8, 4, __VA_ARGS__) X(16, 8, __VA_ARGS__) X(24, 12, __VA_ARGS__) X(32, 16, __VA_ARGS__) \
+  X(48, 24, __VA_ARGS__) X(64, 32, __VA_ARGS__) X(80, 40, __VA_ARGS__) X(96, 48, __VA_ARGS__) \
+  X(112, 56, __VA_ARGS__) X(128, 64, __VA_ARGS__) X(144, 72, __VA_ARGS__) X(160, 80, __VA_ARGS__) \
+  X(176, 88, __VA_ARGS__) X(192, 96, __VA_ARGS__) X(208, 104, __VA_ARGS__) X(224, 112, __VA_ARGS__) \
+  X(240, 120, __VA_ARGS__) X(256, 128, __VA_ARGS__)
 #define MMAUDIT_WGMMA_SOME_N_f32(X, ...) X(8, 4, __VA_ARGS__) X(64, 32, __VA_ARGS__) X(256, 128, __VA_ARGS__)
 #define MMAUDIT_WGMMA_SOME_N_f16(X, ...) X(8, 2, __VA_ARGS__) X(64, 16, __VA_ARGS__) X(256, 64, __VA_ARGS__)
 // clang-format on
@@ -38,7 +45,7 @@
 // The instruction itself.
 #define MMAUDIT_WGMMA_TEXT(N, R, TYPES, A, IMMEDIATES) \
   "wgmma.mma_async.sync.aligned.m64n" #N TYPES         \
-  " {%5" MMAUDIT_ACC_##R(MMAUDIT_ACC_TEXT) "}, " A ", %2, accumulate, " IMMEDIATES ";\n"
+  " {%5" MMAUDIT_ACC_##R(MMAUDIT_ACC_TEXT) "}, " A ", %2, accumulate" IMMEDIATES ";\n"
 
 // d = A * B + (scale_d ? d : 0), then `repetitions` - 1 times d = A * B + d. One statement from fence to
 // wait: the accumulators are in flight in between, and no compiler may place an access to them there. Fence
@@ -70,16 +77,16 @@
         : "memory");                                               \
     break;
 
-#define MMAUDIT_WGMMA_NEGATED(D, TYPES, A, MAJORS, MAJOR_TEXT)                                      \
-  MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS | kNegateA, TYPES, A, "-1, 1" MAJOR_TEXT)     \
-      MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS | kNegateB, TYPES, A, "1, -1" MAJOR_TEXT) \
-          MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS | kNegateA | kNegateB, TYPES, A,      \
-                                   "-1, -1" MAJOR_TEXT)
-#define MMAUDIT_WGMMA_K_MAJOR(D, TYPES, A, MAJOR_TEXT)                          \
-  MMAUDIT_WGMMA_EVERY_N_##D(MMAUDIT_WGMMA_CASE, 0, TYPES, A, "1, 1" MAJOR_TEXT) \
+#define MMAUDIT_WGMMA_NEGATED(D, TYPES, A, MAJORS, MAJOR_TEXT)                                        \
+  MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS | kNegateA, TYPES, A, ", -1, 1" MAJOR_TEXT)     \
+      MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS | kNegateB, TYPES, A, ", 1, -1" MAJOR_TEXT) \
+          MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS | kNegateA | kNegateB, TYPES, A,        \
+                                   ", -1, -1" MAJOR_TEXT)
+#define MMAUDIT_WGMMA_K_MAJOR(D, TYPES, A, MAJOR_TEXT)                            \
+  MMAUDIT_WGMMA_EVERY_N_##D(MMAUDIT_WGMMA_CASE, 0, TYPES, A, ", 1, 1" MAJOR_TEXT) \
       MMAUDIT_WGMMA_NEGATED(D, TYPES, A, 0, MAJOR_TEXT)
-#define MMAUDIT_WGMMA_MN_MAJOR(D, TYPES, A, MAJORS, MAJOR_TEXT)                     \
-  MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS, TYPES, A, "1, 1" MAJOR_TEXT) \
+#define MMAUDIT_WGMMA_MN_MAJOR(D, TYPES, A, MAJORS, MAJOR_TEXT)                       \
+  MMAUDIT_WGMMA_SOME_N_##D(MMAUDIT_WGMMA_CASE, MAJORS, TYPES, A, ", 1, 1" MAJOR_TEXT) \
       MMAUDIT_WGMMA_NEGATED(D, TYPES, A, MAJORS, MAJOR_TEXT)
 
 // Formats that are read from shared memory K-major only, and those that are read either way.

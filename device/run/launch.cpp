@@ -9,9 +9,20 @@
 namespace mmaudit::device {
 namespace {
 
-constexpr std::span<const KernelRow> (*kTables[])() = {
-    mma_f16_kernels,   mma_tf32_kernels,   mma_fp8_kernels,   mma_f64_kernels,
-    wgmma_f16_kernels, wgmma_tf32_kernels, wgmma_fp8_kernels, wgmma_fp8_half_kernels};
+constexpr std::span<const KernelRow> (*kTables[])() = {mma_f16_kernels,
+                                                       mma_tf32_kernels,
+                                                       mma_fp8_kernels,
+                                                       mma_f64_kernels,
+                                                       wgmma_f16_kernels,
+                                                       wgmma_tf32_kernels,
+                                                       wgmma_fp8_kernels,
+                                                       wgmma_fp8_half_kernels,
+                                                       mma_i8_kernels,
+                                                       mma_i4_kernels,
+                                                       mma_b1_kernels,
+                                                       wgmma_i8_kernels,
+                                                       wgmma_i8_satfinite_kernels,
+                                                       wgmma_b1_kernels};
 
 /// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
@@ -23,6 +34,8 @@ std::string dotted(int compute_capability) {
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
   if (instruction.op == Op::mma) return name_of(instruction) + " has no operand modifiers";
+  if (spec_of(instruction.a).integer() && (modifiers & (kNegateA | kNegateB)) != 0)
+    return name_of(instruction) + " can't negate A or B: no integer wgmma can";
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;
   if (transposed && !can_transpose(instruction.a))
     return name_of(instruction) + " reads A and B K-major only; f16 and bf16 can be transposed";
@@ -55,6 +68,8 @@ const KernelRow* find_kernel(const Instruction& instruction) {
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
   const KernelRow* kernel = find_kernel(instruction);
   if (kernel == nullptr) return "no kernel for " + name_of(instruction);
+  if (instruction.op == Op::wgmma && !wgmma_has_n(instruction, instruction.n))
+    return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
   const std::string on = device.name + " has " + dotted(device.compute_capability);
   if (device.compute_capability < instruction.min_compute_capability)
     return name_of(instruction) + " needs compute capability " + dotted(instruction.min_compute_capability) +

@@ -35,6 +35,7 @@ inline std::vector<Instruction> every_instruction() {
       continue;
     }
     for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
+      if (!wgmma_has_n(instruction, n)) continue;
       instruction.n = static_cast<std::int16_t>(n);
       all.push_back(instruction);
     }

@@ -62,6 +62,10 @@ TEST(Variants, RefusesWhatNoKernelHas) {
   EXPECT_FALSE(has_modifiers(fp8, kTransposeB));
   EXPECT_TRUE(has_modifiers(fp8, kNegateB));
   EXPECT_FALSE(has_modifiers(mma, kScaleDZero));
+  const Instruction integers = find_instruction("wgmma.m64n64k32.satfinite.s32.u8.s8").value();
+  EXPECT_TRUE(has_modifiers(integers, kScaleDZero | kAFromRegisters));
+  EXPECT_FALSE(has_modifiers(integers, kNegateA));
+  EXPECT_FALSE(has_modifiers(integers, kTransposeB));
 }
 
 TEST(Runner, SaysWhyItCannotRun) {

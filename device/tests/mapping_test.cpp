@@ -15,12 +15,21 @@ constexpr std::size_t kTiles = 6;
 /// Bits of a small integer.
 std::uint64_t encode(const FormatSpec& format, int value) {
   if (value == 0) return 0;
+  if (format.integer())
+    return static_cast<std::uint64_t>(value) & ((std::uint64_t{1} << format.value_bits()) - 1);
   const auto size = static_cast<std::uint64_t>(std::abs(value));
   const int exponent = floor_log2(size);
   const std::uint64_t significand = size << (format.fraction_bits - exponent);
   const std::uint64_t field = static_cast<std::uint64_t>(exponent - format.min_exponent());
   const std::uint64_t bits = ((field << format.fraction_bits) + significand) << format.ignored_low_bits;
   return bits | (value < 0 ? format.sign_bit() : 0);
+}
+
+/// A small integer that the format holds, from a random word.
+int small_value(const FormatSpec& format, std::uint64_t word) {
+  const int value = static_cast<int>(word % 9) - 4;
+  if (format.encoding != Encoding::unsigned_integer) return value;
+  return format.value_bits() == 1 ? std::abs(value) % 2 : std::abs(value);
 }
 
 struct IntegerTiles {
@@ -42,7 +51,7 @@ struct IntegerTiles {
       buffer.resize(count * format.storage_bytes());
       for (std::size_t i = 0; i < count; ++i) {
         state = state * 6364136223846793005U + 1442695040888963407U;
-        values[i] = static_cast<int>((state >> 33) % 9) - 4;
+        values[i] = small_value(format, state >> 33);
         gen::store_bits(buffer, format.storage_bytes(), i, encode(format, values[i]));
       }
     };
@@ -53,7 +62,11 @@ struct IntegerTiles {
 
   [[nodiscard]] int product(std::size_t tile, std::size_t row, std::size_t col) const {
     int sum = 0;
-    for (std::size_t i = 0; i < k; ++i) sum += a[(tile * m + row) * k + i] * b[(tile * k + i) * n + col];
+    const bool differing = bits.instruction.multiply == Multiply::xor_popc;
+    for (std::size_t i = 0; i < k; ++i) {
+      const int x = a[(tile * m + row) * k + i], y = b[(tile * k + i) * n + col];
+      sum += differing ? x ^ y : x * y;
+    }
     return sum;
   }
 
@@ -131,7 +144,8 @@ TEST_F(Mapping, EachTileOfABatchHasItsOwnModifiers) {
 
 TEST_F(Mapping, NoCMeansPlusZero) {
   for (const char* name :
-       {"wgmma.m64n64k16.f32.f16.f16", "mma.m16n8k16.f32.f16.f16.f32", "mma.m8n8k4.f64.f64.f64.f64"}) {
+       {"wgmma.m64n64k16.f32.f16.f16", "mma.m16n8k16.f32.f16.f16.f32", "mma.m8n8k4.f64.f64.f64.f64",
+        "wgmma.m64n64k256.s32.b1.b1.and.popc", "mma.m16n8k64.s32.s4.u4.s32"}) {
     const Instruction instruction = find_instruction(name).value();
     if (!why_not(info_, instruction).empty()) continue;
     IntegerTiles tiles(instruction);

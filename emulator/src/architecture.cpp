@@ -52,9 +52,20 @@ constexpr AccumulatorModel ieee_f64() {
   return row;
 }
 
+/// Exact integers; .satfinite clamps once.
+constexpr AccumulatorModel exact_s32() {
+  AccumulatorModel row;
+  row.arithmetic = Arithmetic::integer;
+  row.output.format = Format::s32;
+  row.output.fraction_bits = 32;
+  return row;
+}
+
 // Sources in full: docs/numerics-architectures.md, which also has the inputs that would decide what is open.
 // No public recording reaches a floor: those of binary32 are the papers', those of binary16 follow emin - (F
 // - 18), the pattern that Hopper was measured to have.
+
+constexpr std::string_view kPtxIntegers = "PTX ISA 9.0: mma and wgmma.mma_async, .satfinite, .xor, .and";
 
 constexpr std::string_view kVoltaAliases[] = {"sm_70", "sm_72", "v100", "titanv"};
 constexpr DatapathRow kVolta[] = {
@@ -85,6 +96,9 @@ constexpr DatapathRow kTuring[] = {
      "= 4"},
     {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature,
      "MMA-Sim table 3 (T4); floor: Khattak and Mikaitis, MMA-Sim says -21; Valpey et al. have L = 4"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr std::string_view kAmpereAliases[] = {"ga100", "sm_80", "a100", "a30", "a800"};
@@ -100,6 +114,9 @@ constexpr DatapathRow kAmpere[] = {
      "Mikaitis"},
     {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "Fasi et al. 2021 (A100), MMA-Sim; order of NaN operands as recorded on an H200"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr std::string_view kGa10xAliases[] = {"sm_86",   "sm_87",   "a2",      "a10",     "a16",      "a40",
@@ -117,6 +134,9 @@ constexpr DatapathRow kGa10x[] = {
      "Khattak and Mikaitis"},
     {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr std::string_view kAdaAliases[] = {"sm_89",   "l4",         "l40",       "l40s",
@@ -142,6 +162,9 @@ constexpr DatapathRow kAda[] = {
      "says -21"},
     {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr std::string_view kHopperAliases[] = {"sm_90", "sm_90a", "h100", "h200", "h800", "gh200", "h20"};
@@ -160,6 +183,11 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::wgmma_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::recorded,
      "corpus/data/hopper"},
     {Datapath::wgmma_fp8, Format::f16, to_f16(32, 13, -21), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::wgmma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",
@@ -180,6 +208,9 @@ constexpr DatapathRow kBlackwell[] = {
      "MATLAB-tensor-core B200/E4M3, B200/E5M2 d_fp16 (k32; sm_100 only); k16 and mixed formats: as Hopper"},
     {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "MMA-Sim (B200); order of NaN operands as recorded on an H200"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr std::string_view kRtxBlackwellAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
@@ -198,6 +229,9 @@ constexpr DatapathRow kRtxBlackwell[] = {
      "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090); floor: as Hopper, MMA-Sim says -22"},
     {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "MMA-Sim (RTX PRO 6000); order of NaN operands as recorded on an H200"},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -260,6 +294,16 @@ std::string_view name_of(Datapath path) {
       return "wgmma.tf32";
     case Datapath::wgmma_fp8:
       return "wgmma.fp8";
+    case Datapath::mma_i8:
+      return "mma.int8";
+    case Datapath::mma_i4:
+      return "mma.int4";
+    case Datapath::mma_b1:
+      return "mma.b1";
+    case Datapath::wgmma_i8:
+      return "wgmma.int8";
+    case Datapath::wgmma_b1:
+      return "wgmma.b1";
   }
   return "unknown";
 }

@@ -48,6 +48,23 @@ void unpack_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch
   }
 }
 
+/// D of every element of one tile of integers, whose A and B are bytes. No unpacking: a byte is its own
+/// operand.
+void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+                          bool read_c) {
+  const auto* a = static_cast<const std::uint8_t*>(batch.a) + tile * shape.m * shape.k;
+  const auto* b = static_cast<const std::uint8_t*>(batch.b) + tile * shape.k * shape.n;
+  const auto n = static_cast<std::int64_t>(shape.n);
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      const std::size_t element = (tile * shape.m + i) * shape.n + j;
+      const std::uint64_t c = read_c ? load(batch.c, 4, element) : 0;
+      store(batch.d, 4, element,
+            integer_dot(plan, Strided<std::uint8_t>{a + i * shape.k}, Strided<std::uint8_t>{b + j, n}, c));
+    }
+  }
+}
+
 }  // namespace
 
 void emulate(const Instruction& instruction, const AccumulatorModel& row, const TileBatch& batch) {
@@ -57,14 +74,18 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
   const std::size_t d_bytes = plan.step.output.storage_bytes();
   UnpackedTile unpacked;
-  if (!plan.binary64) {
+  if (plan.unpacks()) {
     unpacked.a.resize(shape.m * shape.k);
     unpacked.b.resize(shape.n * shape.k);
   }
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
-    if (!plan.binary64) unpack_tile(plan, shape, batch, tile, modifiers, unpacked);
+    if (plan.integer) {
+      emulate_integer_tile(plan, shape, batch, tile, read_c);
+      continue;
+    }
+    if (plan.unpacks()) unpack_tile(plan, shape, batch, tile, modifiers, unpacked);
     for (std::size_t i = 0; i < shape.m; ++i) {
       for (std::size_t j = 0; j < shape.n; ++j) {
         const std::size_t element = (tile * shape.m + i) * shape.n + j;

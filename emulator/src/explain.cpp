@@ -71,6 +71,25 @@ ExplainedStep explain_step(const DotPlan& plan, const Operand* a, const Operand*
   return step;
 }
 
+void explain_integers(Explanation& trace, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c) {
+  const DotPlan& plan = trace.plan;
+  const IntegerSpec& spec = plan.integers;
+  std::int64_t sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(c));
+  for_each_step(plan, [&](int start, int count) {
+    for (int i = start; i < start + count; ++i) {
+      const int k = evaluation_k(plan.row.order, plan.k, i);
+      const std::int64_t product = integer_product(spec, a[k], b[k]);
+      sum += product;
+      const std::int64_t end =
+          spec.clamp == IntegerClamp::every_step && i + 1 == start + count ? clamp_to_s32(sum) : sum;
+      trace.products.push_back(
+          {k, a[k], b[k], spec.a.value(a[k]), spec.b.value(b[k]), product, end, end != sum});
+      sum = end;
+    }
+  });
+  trace.result = integer_dot(plan, Strided<std::uint64_t>{a}, Strided<std::uint64_t>{b}, c);
+}
+
 }  // namespace
 
 Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
@@ -79,6 +98,10 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
   trace.plan = plan;
   if ((modifiers & kScaleDZero) != 0) c = 0;
   trace.addend = c;
+  if (plan.integer) {
+    explain_integers(trace, a, b, c);
+    return trace;
+  }
   if (plan.binary64) {
     trace.result = c;
     for (int i = 0; i < plan.k; ++i) {

@@ -13,9 +13,12 @@ std::string shape_text(const Instruction& row) {
 std::string name_with_shape(const Instruction& row, const std::string& shape) {
   std::string name = row.op == Op::mma ? "mma." : "wgmma.";
   name += shape;
+  if (row.satfinite) name += ".satfinite";
   for (const Format format : {row.d, row.a, row.b}) (name += '.') += name_of(format);
   // wgmma has one accumulator: its C is its D.
   if (row.op == Op::mma) (name += '.') += name_of(row.c);
+  if (row.multiply == Multiply::xor_popc) name += ".xor.popc";
+  if (row.multiply == Multiply::and_popc) name += ".and.popc";
   return name;
 }
 
@@ -32,8 +35,6 @@ int take_n(std::string_view name, std::string& generic) {
   return n;
 }
 
-bool valid_n(int n) { return n >= kWgmmaMinN && n <= kWgmmaMaxN && n % kWgmmaStepN == 0; }
-
 }  // namespace
 
 std::string name_of(const Instruction& instruction) {
@@ -46,7 +47,7 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   for (Instruction row : kInstructions) {
     if (row.n != 0) {
       if (name_of(row) == name) return row;
-    } else if (valid_n(n) && name_of(row) == generic) {
+    } else if (wgmma_has_n(row, n) && name_of(row) == generic) {
       row.n = static_cast<std::int16_t>(n);
       return row;
     }
@@ -59,8 +60,10 @@ std::string why_no_instruction(std::string_view name) {
   std::string generic;
   const int n = take_n(name, generic);
   for (const Instruction& row : kInstructions) {
-    if (row.n == 0 && name_of(row) == generic && !valid_n(n)) {
-      return "n: found " + std::to_string(n) + ", allowed 8 to 256 in steps of 8";
+    if (row.n == 0 && name_of(row) == generic && !wgmma_has_n(row, n)) {
+      return "n: found " + std::to_string(n) +
+             (wgmma_has_n(row, 40) ? ", allowed 8 to 256 in steps of 8"
+                                   : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
     }
   }
   // Point at the rows that share the longest prefix with what was typed.

@@ -56,6 +56,23 @@ std::optional<std::uint64_t> named_value(std::string_view text, const FormatSpec
   return std::nullopt;
 }
 
+/// Decimal integers, "max" and "min" (the least), with an optional minus sign in front of digits.
+ParsedValue parse_integer(std::string_view text, const FormatSpec& format) {
+  const bool has_sign = format.encoding == Encoding::signed_integer;
+  const std::int64_t all = (std::int64_t{1} << format.value_bits()) - 1;
+  const std::int64_t most = has_sign ? all / 2 : all, least = has_sign ? -most - 1 : 0;
+  std::int64_t value = 0;
+  if (text == "max") {
+    value = most;
+  } else if (text == "min") {
+    value = least;
+  } else if (!read_all(text, value, 10) || value < least || value > most) {
+    return {0, "found \"" + std::string(text) + "\", allowed: " + std::to_string(least) + " to " +
+                   std::to_string(most) + ", 0x raw bits, max, min"};
+  }
+  return {static_cast<std::uint64_t>(value & all), {}};
+}
+
 bool is_raw(std::string_view text) {
   return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
          text.find_first_of("pP.") == std::string_view::npos;
@@ -78,6 +95,7 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
     }
     return {bits, {}};
   }
+  if (format.integer()) return parse_integer(text, format);
   const bool negative = !text.empty() && text.front() == '-';
   if (negative && format.signless)
     return refuse("no minus sign: " + std::string(name_of(format.id)) + " has none");
@@ -102,6 +120,7 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
 
 std::string value_text(std::uint64_t bits, const FormatSpec& format) {
   const double value = decode_value(bits, format);
+  if (format.integer()) return std::to_string(static_cast<std::int64_t>(value));
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::array<char, 40> buffer{};

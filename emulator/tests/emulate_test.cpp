@@ -34,7 +34,8 @@ TEST(Modifiers, ScaleDZeroDoesNotReadC) {
 }
 
 TEST(Modifiers, NegationFlipsTheSignOfElements) {
-  for (const Instruction& row : instructions_where([](const Instruction& r) { return r.op == Op::wgmma; })) {
+  for (const Instruction& row :
+       instructions_where([](const Instruction& r) { return r.op == Op::wgmma && !is_integer(r); })) {
     const double one = 1;
     const std::uint64_t plus = bits_of(one, row.d), minus = bits_of(-one, row.d);
     EXPECT_EQ(Dot(row).at(0, 1, 1).modifiers(kNegateA).bits(), minus);

@@ -55,7 +55,8 @@ TEST(Questions, Q4SubnormalBinary16AddendKeepsTheLeastExponent) {
 }
 
 TEST(Questions, Q5EveryZeroIsPlusZero) {
-  for (const Instruction& row : instructions_where([](const Instruction& r) { return r.a != Format::f64; })) {
+  for (const Instruction& row :
+       instructions_where([](const Instruction& r) { return r.a != Format::f64 && !is_integer(r); })) {
     // c added last by an ordinary add: -0 needs both sides -0, and the steps never give one.
     EXPECT_EQ(Dot(row).all(0, row.k - 1, -0.0, 0.0).c(-0.0).bits(), 0U) << name_of(row);
     EXPECT_EQ(Dot(row).c(-0.0).bits(), 0U) << name_of(row);

@@ -111,6 +111,9 @@ std::vector<Instruction> instructions_where(Wanted wanted) {
 }
 
 inline bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
-inline bool is_fused_16_bit(const Instruction& row) { return !is_fp8(row.a) && row.a != Format::f64; }
+inline bool is_integer(const Instruction& row) { return spec_of(row.a).integer(); }
+inline bool is_fused_16_bit(const Instruction& row) {
+  return !is_fp8(row.a) && row.a != Format::f64 && !is_integer(row);
+}
 
 }  // namespace mmaudit::test

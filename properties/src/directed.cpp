@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "integer_cases.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::gen {
@@ -441,6 +442,7 @@ void add_binary64(const DotPlan& plan, Dots& out) {
 
 std::vector<DirectedDot> directed_dots(const Instruction& instruction, const AccumulatorModel& row) {
   const DotPlan plan = make_plan(instruction, row);
+  if (plan.integer) return directed_integer_dots(instruction);
   Dots out;
   if (plan.binary64) {
     add_binary64(plan, out);

@@ -146,8 +146,13 @@ ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t
   const auto value = [](Format format, std::uint64_t bits) { return decode_value(bits, spec_of(format)); };
   const double sign_a = (modifiers & kNegateA) != 0 ? -1.0 : 1.0;
   const double sign_b = (modifiers & kNegateB) != 0 ? -1.0 : 1.0;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(instruction.k); ++k)
-    add(sign_a * value(instruction.a, a[k]), sign_b * value(instruction.b, b[k]));
+  for (std::size_t k = 0; k < static_cast<std::size_t>(instruction.k); ++k) {
+    const double x = sign_a * value(instruction.a, a[k]), y = sign_b * value(instruction.b, b[k]);
+    if (instruction.multiply == Multiply::xor_popc)
+      add(x != y ? 1.0 : 0.0, 1.0);
+    else
+      add(x, y);
+  }
   if ((modifiers & kScaleDZero) == 0) add(value(instruction.c, c), 1.0);
 
   ExactDot result;

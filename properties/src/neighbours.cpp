@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "integer_cases.hpp"
 #include "mmaudit/dot.hpp"
 
 namespace mmaudit::gen {
@@ -299,6 +300,7 @@ void Collector::chain() {
 }  // namespace
 
 std::vector<Neighbour> neighbours(const Instruction& instruction, const AccumulatorModel& row) {
+  if (row.arithmetic == Arithmetic::integer) return integer_neighbours(instruction, row);
   Collector collector(instruction, row);
   if (row.arithmetic == Arithmetic::fma_chain) {
     collector.chain();

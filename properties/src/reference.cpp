@@ -6,6 +6,7 @@
 
 #include "mmaudit/emulator.hpp"
 #include "number.hpp"
+#include "reference_integer.hpp"
 
 namespace mmaudit::oracle {
 namespace {
@@ -183,6 +184,11 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
   const auto depth = static_cast<std::size_t>(instruction.k);
   const std::vector<std::vector<std::size_t>> segments = segments_of(row.order, depth);
   if ((modifiers & kScaleDZero) != 0) c = 0;
+  if (row.arithmetic == Arithmetic::integer) {
+    std::vector<std::size_t> all = segments[0];
+    all.insert(all.end(), segments[1].begin(), segments[1].end());
+    return reference_integer_dot(instruction, row, all, a, b, c);
+  }
   if (row.arithmetic == Arithmetic::fma_chain) {
     std::uint64_t running = c;
     for (const std::vector<std::size_t>& segment : segments)

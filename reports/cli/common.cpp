@@ -72,7 +72,10 @@ device::DeviceInfo require_device() {
 std::vector<Instruction> all_instructions(int wgmma_n) {
   std::vector<Instruction> rows;
   for (Instruction row : kInstructions) {
-    if (row.n == 0) row.n = static_cast<std::int16_t>(wgmma_n);
+    if (row.n == 0) {
+      if (!wgmma_has_n(row, wgmma_n)) continue;
+      row.n = static_cast<std::int16_t>(wgmma_n);
+    }
     rows.push_back(row);
   }
   return rows;

@@ -33,7 +33,7 @@ const DatapathRow& require_row(const Architecture& architecture, const Instructi
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
 
-/// Table rows with every wgmma row at the given n.
+/// Table rows with every wgmma row at the given n; rows that lack this n are left out.
 std::vector<Instruction> all_instructions(int wgmma_n);
 
 /// --scale-d, --negate-a and --negate-b as modifier bits; InputError unless `instruction` is a wgmma.

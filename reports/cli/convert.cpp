@@ -136,11 +136,11 @@ FormatSpec source_format(const Options& options, const corpus::Tensor& tensor) {
                     options.in, corpus::safetensors_name(tensor.dtype)));
   }
   const FormatSpec from = require_format("--from", options.from);
-  if (tensor.dtype != raw_type(from) && tensor.dtype != float_type(from.id)) {
+  if (tensor.dtype != raw_type(from) && tensor.dtype != value_type(from.id)) {
     throw InputError(fmt::format("{}: dtype: found {}, allowed {} (raw bits of {}) or {}", options.in,
                                  corpus::safetensors_name(tensor.dtype),
                                  corpus::safetensors_name(raw_type(from)), name_of(from.id),
-                                 corpus::safetensors_name(float_type(from.id))));
+                                 corpus::safetensors_name(value_type(from.id))));
   }
   return from;
 }
@@ -153,7 +153,7 @@ int convert_file(const Options& options, const FormatSpec& to, const CastRule& r
   result.name = source.name;
   result.shape = source.shape;
   // A format without a float type of its own can only come as raw bits: that asks for nothing.
-  result.dtype = source.dtype == float_type(from.id) ? float_type(to.id) : raw_type(to);
+  result.dtype = source.dtype == value_type(from.id) ? value_type(to.id) : raw_type(to);
   const std::size_t elements = source.data.size() / from.storage_bytes();
   result.data.resize(elements * to.storage_bytes());
   Counts counts;

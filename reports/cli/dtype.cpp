@@ -15,7 +15,7 @@ corpus::DType raw_type(const FormatSpec& format) {
   }
 }
 
-corpus::DType float_type(Format format) {
+corpus::DType value_type(Format format) {
   switch (format) {
     case Format::f64:
       return corpus::DType::f64;
@@ -30,6 +30,11 @@ corpus::DType float_type(Format format) {
     case Format::f32:
     case Format::tf32:  // travels in binary32 registers
       return corpus::DType::f32;
+    case Format::s32:
+      return corpus::DType::i32;
+    case Format::s8:
+    case Format::s4:
+      return corpus::DType::i8;
     default:
       return raw_type(spec_of(format));
   }
@@ -38,7 +43,7 @@ corpus::DType float_type(Format format) {
 Format format_of(corpus::DType dtype) {
   for (const Format format :
        {Format::f64, Format::f32, Format::bf16, Format::f16, Format::e5m2, Format::e4m3})
-    if (float_type(format) == dtype) return format;
+    if (value_type(format) == dtype) return format;
   return Format::none;
 }
 

@@ -8,8 +8,9 @@ namespace mmaudit::cli {
 /// The unsigned integer of the format's storage width.
 corpus::DType raw_type(const FormatSpec& format);
 
-/// The float type that holds the format; raw bits where files have none of their own (e3m2, ue8m0, ...).
-corpus::DType float_type(Format format);
+/// What programs keep such numbers in: the float or signed type of the format; raw bits where files have none
+/// of their own (e3m2, ue8m0, ...).
+corpus::DType value_type(Format format);
 
 /// The format that a float type holds; Format::none for integers.
 Format format_of(corpus::DType dtype);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "common.hpp"
+#include "explain_integers.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/emulator.hpp"
@@ -157,6 +158,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
 std::string exact_line(const Inputs& inputs, const Explanation& trace, const FormatSpec& output) {
   const oracle::ExactDot exact =
       oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c, inputs.modifiers);
+  if (output.integer()) return integer_verdict(trace, exact.value, exact.decimal);
   const std::uint64_t nearest = oracle::correctly_rounded(exact, inputs.instruction.d);
   const double d = decode_value(trace.result, output);
   return fmt::format("exact {}{}   relative error {:.3g}   {:+.4g} ulp   correctly rounded {}\n",
@@ -174,6 +176,7 @@ std::string trace_text(const Inputs& inputs, const Explanation& trace, bool all)
                                                                       : "k in row order");
   }
   for (std::size_t i = 0; i < trace.steps.size(); ++i) text += step_text(trace, trace.steps[i], i, all);
+  if (trace.plan.integer) text += products_text(trace, all);
   for (const ExplainedFma& x : trace.fmas) {
     text += fmt::format("  k {:>2}: fma({}, {}, {}) -> {}\n", x.k, hex_value(x.a, output),
                         hex_value(x.b, output), value_text(x.before, output), hex_value(x.after, output));
@@ -234,9 +237,13 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
                         {"final_add", trace.final_add},
                         {"d", hex_text(trace.result, output.storage_bits)},
                         {"exact", exact.decimal},
-                        {"exact_is_complete", exact.decimal_is_exact},
-                        {"correctly_rounded", hex_text(oracle::correctly_rounded(exact, inputs.instruction.d),
-                                                       output.storage_bits)}};
+                        {"exact_is_complete", exact.decimal_is_exact}};
+  if (trace.plan.integer) {
+    out["products"] = products_json(trace);
+    return out;
+  }
+  out["correctly_rounded"] =
+      hex_text(oracle::correctly_rounded(exact, inputs.instruction.d), output.storage_bits);
   if (!trace.steps.empty()) out["steps"] = steps;
   if (!trace.fmas.empty()) out["fmas"] = fmas;
   const double relative = oracle::relative_error(exact, decode_value(trace.result, output));

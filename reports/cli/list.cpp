@@ -33,6 +33,10 @@ std::vector<Line> lines_of(const Architecture& architecture) {
               "ascending",
               "RNE f64, fused",
               std::string(name_of(row->evidence))};
+    if (row->model.arithmetic == Arithmetic::integer) {
+      line.l = line.order = "-";
+      line.rounding = rounding_text(instruction, row->model);
+    }
     if (row->model.arithmetic == Arithmetic::fused_dot_add) {
       line.l = std::to_string(block_of(instruction, row->model));
       line.f = std::to_string(row->model.fraction_bits);

@@ -27,6 +27,7 @@ struct Options {
 /// from.
 std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
   if (instruction.op != Op::wgmma) return {};
+  if (spec_of(instruction.a).integer()) return {kScaleDZero, kAFromRegisters, kScaleDZero | kAFromRegisters};
   std::vector<std::uint8_t> sets = {kScaleDZero,
                                     kNegateA,
                                     kNegateB,

@@ -115,6 +115,7 @@ ReplayResult replay(const corpus::Recording& recording, const Instruction& instr
 std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format) {
   const double a = decode_value(x, format);
   const double b = decode_value(y, format);
+  if (format.integer()) return fmt::format("{:.0f}", std::fabs(a - b));
   if (!std::isfinite(a) || !std::isfinite(b)) return "-";
   // Bit patterns of one sign are consecutive integers; the two signs meet at zero.
   const auto ordered = [&](std::uint64_t bits) {

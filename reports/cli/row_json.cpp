@@ -23,7 +23,8 @@ struct Named {
 };
 
 constexpr Named<Arithmetic> kArithmetic[] = {{"fused_dot_add", Arithmetic::fused_dot_add},
-                                             {"fma_chain", Arithmetic::fma_chain}};
+                                             {"fma_chain", Arithmetic::fma_chain},
+                                             {"integer", Arithmetic::integer}};
 constexpr Named<Rounding> kRounding[] = {{"RZ", Rounding::toward_zero},
                                          {"RNE", Rounding::nearest_even},
                                          {"RD", Rounding::down},
@@ -53,6 +54,16 @@ constexpr Named<Overflow> kOverflow[] = {{"infinity", Overflow::infinity},
                                          {"max_finite", Overflow::max_finite}};
 constexpr Named<InfinityTimesZero> kInfinityTimesZero[] = {{"nan", InfinityTimesZero::nan},
                                                            {"zero", InfinityTimesZero::zero}};
+constexpr Named<SaturationRule> kSaturation[] = {{"once_at_end", SaturationRule::once_at_end},
+                                                 {"every_step", SaturationRule::every_step},
+                                                 {"never", SaturationRule::never},
+                                                 {"always", SaturationRule::always}};
+constexpr Named<IntegerSign> kIntegerSign[] = {{"of_format", IntegerSign::of_format},
+                                               {"both_signed", IntegerSign::both_signed},
+                                               {"both_unsigned", IntegerSign::both_unsigned},
+                                               {"exchanged", IntegerSign::exchanged}};
+constexpr Named<BitOperation> kBitOperation[] = {{"of_instruction", BitOperation::of_instruction},
+                                                 {"exchanged", BitOperation::exchanged}};
 constexpr Named<NanRule> kNan[] = {{"canonical", NanRule::canonical}, {"ieee_quiet", NanRule::ieee_quiet}};
 
 template <typename E, std::size_t N>
@@ -170,14 +181,19 @@ void check_together(const Fields& fields, const DatapathRow& row) {
     fields.refuse("output_format", std::string(mmaudit::name_of(row.output)),
                   fmt::format("an output (and addend_format) of {}", mmaudit::name_of(row.path)));
   const bool binary64 = row.output == Format::f64;
-  if (binary64 != (model.arithmetic == Arithmetic::fma_chain))
+  const bool integer = spec_of(row.output).integer();
+  const Arithmetic only = binary64  ? Arithmetic::fma_chain
+                          : integer ? Arithmetic::integer
+                                    : Arithmetic::fused_dot_add;
+  if (model.arithmetic != only)
     fields.refuse("arithmetic", std::string(text_of(kArithmetic, model.arithmetic)),
-                  binary64 ? "fma_chain, for f64" : "fused_dot_add, for everything but f64");
+                  fmt::format("{}, for {}", text_of(kArithmetic, only), mmaudit::name_of(row.output)));
   const int most = spec_of(row.output).fraction_bits;
-  if (model.output.fraction_bits > most || (binary64 && model.output.fraction_bits != most))
-    fields.refuse("output_fraction_bits", model.output.fraction_bits,
-                  binary64 ? fmt::format("{}", most)
-                           : fmt::format("0 to {} for {}", most, mmaudit::name_of(row.output)));
+  const bool whole = binary64 || integer;
+  if (model.output.fraction_bits > most || (whole && model.output.fraction_bits != most))
+    fields.refuse(
+        "output_fraction_bits", model.output.fraction_bits,
+        whole ? fmt::format("{}", most) : fmt::format("0 to {} for {}", most, mmaudit::name_of(row.output)));
   for (const Instruction& one : served) {
     const bool narrow = spec_of(one.a).storage_bits == 8 && spec_of(one.b).storage_bits == 8;
     if (model.widen_to != Format::none && !(narrow && model.widen_to == Format::f16))
@@ -214,6 +230,9 @@ Json to_json(const DatapathRow& row) {
           {"infinity_times_zero", text_of(kInfinityTimesZero, model.infinity_times_zero)},
           {"read_ignored_bits", model.read_ignored_bits},
           {"nan_priority", std::string(model.nan_priority, 3)},
+          {"saturation", text_of(kSaturation, model.saturation)},
+          {"integer_sign", text_of(kIntegerSign, model.integer_sign)},
+          {"bit_operation", text_of(kBitOperation, model.bit_operation)},
           {"output_fraction_bits", model.output.fraction_bits},
           {"rounding", text_of(kRounding, model.output.rounding)},
           {"overflow", text_of(kOverflow, model.output.overflow)},
@@ -225,7 +244,10 @@ Json to_json(const DatapathRow& row) {
 Json to_json(const Instruction& instruction, const DatapathRow& row) {
   Json out = to_json(row);
   out["instruction"] = mmaudit::name_of(instruction);
-  out["L"] = row.model.arithmetic == Arithmetic::fma_chain ? 1 : block_of(instruction, row.model);
+  if (row.model.arithmetic == Arithmetic::integer)
+    out["rounding"] = rounding_text(instruction, row.model);
+  else
+    out["L"] = row.model.arithmetic == Arithmetic::fma_chain ? 1 : block_of(instruction, row.model);
   return out;
 }
 
@@ -283,6 +305,9 @@ DatapathRow row_from_json(const Json& json, const std::string& where, std::strin
     if (sorted != "abc") fields.refuse("nan_priority", *order, "the letters a, b and c in some order");
     std::copy(order->begin(), order->end(), model.nan_priority);
   }
+  fields.choice("saturation", kSaturation, model.saturation);
+  fields.choice("integer_sign", kIntegerSign, model.integer_sign);
+  fields.choice("bit_operation", kBitOperation, model.bit_operation);
   model.output.format = row.output;
   fields.integer("output_fraction_bits", model.output.fraction_bits, 0, 52);
   fields.choice("rounding", kRounding, model.output.rounding);

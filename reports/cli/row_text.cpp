@@ -59,6 +59,19 @@ std::string rounding_text(const AccumulatorModel& row) {
   return text;
 }
 
+std::string rounding_text(const Instruction& instruction, const AccumulatorModel& row) {
+  if (row.arithmetic != Arithmetic::integer) return rounding_text(row);
+  switch (integer_spec(instruction, row).clamp) {
+    case IntegerClamp::never:
+      return "exact, wraps";
+    case IntegerClamp::at_end:
+      return "exact, clamped once";
+    case IntegerClamp::every_step:
+      return fmt::format("clamped after every {}", row.block);
+  }
+  return "unknown";
+}
+
 int block_of(const Instruction& instruction, const AccumulatorModel& row) {
   const DotPlan plan = make_plan(instruction, row);
   return std::min<int>(row.block, plan.k / plan.segments);

@@ -12,6 +12,8 @@ std::string_view name_of(Rounding rounding);
 
 /// "RZ to 23 fraction bits", "RNE to binary16", ...
 std::string rounding_text(const AccumulatorModel& row);
+/// The same with what only the instruction says: whether integers wrap or are clamped.
+std::string rounding_text(const Instruction& instruction, const AccumulatorModel& row);
 /// L of an instruction: the row's, or its depth where that is less.
 int block_of(const Instruction& instruction, const AccumulatorModel& row);
 

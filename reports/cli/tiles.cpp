@@ -38,11 +38,11 @@ Operand3 load_operand(const std::string& option, const std::string& file, const 
   corpus::Tensor& tensor = operand.tensor;
   if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
   operand.raw = tensor.dtype == raw_type(format);
-  if (!operand.raw && tensor.dtype != float_type(format.id)) {
+  if (!operand.raw && tensor.dtype != value_type(format.id)) {
     throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {}) or {}", file, option,
                                  corpus::safetensors_name(tensor.dtype),
                                  corpus::safetensors_name(raw_type(format)), name_of(format.id),
-                                 corpus::safetensors_name(float_type(format.id))));
+                                 corpus::safetensors_name(value_type(format.id))));
   }
   if (tensor.shape.size() != 3 || tensor.shape[1] != rows || tensor.shape[2] != columns ||
       tensor.shape[0] == 0) {
@@ -96,10 +96,11 @@ Work load_work(const Options& options, What what) {
 
 corpus::Tensor result_tensor(const Work& work) {
   const FormatSpec format = spec_of(work.instruction.d);
-  const bool raw = work.c ? work.c->raw : work.a.raw;
+  // Bytes of unsigned integers are raw bits and numbers alike: only C can ask for a raw D.
+  const bool raw = work.c ? work.c->raw : work.a.raw && !format.integer();
   corpus::Tensor d;
   d.name = "D";
-  d.dtype = raw ? raw_type(format) : float_type(format.id);
+  d.dtype = raw ? raw_type(format) : value_type(format.id);
   d.shape = {work.tiles, static_cast<std::uint64_t>(work.instruction.m),
              static_cast<std::uint64_t>(work.instruction.n)};
   d.data.resize(work.tiles * static_cast<std::size_t>(work.instruction.m) *

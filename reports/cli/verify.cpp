@@ -128,6 +128,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     const bool sweep = row.op == Op::wgmma && every_n;
     for (int n = sweep ? kWgmmaMinN : row.n; n <= (sweep ? kWgmmaMaxN : row.n); n += kWgmmaStepN) {
       instruction.n = static_cast<std::int16_t>(n);
+      if (row.op == Op::wgmma && !wgmma_has_n(row, n)) continue;
       if (selected(name_of(instruction), filters) && find_datapath(*architecture, instruction) &&
           device::why_not(gpu, instruction).empty()) {
         chosen.push_back(instruction);
@@ -146,6 +147,8 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     one.result.instruction = instruction;
     std::vector<std::uint8_t> sets = {0};
     if (instruction.op == Op::wgmma) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
+    if (spec_of(instruction.a).integer() && instruction.op == Op::wgmma)
+      sets.push_back(kScaleDZero | kAFromRegisters);
     // Negation and transposes exist as kernels for some n only; what this build lacks, why_not says.
     for (const std::uint8_t modifiers :
          {std::uint8_t{kNegateA}, std::uint8_t{kNegateB}, std::uint8_t{kNegateA | kNegateB},

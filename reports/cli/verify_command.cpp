@@ -28,13 +28,13 @@ struct Options {
 
 std::string report_text(const VerifyReport& report, bool families) {
   std::string text = fmt::format("model against {}\n", report.against);
-  text += fmt::format("  {:<36} {:>16} {:>12}  {}\n", "instruction", "dot products", "mismatches", "row");
+  text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", "instruction", "dot products", "mismatches", "row");
   for (const VerifiedInstruction& one : report.instructions) {
-    text += fmt::format("  {:<36} {:>16} {:>12}  {}\n", name_of(one.result.instruction), one.result.dots(),
+    text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", name_of(one.result.instruction), one.result.dots(),
                         one.result.mismatches(), one.evidence);
     for (const FamilyCount& family : one.result.families) {
       if (families || family.mismatches > 0)
-        text += fmt::format("    {:<34} {:>16} {:>12}\n", family.family, family.dots, family.mismatches);
+        text += fmt::format("    {:<36} {:>16} {:>12}\n", family.family, family.dots, family.mismatches);
     }
     for (const Mismatch& example : one.result.examples) text += describe(example, one.result.instruction);
   }

@@ -27,6 +27,7 @@ std::string_view text_of(Rounding rounding) {
 
 /// A row of the model in a few words.
 std::string accumulator_text(const AccumulatorModel& row) {
+  if (row.arithmetic == Arithmetic::integer) return "exact";
   if (row.arithmetic == Arithmetic::fma_chain) return "one FMA after another";
   std::string text = row.widen_to == Format::none ? "" : fmt::format("as {}, ", title_of(row.widen_to));
   text +=
@@ -45,9 +46,10 @@ bool same_unit(const DtypeSummary& summary, const ProfileCell& cell) {
 
 std::vector<std::string> limits(const Architecture& architecture, const AuditResult& result) {
   std::vector<std::string> list = {
-      "Instructions without a model here: sparse (mma.sp, wgmma.sp), integer and binary, block-scaled and "
+      "Instructions without a model here: sparse (mma.sp, wgmma.sp), block-scaled and "
       "narrower "
-      "than 8 bits (MX, NVFP4, FP6, FP4), and tcgen05.",
+      "than 8 bits (MX, NVFP4, FP6, FP4), and tcgen05. Integer and binary instructions are exact and have no "
+      "error levels.",
       "A comparison covers the inputs that were compared. It is evidence, not a proof for every input.",
       "The error levels are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). Sums over a "
       "long k, "
@@ -107,6 +109,7 @@ std::vector<FormatFacts> format_facts() {
   std::vector<FormatFacts> facts;
   for (const NamedFormat& row : kFormats) {
     const FormatSpec& format = row.spec;
+    if (format.integer()) continue;  // no rounding, nothing to list
     FormatFacts entry;
     entry.name = std::string(title_of(format.id));
     entry.exponent_bits = format.exponent_bits;

@@ -164,6 +164,18 @@ std::string_view title_of(Format format) {
       return "scale UE8M0";
     case Format::ue4m3:
       return "scale UE4M3";
+    case Format::s32:
+      return "INT32";
+    case Format::s8:
+      return "INT8";
+    case Format::u8:
+      return "UINT8";
+    case Format::s4:
+      return "INT4";
+    case Format::u4:
+      return "UINT4";
+    case Format::b1:
+      return "binary";
     case Format::none:
       break;
   }

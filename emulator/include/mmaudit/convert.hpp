@@ -47,6 +47,34 @@ MMAUDIT_HD constexpr std::uint64_t shift_and_round(std::uint64_t significand, in
   return kept + (kept & 1);
 }
 
+/// encode_value() for integers: rounded, clamped to the format's range. NaN gives 0 (cvt to an
+/// integer does the same).
+MMAUDIT_HD constexpr std::uint64_t encode_integer(double value, const FormatSpec& format,
+                                                  CastRounding rounding) {
+  const bool has_sign = format.encoding == Encoding::signed_integer;
+  const std::uint64_t all = (std::uint64_t{1} << format.value_bits()) - 1;
+  const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value);
+  const bool negative = bits >> 63 != 0;
+  if (value != value || (negative && !has_sign)) return 0;
+  const std::uint64_t most = has_sign ? all / 2 + (negative ? 1 : 0) : all;
+  const int field = static_cast<int>((bits >> kDoubleFraction) & kDoubleMaxField);
+  const std::uint64_t unit = std::uint64_t{1} << kDoubleFraction;
+  const std::uint64_t significand = field == 0 ? 0 : (bits & (unit - 1)) | unit;
+  const int shift = kDoubleFraction + kDoubleBias - field;
+  const std::uint64_t rounded =
+      shift < kDoubleFraction - 40 ? most : shift_and_round(significand, shift, rounding, negative);
+  const std::uint64_t kept = rounded > most ? most : rounded;
+  return (negative ? ~kept + 1 : kept) & all;
+}
+
+MMAUDIT_HD constexpr double decode_integer(std::uint64_t bits, const FormatSpec& format) {
+  const std::uint64_t top = std::uint64_t{1} << (format.value_bits() - 1);
+  const std::uint64_t low = bits & (top | (top - 1));
+  const bool negative = format.encoding == Encoding::signed_integer && (low & top) != 0;
+  return static_cast<double>(static_cast<std::int64_t>(low) -
+                             (negative ? static_cast<std::int64_t>(2 * top) : 0));
+}
+
 }  // namespace detail
 
 /// What: the bits of `value` in `format`, in the storage width; ignored low bits are zero unless the result
@@ -55,8 +83,10 @@ MMAUDIT_HD constexpr std::uint64_t shift_and_round(std::uint64_t significand, in
 /// the sign kept, and with `saturate` or in a format without NaN the largest finite number. A NaN becomes the
 /// NaN of the conversion instructions: positive, every bit below the sign set; in a format without NaN that
 /// is the largest number. A format without a sign takes the magnitude; one without a zero its least number
-/// for everything below that. Errors: none; a format wider than binary64 does not exist here.
+/// for everything below that. Integers are clamped whatever the rule, and NaN gives 0. Errors: none; a format
+/// wider than binary64 does not exist here.
 MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& format, CastRule rule = {}) {
+  if (format.integer()) return detail::encode_integer(value, format, rule.rounding);
   const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value);
   const bool negative = bits >> 63 != 0 && !format.signless;
   const std::uint64_t sign = negative ? format.sign_bit() : 0;
@@ -103,6 +133,7 @@ MMAUDIT_HD constexpr std::uint64_t encode_nearest_even(double value, const Forma
 /// What: the number that `bits` (storage width) spell; exact. Ignored low bits are not read. Infinity and NaN
 /// (always the same quiet one) come out as such.
 MMAUDIT_HD constexpr double decode_value(std::uint64_t bits, const FormatSpec& format) {
+  if (format.integer()) return detail::decode_integer(bits, format);
   const std::uint64_t magnitude = (bits & format.magnitude_mask()) >> format.ignored_low_bits;
   const double sign = (bits & format.sign_bit()) != 0 ? -1.0 : 1.0;
   const std::uint64_t max_field = (std::uint64_t{1} << format.exponent_bits) - 1;

@@ -5,9 +5,11 @@
 #include "mmaudit/accumulate.hpp"
 #include "mmaudit/fma_chain.hpp"
 #include "mmaudit/instruction.hpp"
+#include "mmaudit/integer_dot.hpp"
 
 namespace mmaudit {
 
+/// Most k of a datapath that unpacks its operands; integers, which do not, go further.
 inline constexpr int kMaxK = 64;
 
 /// Everything the dot products of one instruction need; passed to kernels by value.
@@ -19,6 +21,11 @@ struct DotPlan {
   std::int16_t k = 0;
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
+  bool integer = false;
+  IntegerSpec integers;
+
+  /// True when factors become Operands for chain(); the other datapaths read raw bits.
+  [[nodiscard]] MMAUDIT_HD constexpr bool unpacks() const { return !binary64 && !integer; }
 };
 
 /// Host only (reads the format table).
@@ -37,6 +44,8 @@ constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorMod
   plan.segments =
       row.order == KOrder::ascending || row.order == KOrder::descending ? std::int16_t{1} : std::int16_t{2};
   plan.binary64 = row.arithmetic == Arithmetic::fma_chain;
+  plan.integer = row.arithmetic == Arithmetic::integer;
+  if (plan.integer) plan.integers = integer_spec(instruction, row);
   return plan;
 }
 
@@ -133,6 +142,35 @@ MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, 
   return add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
 }
 
+/// The running sum of an integer plan.
+template <typename LoadA, typename LoadB>
+struct IntegerRunning {
+  const DotPlan& plan;
+  const LoadA& load_a;
+  const LoadB& load_b;
+  std::int64_t sum;
+
+  MMAUDIT_HD constexpr void operator()(int start, int count) {
+    for (int i = start; i < start + count; ++i) {
+      const int k = evaluation_k(plan.row.order, plan.k, i);
+      sum += integer_product(plan.integers, load_a(k), load_b(k));
+    }
+    if (plan.integers.clamp == IntegerClamp::every_step) sum = clamp_to_s32(sum);
+  }
+};
+
+/// The integer dot product; loads as in dot(). `c` and the result are raw bits.
+template <typename LoadA, typename LoadB>
+MMAUDIT_HD constexpr std::uint64_t integer_dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
+                                               std::uint64_t c) {
+  const auto addend = static_cast<std::int32_t>(static_cast<std::uint32_t>(c));
+  IntegerRunning<LoadA, LoadB> running{plan, load_a, load_b, addend};
+  for_each_step(plan, running);
+  const std::int64_t sum =
+      plan.integers.clamp == IntegerClamp::at_end ? clamp_to_s32(running.sum) : running.sum;
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum));
+}
+
 /// Raw bits of every `stride`-th word from `base`: a row of A or a column of B as dot() reads it.
 template <typename Word>
 struct Strided {
@@ -148,6 +186,7 @@ template <typename LoadA, typename LoadB>
 MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
                                        std::uint64_t c, unsigned modifiers) {
   if ((modifiers & 1U) != 0) c = 0;
+  if (plan.integer) return integer_dot(plan, load_a, load_b, c);
   if (plan.binary64) {
     std::uint64_t sum = c;
     for (int i = 0; i < plan.k; ++i) {

@@ -41,10 +41,20 @@ struct ExplainedFma {
   std::uint64_t a = 0, b = 0, before = 0, after = 0;
 };
 
+/// integer: one product and the sum after it, both exact.
+struct ExplainedProduct {
+  int k = 0;
+  std::uint64_t a = 0, b = 0;
+  std::int64_t x = 0, y = 0;  ///< what a and b are read as
+  std::int64_t product = 0, sum = 0;
+  bool clamped = false;  ///< a step ended here and cut the sum
+};
+
 struct Explanation {
   DotPlan plan;
   std::vector<ExplainedStep> steps;
   std::vector<ExplainedFma> fmas;
+  std::vector<ExplainedProduct> products;
   bool final_add = false;    ///< c was added after the steps
   std::uint64_t addend = 0;  ///< bits of c
   std::uint64_t result = 0;  ///< bits of D

@@ -25,7 +25,13 @@ enum class Format : std::uint8_t {
   e2m3,
   e2m1,
   ue8m0,
-  ue4m3
+  ue4m3,
+  s32,
+  s8,
+  u8,
+  s4,
+  u4,
+  b1
 };
 
 /// Which encodings of the largest exponent field are not finite numbers.
@@ -34,6 +40,9 @@ enum class Specials : std::uint8_t {
   nan_only,  ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
   finite     ///< every encoding is a finite number (e3m2, e2m3, e2m1)
 };
+
+/// What the bits of an element spell. An integer has no exponent: fraction_bits is its width.
+enum class Encoding : std::uint8_t { floating, signed_integer, unsigned_integer };
 
 /// One number format. value = significand * 2^(exponent - fraction_bits); a subnormal keeps exponent 1 -
 /// bias. A value narrower than its storage lies in the low bits; the bits above it are not read and are
@@ -48,7 +57,9 @@ struct FormatSpec {
   Specials specials = Specials::ieee;
   bool signless = false;  ///< no sign bit
   bool no_zero = false;   ///< field 0 is a normal number like any other: no zero, no subnormal (ue8m0)
+  Encoding encoding = Encoding::floating;
 
+  [[nodiscard]] MMAUDIT_HD constexpr bool integer() const { return encoding != Encoding::floating; }
   /// Least exponent of a normal number.
   [[nodiscard]] MMAUDIT_HD constexpr int min_exponent() const { return (no_zero ? 0 : 1) - bias; }
   /// Largest exponent of a finite number.
@@ -59,10 +70,11 @@ struct FormatSpec {
     return (1 << exponent_bits) - 1 - bias - (largest_field_is_special ? 1 : 0);
   }
   [[nodiscard]] MMAUDIT_HD constexpr int value_bits() const {
-    return (signless ? 0 : 1) + exponent_bits + fraction_bits;
+    return integer() ? fraction_bits : (signless ? 0 : 1) + exponent_bits + fraction_bits;
   }
-  /// 0 for a format without a sign.
+  /// 0 for a format without a sign; the top bit of the storage for an integer.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t sign_bit() const {
+    if (integer()) return std::uint64_t{1} << (storage_bits - 1);
     return signless ? 0 : std::uint64_t{1} << (exponent_bits + fraction_bits + ignored_low_bits);
   }
   /// Every bit below the sign, ignored ones included.
@@ -106,6 +118,13 @@ inline constexpr NamedFormat kFormats[] = {
     //                                                                         signless, no zero: scales only
     {"ue8m0", {Format::ue8m0, 8,    0,       8,  0,    127, Specials::nan_only, true, true}},
     {"ue4m3", {Format::ue4m3, 8,    0,       4,  3,      7, Specials::nan_only, true, false}},
+    // Integers. Elements below 8 bits travel one a byte, in its low bits; the bits above are not read.
+    {"s32",  {Format::s32,  32,     0,       0, 32,      0, Specials::ieee, false, false, Encoding::signed_integer}},
+    {"s8",   {Format::s8,    8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::signed_integer}},
+    {"u8",   {Format::u8,    8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
+    {"s4",   {Format::s4,    8,     0,       0,  4,      0, Specials::ieee, false, false, Encoding::signed_integer}},
+    {"u4",   {Format::u4,    8,     0,       0,  4,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
+    {"b1",   {Format::b1,    8,     0,       0,  1,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
 };
 // clang-format on
 

@@ -46,9 +46,15 @@ constexpr int lanes_of(const Instruction& instruction) {
   return instruction.op == Op::wgmma ? kWarpgroupLanes : kWarpLanes;
 }
 
+/// Bits of one element in a register. Integers are packed there, whatever a file keeps them in.
+constexpr int register_bits(Format format) {
+  const FormatSpec spec = spec_of(format);
+  return spec.integer() ? spec.value_bits() : spec.storage_bits;
+}
+
 /// Elements in one 32-bit register; 1 for formats of 32 bits and more.
 constexpr int elements_per_register(Format format) {
-  const int bits = spec_of(format).storage_bits;
+  const int bits = register_bits(format);
   return bits < 32 ? 32 / bits : 1;
 }
 

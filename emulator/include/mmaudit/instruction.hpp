@@ -22,8 +22,16 @@ enum class Datapath : std::uint8_t {
   mma_f64,
   wgmma_f16,
   wgmma_tf32,
-  wgmma_fp8
+  wgmma_fp8,
+  mma_i8,
+  mma_i4,
+  mma_b1,
+  wgmma_i8,
+  wgmma_b1
 };
+
+/// What stands for the product of two elements: of single bits, the count of a bit-wise operation.
+enum class Multiply : std::uint8_t { product, xor_popc, and_popc };
 
 /// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma.
 struct Instruction {
@@ -32,6 +40,8 @@ struct Instruction {
   Format d = Format::none, a = Format::none, b = Format::none, c = Format::none;
   Datapath path = Datapath::mma_f16;
   std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
+  bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
+  Multiply multiply = Multiply::product;
 
   constexpr bool operator==(const Instruction&) const = default;
 };
@@ -83,10 +93,80 @@ inline constexpr Instruction kInstructions[] = {
     {Op::wgmma, 64, 0, 32, Format::f16, Format::e4m3, Format::e5m2, Format::f16, Datapath::wgmma_fp8,  90},
     {Op::wgmma, 64, 0, 32, Format::f16, Format::e5m2, Format::e4m3, Format::f16, Datapath::wgmma_fp8,  90},
     {Op::wgmma, 64, 0, 32, Format::f16, Format::e5m2, Format::e5m2, Format::f16, Datapath::wgmma_fp8,  90},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::mma_i8, 75, true},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::mma_i8, 75, true},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::mma_i8, 75, true},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::mma_i8, 75, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::mma_i8, 80, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, Datapath::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, Datapath::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, Datapath::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, Datapath::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, Datapath::mma_i4, 75, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, Datapath::mma_i4, 75, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, Datapath::mma_i4, 75, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, Datapath::mma_i4, 75, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::s4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::u4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::s4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::u4, Format::s32, Datapath::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::s4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::u4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::s4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::u4, Format::s32, Datapath::mma_i4, 80, true},
+    {Op::mma, 8, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::mma_b1, 75, false, Multiply::xor_popc},
+    {Op::mma, 8, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::mma_b1, 80, false, Multiply::and_popc},
+    {Op::mma, 16, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::mma_b1, 80, false, Multiply::xor_popc},
+    {Op::mma, 16, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::mma_b1, 80, false, Multiply::and_popc},
+    {Op::mma, 16, 8, 256, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::mma_b1, 80, false, Multiply::xor_popc},
+    {Op::mma, 16, 8, 256, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::mma_b1, 80, false, Multiply::and_popc},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::wgmma_i8, 90},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::wgmma_i8, 90},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::wgmma_i8, 90},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::wgmma_i8, 90},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::s8, Format::s8, Format::s32, Datapath::wgmma_i8, 90, true},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::s8, Format::u8, Format::s32, Datapath::wgmma_i8, 90, true},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::u8, Format::s8, Format::s32, Datapath::wgmma_i8, 90, true},
+    {Op::wgmma, 64, 0, 32, Format::s32, Format::u8, Format::u8, Format::s32, Datapath::wgmma_i8, 90, true},
+    {Op::wgmma, 64, 0, 256, Format::s32, Format::b1, Format::b1, Format::s32, Datapath::wgmma_b1, 90, false, Multiply::and_popc},
 };
 // clang-format on
 
-/// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C) or "wgmma.m64n64k16.f32.f16.f16"; a table row with n = 0
+/// True when wgmma of this row exists with n columns. Source: PTX ISA 9.0, shapes of wgmma.mma_async.
+constexpr bool wgmma_has_n(const Instruction& row, int n) {
+  if (n < kWgmmaMinN || n > kWgmmaMaxN || n % kWgmmaStepN != 0) return false;
+  return row.d != Format::s32 || n <= 32 || n % (2 * kWgmmaStepN) == 0;
+}
+
+/// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",
+/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc" or "wgmma.m64n64k16.f32.f16.f16"; a table row with n = 0
 /// prints "nN" in place of the number.
 std::string name_of(const Instruction& instruction);
 

@@ -11,6 +11,8 @@ namespace mmaudit {
 
 enum class Arithmetic : std::uint8_t {
   fused_dot_add,  ///< L products and c aligned to one exponent, truncated, summed exactly, rounded once
+  integer,   ///< exact integers, wrapped or clamped to D. Of the rules below it reads order, block and the
+             ///< three rules of integers.
   fma_chain  ///< fma(a_k, b_k, s) in evaluation order, s = c first, IEEE 754. Of the rules below it reads
              ///< order, nan_priority, output.rounding and output.nan; overflow is IEEE's of the rounding.
 };
@@ -69,6 +71,19 @@ enum class NanRule : std::uint8_t {
               ///< names, made quiet, else the negative quiet NaN with an empty payload
 };
 
+/// Where a sum of integers is clamped to the range of D; where it is not clamped it wraps.
+enum class SaturationRule : std::uint8_t {
+  once_at_end,  ///< .satfinite clamps the exact sum of every product and c
+  every_step,   ///< .satfinite clamps after every `block` products
+  never,        ///< .satfinite is not heeded
+  always        ///< once at the end, with and without .satfinite
+};
+enum class IntegerSign : std::uint8_t { of_format, both_signed, both_unsigned, exchanged };
+enum class BitOperation : std::uint8_t {
+  of_instruction,
+  exchanged  ///< and where the instruction says xor, xor where it says and
+};
+
 /// How the exact sum of a step becomes the bits of D.
 struct OutputRule {
   Format format = Format::f32;      ///< container
@@ -103,6 +118,9 @@ struct AccumulatorModel {
   bool read_ignored_bits = false;
   /// fma_chain only: which operand's NaN wins, first to last ('a', 'b', 'c').
   char nan_priority[3] = {'b', 'c', 'a'};
+  SaturationRule saturation = SaturationRule::once_at_end;    ///< integer only, as the next two
+  IntegerSign integer_sign = IntegerSign::of_format;          ///< how the top bit of A and B is read
+  BitOperation bit_operation = BitOperation::of_instruction;  ///< of single-bit operands
   OutputRule output;
 
   constexpr bool operator==(const AccumulatorModel&) const = default;

@@ -15,7 +15,8 @@ struct ParsedValue {
 
 /// "1.5", "-2^-12", "1.5*2^-3", "0x1.8p-4" (value); "0x3c01" (raw bits of the storage width); "inf", "-inf",
 /// "nan", "max", "min" (least normal), "tiny" (least subnormal), each with an optional minus sign. A value
-/// that the format does not hold exactly is an error: nothing is rounded silently.
+/// that the format does not hold exactly is an error: nothing is rounded silently. Integers: decimal digits,
+/// raw bits, "max", "min" (least).
 ParsedValue parse_value(std::string_view text, const FormatSpec& format);
 
 /// The value of raw bits, shortest decimal that reads back to the same binary64; "nan", "inf", "-0".

@@ -284,11 +284,17 @@ MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, Family f
 }
 
 }  // namespace detail
+}  // namespace mmaudit::gen
+
+#include "mmaudit/generators/integer_families.hpp"
+
+namespace mmaudit::gen {
 
 /// Raw bits of one element. A is (m, k): row i, column k. B is (k, n): row k, column j. C is (m, n).
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
                                             Matrix which, std::uint64_t tile_index, int row, int column) {
   const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
+  if (format.integer()) return detail::integer_element(plan, family, seed, which, tile_index, row, column);
   const std::uint64_t key = detail::key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
   detail::Stream random = detail::element_stream(key, row, column);
   if (family == Family::random_bits) return detail::random_bits(format, random);

@@ -12,8 +12,8 @@ namespace mmaudit::oracle {
 /// The exact sum; opaque.
 struct ExactSum;
 
-/// a . b + c over the numbers that the bit patterns spell (ignored low bits are not read), by IEEE 754 rules
-/// for NaN and infinity.
+/// a . b + c (of single bits under xor, the count of the k where they differ) over the numbers that the bit
+/// patterns spell (ignored low bits are not read), by IEEE 754 rules for NaN and infinity.
 struct ExactDot {
   bool finite = false;   ///< neither NaN nor infinite
   double value = 0;      ///< nearest binary64 (ties to even), or NaN, or an infinity; a zero sum is +0
@@ -38,8 +38,8 @@ double relative_error(const ExactDot& exact, double d);
 /// was cut off. `d` is raw bits. Special cases as in relative_error(), signed.
 double error_in_ulps(const ExactDot& exact, std::uint64_t d, Format format);
 
-/// The exact value rounded once to nearest even, raw bits in storage width; overflow gives infinity, in a
-/// format without one NaN. NaN is every bit below the sign (0x7FFFFFFF in binary32).
+/// Of floating formats: the exact value rounded once to nearest even, raw bits in storage width; overflow
+/// gives infinity, in a format without one NaN. NaN is every bit below the sign (0x7FFFFFFF in binary32).
 std::uint64_t correctly_rounded(const ExactDot& exact, Format format);
 
 }  // namespace mmaudit::oracle

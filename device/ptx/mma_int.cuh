@@ -1,0 +1,55 @@
+#pragma once
+// Integers and single bits, one line an instruction: X(m, n, k, qualifier, A, B) and X(m, n, k, operation).
+// D and C are s32.
+#include "ptx/mma.cuh"
+
+#define MMAUDIT_MMA_INT_LINE(M, N, K, Q, A, B)                                                               \
+  struct Mma_m##M##n##N##k##K##_##Q##_##A##_##B {                                                            \
+    static constexpr Instruction kInstruction = instruction_row(Op::mma, M, N, K, Format::s32, Format::A,    \
+                                                                Format::B, Format::s32, MMAUDIT_CLAMPS_##Q); \
+    static constexpr char kText[] =                                                                          \
+        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";          \
+  };
+#define MMAUDIT_MMA_INT_KERNEL(M, N, K, Q, A, B) mma_row<Mma_m##M##n##N##k##K##_##Q##_##A##_##B>(),
+
+#define MMAUDIT_MMA_BIT_LINE(M, N, K, OPERATION)                                                   \
+  struct Mma_m##M##n##N##k##K##_##OPERATION {                                                      \
+    static constexpr Instruction kInstruction =                                                    \
+        instruction_row(Op::mma, M, N, K, Format::s32, Format::b1, Format::b1, Format::s32, false, \
+                        Multiply::OPERATION##_popc);                                               \
+    static constexpr char kText[] =                                                                \
+        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col.s32.b1.b1.s32." #OPERATION ".popc";        \
+  };
+#define MMAUDIT_MMA_BIT_KERNEL(M, N, K, OPERATION) mma_row<Mma_m##M##n##N##k##K##_##OPERATION>(),
+
+// clang-format off
+#define MMAUDIT_EVERY_SIGN(X, M, N, K, Q, BITS) \
+  X(M, N, K, Q, s##BITS, s##BITS) \
+  X(M, N, K, Q, s##BITS, u##BITS) \
+  X(M, N, K, Q, u##BITS, s##BITS) \
+  X(M, N, K, Q, u##BITS, u##BITS)
+
+#define MMAUDIT_MMA_I8(X) \
+  MMAUDIT_EVERY_SIGN(X,  8, 8, 16, wrapping,  8) \
+  MMAUDIT_EVERY_SIGN(X,  8, 8, 16, satfinite, 8) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 16, wrapping,  8) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 16, satfinite, 8) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 32, wrapping,  8) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 32, satfinite, 8)
+
+#define MMAUDIT_MMA_I4(X) \
+  MMAUDIT_EVERY_SIGN(X,  8, 8, 32, wrapping,  4) \
+  MMAUDIT_EVERY_SIGN(X,  8, 8, 32, satfinite, 4) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 32, wrapping,  4) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 32, satfinite, 4) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 64, wrapping,  4) \
+  MMAUDIT_EVERY_SIGN(X, 16, 8, 64, satfinite, 4)
+
+#define MMAUDIT_MMA_B1(X) \
+  X( 8, 8, 128, xor) \
+  X( 8, 8, 128, and) \
+  X(16, 8, 128, xor) \
+  X(16, 8, 128, and) \
+  X(16, 8, 256, xor) \
+  X(16, 8, 256, and)
+// clang-format on

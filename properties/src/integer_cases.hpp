@@ -1,0 +1,13 @@
+#pragma once
+// What directed_dots() and neighbours() hand integer instructions to.
+#include <vector>
+
+#include "mmaudit/generators/directed.hpp"
+#include "mmaudit/generators/neighbours.hpp"
+
+namespace mmaudit::gen {
+
+std::vector<DirectedDot> directed_integer_dots(const Instruction& instruction);
+std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const AccumulatorModel& row);
+
+}  // namespace mmaudit::gen

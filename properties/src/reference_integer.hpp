@@ -1,0 +1,17 @@
+#pragma once
+// The integer datapath of reference_dot(), in Boost's integers and from the text of the PTX ISA.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mmaudit/instruction.hpp"
+#include "mmaudit/model.hpp"
+
+namespace mmaudit::oracle {
+
+/// `order`: the k in the order of evaluation. c has been replaced by 0 where it is not read.
+std::uint64_t reference_integer_dot(const Instruction& instruction, const AccumulatorModel& row,
+                                    const std::vector<std::size_t>& order, std::span<const std::uint64_t> a,
+                                    std::span<const std::uint64_t> b, std::uint64_t c);
+
+}  // namespace mmaudit::oracle
