@@ -27,6 +27,7 @@ int run(int argc, const char* const* argv) {
   add_record(app, action);
   add_audit(app, action);
   add_convert(app, action);
+  add_layout(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,29 @@
+// The layouts that fragment.hpp declares, seen on this GPU slot by slot.
+#include <cstdio>
+
+#include "gpu_fixture.hpp"
+#include "mmaudit/device/incidence.hpp"
+#include "mmaudit/fragment.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+class Discovery : public Gpu {};
+
+TEST_F(Discovery, EverySlotMeetsWhatItsMapSays) {
+  int seen = 0;
+  for (Instruction is : kInstructions) {
+    if (is.op == Op::wgmma) is.n = 2 * kWgmmaMinN;
+    if (!has_fragment_maps(is) || !why_not(info_, is).empty()) continue;
+    const std::uint8_t modifiers = is.op == Op::wgmma ? kAFromRegisters : 0;
+    const Incidence found =
+        discovered_incidence(is, modifiers, [&](const TileBatch& batch) { run(info_, is, batch); });
+    EXPECT_TRUE(found == declared_incidence(is)) << name_of(is);
+    ++seen;
+  }
+  std::printf("%d instructions\n", seen);
+  EXPECT_GT(seen, 0);
+}
+
+}  // namespace
+}  // namespace mmaudit::device

@@ -1,0 +1,71 @@
+// Discovery of layouts, tried on the model: it has to see what is there, and a wrong map.
+#include "mmaudit/device/incidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "mmaudit/error.hpp"
+#include "mmaudit/fragment.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+Instruction instruction(const char* name) { return find_instruction(name).value(); }
+
+RunTiles model_of(const Instruction& is) {
+  const DatapathRow* row = find_datapath(*find_architecture("hopper"), is);
+  return [is, row](const TileBatch& batch) { emulate(is, row->model, batch); };
+}
+
+TEST(Incidence, TheModelShowsTheDeclaredMaps) {
+  for (const char* name :
+       {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m8n8k4.f64.f64.f64.f64",
+        "mma.m8n8k16.s32.u8.s8.s32", "mma.m8n8k32.satfinite.s32.s4.s4.s32",
+        "mma.m8n8k128.s32.b1.b1.s32.xor.popc", "mma.m8n8k128.s32.b1.b1.s32.and.popc"}) {
+    const Instruction is = instruction(name);
+    EXPECT_TRUE(discovered_incidence(is, 0, model_of(is)) == declared_incidence(is)) << name;
+  }
+}
+
+TEST(Incidence, EverySlotOfAMeetsOneOfBInEachColumn) {
+  const Incidence declared = declared_incidence(instruction("mma.m16n8k16.f32.f16.f16.f32"));
+  EXPECT_EQ(declared.slots_a, 256);
+  EXPECT_EQ(declared.slots_b, 128);
+  EXPECT_EQ(declared.slots_d, 128);
+  for (int a = 0; a < declared.slots_a; ++a) {
+    int meetings = 0;
+    for (int d = 0; d < declared.slots_d; ++d)
+      meetings += declared.partner[static_cast<std::size_t>(a * declared.slots_d + d)] >= 0;
+    EXPECT_EQ(meetings, 8);
+  }
+}
+
+// Hardware whose layout differs from the declared one: here, with two k of B exchanged, or two elements of D.
+TEST(Incidence, AnotherLayoutShows) {
+  const Instruction is = instruction("mma.m16n8k8.f32.f16.f16.f32");
+  const RunTiles model = model_of(is);
+  const auto other = [&](const TileBatch& batch) {
+    std::vector<std::uint16_t> b(batch.tiles * 64);
+    std::memcpy(b.data(), batch.b, b.size() * sizeof b[0]);
+    for (std::size_t tile = 0; tile < batch.tiles; ++tile)
+      for (std::size_t n = 0; n < 8; ++n) std::swap(b[tile * 64 + n], b[tile * 64 + 40 + n]);
+    TileBatch changed = batch;
+    changed.b = b.data();
+    model(changed);
+  };
+  EXPECT_FALSE(discovered_incidence(is, 0, other) == declared_incidence(is));
+  const auto moved = [&](const TileBatch& batch) {
+    model(batch);
+    auto* d = static_cast<std::uint32_t*>(batch.d);
+    for (std::size_t tile = 0; tile < batch.tiles; ++tile) std::swap(d[tile * 128 + 3], d[tile * 128 + 90]);
+  };
+  EXPECT_FALSE(discovered_incidence(is, 0, moved) == declared_incidence(is));
+}
+
+TEST(Incidence, RefusesWhatWouldNotFit) {
+  EXPECT_THROW(declared_incidence(instruction("wgmma.m64n256k256.s32.b1.b1.and.popc")), InputError);
+}
+
+}  // namespace
+}  // namespace mmaudit::device

@@ -1,0 +1,30 @@
+#pragma once
+// Which lane holds which element of an operand, as a picture: text for a terminal, SVG for a page.
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmaudit::report {
+
+/// One place where an element is held.
+struct Holder {
+  int lane = 0, value = 0;
+  bool operator==(const Holder&) const = default;
+};
+
+/// rows x cols elements, row-major; an element can be held in several places, or in none.
+struct FragmentPicture {
+  std::string title;  ///< "A of mma.m16n8k16.f32.f16.f16.f32: 16 x 16 f16"
+  int rows = 0, cols = 0;
+  int per_register = 1;  ///< values that share a 32-bit register
+  std::vector<std::vector<Holder>> holders;
+};
+
+/// What: one cell an element, neighbours in the same register drawn as one: "T5 r1" is register 1 of lane 5.
+/// Its elements, low bits first, follow the direction in which the cell is wider than one element.
+std::string picture_text(const FragmentPicture& picture);
+
+/// The same as a self-contained SVG document, coloured by lane.
+std::string picture_svg(const std::vector<FragmentPicture>& pictures);
+
+}  // namespace mmaudit::report
