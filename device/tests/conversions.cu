@@ -104,7 +104,11 @@ __global__ void __launch_bounds__(256) conversion_kernel(FormatSpec to, CastRule
   for (std::uint64_t input = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; input < Line::kInputs;
        input += step) {
     const std::uint64_t hardware = Line::hardware(input);
-    const std::uint64_t model = encode_value(Line::value(input), to, rule);
+    const double value = Line::value(input);
+    const bool rna = Line::kRule.rounding == CastRounding::nearest_away;
+    const std::uint64_t model = rna && value != value
+                                    ? rna_tf32_of_nan(static_cast<std::uint32_t>(input), rule.saturate)
+                                    : encode_value(value, to, rule);
     if (hardware == model) continue;
     if (atomicAdd(&result->mismatches, 1ULL) != 0) continue;
     result->input = input;

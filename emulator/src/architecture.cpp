@@ -183,11 +183,11 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::wgmma_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::recorded,
      "corpus/data/hopper"},
     {Datapath::wgmma_fp8, Format::f16, to_f16(32, 13, -21), Evidence::recorded, "corpus/data/hopper"},
-    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::wgmma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
 };
 
 constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",

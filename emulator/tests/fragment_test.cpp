@@ -136,7 +136,7 @@ TEST(Fragment, MatchesTheIsaForF64) {
 }
 
 TEST(Fragment, MatchesTheIsaForWgmmaAccumulators) {
-  const Instruction instruction = with_n(kInstructions[std::size(kInstructions) - 1], 24);
+  const Instruction instruction = with_n(rows::kWgmma[0], 24);
   ASSERT_EQ(instruction.op, Op::wgmma);
   const FragmentMap map = fragment_c(instruction);
   EXPECT_EQ(map.values, 12);

@@ -145,6 +145,16 @@ FormatSpec source_format(const Options& options, const corpus::Tensor& tensor) {
   return from;
 }
 
+/// The cast of one stored number: encode_value(), but for the NaN of cvt.rna.tf32.f32, which keeps bits of
+/// it.
+std::uint64_t cast_bits(std::uint64_t stored, double value, const FormatSpec& from, const FormatSpec& to,
+                        const CastRule& rule) {
+  const bool nan_of_rna = value != value && from.id == Format::f32 && to.id == Format::tf32 &&
+                          rule.rounding == CastRounding::nearest_away;
+  return nan_of_rna ? rna_tf32_of_nan(static_cast<std::uint32_t>(stored), rule.saturate)
+                    : encode_value(value, to, rule);
+}
+
 int convert_file(const Options& options, const FormatSpec& to, const CastRule& rule) {
   if (options.out.empty()) throw InputError("--out: found none, allowed: file.npy or file.safetensors");
   const corpus::Tensor source = corpus::load_tensor(options.in);
@@ -158,8 +168,9 @@ int convert_file(const Options& options, const FormatSpec& to, const CastRule& r
   result.data.resize(elements * to.storage_bytes());
   Counts counts;
   for (std::size_t i = 0; i < elements; ++i) {
-    const double value = decode_value(gen::load_bits(source.data, from.storage_bytes(), i), from);
-    const std::uint64_t bits = encode_value(value, to, rule);
+    const std::uint64_t stored = gen::load_bits(source.data, from.storage_bytes(), i);
+    const double value = decode_value(stored, from);
+    const std::uint64_t bits = cast_bits(stored, value, from, to, rule);
     counts.add(outcome_of_cast(value, bits, to, rule));
     gen::store_bits(result.data, to.storage_bytes(), i, bits);
   }

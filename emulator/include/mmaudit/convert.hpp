@@ -77,13 +77,13 @@ MMAUDIT_HD constexpr double decode_integer(std::uint64_t bits, const FormatSpec&
 
 }  // namespace detail
 
-/// What: the bits of `value` in `format`, in the storage width; ignored low bits are zero unless the result
-/// is NaN. Range and rounding: as `rule` says, once, subnormals kept; toward_zero never overflows a finite
-/// number, toward_plus no negative one. What does not fit becomes infinity, in a format without one NaN with
-/// the sign kept, and with `saturate` or in a format without NaN the largest finite number. A NaN becomes the
-/// NaN of the conversion instructions: positive, every bit below the sign set; in a format without NaN that
-/// is the largest number. A format without a sign takes the magnitude; one without a zero its least number
-/// for everything below that. Integers are clamped whatever the rule, and NaN gives 0. Errors: none; a format
+/// What: the bits of `value` in `format`, in the storage width; ignored low bits are zero. Range and
+/// rounding: as `rule` says, once, subnormals kept; toward_zero never overflows a finite number, toward_plus
+/// no negative one. What does not fit becomes infinity, in a format without one NaN with the sign kept, and
+/// with `saturate` or in a format without NaN the largest finite number. A NaN becomes the NaN of the
+/// conversion instructions: positive, every bit below the sign set; in a format without NaN that is the
+/// largest number. A format without a sign takes the magnitude; one without a zero its least number for
+/// everything below that. Integers are clamped whatever the rule, and NaN gives 0. Errors: none; a format
 /// wider than binary64 does not exist here.
 MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& format, CastRule rule = {}) {
   if (format.integer()) return detail::encode_integer(value, format, rule.rounding);
@@ -122,6 +122,15 @@ MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& 
     return sign | (inward ? format.max_finite_bits() : beyond);
   }
   return sign | code;
+}
+
+/// What: the bits that cvt.rna.tf32.f32 makes of a binary32 NaN, which encode_value() does not describe: the
+/// low bits are cut off, and .satfinite then takes one unit away as it does from infinity. So a NaN whose
+/// payload is in the low bits becomes infinity, or with .satfinite a finite number. Source: measured, all NaN
+/// on an H200 (device/tests/conversions_test.cpp); PTX ISA 9.0 leaves it open.
+MMAUDIT_HD constexpr std::uint32_t rna_tf32_of_nan(std::uint32_t bits, bool saturate) {
+  constexpr std::uint32_t kUnit = 0x2000;
+  return (bits & ~(kUnit - 1)) - (saturate ? kUnit : 0);
 }
 
 /// encode_value() to the nearest number, ties to even.

@@ -81,9 +81,11 @@ struct FormatSpec {
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t magnitude_mask() const {
     return (std::uint64_t{1} << (exponent_bits + fraction_bits + ignored_low_bits)) - 1;
   }
-  /// What the conversion instructions write for a NaN: every bit below the sign set, sign clear; in a format
-  /// without NaN the largest number.
-  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t conversion_nan_bits() const { return magnitude_mask(); }
+  /// What the conversion instructions write for a NaN: every bit of the value below the sign set, sign clear;
+  /// in a format without NaN the largest number.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t conversion_nan_bits() const {
+    return (magnitude_mask() >> ignored_low_bits) << ignored_low_bits;
+  }
   /// Bits of +infinity (only meaningful for Specials::ieee), in the storage width.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t infinity_bits() const {
     return ((std::uint64_t{1} << exponent_bits) - 1) << (fraction_bits + ignored_low_bits);

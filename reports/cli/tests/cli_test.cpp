@@ -55,6 +55,18 @@ class Tiles : public Folder {
   }
 };
 
+TEST_F(Tiles, LayoutDrawsAndRefuses) {
+  const Outcome drawn = run({"layout", "--inst", kF16, "--operand", "a", "--svg", path("a.svg")});
+  EXPECT_EQ(drawn.code, kAllGood) << drawn.err;
+  EXPECT_NE(drawn.out.find("  8  T0 r1   T1 r1"), std::string::npos) << drawn.out;
+  EXPECT_TRUE(std::filesystem::exists(path("a.svg")));
+  const Outcome json = run({"layout", "--inst", kF16, "--json"});
+  const auto parsed = nlohmann::json::parse(json.out);
+  EXPECT_EQ(parsed["operands"][1]["row_col_by_lane_and_value"][5][3], nlohmann::json({11, 1}));
+  const std::size_t before = files();
+  refused(run({"layout", "--inst", "mma.m16n8k17.f32.f16.f16.f32"}), {"--inst", "allowed"}, before);
+}
+
 TEST_F(Tiles, SumsOfOnesAreExact) {
   const Outcome outcome = emulate(kF16, "A.npy", "B.npy", "C.npy", "D.npy");
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;

@@ -28,7 +28,8 @@ TEST(Corpus, EveryWrongModelIsContradictedOrInvisible) {
   const std::vector<InstructionStrength> strengths = measure_strength(MMAUDIT_TEST_CORPUS, {});
   ASSERT_FALSE(strengths.empty());
   for (const InstructionStrength& strength : strengths) {
-    EXPECT_GT(strength.kills.size(), 5U);
+    // Exact arithmetic leaves little to get wrong: of single bits, the operation and the clamp.
+    EXPECT_GT(strength.kills.size(), strength.instruction.d == Format::s32 ? 1U : 5U);
     for (const Kill& kill : strength.kills) {
       const std::string what =
           name_of(strength.instruction) + ": " + kill.neighbour.rule + ": " + kill.neighbour.change;
@@ -40,9 +41,10 @@ TEST(Corpus, EveryWrongModelIsContradictedOrInvisible) {
 }
 
 TEST(Corpus, AWrongRowIsReportedWithBitsAndAReplayLine) {
-  const auto files = corpus::find_recordings(MMAUDIT_TEST_CORPUS);
-  const corpus::Recording recording = corpus::read_recording(files.front());
-  const Instruction instruction = instruction_of(recording, files.front().string());
+  const std::filesystem::path file =
+      std::filesystem::path(MMAUDIT_TEST_CORPUS) / "hopper/mma.m16n8k16.f32.f16.f16.f32.safetensors";
+  const corpus::Recording recording = corpus::read_recording(file);
+  const Instruction instruction = instruction_of(recording, file.string());
   AccumulatorModel wrong = row_of_recording(recording, instruction, "test").model;
   wrong.output.nan = wrong.output.nan == NanRule::canonical ? NanRule::ieee_quiet : NanRule::canonical;
   const ReplayResult result = replay(recording, instruction, wrong);
