@@ -231,6 +231,41 @@ void scan_codes(const Instruction& row, const AccumulatorModel& model, Dots& out
   }
 }
 
+/// Products of two formats of few bits never span what a floor cuts: only a sum that just reaches the least
+/// result, two parts of it below the last bit kept, shows it. Greedy change-making in units of the least
+/// product.
+void scan_floor_by_sums(const Instruction& row, const AccumulatorModel& model, Dots& out) {
+  const FormatSpec a = spec_of(row.a), b = spec_of(row.b);
+  if (a.value_bits() > 6 || b.value_bits() > 6) return;
+  const int finest = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
+  struct Coin {
+    double units, a, b;
+  };
+  std::vector<Coin> coins;
+  for (std::uint64_t x = 1; x <= a.max_finite_bits(); ++x)
+    for (std::uint64_t y = 1; y <= b.max_finite_bits(); ++y)
+      coins.push_back(
+          {decode_value(x, a) * decode_value(y, b) * power(-finest), decode_value(x, a), decode_value(y, b)});
+  std::stable_sort(coins.begin(), coins.end(),
+                   [](const Coin& x, const Coin& y) { return x.units > y.units; });
+  const Coin one = coins.back();
+  const int last = model.floor - model.fraction_bits;
+  for (int exponent = last - 2 - finest; exponent <= last + 1 - finest; ++exponent) {
+    for (const double sign : {1.0, -1.0}) {
+      Case sum(row, "floor");
+      sum.scale_all(exponent).term(0, one.a, sign * one.b).term(1, one.a, sign * one.b);
+      double rest = power(-149 - exponent - finest) - 2;
+      for (int k = 2; k < row.k && rest > 0; ++k) {
+        const auto coin =
+            std::find_if(coins.begin(), coins.end(), [&](const Coin& x) { return x.units <= rest; });
+        sum.term(k, coin->a, sign * coin->b);
+        rest -= coin->units;
+      }
+      if (rest == 0) sum.into(out);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<DirectedDot> directed_group_dots(const Instruction& instruction, const AccumulatorModel& row) {
@@ -247,7 +282,8 @@ std::vector<DirectedDot> directed_group_dots(const Instruction& instruction, con
 
 void add_scaled_dots(const Instruction& instruction, const AccumulatorModel& row, Dots& out) {
   scan_codes(instruction, row, out);
-  // Question 21 (c): two products about the floor, under scales that take them there.
+  scan_floor_by_sums(instruction, row, out);
+  // Two products about the floor, under scales that take them there.
   const FormatSpec a = spec_of(instruction.a);
   for (const int exponent : {row.floor - 10, row.floor - 8, row.floor - 4}) {
     for (int j = -2; j <= 12; ++j) {
