@@ -61,11 +61,38 @@ constexpr AccumulatorModel exact_s32() {
   return row;
 }
 
+/// The 4-bit block-scaled kinds: groups of 16 products summed exactly, aligned by their scales.
+constexpr AccumulatorModel grouped() {
+  AccumulatorModel row = to_f32(64, 35, -139);
+  row.arithmetic = Arithmetic::grouped_dot_add;
+  row.group = 16;
+  return row;
+}
+
 // Sources in full: docs/numerics-architectures.md, which also has the inputs that would decide what is open.
 // No public recording reaches a floor: those of binary32 are the papers', those of binary16 follow emin - (F
 // - 18), the pattern that Hopper was measured to have.
 
 constexpr std::string_view kPtxIntegers = "PTX ISA 9.0: mma and wgmma.mma_async, .satfinite, .xor, .and";
+
+constexpr std::string_view kMmaSimTcgen05 =
+    "MMA-Sim (B200): as wgmma on Hopper, floor of binary32 as measured there";
+constexpr std::string_view kMmaSimHalf =
+    "MMA-Sim (B200); floor: as measured for wgmma on Hopper, MMA-Sim has none, FPy says -133";
+constexpr std::string_view kMmaSimF8 =
+    "MMA-Sim (e5m2, e4m3, e2m1); e3m2 and e2m3 by analogy; floor: cannot show with these inputs";
+constexpr std::string_view kMmaSimF8Half =
+    "MMA-Sim (e5m2, e4m3, e2m1); e3m2 and e2m3 by analogy; floor: as Hopper, MMA-Sim says -22 (mma), none "
+    "(tcgen05)";
+constexpr std::string_view kMmaSimMx8 =
+    "MMA-Sim (RTX PRO 6000, B200): scales add to the exponents; e3m2 and e2m3 by analogy; floor: MMA-Sim";
+constexpr std::string_view kMmaSimMx4 =
+    "MMA-Sim (RTX PRO 6000, B200): groups of 16, F = 35, floor -139; zeros, cancelled groups and NaN scales: "
+    "its code, no recording";
+constexpr std::string_view kMmaSimNvf4 =
+    "MMA-Sim (RTX PRO 6000, B200): groups of 16, F = 35, floor -139, top bit of ue4m3 ignored; zeros, "
+    "cancelled groups and NaN scales: its code, no recording";
+constexpr std::string_view kPtxTcgen05Integers = "PTX ISA 9.0: tcgen05.mma, kind::i8, saturate";
 
 constexpr std::string_view kVoltaAliases[] = {"sm_70", "sm_72", "v100", "titanv"};
 constexpr DatapathRow kVolta[] = {
@@ -211,6 +238,15 @@ constexpr DatapathRow kBlackwell[] = {
     {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::tcgen05_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kMmaSimTcgen05},
+    {Datapath::tcgen05_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kMmaSimHalf},
+    {Datapath::tcgen05_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kMmaSimTcgen05},
+    {Datapath::tcgen05_f8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimF8},
+    {Datapath::tcgen05_f8f6f4, Format::f16, to_f16(32, 25, -21), Evidence::literature, kMmaSimF8Half},
+    {Datapath::tcgen05_i8, Format::s32, exact_s32(), Evidence::literature, kPtxTcgen05Integers},
+    {Datapath::tcgen05_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimMx8},
+    {Datapath::tcgen05_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
+    {Datapath::tcgen05_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
 };
 
 constexpr std::string_view kRtxBlackwellAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
@@ -232,6 +268,11 @@ constexpr DatapathRow kRtxBlackwell[] = {
     {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_f8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimF8},
+    {Datapath::mma_f8f6f4, Format::f16, to_f16(32, 25, -21), Evidence::literature, kMmaSimF8Half},
+    {Datapath::mma_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimMx8},
+    {Datapath::mma_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
+    {Datapath::mma_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -304,6 +345,28 @@ std::string_view name_of(Datapath path) {
       return "wgmma.int8";
     case Datapath::wgmma_b1:
       return "wgmma.b1";
+    case Datapath::mma_f8f6f4:
+      return "mma.f8f6f4";
+    case Datapath::mma_mxf8f6f4:
+      return "mma.mxf8f6f4";
+    case Datapath::mma_mxf4:
+      return "mma.mxf4";
+    case Datapath::mma_mxf4nvf4:
+      return "mma.mxf4nvf4";
+    case Datapath::tcgen05_f16:
+      return "tcgen05.f16";
+    case Datapath::tcgen05_tf32:
+      return "tcgen05.tf32";
+    case Datapath::tcgen05_f8f6f4:
+      return "tcgen05.f8f6f4";
+    case Datapath::tcgen05_i8:
+      return "tcgen05.int8";
+    case Datapath::tcgen05_mxf8f6f4:
+      return "tcgen05.mxf8f6f4";
+    case Datapath::tcgen05_mxf4:
+      return "tcgen05.mxf4";
+    case Datapath::tcgen05_mxf4nvf4:
+      return "tcgen05.mxf4nvf4";
   }
   return "unknown";
 }

@@ -26,9 +26,38 @@ struct Shape {
 /// Operands of one tile in evaluation order: every row of A and column of B is unpacked once, not once an
 /// output.
 struct UnpackedTile {
-  std::vector<Operand> a;  // (m, k)
-  std::vector<Operand> b;  // (n, k)
+  std::vector<Operand> a;                 // (m, k)
+  std::vector<Operand> b;                 // (n, k)
+  std::vector<Operand> scale_a, scale_b;  // the same, of grouped plans; else empty
 };
+
+/// Multiplies in the scales of one row of A or column of B, or keeps them apart where they belong to groups.
+void apply_scales(const DotPlan& plan, const std::uint8_t* bytes, std::int64_t stride, Operand* elements,
+                  Operand* kept) {
+  const Strided<std::uint8_t> given{bytes, stride};
+  const auto load = [&](int block) { return bytes == nullptr ? one_bits(plan.scale) : given(block); };
+  for (int position = 0; position < plan.k; ++position) {
+    const Operand scale = scale_at(plan, load, evaluation_k(plan.row.order, plan.k, position));
+    if (plan.grouped)
+      kept[position] = scale;
+    else
+      elements[position] = scaled(elements[position], scale, plan.row);
+  }
+}
+
+void scale_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+                UnpackedTile& out) {
+  const std::size_t blocks = shape.k / static_cast<std::size_t>(plan.scale_block);
+  const auto kept = [&](std::vector<Operand>& scales, std::size_t i) {
+    return plan.grouped ? &scales[i * shape.k] : nullptr;
+  };
+  for (std::size_t i = 0; i < shape.m; ++i)
+    apply_scales(plan, batch.scale_a == nullptr ? nullptr : batch.scale_a + (tile * shape.m + i) * blocks, 1,
+                 &out.a[i * shape.k], kept(out.scale_a, i));
+  for (std::size_t j = 0; j < shape.n; ++j)
+    apply_scales(plan, batch.scale_b == nullptr ? nullptr : batch.scale_b + tile * blocks * shape.n + j,
+                 static_cast<std::int64_t>(shape.n), &out.b[j * shape.k], kept(out.scale_b, j));
+}
 
 void unpack_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
                  unsigned modifiers, UnpackedTile& out) {
@@ -78,6 +107,10 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
     unpacked.a.resize(shape.m * shape.k);
     unpacked.b.resize(shape.n * shape.k);
   }
+  if (plan.grouped) {
+    unpacked.scale_a.resize(shape.m * shape.k);
+    unpacked.scale_b.resize(shape.n * shape.k);
+  }
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
@@ -86,6 +119,7 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
       continue;
     }
     if (plan.unpacks()) unpack_tile(plan, shape, batch, tile, modifiers, unpacked);
+    if (plan.block_scaled()) scale_tile(plan, shape, batch, tile, unpacked);
     for (std::size_t i = 0; i < shape.m; ++i) {
       for (std::size_t j = 0; j < shape.n; ++j) {
         const std::size_t element = (tile * shape.m + i) * shape.n + j;
@@ -100,7 +134,9 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
           };
           d = dot(plan, load_a, load_b, c, 0);
         } else {
-          d = chain(plan, &unpacked.a[i * shape.k], &unpacked.b[j * shape.k], c);
+          const Operand* scale_a = plan.grouped ? &unpacked.scale_a[i * shape.k] : nullptr;
+          const Operand* scale_b = plan.grouped ? &unpacked.scale_b[j * shape.k] : nullptr;
+          d = chain(plan, &unpacked.a[i * shape.k], &unpacked.b[j * shape.k], c, scale_a, scale_b);
         }
         store(batch.d, d_bytes, element, d);
       }

@@ -25,6 +25,68 @@ ExplainedAddend explain_addend(std::int64_t significand, int exponent, int fract
   return addend;
 }
 
+/// The operands of a dot product in evaluation order, as chain() takes them.
+struct Operands {
+  Operand a[kMaxK], b[kMaxK], scale_a[kMaxK], scale_b[kMaxK];
+};
+
+ExplainedAddend explain_group(const Group& group, const GroupSpec& spec, int maximum,
+                              const AccumulatorModel& row) {
+  ExplainedAddend addend;
+  addend.kind = group.nan ? Kind::nan : Kind::finite;
+  addend.exponent = group.exponent;
+  addend.in_maximum = group.exponent != kZeroExponent;
+  addend.products = {group.sum, group.sum == 0 ? 0 : spec.least_product - spec.product_fraction_bits};
+  const std::int64_t value = group.sum * group.scale;
+  addend.exact = {value, value == 0 ? 0 : group.unit(spec)};
+  const std::int64_t kept =
+      value == 0 ? 0 : align(value, group.unit(spec) + row.fraction_bits - maximum, row.alignment);
+  addend.kept = {kept, maximum - row.fraction_bits};
+  addend.lost = difference(addend.exact, addend.kept);
+  return addend;
+}
+
+/// A step of groups; the addends are c and the groups.
+ExplainedStep explain_groups(const DotPlan& plan, const Operands& x, int start, int count,
+                             const FormatSpec& format, std::uint64_t running) {
+  const AccumulatorModel& row = plan.row;
+  const Operand c = unpack_addend(format, row, running);
+  ExplainedStep step;
+  step.addend_format = format;
+  step.special = c.kind != Kind::finite;
+  step.maximum = c.exponent;
+  std::vector<Group> groups;
+  for (int k = start; k < start + count; k += row.group) {
+    const int size = start + count - k < row.group ? start + count - k : row.group;
+    groups.push_back(sum_group(x.a + k, x.b + k, x.scale_a + k, x.scale_b + k, size, plan.groups, row));
+    step.special = step.special || groups.back().nan;
+    step.maximum = groups.back().exponent > step.maximum ? groups.back().exponent : step.maximum;
+  }
+  step.floor_decided = step.maximum < row.floor;
+  if (step.floor_decided) step.maximum = row.floor;
+  ExplainedAddend addend =
+      explain_addend(c.significand, c.exponent, format.fraction_bits, c.exponent, step.maximum, row);
+  addend.a = running;
+  addend.kind = c.kind;
+  std::int64_t sum = addend.kept.significand;
+  step.addends.push_back(addend);
+  int k = start;
+  for (const Group& group : groups) {
+    addend = explain_group(group, plan.groups, step.maximum, row);
+    addend.k = evaluation_k(row.order, plan.k, k);
+    addend.count = start + count - k < row.group ? start + count - k : row.group;
+    sum += addend.kept.significand;
+    step.addends.push_back(addend);
+    k += row.group;
+  }
+  step.sum = {sum, step.maximum - row.fraction_bits};
+  StepSpec spec = plan.step;
+  spec.addend = format;
+  step.result = grouped_dot_add(x.a + start, x.b + start, x.scale_a + start, x.scale_b + start, count, c,
+                                spec, plan.groups, row);
+  return step;
+}
+
 ExplainedStep explain_step(const DotPlan& plan, const Operand* a, const Operand* b, int start, int count,
                            const FormatSpec& format, std::uint64_t running) {
   const AccumulatorModel& row = plan.row;
@@ -93,9 +155,14 @@ void explain_integers(Explanation& trace, const std::uint64_t* a, const std::uin
 }  // namespace
 
 Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
-                    unsigned modifiers) {
+                    unsigned modifiers, const std::uint8_t* scale_a, const std::uint8_t* scale_b) {
   Explanation trace;
   trace.plan = plan;
+  const std::uint64_t one = one_bits(plan.scale);
+  for (int i = 0; plan.block_scaled() && i < plan.k / plan.scale_block; ++i) {
+    trace.scale_a.push_back(scale_a == nullptr ? one : scale_a[i]);
+    trace.scale_b.push_back(scale_b == nullptr ? one : scale_b[i]);
+  }
   if ((modifiers & kScaleDZero) != 0) c = 0;
   trace.addend = c;
   if (plan.integer) {
@@ -113,20 +180,26 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
     return trace;
   }
 
-  Operand left[kMaxK];
-  Operand right[kMaxK];
+  Operands x;
   for (int i = 0; i < plan.k; ++i) {
     const int k = evaluation_k(plan.row.order, plan.k, i);
-    left[i] = unpack_factor(plan.a, plan, a[k], (modifiers & kNegateA) != 0);
-    right[i] = unpack_factor(plan.b, plan, b[k], (modifiers & kNegateB) != 0);
+    x.a[i] = unpack_factor(plan.a, plan, a[k], (modifiers & kNegateA) != 0);
+    x.b[i] = unpack_factor(plan.b, plan, b[k], (modifiers & kNegateB) != 0);
+    if (!plan.block_scaled()) continue;
+    x.scale_a[i] = scale_at(plan, Strided<std::uint64_t>{trace.scale_a.data()}, k);
+    x.scale_b[i] = scale_at(plan, Strided<std::uint64_t>{trace.scale_b.data()}, k);
+    if (plan.grouped) continue;
+    x.a[i] = scaled(x.a[i], x.scale_a[i], plan.row);
+    x.b[i] = scaled(x.b[i], x.scale_b[i], plan.row);
   }
   trace.final_add = plan.row.addend != AddendPlace::in_first_step;
   FormatSpec format = plan.step.addend;
   std::uint64_t running = trace.final_add ? 0 : c;
   for_each_step(plan, [&](int start, int count) {
-    ExplainedStep step = explain_step(plan, left, right, start, count, format, running);
+    ExplainedStep step = plan.grouped ? explain_groups(plan, x, start, count, format, running)
+                                      : explain_step(plan, x.a, x.b, start, count, format, running);
     for (ExplainedAddend& addend : step.addends) {
-      if (addend.k < 0) continue;
+      if (addend.k < 0 || plan.grouped) continue;
       addend.a = a[addend.k];
       addend.b = b[addend.k];
     }

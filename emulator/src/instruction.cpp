@@ -5,66 +5,93 @@
 namespace mmaudit {
 namespace {
 
+constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
+
+std::string_view op_text(Op op) { return op == Op::mma ? "mma" : op == Op::wgmma ? "wgmma" : "tcgen05"; }
+
 std::string shape_text(const Instruction& row) {
+  const std::string m = row.m == 0 ? "M" : std::to_string(row.m);
   const std::string n = row.n == 0 ? "N" : std::to_string(row.n);
-  return "m" + std::to_string(row.m) + "n" + n + "k" + std::to_string(row.k);
+  return "m" + m + "n" + n + "k" + std::to_string(row.k);
 }
 
-std::string name_with_shape(const Instruction& row, const std::string& shape) {
-  std::string name = row.op == Op::mma ? "mma." : "wgmma.";
-  name += shape;
+/// The m and n that a name spells, and the name with them replaced as the table row `row` has them; m = -1
+/// when the name is not of that form.
+struct Shaped {
+  int m = -1, n = -1;
+  std::string generic;
+};
+
+/// A number without sign and leading zero; -1 otherwise. `text` loses it.
+int take_number(std::string_view& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || text.front() == '0' || text.front() == '-') return -1;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+Shaped take_shape(std::string_view name, const Instruction& row) {
+  Shaped shaped;
+  const std::string prefix = std::string(op_text(row.op)) + ".m";
+  if (name.substr(0, prefix.size()) != prefix) return {};
+  name.remove_prefix(prefix.size());
+  shaped.m = take_number(name);
+  if (shaped.m < 0 || name.empty() || name.front() != 'n') return {};
+  name.remove_prefix(1);
+  shaped.n = name.empty() ? -1 : take_number(name);
+  if (shaped.n < 0) return {};
+  shaped.generic = prefix + (row.m == 0 ? "M" : std::to_string(shaped.m)) + "nN" + std::string(name);
+  return shaped;
+}
+
+std::string allowed_shapes(const Instruction& row, const Shaped& found) {
+  if (row.op == Op::tcgen05 && !tcgen05_has_m(row, found.m))
+    return "m: found " + std::to_string(found.m) + ", allowed " +
+           (tcgen05_has_m(row, 64) ? "64 and 128" : "128");
+  return "n: found " + std::to_string(found.n) +
+         (wgmma_has_n(row, 40) ? ", allowed 8 to 256 in steps of 8"
+                               : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+}
+
+}  // namespace
+
+std::string name_of(const Instruction& row) {
+  std::string name = std::string(op_text(row.op)) + "." + shape_text(row);
+  if (row.kind != MmaKind::none)
+    name += std::string(".kind_") + std::string(kKinds[static_cast<int>(row.kind)]);
+  if (row.scale != Format::none) name += ".scale_vec_" + std::to_string(scales_of(row)) + "X";
   if (row.satfinite) name += ".satfinite";
   for (const Format format : {row.d, row.a, row.b}) (name += '.') += name_of(format);
-  // wgmma has one accumulator: its C is its D.
+  // wgmma and tcgen05 have one accumulator: its C is its D.
   if (row.op == Op::mma) (name += '.') += name_of(row.c);
+  if (row.scale != Format::none) (name += '.') += name_of(row.scale);
   if (row.multiply == Multiply::xor_popc) name += ".xor.popc";
   if (row.multiply == Multiply::and_popc) name += ".and.popc";
   return name;
 }
 
-/// The n of "wgmma.m64n<digits>k..." and the name with it replaced by 'N'; -1 when the name is not of that
-/// form.
-int take_n(std::string_view name, std::string& generic) {
-  constexpr std::string_view kPrefix = "wgmma.m64n";
-  if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
-  const std::string_view rest = name.substr(kPrefix.size());
-  int n = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-  if (error != std::errc() || rest.front() == '0' || rest.front() == '-') return -1;
-  generic = std::string(kPrefix) + "N" + std::string(end, rest.data() + rest.size());
-  return n;
-}
-
-}  // namespace
-
-std::string name_of(const Instruction& instruction) {
-  return name_with_shape(instruction, shape_text(instruction));
-}
-
 std::optional<Instruction> find_instruction(std::string_view name) {
-  std::string generic;
-  const int n = take_n(name, generic);
   for (Instruction row : kInstructions) {
     if (row.n != 0) {
       if (name_of(row) == name) return row;
-    } else if (wgmma_has_n(row, n) && name_of(row) == generic) {
-      row.n = static_cast<std::int16_t>(n);
-      return row;
+      continue;
     }
+    const Shaped shaped = take_shape(name, row);
+    if (shaped.m < 0 || !has_shape(row, shaped.m, shaped.n) || name_of(row) != shaped.generic) continue;
+    row.m = static_cast<std::int16_t>(shaped.m);
+    row.n = static_cast<std::int16_t>(shaped.n);
+    return row;
   }
   return std::nullopt;
 }
 
 std::string why_no_instruction(std::string_view name) {
   if (find_instruction(name)) return {};
-  std::string generic;
-  const int n = take_n(name, generic);
   for (const Instruction& row : kInstructions) {
-    if (row.n == 0 && name_of(row) == generic && !wgmma_has_n(row, n)) {
-      return "n: found " + std::to_string(n) +
-             (wgmma_has_n(row, 40) ? ", allowed 8 to 256 in steps of 8"
-                                   : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
-    }
+    if (row.n != 0) continue;
+    const Shaped shaped = take_shape(name, row);
+    if (shaped.m >= 0 && name_of(row) == shaped.generic) return allowed_shapes(row, shaped);
   }
   // Point at the rows that share the longest prefix with what was typed.
   std::size_t best = 0;

@@ -15,13 +15,16 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
   std::set<std::string> names;
   for (const Instruction& row : kInstructions) {
     if (row.n == 0) {
-      for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
-        if (!wgmma_has_n(row, n)) continue;
-        Instruction with_n = row;
-        with_n.n = static_cast<std::int16_t>(n);
-        EXPECT_EQ(find_instruction(name_of(with_n)), with_n);
-        EXPECT_TRUE(names.insert(name_of(with_n)).second);
-        EXPECT_EQ(why_no_instruction(name_of(with_n)), "");
+      for (const int m : {64, 128}) {
+        for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
+          if (!has_shape(row, m, n)) continue;
+          Instruction shaped = row;
+          shaped.m = static_cast<std::int16_t>(m);
+          shaped.n = static_cast<std::int16_t>(n);
+          EXPECT_EQ(find_instruction(name_of(shaped)), shaped);
+          EXPECT_TRUE(names.insert(name_of(shaped)).second);
+          EXPECT_EQ(why_no_instruction(name_of(shaped)), "");
+        }
       }
     } else {
       EXPECT_EQ(find_instruction(name_of(row)), row);
@@ -29,7 +32,8 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
       EXPECT_EQ(why_no_instruction(name_of(row)), "");
     }
   }
-  EXPECT_EQ(names.size(), 31U + 54U + 12U * 32U + 9U * 18U);
+  EXPECT_EQ(names.size(),
+            31U + 54U + 12U * 32U + 9U * 18U + 50U + 29U + 2U * (54U * 32U + 8U * 18U) + 29U * 32U);
 }
 
 TEST(Instructions, NamesArePtxText) {
@@ -57,6 +61,44 @@ TEST(Instructions, NamesOfIntegerInstructions) {
                            "mma.m16n8k256.satfinite.s32.b1.b1.s32.xor.popc", "wgmma.m64n64k64.s32.s4.s4"})
     EXPECT_FALSE(find_instruction(name)) << name;
   EXPECT_EQ(why_no_instruction("wgmma.m64n40k32.s32.s8.s8"),
+            "n: found 40, allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+}
+
+TEST(Instructions, NamesOfTheNarrowKinds) {
+  for (const char* name :
+       {"mma.m16n8k32.kind_f8f6f4.f32.e3m2.e2m1.f32", "mma.m16n8k32.kind_f8f6f4.f16.e2m3.e5m2.f16",
+        "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e2m3.f32.ue8m0",
+        "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
+        "mma.m16n8k64.kind_mxf4nvf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
+        "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
+        "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
+        "tcgen05.m128n64k16.kind_f16.f32.bf16.bf16", "tcgen05.m64n8k8.kind_tf32.f32.tf32.tf32",
+        "tcgen05.m64n24k32.kind_i8.satfinite.s32.u8.s8", "tcgen05.m128n256k32.kind_f8f6f4.f16.e5m2.e2m1",
+        "tcgen05.m128n40k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0",
+        "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3"}) {
+    const auto row = find_instruction(name);
+    ASSERT_TRUE(row) << name;
+    EXPECT_EQ(name_of(*row), name);
+  }
+  const Instruction nvf4 =
+      find_instruction("tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3").value();
+  EXPECT_EQ(nvf4.scale_block, 16);
+  EXPECT_EQ(scales_of(nvf4), 4);
+  EXPECT_EQ(nvf4.c, Format::f32);
+  for (const char* name :
+       {"mma.m16n8k64.kind_mxf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
+        "mma.m16n8k64.kind_mxf4nvf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue4m3",
+        "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32", "tcgen05.m128n64k16.f32.f16.f16",
+        "tcgen05.m0128n64k16.kind_f16.f32.f16.f16", "tcgen05.m128n64k16.kind_f16.f16.bf16.bf16",
+        "tcgen05.mMnNk16.kind_f16.f32.f16.f16", "tcgen05.m", "tcgen05.m128", "tcgen05.m128n"})
+    EXPECT_FALSE(find_instruction(name)) << name;
+  EXPECT_EQ(why_no_instruction("tcgen05.m256n64k16.kind_f16.f32.f16.f16"),
+            "m: found 256, allowed 64 and 128");
+  EXPECT_EQ(why_no_instruction("tcgen05.m64n64k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0"),
+            "m: found 64, allowed 128");
+  EXPECT_EQ(why_no_instruction("tcgen05.m128n12k16.kind_f16.f32.f16.f16"),
+            "n: found 12, allowed 8 to 256 in steps of 8");
+  EXPECT_EQ(why_no_instruction("tcgen05.m128n40k32.kind_i8.s32.s8.s8"),
             "n: found 40, allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
 }
 
@@ -92,7 +134,10 @@ TEST(Instructions, ShapesAreConsistent) {
   for (const Instruction& row : kInstructions) {
     // Only m8n8k4 widens a binary16 C to a binary32 D.
     EXPECT_TRUE(row.c == row.d || row.path == Datapath::mma_884) << name_of(row);
-    EXPECT_EQ(row.op == Op::wgmma, row.n == 0);
+    EXPECT_EQ(row.op != Op::mma, row.n == 0);
+    EXPECT_EQ(row.op == Op::tcgen05, row.m == 0);
+    EXPECT_EQ(row.scale == Format::none, row.scale_block == 0);
+    EXPECT_EQ(scales_of(row) * row.scale_block, row.scale_block == 0 ? 0 : row.k) << name_of(row);
     if (row.op == Op::wgmma) {
       // One wgmma reads 32 bytes of k from every row.
       EXPECT_EQ(row.k * register_bits(row.a), 256) << name_of(row);
@@ -120,9 +165,9 @@ TEST(Architectures, NoNameIsTakenTwice) {
   }
 }
 
-TEST(Architectures, HopperRunsEveryInstructionButTheOneItEmulates) {
+TEST(Architectures, HopperRunsEveryInstructionButTheOneItEmulatesAndLaterOnes) {
   for (const Instruction& row : kInstructions) {
-    if (row.path == Datapath::mma_884) {
+    if (row.path == Datapath::mma_884 || row.min_compute_capability > 90) {
       EXPECT_EQ(find_datapath(*find_architecture("hopper"), row), nullptr);
       continue;
     }
@@ -145,6 +190,15 @@ TEST(Architectures, RowsAreSaneAndUnique) {
       EXPECT_LE(row.model.output.fraction_bits, spec_of(row.output).fraction_bits);
       EXPECT_FALSE(row.model.read_ignored_bits);
     }
+  }
+}
+
+TEST(Architectures, EachBlackwellHasItsOwnNarrowInstructions) {
+  const Architecture &data_centre = *find_architecture("b200"), &rtx = *find_architecture("rtx5090");
+  for (const Instruction& row : kInstructions) {
+    if (row.min_compute_capability <= 90) continue;
+    EXPECT_EQ(find_datapath(data_centre, row) != nullptr, row.op == Op::tcgen05) << name_of(row);
+    EXPECT_EQ(find_datapath(rtx, row) != nullptr, row.op == Op::mma) << name_of(row);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "integer_cases.hpp"
 #include "mmaudit/value_text.hpp"
+#include "scaled_cases.hpp"
 
 namespace mmaudit::gen {
 namespace {
@@ -20,13 +21,29 @@ std::optional<std::uint64_t> power(const FormatSpec& format, int exponent) {
   return bits << format.ignored_low_bits;
 }
 
+/// A plan, and the exponent that the scales of every block bring together: exponents in the cases below are
+/// those of whole products, and elements of few bits reach them through their scales.
+struct Setting : DotPlan {
+  explicit Setting(const DotPlan& plan, int shift = 0) : DotPlan(plan), scale_shift(shift) {}
+  int scale_shift;
+  /// The byte that brings A's share (B's is the rest).
+  [[nodiscard]] std::uint8_t scale_byte(bool of_a) const {
+    const int half = scale_shift / 2;
+    const int exponent = of_a ? half : scale_shift - half;
+    return static_cast<std::uint8_t>((exponent + scale.bias) << scale.fraction_bits);
+  }
+};
+
 /// Builds one case; a term the formats cannot express makes the case inapplicable and it is dropped.
 class Case {
  public:
-  Case(const DotPlan& plan, std::string_view question) : plan_(plan) {
+  Case(const Setting& plan, std::string_view question) : plan_(plan) {
     dot_.question = question;
     dot_.a.assign(static_cast<std::size_t>(plan.k), 0);
     dot_.b.assign(static_cast<std::size_t>(plan.k), 0);
+    if (!plan.block_scaled()) return;
+    dot_.scale_a.assign(static_cast<std::size_t>(plan.k / plan.scale_block), plan.scale_byte(true));
+    dot_.scale_b.assign(static_cast<std::size_t>(plan.k / plan.scale_block), plan.scale_byte(false));
   }
 
   /// a_k * b_k from texts such as "1.5", "0x7fc1", "max".
@@ -39,6 +56,7 @@ class Case {
 
   /// a_k * b_k = +-2^exponent, from factors as normal as the formats allow.
   Case& product(int k, int exponent, bool negative = false) {
+    exponent -= plan_.scale_shift;
     // The middle of the possible splits keeps both factors away from subnormals where it can.
     const int low =
         std::max(plan_.a.min_exponent() - plan_.a.fraction_bits, exponent - plan_.b.max_exponent());
@@ -106,7 +124,7 @@ class Case {
     return *this;
   }
 
-  DotPlan plan_;
+  Setting plan_;
   DirectedDot dot_;
   bool applies_ = true;
 };
@@ -121,20 +139,20 @@ struct Edges {
   int addend_minimum;  // exponent of c's subnormals
 };
 
-Edges edges_of(const DotPlan& plan) {
+Edges edges_of(const Setting& plan) {
   const OutputRule& output = plan.row.output;
   return {plan.row.fraction_bits, plan.row.floor, output.fraction_bits,
           plan.step.output.min_exponent() - output.fraction_bits, plan.step.addend.min_exponent()};
 }
 
 /// A position that falls into the same step as 0 and 1 whatever the segments.
-int third(const DotPlan& plan) { return plan.segments == 2 ? 4 : 2; }
+int third(const Setting& plan) { return plan.segments == 2 ? 4 : 2; }
 
 /// Beside a base that sets the alignment exponent E and has its leading bit at `leading`: half a unit in the
 /// last place, and a sliver about the last bit kept. Whether the sliver survives decides the direction of a
 /// tie.
 template <typename Base>
-void scan_slivers(const DotPlan& plan, std::string_view question, int alignment, int leading,
+void scan_slivers(const Setting& plan, std::string_view question, int alignment, int leading,
                   const Base& base, Dots& out) {
   const Edges edge = edges_of(plan);
   const int third_k = third(plan);
@@ -151,7 +169,7 @@ void scan_slivers(const DotPlan& plan, std::string_view question, int alignment,
 }
 
 /// Which bit is the last one kept below the maximum: x + 2^(e-j) - x is 2^(e-j) or 0.
-void scan_fraction_bits(const DotPlan& plan, Dots& out) {
+void scan_fraction_bits(const Setting& plan, Dots& out) {
   const Edges edge = edges_of(plan);
   const int third_k = third(plan);
   for (int j = edge.f - 1; j <= edge.f + 1; ++j) {
@@ -197,7 +215,7 @@ void scan_fraction_bits(const DotPlan& plan, Dots& out) {
 }
 
 /// The least result next to an addend just above and below the last bit that the floor lets through.
-void scan_floor(const DotPlan& plan, Dots& out) {
+void scan_floor(const Setting& plan, Dots& out) {
   const Edges edge = edges_of(plan);
   for (int last = edge.floor - edge.f - 2; last <= edge.floor - edge.f + 2; ++last) {
     for (const bool negative : {false, true}) {
@@ -218,7 +236,7 @@ void scan_floor(const DotPlan& plan, Dots& out) {
   }
 }
 
-void scan_zero_rule(const DotPlan& plan, Dots& out) {
+void scan_zero_rule(const Setting& plan, Dots& out) {
   const Edges edge = edges_of(plan);
   // What "0 * max" and "max * 0" would bring if zeros took part.
   const bool widened = plan.wide.id != Format::none;
@@ -249,7 +267,7 @@ void scan_zero_rule(const DotPlan& plan, Dots& out) {
   }
 }
 
-void scan_subnormal_operands(const DotPlan& plan, Dots& out) {
+void scan_subnormal_operands(const Setting& plan, Dots& out) {
   const Edges edge = edges_of(plan);
   const int third_k = third(plan);
   for (const bool in_a : {true, false}) {
@@ -279,7 +297,7 @@ void scan_subnormal_operands(const DotPlan& plan, Dots& out) {
   }
 }
 
-void scan_rounding(const DotPlan& plan, Dots& out) {
+void scan_rounding(const Setting& plan, Dots& out) {
   const int p = edges_of(plan).kept;
   for (const bool minus : {false, true}) {
     Case(plan, "rounding").product(0, 0, minus).product(1, -p - 1, minus).into(out);
@@ -315,7 +333,7 @@ void scan_rounding(const DotPlan& plan, Dots& out) {
 }
 
 /// Two large pairs that cancel, and a small product that a step boundary between the pairs would lose.
-void scan_order(const DotPlan& plan, Dots& out) {
+void scan_order(const Setting& plan, Dots& out) {
   const Edges edge = edges_of(plan);
   constexpr int kLarge = 8;
   for (const int pair : {2, 4, 8, 16}) {
@@ -334,7 +352,7 @@ void scan_order(const DotPlan& plan, Dots& out) {
   }
 }
 
-void add_extremes(const DotPlan& plan, Dots& out) {
+void add_extremes(const Setting& plan, Dots& out) {
   const int top = plan.step.output.max_exponent();
   const int p = plan.step.output.fraction_bits;
   for (const std::string_view c : {"max", "-max", "0"}) {
@@ -363,7 +381,7 @@ void add_extremes(const DotPlan& plan, Dots& out) {
   }
 }
 
-void add_specials(const DotPlan& plan, Dots& out) {
+void add_specials(const Setting& plan, Dots& out) {
   // Tiles cross every row with every column, so the pairs not listed here meet there.
   constexpr std::string_view kValues[] = {"inf", "-inf", "nan", "-nan", "0", "-0", "1", "max"};
   for (const std::string_view x : kValues) {
@@ -388,7 +406,7 @@ void add_specials(const DotPlan& plan, Dots& out) {
 }
 
 /// c with more fraction bits than the datapath keeps, alone and beside small products.
-void add_addends(const DotPlan& plan, Dots& out) {
+void add_addends(const Setting& plan, Dots& out) {
   for (const std::string_view c :
        {"0x3f8003ff", "0xbf8003ff", "0x000003ff", "0x00000401", "0x7f7fffff", "0x40490fdb", "0x00000001",
         "0x3fffffff", "0x3c01", "0x0001", "0x7bff", "0x3fff", "0xbbff"}) {
@@ -404,7 +422,7 @@ void add_addends(const DotPlan& plan, Dots& out) {
 }
 
 /// The 13 low bits of a tf32 register: dirty numbers, and NaNs that live in them alone.
-void add_ignored_bits(const DotPlan& plan, Dots& out) {
+void add_ignored_bits(const Setting& plan, Dots& out) {
   if (plan.a.ignored_low_bits == 0) return;
   for (const std::string_view raw : {"0x3f801fff", "0x7f800001", "0xff801fff", "0x7f801000", "0x7f802000",
                                      "0x00001fff", "0x80001000", "0x00003fff", "0x3f803fff"}) {
@@ -416,7 +434,7 @@ void add_ignored_bits(const DotPlan& plan, Dots& out) {
 }
 
 /// binary64: order of k, fusion, subnormals.
-void add_binary64(const DotPlan& plan, Dots& out) {
+void add_binary64(const Setting& plan, Dots& out) {
   const int quarter = plan.k / 4;
   const auto at = [&](std::string_view w, std::string_view x, std::string_view y, std::string_view z) {
     Case(plan, "order of k")
@@ -441,23 +459,31 @@ void add_binary64(const DotPlan& plan, Dots& out) {
 }  // namespace
 
 std::vector<DirectedDot> directed_dots(const Instruction& instruction, const AccumulatorModel& row) {
-  const DotPlan plan = make_plan(instruction, row);
-  if (plan.integer) return directed_integer_dots(instruction);
+  const DotPlan plain = make_plan(instruction, row);
+  if (plain.integer) return directed_integer_dots(instruction);
   Dots out;
-  if (plan.binary64) {
-    add_binary64(plan, out);
-  } else {
-    scan_fraction_bits(plan, out);
-    scan_floor(plan, out);
-    scan_subnormal_operands(plan, out);
-    scan_order(plan, out);
-    add_addends(plan, out);
-    add_ignored_bits(plan, out);
+  if (plain.grouped) return directed_group_dots(instruction, row);
+  std::vector<int> shifts = {0};
+  // The floor, the ends of binary32, and the middle between.
+  if (plain.block_scaled()) shifts = {0, row.floor - row.fraction_bits / 2, -126, -149, 118, 100};
+  for (const int shift : shifts) {
+    const Setting plan(plain, shift);
+    if (plan.binary64) {
+      add_binary64(plan, out);
+    } else {
+      scan_fraction_bits(plan, out);
+      scan_floor(plan, out);
+      scan_subnormal_operands(plan, out);
+      scan_order(plan, out);
+      add_addends(plan, out);
+      add_ignored_bits(plan, out);
+    }
+    scan_zero_rule(plan, out);
+    scan_rounding(plan, out);
+    add_extremes(plan, out);
+    add_specials(plan, out);
   }
-  scan_zero_rule(plan, out);
-  scan_rounding(plan, out);
-  add_extremes(plan, out);
-  add_specials(plan, out);
+  if (plain.block_scaled()) add_scaled_dots(instruction, row, out);
   return out;
 }
 

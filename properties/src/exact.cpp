@@ -133,13 +133,15 @@ bool settled_by_specials(const ExactDot& exact, double d, double& error) {
 }  // namespace
 
 ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
-                   std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers) {
+                   std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers, ScaleSpans scales) {
   // Every format is a subset of binary64, which MPFR reads; a product of two of them has at most 106 bits.
   Terms terms, magnitudes;
-  const auto add = [&](double x, double y) {
+  const auto add = [&](double x, double y, double scale_x = 1, double scale_y = 1) {
     terms.push_back(std::make_unique<Big>(106));
     mpfr_set_d(terms.back()->get(), x, MPFR_RNDN);
-    mpfr_mul_d(terms.back()->get(), terms.back()->get(), y, MPFR_RNDN);
+    // What has scales is narrow: four factors together have far fewer bits than two of binary64.
+    for (const double factor : {y, scale_x, scale_y})
+      mpfr_mul_d(terms.back()->get(), terms.back()->get(), factor, MPFR_RNDN);
     magnitudes.push_back(std::make_unique<Big>(106));
     mpfr_abs(magnitudes.back()->get(), terms.back()->get(), MPFR_RNDN);
   };
@@ -148,10 +150,14 @@ ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t
   const double sign_b = (modifiers & kNegateB) != 0 ? -1.0 : 1.0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(instruction.k); ++k) {
     const double x = sign_a * value(instruction.a, a[k]), y = sign_b * value(instruction.b, b[k]);
+    const auto scale = [&](std::span<const std::uint8_t> bytes) {
+      if (bytes.empty()) return 1.0;
+      return value(instruction.scale, bytes[k / static_cast<std::size_t>(instruction.scale_block)]);
+    };
     if (instruction.multiply == Multiply::xor_popc)
       add(x != y ? 1.0 : 0.0, 1.0);
     else
-      add(x, y);
+      add(x, y, scale(scales.a), scale(scales.b));
   }
   if ((modifiers & kScaleDZero) == 0) add(value(instruction.c, c), 1.0);
 

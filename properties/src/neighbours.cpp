@@ -7,18 +7,28 @@
 
 #include "integer_cases.hpp"
 #include "mmaudit/dot.hpp"
+#include "scaled_cases.hpp"
 
 namespace mmaudit::gen {
 namespace {
 
-/// The k of each step, sorted: two plans with the same list are the same function of k order.
+/// The k of each step, sorted, and of its groups: two plans with the same list are the same function of k
+/// order.
 std::vector<std::vector<int>> steps_of(const DotPlan& plan) {
   std::vector<std::vector<int>> steps;
   for_each_step(plan, [&](int start, int count) {
     std::vector<int> step;
     for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(plan.row.order, plan.k, i));
+    std::vector<std::vector<int>> groups;
+    for (int i = 0; plan.grouped && i < count; i += plan.row.group) {
+      const auto first = step.begin() + i;
+      groups.emplace_back(first, step.begin() + std::min<int>(i + plan.row.group, count));
+      std::sort(groups.back().begin(), groups.back().end());
+    }
+    std::sort(groups.begin(), groups.end());
     std::sort(step.begin(), step.end());
     steps.push_back(step);
+    steps.insert(steps.end(), groups.begin(), groups.end());
   });
   return steps;
 }
@@ -65,6 +75,15 @@ Reach reach_of(const DotPlan& plan) {
   constexpr int kNone = -10000;
   reach.subnormal_product = std::max(subnormal(plan.a) ? field(plan.a) + plan.b.max_exponent() : kNone,
                                      subnormal(plan.b) ? field(plan.b) + plan.a.max_exponent() : kNone);
+  if (!plan.block_scaled()) return reach;
+  const int low = 2 * plan.scale.min_exponent(), high = 2 * plan.scale.max_exponent();
+  // A group brings the exponents of its scales; a product brings its own besides.
+  reach.least_product = low + (plan.grouped ? 0 : reach.least_product);
+  reach.largest_product += high;
+  reach.finest_product += low - 2 * plan.scale.fraction_bits;
+  reach.finest = std::min(reach.finest, reach.finest_product);
+  reach.zero_exponent = plan.grouped ? high : reach.zero_exponent + high;
+  reach.subnormal_product += high;
   return reach;
 }
 
@@ -166,6 +185,7 @@ void Collector::alignment() {
           ? fmt::format("a zero brings at most exponent {}, and no addend has a bit below 2^{}",
                         reach_.zero_exponent, reach_.finest)
           : "");
+  if (plan_.grouped) return;  // groups have the exponents of their scales
   add("products", "normalised", [](auto& row) { row.product = ProductRule::normalised; });
 }
 
@@ -178,9 +198,10 @@ void Collector::operands() {
         fmt::format("a subnormal factor brings at most exponent {}, and no addend has a bit below 2^{}",
                     reach_.subnormal_product, reach_.finest);
   }
-  add(
-      "subnormal operands", "normalised",
-      [](auto& row) { row.subnormal_operand = SubnormalRule::normalised; }, subnormal_exponent);
+  if (!plan_.grouped)
+    add(
+        "subnormal operands", "normalised",
+        [](auto& row) { row.subnormal_operand = SubnormalRule::normalised; }, subnormal_exponent);
   add(
       "subnormal operands", "flushed", [](auto& row) { row.subnormal_operand = SubnormalRule::flushed; },
       no_subnormals);
@@ -307,7 +328,10 @@ std::vector<Neighbour> neighbours(const Instruction& instruction, const Accumula
   } else {
     collector.fused();
   }
-  return collector.take();
+  std::vector<Neighbour> all = collector.take();
+  if (instruction.scale != Format::none)
+    for (Neighbour& one : scale_neighbours(instruction, row)) all.push_back(std::move(one));
+  return all;
 }
 
 }  // namespace mmaudit::gen

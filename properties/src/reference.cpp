@@ -7,6 +7,7 @@
 #include "mmaudit/emulator.hpp"
 #include "number.hpp"
 #include "reference_integer.hpp"
+#include "reference_scaled.hpp"
 
 namespace mmaudit::oracle {
 namespace {
@@ -180,7 +181,7 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
 
 std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorModel& row,
                             std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                            std::uint64_t c, unsigned modifiers) {
+                            std::uint64_t c, unsigned modifiers, ScaleSpans scales) {
   const auto depth = static_cast<std::size_t>(instruction.k);
   const std::vector<std::vector<std::size_t>> segments = segments_of(row.order, depth);
   if ((modifiers & kScaleDZero) != 0) c = 0;
@@ -205,14 +206,22 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
     const auto block = static_cast<std::size_t>(row.block);
     for (std::size_t first = 0; first < segment.size(); first += block) {
       std::vector<Number> x, y;
+      std::vector<ScaledPair> pairs;
       for (std::size_t i = first; i < std::min(first + block, segment.size()); ++i) {
         const std::size_t k = segment[i];
         x.push_back(decode_factor(spec_of(instruction.a), row, a[k], (modifiers & kNegateA) != 0));
         y.push_back(decode_factor(spec_of(instruction.b), row, b[k], (modifiers & kNegateB) != 0));
+        if (instruction.scale == Format::none) continue;
+        const Number scale_a = scale_of(instruction, row, scales.a, k);
+        const Number scale_b = scale_of(instruction, row, scales.b, k);
+        pairs.push_back({x.back(), y.back(), scale_a, scale_b});
+        x.back() = times_scale(x.back(), scale_a, row);
+        y.back() = times_scale(y.back(), scale_b, row);
       }
       Number addend = decode(running_format, running, false);
       apply_subnormal_rule(addend, running_format, row.subnormal_addend);
-      running = step(x, y, addend);
+      running = row.arithmetic == Arithmetic::grouped_dot_add ? grouped_step(pairs, addend, row, output)
+                                                              : step(x, y, addend);
       running_format = output;
     }
   }

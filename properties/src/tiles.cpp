@@ -9,12 +9,14 @@ namespace mmaudit::gen {
 namespace {
 
 struct Shape {
-  std::size_t m, n, k, a_bytes, b_bytes, c_bytes;
+  std::size_t m, n, k, a_bytes, b_bytes, c_bytes, blocks;
 };
 
 Shape shape_of(const Instruction& row) {
-  return {static_cast<std::size_t>(row.m), static_cast<std::size_t>(row.n), static_cast<std::size_t>(row.k),
-          spec_of(row.a).storage_bytes(),  spec_of(row.b).storage_bytes(),  spec_of(row.c).storage_bytes()};
+  return {static_cast<std::size_t>(row.m),         static_cast<std::size_t>(row.n),
+          static_cast<std::size_t>(row.k),         spec_of(row.a).storage_bytes(),
+          spec_of(row.b).storage_bytes(),          spec_of(row.c).storage_bytes(),
+          static_cast<std::size_t>(scales_of(row))};
 }
 
 /// Zeroed room for `count` more tiles; the index of the first.
@@ -25,6 +27,8 @@ std::size_t grow(HostTiles& tiles, const Shape& shape, std::size_t count, std::u
   tiles.b.resize(tiles.tiles * shape.k * shape.n * shape.b_bytes);
   tiles.c.resize(tiles.tiles * shape.m * shape.n * shape.c_bytes);
   tiles.modifiers.resize(tiles.tiles, modifiers);
+  tiles.scale_a.resize(tiles.tiles * shape.m * shape.blocks);
+  tiles.scale_b.resize(tiles.tiles * shape.blocks * shape.n);
   return first;
 }
 
@@ -43,7 +47,7 @@ void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t i
 TileBatch HostTiles::batch() {
   const Shape shape = shape_of(instruction);
   d.assign(tiles * shape.m * shape.n * spec_of(instruction.d).storage_bytes(), std::byte{0});
-  return {tiles, a.data(), b.data(), c.data(), d.data(), modifiers.data()};
+  return {tiles, a.data(), b.data(), c.data(), d.data(), modifiers.data(), scale_a.data(), scale_b.data()};
 }
 
 void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
@@ -65,6 +69,15 @@ void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, s
   fill(tiles.a, Matrix::a, shape.m, shape.k, shape.a_bytes);
   fill(tiles.b, Matrix::b, shape.k, shape.n, shape.b_bytes);
   fill(tiles.c, Matrix::c, shape.m, shape.n, shape.c_bytes);
+  const auto fill_scales = [&](std::vector<std::uint8_t>& bytes, Matrix which, std::size_t rows,
+                               std::size_t columns) {
+    for (std::size_t at = 0; at < count * rows * columns; ++at)
+      bytes[first * rows * columns + at] = static_cast<std::uint8_t>(
+          generate(plan, family, seed, which, first_tile + at / (rows * columns),
+                   static_cast<int>(at / columns % rows), static_cast<int>(at % columns)));
+  };
+  fill_scales(tiles.scale_a, Matrix::scale_a, shape.m, shape.blocks);
+  fill_scales(tiles.scale_b, Matrix::scale_b, shape.blocks, shape.n);
 }
 
 std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::uint8_t modifiers) {
@@ -80,12 +93,16 @@ std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::
       for (std::size_t k = 0; k < shape.k; ++k) {
         store_bits(tiles.a, shape.a_bytes, ((first + t) * shape.m + i) * shape.k + k, one.a[k]);
       }
+      for (std::size_t block = 0; block < shape.blocks; ++block)
+        tiles.scale_a[((first + t) * shape.m + i) * shape.blocks + block] = one.scale_a[block];
       for (std::size_t j = 0; j < shape.n; ++j) {
         store_bits(tiles.c, shape.c_bytes, ((first + t) * shape.m + i) * shape.n + j, one.c);
       }
     }
     for (std::size_t j = 0; j < shape.n; ++j) {
       const DirectedDot& one = cases[t * per_tile + j % here];
+      for (std::size_t block = 0; block < shape.blocks; ++block)
+        tiles.scale_b[((first + t) * shape.blocks + block) * shape.n + j] = one.scale_b[block];
       for (std::size_t k = 0; k < shape.k; ++k) {
         store_bits(tiles.b, shape.b_bytes, ((first + t) * shape.k + k) * shape.n + j, one.b[k]);
       }

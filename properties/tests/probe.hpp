@@ -20,6 +20,23 @@ struct Probe {
   AccumulatorModel row;
 };
 
+/// The block-scaled instructions of RTX Blackwell, and of its other new kinds those of formats that differ.
+/// tcgen05 has the same models: see SameModelsAsMma.
+inline std::vector<Probe> scaled_probes() {
+  std::vector<Probe> probes;
+  for (const char* name : {"mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e5m2.f32.ue8m0",
+                           "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e5m2.e5m2.f32.ue8m0",
+                           "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m3.e3m2.f32.ue8m0",
+                           "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m1.e2m1.f32.ue8m0",
+                           "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
+                           "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
+                           "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3"}) {
+    const Instruction instruction = find_instruction(name).value();
+    probes.push_back({instruction, find_datapath(*find_architecture("blackwell_rtx"), instruction)->model});
+  }
+  return probes;
+}
+
 /// Every instruction with its Hopper row; wgmma with the least n.
 inline std::vector<Probe> all_probes() {
   std::vector<Probe> probes;
@@ -36,6 +53,7 @@ struct OneDot {
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0, d = 0;
   unsigned modifiers = 0;
+  std::vector<std::uint8_t> scale_a{}, scale_b{};
 };
 
 /// Element (i, j) of a tile; d is what `tiles` holds, 0 before the first batch().
@@ -53,13 +71,19 @@ inline OneDot cut(const gen::HostTiles& tiles, std::size_t tile, std::size_t i, 
     dot.d = gen::load_bits(tiles.d, spec_of(row.d).storage_bytes(), (tile * m + i) * n + j);
   }
   dot.modifiers = tiles.modifiers[tile];
+  const auto blocks = static_cast<std::size_t>(scales_of(row));
+  for (std::size_t block = 0; block < blocks; ++block) {
+    dot.scale_a.push_back(tiles.scale_a[(tile * m + i) * blocks + block]);
+    dot.scale_b.push_back(tiles.scale_b[(tile * blocks + block) * n + j]);
+  }
   return dot;
 }
 
 inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
   const DotPlan plan = make_plan(probe.instruction, probe.row);
   return mmaudit::dot(plan, Strided<std::uint64_t>{dot.a.data()}, Strided<std::uint64_t>{dot.b.data()}, dot.c,
-                      dot.modifiers);
+                      dot.modifiers,
+                      ScaleBytes{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)});
 }
 
 inline std::string text_of(const Instruction& instruction, const OneDot& dot) {
@@ -69,6 +93,11 @@ inline std::string text_of(const Instruction& instruction, const OneDot& dot) {
   text << " ] b=[";
   for (const std::uint64_t x : dot.b) text << ' ' << x;
   text << " ]";
+  for (const auto* scales : {&dot.scale_a, &dot.scale_b}) {
+    text << " scales [";
+    for (const unsigned x : *scales) text << ' ' << x;
+    text << " ]";
+  }
   return text.str();
 }
 

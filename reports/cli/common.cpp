@@ -72,11 +72,8 @@ device::DeviceInfo require_device() {
 std::vector<Instruction> all_instructions(int wgmma_n) {
   std::vector<Instruction> rows;
   for (Instruction row : kInstructions) {
-    if (row.n == 0) {
-      if (!wgmma_has_n(row, wgmma_n)) continue;
-      row.n = static_cast<std::int16_t>(wgmma_n);
-    }
-    rows.push_back(row);
+    row = with_shape(row, wgmma_n);
+    if (has_shape(row, row.m, row.n)) rows.push_back(row);
   }
   return rows;
 }
@@ -86,9 +83,10 @@ std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool neg
   if (scale_d == 0) bits |= kScaleDZero;
   if (negate_a) bits |= kNegateA;
   if (negate_b) bits |= kNegateB;
-  if (bits != 0 && instruction.op != Op::wgmma) {
-    throw InputError(fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma only",
-                                 name_of(instruction)));
+  if (bits != 0 && instruction.op == Op::mma) {
+    throw InputError(
+        fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma and tcgen05 only",
+                    name_of(instruction)));
   }
   return static_cast<std::uint8_t>(bits);
 }

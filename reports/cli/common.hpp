@@ -33,10 +33,11 @@ const DatapathRow& require_row(const Architecture& architecture, const Instructi
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
 
-/// Table rows with every wgmma row at the given n; rows that lack this n are left out.
+/// Table rows with every wgmma and tcgen05 row at the given n; rows that lack this n are left out.
 std::vector<Instruction> all_instructions(int wgmma_n);
 
-/// --scale-d, --negate-a and --negate-b as modifier bits; InputError unless `instruction` is a wgmma.
+/// --scale-d, --negate-a and --negate-b as modifier bits; InputError unless `instruction` is a wgmma or
+/// tcgen05.
 std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool negate_a, bool negate_b);
 
 /// --corpus, else $MMAUDIT_CORPUS, else corpus/data here or above the executable; InputError when none

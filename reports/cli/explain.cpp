@@ -11,6 +11,7 @@
 
 #include "common.hpp"
 #include "explain_integers.hpp"
+#include "explain_scaled.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/emulator.hpp"
@@ -25,7 +26,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture, instruction, a, b, c, tile_file;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, tile_file;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
   int row = 0, column = 0, scale_d = 1;
@@ -35,6 +36,7 @@ struct Options {
 struct Inputs {
   Instruction instruction;
   std::vector<std::uint64_t> a, b;
+  std::vector<std::uint8_t> scale_a, scale_b;  // empty: every scale is 1
   std::uint64_t c = 0;
   unsigned modifiers = 0;
   std::string recorded;  // D of the recording, hex; empty: none
@@ -42,7 +44,7 @@ struct Inputs {
 
 /// "1.5,0x3c01,2^-12": at most k values, the rest +0.
 std::vector<std::uint64_t> parse_list(const char* option, const std::string& text, const FormatSpec& format,
-                                      int k) {
+                                      int k, const char* most = "the depth of the instruction") {
   std::vector<std::uint64_t> values;
   for (std::size_t start = 0; start <= text.size() && !text.empty();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
@@ -56,8 +58,8 @@ std::vector<std::uint64_t> parse_list(const char* option, const std::string& tex
     start = comma + 1;
   }
   if (values.size() > static_cast<std::size_t>(k)) {
-    throw InputError(fmt::format("{}: found {} values, allowed at most {} (the depth of the instruction)",
-                                 option, values.size(), k));
+    throw InputError(
+        fmt::format("{}: found {} values, allowed at most {} ({})", option, values.size(), k, most));
   }
   values.resize(static_cast<std::size_t>(k), 0);
   return values;
@@ -96,27 +98,46 @@ Inputs inputs_of_recording(const Options& options) {
   return inputs;
 }
 
+/// One scale a block of k; what is missing is 1.
+std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& row) {
+  if (text.empty()) return {};
+  if (row.scale == Format::none)
+    throw InputError(
+        fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
+                    mmaudit::name_of(row)));
+  const FormatSpec format = spec_of(row.scale);
+  const std::string padded = text + [&] {
+    std::string ones;
+    for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(row); ++i) ones += ",1";
+    return ones;
+  }();
+  std::vector<std::uint8_t> bytes;
+  for (const std::uint64_t bits : parse_list(option, padded, format, scales_of(row), "blocks of k"))
+    bytes.push_back(static_cast<std::uint8_t>(bits));
+  return bytes;
+}
+
 Inputs inputs_of_text(const Options& options) {
   Inputs inputs;
   inputs.instruction = require_instruction(options.instruction);
   inputs.a = parse_list("--a", options.a, spec_of(inputs.instruction.a), inputs.instruction.k);
   inputs.b = parse_list("--b", options.b, spec_of(inputs.instruction.b), inputs.instruction.k);
   inputs.c = parse_list("--c", options.c, spec_of(inputs.instruction.c), 1)[0];
+  inputs.scale_a = parse_scales("--scale-a", options.scale_a, inputs.instruction);
+  inputs.scale_b = parse_scales("--scale-b", options.scale_b, inputs.instruction);
   inputs.modifiers = modifier_bits(inputs.instruction, options.scale_d, options.negate_a, options.negate_b);
   return inputs;
 }
 
-std::string number(Dyadic x) {
-  if (x.significand == 0) return "0";
-  const double value = std::ldexp(static_cast<double>(x.significand), x.exponent);
-  return fmt::format("{}", value);
-}
-
-std::string hex_value(std::uint64_t bits, const FormatSpec& format) {
-  return fmt::format("0x{} = {}", hex_text(bits, format.storage_bits), value_text(bits, format));
-}
-
 bool is_plain_zero(const ExplainedAddend& x) { return x.kind == Kind::finite && x.exact.significand == 0; }
+
+std::string result_text(const Explanation& trace, const ExplainedStep& step) {
+  const std::string rounding = rounding_text(trace.plan.row);
+  const std::string sum = step.special ? "  -> "
+                                       : fmt::format("  sum {} -> {} -> ", number(step.sum),
+                                                     rounding.substr(0, rounding.find(',')));
+  return sum + hex_value(step.result, trace.plan.step.output) + "\n";
+}
 
 std::string step_text(const Explanation& trace, const ExplainedStep& step, std::size_t index, bool all) {
   const AccumulatorModel& row = trace.plan.row;
@@ -128,6 +149,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                         step.floor_decided ? " (the floor)" : "", row.fraction_bits,
                         step.maximum - row.fraction_bits);
   }
+  if (trace.plan.grouped) return text + groups_text(trace, step, index) + result_text(trace, step);
   text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", "k", "a", "b", "e", "exact", "kept",
                       "lost");
   std::size_t zeros = 0;
@@ -146,18 +168,12 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                         finite ? number(x.lost) : "-");
   }
   if (zeros != 0) text += fmt::format("       ({} zero products, which take no part in E)\n", zeros);
-  const FormatSpec& output = trace.plan.step.output;
-  if (!step.special)
-    text += fmt::format("  sum {} -> {} -> ", number(step.sum),
-                        rounding_text(row).substr(0, rounding_text(row).find(',')));
-  else
-    text += "  -> ";
-  return text + hex_value(step.result, output) + "\n";
+  return text + result_text(trace, step);
 }
 
 std::string exact_line(const Inputs& inputs, const Explanation& trace, const FormatSpec& output) {
-  const oracle::ExactDot exact =
-      oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c, inputs.modifiers);
+  const oracle::ExactDot exact = oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c,
+                                                   inputs.modifiers, {inputs.scale_a, inputs.scale_b});
   if (output.integer()) return integer_verdict(trace, exact.value, exact.decimal);
   const std::uint64_t nearest = oracle::correctly_rounded(exact, inputs.instruction.d);
   const double d = decode_value(trace.result, output);
@@ -169,7 +185,7 @@ std::string exact_line(const Inputs& inputs, const Explanation& trace, const For
 
 std::string trace_text(const Inputs& inputs, const Explanation& trace, bool all) {
   const FormatSpec& output = spec_of(inputs.instruction.d);
-  std::string text;
+  std::string text = scales_text(trace);
   if (trace.plan.wide.id != Format::none) {
     text += fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
                         trace.plan.row.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
@@ -204,7 +220,10 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
       nlohmann::json one = {{"k", x.k}, {"in_maximum", x.in_maximum}, {"exponent", x.exponent}};
       if (x.k < 0)
         one["addend"] = hex_text(x.a, step.addend_format.storage_bits);
-      else {
+      else if (trace.plan.grouped) {
+        one["count"] = x.count;
+        one["products"] = dyadic_json(x.products);
+      } else {
         one["a"] = hex_text(x.a, trace.plan.a.storage_bits);
         one["b"] = hex_text(x.b, trace.plan.b.storage_bits);
       }
@@ -229,8 +248,8 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
                     {"b", hex_text(x.b, 64)},
                     {"before", hex_text(x.before, 64)},
                     {"after", hex_text(x.after, 64)}});
-  const oracle::ExactDot exact =
-      oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c, inputs.modifiers);
+  const oracle::ExactDot exact = oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c,
+                                                   inputs.modifiers, {inputs.scale_a, inputs.scale_b});
   nlohmann::json out = {{"architecture", architecture.name},
                         {"row", to_json(inputs.instruction, row)},
                         {"c", hex_text(trace.addend, trace.plan.step.addend.storage_bits)},
@@ -245,6 +264,7 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
   out["correctly_rounded"] =
       hex_text(oracle::correctly_rounded(exact, inputs.instruction.d), output.storage_bits);
   if (!trace.steps.empty()) out["steps"] = steps;
+  if (trace.plan.block_scaled()) out["scales"] = scales_json(trace);
   if (!trace.fmas.empty()) out["fmas"] = fmas;
   const double relative = oracle::relative_error(exact, decode_value(trace.result, output));
   const double ulps = oracle::error_in_ulps(exact, trace.result, inputs.instruction.d);
@@ -263,7 +283,8 @@ Inputs inputs_on(const Architecture& architecture, const Inputs& inputs) {
   const Instruction& wanted = inputs.instruction;
   std::optional<Instruction> best;
   for (const Instruction& row : all_instructions(kWgmmaMinN)) {
-    const bool same = row.a == wanted.a && row.b == wanted.b && row.c == wanted.c && row.d == wanted.d;
+    const bool same = row.scale == wanted.scale && row.scale_block == wanted.scale_block &&
+                      row.a == wanted.a && row.b == wanted.b && row.c == wanted.c && row.d == wanted.d;
     if (!same || static_cast<std::size_t>(row.k) < used || find_datapath(architecture, row) == nullptr)
       continue;
     if (!best || row.k < best->k) best = row;
@@ -293,7 +314,9 @@ int explain_command(const Options& options) {
     const Inputs own = i == 0 ? inputs : inputs_on(architecture, inputs);
     const DatapathRow& row = require_row(architecture, own.instruction);
     const Explanation trace =
-        explain(make_plan(own.instruction, row.model), own.a.data(), own.b.data(), own.c, own.modifiers);
+        explain(make_plan(own.instruction, row.model), own.a.data(), own.b.data(), own.c, own.modifiers,
+                own.scale_a.empty() ? nullptr : own.scale_a.data(),
+                own.scale_b.empty() ? nullptr : own.scale_b.data());
     traces.push_back(trace_json(own, trace, architecture, row));
     text += fmt::format("{} on {} ({})\n", mmaudit::name_of(own.instruction), architecture.name,
                         mmaudit::name_of(row.evidence));
@@ -329,6 +352,10 @@ void add_explain(CLI::App& app, Action& action) {
                       "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
   command->add_option("--b", options->b, "column of B");
   command->add_option("--c", options->c, "c");
+  command->add_option(
+      "--scale-a", options->scale_a,
+      "block-scaled: scales of the row of A, one a block: \"2^-3,0x7f,nan\"; missing ones are 1");
+  command->add_option("--scale-b", options->scale_b, "block-scaled: scales of the column of B");
   command
       ->add_option("--against", options->against,
                    "other architectures, side by side; one that lacks the instruction takes the "
@@ -338,9 +365,10 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--index", options->tile, "with --tile: which tile")->capture_default_str();
   command->add_option("--row", options->row, "with --tile: row of D")->capture_default_str();
   command->add_option("--col", options->column, "with --tile: column of D")->capture_default_str();
-  command->add_option("--scale-d", options->scale_d, "wgmma: 0 leaves C out")->check(CLI::IsMember({0, 1}));
-  command->add_flag("--negate-a", options->negate_a, "wgmma: imm-scale-a = -1");
-  command->add_flag("--negate-b", options->negate_b, "wgmma: imm-scale-b = -1");
+  command->add_option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out")
+      ->check(CLI::IsMember({0, 1}));
+  command->add_flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
+  command->add_flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
   command->add_flag("--all", options->all, "list zero products too");
   command->add_flag("--json", options->json, "the trace as JSON");
   command->callback([&action, options] { action = [options] { return explain_command(*options); }; });

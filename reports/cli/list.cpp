@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,25 +20,31 @@ struct Options {
 
 struct Line {
   std::string instruction, l, f, floor, order, rounding, evidence;
+  int groups = 0;  // products of a group; 0: there are none
+  bool operator==(const Line&) const = default;
 };
+
+/// The name with A and B in place of the two formats where every mix of the small ones has a row.
+std::string name_of_mix(const Instruction& row) {
+  std::string name = name_of(row);
+  if (row.kind != MmaKind::f8f6f4 && row.kind != MmaKind::mxf8f6f4) return name;
+  const std::string mix = fmt::format(".{}.{}", mmaudit::name_of(row.a), mmaudit::name_of(row.b));
+  return name.replace(name.find(mix), mix.size(), ".A.B");
+}
 
 std::vector<Line> lines_of(const Architecture& architecture) {
   std::vector<Line> lines;
   for (const Instruction& instruction : kInstructions) {
     const DatapathRow* row = find_datapath(architecture, instruction);
     if (row == nullptr) continue;
-    Line line{name_of(instruction),
-              "1",
-              "-",
-              "-",
-              "ascending",
-              "RNE f64, fused",
+    Line line{name_of_mix(instruction),           "1", "-", "-", "ascending", "RNE f64, fused",
               std::string(name_of(row->evidence))};
     if (row->model.arithmetic == Arithmetic::integer) {
       line.l = line.order = "-";
       line.rounding = rounding_text(instruction, row->model);
     }
-    if (row->model.arithmetic == Arithmetic::fused_dot_add) {
+    if (row->model.arithmetic == Arithmetic::grouped_dot_add) line.groups = row->model.group;
+    if (line.groups != 0 || row->model.arithmetic == Arithmetic::fused_dot_add) {
       line.l = std::to_string(block_of(instruction, row->model));
       line.f = std::to_string(row->model.fraction_bits);
       line.floor = std::to_string(row->model.floor);
@@ -45,15 +52,21 @@ std::vector<Line> lines_of(const Architecture& architecture) {
           row->model.order == KOrder::pairs_of_four ? "01|23 of 4" : std::string(name_of(row->model.order));
       line.rounding = rounding_text(row->model);
     }
-    lines.push_back(line);
+    if (line.groups != 0) line.rounding += fmt::format(", groups of {}", line.groups);
+    // Rows that only mix formats are one line.
+    if (lines.empty() || !(lines.back() == line)) lines.push_back(line);
   }
   return lines;
 }
 
 /// One block an architecture; Markdown has a heading for each.
 std::string table(const Architecture& architecture, bool markdown) {
-  const char* row =
-      markdown ? "| {} | {} | {} | {} | {} | {} | {} |\n" : "  {:<33} {:>3} {:>3} {:>6}  {:<11} {:<30} {}\n";
+  const std::vector<Line> lines = lines_of(architecture);
+  std::size_t width = 33;
+  for (const Line& line : lines) width = std::max(width, line.instruction.size());
+  const std::string row =
+      markdown ? "| {} | {} | {} | {} | {} | {} | {} |\n"
+               : fmt::format("  {{:<{}}} {{:>3}} {{:>3}} {{:>6}}  {{:<11}} {{:<30}} {{}}\n", width);
   const std::string capability =
       fmt::format("{}.{}", architecture.compute_capability / 10, architecture.compute_capability % 10);
   std::string text = markdown
@@ -63,7 +76,7 @@ std::string table(const Architecture& architecture, bool markdown) {
   text += fmt::format(fmt::runtime(row), "instruction", "L", "F", "floor", "order of k", "rounding of a step",
                       "known");
   if (markdown) text += "|---|---|---|---|---|---|---|\n";
-  for (const Line& line : lines_of(architecture)) {
+  for (const Line& line : lines) {
     text += fmt::format(fmt::runtime(row), line.instruction, line.l, line.f, line.floor, line.order,
                         line.rounding, line.evidence);
   }
@@ -92,7 +105,8 @@ int list(const Options& options) {
     text +=
         "L products a step, aligned to a common exponent (at least the floor) and truncated to F bits "
         "below it.\n"
-        "N: 8 to 256 in steps of 8. recorded: replayed by every `mmaudit verify`. replayed: agrees with a "
+        "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1. recorded: "
+        "replayed by every `mmaudit verify`. replayed: agrees with a "
         "public\n"
         "data set (`mmaudit verify --dataset`). literature: papers only.\n";
   }

@@ -24,7 +24,8 @@ struct Named {
 
 constexpr Named<Arithmetic> kArithmetic[] = {{"fused_dot_add", Arithmetic::fused_dot_add},
                                              {"fma_chain", Arithmetic::fma_chain},
-                                             {"integer", Arithmetic::integer}};
+                                             {"integer", Arithmetic::integer},
+                                             {"grouped_dot_add", Arithmetic::grouped_dot_add}};
 constexpr Named<Rounding> kRounding[] = {{"RZ", Rounding::toward_zero},
                                          {"RNE", Rounding::nearest_even},
                                          {"RD", Rounding::down},
@@ -64,6 +65,16 @@ constexpr Named<IntegerSign> kIntegerSign[] = {{"of_format", IntegerSign::of_for
                                                {"exchanged", IntegerSign::exchanged}};
 constexpr Named<BitOperation> kBitOperation[] = {{"of_instruction", BitOperation::of_instruction},
                                                  {"exchanged", BitOperation::exchanged}};
+constexpr Named<ScaleUse> kScaleUse[] = {
+    {"applied", ScaleUse::applied}, {"ignored", ScaleUse::ignored}, {"reversed", ScaleUse::reversed}};
+constexpr Named<ScaleSign> kScaleSign[] = {{"ignored", ScaleSign::ignored}, {"negates", ScaleSign::negates}};
+constexpr Named<ScaleNan> kScaleNan[] = {{"always", ScaleNan::always},
+                                         {"beside_nonzero", ScaleNan::beside_nonzero}};
+constexpr Named<GroupExponent> kGroupExponent[] = {{"of_scales", GroupExponent::of_scales},
+                                                   {"of_products", GroupExponent::of_products},
+                                                   {"of_sum", GroupExponent::of_sum}};
+constexpr Named<CancelledGroup> kCancelledGroup[] = {{"counts", CancelledGroup::counts},
+                                                     {"no_part", CancelledGroup::no_part}};
 constexpr Named<NanRule> kNan[] = {{"canonical", NanRule::canonical}, {"ieee_quiet", NanRule::ieee_quiet}};
 
 template <typename E, std::size_t N>
@@ -185,9 +196,20 @@ void check_together(const Fields& fields, const DatapathRow& row) {
   const Arithmetic only = binary64  ? Arithmetic::fma_chain
                           : integer ? Arithmetic::integer
                                     : Arithmetic::fused_dot_add;
-  if (model.arithmetic != only)
+  const bool grouped = model.arithmetic == Arithmetic::grouped_dot_add;
+  const bool narrow_and_scaled = std::all_of(served.begin(), served.end(), [](const Instruction& one) {
+    return one.scale != Format::none && one.a == Format::e2m1 && one.b == Format::e2m1;
+  });
+  if (narrow_and_scaled && model.arithmetic != only && !grouped)
+    fields.refuse("arithmetic", std::string(text_of(kArithmetic, model.arithmetic)),
+                  "grouped_dot_add and fused_dot_add, for block-scaled e2m1");
+  if (model.arithmetic != only && !(narrow_and_scaled && grouped))
     fields.refuse("arithmetic", std::string(text_of(kArithmetic, model.arithmetic)),
                   fmt::format("{}, for {}", text_of(kArithmetic, only), mmaudit::name_of(row.output)));
+  // 64 scaled products, each below 2^7 times its group's unit, and c have to fit 63 bits.
+  constexpr int kMostGroupedBits = 45;
+  if (grouped && model.fraction_bits > kMostGroupedBits)
+    fields.refuse("F", model.fraction_bits, fmt::format("0 to {} for grouped_dot_add", kMostGroupedBits));
   const int most = spec_of(row.output).fraction_bits;
   const bool whole = binary64 || integer;
   if (model.output.fraction_bits > most || (whole && model.output.fraction_bits != most))
@@ -195,10 +217,11 @@ void check_together(const Fields& fields, const DatapathRow& row) {
         "output_fraction_bits", model.output.fraction_bits,
         whole ? fmt::format("{}", most) : fmt::format("0 to {} for {}", most, mmaudit::name_of(row.output)));
   for (const Instruction& one : served) {
-    const bool narrow = spec_of(one.a).storage_bits == 8 && spec_of(one.b).storage_bits == 8;
+    const bool narrow =
+        spec_of(one.a).storage_bits == 8 && spec_of(one.b).storage_bits == 8 && one.scale == Format::none;
     if (model.widen_to != Format::none && !(narrow && model.widen_to == Format::f16))
       fields.refuse("widen_to", std::string(mmaudit::name_of(model.widen_to)),
-                    narrow ? "none, f16" : "none (only 8-bit operands fit another format exactly)");
+                    narrow ? "none, f16" : "none (only 8-bit operands without scales are widened)");
     if (model.addend != AddendPlace::in_first_step && one.c != one.d)
       fields.refuse(
           "addend", std::string(text_of(kAddend, model.addend)),
@@ -233,6 +256,13 @@ Json to_json(const DatapathRow& row) {
           {"saturation", text_of(kSaturation, model.saturation)},
           {"integer_sign", text_of(kIntegerSign, model.integer_sign)},
           {"bit_operation", text_of(kBitOperation, model.bit_operation)},
+          {"scale_use", text_of(kScaleUse, model.scale_use)},
+          {"scale_sign", text_of(kScaleSign, model.scale_sign)},
+          {"scale_nan", text_of(kScaleNan, model.scale_nan)},
+          {"subnormal_scale", text_of(kSubnormal, model.subnormal_scale)},
+          {"group", model.group},
+          {"group_exponent", text_of(kGroupExponent, model.group_exponent)},
+          {"cancelled_group", text_of(kCancelledGroup, model.cancelled_group)},
           {"output_fraction_bits", model.output.fraction_bits},
           {"rounding", text_of(kRounding, model.output.rounding)},
           {"overflow", text_of(kOverflow, model.output.overflow)},
@@ -244,6 +274,10 @@ Json to_json(const DatapathRow& row) {
 Json to_json(const Instruction& instruction, const DatapathRow& row) {
   Json out = to_json(row);
   out["instruction"] = mmaudit::name_of(instruction);
+  if (instruction.scale != Format::none) {
+    out["scale_format"] = mmaudit::name_of(instruction.scale);
+    out["scale_block"] = instruction.scale_block;
+  }
   if (row.model.arithmetic == Arithmetic::integer)
     out["rounding"] = rounding_text(instruction, row.model);
   else
@@ -285,6 +319,7 @@ DatapathRow row_from_json(const Json& json, const std::string& where, std::strin
   fields.format("addend_format", row.addend);
   fields.choice("arithmetic", kArithmetic, model.arithmetic);
   if (model.arithmetic == Arithmetic::fused_dot_add) fields.require({"block", "F", "floor"});
+  if (model.arithmetic == Arithmetic::grouped_dot_add) fields.require({"block", "F", "floor", "group"});
   fields.format("widen_to", model.widen_to);
   fields.choice("order", kOrder, model.order);
   fields.integer("block", model.block, 1, 64);
@@ -308,6 +343,13 @@ DatapathRow row_from_json(const Json& json, const std::string& where, std::strin
   fields.choice("saturation", kSaturation, model.saturation);
   fields.choice("integer_sign", kIntegerSign, model.integer_sign);
   fields.choice("bit_operation", kBitOperation, model.bit_operation);
+  fields.choice("scale_use", kScaleUse, model.scale_use);
+  fields.choice("scale_sign", kScaleSign, model.scale_sign);
+  fields.choice("scale_nan", kScaleNan, model.scale_nan);
+  fields.choice("subnormal_scale", kSubnormal, model.subnormal_scale);
+  fields.integer("group", model.group, 1, 64);
+  fields.choice("group_exponent", kGroupExponent, model.group_exponent);
+  fields.choice("cancelled_group", kCancelledGroup, model.cancelled_group);
   model.output.format = row.output;
   fields.integer("output_fraction_bits", model.output.fraction_bits, 0, 52);
   fields.choice("rounding", kRounding, model.output.rounding);
@@ -315,7 +357,7 @@ DatapathRow row_from_json(const Json& json, const std::string& where, std::strin
   fields.boolean("flush_subnormals", model.output.flush_subnormals);
   fields.choice("zero_sign", kZeroSign, model.output.zero_sign);
   fields.choice("nan", kNan, model.output.nan);
-  fields.ignore({"evidence", "source", "instruction", "L"});
+  fields.ignore({"evidence", "source", "instruction", "L", "scale_format", "scale_block"});
   fields.refuse_unknown();
   check_together(fields, row);
   return row;

@@ -21,7 +21,7 @@ namespace {
 enum class What { emulate, run, compare };
 
 struct Options {
-  std::string architecture, instruction, a, b, c, out;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, out;
   bool json = false, negate_a = false, negate_b = false;
   int scale_d = 1;
 };
@@ -58,7 +58,7 @@ struct Work {
   const DatapathRow* row = nullptr;
   std::optional<device::DeviceInfo> gpu;
   Operand3 a, b;
-  std::optional<Operand3> c;
+  std::optional<Operand3> c, scale_a, scale_b;
   std::vector<std::uint8_t> modifiers;
   std::uint64_t tiles = 0;
 };
@@ -87,6 +87,25 @@ Work load_work(const Options& options, What what) {
     work.c = load_operand("--c", options.c, spec_of(row.c), m, n);
     same_tiles("--c", options.c, *work.c);
   }
+  const auto scales = [&](const char* option, const std::string& file, std::uint64_t rows,
+                          std::uint64_t columns) -> std::optional<Operand3> {
+    if (file.empty()) return std::nullopt;
+    if (row.scale == Format::none)
+      throw InputError(
+          fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
+                      name_of(row)));
+    Operand3 operand = load_operand(option, file, spec_of(row.scale), rows, columns);
+    if (!operand.raw)
+      throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {})", file, option,
+                                   corpus::safetensors_name(operand.tensor.dtype),
+                                   corpus::safetensors_name(raw_type(spec_of(row.scale))),
+                                   name_of(row.scale)));
+    same_tiles(option, file, operand);
+    return operand;
+  };
+  const auto blocks = static_cast<std::uint64_t>(scales_of(row));
+  work.scale_a = scales("--scale-a", options.scale_a, m, blocks);
+  work.scale_b = scales("--scale-b", options.scale_b, blocks, n);
   const std::uint8_t modifiers = modifier_bits(row, options.scale_d, options.negate_a, options.negate_b);
   work.modifiers.assign(work.tiles, modifiers);
   // Only once the user's part is known to be good is the machine asked for a GPU.
@@ -108,13 +127,19 @@ corpus::Tensor result_tensor(const Work& work) {
   return d;
 }
 
+const std::uint8_t* bytes_of(const std::optional<Operand3>& operand) {
+  return operand ? reinterpret_cast<const std::uint8_t*>(operand->tensor.data.data()) : nullptr;
+}
+
 TileBatch batch_of(const Work& work, corpus::Tensor& d) {
   return {work.tiles,
           work.a.tensor.data.data(),
           work.b.tensor.data.data(),
           work.c ? work.c->tensor.data.data() : nullptr,
           d.data.data(),
-          work.modifiers.data()};
+          work.modifiers.data(),
+          bytes_of(work.scale_a),
+          bytes_of(work.scale_b)};
 }
 
 int compare(const Options& options, const Work& work, const corpus::Tensor& model,
@@ -193,13 +218,19 @@ void add(CLI::App& app, Action& action, What what, const char* name, const char*
   command->add_option("--a", options->a, "A: (tiles, M, K), file.npy or file.safetensors[:tensor]")
       ->required();
   command->add_option("--b", options->b, "B: (tiles, K, N)")->required();
-  command->add_option("--c", options->c, "C: (tiles, M, N); the old accumulator for wgmma; omitted: +0");
+  command->add_option("--c", options->c,
+                      "C: (tiles, M, N); the old accumulator for wgmma and tcgen05; omitted: +0");
+  command->add_option(
+      "--scale-a", options->scale_a,
+      "block-scaled: scale bytes of A, (tiles, M, K / block), uint8; omitted: every scale is 1");
+  command->add_option("--scale-b", options->scale_b, "block-scaled: scale bytes of B, (tiles, K / block, N)");
   CLI::Option* out = command->add_option("--out", options->out,
                                          "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
   if (what != What::compare) out->required();
-  command->add_option("--scale-d", options->scale_d, "wgmma: 0 leaves C out")->check(CLI::IsMember({0, 1}));
-  command->add_flag("--negate-a", options->negate_a, "wgmma: imm-scale-a = -1");
-  command->add_flag("--negate-b", options->negate_b, "wgmma: imm-scale-b = -1");
+  command->add_option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out")
+      ->check(CLI::IsMember({0, 1}));
+  command->add_flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
+  command->add_flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
   command->add_flag("--json", options->json, "report as JSON");
   command->callback(
       [&action, options, what] { action = [options, what] { return execute(*options, what); }; });

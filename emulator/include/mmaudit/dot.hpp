@@ -1,8 +1,10 @@
 #pragma once
 // One element of D: a plan of plain data, and the chain of steps that computes it. Host and device.
 #include <cstdint>
+#include <type_traits>
 
 #include "mmaudit/accumulate.hpp"
+#include "mmaudit/block_scale.hpp"
 #include "mmaudit/fma_chain.hpp"
 #include "mmaudit/instruction.hpp"
 #include "mmaudit/integer_dot.hpp"
@@ -23,9 +25,14 @@ struct DotPlan {
   bool binary64 = false;
   bool integer = false;
   IntegerSpec integers;
+  FormatSpec scale;              ///< of the scale bytes; id none: there are none
+  std::int16_t scale_block = 0;  ///< elements of k a scale
+  bool grouped = false;          ///< scales multiply groups of products, not elements
+  GroupSpec groups;
 
   /// True when factors become Operands for chain(); the other datapaths read raw bits.
   [[nodiscard]] MMAUDIT_HD constexpr bool unpacks() const { return !binary64 && !integer; }
+  [[nodiscard]] MMAUDIT_HD constexpr bool block_scaled() const { return scale_block != 0; }
 };
 
 /// Host only (reads the format table).
@@ -46,6 +53,20 @@ constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorMod
   plan.binary64 = row.arithmetic == Arithmetic::fma_chain;
   plan.integer = row.arithmetic == Arithmetic::integer;
   if (plan.integer) plan.integers = integer_spec(instruction, row);
+  if (instruction.scale == Format::none) return plan;
+  plan.scale = spec_of(instruction.scale);
+  plan.scale_block = instruction.scale_block;
+  plan.grouped = row.arithmetic == Arithmetic::grouped_dot_add;
+  if (plan.grouped) {
+    plan.groups.product_fraction_bits = plan.step.product_fraction_bits;
+    plan.groups.scale_fraction_bits = static_cast<std::int16_t>(2 * plan.scale.fraction_bits);
+    // A subnormal that the row normalises goes down to the weight of its last bit.
+    plan.groups.least_product = static_cast<std::int16_t>(plan.a.min_exponent() + plan.b.min_exponent() -
+                                                          plan.step.product_fraction_bits);
+  } else {
+    plan.step.product_fraction_bits =
+        static_cast<std::int16_t>(plan.step.product_fraction_bits + 2 * plan.scale.fraction_bits);
+  }
   return plan;
 }
 
@@ -98,6 +119,17 @@ MMAUDIT_HD constexpr Operand unpack_addend(const FormatSpec& format, const Accum
   return unpack(format, {row.subnormal_addend, row.zero, false}, bits);
 }
 
+/// The scale of the block that holds k. `load(i)` gives the i-th byte.
+template <typename Load>
+MMAUDIT_HD constexpr Operand scale_at(const DotPlan& plan, const Load& load, int k) {
+  if (plan.row.scale_use == ScaleUse::ignored)
+    return unpack_scale(plan.scale, plan.row, one_bits(plan.scale));
+  const int block = k / plan.scale_block;
+  const int last = plan.k / plan.scale_block - 1;
+  return unpack_scale(plan.scale, plan.row,
+                      load(plan.row.scale_use == ScaleUse::reversed ? last - block : block));
+}
+
 /// How c is added when it comes after the last step.
 MMAUDIT_HD constexpr Rounding final_add_rounding(const AccumulatorModel& row) {
   return row.addend == AddendPlace::after_last_nearest ? Rounding::nearest_even : Rounding::toward_zero;
@@ -121,22 +153,29 @@ struct Running {
   const DotPlan& plan;
   const Operand* a;
   const Operand* b;
+  const Operand* scale_a;
+  const Operand* scale_b;
   FormatSpec format;
   std::uint64_t bits;
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
     StepSpec step = plan.step;
     step.addend = format;
-    bits = fused_dot_add(a + start, b + start, count, unpack_addend(format, plan.row, bits), step, plan.row);
+    const Operand c = unpack_addend(format, plan.row, bits);
+    bits = plan.grouped ? grouped_dot_add(a + start, b + start, scale_a + start, scale_b + start, count, c,
+                                          step, plan.groups, plan.row)
+                        : fused_dot_add(a + start, b + start, count, c, step, plan.row);
     format = step.output;
   }
 };
 
-/// The chain of steps over operands that already stand in evaluation order. `c` and the result are raw bits.
+/// The chain of steps over operands that already stand in evaluation order, and so do the scales of a grouped
+/// plan, one a k; nobody else reads them. `c` and the result are raw bits.
 MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
-                                         std::uint64_t c) {
+                                         std::uint64_t c, const Operand* scale_a = nullptr,
+                                         const Operand* scale_b = nullptr) {
   const bool addend_first = plan.row.addend == AddendPlace::in_first_step;
-  Running running{plan, a, b, plan.step.addend, addend_first ? c : 0};
+  Running running{plan, a, b, scale_a, scale_b, plan.step.addend, addend_first ? c : 0};
   for_each_step(plan, running);
   if (addend_first) return running.bits;
   return add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
@@ -179,12 +218,29 @@ struct Strided {
   MMAUDIT_HD constexpr std::uint64_t operator()(int k) const { return base[k * stride]; }
 };
 
-/// What: D = sum_k a_k * b_k + c for one element, raw bits.
+/// The scales of a row of A and a column of B; where there are none they are not read.
+struct NoScales {
+  MMAUDIT_HD constexpr std::uint64_t a(int) const { return 0; }
+  MMAUDIT_HD constexpr std::uint64_t b(int) const { return 0; }
+};
+
+/// Scale bytes in memory; a null base: every scale is 1 (`one`, one_bits() of the format).
+struct ScaleBytes {
+  Strided<std::uint8_t> row, column;
+  std::uint64_t one = 0;
+  MMAUDIT_HD constexpr std::uint64_t a(int block) const { return row.base == nullptr ? one : row(block); }
+  MMAUDIT_HD constexpr std::uint64_t b(int block) const {
+    return column.base == nullptr ? one : column(block);
+  }
+};
+
+/// What: D = sum_k a_k * b_k + c for one element, raw bits; block-scaled, a_k and b_k times their scales.
 /// `load_a(k)` and `load_b(k)` (Strided, say) give the raw bits of the k-th elements; `modifiers` is a set of
-/// Modifier bits (1: c is not read, 2: A negated, 4: B negated).
-template <typename LoadA, typename LoadB>
+/// Modifier bits (1: c is not read, 2: A negated, 4: B negated). `scales.a(i)` and `scales.b(i)` give the
+/// i-th scale bytes (ScaleBytes); a block-scaled plan needs them.
+template <typename LoadA, typename LoadB, typename Scales = NoScales>
 MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
-                                       std::uint64_t c, unsigned modifiers) {
+                                       std::uint64_t c, unsigned modifiers, const Scales& scales = {}) {
   if ((modifiers & 1U) != 0) c = 0;
   if (plan.integer) return integer_dot(plan, load_a, load_b, c);
   if (plan.binary64) {
@@ -195,14 +251,28 @@ MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a,
     }
     return sum;
   }
+  // Only block-scaled calls pay for the room of the scales.
+  constexpr bool kHasScales = !std::is_same_v<Scales, NoScales>;
   Operand a[kMaxK];
   Operand b[kMaxK];
+  Operand scale_a[kHasScales ? kMaxK : 1];
+  Operand scale_b[kHasScales ? kMaxK : 1];
   for (int i = 0; i < plan.k; ++i) {
     const int k = evaluation_k(plan.row.order, plan.k, i);
     a[i] = unpack_factor(plan.a, plan, load_a(k), (modifiers & 2U) != 0);
     b[i] = unpack_factor(plan.b, plan, load_b(k), (modifiers & 4U) != 0);
+    if constexpr (kHasScales) {
+      if (!plan.block_scaled()) continue;
+      scale_a[i] = scale_at(
+          plan, [&](int block) { return scales.a(block); }, k);
+      scale_b[i] = scale_at(
+          plan, [&](int block) { return scales.b(block); }, k);
+      if (plan.grouped) continue;
+      a[i] = scaled(a[i], scale_a[i], plan.row);
+      b[i] = scaled(b[i], scale_b[i], plan.row);
+    }
   }
-  return chain(plan, a, b, c);
+  return chain(plan, a, b, c, scale_a, scale_b);
 }
 
 }  // namespace mmaudit

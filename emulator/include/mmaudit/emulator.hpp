@@ -9,7 +9,8 @@
 namespace mmaudit {
 
 /// Operand modifiers of one tile, one bit each; the byte is also what recordings store per tile.
-inline constexpr std::uint8_t kScaleDZero = 1;      ///< wgmma scale-d = 0: C is not read
+inline constexpr std::uint8_t kScaleDZero =
+    1;  ///< wgmma scale-d = 0, tcgen05 enable-input-d = false: C is not read
 inline constexpr std::uint8_t kNegateA = 2;         ///< wgmma imm-scale-a = -1
 inline constexpr std::uint8_t kNegateB = 4;         ///< wgmma imm-scale-b = -1
 inline constexpr std::uint8_t kAFromRegisters = 8;  ///< where A came from; no effect on the result
@@ -27,6 +28,10 @@ struct TileBatch {
   const void* c = nullptr;                  ///< (tiles, m, n) in C's format; null: every element is +0
   void* d = nullptr;                        ///< (tiles, m, n) in D's format, written
   const std::uint8_t* modifiers = nullptr;  ///< (tiles); null: none
+  const std::uint8_t* scale_a =
+      nullptr;  ///< block-scaled: (tiles, m, k / scale_block); null: every scale is 1
+  const std::uint8_t* scale_b =
+      nullptr;  ///< block-scaled: (tiles, k / scale_block, n); null: every scale is 1
 };
 
 /// What: D = A * B + C for every tile, with the bits `row` says the hardware produces.

@@ -17,10 +17,12 @@ struct Dyadic {
 struct ExplainedAddend {
   int k = -1;                  ///< position in the instruction's depth; -1: the addend c or the running sum
   std::uint64_t a = 0, b = 0;  ///< raw bits of the factors; for c, `a` holds its bits
+  int count = 1;               ///< products from k on: more than one where groups of them are added first
+  Dyadic products;             ///< their exact sum before the scales; of a group only
   Kind kind = Kind::finite;    ///< nan or infinite: the rest is meaningless
   bool in_maximum = false;     ///< took part in the exponent maximum
   int exponent = 0;            ///< what it brought to the maximum
-  Dyadic exact;                ///< the exact product, or c
+  Dyadic exact;                ///< the exact product (or sum of the group's) with its scales, or c
   Dyadic kept;                 ///< after alignment
   Dyadic lost;                 ///< exact - kept
 };
@@ -52,6 +54,7 @@ struct ExplainedProduct {
 
 struct Explanation {
   DotPlan plan;
+  std::vector<std::uint64_t> scale_a, scale_b;  ///< scale bytes, block-scaled only
   std::vector<ExplainedStep> steps;
   std::vector<ExplainedFma> fmas;
   std::vector<ExplainedProduct> products;
@@ -61,8 +64,10 @@ struct Explanation {
 };
 
 /// What: the trace of D = sum a_k*b_k + c. Shapes: a and b hold plan.k raw bit patterns. Errors: none.
-/// `modifiers` as in TileBatch. The result equals dot()'s for every input.
+/// `modifiers` as in TileBatch. The result equals dot()'s for every input. Block-scaled: `scale_a` and
+/// `scale_b` hold the scale bytes of the row and the column; null: every scale is 1.
 Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
-                    unsigned modifiers);
+                    unsigned modifiers, const std::uint8_t* scale_a = nullptr,
+                    const std::uint8_t* scale_b = nullptr);
 
 }  // namespace mmaudit

@@ -58,16 +58,24 @@ constexpr int elements_per_register(Format format) {
   return bits < 32 ? 32 / bits : 1;
 }
 
+/// The same of an operand of `instruction`: the kinds of e2m1 alone pack two into a byte.
+constexpr int elements_per_register(const Instruction& instruction, Format format) {
+  const bool packed = instruction.kind == MmaKind::mxf4 || instruction.kind == MmaKind::mxf4nvf4;
+  return packed && format == Format::e2m1 ? 8 : elements_per_register(format);
+}
+
 /// Whether the maps below describe `instruction`. They deal k out to the four lanes of a quad, one register
 /// each; m8n8k4 of f16 is too shallow for that: its octets hold every element of A and B twice, and no kernel
-/// here needs them.
+/// here needs them. tcgen05 reads shared memory and writes tensor memory.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
-  return instruction.k % (4 * elements_per_register(instruction.a)) == 0;
+  return instruction.op != Op::tcgen05 &&
+         instruction.k % (4 * elements_per_register(instruction, instruction.a)) == 0;
 }
 
 /// A, m x k. For wgmma: the form that takes A from registers, one m16 fragment a warp.
 constexpr FragmentMap fragment_a(const Instruction& instruction) {
-  const int per_register = elements_per_register(instruction.a), warps = lanes_of(instruction) / kWarpLanes;
+  const int per_register = elements_per_register(instruction, instruction.a),
+            warps = lanes_of(instruction) / kWarpLanes;
   const int row_halves = instruction.m / (8 * warps), k_groups = instruction.k / (4 * per_register);
   return {.rows = instruction.m,
           .cols = instruction.k,
@@ -81,7 +89,7 @@ constexpr FragmentMap fragment_a(const Instruction& instruction) {
 constexpr FragmentMap fragment_b(const Instruction& instruction) {
   if (instruction.op == Op::wgmma)
     return {.rows = instruction.k, .cols = instruction.n, .lane = {}, .value = {}};
-  const int per_register = elements_per_register(instruction.b);
+  const int per_register = elements_per_register(instruction, instruction.b);
   const int k_groups = instruction.k / (4 * per_register);
   return {.rows = instruction.k,
           .cols = instruction.n,

@@ -10,7 +10,10 @@
 
 #include "mmaudit/instruction_row.hpp"
 #include "mmaudit/instructions/mma.hpp"
+#include "mmaudit/instructions/mma_f8f6f4.hpp"
 #include "mmaudit/instructions/mma_integer.hpp"
+#include "mmaudit/instructions/mma_scaled.hpp"
+#include "mmaudit/instructions/tcgen05.hpp"
 #include "mmaudit/instructions/wgmma.hpp"
 
 namespace mmaudit {
@@ -27,21 +30,49 @@ constexpr auto joined(const Instruction (&... families)[Sizes]) {
 }  // namespace detail
 
 /// In the order that listings print.
-inline constexpr auto kInstructions = detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger);
+inline constexpr auto kInstructions = detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger,
+                                                     rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
 
-/// True when wgmma of this row exists with n columns. Source: PTX ISA 9.0, shapes of wgmma.mma_async.
+/// True when wgmma (or tcgen05) of this row exists with n columns. Source: PTX ISA 9.0, shapes of
+/// wgmma.mma_async and tcgen05.mma.
 constexpr bool wgmma_has_n(const Instruction& row, int n) {
   if (n < kWgmmaMinN || n > kWgmmaMaxN || n % kWgmmaStepN != 0) return false;
   return row.d != Format::s32 || n <= 32 || n % (2 * kWgmmaStepN) == 0;
 }
 
+/// True when tcgen05.mma of this row exists with m rows. Source: PTX ISA 9.0, shapes of tcgen05.mma, dense,
+/// cta_group::1.
+constexpr bool tcgen05_has_m(const Instruction& row, int m) {
+  return m == 128 || (m == 64 && row.scale == Format::none);
+}
+
+/// True when the table row exists with this m and n. The n of tcgen05 are those of wgmma.
+constexpr bool has_shape(const Instruction& row, int m, int n) {
+  if (row.op == Op::wgmma) return m == row.m && wgmma_has_n(row, n);
+  if (row.op == Op::tcgen05) return tcgen05_has_m(row, m) && wgmma_has_n(row, n);
+  return m == row.m && n == row.n;
+}
+
+/// The table row with m = 128 and this n where it stands for many shapes.
+constexpr Instruction with_shape(Instruction row, int n) {
+  if (row.m == 0) row.m = 128;
+  if (row.n == 0) row.n = static_cast<std::int16_t>(n);
+  return row;
+}
+
 /// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",
 /// "mma.m16n8k256.s32.b1.b1.s32.xor.popc" or "wgmma.m64n64k16.f32.f16.f16"; a table row with n = 0
-/// prints "nN" in place of the number.
+/// prints "nN" in place of the number, with m = 0 "mM". PTX's "::" is written "_", so that a name is a file
+/// name, and .block_scale, which every kind with a scale_vec has, is left out:
+/// "mma.m16n8k32.kind_f8f6f4.f32.e3m2.e2m1.f32",
+/// "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
+/// "tcgen05.m128n64k16.kind_f16.f32.f16.f16",
+/// "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0". What PTX puts into tcgen05's
+/// instruction descriptor (shape, formats, saturation) stands where mma has it.
 std::string name_of(const Instruction& instruction);
 
-/// The instruction a name spells, with n filled in; nullopt when no row matches (also for an n that wgmma
-/// lacks).
+/// The instruction a name spells, with n filled in; nullopt when no row matches (also for a shape that
+/// wgmma or tcgen05 lacks).
 std::optional<Instruction> find_instruction(std::string_view name);
 
 /// Why find_instruction() refused `name`, in one clause with what is allowed; empty when it would not refuse

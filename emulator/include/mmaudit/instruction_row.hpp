@@ -6,7 +6,7 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma };
+enum class Op : std::uint8_t { mma, wgmma, tcgen05 };
 
 /// Which unit computes it. An architecture has one model a (datapath, output format).
 enum class Datapath : std::uint8_t {
@@ -23,13 +23,29 @@ enum class Datapath : std::uint8_t {
   mma_i4,
   mma_b1,
   wgmma_i8,
-  wgmma_b1
+  wgmma_b1,
+  mma_f8f6f4,
+  mma_mxf8f6f4,
+  mma_mxf4,
+  mma_mxf4nvf4,
+  tcgen05_f16,
+  tcgen05_tf32,
+  tcgen05_f8f6f4,
+  tcgen05_i8,
+  tcgen05_mxf8f6f4,
+  tcgen05_mxf4,
+  tcgen05_mxf4nvf4
 };
 
 /// What stands for the product of two elements: of single bits, the count of a bit-wise operation.
 enum class Multiply : std::uint8_t { product, xor_popc, and_popc };
 
-/// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma.
+/// The .kind of PTX, where an instruction has one.
+enum class MmaKind : std::uint8_t { none, f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+
+/// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma, m = n = 0
+/// for every shape of tcgen05. Block-scaled: every scale_block elements of k of a row of A share one scale,
+/// and so do those of a column of B.
 struct Instruction {
   Op op = Op::mma;
   std::int16_t m = 0, n = 0, k = 0;
@@ -38,9 +54,15 @@ struct Instruction {
   std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
   bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
   Multiply multiply = Multiply::product;
+  MmaKind kind = MmaKind::none;
+  Format scale = Format::none;   ///< of the scale bytes; none: there are none
+  std::int16_t scale_block = 0;  ///< elements of k a scale; k / scale_block is PTX's scale_vec
 
   constexpr bool operator==(const Instruction&) const = default;
 };
+
+/// Scales of one row of A, or one column of B.
+constexpr int scales_of(const Instruction& row) { return row.scale_block == 0 ? 0 : row.k / row.scale_block; }
 
 inline constexpr int kWgmmaMinN = 8, kWgmmaMaxN = 256, kWgmmaStepN = 8;
 

@@ -11,8 +11,9 @@ namespace mmaudit {
 
 enum class Arithmetic : std::uint8_t {
   fused_dot_add,  ///< L products and c aligned to one exponent, truncated, summed exactly, rounded once
-  integer,   ///< exact integers, wrapped or clamped to D. Of the rules below it reads order, block and the
-             ///< three rules of integers.
+  integer,  ///< exact integers, wrapped or clamped to D. Of the rules below it reads order, block and the
+            ///< three rules of integers.
+  grouped_dot_add,  ///< block-scaled: fused_dot_add of the exact, scaled sums of groups of products
   fma_chain  ///< fma(a_k, b_k, s) in evaluation order, s = c first, IEEE 754. Of the rules below it reads
              ///< order, nan_priority, output.rounding and output.nan; overflow is IEEE's of the rounding.
 };
@@ -84,6 +85,32 @@ enum class BitOperation : std::uint8_t {
   exchanged  ///< and where the instruction says xor, xor where it says and
 };
 
+/// Which scales a block-scaled datapath applies. fused_dot_add multiplies every element by the scale of its
+/// block; grouped_dot_add multiplies the sum of a group by the two scales of the group's first k.
+enum class ScaleUse : std::uint8_t {
+  applied,
+  ignored,  ///< every scale reads as 1
+  reversed  ///< the first block of k takes the last scale, and so on
+};
+/// The top bit of a scale byte in a format without a sign that leaves it free (ue4m3).
+enum class ScaleSign : std::uint8_t { ignored, negates };
+/// A NaN scale makes the result NaN ...
+enum class ScaleNan : std::uint8_t {
+  always,         ///< whatever it scales
+  beside_nonzero  ///< only when an element that it scales is not zero
+};
+/// What a group of grouped_dot_add brings to the exponent maximum.
+enum class GroupExponent : std::uint8_t {
+  of_scales,    ///< the exponents of its two scales; how large its sum is does not enter
+  of_products,  ///< these and the largest exponent e(a) + e(b) of its non-zero products
+  of_sum        ///< floor(log2) of its scaled sum
+};
+/// A group whose products are not all zero and cancel.
+enum class CancelledGroup : std::uint8_t {
+  counts,  ///< brings its exponent to the maximum like any other
+  no_part
+};
+
 /// How the exact sum of a step becomes the bits of D.
 struct OutputRule {
   Format format = Format::f32;      ///< container
@@ -121,6 +148,13 @@ struct AccumulatorModel {
   SaturationRule saturation = SaturationRule::once_at_end;    ///< integer only, as the next two
   IntegerSign integer_sign = IntegerSign::of_format;          ///< how the top bit of A and B is read
   BitOperation bit_operation = BitOperation::of_instruction;  ///< of single-bit operands
+  ScaleUse scale_use = ScaleUse::applied;                     ///< block-scaled only, as the next three
+  ScaleSign scale_sign = ScaleSign::ignored;
+  ScaleNan scale_nan = ScaleNan::always;
+  SubnormalRule subnormal_scale = SubnormalRule::kept;
+  std::int16_t group = 16;  ///< grouped_dot_add only, as the next two: products of one group
+  GroupExponent group_exponent = GroupExponent::of_scales;
+  CancelledGroup cancelled_group = CancelledGroup::counts;
   OutputRule output;
 
   constexpr bool operator==(const AccumulatorModel&) const = default;

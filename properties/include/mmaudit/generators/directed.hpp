@@ -9,11 +9,13 @@
 
 namespace mmaudit::gen {
 
-/// One dot product. Sizes: a and b hold k raw bit patterns.
+/// One dot product. Sizes: a and b hold k raw bit patterns, the scales a byte a block (none where there are
+/// none).
 struct DirectedDot {
   std::string question;  ///< what it decides, e.g. "floor", "fraction_bits", "order"
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0;
+  std::vector<std::uint8_t> scale_a{}, scale_b{};
 };
 
 /// Every directed case that `instruction` can express. Deterministic. `row` says where to look, not what to

@@ -38,7 +38,7 @@ constexpr std::string_view name_of(Family family) {
   return kNames[static_cast<int>(family)];
 }
 
-enum class Matrix : std::uint8_t { a, b, c };
+enum class Matrix : std::uint8_t { a, b, c, scale_a, scale_b };
 
 /// What the generators need to know of an instruction; plain data, passed to kernels by value.
 struct GeneratorPlan {
@@ -47,6 +47,8 @@ struct GeneratorPlan {
   std::int16_t fraction_bits = 0;  ///< F of the row, the width that matters for alignment
   std::int16_t floor = 0;          ///< the row's floor
   std::int16_t result_max_exponent = 0;
+  FormatSpec scale;              ///< of the scale bytes; id none: there are none
+  std::int16_t scale_block = 0;  ///< elements of k a scale
 };
 
 constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const AccumulatorModel& row) {
@@ -55,6 +57,8 @@ constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, cons
   plan.b = spec_of(instruction.b);
   plan.c = spec_of(instruction.c);
   plan.k = instruction.k;
+  plan.scale = spec_of(instruction.scale);
+  plan.scale_block = instruction.scale_block;
   const bool chain = row.arithmetic == Arithmetic::fma_chain;
   plan.fraction_bits = chain ? std::int16_t{53} : row.fraction_bits;
   plan.floor = chain ? std::int16_t{-1022} : row.floor;
@@ -120,7 +124,9 @@ MMAUDIT_HD constexpr std::uint64_t compose(const FormatSpec& format, bool negati
 }
 
 MMAUDIT_HD constexpr std::uint64_t random_bits(const FormatSpec& format, Stream& random) {
-  return random.next() >> (64 - format.storage_bits);
+  const std::uint64_t bits = random.next() >> (64 - format.storage_bits);
+  // Elements below a byte lie in its low bits; tf32 keeps the ones it ignores.
+  return format.value_bits() < 8 ? bits & (format.sign_bit() | format.magnitude_mask()) : bits;
 }
 
 MMAUDIT_HD constexpr std::uint64_t random_finite(const FormatSpec& format, Stream& random) {
@@ -188,6 +194,7 @@ struct TileShape {
   int zeros = 1;            // an element is zero unless once_in(zeros)
   int pair = 1;             // cancellation: k and k ^ pair belong together
   bool dirty = false;       // tf32: fill the ignored bits
+  int scale = 0;            // sum of the exponents of the two scales; 0 where there are none
 };
 
 MMAUDIT_HD constexpr int any_exponent(const FormatSpec& format, Stream& random) {
@@ -203,6 +210,10 @@ MMAUDIT_HD constexpr void centre_products_at(const GeneratorPlan& plan, int targ
   const int a_high = clamp(high, plan.a.min_exponent(), plan.a.max_exponent());
   tile.a = random.in(a_low, a_high);
   tile.b = clamp(target - tile.a, plan.b.min_exponent(), plan.b.max_exponent());
+  // What the elements cannot reach the scales can.
+  if (plan.scale_block != 0)
+    tile.scale =
+        clamp(target - tile.a - tile.b, 2 * plan.scale.min_exponent(), 2 * plan.scale.max_exponent());
 }
 
 MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family, Stream random) {
@@ -218,7 +229,8 @@ MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family
       centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
                          tile);
       tile.spread = 2;
-      tile.c = tile.a + tile.b + (family == Family::far_addend ? random.in(-40, 40) : random.in(-6, 6));
+      tile.c = tile.a + tile.b + tile.scale +
+               (family == Family::far_addend ? random.in(-40, 40) : random.in(-6, 6));
       tile.zeros = family == Family::mostly_zeros ? 4 : 1;
       tile.pair = 1 << random.in(0, floor_log2(static_cast<std::uint64_t>(plan.k)) - 1);
       break;
@@ -226,7 +238,7 @@ MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family
       centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
                          tile);
       tile.spread = 2 + f / 4;
-      tile.c = tile.a + tile.b + random.in(-f, f);
+      tile.c = tile.a + tile.b + tile.scale + random.in(-f, f);
       break;
     case Family::near_subnormal:
       centre_products_at(plan, plan.floor + random.in(-30, 30), random, tile);
@@ -244,7 +256,7 @@ MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family
       centre_products_at(plan, random.in(plan.c.min_exponent() + f, plan.result_max_exponent - 2), random,
                          tile);
       tile.spread = f / 4 + 2;
-      tile.c = tile.a + tile.b + random.in(-f - 2, f + 2);
+      tile.c = tile.a + tile.b + tile.scale + random.in(-f - 2, f + 2);
       tile.zeros = plan.k > 8 ? plan.k / 4 : 2;
       break;
     case Family::floor_edge:
@@ -287,12 +299,16 @@ MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, Family f
 }  // namespace mmaudit::gen
 
 #include "mmaudit/generators/integer_families.hpp"
+#include "mmaudit/generators/scale_families.hpp"
 
 namespace mmaudit::gen {
 
-/// Raw bits of one element. A is (m, k): row i, column k. B is (k, n): row k, column j. C is (m, n).
+/// Raw bits of one element. A is (m, k): row i, column k. B is (k, n): row k, column j. C is (m, n). The
+/// scales are (m, k / scale_block) and (k / scale_block, n).
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
                                             Matrix which, std::uint64_t tile_index, int row, int column) {
+  if (which == Matrix::scale_a || which == Matrix::scale_b)
+    return detail::scale_element(plan, family, seed, which, tile_index, row, column);
   const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
   if (format.integer()) return detail::integer_element(plan, family, seed, which, tile_index, row, column);
   const std::uint64_t key = detail::key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);

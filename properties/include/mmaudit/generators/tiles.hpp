@@ -17,6 +17,7 @@ struct HostTiles {
   std::size_t tiles = 0;
   std::vector<std::byte> a, b, c, d;
   std::vector<std::uint8_t> modifiers;
+  std::vector<std::uint8_t> scale_a, scale_b;  ///< empty unless block-scaled
 
   /// A batch over these buffers; D is resized to fit.
   TileBatch batch();
