@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "mmaudit/error.hpp"
@@ -33,12 +34,9 @@ TEST(Incidence, EverySlotOfAMeetsOneOfBInEachColumn) {
   EXPECT_EQ(declared.slots_a, 256);
   EXPECT_EQ(declared.slots_b, 128);
   EXPECT_EQ(declared.slots_d, 128);
-  for (int a = 0; a < declared.slots_a; ++a) {
-    int meetings = 0;
-    for (int d = 0; d < declared.slots_d; ++d)
-      meetings += declared.partner[static_cast<std::size_t>(a * declared.slots_d + d)] >= 0;
-    EXPECT_EQ(meetings, 8);
-  }
+  const auto slots = static_cast<std::ptrdiff_t>(declared.slots_d);
+  for (auto at = declared.partner.begin(); at != declared.partner.end(); at += slots)
+    EXPECT_EQ(std::count_if(at, at + slots, [](std::int32_t b) { return b >= 0; }), 8);
 }
 
 // Hardware whose layout differs from the declared one: here, with two k of B exchanged, or two elements of D.

@@ -104,10 +104,10 @@ TEST(Integer, WrongRulesDoWhatTheirNamesSay) {
   };
   const char* mixed = "mma.m16n8k16.s32.s8.u8.s32";
   const Dot dot = Dot(mixed).raw(0, 0xFF, 0xFE);
-  EXPECT_EQ(dot.bits(), s32(-1 * 254));
+  EXPECT_EQ(dot.bits(), s32(-254));
   EXPECT_EQ(dot.bits(with(mixed, [](auto& r) { r.integer_sign = IntegerSign::both_signed; })), 2U);
   EXPECT_EQ(dot.bits(with(mixed, [](auto& r) { r.integer_sign = IntegerSign::both_unsigned; })), 255U * 254U);
-  EXPECT_EQ(dot.bits(with(mixed, [](auto& r) { r.integer_sign = IntegerSign::exchanged; })), s32(255 * -2));
+  EXPECT_EQ(dot.bits(with(mixed, [](auto& r) { r.integer_sign = IntegerSign::exchanged; })), s32(-510));
   const char* bits = "mma.m8n8k128.s32.b1.b1.s32.xor.popc";
   const Dot popc = Dot(bits).raw(0, 1, 1).raw(5, 1, 0).raw(127, 0, 1);
   EXPECT_EQ(popc.bits(), 2U);

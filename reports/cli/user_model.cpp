@@ -74,7 +74,7 @@ std::string checked_name(const std::string& file, const Json& json) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
   };
   constexpr std::size_t kMost = 40;
-  const std::string name = found.is_string() ? found.get<std::string>() : std::string();
+  std::string name = found.is_string() ? found.get<std::string>() : std::string();
   if (name.empty() || name.size() > kMost || !std::all_of(name.begin(), name.end(), allowed_character))
     refuse(file, "name", found, "1 to 40 of a-z, 0-9, _, - and .");
   if (find_architecture(name) != nullptr)
