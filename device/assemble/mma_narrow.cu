@@ -1,5 +1,5 @@
-// Assembled for sm_120a and never run: that every line of ptx/mma_narrow.cuh is an instruction there. Registers
-// come from memory, so that none can be left out.
+// Assembled for sm_120a and never run: that every line of ptx/mma_narrow.cuh is an instruction there.
+// Registers come from memory, so that none can be left out.
 #include "ptx/mma_narrow.cuh"
 
 namespace mmaudit::device {

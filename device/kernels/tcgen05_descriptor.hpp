@@ -31,7 +31,9 @@ constexpr std::uint32_t tcgen05_format(MmaKind kind, Format format) {
 /// 32 bits for a dense tcgen05.mma of this shape, formats and modifiers (kNegateA, kNegateB, kTransposeA,
 /// kTransposeB); scales in the first bytes of their tensor-memory columns.
 constexpr std::uint32_t tcgen05_instruction_descriptor(const Instruction& row, unsigned modifiers) {
-  const auto flag = [&](unsigned modifier, int bit) { return ((modifiers & modifier) != 0 ? 1U : 0U) << bit; };
+  const auto flag = [&](unsigned modifier, int bit) {
+    return ((modifiers & modifier) != 0 ? 1U : 0U) << bit;
+  };
   const std::uint32_t common = tcgen05_format(row.kind, row.a) << 7 | tcgen05_format(row.kind, row.b) << 10 |
                                flag(kNegateA, 13) | flag(kNegateB, 14) | flag(kTransposeA, 15) |
                                flag(kTransposeB, 16) | static_cast<std::uint32_t>(row.n) >> 3 << 17 |

@@ -32,8 +32,8 @@ consteval Instruction instruction_row(Op op, int m, int n, int k, Format d, Form
                                       int scale_block = 0) {
   for (const Instruction& row : kInstructions)
     if (row.op == op && row.m == m && row.n == n && row.k == k && row.d == d && row.a == a && row.b == b &&
-        row.c == c && row.satfinite == satfinite && row.multiply == multiply && row.kind == kind && row.scale == scale &&
-        row.scale_block == scale_block)
+        row.c == c && row.satfinite == satfinite && row.multiply == multiply && row.kind == kind &&
+        row.scale == scale && row.scale_block == scale_block)
       return row;
   throw "no such row in kInstructions";
 }

@@ -136,7 +136,8 @@ TEST(Fragment, MatchesTheIsaForF64) {
 }
 
 TEST(Fragment, PackedE2m1LiesAsFourBitIntegersDo) {
-  const Instruction fp4 = find_instruction("mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0").value();
+  const Instruction fp4 =
+      find_instruction("mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0").value();
   const Instruction s4 = find_instruction("mma.m16n8k64.s32.s4.s4.s32").value();
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < 32; ++i) EXPECT_EQ(fragment_a(fp4).at(lane, i), fragment_a(s4).at(lane, i));
