@@ -27,10 +27,13 @@ inline constexpr bool kTargetHasWgmma = false;
 
 /// The row of kInstructions with these shape, formats and qualifiers. A line without a row does not compile.
 consteval Instruction instruction_row(Op op, int m, int n, int k, Format d, Format a, Format b, Format c,
-                                      bool satfinite = false, Multiply multiply = Multiply::product) {
+                                      bool satfinite = false, Multiply multiply = Multiply::product,
+                                      MmaKind kind = MmaKind::none, Format scale = Format::none,
+                                      int scale_block = 0) {
   for (const Instruction& row : kInstructions)
     if (row.op == op && row.m == m && row.n == n && row.k == k && row.d == d && row.a == a && row.b == b &&
-        row.c == c && row.satfinite == satfinite && row.multiply == multiply)
+        row.c == c && row.satfinite == satfinite && row.multiply == multiply && row.kind == kind &&
+        row.scale == scale && row.scale_block == scale_block)
       return row;
   throw "no such row in kInstructions";
 }

@@ -26,10 +26,11 @@ struct Variant {
   std::uint8_t modifiers = 0;
 };
 
-/// Every instruction of the table, for every n.
+/// Every instruction of the table that has a kernel, for every n; those with a kind are only assembled.
 inline std::vector<Instruction> every_instruction() {
   std::vector<Instruction> all;
   for (Instruction instruction : kInstructions) {
+    if (instruction.kind != MmaKind::none) continue;
     if (instruction.op == Op::mma) {
       all.push_back(instruction);
       continue;

@@ -135,6 +135,23 @@ TEST(Fragment, MatchesTheIsaForF64) {
   }
 }
 
+TEST(Fragment, PackedE2m1LiesAsFourBitIntegersDo) {
+  const Instruction fp4 =
+      find_instruction("mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0").value();
+  const Instruction s4 = find_instruction("mma.m16n8k64.s32.s4.s4.s32").value();
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 32; ++i) EXPECT_EQ(fragment_a(fp4).at(lane, i), fragment_a(s4).at(lane, i));
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(fragment_b(fp4).at(lane, i), fragment_b(s4).at(lane, i));
+  }
+  EXPECT_EQ(fragment_a(fp4).values, 32);
+  EXPECT_EQ(register_shift(fp4, Format::e2m1), 0);
+  // In a byte of its own the element is no longer packed, and stands two bits up.
+  const Instruction mix = find_instruction("mma.m16n8k32.kind_f8f6f4.f32.e2m1.e3m2.f32").value();
+  EXPECT_EQ(fragment_a(mix).values, 16);
+  EXPECT_EQ(register_shift(mix, mix.a), 2);
+  EXPECT_EQ(register_shift(mix, mix.b), 0);
+}
+
 TEST(Fragment, MatchesTheIsaForWgmmaAccumulators) {
   const Instruction instruction = with_n(rows::kWgmma[0], 24);
   ASSERT_EQ(instruction.op, Op::wgmma);

@@ -33,7 +33,7 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
     }
   }
   EXPECT_EQ(names.size(),
-            31U + 54U + 12U * 32U + 9U * 18U + 50U + 29U + 2U * (54U * 32U + 8U * 18U) + 29U * 32U);
+            31U + 54U + 12U * 32U + 9U * 18U + 50U + 28U + 2U * (54U * 32U + 8U * 18U) + 29U * 32U);
 }
 
 TEST(Instructions, NamesArePtxText) {
@@ -70,7 +70,6 @@ TEST(Instructions, NamesOfTheNarrowKinds) {
         "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e2m3.f32.ue8m0",
         "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
         "mma.m16n8k64.kind_mxf4nvf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
-        "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
         "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
         "tcgen05.m128n64k16.kind_f16.f32.bf16.bf16", "tcgen05.m64n8k8.kind_tf32.f32.tf32.tf32",
         "tcgen05.m64n24k32.kind_i8.satfinite.s32.u8.s8", "tcgen05.m128n256k32.kind_f8f6f4.f16.e5m2.e2m1",
@@ -88,6 +87,7 @@ TEST(Instructions, NamesOfTheNarrowKinds) {
   for (const char* name :
        {"mma.m16n8k64.kind_mxf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
         "mma.m16n8k64.kind_mxf4nvf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue4m3",
+        "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
         "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32", "tcgen05.m128n64k16.f32.f16.f16",
         "tcgen05.m0128n64k16.kind_f16.f32.f16.f16", "tcgen05.m128n64k16.kind_f16.f16.bf16.bf16",
         "tcgen05.mMnNk16.kind_f16.f32.f16.f16", "tcgen05.m", "tcgen05.m128", "tcgen05.m128n"})

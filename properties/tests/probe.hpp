@@ -20,8 +20,8 @@ struct Probe {
   AccumulatorModel row;
 };
 
-/// The block-scaled instructions of RTX Blackwell, and of its other new kinds those of formats that differ.
-/// tcgen05 has the same models: see SameModelsAsMma.
+/// Block-scaled instructions whose formats differ. Their models are those of all others of their kind, mma
+/// and tcgen05: see Tcgen05HasTheSameModelsAsMma.
 inline std::vector<Probe> scaled_probes() {
   std::vector<Probe> probes;
   for (const char* name : {"mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e5m2.f32.ue8m0",
@@ -29,10 +29,13 @@ inline std::vector<Probe> scaled_probes() {
                            "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m3.e3m2.f32.ue8m0",
                            "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m1.e2m1.f32.ue8m0",
                            "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
-                           "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
+                           "tcgen05.m128n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue8m0",
                            "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3"}) {
-    const Instruction instruction = find_instruction(name).value();
-    probes.push_back({instruction, find_datapath(*find_architecture("blackwell_rtx"), instruction)->model});
+    Instruction instruction = find_instruction(name).value();
+    const char* architecture = instruction.op == Op::mma ? "blackwell_rtx" : "blackwell";
+    const DatapathRow* row = find_datapath(*find_architecture(architecture), instruction);
+    instruction.m = 16;  // rows are alike, and 128 of them eight times the work
+    probes.push_back({instruction, row->model});
   }
   return probes;
 }

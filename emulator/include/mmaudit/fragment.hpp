@@ -64,6 +64,13 @@ constexpr int elements_per_register(const Instruction& instruction, Format forma
   return packed && format == Format::e2m1 ? 8 : elements_per_register(format);
 }
 
+/// How far up in its register's bits an element stands: e2m1 in the byte of a kind that mixes widths, two
+/// bits. Source: PTX ISA 9.0, packing formats of kind::f8f6f4 and kind::mxf8f6f4.
+constexpr int register_shift(const Instruction& instruction, Format format) {
+  const bool mixes = instruction.kind == MmaKind::f8f6f4 || instruction.kind == MmaKind::mxf8f6f4;
+  return mixes && format == Format::e2m1 ? 2 : 0;
+}
+
 /// Whether the maps below describe `instruction`. They deal k out to the four lanes of a quad, one register
 /// each; m8n8k4 of f16 is too shallow for that: its octets hold every element of A and B twice, and no kernel
 /// here needs them. tcgen05 reads shared memory and writes tensor memory.

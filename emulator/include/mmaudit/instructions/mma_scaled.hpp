@@ -34,7 +34,6 @@ inline constexpr Instruction kMmaScaled[] = {
     {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e2m1, Format::f32, Datapath::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
     {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, Datapath::mma_mxf4, 120, false, Multiply::product, MmaKind::mxf4, Format::ue8m0, 32},
     {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, Datapath::mma_mxf4nvf4, 120, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, Datapath::mma_mxf4nvf4, 120, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue8m0, 16},
     {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, Datapath::mma_mxf4nvf4, 120, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue4m3, 16},
 };
 // clang-format on

@@ -1,0 +1,54 @@
+// Assembled for sm_120a and never run: that every line of ptx/mma_narrow.cuh is an instruction there.
+// Registers come from memory, so that none can be left out.
+#include "ptx/mma_narrow.cuh"
+
+namespace mmaudit::device {
+
+MMAUDIT_MMA_F8F6F4(MMAUDIT_F8F6F4_LINE)
+#define MMAUDIT_MX_X MMAUDIT_SCALED_LINE
+MMAUDIT_EVERY_MIX(MMAUDIT_MX_MIX, f32)
+#undef MMAUDIT_MX_X
+MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_SCALED_LINE)
+
+namespace {
+
+template <typename Line, int kCount>
+__device__ void plain(std::uint32_t*& p) {
+  std::uint32_t d[kCount], a[4], b[2];
+  for (int i = 0; i < kCount; ++i) d[i] = p[i];
+  for (int i = 0; i < 4; ++i) a[i] = p[4 + i];
+  for (int i = 0; i < 2; ++i) b[i] = p[8 + i];
+  mma<Line>(d, a, b);
+  for (int i = 0; i < kCount; ++i) p[i] = d[i];
+  p += 12;
+}
+
+template <typename Line>
+__device__ void with_scales(std::uint32_t*& p) {
+  std::uint32_t d[4], a[4], b[2];
+  for (int i = 0; i < 4; ++i) d[i] = p[i];
+  for (int i = 0; i < 4; ++i) a[i] = p[4 + i];
+  for (int i = 0; i < 2; ++i) b[i] = p[8 + i];
+  mma_scaled<Line>(d, a, b, p[10], p[11]);
+  for (int i = 0; i < 4; ++i) p[i] = d[i];
+  p += 12;
+}
+
+template <Format kFormat>
+constexpr int kRegisters = kFormat == Format::f16 ? 2 : 4;
+
+}  // namespace
+
+// clang-format off
+#define MMAUDIT_CALL(D, A, B) plain<MMAUDIT_F8F6F4_NAME(D, A, B), kRegisters<Format::D>>(p);
+#define MMAUDIT_CALL_SCALED(...) with_scales<MMAUDIT_SCALED_NAME(__VA_ARGS__)>(p);
+#define MMAUDIT_MX_X MMAUDIT_CALL_SCALED
+// clang-format on
+
+__global__ void every_line(std::uint32_t* p) {
+  MMAUDIT_MMA_F8F6F4(MMAUDIT_CALL)
+  MMAUDIT_EVERY_MIX(MMAUDIT_MX_MIX, f32)
+  MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_CALL_SCALED)
+}
+
+}  // namespace mmaudit::device
