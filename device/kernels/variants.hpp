@@ -26,7 +26,7 @@ constexpr bool can_transpose(Format format) { return format == Format::f16 || fo
 
 /// True when a kernel runs `instruction` with these modifiers.
 constexpr bool has_modifiers(const Instruction& instruction, unsigned modifiers) {
-  if (instruction.op == Op::mma) return (modifiers & ~static_cast<unsigned>(kAFromRegisters)) == 0;
+  if (!is_wgmma(instruction.op)) return (modifiers & ~static_cast<unsigned>(kAFromRegisters)) == 0;
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;
   if (transposed && !can_transpose(instruction.a)) return false;
   if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0) return false;

@@ -65,6 +65,30 @@ void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileBat
   }
 }
 
+/// D of every element of one tile of a sparse instruction. Rows of A differ in the elements of B they meet,
+/// so nothing is unpacked for more than one element.
+void emulate_sparse_tile(const DotPlan& plan, const Instruction& instruction, const TileBatch& batch,
+                         std::size_t tile, unsigned modifiers, bool read_c) {
+  const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n),
+             depth = static_cast<std::size_t>(instruction.k), stored = static_cast<std::size_t>(plan.k);
+  const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
+                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.step.output.storage_bytes();
+  for (std::size_t i = 0; i < m; ++i) {
+    const std::size_t row = (tile * m + i) * stored;
+    const auto load_a = [&](int k) { return load(batch.a, a_bytes, row + static_cast<std::size_t>(k)); };
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::size_t element = (tile * m + i) * n + j;
+      const auto load_b = [&](int k) {
+        return load(batch.b, b_bytes, (tile * depth + static_cast<std::size_t>(k)) * n + j);
+      };
+      const Gathered<decltype(load_b)> gathered{plan.sparsity, plan.row.metadata, plan.b,
+                                                batch.metadata + row, load_b};
+      const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
+      store(batch.d, d_bytes, element, dot(plan, load_a, gathered, c, modifiers));
+    }
+  }
+}
+
 }  // namespace
 
 void emulate(const Instruction& instruction, const AccumulatorModel& row, const TileBatch& batch) {
@@ -74,13 +98,17 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
   const std::size_t d_bytes = plan.step.output.storage_bytes();
   UnpackedTile unpacked;
-  if (plan.unpacks()) {
+  if (plan.unpacks() && !is_sparse(instruction.op)) {
     unpacked.a.resize(shape.m * shape.k);
     unpacked.b.resize(shape.n * shape.k);
   }
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
+    if (is_sparse(instruction.op)) {
+      emulate_sparse_tile(plan, instruction, batch, tile, modifiers, read_c);
+      continue;
+    }
     if (plan.integer) {
       emulate_integer_tile(plan, shape, batch, tile, read_c);
       continue;

@@ -11,28 +11,38 @@ std::string shape_text(const Instruction& row) {
 }
 
 std::string name_with_shape(const Instruction& row, const std::string& shape) {
-  std::string name = row.op == Op::mma ? "mma." : "wgmma.";
+  std::string name = is_wgmma(row.op) ? "wgmma." : "mma.";
+  if (is_sparse(row.op)) name += "sp.";
   name += shape;
   if (row.satfinite) name += ".satfinite";
   for (const Format format : {row.d, row.a, row.b}) (name += '.') += name_of(format);
   // wgmma has one accumulator: its C is its D.
-  if (row.op == Op::mma) (name += '.') += name_of(row.c);
+  if (!is_wgmma(row.op)) (name += '.') += name_of(row.c);
   if (row.multiply == Multiply::xor_popc) name += ".xor.popc";
   if (row.multiply == Multiply::and_popc) name += ".and.popc";
   return name;
 }
 
-/// The n of "wgmma.m64n<digits>k..." and the name with it replaced by 'N'; -1 when the name is not of that
-/// form.
+/// The n of "wgmma.m64n<digits>k..." or "wgmma.sp.m64n<digits>k..." and the name with it replaced by 'N'; -1
+/// when the name is not of that form.
 int take_n(std::string_view name, std::string& generic) {
-  constexpr std::string_view kPrefix = "wgmma.m64n";
-  if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
-  const std::string_view rest = name.substr(kPrefix.size());
-  int n = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-  if (error != std::errc() || rest.front() == '0' || rest.front() == '-') return -1;
-  generic = std::string(kPrefix) + "N" + std::string(end, rest.data() + rest.size());
-  return n;
+  for (const std::string_view prefix : {"wgmma.m64n", "wgmma.sp.m64n"}) {
+    if (name.substr(0, prefix.size()) != prefix) continue;
+    const std::string_view rest = name.substr(prefix.size());
+    int n = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
+    if (error != std::errc() || rest.front() == '0' || rest.front() == '-') return -1;
+    generic = std::string(prefix) + "N" + std::string(end, rest.data() + rest.size());
+    return n;
+  }
+  return -1;
+}
+
+/// The spelling of this table: mma.sp stands for mma.sp::ordered_metadata.
+std::string plain_spelling(std::string_view name) {
+  constexpr std::string_view kOrdered = "mma.sp::ordered_metadata.", kPlain = "mma.sp.";
+  if (name.substr(0, kOrdered.size()) != kOrdered) return std::string(name);
+  return std::string(kPlain) + std::string(name.substr(kOrdered.size()));
 }
 
 }  // namespace
@@ -41,7 +51,8 @@ std::string name_of(const Instruction& instruction) {
   return name_with_shape(instruction, shape_text(instruction));
 }
 
-std::optional<Instruction> find_instruction(std::string_view name) {
+std::optional<Instruction> find_instruction(std::string_view spelled) {
+  const std::string name = plain_spelling(spelled);
   std::string generic;
   const int n = take_n(name, generic);
   for (Instruction row : kInstructions) {
@@ -55,7 +66,8 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   return std::nullopt;
 }
 
-std::string why_no_instruction(std::string_view name) {
+std::string why_no_instruction(std::string_view spelled) {
+  const std::string name = plain_spelling(spelled);
   if (find_instruction(name)) return {};
   std::string generic;
   const int n = take_n(name, generic);

@@ -86,7 +86,7 @@ std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool neg
   if (scale_d == 0) bits |= kScaleDZero;
   if (negate_a) bits |= kNegateA;
   if (negate_b) bits |= kNegateB;
-  if (bits != 0 && instruction.op != Op::wgmma) {
+  if (bits != 0 && !is_wgmma(instruction.op)) {
     throw InputError(fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma only",
                                  name_of(instruction)));
   }

@@ -6,7 +6,12 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma };
+enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp };
+
+/// The warpgroup's form: A and B from shared memory, modifiers, one accumulator.
+constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
+/// Half of A is zeros that are not stored: see sparse.hpp.
+constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp; }
 
 /// Which unit computes it. An architecture has one model a (datapath, output format).
 enum class Datapath : std::uint8_t {
@@ -23,13 +28,24 @@ enum class Datapath : std::uint8_t {
   mma_i4,
   mma_b1,
   wgmma_i8,
-  wgmma_b1
+  wgmma_b1,
+  mma_sp_f16,  ///< sparse instructions: the units of the dense ones, with rows of their own because each is
+               ///< known on its own
+  mma_sp_tf32,
+  mma_sp_fp8,
+  mma_sp_i8,
+  mma_sp_i4,
+  wgmma_sp_f16,
+  wgmma_sp_tf32,
+  wgmma_sp_fp8,
+  wgmma_sp_i8
 };
 
 /// What stands for the product of two elements: of single bits, the count of a bit-wise operation.
 enum class Multiply : std::uint8_t { product, xor_popc, and_popc };
 
-/// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma.
+/// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma. Of a
+/// sparse A the m x stored_k() elements that metadata places in it exist; k is the depth of the whole.
 struct Instruction {
   Op op = Op::mma;
   std::int16_t m = 0, n = 0, k = 0;
@@ -38,6 +54,9 @@ struct Instruction {
   std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
   bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
   Multiply multiply = Multiply::product;
+
+  /// Elements of A that a row stores, and so products of one element of D.
+  [[nodiscard]] constexpr int stored_k() const { return is_sparse(op) ? k / 2 : k; }
 
   constexpr bool operator==(const Instruction&) const = default;
 };

@@ -84,6 +84,15 @@ enum class BitOperation : std::uint8_t {
   exchanged  ///< and where the instruction says xor, xor where it says and
 };
 
+/// Which elements of B the stored elements of a sparse A meet.
+enum class MetadataRule : std::uint8_t {
+  selected,    ///< those at the positions that the metadata name; no other element of B is read
+  ignored,     ///< always the first of the group
+  exchanged,   ///< the positions of one group in the opposite order
+  mirrored,    ///< positions counted from the end of the group
+  whole_group  ///< those named, and the others times zero: a NaN or an infinity among them gives a NaN
+};
+
 /// How the exact sum of a step becomes the bits of D.
 struct OutputRule {
   Format format = Format::f32;      ///< container
@@ -121,6 +130,7 @@ struct AccumulatorModel {
   SaturationRule saturation = SaturationRule::once_at_end;    ///< integer only, as the next two
   IntegerSign integer_sign = IntegerSign::of_format;          ///< how the top bit of A and B is read
   BitOperation bit_operation = BitOperation::of_instruction;  ///< of single-bit operands
+  MetadataRule metadata = MetadataRule::selected;             ///< sparse instructions only
   OutputRule output;
 
   constexpr bool operator==(const AccumulatorModel&) const = default;

@@ -84,7 +84,7 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorPlan& plan, s
   const int alike = which == Matrix::a ? tile.in(1, range_of(plan.a).high)
                                        : (tile.next(), tile.in(1, range_of(plan.b).high));
   if (!flips_a && !flips_b) return alike;
-  const int k = which == Matrix::a ? column : row, other = which == Matrix::a ? row : column;
+  const int k = factor_k(plan, which, row, column), other = which == Matrix::a ? row : column;
   Stream pair = which == Matrix::a ? element_stream(key, other, k & ~1) : element_stream(key, k & ~1, other);
   const IntegerRange range = range_of(format);
   const int value = pair.in(has_sign(format) ? -range.high : range.low, range.high);  // -low does not exist
@@ -98,7 +98,7 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Fami
   const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
   const IntegerRange range = range_of(format);
   const int any = random.in(range.low, range.high);
-  const int k = which == Matrix::a ? column : row;
+  const int k = factor_k(plan, which, row, column);
   switch (family) {
     case Family::narrow_window:
       return has_sign(format) ? random.in(-2, 1) : random.in(0, range.high < 3 ? range.high : 3);
