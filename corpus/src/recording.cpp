@@ -201,14 +201,14 @@ Recording read_recording(const fs::path& path) {
   }
   recording.modifiers = bytes_of(modifiers);
   if (count > kMetadata) {
-    const TensorView& metadata = views[kMetadata];
-    if (metadata.dtype != DType::u8 || metadata.data.empty() ||
-        !std::equal(metadata.shape.begin(), metadata.shape.end(), views[0].shape.begin(),
+    const TensorView& positions = views[kMetadata];
+    if (positions.dtype != DType::u8 || positions.data.empty() ||
+        !std::equal(positions.shape.begin(), positions.shape.end(), views[0].shape.begin(),
                     views[0].shape.end()))
       refuse(label, "metadata",
-             fmt::format("{} {}", safetensors_name(metadata.dtype), to_string(metadata.shape)),
+             fmt::format("{} {}", safetensors_name(positions.dtype), to_string(positions.shape)),
              "U8 of A's shape");
-    recording.metadata = bytes_of(metadata);
+    recording.metadata = bytes_of(positions);
   }
   for (Tensor& tensor : file.tensors) {
     if (tensor.name == "A")

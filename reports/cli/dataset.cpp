@@ -45,7 +45,7 @@ VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::Da
     if (d == rows.d[i]) continue;
     ++count.mismatches;
     if (verified.result.examples.size() < kMaxExamples)
-      verified.result.examples.push_back({label, i, 0, 0, modifiers, a, b, rows.c[i], rows.d[i], d});
+      verified.result.examples.push_back({label, i, 0, 0, modifiers, a, b, rows.c[i], rows.d[i], d, {}});
   }
   verified.result.families.push_back(count);
   return verified;
