@@ -12,7 +12,8 @@ unsigned blocks_for(std::uint64_t work, std::uint64_t each) {
   return static_cast<unsigned>(std::min((work + each - 1) / each, kMostBlocks));
 }
 
-__device__ std::uint64_t load(const void* base, int bytes, std::uint64_t index) {
+// Host too: what dot() calls has to be both.
+__host__ __device__ std::uint64_t load(const void* base, int bytes, std::uint64_t index) {
   switch (bytes) {
     case 1:
       return static_cast<const std::uint8_t*>(base)[index];
@@ -80,7 +81,7 @@ struct LoadAt {
   int bytes;
   std::uint64_t first;
   int stride;
-  __device__ std::uint64_t operator()(int k) const {
+  __host__ __device__ std::uint64_t operator()(int k) const {
     return load(base, bytes, first + static_cast<unsigned>(k * stride));
   }
 };

@@ -85,10 +85,13 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorPlan& plan, s
                                        : (tile.next(), tile.in(1, range_of(plan.b).high));
   if (!flips_a && !flips_b) return alike;
   const int k = factor_k(plan, which, row, column), other = which == Matrix::a ? row : column;
-  Stream pair = which == Matrix::a ? element_stream(key, other, k & ~1) : element_stream(key, k & ~1, other);
+  // The partner is the neighbour; of a sparse plan the same place of the neighbouring group.
+  const int partner = plan.sparsity.kept;
+  Stream pair = which == Matrix::a ? element_stream(key, other, k & ~partner)
+                                   : element_stream(key, k & ~partner, other);
   const IntegerRange range = range_of(format);
   const int value = pair.in(has_sign(format) ? -range.high : range.low, range.high);  // -low does not exist
-  const bool flipped = (k & 1) != 0 && (which == Matrix::a ? flips_a : flips_b);
+  const bool flipped = (k & partner) != 0 && (which == Matrix::a ? flips_a : flips_b);
   return flipped ? -value : value;
 }
 
