@@ -47,5 +47,8 @@ std::span<const KernelRow> wgmma_b1_kernels();
 std::span<const KernelRow> mma_sp_f16_kernels();  // tf32 too
 std::span<const KernelRow> mma_sp_fp8_kernels();
 std::span<const KernelRow> mma_sp_int_kernels();
+std::span<const KernelRow> wgmma_sp_f16_kernels();  // tf32 too
+std::span<const KernelRow> wgmma_sp_fp8_kernels();
+std::span<const KernelRow> wgmma_sp_i8_kernels();
 
 }  // namespace mmaudit::device

@@ -26,7 +26,10 @@ constexpr std::span<const KernelRow> (*kTables[])() = {mma_f16_kernels,
                                                        wgmma_b1_kernels,
                                                        mma_sp_f16_kernels,
                                                        mma_sp_fp8_kernels,
-                                                       mma_sp_int_kernels};
+                                                       mma_sp_int_kernels,
+                                                       wgmma_sp_f16_kernels,
+                                                       wgmma_sp_fp8_kernels,
+                                                       wgmma_sp_i8_kernels};
 
 /// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
@@ -38,6 +41,9 @@ std::string dotted(int compute_capability) {
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
   if (!is_wgmma(instruction.op)) return name_of(instruction) + " has no operand modifiers";
+  if (!has_n(instruction))
+    return name_of(instruction) + ": n: found " + std::to_string(instruction.n) +
+           ", allowed 8, 64, 128 and 256: no other sparse wgmma is compiled";
   if (spec_of(instruction.a).integer() && (modifiers & (kNegateA | kNegateB)) != 0)
     return name_of(instruction) + " can't negate A or B: no integer wgmma can";
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;
@@ -45,6 +51,9 @@ std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifi
     return name_of(instruction) + " reads A and B K-major only; f16 and bf16 can be transposed";
   if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0)
     return "A can't be transposed when it comes from registers";
+  if (instruction.op == Op::wgmma_sp)
+    return "negated or transposed sparse wgmma are compiled for n = 8 and 64 only, and not both at once, not for " +
+           name_of(instruction);
   return "negated and transposed wgmma are compiled for n = 8, 64 and 256 only, not for " +
          name_of(instruction);
 }
