@@ -53,7 +53,7 @@ __device__ __forceinline__ void fill_shared_bits(unsigned char* shared, const st
 }
 
 __device__ __forceinline__ std::uint64_t descriptor_of(const unsigned char* shared, bool swap,
-                                                         int cores = kDenseCores) {
+                                                       int cores = kDenseCores) {
   return shared_descriptor(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)),
                            swap ? next_along_mn(cores) : kNextAlongK,
                            swap ? kNextAlongK : next_along_mn(cores));

@@ -36,8 +36,7 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_sp_kernel(const KernelA
     const bool plain = (args.modifiers & kImmediateModifiers) == 0;
     for (unsigned i = blockIdx.x; i < args.tiles; i += gridDim.x) {
       const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
-      const int selector =
-          plain ? static_cast<int>(tile % static_cast<unsigned>(kLayout.selectors())) : 0;
+      const int selector = plain ? static_cast<int>(tile % static_cast<unsigned>(kLayout.selectors())) : 0;
       const A* tile_a = static_cast<const A*>(args.a) + tile * kIs.m * kStored;
       const std::size_t offset_c = tile * kIs.m * n;
       std::uint32_t d[Line::kRegisters];

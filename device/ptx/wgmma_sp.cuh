@@ -17,12 +17,13 @@
 
 // MMAUDIT_WGMMA_TEXT's numbers: %0, %1 A, %2 B, %3 scale_d, %4 repetitions and metadata, the latter above; %5
 // on: d.
-#define MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, SELECTOR, IMMEDIATES) \
-  "wgmma.mma_async.sp.sync.aligned.m64n" #N TYPES                   \
-  " {%5" MMAUDIT_ACC_##R(MMAUDIT_ACC_TEXT) "}, " A ", %2, metadata, " SELECTOR ", accumulate" IMMEDIATES ";\n"
+#define MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, SELECTOR, IMMEDIATES)                                      \
+  "wgmma.mma_async.sp.sync.aligned.m64n" #N TYPES                                                        \
+  " {%5" MMAUDIT_ACC_##R(MMAUDIT_ACC_TEXT) "}, " A ", %2, metadata, " SELECTOR ", accumulate" IMMEDIATES \
+                                           ";\n"
 
 #define MMAUDIT_WGMMA_SP_CASE(N, R, MODIFIERS, TYPES, A, SELECTOR, IMMEDIATES) \
-  case wgmma_sp_case(N, MODIFIERS, SELECTOR[0] - '0'):                        \
+  case wgmma_sp_case(N, MODIFIERS, SELECTOR[0] - '0'):                         \
     asm volatile( \
         "{\n" \
         ".reg .pred accumulate, more;\n" \
@@ -44,11 +45,11 @@
         : "+l"(a.low), "+l"(a.high), "+l"(b), "+r"(scale_d), "+l"(repetitions_and_metadata), \
           "+r"(d[0]) MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND) \
         : \
-        : "memory");                                                          \
+        : "memory");                                                            \
     break;
 
 // Every n with every value of the selector (0 and 1; one, where all lanes supply metadata).
-#define MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, A, TEXT)                        \
+#define MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, A, TEXT)                            \
   MMAUDIT_WGMMA_SP_N_##D(MMAUDIT_WGMMA_SP_CASE, 0, TYPES, A, "0", ", 1, 1" TEXT) \
       MMAUDIT_WGMMA_SP_N_##D(MMAUDIT_WGMMA_SP_CASE, 0, TYPES, A, "1", ", 1, 1" TEXT)
 #define MMAUDIT_WGMMA_SP_PLAIN_one(D, TYPES, A, TEXT) \
@@ -56,31 +57,30 @@
 // Modifiers with selector 0.
 #define MMAUDIT_WGMMA_SP_SOME(D, MODIFIERS, TYPES, A, TEXT) \
   MMAUDIT_WGMMA_SP_SOME_N_##D(MMAUDIT_WGMMA_SP_CASE, MODIFIERS, TYPES, A, "0", TEXT)
-#define MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, A, TEXT)                       \
-  MMAUDIT_WGMMA_SP_SOME(D, kNegateA, TYPES, A, ", -1, 1" TEXT)            \
-  MMAUDIT_WGMMA_SP_SOME(D, kNegateB, TYPES, A, ", 1, -1" TEXT)            \
+#define MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, A, TEXT)            \
+  MMAUDIT_WGMMA_SP_SOME(D, kNegateA, TYPES, A, ", -1, 1" TEXT) \
+  MMAUDIT_WGMMA_SP_SOME(D, kNegateB, TYPES, A, ", 1, -1" TEXT) \
   MMAUDIT_WGMMA_SP_SOME(D, kNegateA | kNegateB, TYPES, A, ", -1, -1" TEXT)
 
 #define MMAUDIT_WGMMA_SP_SHARED_tf32(D, TYPES) \
   MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "%0", "") MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", "")
-#define MMAUDIT_WGMMA_SP_REGISTERS_tf32(D, TYPES)             \
-  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "{a0,a1,a2,a3}", "")   \
-  MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", "")
+#define MMAUDIT_WGMMA_SP_REGISTERS_tf32(D, TYPES)           \
+  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "{a0,a1,a2,a3}", "") \
+      MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", "")
 #define MMAUDIT_WGMMA_SP_SHARED_fp8(D, TYPES) \
   MMAUDIT_WGMMA_SP_PLAIN_one(D, TYPES, "%0", "") MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", "")
-#define MMAUDIT_WGMMA_SP_REGISTERS_fp8(D, TYPES)              \
-  MMAUDIT_WGMMA_SP_PLAIN_one(D, TYPES, "{a0,a1,a2,a3}", "")   \
-  MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", "")
-#define MMAUDIT_WGMMA_SP_SHARED_any_major(D, TYPES)                              \
-  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "%0", ", 0, 0")                           \
-  MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", ", 0, 0")                             \
-  MMAUDIT_WGMMA_SP_SOME(D, kTransposeA, TYPES, "%0", ", 1, 1, 1, 0")             \
-  MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "%0", ", 1, 1, 0, 1")             \
-  MMAUDIT_WGMMA_SP_SOME(D, kTransposeA | kTransposeB, TYPES, "%0", ", 1, 1, 1, 1")
+#define MMAUDIT_WGMMA_SP_REGISTERS_fp8(D, TYPES)            \
+  MMAUDIT_WGMMA_SP_PLAIN_one(D, TYPES, "{a0,a1,a2,a3}", "") \
+      MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", "")
+#define MMAUDIT_WGMMA_SP_SHARED_any_major(D, TYPES)                                                       \
+  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "%0", ", 0, 0") MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", ", 0, 0") \
+      MMAUDIT_WGMMA_SP_SOME(D, kTransposeA, TYPES, "%0", ", 1, 1, 1, 0")                                  \
+          MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "%0", ", 1, 1, 0, 1")                              \
+              MMAUDIT_WGMMA_SP_SOME(D, kTransposeA | kTransposeB, TYPES, "%0", ", 1, 1, 1, 1")
 #define MMAUDIT_WGMMA_SP_REGISTERS_any_major(D, TYPES)           \
   MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "{a0,a1,a2,a3}", ", 0")   \
-  MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", ", 0")     \
-  MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "{a0,a1,a2,a3}", ", 1, 1, 1")
+      MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", ", 0") \
+          MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "{a0,a1,a2,a3}", ", 1, 1, 1")
 // Integers have no immediates.
 #define MMAUDIT_WGMMA_SP_INTEGERS(TYPES, A) \
   MMAUDIT_WGMMA_SP_N_f32(MMAUDIT_WGMMA_SP_CASE, 0, TYPES, A, "0", "")
@@ -101,23 +101,22 @@
     }                                                                                                       \
   };
 
-#define MMAUDIT_WGMMA_SP_LINE(K, D, A, B, KIND)                                                           \
-  MMAUDIT_WGMMA_SP_STRUCT(                                                                                \
-      WgmmaSp_k##K##_##D##_##A##_##B,                                                                     \
-      instruction_row(Op::wgmma_sp, 64, 0, K, Format::D, Format::A, Format::B, Format::D),                \
-      kWgmmaMaxN / 2 / elements_per_register(Format::D),                                                  \
-      MMAUDIT_WGMMA_SP_SHARED_##KIND(D, "k" #K "." #D "." #A "." #B),                                     \
+#define MMAUDIT_WGMMA_SP_LINE(K, D, A, B, KIND)                                            \
+  MMAUDIT_WGMMA_SP_STRUCT(                                                                 \
+      WgmmaSp_k##K##_##D##_##A##_##B,                                                      \
+      instruction_row(Op::wgmma_sp, 64, 0, K, Format::D, Format::A, Format::B, Format::D), \
+      kWgmmaMaxN / 2 / elements_per_register(Format::D),                                   \
+      MMAUDIT_WGMMA_SP_SHARED_##KIND(D, "k" #K "." #D "." #A "." #B),                      \
       MMAUDIT_WGMMA_SP_REGISTERS_##KIND(D, "k" #K "." #D "." #A "." #B))
 #define MMAUDIT_WGMMA_SP_KERNEL(K, D, A, B, KIND) wgmma_sp_row<WgmmaSp_k##K##_##D##_##A##_##B>(),
 
-#define MMAUDIT_WGMMA_SP_INT_LINE(Q, A, B)                                                                  \
-  MMAUDIT_WGMMA_SP_STRUCT(WgmmaSp_##Q##_##A##_##B,                                                          \
-                          instruction_row(Op::wgmma_sp, 64, 0, 64, Format::s32, Format::A, Format::B,       \
-                                          Format::s32, MMAUDIT_CLAMPS_##Q),                                 \
-                          kWgmmaMaxN / 2,                                                                   \
-                          MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "%0"),        \
-                          MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B,               \
-                                                    "{a0,a1,a2,a3}"))
+#define MMAUDIT_WGMMA_SP_INT_LINE(Q, A, B)                                                       \
+  MMAUDIT_WGMMA_SP_STRUCT(                                                                       \
+      WgmmaSp_##Q##_##A##_##B,                                                                   \
+      instruction_row(Op::wgmma_sp, 64, 0, 64, Format::s32, Format::A, Format::B, Format::s32,   \
+                      MMAUDIT_CLAMPS_##Q),                                                       \
+      kWgmmaMaxN / 2, MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "%0"), \
+      MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "{a0,a1,a2,a3}"))
 #define MMAUDIT_WGMMA_SP_INT_KERNEL(Q, A, B) wgmma_sp_row<WgmmaSp_##Q##_##A##_##B>(),
 
 // clang-format off

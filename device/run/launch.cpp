@@ -52,7 +52,8 @@ std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifi
   if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0)
     return "A can't be transposed when it comes from registers";
   if (instruction.op == Op::wgmma_sp)
-    return "negated or transposed sparse wgmma are compiled for n = 8 and 64 only, and not both at once, not for " +
+    return "negated or transposed sparse wgmma are compiled for n = 8 and 64 only, and not both at once, not "
+           "for " +
            name_of(instruction);
   return "negated and transposed wgmma are compiled for n = 8, 64 and 256 only, not for " +
          name_of(instruction);

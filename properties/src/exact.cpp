@@ -149,7 +149,7 @@ ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t
   const double sign_b = (modifiers & kNegateB) != 0 ? -1.0 : 1.0;
   // A stored element stands in the group of its index; there are half as many as rows of B.
   const auto depth = static_cast<std::size_t>(instruction.k);
-  const std::size_t group = instruction.a == Format::tf32                                     ? 2
+  const std::size_t group = instruction.a == Format::tf32                                ? 2
                             : instruction.a == Format::s4 || instruction.a == Format::u4 ? 8
                                                                                          : 4;
   for (std::size_t k = 0; k < (metadata.empty() ? depth : depth / 2); ++k) {

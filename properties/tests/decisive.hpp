@@ -65,9 +65,9 @@ inline std::optional<OneDot> decisive_dot(const Instruction& instruction, const 
     if (!a || !b || term.k >= one.a.size()) return std::nullopt;
     one.a[term.k] = *a;
     const bool sparse = is_sparse(instruction.op);
-    const int met = sparse ? selected_k(sparsity, MetadataRule::selected, one.metadata.data(),
-                                        static_cast<int>(term.k))
-                           : static_cast<int>(term.k);
+    const int met =
+        sparse ? selected_k(sparsity, MetadataRule::selected, one.metadata.data(), static_cast<int>(term.k))
+               : static_cast<int>(term.k);
     one.b[static_cast<std::size_t>(met)] = *b;
   }
   const auto c = exactly(from.c, instruction.c);

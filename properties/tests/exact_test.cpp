@@ -63,7 +63,8 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
       gen::append_family(tiles, plan, family, kSeed, 0, 1, 0);
       for (std::size_t i = 0; i < 8; ++i) {
         const OneDot one = cut(tiles, 0, i, i);
-        const oracle::ExactDot exact = oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, one.metadata);
+        const oracle::ExactDot exact =
+            oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, one.metadata);
         ASSERT_TRUE(exact.finite);
         const cpp_rational sum = rational_dot(probe.instruction, one);
         // The neighbours of the nearest number are no nearer.

@@ -23,8 +23,8 @@ Format format_of(const Instruction& row, Matrix which) {
   return which == Matrix::a ? row.a : which == Matrix::b ? row.b : row.c;
 }
 
-/// Calls visit(matrix, bits) for every element of `tiles` tiles of a family but those that metadata keeps from
-/// being read.
+/// Calls visit(matrix, bits) for every element of `tiles` tiles of a family but those that metadata keeps
+/// from being read.
 void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
                       const std::function<void(Matrix, std::uint64_t)>& visit) {
   const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
@@ -34,8 +34,8 @@ void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
       const int rows = which == Matrix::b ? depth : m;
       const int columns = which == Matrix::a ? probe.instruction.stored_k() : n;
       for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns && !(which == Matrix::b &&
-                                         gen::detail::never_read(plan, family, kSeed, tile, i));
+        for (int j = 0;
+             j < columns && !(which == Matrix::b && gen::detail::never_read(plan, family, kSeed, tile, i));
              ++j)
           visit(which, gen::generate(plan, family, kSeed, which, tile, i, j));
     }
@@ -169,7 +169,8 @@ class Families : public testing::TestWithParam<std::size_t> {
   Probe probe = all_probes()[GetParam()];
   Instruction row = probe.instruction;
 
-  oracle::ExactDot exact(const OneDot& one) const { return oracle::exact_dot(row, one.a, one.b, one.c, 0, one.metadata);
+  oracle::ExactDot exact(const OneDot& one) const {
+    return oracle::exact_dot(row, one.a, one.b, one.c, 0, one.metadata);
   }
   /// Exponents of the products that are not zero, as the formats spell them.
   std::vector<int> product_exponents(const OneDot& one) const {

@@ -23,8 +23,7 @@ std::size_t compare_tiles(const Probe& probe, gen::HostTiles& tiles, std::size_t
     const std::size_t element = at % elements;
     const OneDot one = cut(emulated, at / elements, element / n, element % n);
     const std::uint64_t expected =
-        oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers,
-                                                              one.metadata);
+        oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers, one.metadata);
     ++compared;
     if (one.d == expected && model_dot(probe, one) == expected) continue;
     ADD_FAILURE() << what << ": " << text_of(probe.instruction, one) << " reference " << std::hex << expected
@@ -90,9 +89,8 @@ TEST(Reference, DotAgreesOnArbitraryBitPatterns) {
     const Probe& probe = probes[index];
     const auto depth = static_cast<std::size_t>(probe.instruction.k);
     OneDot one;
-    one.a =
-        *rc::gen::container<std::vector<std::uint64_t>>(static_cast<std::size_t>(probe.instruction.stored_k()),
-                                                        arbitrary_bits(spec_of(probe.instruction.a)));
+    one.a = *rc::gen::container<std::vector<std::uint64_t>>(
+        static_cast<std::size_t>(probe.instruction.stored_k()), arbitrary_bits(spec_of(probe.instruction.a)));
     one.b =
         *rc::gen::container<std::vector<std::uint64_t>>(depth, arbitrary_bits(spec_of(probe.instruction.b)));
     one.c = *arbitrary_bits(spec_of(probe.instruction.c));
@@ -101,9 +99,8 @@ TEST(Reference, DotAgreesOnArbitraryBitPatterns) {
     for (std::size_t k = 0; k < one.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
       write_pattern(sparsity, *rc::gen::inRange(0, patterns(sparsity)), &one.metadata[k]);
     one.modifiers = static_cast<unsigned>(*rc::gen::inRange(0, 8)) & every_modifier(probe.instruction);
-    RC_ASSERT(model_dot(probe, one) ==
-              oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers,
-                                                              one.metadata));
+    RC_ASSERT(model_dot(probe, one) == oracle::reference_dot(probe.instruction, probe.row, one.a, one.b,
+                                                             one.c, one.modifiers, one.metadata));
   }));
 }
 

@@ -24,8 +24,8 @@ struct ExactDot {
 };
 
 /// What: the exact a . b + c. Shapes: a and b hold instruction.k elements, raw bits in storage width; c is
-/// raw bits of C's format. `modifiers` is a set of Modifier bits. Of a sparse instruction a and `metadata` hold
-/// the stored elements. Errors: none.
+/// raw bits of C's format. `modifiers` is a set of Modifier bits. Of a sparse instruction a and `metadata`
+/// hold the stored elements. Errors: none.
 ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
                    std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers = 0,
                    std::span<const std::uint8_t> metadata = {});
