@@ -12,6 +12,7 @@
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/emulator.hpp"
+#include "mmaudit/sparse.hpp"
 #include "recording_metadata.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
@@ -21,18 +22,25 @@ namespace mmaudit::corpus {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::string_view, 5> kTensorNames{"A", "B", "C", "D", "modifiers"};
-using Views = std::array<TensorView, kTensorNames.size()>;
+/// The last one of sparse instructions only.
+constexpr std::array<std::string_view, 6> kTensorNames{"A", "B", "C", "D", "modifiers", "metadata"};
+constexpr std::size_t kModifiers = 4, kMetadata = 5;
+using Views = std::vector<TensorView>;
 
 TensorView view_of(std::string_view name, const Tensor& tensor) {
   return {name, tensor.dtype, tensor.shape, tensor.data};
 }
 
-/// The recording's tensors as the file holds them. `modifiers_shape` is to outlive the result.
+/// The recording's tensors as the file holds them. `modifiers_shape` and `recording` are to outlive the
+/// result.
 Views views_of(const Recording& recording, const std::array<std::uint64_t, 1>& modifiers_shape) {
-  return {view_of("A", recording.a), view_of("B", recording.b), view_of("C", recording.c),
-          view_of("D", recording.d),
-          TensorView{"modifiers", DType::u8, modifiers_shape, std::as_bytes(std::span(recording.modifiers))}};
+  Views views = {
+      view_of("A", recording.a), view_of("B", recording.b), view_of("C", recording.c),
+      view_of("D", recording.d),
+      TensorView{"modifiers", DType::u8, modifiers_shape, std::as_bytes(std::span(recording.modifiers))}};
+  if (!recording.metadata.empty())
+    views.push_back({"metadata", DType::u8, recording.a.shape, std::as_bytes(std::span(recording.metadata))});
+  return views;
 }
 
 /// What the checksum covers: the number of metadata pairs, each pair in the order of its key, then each
@@ -82,6 +90,22 @@ void check_tile_tensor(const TensorView& tensor, std::span<const std::uint64_t> 
   check_writable(tensor, file);
 }
 
+/// Metadata is that of the recording's instruction. `shape` is A's.
+void check_metadata(const Recording& recording, const std::string& file) {
+  const auto instruction = find_instruction(recording.provenance.instruction);
+  const bool sparse = instruction && is_sparse(instruction->op);
+  if (!sparse && !recording.metadata.empty())
+    refuse(file, "metadata", "some", "none: the instruction is not sparse");
+  if (!sparse) return;
+  const auto& shape = recording.a.shape;
+  if (shape[1] != static_cast<std::uint64_t>(instruction->m) ||
+      shape[2] != static_cast<std::uint64_t>(instruction->stored_k()))
+    refuse(file, "A shape", to_string(shape),
+           fmt::format("[{}, {}, {}]", recording.tiles, instruction->m, instruction->stored_k()));
+  const std::string reason = why_bad_metadata(*instruction, recording.metadata, recording.tiles);
+  if (!reason.empty()) throw InputError(fmt::format("{}: metadata: {}", file, reason));
+}
+
 /// Everything the struct's comment promises.
 void check_recording(const Recording& recording, const std::string& file) {
   check_provenance(recording.provenance, file);
@@ -93,22 +117,31 @@ void check_recording(const Recording& recording, const std::string& file) {
   if (a.size() != 3 || a[1] == 0 || a[2] == 0) {
     refuse(file, "A shape", to_string(a), fmt::format("[{}, M, K] of at least 1", tiles));
   }
+  const std::uint64_t depth = recording.metadata.empty() ? a[2] : 2 * a[2];
   if (b.size() != 3 || b[2] == 0)
-    refuse(file, "B shape", to_string(b), fmt::format("[{}, {}, N]", tiles, a[2]));
+    refuse(file, "B shape", to_string(b), fmt::format("[{}, {}, N]", tiles, depth));
   const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
   const Views views = views_of(recording, modifiers_shape);
   const std::array<std::uint64_t, 3> result{tiles, a[1], b[2]};
   check_tile_tensor(views[0], std::array{tiles, a[1], a[2]}, file);
-  check_tile_tensor(views[1], std::array{tiles, a[2], b[2]}, file);
+  check_tile_tensor(views[1], std::array{tiles, depth, b[2]}, file);
   check_tile_tensor(views[2], result, file);
   check_tile_tensor(views[3], result, file);
-  check_tile_tensor(views[4], std::array{tiles}, file);
+  check_tile_tensor(views[kModifiers], std::array{tiles}, file);
   for (const std::uint8_t modifier : recording.modifiers) {
     if ((modifier & ~kModifierBits) != 0) {
       refuse(file, "modifiers", fmt::format("{:#04x}", modifier),
              fmt::format("bits of {:#04x}", kModifierBits));
     }
   }
+  check_metadata(recording, file);
+}
+
+std::vector<std::uint8_t> bytes_of(const TensorView& tensor) {
+  std::vector<std::uint8_t> bytes(tensor.data.size());
+  // memcpy may not be given the null pointer of an empty vector.
+  if (!bytes.empty()) std::memcpy(bytes.data(), tensor.data.data(), bytes.size());
+  return bytes;
 }
 
 }  // namespace
@@ -136,16 +169,17 @@ Recording read_recording(const fs::path& path) {
   // Before the checksum, which another version may compute otherwise.
   const std::string& version = metadata_value(metadata, kVersionKey, label);
   if (version != kVersion) refuse(label, kVersionKey, fmt::format("'{}'", printable(version)), kVersion);
-  if (file.tensors.size() != kTensorNames.size()) {
-    refuse(label, "tensors", std::to_string(file.tensors.size()), "A, B, C, D and modifiers");
-  }
+  const std::size_t count = file.tensors.size();
+  if (count != kTensorNames.size() && count != kTensorNames.size() - 1)
+    refuse(label, "tensors", std::to_string(count), "A, B, C, D and modifiers, and metadata if it is sparse");
 
   const std::string expected = metadata_value(metadata, kChecksumKey, label);
   metadata.erase(kChecksumKey);
   const auto view = [&](std::size_t i) {
     return view_of(kTensorNames.at(i), file.at(kTensorNames.at(i), label));
   };
-  const Views views{view(0), view(1), view(2), view(3), view(4)};
+  Views views;
+  for (std::size_t i = 0; i < count; ++i) views.push_back(view(i));
   const std::string found = checksum_over(metadata, views);
   if (found != expected) {
     throw DamagedRecording(fmt::format("{}: checksum: found {}, expected {} (the file is damaged)", label,
@@ -159,16 +193,23 @@ Recording read_recording(const fs::path& path) {
     refuse(label, "metadata", fmt::format("{} fields", metadata.size()),
            "the fields of a recording and no others");
   }
-  const TensorView& modifiers = views.back();
+  const TensorView& modifiers = views[kModifiers];
   if (modifiers.dtype != DType::u8 || modifiers.shape.size() != 1) {
     refuse(label, "modifiers",
            fmt::format("{} {}", safetensors_name(modifiers.dtype), to_string(modifiers.shape)),
            "U8, one a tile");
   }
-  recording.modifiers.resize(modifiers.data.size());
-  // memcpy may not be given the null pointer of an empty vector.
-  if (!modifiers.data.empty())
-    std::memcpy(recording.modifiers.data(), modifiers.data.data(), modifiers.data.size());
+  recording.modifiers = bytes_of(modifiers);
+  if (count > kMetadata) {
+    const TensorView& positions = views[kMetadata];
+    if (positions.dtype != DType::u8 || positions.data.empty() ||
+        !std::equal(positions.shape.begin(), positions.shape.end(), views[0].shape.begin(),
+                    views[0].shape.end()))
+      refuse(label, "metadata",
+             fmt::format("{} {}", safetensors_name(positions.dtype), to_string(positions.shape)),
+             "U8 of A's shape");
+    recording.metadata = bytes_of(positions);
+  }
   for (Tensor& tensor : file.tensors) {
     if (tensor.name == "A")
       recording.a = std::move(tensor);

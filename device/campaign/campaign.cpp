@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kChunkBytes = std::size_t{512} << 20;
 
 TileExtents extents_of(const Instruction& instruction) {
-  return {instruction.m, instruction.n, instruction.k};
+  return {instruction.m, instruction.n, instruction.k, instruction.stored_k()};
 }
 
 /// Elements of one tile, read back from the device.
@@ -56,6 +56,7 @@ class Campaign {
         a_(most_ * bytes_.a),
         b_(most_ * bytes_.b),
         c_(most_ * bytes_.c),
+        metadata_(most_ * bytes_.metadata),
         hardware_(most_ * bytes_.d),
         model_(most_ * bytes_.d),
         total_(sizeof(unsigned long long)),
@@ -82,12 +83,13 @@ class Campaign {
                     .b = b_.data(),
                     .c = c_.data(),
                     .d = hardware_.data(),
+                    .metadata = metadata_.data<std::uint8_t>(),
                     .tiles = count,
                     .n = instruction_.n,
                     .modifiers = options_.modifiers};
     const TileExtents extents = extents_of(instruction_);
     launch_generate(generator_, counts.family, options_.seed, first, extents, args, a_.data(), b_.data(),
-                    c_.data());
+                    c_.data(), metadata_.data<std::uint8_t>());
     cuda_check(cudaGetLastError(), "launching the generator");
     // Different fillings: an element that neither side writes is a mismatch too.
     cuda_check(cudaMemset(hardware_.data(), 0xA5, count * bytes_.d), "clearing the output");
@@ -136,11 +138,15 @@ class Campaign {
                       .b = {},
                       .c = TileReader(c_.data(), bytes_.c, tile, plan_.step.addend.storage_bytes())[within],
                       .d_hardware = TileReader(hardware_.data(), bytes_.d, tile, d_bytes)[within],
-                      .d_model = TileReader(model_.data(), bytes_.d, tile, d_bytes)[within]};
-    for (std::size_t i = 0; i < k; ++i) {
-      mismatch.a.push_back(a[row * k + i]);
-      mismatch.b.push_back(b[i * n + col]);
-    }
+                      .d_model = TileReader(model_.data(), bytes_.d, tile, d_bytes)[within],
+                      .metadata = {}};
+    const auto stored = static_cast<std::size_t>(instruction_.stored_k());
+    for (std::size_t i = 0; i < stored; ++i) mismatch.a.push_back(a[row * stored + i]);
+    for (std::size_t i = 0; i < k; ++i) mismatch.b.push_back(b[i * n + col]);
+    if (bytes_.metadata == 0) return mismatch;
+    const TileReader metadata(metadata_.data(), bytes_.metadata, tile, 1);
+    for (std::size_t i = 0; i < stored; ++i)
+      mismatch.metadata.push_back(static_cast<std::uint8_t>(metadata[row * stored + i]));
     return mismatch;
   }
 
@@ -154,7 +160,7 @@ class Campaign {
   std::uint64_t dots_per_tile_, families_;
   std::uint64_t tiles_;  ///< of each family
   std::uint64_t most_;   ///< tiles of a chunk
-  Buffer a_, b_, c_, hardware_, model_, total_, found_;
+  Buffer a_, b_, c_, metadata_, hardware_, model_, total_, found_;
 };
 
 }  // namespace
@@ -167,6 +173,7 @@ CheckResult check(const DeviceInfo& device, const Instruction& instruction, cons
 void emulate_on_device(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
                        const TileBatch& batch) {
   if (batch.tiles == 0) return;
+  require_metadata(instruction, batch);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
   const DotPlan plan = make_plan(instruction, row);
   DeviceBatch on_device(instruction, batch);

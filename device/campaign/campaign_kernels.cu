@@ -12,7 +12,8 @@ unsigned blocks_for(std::uint64_t work, std::uint64_t each) {
   return static_cast<unsigned>(std::min((work + each - 1) / each, kMostBlocks));
 }
 
-__device__ std::uint64_t load(const void* base, int bytes, std::uint64_t index) {
+// Host too: what dot() calls has to be both.
+__host__ __device__ std::uint64_t load(const void* base, int bytes, std::uint64_t index) {
   switch (bytes) {
     case 1:
       return static_cast<const std::uint8_t*>(base)[index];
@@ -59,6 +60,52 @@ __global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs a
     store(args.out, args.bytes, i,
           gen::generate(args.plan, args.family, args.seed, args.which, args.first_tile + i / tile_size,
                         within / args.cols, within % args.cols));
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    generate_metadata_kernel(const gen::GeneratorPlan plan, gen::Family family, std::uint64_t seed,
+                             std::uint64_t first_tile, std::uint64_t count, int rows, std::uint8_t* out) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+  const std::uint64_t tile_size = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(plan.k);
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step) {
+    const int within = static_cast<int>(i % tile_size);
+    out[i] = gen::generate_metadata(plan, family, seed, first_tile + i / tile_size, within / plan.k,
+                                    within % plan.k);
+  }
+}
+
+/// An element of a tile in global memory, every `stride`-th from `base`.
+struct LoadAt {
+  const void* base;
+  int bytes;
+  std::uint64_t first;
+  int stride;
+  __host__ __device__ std::uint64_t operator()(int k) const {
+    return load(base, bytes, first + static_cast<unsigned>(k * stride));
+  }
+};
+
+/// The model of a sparse instruction, one thread a dot product: rows of A differ in what they read of B.
+__global__ void __launch_bounds__(kThreads)
+    sparse_model_kernel(const DotPlan plan, const TileExtents extents, const KernelArgs args,
+                        const std::uint8_t* modifiers) {
+  const int m = extents.m, n = extents.n, k = extents.k, stored = extents.stored_k;
+  const int a_bytes = plan.a.storage_bits / 8, b_bytes = plan.b.storage_bits / 8;
+  const int c_bytes = plan.step.addend.storage_bits / 8, d_bytes = plan.step.output.storage_bits / 8;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+  const std::uint64_t work = std::uint64_t{args.tiles} * static_cast<unsigned>(m * n);
+  for (std::uint64_t at = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; at < work; at += step) {
+    const std::uint64_t tile = at / static_cast<unsigned>(m * n), row = at / static_cast<unsigned>(n);
+    const unsigned bits = modifiers != nullptr ? modifiers[tile] : args.modifiers;
+    const std::uint64_t first = row * static_cast<unsigned>(stored);
+    const LoadAt load_a{args.a, a_bytes, first, 1};
+    const LoadAt load_b{args.b, b_bytes, tile * static_cast<unsigned>(k * n) + at % static_cast<unsigned>(n),
+                        n};
+    const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, load_b};
+    const bool read_c = args.c != nullptr && (bits & kScaleDZero) == 0;
+    const std::uint64_t c = read_c ? load(args.c, c_bytes, at) : 0;
+    store(args.d, d_bytes, at, dot(plan, load_a, gathered, c, bits));
   }
 }
 
@@ -144,20 +191,31 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
                      std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
-                     void* b, void* c) {
+                     void* b, void* c, std::uint8_t* metadata) {
   const auto fill = [&](gen::Matrix which, const FormatSpec& format, int rows, int cols, void* out) {
     const std::uint64_t count =
         std::uint64_t{args.tiles} * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
     generate_kernel<<<blocks_for(count, kThreads), kThreads>>>(
         {plan, family, which, seed, first_tile, count, rows, cols, format.storage_bits / 8, out});
   };
-  fill(gen::Matrix::a, plan.a, extents.m, extents.k, a);
+  fill(gen::Matrix::a, plan.a, extents.m, extents.stored_k, a);
   fill(gen::Matrix::b, plan.b, extents.k, extents.n, b);
   fill(gen::Matrix::c, plan.c, extents.m, extents.n, c);
+  if (metadata == nullptr) return;
+  const std::uint64_t count =
+      std::uint64_t{args.tiles} * static_cast<std::uint64_t>(extents.m) * static_cast<std::uint64_t>(plan.k);
+  generate_metadata_kernel<<<blocks_for(count, kThreads), kThreads>>>(plan, family, seed, first_tile, count,
+                                                                      extents.m, metadata);
 }
 
 void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelArgs& args,
                   const std::uint8_t* modifiers) {
+  if (extents.stored_k != extents.k) {
+    const auto dots =
+        args.tiles * static_cast<std::uint64_t>(extents.m) * static_cast<std::uint64_t>(extents.n);
+    sparse_model_kernel<<<blocks_for(dots, kThreads), kThreads>>>(plan, extents, args, modifiers);
+    return;
+  }
   const int columns = std::min(kSliceColumns, extents.n);
   const std::size_t shared =
       !plan.unpacks()

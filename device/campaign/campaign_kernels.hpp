@@ -12,12 +12,14 @@ namespace mmaudit::device {
 /// Extents of a tile.
 struct TileExtents {
   int m = 0, n = 0, k = 0;
+  int stored_k = 0;  ///< of A
 };
 
-/// Fills args.tiles tiles of A, B and C with the generator's tiles from `first_tile` on.
+/// Fills args.tiles tiles of A, B, C and, if not null, metadata with the generator's tiles from `first_tile`
+/// on.
 void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
                      std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
-                     void* b, void* c);
+                     void* b, void* c, std::uint8_t* metadata);
 
 /// D of every tile by the model. `modifiers`: a byte a tile on the device; null: args.modifiers for all.
 void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelArgs& args,

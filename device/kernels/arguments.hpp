@@ -13,6 +13,7 @@ struct KernelArgs {
   const void* b = nullptr;
   const void* c = nullptr;  ///< null: every element is +0
   void* d = nullptr;
+  const std::uint8_t* metadata = nullptr;     ///< sparse instructions only
   const std::uint32_t* tile_index = nullptr;  ///< which tiles to run, null: 0, 1, 2, ...
   std::uint32_t tiles = 0;                    ///< how many of them
   int n = 0;                                  ///< wgmma only; mma kernels know theirs
@@ -43,5 +44,11 @@ std::span<const KernelRow> mma_b1_kernels();
 std::span<const KernelRow> wgmma_i8_kernels();
 std::span<const KernelRow> wgmma_i8_satfinite_kernels();
 std::span<const KernelRow> wgmma_b1_kernels();
+std::span<const KernelRow> mma_sp_f16_kernels();  // tf32 too
+std::span<const KernelRow> mma_sp_fp8_kernels();
+std::span<const KernelRow> mma_sp_int_kernels();
+std::span<const KernelRow> wgmma_sp_f16_kernels();  // tf32 too
+std::span<const KernelRow> wgmma_sp_fp8_kernels();
+std::span<const KernelRow> wgmma_sp_i8_kernels();
 
 }  // namespace mmaudit::device

@@ -12,17 +12,20 @@ namespace mmaudit::device {
 inline constexpr int kCoreBytes = 128;  ///< one core matrix
 inline constexpr int kLineBytes = 16;
 
-/// Both forms here: core matrices that are neighbours along k are adjacent, and a dense wgmma has two of
-/// them.
-inline constexpr int kNextAlongK = kCoreBytes, kNextAlongMN = 2 * kCoreBytes;
+/// Both forms here: core matrices that are neighbours along k are adjacent. A dense wgmma has two of them,
+/// and so has a sparse one's A; its B has four.
+inline constexpr int kNextAlongK = kCoreBytes, kDenseCores = 2;
 
-/// Byte offset of element (mn, k); `bytes` is the width of an element. MN-major needs bytes == 2.
-MMAUDIT_HD constexpr int shared_offset(int mn, int k, int bytes, bool mn_major) {
+MMAUDIT_HD constexpr int next_along_mn(int cores) { return cores * kCoreBytes; }
+
+/// Byte offset of element (mn, k); `bytes` is the width of an element, `cores` the number of core matrices
+/// along k. MN-major needs bytes == 2.
+MMAUDIT_HD constexpr int shared_offset(int mn, int k, int bytes, bool mn_major, int cores = kDenseCores) {
   const int lines = 8, along = kLineBytes / bytes;  // elements of a core matrix, k-major: 8 x along
   if (mn_major)
-    return (mn / along) * kNextAlongMN + (k / lines) * kNextAlongK + (k % lines) * kLineBytes +
+    return (mn / along) * next_along_mn(cores) + (k / lines) * kNextAlongK + (k % lines) * kLineBytes +
            (mn % along) * bytes;
-  return (mn / lines) * kNextAlongMN + (k / along) * kNextAlongK + (mn % lines) * kLineBytes +
+  return (mn / lines) * next_along_mn(cores) + (k / along) * kNextAlongK + (mn % lines) * kLineBytes +
          (k % along) * bytes;
 }
 

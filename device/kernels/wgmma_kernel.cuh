@@ -28,11 +28,11 @@ struct AtLargestN {
 /// A row-major global tile, (mn, k) or (k, mn), into the layout of shared_layout.hpp.
 template <typename Element>
 __device__ __forceinline__ void fill_shared(unsigned char* shared, const Element* tile, int rows, int cols,
-                                            bool rows_are_k, bool mn_major) {
+                                            bool rows_are_k, bool mn_major, int cores = kDenseCores) {
   for (int i = static_cast<int>(threadIdx.x); i < rows * cols; i += kWarpgroupLanes) {
     const int row = i / cols, col = i % cols;
-    const int offset = rows_are_k ? shared_offset(col, row, sizeof(Element), mn_major)
-                                  : shared_offset(row, col, sizeof(Element), mn_major);
+    const int offset = rows_are_k ? shared_offset(col, row, sizeof(Element), mn_major, cores)
+                                  : shared_offset(row, col, sizeof(Element), mn_major, cores);
     *reinterpret_cast<Element*>(shared + offset) = tile[i];
   }
 }
@@ -52,9 +52,11 @@ __device__ __forceinline__ void fill_shared_bits(unsigned char* shared, const st
   }
 }
 
-__device__ __forceinline__ std::uint64_t descriptor_of(const unsigned char* shared, bool swap) {
+__device__ __forceinline__ std::uint64_t descriptor_of(const unsigned char* shared, bool swap,
+                                                       int cores = kDenseCores) {
   return shared_descriptor(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)),
-                           swap ? kNextAlongMN : kNextAlongK, swap ? kNextAlongK : kNextAlongMN);
+                           swap ? next_along_mn(cores) : kNextAlongK,
+                           swap ? kNextAlongK : next_along_mn(cores));
 }
 
 template <typename Line, bool kRegistersA>

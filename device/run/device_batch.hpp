@@ -18,8 +18,14 @@ class DeviceBatch {
         a_(most_ * bytes_.a),
         b_(most_ * bytes_.b),
         c_(batch.c != nullptr ? most_ * bytes_.c : 0),
-        d_(most_ * bytes_.d) {
-    args_ = {.a = a_.data(), .b = b_.data(), .c = c_.data(), .d = d_.data(), .n = instruction.n};
+        d_(most_ * bytes_.d),
+        metadata_(most_ * bytes_.metadata) {
+    args_ = {.a = a_.data(),
+             .b = b_.data(),
+             .c = c_.data(),
+             .d = d_.data(),
+             .metadata = metadata_.data<std::uint8_t>(),
+             .n = instruction.n};
   }
 
   /// Most tiles of one chunk.
@@ -37,6 +43,8 @@ class DeviceBatch {
       copy_in(a_.data(), from(batch_.a, bytes_.a), count * bytes_.a);
       copy_in(b_.data(), from(batch_.b, bytes_.b), count * bytes_.b);
       if (batch_.c != nullptr) copy_in(c_.data(), from(batch_.c, bytes_.c), count * bytes_.c);
+      if (bytes_.metadata != 0)
+        copy_in(metadata_.data(), from(batch_.metadata, bytes_.metadata), count * bytes_.metadata);
       cuda_check(cudaMemset(d_.data(), kPoison, count * bytes_.d), "clearing the output");
       args_.tiles = static_cast<std::uint32_t>(count);
       work(args_, batch_.modifiers != nullptr ? batch_.modifiers + first : nullptr);
@@ -53,7 +61,7 @@ class DeviceBatch {
   TileBatch batch_;
   TileBytes bytes_;
   std::size_t most_;
-  Buffer a_, b_, c_, d_;
+  Buffer a_, b_, c_, d_, metadata_;
   KernelArgs args_;
 };
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/variants.hpp"
+#include "mmaudit/sparse.hpp"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -22,7 +23,13 @@ constexpr std::span<const KernelRow> (*kTables[])() = {mma_f16_kernels,
                                                        mma_b1_kernels,
                                                        wgmma_i8_kernels,
                                                        wgmma_i8_satfinite_kernels,
-                                                       wgmma_b1_kernels};
+                                                       wgmma_b1_kernels,
+                                                       mma_sp_f16_kernels,
+                                                       mma_sp_fp8_kernels,
+                                                       mma_sp_int_kernels,
+                                                       wgmma_sp_f16_kernels,
+                                                       wgmma_sp_fp8_kernels,
+                                                       wgmma_sp_i8_kernels};
 
 /// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
@@ -33,7 +40,10 @@ std::string dotted(int compute_capability) {
 
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
-  if (instruction.op == Op::mma) return name_of(instruction) + " has no operand modifiers";
+  if (!is_wgmma(instruction.op)) return name_of(instruction) + " has no operand modifiers";
+  if (!has_n(instruction))
+    return name_of(instruction) + ": n: found " + std::to_string(instruction.n) +
+           ", allowed 8, 64, 128 and 256: no other sparse wgmma is compiled";
   if (spec_of(instruction.a).integer() && (modifiers & (kNegateA | kNegateB)) != 0)
     return name_of(instruction) + " can't negate A or B: no integer wgmma can";
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;
@@ -41,6 +51,10 @@ std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifi
     return name_of(instruction) + " reads A and B K-major only; f16 and bf16 can be transposed";
   if ((modifiers & kTransposeA) != 0 && (modifiers & kAFromRegisters) != 0)
     return "A can't be transposed when it comes from registers";
+  if (instruction.op == Op::wgmma_sp)
+    return "negated or transposed sparse wgmma are compiled for n = 8 and 64 only, and not both at once, not "
+           "for " +
+           name_of(instruction);
   return "negated and transposed wgmma are compiled for n = 8, 64 and 256 only, not for " +
          name_of(instruction);
 }
@@ -50,15 +64,17 @@ std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifi
 TileBytes::TileBytes(const Instruction& instruction) {
   const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n),
              k = static_cast<std::size_t>(instruction.k);
-  a = m * k * spec_of(instruction.a).storage_bytes();
+  const std::size_t stored = m * static_cast<std::size_t>(instruction.stored_k());
+  a = stored * spec_of(instruction.a).storage_bytes();
   b = k * n * spec_of(instruction.b).storage_bytes();
   c = m * n * spec_of(instruction.c).storage_bytes();
   d = m * n * spec_of(instruction.d).storage_bytes();
+  metadata = is_sparse(instruction.op) ? stored : 0;
 }
 
 const KernelRow* find_kernel(const Instruction& instruction) {
   Instruction row = instruction;
-  if (row.op == Op::wgmma) row.n = 0;
+  if (is_wgmma(row.op)) row.n = 0;
   for (const auto& table : kTables)
     for (const KernelRow& kernel : table())
       if (kernel.instruction == row) return &kernel;
@@ -68,13 +84,13 @@ const KernelRow* find_kernel(const Instruction& instruction) {
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
   const KernelRow* kernel = find_kernel(instruction);
   if (kernel == nullptr) return "no kernel for " + name_of(instruction);
-  if (instruction.op == Op::wgmma && !wgmma_has_n(instruction, instruction.n))
+  if (is_wgmma(instruction.op) && !wgmma_has_n(instruction, instruction.n))
     return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
   const std::string on = device.name + " has " + dotted(device.compute_capability);
   if (device.compute_capability < instruction.min_compute_capability)
     return name_of(instruction) + " needs compute capability " + dotted(instruction.min_compute_capability) +
            ", " + on;
-  if (instruction.op == Op::wgmma && device.compute_capability != 90)
+  if (is_wgmma(instruction.op) && device.compute_capability != 90)
     return "wgmma exists on compute capability 9.0 only, " + on;
   if (std::string reason = why_no_modifiers(instruction, modifiers); !reason.empty()) return reason;
   const bool wgmma_compiled =
@@ -84,7 +100,7 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
                      cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess;
   if (!loads) cudaGetLastError();  // the reason is reported here, not by the next call
   if (!loads || attributes.ptxVersion < instruction.min_compute_capability ||
-      (instruction.op == Op::wgmma && !wgmma_compiled))
+      (is_wgmma(instruction.op) && !wgmma_compiled))
     return "this build has no code of " + name_of(instruction) + " for compute capability " +
            dotted(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")";
   return {};
@@ -96,6 +112,15 @@ const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& ins
     throw EnvironmentError(reason);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
   return *find_kernel(instruction);
+}
+
+void require_metadata(const Instruction& instruction, const TileBatch& batch) {
+  const std::size_t bytes = batch.metadata != nullptr
+                                ? batch.tiles * static_cast<std::size_t>(instruction.m) *
+                                      static_cast<std::size_t>(instruction.stored_k())
+                                : 0;
+  const std::string reason = why_bad_metadata(instruction, {batch.metadata, bytes}, batch.tiles);
+  if (!reason.empty()) throw InputError("metadata: " + reason);
 }
 
 void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args) {

@@ -9,9 +9,9 @@ namespace mmaudit::device {
 
 /// Bytes of one tile of each operand.
 struct TileBytes {
-  std::size_t a, b, c, d;
+  std::size_t a, b, c, d, metadata;
   explicit TileBytes(const Instruction& instruction);
-  [[nodiscard]] std::size_t all() const { return a + b + c + d; }
+  [[nodiscard]] std::size_t all() const { return a + b + c + d + metadata; }
 };
 
 /// Null when no kernel of this build runs it.
@@ -20,6 +20,9 @@ const KernelRow* find_kernel(const Instruction& instruction);
 /// Makes `device` current and throws what why_not() says.
 const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& instruction,
                                 std::uint8_t modifiers);
+
+/// Throws InputError when a sparse instruction's metadata is missing or not valid, or a dense one has some.
+void require_metadata(const Instruction& instruction, const TileBatch& batch);
 
 /// Starts the kernel on args.tiles tiles; does not wait.
 void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args);

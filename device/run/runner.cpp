@@ -30,6 +30,7 @@ void run(const DeviceInfo& device, const Instruction& instruction, const TileBat
   for (std::size_t byte = 0; byte < used.size(); ++byte)
     if (used[byte]) require_kernel(device, instruction, static_cast<std::uint8_t>(byte));
   if (batch.tiles == 0) return;
+  require_metadata(instruction, batch);
 
   DeviceBatch on_device(instruction, batch);
   const Buffer index(on_device.most() * sizeof(std::uint32_t));

@@ -12,16 +12,16 @@
 namespace mmaudit::device {
 namespace {
 
-TEST(SharedLayout, HoldsEveryByteOnce) {
+void expect_every_byte_once(int cores) {
   for (const int bytes : {1, 2, 4})
     for (const bool mn_major : {false, true}) {
       if (mn_major && bytes != 2) continue;
-      const int k = 2 * kLineBytes / bytes;
+      const int k = cores * kLineBytes / bytes;
       for (int mn = 8; mn <= 256; mn += 8) {
         std::vector<int> times(static_cast<std::size_t>(mn * k));
         for (int row = 0; row < mn; ++row)
           for (int column = 0; column < k; ++column) {
-            const int offset = shared_offset(row, column, bytes, mn_major);
+            const int offset = shared_offset(row, column, bytes, mn_major, cores);
             ASSERT_EQ(offset % bytes, 0);
             ASSERT_LT(offset, mn * k * bytes);
             ++times[static_cast<std::size_t>(offset / bytes)];
@@ -31,11 +31,16 @@ TEST(SharedLayout, HoldsEveryByteOnce) {
     }
 }
 
+TEST(SharedLayout, HoldsEveryByteOnce) {
+  expect_every_byte_once(kDenseCores);
+  expect_every_byte_once(4);  // B of a sparse wgmma
+}
+
 // The layouts of the PTX ISA's no-swizzle examples, as functions: K-major ((8,m),(T,2)):((T,SBO),(1,LBO)),
 // MN-major
 // ((T,1,m),(8,k)):((1,T,SBO),(T,LBO)), T elements of 16 bytes.
 TEST(SharedLayout, MatchesTheIsa) {
-  const int lbo = kNextAlongK, sbo = kNextAlongMN;
+  const int lbo = kNextAlongK, sbo = next_along_mn(kDenseCores);
   for (int mn = 0; mn < 64; ++mn)
     for (int k = 0; k < 16; ++k) {
       EXPECT_EQ(shared_offset(mn, k, 2, false), mn % 8 * 16 + mn / 8 * sbo + k % 8 * 2 + k / 8 * lbo);
@@ -95,6 +100,21 @@ TEST(Runner, RefusesWhatIsOnlyAssembled) {
   for (const Instruction& row : kInstructions)
     EXPECT_TRUE(row.kind == MmaKind::none || !why_not(DeviceInfo{}, with_shape(row, 8)).empty())
         << name_of(row);
+}
+
+TEST(Variants, OfSparseInstructions) {
+  const Instruction f16 = find_instruction("wgmma.sp.m64n64k32.f32.f16.f16").value();
+  const Instruction odd = find_instruction("wgmma.sp.m64n16k32.f32.f16.f16").value();
+  const Instruction wide = find_instruction("wgmma.sp.m64n128k64.f16.e4m3.e5m2").value();
+  const Instruction mma = find_instruction("mma.sp.m16n8k32.f32.f16.f16.f32").value();
+  EXPECT_TRUE(has_modifiers(f16, kNegateA | kNegateB));
+  EXPECT_TRUE(has_modifiers(f16, kTransposeA | kTransposeB));
+  EXPECT_FALSE(has_modifiers(f16, kTransposeB | kNegateB));
+  EXPECT_FALSE(has_modifiers(odd, 0));
+  EXPECT_TRUE(has_modifiers(wide, kScaleDZero | kAFromRegisters));
+  EXPECT_FALSE(has_modifiers(wide, kNegateA));
+  EXPECT_TRUE(has_modifiers(mma, 0));
+  EXPECT_FALSE(has_modifiers(mma, kScaleDZero));
 }
 
 TEST(Runner, SaysWhyItCannotRun) {

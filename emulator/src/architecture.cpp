@@ -93,6 +93,15 @@ constexpr std::string_view kMmaSimNvf4 =
     "MMA-Sim (RTX PRO 6000, B200): groups of 16, F = 35, floor -139, top bit of ue4m3 ignored; zeros, "
     "cancelled groups and NaN scales: its code, no recording";
 constexpr std::string_view kPtxTcgen05Integers = "PTX ISA 9.0: tcgen05.mma, kind::i8, saturate";
+// Nobody has published how a sparse instruction sums: its rows are the dense datapath's over the stored
+// elements.
+constexpr std::string_view kSparse =
+    "PTX ISA 9.0 (what meets what); sums as the dense row over the stored elements: Sun et al. 2023 (same "
+    "latency as dense k/2), no source on bits";
+constexpr std::string_view kSparseFp8 =
+    "PTX ISA 9.0 (what meets what); sums as the dense row over the stored elements (ptxas: two f16 steps by "
+    "pairs, c by an ordinary add), no source on bits";
+constexpr std::string_view kSparseIntegers = "PTX ISA 9.0: mma.sp and wgmma.mma_async.sp, .satfinite";
 
 constexpr std::string_view kVoltaAliases[] = {"sm_70", "sm_72", "v100", "titanv"};
 constexpr DatapathRow kVolta[] = {
@@ -144,6 +153,11 @@ constexpr DatapathRow kAmpere[] = {
     {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_sp_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kSparse},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kSparse},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kSparse},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 constexpr std::string_view kGa10xAliases[] = {"sm_86",   "sm_87",   "a2",      "a10",     "a16",      "a40",
@@ -164,6 +178,11 @@ constexpr DatapathRow kGa10x[] = {
     {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_sp_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kSparse},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kSparse},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kSparse},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 constexpr std::string_view kAdaAliases[] = {"sm_89",   "l4",         "l40",       "l40s",
@@ -192,6 +211,12 @@ constexpr DatapathRow kAda[] = {
     {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_sp_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kSparse},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kSparse},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kSparse},
+    {Datapath::mma_sp_fp8, Format::f32, keeping(to_f32(16, 13, -132), 13), Evidence::literature, kSparse},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 constexpr std::string_view kHopperAliases[] = {"sm_90", "sm_90a", "h100", "h200", "h800", "gh200", "h20"};
@@ -215,6 +240,19 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
     {Datapath::wgmma_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
     {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kSparse},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_fp8, Format::f32, widened_to_f16(to_f32(16, 25, -133)), Evidence::literature,
+     kSparseFp8},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wgmma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kSparse},
+    {Datapath::wgmma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kSparse},
+    {Datapath::wgmma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kSparse},
+    {Datapath::wgmma_sp_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::literature, kSparse},
+    {Datapath::wgmma_sp_fp8, Format::f16, to_f16(32, 13, -21), Evidence::literature, kSparse},
+    {Datapath::wgmma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",
@@ -247,6 +285,13 @@ constexpr DatapathRow kBlackwell[] = {
     {Datapath::tcgen05_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimMx8},
     {Datapath::tcgen05_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
     {Datapath::tcgen05_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
+    {Datapath::mma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kSparse},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_fp8, Format::f32, widened_to_f16(to_f32(16, 25, -133)), Evidence::literature,
+     kSparseFp8},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 constexpr std::string_view kRtxBlackwellAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
@@ -273,6 +318,13 @@ constexpr DatapathRow kRtxBlackwell[] = {
     {Datapath::mma_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimMx8},
     {Datapath::mma_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
     {Datapath::mma_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
+    {Datapath::mma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kSparse},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparse},
+    {Datapath::mma_sp_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -367,6 +419,24 @@ std::string_view name_of(Datapath path) {
       return "tcgen05.mxf4";
     case Datapath::tcgen05_mxf4nvf4:
       return "tcgen05.mxf4nvf4";
+    case Datapath::mma_sp_f16:
+      return "mma.sp.f16";
+    case Datapath::mma_sp_tf32:
+      return "mma.sp.tf32";
+    case Datapath::mma_sp_fp8:
+      return "mma.sp.fp8";
+    case Datapath::mma_sp_i8:
+      return "mma.sp.int8";
+    case Datapath::mma_sp_i4:
+      return "mma.sp.int4";
+    case Datapath::wgmma_sp_f16:
+      return "wgmma.sp.f16";
+    case Datapath::wgmma_sp_tf32:
+      return "wgmma.sp.tf32";
+    case Datapath::wgmma_sp_fp8:
+      return "wgmma.sp.fp8";
+    case Datapath::wgmma_sp_i8:
+      return "wgmma.sp.int8";
   }
   return "unknown";
 }

@@ -94,6 +94,59 @@ void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileBat
   }
 }
 
+/// D of every element of one tile of a sparse instruction whose operands are unpacked. A row of A says which
+/// rows of B it meets: B is unpacked whole, once, and gathered anew for every row of A.
+void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch,
+                                  std::size_t tile, unsigned modifiers, bool read_c) {
+  const std::size_t stored = static_cast<std::size_t>(plan.k), depth = shape.k;
+  const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
+                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.step.output.storage_bytes();
+  std::vector<Operand> all_b(depth * shape.n), a(stored), b(stored);
+  std::vector<std::size_t> met(stored);
+  for (std::size_t e = 0; e < all_b.size(); ++e)
+    all_b[e] = unpack_factor(plan.b, plan, load(batch.b, b_bytes, tile * depth * shape.n + e),
+                             (modifiers & kNegateB) != 0);
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    const std::size_t row = (tile * shape.m + i) * stored;
+    for (std::size_t position = 0; position < stored; ++position) {
+      const int k = evaluation_k(plan.row.order, plan.k, static_cast<int>(position));
+      a[position] = unpack_factor(plan.a, plan, load(batch.a, a_bytes, row + static_cast<std::size_t>(k)),
+                                  (modifiers & kNegateA) != 0);
+      met[position] =
+          static_cast<std::size_t>(selected_k(plan.sparsity, plan.row.metadata, batch.metadata + row, k));
+    }
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      const std::size_t element = (tile * shape.m + i) * shape.n + j;
+      for (std::size_t position = 0; position < stored; ++position)
+        b[position] = all_b[met[position] * shape.n + j];
+      const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
+      store(batch.d, d_bytes, element, chain(plan, a.data(), b.data(), c));
+    }
+  }
+}
+
+/// The same for every rule and datapath, element by element.
+void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+                         unsigned modifiers, bool read_c) {
+  const std::size_t stored = static_cast<std::size_t>(plan.k);
+  const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
+                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.step.output.storage_bytes();
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    const std::size_t row = (tile * shape.m + i) * stored;
+    const auto load_a = [&](int k) { return load(batch.a, a_bytes, row + static_cast<std::size_t>(k)); };
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      const std::size_t element = (tile * shape.m + i) * shape.n + j;
+      const auto load_b = [&](int k) {
+        return load(batch.b, b_bytes, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
+      };
+      const Gathered<decltype(load_b)> gathered{plan.sparsity, plan.row.metadata, plan.b,
+                                                batch.metadata + row, load_b};
+      const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
+      store(batch.d, d_bytes, element, dot(plan, load_a, gathered, c, modifiers));
+    }
+  }
+}
+
 }  // namespace
 
 void emulate(const Instruction& instruction, const AccumulatorModel& row, const TileBatch& batch) {
@@ -103,7 +156,7 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
   const std::size_t d_bytes = plan.step.output.storage_bytes();
   UnpackedTile unpacked;
-  if (plan.unpacks()) {
+  if (plan.unpacks() && !is_sparse(instruction.op)) {
     unpacked.a.resize(shape.m * shape.k);
     unpacked.b.resize(shape.n * shape.k);
   }
@@ -114,6 +167,12 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
+    if (is_sparse(instruction.op)) {
+      const bool by_index = plan.unpacks() && plan.row.metadata != MetadataRule::whole_group;
+      (by_index ? emulate_unpacked_sparse_tile : emulate_sparse_tile)(plan, shape, batch, tile, modifiers,
+                                                                      read_c);
+      continue;
+    }
     if (plan.integer) {
       emulate_integer_tile(plan, shape, batch, tile, read_c);
       continue;

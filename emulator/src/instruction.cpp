@@ -7,7 +7,13 @@ namespace {
 
 constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
-std::string_view op_text(Op op) { return op == Op::mma ? "mma" : op == Op::wgmma ? "wgmma" : "tcgen05"; }
+// In the order of Op.
+constexpr std::string_view kOps[] = {"mma", "wgmma", "mma.sp", "wgmma.sp", "tcgen05"};
+
+std::string_view op_text(Op op) { return kOps[static_cast<int>(op)]; }
+
+/// wgmma and tcgen05 have one accumulator: its C is its D.
+bool spells_c(Op op) { return !is_wgmma(op) && op != Op::tcgen05; }
 
 std::string shape_text(const Instruction& row) {
   const std::string m = row.m == 0 ? "M" : std::to_string(row.m);
@@ -54,6 +60,13 @@ std::string allowed_shapes(const Instruction& row, const Shaped& found) {
                                : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
 }
 
+/// The spelling of this table: mma.sp stands for mma.sp::ordered_metadata.
+std::string plain_spelling(std::string_view name) {
+  constexpr std::string_view kOrdered = "mma.sp::ordered_metadata.", kPlain = "mma.sp.";
+  if (name.substr(0, kOrdered.size()) != kOrdered) return std::string(name);
+  return std::string(kPlain) + std::string(name.substr(kOrdered.size()));
+}
+
 }  // namespace
 
 std::string name_of(const Instruction& row) {
@@ -63,15 +76,15 @@ std::string name_of(const Instruction& row) {
   if (row.scale != Format::none) name += ".scale_vec_" + std::to_string(scales_of(row)) + "X";
   if (row.satfinite) name += ".satfinite";
   for (const Format format : {row.d, row.a, row.b}) (name += '.') += name_of(format);
-  // wgmma and tcgen05 have one accumulator: its C is its D.
-  if (row.op == Op::mma) (name += '.') += name_of(row.c);
+  if (spells_c(row.op)) (name += '.') += name_of(row.c);
   if (row.scale != Format::none) (name += '.') += name_of(row.scale);
   if (row.multiply == Multiply::xor_popc) name += ".xor.popc";
   if (row.multiply == Multiply::and_popc) name += ".and.popc";
   return name;
 }
 
-std::optional<Instruction> find_instruction(std::string_view name) {
+std::optional<Instruction> find_instruction(std::string_view spelled) {
+  const std::string name = plain_spelling(spelled);
   for (Instruction row : kInstructions) {
     if (row.n != 0) {
       if (name_of(row) == name) return row;
@@ -86,7 +99,8 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   return std::nullopt;
 }
 
-std::string why_no_instruction(std::string_view name) {
+std::string why_no_instruction(std::string_view spelled) {
+  const std::string name = plain_spelling(spelled);
   if (find_instruction(name)) return {};
   for (const Instruction& row : kInstructions) {
     if (row.n != 0) continue;

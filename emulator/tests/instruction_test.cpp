@@ -134,7 +134,7 @@ TEST(Instructions, ShapesAreConsistent) {
   for (const Instruction& row : kInstructions) {
     // Only m8n8k4 widens a binary16 C to a binary32 D.
     EXPECT_TRUE(row.c == row.d || row.path == Datapath::mma_884) << name_of(row);
-    EXPECT_EQ(row.op != Op::mma, row.n == 0);
+    EXPECT_EQ(is_wgmma(row.op) || row.op == Op::tcgen05, row.n == 0);
     EXPECT_EQ(row.op == Op::tcgen05, row.m == 0);
     EXPECT_EQ(row.scale == Format::none, row.scale_block == 0);
     EXPECT_EQ(scales_of(row) * row.scale_block, row.scale_block == 0 ? 0 : row.k) << name_of(row);

@@ -24,7 +24,7 @@ Ends ends_of(Format of) {
 class Cases {
  public:
   explicit Cases(const Instruction& instruction)
-      : depth_(static_cast<std::size_t>(instruction.k)),
+      : depth_(static_cast<std::size_t>(instruction.stored_k())),
         a_(ends_of(instruction.a)),
         b_(ends_of(instruction.b)),
         bits_(instruction.multiply != Multiply::product) {}

@@ -10,4 +10,8 @@ namespace mmaudit::gen {
 std::vector<DirectedDot> directed_integer_dots(const Instruction& instruction);
 std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const AccumulatorModel& row);
 
+/// The wrong readings of metadata, for any sparse instruction.
+void append_metadata_neighbours(const Instruction& instruction, const AccumulatorModel& row,
+                                std::vector<Neighbour>& out);
+
 }  // namespace mmaudit::gen

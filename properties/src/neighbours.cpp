@@ -142,7 +142,7 @@ void Collector::steps() {
                                                              {KOrder::halves, "halves"},
                                                              {KOrder::even_then_odd, "even, then odd"}};
   for (const auto& [order, name] : kOrders) {
-    if (instruction_.k < 4) continue;
+    if (plan_.k < 4) continue;
     add("order of k", fmt::format("{}", name), [&, chosen = order](auto& row) { row.order = chosen; });
   }
   constexpr std::pair<AddendPlace, std::string_view> kPlaces[] = {
@@ -320,6 +320,21 @@ void Collector::chain() {
 
 }  // namespace
 
+void append_metadata_neighbours(const Instruction& instruction, const AccumulatorModel& row,
+                                std::vector<Neighbour>& out) {
+  const auto add = [&](MetadataRule rule, std::string change) {
+    AccumulatorModel changed = row;
+    changed.metadata = rule;
+    if (!(changed == row)) out.push_back({"metadata", std::move(change), changed, {}});
+  };
+  if (!is_sparse(instruction.op)) return;
+  add(MetadataRule::ignored, "ignored: the first of every group");
+  if (sparsity_of(instruction).kept > 1) add(MetadataRule::exchanged, "positions of a group exchanged");
+  add(MetadataRule::mirrored, "positions counted from the end of the group");
+  if (!spec_of(instruction.b).integer())
+    add(MetadataRule::whole_group, "elements that are not selected are multiplied by zero");
+}
+
 std::vector<Neighbour> neighbours(const Instruction& instruction, const AccumulatorModel& row) {
   if (row.arithmetic == Arithmetic::integer) return integer_neighbours(instruction, row);
   Collector collector(instruction, row);
@@ -329,6 +344,7 @@ std::vector<Neighbour> neighbours(const Instruction& instruction, const Accumula
     collector.fused();
   }
   std::vector<Neighbour> all = collector.take();
+  append_metadata_neighbours(instruction, row, all);
   if (instruction.scale != Format::none)
     for (Neighbour& one : scale_neighbours(instruction, row)) all.push_back(std::move(one));
   return all;

@@ -17,9 +17,9 @@ std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const 
 
   if (instruction.satfinite) {
     add("saturation", "wraps", [](auto& x) { x.saturation = SaturationRule::never; });
-    for (int block = 1; block <= instruction.k; block *= 2) {
+    for (int block = 1; block <= instruction.stored_k(); block *= 2) {
       std::string invisible;
-      if (block == instruction.k) invisible = "one step holds every k: its end is the end";
+      if (block == instruction.stored_k()) invisible = "one step holds every k: its end is the end";
       if (!sign_a && !sign_b) invisible = "no product is negative: a sum that was clamped does not come back";
       add(
           "saturation", fmt::format("after every {} products", block),
@@ -43,6 +43,7 @@ std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const 
     add("sign of A and B", "both unsigned", [](auto& x) { x.integer_sign = IntegerSign::both_unsigned; });
   if (sign_a != sign_b)
     add("sign of A and B", "exchanged", [](auto& x) { x.integer_sign = IntegerSign::exchanged; });
+  append_metadata_neighbours(instruction, row, out);
   return out;
 }
 

@@ -177,12 +177,48 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
   return encode(total, rule, f64, to_infinity);
 }
 
+/// The elements of B that the stored elements of a sparse A meet, in the order of the latter. `spoilt`: an
+/// element that is met by nothing makes the result a NaN.
+std::vector<std::uint64_t> met_by_stored(const Instruction& instruction, MetadataRule rule,
+                                         std::span<const std::uint64_t> b,
+                                         std::span<const std::uint8_t> metadata, bool& spoilt) {
+  const bool four_bits = instruction.a == Format::s4 || instruction.a == Format::u4;
+  const std::size_t group = instruction.a == Format::tf32 ? 2 : four_bits ? 8 : 4;
+  std::vector<std::uint64_t> met;
+  for (std::size_t first = 0; first < b.size(); first += group) {
+    const auto named = metadata.subspan(first / 2, group / 2);
+    std::vector<std::size_t> places(named.begin(), named.end());
+    std::vector<bool> read(group, false);
+    for (const std::size_t place : places) read[place] = true;
+    if (rule == MetadataRule::exchanged) std::reverse(places.begin(), places.end());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (rule == MetadataRule::ignored) places[i] = i;
+      if (rule == MetadataRule::mirrored) places[i] = group - 1 - places[i];
+      met.push_back(b[first + places[i]]);
+    }
+    if (rule != MetadataRule::whole_group || spec_of(instruction.b).integer()) continue;
+    for (std::size_t i = 0; i < group; ++i) {
+      const Number x = decode(spec_of(instruction.b), b[first + i], true);
+      spoilt = spoilt || (!read[i] && (x.nan || x.infinite));
+    }
+  }
+  return met;
+}
+
 }  // namespace
 
 std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorModel& row,
                             std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                            std::uint64_t c, unsigned modifiers, ScaleSpans scales) {
-  const auto depth = static_cast<std::size_t>(instruction.k);
+                            std::uint64_t c, unsigned modifiers, ScaleSpans scales,
+                            std::span<const std::uint8_t> metadata) {
+  std::vector<std::uint64_t> met;
+  if (is_sparse(instruction.op)) {
+    bool spoilt = false;
+    met = met_by_stored(instruction, row.metadata, b, metadata, spoilt);
+    if (spoilt) return nan_of(row.output, spec_of(instruction.d));
+    b = met;
+  }
+  const std::size_t depth = a.size();
   const std::vector<std::vector<std::size_t>> segments = segments_of(row.order, depth);
   if ((modifiers & kScaleDZero) != 0) c = 0;
   if (row.arithmetic == Arithmetic::integer) {

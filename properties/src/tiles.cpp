@@ -9,13 +9,13 @@ namespace mmaudit::gen {
 namespace {
 
 struct Shape {
-  std::size_t m, n, k, a_bytes, b_bytes, c_bytes, blocks;
+  std::size_t m, n, k, stored, a_bytes, b_bytes, c_bytes, blocks;
 };
 
 Shape shape_of(const Instruction& row) {
   return {static_cast<std::size_t>(row.m),         static_cast<std::size_t>(row.n),
-          static_cast<std::size_t>(row.k),         spec_of(row.a).storage_bytes(),
-          spec_of(row.b).storage_bytes(),          spec_of(row.c).storage_bytes(),
+          static_cast<std::size_t>(row.k),         static_cast<std::size_t>(row.stored_k()),
+          spec_of(row.a).storage_bytes(), spec_of(row.b).storage_bytes(), spec_of(row.c).storage_bytes(),
           static_cast<std::size_t>(scales_of(row))};
 }
 
@@ -23,12 +23,13 @@ Shape shape_of(const Instruction& row) {
 std::size_t grow(HostTiles& tiles, const Shape& shape, std::size_t count, std::uint8_t modifiers) {
   const std::size_t first = tiles.tiles;
   tiles.tiles += count;
-  tiles.a.resize(tiles.tiles * shape.m * shape.k * shape.a_bytes);
+  tiles.a.resize(tiles.tiles * shape.m * shape.stored * shape.a_bytes);
   tiles.b.resize(tiles.tiles * shape.k * shape.n * shape.b_bytes);
   tiles.c.resize(tiles.tiles * shape.m * shape.n * shape.c_bytes);
   tiles.modifiers.resize(tiles.tiles, modifiers);
   tiles.scale_a.resize(tiles.tiles * shape.m * shape.blocks);
   tiles.scale_b.resize(tiles.tiles * shape.blocks * shape.n);
+  if (is_sparse(tiles.instruction.op)) tiles.metadata.resize(tiles.tiles * shape.m * shape.stored);
   return first;
 }
 
@@ -47,7 +48,15 @@ void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t i
 TileBatch HostTiles::batch() {
   const Shape shape = shape_of(instruction);
   d.assign(tiles * shape.m * shape.n * spec_of(instruction.d).storage_bytes(), std::byte{0});
-  return {tiles, a.data(), b.data(), c.data(), d.data(), modifiers.data(), scale_a.data(), scale_b.data()};
+  return {tiles,
+          a.data(),
+          b.data(),
+          c.data(),
+          d.data(),
+          modifiers.data(),
+          scale_a.data(),
+          scale_b.data(),
+          metadata.empty() ? nullptr : metadata.data()};
 }
 
 void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
@@ -66,7 +75,7 @@ void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, s
       }
     }
   };
-  fill(tiles.a, Matrix::a, shape.m, shape.k, shape.a_bytes);
+  fill(tiles.a, Matrix::a, shape.m, shape.stored, shape.a_bytes);
   fill(tiles.b, Matrix::b, shape.k, shape.n, shape.b_bytes);
   fill(tiles.c, Matrix::c, shape.m, shape.n, shape.c_bytes);
   const auto fill_scales = [&](std::vector<std::uint8_t>& bytes, Matrix which, std::size_t rows,
@@ -78,7 +87,35 @@ void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, s
   };
   fill_scales(tiles.scale_a, Matrix::scale_a, shape.m, shape.blocks);
   fill_scales(tiles.scale_b, Matrix::scale_b, shape.blocks, shape.n);
+  const std::size_t each = shape.m * shape.stored;
+  for (std::size_t i = 0; i < tiles.metadata.size() / tiles.tiles * count; ++i)
+    tiles.metadata[first * each + i] =
+        generate_metadata(plan, family, seed, first_tile + i / each,
+                          static_cast<int>(i % each / shape.stored), static_cast<int>(i % shape.stored));
 }
+
+namespace {
+
+/// Column j of a sparse tile: the case's elements of B where the rows' metadata select, beside them what
+/// would show if it were read.
+void place_sparse_column(HostTiles& tiles, const Shape& shape, std::size_t tile, std::size_t j,
+                         const DirectedDot& one) {
+  const Sparsity sparsity = sparsity_of(tiles.instruction);
+  const FormatSpec format = spec_of(tiles.instruction.b);
+  const std::uint64_t shown[] = {format.integer() ? 0x7FU : format.magnitude_mask(),
+                                 format.integer() ? 0x80U : format.infinity_bits(),
+                                 format.integer() ? 0x55U : format.sign_bit() | format.max_finite_bits()};
+  const std::uint8_t* metadata = &tiles.metadata[tile * shape.m * shape.stored];
+  const auto put = [&](std::size_t k, std::uint64_t bits) {
+    store_bits(tiles.b, shape.b_bytes, (tile * shape.k + k) * shape.n + j, bits);
+  };
+  for (std::size_t k = 0; k < shape.k; ++k) put(k, shown[(k + j) % 3]);
+  for (std::size_t k = 0; k < shape.stored; ++k)
+    put(static_cast<std::size_t>(selected_k(sparsity, MetadataRule::selected, metadata, static_cast<int>(k))),
+        one.b[k]);
+}
+
+}  // namespace
 
 std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::uint8_t modifiers) {
   const std::vector<DirectedDot> cases = directed_dots(tiles.instruction, row);
@@ -86,12 +123,23 @@ std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::
   const std::size_t per_tile = std::min(shape.m, shape.n);
   const std::size_t count = (cases.size() + per_tile - 1) / per_tile;
   const std::size_t first = grow(tiles, shape, count, modifiers);
+  if (is_sparse(tiles.instruction.op)) {
+    const Sparsity sparsity = sparsity_of(tiles.instruction);
+    const auto kept = static_cast<std::size_t>(sparsity.kept);
+    const std::size_t groups = shape.stored / kept;
+    for (std::size_t g = first * shape.m * groups; g < tiles.tiles * shape.m * groups; ++g) {
+      const std::size_t t = g / (shape.m * groups);
+      write_pattern(sparsity,
+                    static_cast<int>((t + g % groups) % static_cast<std::size_t>(patterns(sparsity))),
+                    &tiles.metadata[g * kept]);
+    }
+  }
   for (std::size_t t = 0; t < count; ++t) {
     const std::size_t here = std::min(per_tile, cases.size() - t * per_tile);
     for (std::size_t i = 0; i < shape.m; ++i) {
       const DirectedDot& one = cases[t * per_tile + i % here];
-      for (std::size_t k = 0; k < shape.k; ++k) {
-        store_bits(tiles.a, shape.a_bytes, ((first + t) * shape.m + i) * shape.k + k, one.a[k]);
+      for (std::size_t k = 0; k < shape.stored; ++k) {
+        store_bits(tiles.a, shape.a_bytes, ((first + t) * shape.m + i) * shape.stored + k, one.a[k]);
       }
       for (std::size_t block = 0; block < shape.blocks; ++block)
         tiles.scale_a[((first + t) * shape.m + i) * shape.blocks + block] = one.scale_a[block];
@@ -103,6 +151,10 @@ std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::
       const DirectedDot& one = cases[t * per_tile + j % here];
       for (std::size_t block = 0; block < shape.blocks; ++block)
         tiles.scale_b[((first + t) * shape.blocks + block) * shape.n + j] = one.scale_b[block];
+      if (is_sparse(tiles.instruction.op)) {
+        place_sparse_column(tiles, shape, first + t, j, one);
+        continue;
+      }
       for (std::size_t k = 0; k < shape.k; ++k) {
         store_bits(tiles.b, shape.b_bytes, ((first + t) * shape.k + k) * shape.n + j, one.b[k]);
       }

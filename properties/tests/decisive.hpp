@@ -53,14 +53,22 @@ inline std::optional<std::uint64_t> exactly(double value, Format format) {
 
 inline std::optional<OneDot> decisive_dot(const Instruction& instruction, const Decisive& from, bool swap) {
   OneDot one;
-  one.a.assign(static_cast<std::size_t>(instruction.k), 0);
-  one.b = one.a;
+  one.a.assign(static_cast<std::size_t>(instruction.stored_k()), 0);
+  one.b.assign(static_cast<std::size_t>(instruction.k), 0);
+  const Sparsity sparsity = sparsity_of(instruction);
+  if (is_sparse(instruction.op)) one.metadata.resize(one.a.size());
+  for (std::size_t k = 0; k < one.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
+    write_pattern(sparsity, static_cast<int>(k) % patterns(sparsity), &one.metadata[k]);
   for (const Term& term : from.terms) {
     const auto a = exactly(swap ? term.b : term.a, instruction.a);
     const auto b = exactly(swap ? term.a : term.b, instruction.b);
     if (!a || !b || term.k >= one.a.size()) return std::nullopt;
     one.a[term.k] = *a;
-    one.b[term.k] = *b;
+    const bool sparse = is_sparse(instruction.op);
+    const int met =
+        sparse ? selected_k(sparsity, MetadataRule::selected, one.metadata.data(), static_cast<int>(term.k))
+               : static_cast<int>(term.k);
+    one.b[static_cast<std::size_t>(met)] = *b;
   }
   const auto c = exactly(from.c, instruction.c);
   if (!c) return std::nullopt;

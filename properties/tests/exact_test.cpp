@@ -46,7 +46,9 @@ cpp_rational rational_dot(const Instruction& row, const OneDot& one) {
     return rational(decode_value(bits, spec_of(format)));
   };
   cpp_rational sum = value(one.c, row.c);
-  for (std::size_t k = 0; k < one.a.size(); ++k) sum += value(one.a[k], row.a) * value(one.b[k], row.b);
+  for (std::size_t k = 0; k < one.a.size(); ++k) {
+    sum += value(one.a[k], row.a) * value(met(row, one, k), row.b);
+  }
   return sum;
 }
 
@@ -61,7 +63,8 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
       gen::append_family(tiles, plan, family, kSeed, 0, 1, 0);
       for (std::size_t i = 0; i < 8; ++i) {
         const OneDot one = cut(tiles, 0, i, i);
-        const oracle::ExactDot exact = oracle::exact_dot(probe.instruction, one.a, one.b, one.c);
+        const oracle::ExactDot exact =
+            oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, {}, one.metadata);
         ASSERT_TRUE(exact.finite);
         const cpp_rational sum = rational_dot(probe.instruction, one);
         // The neighbours of the nearest number are no nearer.

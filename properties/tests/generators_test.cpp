@@ -23,7 +23,8 @@ Format format_of(const Instruction& row, Matrix which) {
   return which == Matrix::a ? row.a : which == Matrix::b ? row.b : row.c;
 }
 
-/// Calls visit(matrix, bits) for every element of `tiles` tiles of a family.
+/// Calls visit(matrix, bits) for every element of `tiles` tiles of a family but those that metadata keeps
+/// from being read.
 void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
                       const std::function<void(Matrix, std::uint64_t)>& visit) {
   const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
@@ -31,9 +32,12 @@ void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
   for (std::uint64_t tile = 0; tile < tiles; ++tile) {
     for (const Matrix which : kMatrices) {
       const int rows = which == Matrix::b ? depth : m;
-      const int columns = which == Matrix::a ? depth : n;
+      const int columns = which == Matrix::a ? probe.instruction.stored_k() : n;
       for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) visit(which, gen::generate(plan, family, kSeed, which, tile, i, j));
+        for (int j = 0;
+             j < columns && !(which == Matrix::b && gen::detail::never_read(plan, family, kSeed, tile, i));
+             ++j)
+          visit(which, gen::generate(plan, family, kSeed, which, tile, i, j));
     }
   }
 }
@@ -165,12 +169,15 @@ class Families : public testing::TestWithParam<std::size_t> {
   Probe probe = all_probes()[GetParam()];
   Instruction row = probe.instruction;
 
-  oracle::ExactDot exact(const OneDot& one) const { return oracle::exact_dot(row, one.a, one.b, one.c); }
+  oracle::ExactDot exact(const OneDot& one) const {
+    return oracle::exact_dot(row, one.a, one.b, one.c, 0, {}, one.metadata);
+  }
   /// Exponents of the products that are not zero, as the formats spell them.
   std::vector<int> product_exponents(const OneDot& one) const {
     std::vector<int> exponents;
     for (std::size_t k = 0; k < one.a.size(); ++k) {
-      const double x = decode_value(one.a[k], spec_of(row.a)), y = decode_value(one.b[k], spec_of(row.b));
+      const double x = decode_value(one.a[k], spec_of(row.a)),
+                   y = decode_value(met(row, one, k), spec_of(row.b));
       if (x != 0 && y != 0) exponents.push_back(std::ilogb(x) + std::ilogb(y));
     }
     return exponents;
@@ -266,23 +273,55 @@ TEST_P(Families, SparsePowersAreFew) {
   const auto dots = dots_of(probe, Family::sparse_powers, 40);
   double products = 0;
   for (const OneDot& one : dots) products += static_cast<double>(product_exponents(one).size());
-  EXPECT_LT(products / static_cast<double>(dots.size()), row.k / 2.0);
+  EXPECT_LT(products / static_cast<double>(dots.size()), row.stored_k() / 2.0);
   EXPECT_GT(products, 0);
 }
 
-// The integer rows come last and have claims of their own: integer_families_test.cpp.
-std::size_t floating_probes() {
-  std::size_t count = 0;
-  for (const Probe& probe : all_probes()) count += spec_of(probe.instruction.a).integer() ? 0U : 1U;
-  return count;
+// The integer rows have claims of their own: integer_families_test.cpp.
+std::vector<std::size_t> floating_probes() {
+  const std::vector<Probe> probes = all_probes();
+  std::vector<std::size_t> floating;
+  for (std::size_t i = 0; i < probes.size(); ++i)
+    if (!spec_of(probes[i].instruction.a).integer()) floating.push_back(i);
+  return floating;
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryInstruction, Families, testing::Range<std::size_t>(0, floating_probes()),
+INSTANTIATE_TEST_SUITE_P(EveryInstruction, Families, testing::ValuesIn(floating_probes()),
                          [](const auto& information) {
                            std::string name = name_of(all_probes()[information.param].instruction);
                            for (char& x : name) x = x == '.' ? '_' : x;
                            return name;
                          });
+
+// Metadata is valid, every pattern occurs, and some B holds what must not be read; directed tiles too.
+TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
+  std::size_t sparse = 0;
+  for (const Probe& probe : all_probes()) {
+    const Instruction& row = probe.instruction;
+    gen::HostTiles tiles(row);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(row, probe.row);
+    for (int f = 0; f < gen::kFamilies; ++f)
+      gen::append_family(tiles, plan, static_cast<Family>(f), kSeed, 0, 2, 0);
+    const std::size_t seeded = tiles.tiles;
+    gen::append_directed(tiles, probe.row, 0);
+    EXPECT_EQ(why_bad_metadata(row, tiles.metadata, tiles.tiles), "") << name_of(row);
+    if (!is_sparse(row.op)) continue;
+    ++sparse;
+    const auto kept = static_cast<std::size_t>(sparsity_of(row).kept);
+    const std::size_t boundary = seeded * tiles.metadata.size() / tiles.tiles;
+    std::map<std::uint32_t, int> in_families, in_directed;
+    for (std::size_t i = 0; i < tiles.metadata.size(); i += kept)
+      ++(i < boundary ? in_families : in_directed)[encode_group(sparsity_of(row), &tiles.metadata[i])];
+    EXPECT_EQ(in_families.size(), static_cast<std::size_t>(patterns(sparsity_of(row))));
+    EXPECT_EQ(in_directed.size(), static_cast<std::size_t>(patterns(sparsity_of(row))));
+    bool unread = false;
+    for (int k = 0; k < row.k; ++k)
+      for (int f = 0; f < gen::kFamilies; ++f)
+        unread = unread || gen::detail::never_read(plan, static_cast<Family>(f), kSeed, 0, k);
+    EXPECT_TRUE(unread);
+  }
+  EXPECT_GT(sparse, 50U);
+}
 
 TEST(Generators, DirectedCasesExistForEveryInstructionAndRepeat) {
   for (const Probe& probe : all_probes()) {
@@ -294,7 +333,7 @@ TEST(Generators, DirectedCasesExistForEveryInstructionAndRepeat) {
       EXPECT_EQ(dots[i].a, again[i].a);
       EXPECT_EQ(dots[i].b, again[i].b);
       EXPECT_EQ(dots[i].c, again[i].c);
-      EXPECT_EQ(dots[i].a.size(), static_cast<std::size_t>(probe.instruction.k));
+      EXPECT_EQ(dots[i].a.size(), static_cast<std::size_t>(probe.instruction.stored_k()));
     }
   }
 }

@@ -33,7 +33,7 @@ std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count
 }
 
 double exact(const Probe& probe, const OneDot& one) {
-  return oracle::exact_dot(probe.instruction, one.a, one.b, one.c).value;
+  return oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, {}, one.metadata).value;
 }
 
 TEST(IntegerFamilies, NearOverflowLeavesTheRangeAndStaysInIt) {
@@ -58,7 +58,7 @@ TEST(IntegerFamilies, FloorEdgeTellsAnEarlyClampFromALateOne) {
     if (!row.satfinite || (!has_sign(row.a) && !has_sign(row.b))) continue;
     Probe early = probe;
     early.row.saturation = SaturationRule::every_step;
-    early.row.block = static_cast<std::int16_t>(row.k / 2);
+    early.row.block = static_cast<std::int16_t>(row.stored_k() / 2);
     std::size_t differ = 0;
     for (const OneDot& one : dots_of(probe, Family::floor_edge, 40))
       differ += model_dot(probe, one) != model_dot(early, one) ? 1U : 0U;

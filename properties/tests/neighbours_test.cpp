@@ -43,7 +43,7 @@ TEST(Neighbours, TheModelFollowsTheReferenceThroughEveryOne) {
         for (; at < tiles.tiles * elements; at += stride) {
           const OneDot one = cut(tiles, at / elements, at % elements / n, at % n);
           const std::uint64_t expected =
-              oracle::reference_dot(mutant.instruction, mutant.row, one.a, one.b, one.c, 0);
+              oracle::reference_dot(mutant.instruction, mutant.row, one.a, one.b, one.c, 0, {}, one.metadata);
           ++compared;
           ASSERT_EQ(model_dot(mutant, one), expected)
               << neighbour.rule << ' ' << neighbour.change << ": " << text_of(mutant.instruction, one);
@@ -70,7 +70,7 @@ bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<gen::
 TEST(Neighbours, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
   std::size_t visible = 0, invisible = 0;
   for (const Probe& probe : all_probes()) {
-    std::vector<gen::HostTiles> inputs = inputs_for(probe, probe.instruction.op == Op::wgmma ? 2 : 6);
+    std::vector<gen::HostTiles> inputs = inputs_for(probe, is_wgmma(probe.instruction.op) ? 2 : 6);
     std::vector<std::vector<std::byte>> right;
     for (gen::HostTiles& tiles : inputs) {
       emulate(probe.instruction, probe.row, tiles.batch());

@@ -57,16 +57,21 @@ struct OneDot {
   std::uint64_t c = 0, d = 0;
   unsigned modifiers = 0;
   std::vector<std::uint8_t> scale_a{}, scale_b{};
+  std::vector<std::uint8_t> metadata{};  // of the row of A; empty: dense
 };
 
 /// Element (i, j) of a tile; d is what `tiles` holds, 0 before the first batch().
 inline OneDot cut(const gen::HostTiles& tiles, std::size_t tile, std::size_t i, std::size_t j) {
   const Instruction& row = tiles.instruction;
   const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
-  const auto depth = static_cast<std::size_t>(row.k);
+  const auto depth = static_cast<std::size_t>(row.k), stored = static_cast<std::size_t>(row.stored_k());
   OneDot dot;
+  for (std::size_t k = 0; k < stored; ++k) {
+    const std::size_t at = (tile * m + i) * stored + k;
+    dot.a.push_back(gen::load_bits(tiles.a, spec_of(row.a).storage_bytes(), at));
+    if (!tiles.metadata.empty()) dot.metadata.push_back(tiles.metadata[at]);
+  }
   for (std::size_t k = 0; k < depth; ++k) {
-    dot.a.push_back(gen::load_bits(tiles.a, spec_of(row.a).storage_bytes(), (tile * m + i) * depth + k));
     dot.b.push_back(gen::load_bits(tiles.b, spec_of(row.b).storage_bytes(), (tile * depth + k) * n + j));
   }
   dot.c = gen::load_bits(tiles.c, spec_of(row.c).storage_bytes(), (tile * m + i) * n + j);
@@ -82,11 +87,21 @@ inline OneDot cut(const gen::HostTiles& tiles, std::size_t tile, std::size_t i, 
   return dot;
 }
 
+/// The element of B that element `k` of A, stored or dense, is multiplied by.
+inline std::uint64_t met(const Instruction& instruction, const OneDot& dot, std::size_t k) {
+  if (!is_sparse(instruction.op)) return dot.b[k];
+  return dot.b[static_cast<std::size_t>(selected_k(sparsity_of(instruction), MetadataRule::selected,
+                                                   dot.metadata.data(), static_cast<int>(k)))];
+}
+
 inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
   const DotPlan plan = make_plan(probe.instruction, probe.row);
-  return mmaudit::dot(plan, Strided<std::uint64_t>{dot.a.data()}, Strided<std::uint64_t>{dot.b.data()}, dot.c,
-                      dot.modifiers,
-                      ScaleBytes{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)});
+  const Strided<std::uint64_t> load_a{dot.a.data()}, load_b{dot.b.data()};
+  const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
+  if (!is_sparse(probe.instruction.op)) return mmaudit::dot(plan, load_a, load_b, dot.c, dot.modifiers, scales);
+  const Gathered<Strided<std::uint64_t>> gathered{plan.sparsity, plan.row.metadata, plan.b,
+                                                  dot.metadata.data(), load_b};
+  return mmaudit::dot(plan, load_a, gathered, dot.c, dot.modifiers);
 }
 
 inline std::string text_of(const Instruction& instruction, const OneDot& dot) {
@@ -101,6 +116,7 @@ inline std::string text_of(const Instruction& instruction, const OneDot& dot) {
     for (const unsigned x : *scales) text << ' ' << x;
     text << " ]";
   }
+  for (const std::uint8_t position : dot.metadata) text << ' ' << int{position};
   return text.str();
 }
 

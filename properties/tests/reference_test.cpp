@@ -23,7 +23,7 @@ std::size_t compare_tiles(const Probe& probe, gen::HostTiles& tiles, std::size_t
     const std::size_t element = at % elements;
     const OneDot one = cut(emulated, at / elements, element / n, element % n);
     const std::uint64_t expected =
-        oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers);
+        oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers, {}, one.metadata);
     ++compared;
     if (one.d == expected && model_dot(probe, one) == expected) continue;
     ADD_FAILURE() << what << ": " << text_of(probe.instruction, one) << " reference " << std::hex << expected
@@ -34,7 +34,7 @@ std::size_t compare_tiles(const Probe& probe, gen::HostTiles& tiles, std::size_t
 }
 
 std::uint8_t every_modifier(const Instruction& instruction) {
-  return instruction.op == Op::wgmma ? kScaleDZero | kNegateA | kNegateB : 0;
+  return is_wgmma(instruction.op) ? kScaleDZero | kNegateA | kNegateB : 0;
 }
 
 TEST(Reference, EmulateAndDotAgreeOnEveryInstructionAndFamily) {
@@ -50,7 +50,7 @@ TEST(Reference, EmulateAndDotAgreeOnEveryInstructionAndFamily) {
         const auto some = static_cast<std::uint8_t>(t < 6 ? 0U : (t - 6U) & modifiers);
         gen::append_family(tiles, plan, family, kSeed, t, 1, some);
       }
-      const std::size_t stride = probe.instruction.op == Op::wgmma ? 17 : 5;  // coprime to m and n
+      const std::size_t stride = is_wgmma(probe.instruction.op) ? 17 : 5;  // coprime to m and n
       compared += compare_tiles(probe, tiles, stride, std::string(name_of(family)));
     }
   }
@@ -89,14 +89,18 @@ TEST(Reference, DotAgreesOnArbitraryBitPatterns) {
     const Probe& probe = probes[index];
     const auto depth = static_cast<std::size_t>(probe.instruction.k);
     OneDot one;
-    one.a =
-        *rc::gen::container<std::vector<std::uint64_t>>(depth, arbitrary_bits(spec_of(probe.instruction.a)));
+    one.a = *rc::gen::container<std::vector<std::uint64_t>>(
+        static_cast<std::size_t>(probe.instruction.stored_k()), arbitrary_bits(spec_of(probe.instruction.a)));
     one.b =
         *rc::gen::container<std::vector<std::uint64_t>>(depth, arbitrary_bits(spec_of(probe.instruction.b)));
     one.c = *arbitrary_bits(spec_of(probe.instruction.c));
+    const Sparsity sparsity = sparsity_of(probe.instruction);
+    if (is_sparse(probe.instruction.op)) one.metadata.resize(one.a.size());
+    for (std::size_t k = 0; k < one.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
+      write_pattern(sparsity, *rc::gen::inRange(0, patterns(sparsity)), &one.metadata[k]);
     one.modifiers = static_cast<unsigned>(*rc::gen::inRange(0, 8)) & every_modifier(probe.instruction);
-    RC_ASSERT(model_dot(probe, one) ==
-              oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers));
+    RC_ASSERT(model_dot(probe, one) == oracle::reference_dot(probe.instruction, probe.row, one.a, one.b,
+                                                             one.c, one.modifiers, {}, one.metadata));
   }));
 }
 

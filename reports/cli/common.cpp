@@ -83,7 +83,7 @@ std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool neg
   if (scale_d == 0) bits |= kScaleDZero;
   if (negate_a) bits |= kNegateA;
   if (negate_b) bits |= kNegateB;
-  if (bits != 0 && instruction.op == Op::mma) {
+  if (bits != 0 && !is_wgmma(instruction.op) && instruction.op != Op::tcgen05) {
     throw InputError(
         fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma and tcgen05 only",
                     name_of(instruction)));

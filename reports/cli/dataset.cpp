@@ -17,7 +17,7 @@ std::optional<Instruction> instruction_for(const Architecture& architecture, con
   std::optional<Instruction> best;
   for (const Instruction& row : all_instructions(kWgmmaMinN)) {
     const bool fits = row.a == one.format && row.b == one.format && row.c == one.output &&
-                      row.d == one.output && (row.op == Op::wgmma) == one.warpgroup &&
+                      row.d == one.output && row.op == (one.warpgroup ? Op::wgmma : Op::mma) &&
                       static_cast<std::size_t>(row.k) >= k;
     if (fits && find_datapath(architecture, row) != nullptr && (!best || row.k < best->k)) best = row;
   }
@@ -45,7 +45,7 @@ VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::Da
     if (d == rows.d[i]) continue;
     ++count.mismatches;
     if (verified.result.examples.size() < kMaxExamples)
-      verified.result.examples.push_back({label, i, 0, 0, modifiers, a, b, rows.c[i], rows.d[i], d});
+      verified.result.examples.push_back({label, i, 0, 0, modifiers, a, b, rows.c[i], rows.d[i], d, {}});
   }
   verified.result.families.push_back(count);
   return verified;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture, instruction, a, b, c, scale_a, scale_b, tile_file;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
   int row = 0, column = 0, scale_d = 1;
@@ -39,7 +40,8 @@ struct Inputs {
   std::vector<std::uint8_t> scale_a, scale_b;  // empty: every scale is 1
   std::uint64_t c = 0;
   unsigned modifiers = 0;
-  std::string recorded;  // D of the recording, hex; empty: none
+  std::vector<std::uint8_t> metadata;  // sparse: of the row of A
+  std::string recorded;                // D of the recording, hex; empty: none
 };
 
 /// "1.5,0x3c01,2^-12": at most k values, the rest +0.
@@ -82,11 +84,15 @@ Inputs inputs_of_recording(const Options& options) {
   const auto m = static_cast<std::size_t>(row.m);
   const auto n = static_cast<std::size_t>(row.n);
   const auto k = static_cast<std::size_t>(row.k);
+  const auto stored = static_cast<std::size_t>(row.stored_k());
   const auto i = static_cast<std::size_t>(options.row);
   const auto j = static_cast<std::size_t>(options.column);
+  for (std::size_t p = 0; p < stored; ++p) {
+    const std::size_t at = (options.tile * m + i) * stored + p;
+    inputs.a.push_back(gen::load_bits(recording.a.data, spec_of(row.a).storage_bytes(), at));
+    if (!recording.metadata.empty()) inputs.metadata.push_back(recording.metadata[at]);
+  }
   for (std::size_t p = 0; p < k; ++p) {
-    inputs.a.push_back(
-        gen::load_bits(recording.a.data, spec_of(row.a).storage_bytes(), (options.tile * m + i) * k + p));
     inputs.b.push_back(
         gen::load_bits(recording.b.data, spec_of(row.b).storage_bytes(), (options.tile * k + p) * n + j));
   }
@@ -98,6 +104,55 @@ Inputs inputs_of_recording(const Options& options) {
   return inputs;
 }
 
+/// "0,1,2,3,...": a position for every stored element; without any, the first ones of every group.
+std::vector<std::uint8_t> parse_metadata(const std::string& text, const Instruction& instruction) {
+  if (!is_sparse(instruction.op)) {
+    if (text.empty()) return {};
+    throw InputError(fmt::format("--metadata: found with {}, allowed with sparse instructions only",
+                                 mmaudit::name_of(instruction)));
+  }
+  const Sparsity sparsity = sparsity_of(instruction);
+  const auto stored = static_cast<std::size_t>(instruction.stored_k());
+  std::vector<std::uint8_t> metadata;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    int position = -1;
+    const auto [end, error] = std::from_chars(text.data() + start, text.data() + comma, position);
+    if (error != std::errc() || end != text.data() + comma || position < 0 || position >= sparsity.group)
+      throw InputError(fmt::format("--metadata: value {}: found '{}', allowed 0 to {}", metadata.size(),
+                                   text.substr(start, comma - start), sparsity.group - 1));
+    metadata.push_back(static_cast<std::uint8_t>(position));
+    start = comma + 1;
+  }
+  if (metadata.size() > stored || metadata.size() % static_cast<std::size_t>(sparsity.kept) != 0)
+    throw InputError(fmt::format("--metadata: found {} positions, allowed at most {}, in whole groups of {}",
+                                 metadata.size(), stored, sparsity.kept));
+  while (metadata.size() < stored) {
+    metadata.resize(metadata.size() + static_cast<std::size_t>(sparsity.kept));
+    write_pattern(sparsity, 0, &metadata[metadata.size() - static_cast<std::size_t>(sparsity.kept)]);
+  }
+  Instruction one_row = instruction;
+  one_row.m = 1;
+  if (const std::string reason = why_bad_metadata(one_row, metadata, 1); !reason.empty())
+    throw InputError("--metadata: " + reason.substr(reason.find("group")));
+  return metadata;
+}
+
+/// The dense dot product that a sparse one is: B's elements that the stored ones of A meet, `k` of the
+/// listing counting stored elements.
+std::vector<std::uint64_t> factors_of_b(const Inputs& inputs) {
+  if (!is_sparse(inputs.instruction.op)) return inputs.b;
+  std::vector<std::uint64_t> met;
+  for (std::size_t k = 0; k < inputs.a.size(); ++k)
+    met.push_back(
+        inputs.b[static_cast<std::size_t>(selected_k(sparsity_of(inputs.instruction), MetadataRule::selected,
+                                                     inputs.metadata.data(), static_cast<int>(k)))]);
+  return met;
+}
+
+oracle::ExactDot exact_of(const Inputs& inputs) {
+  return oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c, inputs.modifiers,
+                           {inputs.scale_a, inputs.scale_b}, inputs.metadata);
 /// One scale a block of k; what is missing is 1.
 std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& row) {
   if (text.empty()) return {};
@@ -120,7 +175,8 @@ std::vector<std::uint8_t> parse_scales(const char* option, const std::string& te
 Inputs inputs_of_text(const Options& options) {
   Inputs inputs;
   inputs.instruction = require_instruction(options.instruction);
-  inputs.a = parse_list("--a", options.a, spec_of(inputs.instruction.a), inputs.instruction.k);
+  inputs.a = parse_list("--a", options.a, spec_of(inputs.instruction.a), inputs.instruction.stored_k());
+  inputs.metadata = parse_metadata(options.metadata, inputs.instruction);
   inputs.b = parse_list("--b", options.b, spec_of(inputs.instruction.b), inputs.instruction.k);
   inputs.c = parse_list("--c", options.c, spec_of(inputs.instruction.c), 1)[0];
   inputs.scale_a = parse_scales("--scale-a", options.scale_a, inputs.instruction);
@@ -172,8 +228,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
 }
 
 std::string exact_line(const Inputs& inputs, const Explanation& trace, const FormatSpec& output) {
-  const oracle::ExactDot exact = oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c,
-                                                   inputs.modifiers, {inputs.scale_a, inputs.scale_b});
+  const oracle::ExactDot exact = exact_of(inputs);
   if (output.integer()) return integer_verdict(trace, exact.value, exact.decimal);
   const std::uint64_t nearest = oracle::correctly_rounded(exact, inputs.instruction.d);
   const double d = decode_value(trace.result, output);
@@ -186,6 +241,8 @@ std::string exact_line(const Inputs& inputs, const Explanation& trace, const For
 std::string trace_text(const Inputs& inputs, const Explanation& trace, bool all) {
   const FormatSpec& output = spec_of(inputs.instruction.d);
   std::string text = scales_text(trace);
+  if (!inputs.metadata.empty())
+    text += fmt::format("k counts the stored elements of A; metadata {}\n", fmt::join(inputs.metadata, ","));
   if (trace.plan.wide.id != Format::none) {
     text += fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
                         trace.plan.row.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
@@ -248,8 +305,7 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
                     {"b", hex_text(x.b, 64)},
                     {"before", hex_text(x.before, 64)},
                     {"after", hex_text(x.after, 64)}});
-  const oracle::ExactDot exact = oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c,
-                                                   inputs.modifiers, {inputs.scale_a, inputs.scale_b});
+  const oracle::ExactDot exact = exact_of(inputs);
   nlohmann::json out = {{"architecture", architecture.name},
                         {"row", to_json(inputs.instruction, row)},
                         {"c", hex_text(trace.addend, trace.plan.step.addend.storage_bits)},
@@ -257,6 +313,7 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
                         {"d", hex_text(trace.result, output.storage_bits)},
                         {"exact", exact.decimal},
                         {"exact_is_complete", exact.decimal_is_exact}};
+  if (!inputs.metadata.empty()) out["metadata"] = inputs.metadata;
   if (trace.plan.integer) {
     out["products"] = products_json(trace);
     return out;
@@ -279,12 +336,14 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
 Inputs inputs_on(const Architecture& architecture, const Inputs& inputs) {
   if (find_datapath(architecture, inputs.instruction) != nullptr) return inputs;
   std::size_t used = inputs.a.size();
-  while (used > 0 && inputs.a[used - 1] == 0 && inputs.b[used - 1] == 0) --used;
   const Instruction& wanted = inputs.instruction;
+  if (is_sparse(wanted.op)) require_row(architecture, wanted);
+  while (used > 0 && inputs.a[used - 1] == 0 && inputs.b[used - 1] == 0) --used;
   std::optional<Instruction> best;
   for (const Instruction& row : all_instructions(kWgmmaMinN)) {
     const bool same = row.scale == wanted.scale && row.scale_block == wanted.scale_block &&
-                      row.a == wanted.a && row.b == wanted.b && row.c == wanted.c && row.d == wanted.d;
+                      row.a == wanted.a && row.b == wanted.b && row.c == wanted.c && row.d == wanted.d &&
+                      !is_sparse(row.op);
     if (!same || static_cast<std::size_t>(row.k) < used || find_datapath(architecture, row) == nullptr)
       continue;
     if (!best || row.k < best->k) best = row;
@@ -314,8 +373,8 @@ int explain_command(const Options& options) {
     const Inputs own = i == 0 ? inputs : inputs_on(architecture, inputs);
     const DatapathRow& row = require_row(architecture, own.instruction);
     const Explanation trace =
-        explain(make_plan(own.instruction, row.model), own.a.data(), own.b.data(), own.c, own.modifiers,
-                own.scale_a.empty() ? nullptr : own.scale_a.data(),
+        explain(make_plan(own.instruction, row.model), own.a.data(), factors_of_b(own).data(), own.c,
+                own.modifiers, own.scale_a.empty() ? nullptr : own.scale_a.data(),
                 own.scale_b.empty() ? nullptr : own.scale_b.data());
     traces.push_back(trace_json(own, trace, architecture, row));
     text += fmt::format("{} on {} ({})\n", mmaudit::name_of(own.instruction), architecture.name,
@@ -356,6 +415,10 @@ void add_explain(CLI::App& app, Action& action) {
       "--scale-a", options->scale_a,
       "block-scaled: scales of the row of A, one a block: \"2^-3,0x7f,nan\"; missing ones are 1");
   command->add_option("--scale-b", options->scale_b, "block-scaled: scales of the column of B");
+  command->add_option(
+      "--metadata", options->metadata,
+      "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "
+      "their first positions");
   command
       ->add_option("--against", options->against,
                    "other architectures, side by side; one that lacks the instruction takes the "

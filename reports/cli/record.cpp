@@ -26,7 +26,7 @@ struct Options {
 /// Modifier bytes worth a tile of their own: every combination of scale-d and negation, and where A comes
 /// from.
 std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
-  if (instruction.op != Op::wgmma) return {};
+  if (!is_wgmma(instruction.op)) return {};
   if (spec_of(instruction.a).integer()) return {kScaleDZero, kAFromRegisters, kScaleDZero | kAFromRegisters};
   std::vector<std::uint8_t> sets = {kScaleDZero,
                                     kNegateA,
@@ -55,7 +55,7 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   std::vector<corpus::FamilyRange> families;
   if (options.directed) families.push_back({"directed", gen::append_directed(tiles, row, 0)});
   const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
-  const std::size_t per_family = instruction.op == Op::mma ? options.mma_tiles : options.wgmma_tiles;
+  const std::size_t per_family = !is_wgmma(instruction.op) ? options.mma_tiles : options.wgmma_tiles;
   for (int f = 0; f < gen::kFamilies && per_family > 0; ++f) {
     const auto family = static_cast<gen::Family>(f);
     gen::append_family(tiles, plan, family, options.seed, 0, per_family, 0);
@@ -84,11 +84,13 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
                           options.seed};
   recording.families = std::move(families);
   recording.tiles = tiles.tiles;
-  recording.a = tensor_of("A", tiles.a, tiles.tiles, instruction.m, instruction.k, spec_of(instruction.a));
+  recording.a =
+      tensor_of("A", tiles.a, tiles.tiles, instruction.m, instruction.stored_k(), spec_of(instruction.a));
   recording.b = tensor_of("B", tiles.b, tiles.tiles, instruction.k, instruction.n, spec_of(instruction.b));
   recording.c = tensor_of("C", tiles.c, tiles.tiles, instruction.m, instruction.n, spec_of(instruction.c));
   recording.d = tensor_of("D", tiles.d, tiles.tiles, instruction.m, instruction.n, spec_of(instruction.d));
   recording.modifiers = tiles.modifiers;
+  recording.metadata = tiles.metadata;
   return recording;
 }
 

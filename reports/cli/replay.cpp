@@ -56,7 +56,8 @@ Instruction instruction_of(const corpus::Recording& recording, const std::string
   const auto m = static_cast<std::uint64_t>(found->m);
   const auto n = static_cast<std::uint64_t>(found->n);
   const auto k = static_cast<std::uint64_t>(found->k);
-  check_shape(recording.a, m, k, spec_of(found->a).storage_bytes(), file);
+  check_shape(recording.a, m, static_cast<std::uint64_t>(found->stored_k()),
+              spec_of(found->a).storage_bytes(), file);
   check_shape(recording.b, k, n, spec_of(found->b).storage_bytes(), file);
   check_shape(recording.c, m, n, spec_of(found->c).storage_bytes(), file);
   check_shape(recording.d, m, n, spec_of(found->d).storage_bytes(), file);
@@ -68,11 +69,13 @@ ReplayResult replay(const corpus::Recording& recording, const Instruction& instr
   const auto m = static_cast<std::size_t>(instruction.m);
   const auto n = static_cast<std::size_t>(instruction.n);
   const auto k = static_cast<std::size_t>(instruction.k);
+  const auto stored = static_cast<std::size_t>(instruction.stored_k());
   const std::size_t d_bytes = spec_of(instruction.d).storage_bytes();
   std::vector<std::byte> modelled(recording.d.data.size());
   emulate(instruction, row,
           {recording.tiles, recording.a.data.data(), recording.b.data.data(), recording.c.data.data(),
-           modelled.data(), recording.modifiers.data()});
+           modelled.data(), recording.modifiers.data(),
+           recording.metadata.empty() ? nullptr : recording.metadata.data()});
   ReplayResult result;
   result.instruction = instruction;
   std::size_t tile = 0;
@@ -95,9 +98,12 @@ ReplayResult replay(const corpus::Recording& recording, const Instruction& instr
         example.row = static_cast<int>(i / n);
         example.column = static_cast<int>(i % n);
         example.modifiers = recording.modifiers[tile];
+        for (std::size_t p = 0; p < stored; ++p) {
+          const std::size_t at = (tile * m + i / n) * stored + p;
+          example.a.push_back(load_bits(recording.a.data, spec_of(instruction.a).storage_bytes(), at));
+          if (!recording.metadata.empty()) example.metadata.push_back(recording.metadata[at]);
+        }
         for (std::size_t p = 0; p < k; ++p) {
-          example.a.push_back(load_bits(recording.a.data, spec_of(instruction.a).storage_bytes(),
-                                        (tile * m + i / n) * k + p));
           example.b.push_back(load_bits(recording.b.data, spec_of(instruction.b).storage_bytes(),
                                         (tile * k + p) * n + i % n));
         }
@@ -133,13 +139,14 @@ std::string describe(const Mismatch& mismatch, const Instruction& instruction) {
   return fmt::format(
       "    {} tile {} row {} column {} modifiers {:#x}\n"
       "      expected 0x{} = {}   model 0x{} = {}   {} ulp\n"
-      "      mmaudit explain --inst {} --a {} --b {} --c 0x{}\n",
+      "      mmaudit explain --inst {} --a {} --b {} --c 0x{}{}\n",
       mismatch.family, mismatch.tile, mismatch.row, mismatch.column, mismatch.modifiers,
       hex_text(mismatch.expected, d.storage_bits), value_text(mismatch.expected, d),
       hex_text(mismatch.modelled, d.storage_bits), value_text(mismatch.modelled, d),
       ulps_text(mismatch.expected, mismatch.modelled, d), name_of(instruction),
       joined(mismatch.a, spec_of(instruction.a)), joined(mismatch.b, spec_of(instruction.b)),
-      hex_text(mismatch.c, spec_of(instruction.c).storage_bits));
+      hex_text(mismatch.c, spec_of(instruction.c).storage_bits),
+      mismatch.metadata.empty() ? "" : fmt::format(" --metadata {}", fmt::join(mismatch.metadata, ",")));
 }
 
 }  // namespace mmaudit::cli

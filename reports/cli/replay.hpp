@@ -17,6 +17,7 @@ struct Mismatch {
   unsigned modifiers = 0;
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0, expected = 0, modelled = 0;
+  std::vector<std::uint8_t> metadata;  ///< of its row of A; empty: dense
 };
 
 struct FamilyCount {

@@ -12,6 +12,7 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/emulator.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/sparse.hpp"
 #include "mmaudit/value_text.hpp"
 #include "replay.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 enum class What { emulate, run, compare };
 
 struct Options {
-  std::string architecture, instruction, a, b, c, scale_a, scale_b, out;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, out;
   bool json = false, negate_a = false, negate_b = false;
   int scale_d = 1;
 };
@@ -59,9 +60,31 @@ struct Work {
   std::optional<device::DeviceInfo> gpu;
   Operand3 a, b;
   std::optional<Operand3> c, scale_a, scale_b;
-  std::vector<std::uint8_t> modifiers;
+  std::vector<std::uint8_t> modifiers, metadata;
   std::uint64_t tiles = 0;
 };
+
+/// --metadata: (tiles, M, K/2) of bytes, as `tiles` tiles of A; empty for a dense instruction.
+std::vector<std::uint8_t> load_metadata(const Options& options, const Instruction& row, std::uint64_t tiles) {
+  if (options.metadata.empty() != !is_sparse(row.op))
+    throw InputError(
+        fmt::format("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
+                    options.metadata.empty() ? "none" : "some", name_of(row)));
+  if (options.metadata.empty()) return {};
+  corpus::Tensor tensor = corpus::load_tensor(options.metadata);
+  if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
+  const std::vector<std::uint64_t> expected = {tiles, static_cast<std::uint64_t>(row.m),
+                                               static_cast<std::uint64_t>(row.stored_k())};
+  if (tensor.dtype != corpus::DType::u8 || tensor.shape != expected)
+    throw InputError(fmt::format("{}: --metadata: found {} {}, allowed U8 {}", options.metadata,
+                                 corpus::safetensors_name(tensor.dtype), corpus::to_string(tensor.shape),
+                                 corpus::to_string(expected)));
+  std::vector<std::uint8_t> metadata(tensor.data.size());
+  std::memcpy(metadata.data(), tensor.data.data(), metadata.size());
+  if (const std::string reason = why_bad_metadata(row, metadata, tiles); !reason.empty())
+    throw InputError(fmt::format("{}: --metadata: {}", options.metadata, reason));
+  return metadata;
+}
 
 Work load_work(const Options& options, What what) {
   Work work;
@@ -74,7 +97,7 @@ Work load_work(const Options& options, What what) {
   const auto m = static_cast<std::uint64_t>(row.m);
   const auto n = static_cast<std::uint64_t>(row.n);
   const auto k = static_cast<std::uint64_t>(row.k);
-  work.a = load_operand("--a", options.a, spec_of(row.a), m, k);
+  work.a = load_operand("--a", options.a, spec_of(row.a), m, static_cast<std::uint64_t>(row.stored_k()));
   work.b = load_operand("--b", options.b, spec_of(row.b), k, n);
   work.tiles = work.a.tensor.shape[0];
   const auto same_tiles = [&](const char* option, const std::string& file, const Operand3& x) {
@@ -108,6 +131,7 @@ Work load_work(const Options& options, What what) {
   work.scale_b = scales("--scale-b", options.scale_b, blocks, n);
   const std::uint8_t modifiers = modifier_bits(row, options.scale_d, options.negate_a, options.negate_b);
   work.modifiers.assign(work.tiles, modifiers);
+  work.metadata = load_metadata(options, row, work.tiles);
   // Only once the user's part is known to be good is the machine asked for a GPU.
   if (what != What::emulate) work.gpu = require_device();
   return work;
@@ -139,7 +163,8 @@ TileBatch batch_of(const Work& work, corpus::Tensor& d) {
           d.data.data(),
           work.modifiers.data(),
           bytes_of(work.scale_a),
-          bytes_of(work.scale_b)};
+          bytes_of(work.scale_b),
+          work.metadata.empty() ? nullptr : work.metadata.data()};
 }
 
 int compare(const Options& options, const Work& work, const corpus::Tensor& model,
@@ -215,7 +240,9 @@ void add(CLI::App& app, Action& action, What what, const char* name, const char*
   command
       ->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
       ->required();
-  command->add_option("--a", options->a, "A: (tiles, M, K), file.npy or file.safetensors[:tensor]")
+  command
+      ->add_option("--a", options->a,
+                   "A: (tiles, M, K), sparse (tiles, M, K/2); file.npy or file.safetensors[:tensor]")
       ->required();
   command->add_option("--b", options->b, "B: (tiles, K, N)")->required();
   command->add_option("--c", options->c,
@@ -224,6 +251,9 @@ void add(CLI::App& app, Action& action, What what, const char* name, const char*
       "--scale-a", options->scale_a,
       "block-scaled: scale bytes of A, (tiles, M, K / block), uint8; omitted: every scale is 1");
   command->add_option("--scale-b", options->scale_b, "block-scaled: scale bytes of B, (tiles, K / block, N)");
+  command->add_option(
+      "--metadata", options->metadata,
+      "sparse: (tiles, M, K/2) of bytes, the position of every element of A inside its group");
   CLI::Option* out = command->add_option("--out", options->out,
                                          "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
   if (what != What::compare) out->required();

@@ -50,7 +50,7 @@ ReplayResult to_replay(const device::CheckResult& check, const Instruction& inst
     result.families.push_back({std::string(gen::name_of(family.family)), family.dots, family.mismatches});
   for (const device::Mismatch& one : check.first) {
     result.examples.push_back({std::string(gen::name_of(one.family)), one.tile, one.row, one.col, modifiers,
-                               one.a, one.b, one.c, one.d_hardware, one.d_model});
+                               one.a, one.b, one.c, one.d_hardware, one.d_model, one.metadata});
     if (result.examples.size() == 8) break;
   }
   return result;
@@ -125,10 +125,10 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
   std::vector<Instruction> chosen;
   for (const Instruction& row : all_instructions(64)) {
     Instruction instruction = row;
-    const bool sweep = row.op == Op::wgmma && every_n;
+    const bool sweep = is_wgmma(row.op) && every_n;
     for (int n = sweep ? kWgmmaMinN : row.n; n <= (sweep ? kWgmmaMaxN : row.n); n += kWgmmaStepN) {
       instruction.n = static_cast<std::int16_t>(n);
-      if (row.op == Op::wgmma && !wgmma_has_n(row, n)) continue;
+      if (is_wgmma(row.op) && !wgmma_has_n(row, n)) continue;
       if (selected(name_of(instruction), filters) && find_datapath(*architecture, instruction) &&
           device::why_not(gpu, instruction).empty()) {
         chosen.push_back(instruction);
@@ -146,14 +146,14 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     VerifiedInstruction one{{}, gpu.name, std::string(name_of(row.evidence))};
     one.result.instruction = instruction;
     std::vector<std::uint8_t> sets = {0};
-    if (instruction.op == Op::wgmma) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
-    if (spec_of(instruction.a).integer() && instruction.op == Op::wgmma)
+    if (is_wgmma(instruction.op)) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
+    if (spec_of(instruction.a).integer() && is_wgmma(instruction.op))
       sets.push_back(kScaleDZero | kAFromRegisters);
     // Negation and transposes exist as kernels for some n only; what this build lacks, why_not says.
     for (const std::uint8_t modifiers :
          {std::uint8_t{kNegateA}, std::uint8_t{kNegateB}, std::uint8_t{kNegateA | kNegateB},
           std::uint8_t{kTransposeA}, std::uint8_t{kTransposeB}}) {
-      if (instruction.op == Op::wgmma && device::why_not(gpu, instruction, modifiers).empty())
+      if (is_wgmma(instruction.op) && device::why_not(gpu, instruction, modifiers).empty())
         sets.push_back(modifiers);
     }
     for (const std::uint8_t modifiers : sets) {

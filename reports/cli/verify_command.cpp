@@ -50,17 +50,19 @@ nlohmann::json example_json(const Mismatch& example, const Instruction& instruct
     return text;
   };
   const FormatSpec d = spec_of(instruction.d);
-  return {{"family", example.family},
-          {"tile", example.tile},
-          {"row", example.row},
-          {"column", example.column},
-          {"modifiers", example.modifiers},
-          {"a", all_hex(example.a, spec_of(instruction.a))},
-          {"b", all_hex(example.b, spec_of(instruction.b))},
-          {"c", hex_text(example.c, spec_of(instruction.c).storage_bits)},
-          {"expected", hex_text(example.expected, d.storage_bits)},
-          {"model", hex_text(example.modelled, d.storage_bits)},
-          {"ulps", ulps_text(example.expected, example.modelled, d)}};
+  nlohmann::json out = {{"family", example.family},
+                        {"tile", example.tile},
+                        {"row", example.row},
+                        {"column", example.column},
+                        {"modifiers", example.modifiers},
+                        {"a", all_hex(example.a, spec_of(instruction.a))},
+                        {"b", all_hex(example.b, spec_of(instruction.b))},
+                        {"c", hex_text(example.c, spec_of(instruction.c).storage_bits)},
+                        {"expected", hex_text(example.expected, d.storage_bits)},
+                        {"model", hex_text(example.modelled, d.storage_bits)},
+                        {"ulps", ulps_text(example.expected, example.modelled, d)}};
+  if (!example.metadata.empty()) out["metadata"] = example.metadata;
+  return out;
 }
 
 std::string report_json(const VerifyReport& report) {

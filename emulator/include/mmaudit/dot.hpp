@@ -8,6 +8,7 @@
 #include "mmaudit/fma_chain.hpp"
 #include "mmaudit/instruction.hpp"
 #include "mmaudit/integer_dot.hpp"
+#include "mmaudit/sparse.hpp"
 
 namespace mmaudit {
 
@@ -20,7 +21,7 @@ struct DotPlan {
   FormatSpec wide;  ///< what both are widened to; id none: they are not
   StepSpec step;
   AccumulatorModel row;
-  std::int16_t k = 0;
+  std::int16_t k = 0;         ///< products: of a sparse instruction the stored ones
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
   bool integer = false;
@@ -29,6 +30,7 @@ struct DotPlan {
   std::int16_t scale_block = 0;  ///< elements of k a scale
   bool grouped = false;          ///< scales multiply groups of products, not elements
   GroupSpec groups;
+  Sparsity sparsity;
 
   /// True when factors become Operands for chain(); the other datapaths read raw bits.
   [[nodiscard]] MMAUDIT_HD constexpr bool unpacks() const { return !binary64 && !integer; }
@@ -47,7 +49,8 @@ constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorMod
   plan.step.product_fraction_bits = static_cast<std::int16_t>(
       widened ? 2 * plan.wide.fraction_bits : plan.a.fraction_bits + plan.b.fraction_bits);
   plan.row = row;
-  plan.k = instruction.k;
+  plan.k = static_cast<std::int16_t>(instruction.stored_k());
+  plan.sparsity = sparsity_of(instruction);
   plan.segments =
       row.order == KOrder::ascending || row.order == KOrder::descending ? std::int16_t{1} : std::int16_t{2};
   plan.binary64 = row.arithmetic == Arithmetic::fma_chain;
@@ -237,7 +240,8 @@ struct ScaleBytes {
 /// What: D = sum_k a_k * b_k + c for one element, raw bits; block-scaled, a_k and b_k times their scales.
 /// `load_a(k)` and `load_b(k)` (Strided, say) give the raw bits of the k-th elements; `modifiers` is a set of
 /// Modifier bits (1: c is not read, 2: A negated, 4: B negated). `scales.a(i)` and `scales.b(i)` give the
-/// i-th scale bytes (ScaleBytes); a block-scaled plan needs them.
+/// i-th scale bytes (ScaleBytes); a block-scaled plan needs them. Of a sparse instruction k counts the stored
+/// elements, and load_b is a Gathered.
 template <typename LoadA, typename LoadB, typename Scales = NoScales>
 MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
                                        std::uint64_t c, unsigned modifiers, const Scales& scales = {}) {

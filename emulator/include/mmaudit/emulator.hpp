@@ -23,7 +23,7 @@ inline constexpr std::uint8_t kModifierBits = 63;  ///< all of them
 /// A batch of tiles, row-major and contiguous, elements as raw bits in their format's storage width.
 struct TileBatch {
   std::size_t tiles = 0;
-  const void* a = nullptr;                  ///< (tiles, m, k)
+  const void* a = nullptr;                  ///< (tiles, m, k), the stored k of a sparse instruction
   const void* b = nullptr;                  ///< (tiles, k, n)
   const void* c = nullptr;                  ///< (tiles, m, n) in C's format; null: every element is +0
   void* d = nullptr;                        ///< (tiles, m, n) in D's format, written
@@ -32,6 +32,8 @@ struct TileBatch {
       nullptr;  ///< block-scaled: (tiles, m, k / scale_block); null: every scale is 1
   const std::uint8_t* scale_b =
       nullptr;  ///< block-scaled: (tiles, k / scale_block, n); null: every scale is 1
+  const std::uint8_t* metadata = nullptr;   ///< (tiles, m, stored k), sparse instructions only, canonical and
+                                            ///< valid: why_bad_metadata() has no reason
 };
 
 /// What: D = A * B + C for every tile, with the bits `row` says the hardware produces.

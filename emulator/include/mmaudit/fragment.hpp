@@ -43,7 +43,7 @@ struct FragmentMap {
 inline constexpr int kWarpLanes = 32, kWarpgroupLanes = 128;
 
 constexpr int lanes_of(const Instruction& instruction) {
-  return instruction.op == Op::wgmma ? kWarpgroupLanes : kWarpLanes;
+  return is_wgmma(instruction.op) ? kWarpgroupLanes : kWarpLanes;
 }
 
 /// Bits of one element in a register. Integers are packed there, whatever a file keeps them in.
@@ -76,16 +76,16 @@ constexpr int register_shift(const Instruction& instruction, Format format) {
 /// here needs them. tcgen05 reads shared memory and writes tensor memory.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
   return instruction.op != Op::tcgen05 &&
-         instruction.k % (4 * elements_per_register(instruction, instruction.a)) == 0;
+         instruction.stored_k() % (4 * elements_per_register(instruction, instruction.a)) == 0;
 }
 
-/// A, m x k. For wgmma: the form that takes A from registers, one m16 fragment a warp.
+/// A, m x stored_k(). For wgmma: the form that takes A from registers, one m16 fragment a warp.
 constexpr FragmentMap fragment_a(const Instruction& instruction) {
   const int per_register = elements_per_register(instruction, instruction.a),
             warps = lanes_of(instruction) / kWarpLanes;
-  const int row_halves = instruction.m / (8 * warps), k_groups = instruction.k / (4 * per_register);
+  const int row_halves = instruction.m / (8 * warps), k_groups = instruction.stored_k() / (4 * per_register);
   return {.rows = instruction.m,
-          .cols = instruction.k,
+          .cols = instruction.stored_k(),
           .lanes = lanes_of(instruction),
           .values = per_register * row_halves * k_groups,
           .lane = {{4, 0, per_register}, {8, 1, 0}, {warps, 16, 0}},
@@ -94,7 +94,7 @@ constexpr FragmentMap fragment_a(const Instruction& instruction) {
 
 /// B, k x n.
 constexpr FragmentMap fragment_b(const Instruction& instruction) {
-  if (instruction.op == Op::wgmma)
+  if (is_wgmma(instruction.op))
     return {.rows = instruction.k, .cols = instruction.n, .lane = {}, .value = {}};
   const int per_register = elements_per_register(instruction, instruction.b);
   const int k_groups = instruction.k / (4 * per_register);

@@ -13,6 +13,7 @@
 #include "mmaudit/instructions/mma_f8f6f4.hpp"
 #include "mmaudit/instructions/mma_integer.hpp"
 #include "mmaudit/instructions/mma_scaled.hpp"
+#include "mmaudit/instructions/sparse.hpp"
 #include "mmaudit/instructions/tcgen05.hpp"
 #include "mmaudit/instructions/wgmma.hpp"
 
@@ -30,8 +31,9 @@ constexpr auto joined(const Instruction (&... families)[Sizes]) {
 }  // namespace detail
 
 /// In the order that listings print.
-inline constexpr auto kInstructions = detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger,
-                                                     rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
+inline constexpr auto kInstructions =
+    detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kMmaSparse, rows::kWgmmaSparse,
+                   rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
 
 /// True when wgmma (or tcgen05) of this row exists with n columns. Source: PTX ISA 9.0, shapes of
 /// wgmma.mma_async and tcgen05.mma.
@@ -48,7 +50,7 @@ constexpr bool tcgen05_has_m(const Instruction& row, int m) {
 
 /// True when the table row exists with this m and n. The n of tcgen05 are those of wgmma.
 constexpr bool has_shape(const Instruction& row, int m, int n) {
-  if (row.op == Op::wgmma) return m == row.m && wgmma_has_n(row, n);
+  if (is_wgmma(row.op)) return m == row.m && wgmma_has_n(row, n);
   if (row.op == Op::tcgen05) return tcgen05_has_m(row, m) && wgmma_has_n(row, n);
   return m == row.m && n == row.n;
 }
@@ -61,9 +63,10 @@ constexpr Instruction with_shape(Instruction row, int n) {
 }
 
 /// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",
-/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc" or "wgmma.m64n64k16.f32.f16.f16"; a table row with n = 0
-/// prints "nN" in place of the number, with m = 0 "mM". PTX's "::" is written "_", so that a name is a file
-/// name, and .block_scale, which every kind with a scale_vec has, is left out:
+/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "wgmma.m64n64k16.f32.f16.f16" or
+/// "mma.sp.m16n8k32.f32.f16.f16.f32"; a table row with n = 0 prints "nN" in place of the number, with m = 0
+/// "mM". PTX's "::" is written "_", so that a name is a file name, and .block_scale, which every kind with
+/// a scale_vec has, is left out:
 /// "mma.m16n8k32.kind_f8f6f4.f32.e3m2.e2m1.f32",
 /// "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
 /// "tcgen05.m128n64k16.kind_f16.f32.f16.f16",
@@ -72,7 +75,7 @@ constexpr Instruction with_shape(Instruction row, int n) {
 std::string name_of(const Instruction& instruction);
 
 /// The instruction a name spells, with n filled in; nullopt when no row matches (also for a shape that
-/// wgmma or tcgen05 lacks).
+/// wgmma or tcgen05 lacks). "mma.sp::ordered_metadata" is another spelling of "mma.sp".
 std::optional<Instruction> find_instruction(std::string_view name);
 
 /// Why find_instruction() refused `name`, in one clause with what is allowed; empty when it would not refuse

@@ -6,7 +6,12 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma, tcgen05 };
+enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, tcgen05 };
+
+/// The warpgroup's form: A and B from shared memory, modifiers, one accumulator.
+constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
+/// Half of A is zeros that are not stored: see sparse.hpp.
+constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp; }
 
 /// Which unit computes it. An architecture has one model a (datapath, output format).
 enum class Datapath : std::uint8_t {
@@ -34,7 +39,17 @@ enum class Datapath : std::uint8_t {
   tcgen05_i8,
   tcgen05_mxf8f6f4,
   tcgen05_mxf4,
-  tcgen05_mxf4nvf4
+  tcgen05_mxf4nvf4,
+  mma_sp_f16,  ///< sparse instructions: the units of the dense ones, with rows of their own because each is
+               ///< known on its own
+  mma_sp_tf32,
+  mma_sp_fp8,
+  mma_sp_i8,
+  mma_sp_i4,
+  wgmma_sp_f16,
+  wgmma_sp_tf32,
+  wgmma_sp_fp8,
+  wgmma_sp_i8
 };
 
 /// What stands for the product of two elements: of single bits, the count of a bit-wise operation.
@@ -44,7 +59,8 @@ enum class Multiply : std::uint8_t { product, xor_popc, and_popc };
 enum class MmaKind : std::uint8_t { none, f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
 
 /// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the table, n = 0 stands for every n of wgmma, m = n = 0
-/// for every shape of tcgen05. Block-scaled: every scale_block elements of k of a row of A share one scale,
+/// for every shape of tcgen05. Of a sparse A the m x stored_k() elements that metadata places in it exist; k
+/// is the depth of the whole. Block-scaled: every scale_block elements of k of a row of A share one scale,
 /// and so do those of a column of B.
 struct Instruction {
   Op op = Op::mma;
@@ -57,6 +73,9 @@ struct Instruction {
   MmaKind kind = MmaKind::none;
   Format scale = Format::none;   ///< of the scale bytes; none: there are none
   std::int16_t scale_block = 0;  ///< elements of k a scale; k / scale_block is PTX's scale_vec
+
+  /// Elements of A that a row stores, and so products of one element of D.
+  [[nodiscard]] constexpr int stored_k() const { return is_sparse(op) ? k / 2 : k; }
 
   constexpr bool operator==(const Instruction&) const = default;
 };

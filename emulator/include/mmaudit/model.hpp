@@ -111,6 +111,15 @@ enum class CancelledGroup : std::uint8_t {
   no_part
 };
 
+/// Which elements of B the stored elements of a sparse A meet.
+enum class MetadataRule : std::uint8_t {
+  selected,    ///< those at the positions that the metadata name; no other element of B is read
+  ignored,     ///< always the first of the group
+  exchanged,   ///< the positions of one group in the opposite order
+  mirrored,    ///< positions counted from the end of the group
+  whole_group  ///< those named, and the others times zero: a NaN or an infinity among them gives a NaN
+};
+
 /// How the exact sum of a step becomes the bits of D.
 struct OutputRule {
   Format format = Format::f32;      ///< container
@@ -155,6 +164,7 @@ struct AccumulatorModel {
   std::int16_t group = 16;  ///< grouped_dot_add only, as the next two: products of one group
   GroupExponent group_exponent = GroupExponent::of_scales;
   CancelledGroup cancelled_group = CancelledGroup::counts;
+  MetadataRule metadata = MetadataRule::selected;             ///< sparse instructions only
   OutputRule output;
 
   constexpr bool operator==(const AccumulatorModel&) const = default;

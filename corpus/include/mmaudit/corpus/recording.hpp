@@ -35,13 +35,16 @@ struct FamilyRange {
 };
 
 /// `tiles` matrix instructions: a (T, M, K), b (T, K, N), c and d (T, M, N), raw bits in u8, u16, u32 or u64
-/// by storage width; one modifier byte a tile. T, M, K and N are at least 1, and so is every family.
+/// by storage width; one modifier byte a tile. T, M, K and N are at least 1, and so is every family. A sparse
+/// instruction has a (T, M, K/2) and metadata of that shape: for every stored element its position inside its
+/// group (sparse.hpp). The instruction has to be a known one then.
 struct Recording {
   Provenance provenance;
   std::vector<FamilyRange> families;
   std::uint64_t tiles = 0;
   Tensor a, b, c, d;
   std::vector<std::uint8_t> modifiers;
+  std::vector<std::uint8_t> metadata;  ///< (T, M, K/2); empty: dense
 };
 
 /// The file's content is not what was written.
@@ -56,9 +59,9 @@ void check_provenance(const Provenance& provenance, const std::string& file);
 /// XXH3-128 over everything in the file but itself: metadata, dtypes, shapes and bytes. 32 hex digits.
 std::string checksum_of(const Recording& recording);
 
-/// A safetensors file with tensors A, B, C, D and modifiers. Equal recordings give equal bytes. Throws
-/// InputError if shapes, dtypes, families, modifiers or provenance are not as described above, or the file
-/// cannot be written.
+/// A safetensors file with tensors A, B, C, D, modifiers and, of a sparse instruction, metadata. Equal
+/// recordings give equal bytes. Throws InputError if shapes, dtypes, families, modifiers or provenance are
+/// not as described above, or the file cannot be written.
 void write_recording(const std::filesystem::path& path, const Recording& recording);
 
 /// Throws DamagedRecording if the checksum differs, InputError for everything else that write_recording did

@@ -35,7 +35,8 @@ struct RunOptions {
 
 /// What: D = A * B + C for every tile, computed by the instruction itself.
 /// Shapes: as TileBatch, host pointers; each tile runs with its modifiers.
-/// Errors: EnvironmentError when why_not() has a reason, or CUDA reports an error.
+/// Errors: EnvironmentError when why_not() has a reason, or CUDA reports an error; InputError for metadata
+/// that is not valid.
 void run(const DeviceInfo& device, const Instruction& instruction, const TileBatch& batch,
          const RunOptions& options = {});
 

@@ -43,7 +43,8 @@ enum class Matrix : std::uint8_t { a, b, c, scale_a, scale_b };
 /// What the generators need to know of an instruction; plain data, passed to kernels by value.
 struct GeneratorPlan {
   FormatSpec a, b, c;
-  std::int16_t k = 0;
+  std::int16_t k = 0;  ///< products, as DotPlan::k
+  Sparsity sparsity;
   std::int16_t fraction_bits = 0;  ///< F of the row, the width that matters for alignment
   std::int16_t floor = 0;          ///< the row's floor
   std::int16_t result_max_exponent = 0;
@@ -56,7 +57,8 @@ constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, cons
   plan.a = spec_of(instruction.a);
   plan.b = spec_of(instruction.b);
   plan.c = spec_of(instruction.c);
-  plan.k = instruction.k;
+  plan.k = static_cast<std::int16_t>(instruction.stored_k());
+  plan.sparsity = sparsity_of(instruction);
   plan.scale = spec_of(instruction.scale);
   plan.scale_block = instruction.scale_block;
   const bool chain = row.arithmetic == Arithmetic::fma_chain;
@@ -295,21 +297,30 @@ MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, Family f
   return compose(format, negative, exponent, fraction, low);
 }
 
+/// The k at which a factor stands in its products, for families whose factors belong together: A's column; of
+/// a sparse plan all rows of B that one group selects from count as its first.
+MMAUDIT_HD constexpr int factor_k(const GeneratorPlan& plan, Matrix which, int row, int column) {
+  return which == Matrix::a ? column : row / plan.sparsity.group * plan.sparsity.kept;
+}
+
 }  // namespace detail
 }  // namespace mmaudit::gen
 
 #include "mmaudit/generators/integer_families.hpp"
+#include "mmaudit/generators/metadata_families.hpp"
 #include "mmaudit/generators/scale_families.hpp"
 
 namespace mmaudit::gen {
 
-/// Raw bits of one element. A is (m, k): row i, column k. B is (k, n): row k, column j. C is (m, n). The
+/// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n). The
 /// scales are (m, k / scale_block) and (k / scale_block, n).
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
                                             Matrix which, std::uint64_t tile_index, int row, int column) {
   if (which == Matrix::scale_a || which == Matrix::scale_b)
     return detail::scale_element(plan, family, seed, which, tile_index, row, column);
   const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
+  if (which == Matrix::b && detail::never_read(plan, family, seed, tile_index, row))
+    return detail::unread(plan, family, seed, tile_index, row, column);
   if (format.integer()) return detail::integer_element(plan, family, seed, which, tile_index, row, column);
   const std::uint64_t key = detail::key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
   detail::Stream random = detail::element_stream(key, row, column);
@@ -327,13 +338,14 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family fa
     return detail::normal(format, random);
   }
   if (family == Family::cancellation && which != Matrix::c) {
-    const int k = which == Matrix::a ? column : row;
+    const int k = detail::factor_k(plan, which, row, column);
     const int other = which == Matrix::a ? row : column;
-    const int first = k & ~tile.pair;
+    const int pair = tile.pair < plan.sparsity.kept ? plan.sparsity.kept : tile.pair;
+    const int first = k & ~pair;
     // One pair in eight is left alone and far smaller: it is what remains. The choice is the pair's, not the
     // row's.
     detail::Stream pair_random =
-        detail::element_stream(detail::key_of(seed, family, 9, tile_index), first, 0);
+        detail::element_stream(detail::key_of(seed, family, 9, tile_index), first & -plan.sparsity.kept, 0);
     if (pair_random.once_in(8)) {
       const int drop = pair_random.in(0, plan.fraction_bits / 2 + 4);
       return detail::element_of(format, family, which, centre - drop, tile, random);

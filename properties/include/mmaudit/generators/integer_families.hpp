@@ -84,11 +84,14 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorPlan& plan, s
   const int alike = which == Matrix::a ? tile.in(1, range_of(plan.a).high)
                                        : (tile.next(), tile.in(1, range_of(plan.b).high));
   if (!flips_a && !flips_b) return alike;
-  const int k = which == Matrix::a ? column : row, other = which == Matrix::a ? row : column;
-  Stream pair = which == Matrix::a ? element_stream(key, other, k & ~1) : element_stream(key, k & ~1, other);
+  const int k = factor_k(plan, which, row, column), other = which == Matrix::a ? row : column;
+  // The partner is the neighbour; of a sparse plan the same place of the neighbouring group.
+  const int partner = plan.sparsity.kept;
+  Stream pair = which == Matrix::a ? element_stream(key, other, k & ~partner)
+                                   : element_stream(key, k & ~partner, other);
   const IntegerRange range = range_of(format);
   const int value = pair.in(has_sign(format) ? -range.high : range.low, range.high);  // -low does not exist
-  const bool flipped = (k & 1) != 0 && (which == Matrix::a ? flips_a : flips_b);
+  const bool flipped = (k & partner) != 0 && (which == Matrix::a ? flips_a : flips_b);
   return flipped ? -value : value;
 }
 
@@ -98,7 +101,7 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Fami
   const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
   const IntegerRange range = range_of(format);
   const int any = random.in(range.low, range.high);
-  const int k = which == Matrix::a ? column : row;
+  const int k = factor_k(plan, which, row, column);
   switch (family) {
     case Family::narrow_window:
       return has_sign(format) ? random.in(-2, 1) : random.in(0, range.high < 3 ? range.high : 3);

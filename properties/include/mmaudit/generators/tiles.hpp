@@ -18,6 +18,7 @@ struct HostTiles {
   std::vector<std::byte> a, b, c, d;
   std::vector<std::uint8_t> modifiers;
   std::vector<std::uint8_t> scale_a, scale_b;  ///< empty unless block-scaled
+  std::vector<std::uint8_t> metadata;  ///< empty unless the instruction is sparse
 
   /// A batch over these buffers; D is resized to fit.
   TileBatch batch();
@@ -31,8 +32,9 @@ void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, s
                    std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
 
 /// Appends the directed cases of `instruction`, min(m, n) on the diagonal of a tile; the rows below repeat
-/// the same rows of A, so that every case also meets the columns of its neighbours. Returns the number of
-/// tiles appended.
+/// the same rows of A, so that every case also meets the columns of its neighbours. Of a sparse instruction
+/// the patterns go round with group and tile, and the elements of B that no row selects are NaN, infinite or
+/// the largest number. Returns the number of tiles appended.
 std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::uint8_t modifiers);
 
 }  // namespace mmaudit::gen

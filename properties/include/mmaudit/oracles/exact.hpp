@@ -30,10 +30,10 @@ struct ScaleSpans {
 
 /// What: the exact a . b + c, block-scaled with every element times its scale. Shapes: a and b hold
 /// instruction.k elements, raw bits in storage width; c is raw bits of C's format. `modifiers` is a set of
-/// Modifier bits. Errors: none.
+/// Modifier bits. Of a sparse instruction a and `metadata` hold the stored elements. Errors: none.
 ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
                    std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers = 0,
-                   ScaleSpans scales = {});
+                   ScaleSpans scales = {}, std::span<const std::uint8_t> metadata = {});
 
 /// |d - exact| / |exact|, nearest binary64. 0 when d is what the exact result is (both NaN, the same
 /// infinity, both zero); NaN when only one is NaN; infinite when an exact zero came out as something else or

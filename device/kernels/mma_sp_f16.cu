@@ -1,0 +1,12 @@
+#include "kernels/mma_sp_kernel.cuh"
+
+namespace mmaudit::device {
+
+MMAUDIT_MMA_SP_F16(MMAUDIT_MMA_SP_LINE)
+
+std::span<const KernelRow> mma_sp_f16_kernels() {
+  static const KernelRow kRows[] = {MMAUDIT_MMA_SP_F16(MMAUDIT_MMA_SP_KERNEL)};
+  return kRows;
+}
+
+}  // namespace mmaudit::device

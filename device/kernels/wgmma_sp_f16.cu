@@ -1,0 +1,12 @@
+#include "kernels/wgmma_sp_kernel.cuh"
+
+namespace mmaudit::device {
+
+MMAUDIT_WGMMA_SP_F16(MMAUDIT_WGMMA_SP_LINE)
+
+std::span<const KernelRow> wgmma_sp_f16_kernels() {
+  static const KernelRow kRows[] = {MMAUDIT_WGMMA_SP_F16(MMAUDIT_WGMMA_SP_KERNEL)};
+  return kRows;
+}
+
+}  // namespace mmaudit::device
