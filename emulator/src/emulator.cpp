@@ -72,7 +72,7 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
   const Shape shape{static_cast<std::size_t>(instruction.m), static_cast<std::size_t>(instruction.n),
                     static_cast<std::size_t>(instruction.k)};
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
-  const std::size_t d_bytes = plan.step.output.storage_bytes();
+  const std::size_t d_bytes = plan.d.storage_bytes();
   UnpackedTile unpacked;
   if (plan.unpacks()) {
     unpacked.a.resize(shape.m * shape.k);

@@ -122,7 +122,7 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
   }
   trace.final_add = plan.row.addend != AddendPlace::in_first_step;
   FormatSpec format = plan.step.addend;
-  std::uint64_t running = trace.final_add ? 0 : c;
+  std::uint64_t running = trace.final_add ? 0 : first_addend(plan, c, format);
   for_each_step(plan, [&](int start, int count) {
     ExplainedStep step = explain_step(plan, left, right, start, count, format, running);
     for (ExplainedAddend& addend : step.addends) {
@@ -136,7 +136,7 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
   });
   trace.result = trace.final_add ? add_rounded(running, c, plan.step.output, final_add_rounding(plan.row),
                                                plan.row.output)
-                                 : running;
+                                 : final_result(plan, running);
   return trace;
 }
 

@@ -11,12 +11,13 @@ std::string shape_text(const Instruction& row) {
 }
 
 std::string name_with_shape(const Instruction& row, const std::string& shape) {
-  std::string name = row.op == Op::mma ? "mma." : "wgmma.";
+  constexpr std::string_view kOps[] = {"mma.", "wgmma.", "wmma."};
+  std::string name(kOps[static_cast<int>(row.op)]);
   name += shape;
   if (row.satfinite) name += ".satfinite";
   for (const Format format : {row.d, row.a, row.b}) (name += '.') += name_of(format);
   // wgmma has one accumulator: its C is its D.
-  if (row.op == Op::mma) (name += '.') += name_of(row.c);
+  if (row.op != Op::wgmma) (name += '.') += name_of(row.c);
   if (row.multiply == Multiply::xor_popc) name += ".xor.popc";
   if (row.multiply == Multiply::and_popc) name += ".and.popc";
   return name;

@@ -16,8 +16,11 @@ inline constexpr int kMaxK = 64;
 struct DotPlan {
   FormatSpec a, b;  ///< as stored
   FormatSpec wide;  ///< what both are widened to; id none: they are not
+  FormatSpec d;     ///< of the result, as stored
   StepSpec step;
-  AccumulatorModel row;
+  AccumulatorModel row;    ///< its output is that of a step
+  OutputRule conversion;   ///< from a step's output to D, where they differ
+  bool converts = false;   ///< row.sum_format is given
   std::int16_t k = 0;
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
@@ -36,10 +39,16 @@ constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorMod
   plan.wide = spec_of(row.widen_to);
   const bool widened = row.widen_to != Format::none;
   plan.step.addend = spec_of(instruction.c);
-  plan.step.output = spec_of(instruction.d);
+  plan.d = plan.step.output = spec_of(instruction.d);
   plan.step.product_fraction_bits = static_cast<std::int16_t>(
       widened ? 2 * plan.wide.fraction_bits : plan.a.fraction_bits + plan.b.fraction_bits);
   plan.row = row;
+  plan.conversion = row.output;
+  plan.converts = row.sum_format != Format::none;
+  if (plan.converts && row.sum_format != row.output.format) {
+    plan.step.output = spec_of(row.sum_format);
+    plan.row.output = {row.sum_format, plan.step.output.fraction_bits};
+  }
   plan.k = instruction.k;
   plan.segments =
       row.order == KOrder::ascending || row.order == KOrder::descending ? std::int16_t{1} : std::int16_t{2};
@@ -132,13 +141,30 @@ struct Running {
   }
 };
 
+/// c as it enters the first step, and the format it then has.
+MMAUDIT_HD constexpr std::uint64_t first_addend(const DotPlan& plan, std::uint64_t c, FormatSpec& format) {
+  format = plan.step.addend;
+  if (!plan.converts || plan.step.addend.id == plan.step.output.id) return c;
+  OutputRule exact{plan.step.output.id, plan.step.output.fraction_bits};
+  exact.zero_sign = ZeroSign::ieee;
+  format = plan.step.output;
+  return convert_rounded(c, plan.step.addend, plan.step.output, exact);
+}
+
+/// D from what the last step gave.
+MMAUDIT_HD constexpr std::uint64_t final_result(const DotPlan& plan, std::uint64_t bits) {
+  if (plan.d.id == plan.step.output.id) return bits;
+  return convert_rounded(bits, plan.step.output, plan.d, plan.conversion);
+}
+
 /// The chain of steps over operands that already stand in evaluation order. `c` and the result are raw bits.
 MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
                                          std::uint64_t c) {
   const bool addend_first = plan.row.addend == AddendPlace::in_first_step;
-  Running running{plan, a, b, plan.step.addend, addend_first ? c : 0};
+  Running running{plan, a, b, plan.step.addend, 0};
+  if (addend_first) running.bits = first_addend(plan, c, running.format);
   for_each_step(plan, running);
-  if (addend_first) return running.bits;
+  if (addend_first) return final_result(plan, running.bits);
   return add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
 }
 

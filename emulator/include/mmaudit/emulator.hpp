@@ -13,11 +13,12 @@ inline constexpr std::uint8_t kScaleDZero = 1;      ///< wgmma scale-d = 0: C is
 inline constexpr std::uint8_t kNegateA = 2;         ///< wgmma imm-scale-a = -1
 inline constexpr std::uint8_t kNegateB = 4;         ///< wgmma imm-scale-b = -1
 inline constexpr std::uint8_t kAFromRegisters = 8;  ///< where A came from; no effect on the result
-inline constexpr std::uint8_t kTransposeA =
-    16;  ///< A stored M-major in shared memory; no effect on the result
-inline constexpr std::uint8_t kTransposeB =
-    32;  ///< B stored N-major in shared memory; no effect on the result
-inline constexpr std::uint8_t kModifierBits = 63;  ///< all of them
+/// Layouts in shared memory; none has an effect on the result. A M-major (wmma: .col), B N-major (wmma: .row),
+/// C and D of wmma .col.
+inline constexpr std::uint8_t kTransposeA = 16;
+inline constexpr std::uint8_t kTransposeB = 32;
+inline constexpr std::uint8_t kTransposeC = 64;
+inline constexpr std::uint8_t kModifierBits = 127;  ///< all of them
 
 /// A batch of tiles, row-major and contiguous, elements as raw bits in their format's storage width.
 struct TileBatch {

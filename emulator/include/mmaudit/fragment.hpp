@@ -62,6 +62,7 @@ constexpr int elements_per_register(Format format) {
 /// each; m8n8k4 of f16 is too shallow for that: its octets hold every element of A and B twice, and no kernel
 /// here needs them.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
+  if (instruction.op == Op::wmma) return false;  // the PTX ISA leaves its fragments unspecified
   return instruction.k % (4 * elements_per_register(instruction.a)) == 0;
 }
 

@@ -12,6 +12,7 @@
 #include "mmaudit/instructions/mma.hpp"
 #include "mmaudit/instructions/mma_integer.hpp"
 #include "mmaudit/instructions/wgmma.hpp"
+#include "mmaudit/instructions/wmma.hpp"
 
 namespace mmaudit {
 namespace detail {
@@ -27,7 +28,7 @@ constexpr auto joined(const Instruction (&... families)[Sizes]) {
 }  // namespace detail
 
 /// In the order that listings print.
-inline constexpr auto kInstructions = detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger);
+inline constexpr auto kInstructions = detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kWmma);
 
 /// True when wgmma of this row exists with n columns. Source: PTX ISA 9.0, shapes of wgmma.mma_async.
 constexpr bool wgmma_has_n(const Instruction& row, int n) {
@@ -36,8 +37,8 @@ constexpr bool wgmma_has_n(const Instruction& row, int n) {
 }
 
 /// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",
-/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc" or "wgmma.m64n64k16.f32.f16.f16"; a table row with n = 0
-/// prints "nN" in place of the number.
+/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "wmma.m16n16k16.f16.f16.f16.f32" or "wgmma.m64n64k16.f32.f16.f16";
+/// a table row with n = 0 prints "nN" in place of the number.
 std::string name_of(const Instruction& instruction);
 
 /// The instruction a name spells, with n filled in; nullopt when no row matches (also for an n that wgmma

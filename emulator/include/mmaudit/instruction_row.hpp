@@ -6,7 +6,7 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma };
+enum class Op : std::uint8_t { mma, wgmma, wmma };
 
 /// Which unit computes it. An architecture has one model a (datapath, output format).
 enum class Datapath : std::uint8_t {
@@ -23,7 +23,13 @@ enum class Datapath : std::uint8_t {
   mma_i4,
   mma_b1,
   wgmma_i8,
-  wgmma_b1
+  wgmma_b1,
+  wmma_f16,
+  wmma_tf32,
+  wmma_f64,
+  wmma_i8,
+  wmma_i4,
+  wmma_b1
 };
 
 /// What stands for the product of two elements: of single bits, the count of a bit-wise operation.

@@ -102,6 +102,9 @@ struct AccumulatorModel {
   Arithmetic arithmetic = Arithmetic::fused_dot_add;
   Format widen_to =
       Format::none;  ///< operands are first converted to this format, exactly (none: they are not)
+  /// The steps run in this format: c is converted to it, exactly; each step rounds toward zero to it; the last
+  /// result is converted to D by `output`. none: the steps round by `output` themselves.
+  Format sum_format = Format::none;
   KOrder order = KOrder::ascending;
   std::int16_t block = 16;          ///< L: most products of one step
   std::int16_t fraction_bits = 25;  ///< F: addends are truncated to multiples of 2^(E - F)
