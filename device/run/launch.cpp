@@ -22,7 +22,10 @@ constexpr std::span<const KernelRow> (*kTables[])() = {mma_f16_kernels,
                                                        mma_b1_kernels,
                                                        wgmma_i8_kernels,
                                                        wgmma_i8_satfinite_kernels,
-                                                       wgmma_b1_kernels};
+                                                       wgmma_b1_kernels,
+                                                       wmma_f16_kernels,
+                                                       wmma_wide_kernels,
+                                                       wmma_int_kernels};
 
 /// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
@@ -34,6 +37,10 @@ std::string dotted(int compute_capability) {
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
   if (instruction.op == Op::mma) return name_of(instruction) + " has no operand modifiers";
+  if (instruction.op == Op::wmma)
+    return name_of(instruction) + (wmma_any_layout(instruction) ? " has layouts and no other modifier"
+                                                                : " reads A by rows and B by columns only, "
+                                                                  "and has no other modifier");
   if (spec_of(instruction.a).integer() && (modifiers & (kNegateA | kNegateB)) != 0)
     return name_of(instruction) + " can't negate A or B: no integer wgmma can";
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;

@@ -30,7 +30,7 @@ struct Variant {
 inline std::vector<Instruction> every_instruction() {
   std::vector<Instruction> all;
   for (Instruction instruction : kInstructions) {
-    if (instruction.op == Op::mma) {
+    if (instruction.op != Op::wgmma) {
       all.push_back(instruction);
       continue;
     }
@@ -47,8 +47,8 @@ inline std::vector<Instruction> every_instruction() {
 inline std::vector<Variant> every_variant() {
   std::vector<Variant> all;
   for (const Instruction& instruction : every_instruction())
-    for (unsigned modifiers = 0; modifiers < 64; ++modifiers)
-      if (has_modifiers(instruction, modifiers) && (instruction.op == Op::wgmma || modifiers == 0))
+    for (unsigned modifiers = 0; modifiers <= kModifierBits; ++modifiers)
+      if (has_modifiers(instruction, modifiers) && (instruction.op != Op::mma || modifiers == 0))
         all.push_back({instruction, static_cast<std::uint8_t>(modifiers)});
   return all;
 }
