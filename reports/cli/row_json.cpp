@@ -194,6 +194,10 @@ void check_together(const Fields& fields, const DatapathRow& row) {
     fields.refuse(
         "output_fraction_bits", model.output.fraction_bits,
         whole ? fmt::format("{}", most) : fmt::format("0 to {} for {}", most, mmaudit::name_of(row.output)));
+  if (model.sum_format != Format::none &&
+      (model.sum_format != Format::f32 || whole || model.addend != AddendPlace::in_first_step))
+    fields.refuse("sum_format", std::string(mmaudit::name_of(model.sum_format)),
+                  "none, and f32 for floating-point rows whose addend is in_first_step");
   for (const Instruction& one : served) {
     const bool narrow = spec_of(one.a).storage_bits == 8 && spec_of(one.b).storage_bits == 8;
     if (model.widen_to != Format::none && !(narrow && model.widen_to == Format::f16))
@@ -217,6 +221,7 @@ Json to_json(const DatapathRow& row) {
           {"source", row.source},
           {"arithmetic", text_of(kArithmetic, model.arithmetic)},
           {"widen_to", mmaudit::name_of(model.widen_to)},
+          {"sum_format", mmaudit::name_of(model.sum_format)},
           {"order", text_of(kOrder, model.order)},
           {"block", model.block},
           {"F", model.fraction_bits},
@@ -286,6 +291,7 @@ DatapathRow row_from_json(const Json& json, const std::string& where, std::strin
   fields.choice("arithmetic", kArithmetic, model.arithmetic);
   if (model.arithmetic == Arithmetic::fused_dot_add) fields.require({"block", "F", "floor"});
   fields.format("widen_to", model.widen_to);
+  fields.format("sum_format", model.sum_format);
   fields.choice("order", kOrder, model.order);
   fields.integer("block", model.block, 1, 64);
   // 66 addends below 2^(F + 2) each have to fit 63 bits.

@@ -55,6 +55,8 @@ std::string rounding_text(const AccumulatorModel& row) {
   std::string text =
       whole ? fmt::format("{} {}", name_of(row.output.rounding), mmaudit::name_of(row.output.format))
             : fmt::format("{} e8m{}", name_of(row.output.rounding), row.output.fraction_bits);
+  if (row.sum_format != Format::none && row.sum_format != row.output.format)
+    text = fmt::format("RZ {}, then {}", mmaudit::name_of(row.sum_format), text);
   if (row.addend != AddendPlace::in_first_step) text += ", then c by IEEE add";
   return text;
 }
