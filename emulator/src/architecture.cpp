@@ -68,6 +68,27 @@ constexpr AccumulatorModel narrowed_d(AccumulatorModel row) {
   return row;
 }
 
+/// One rounding to nearest even a step: F is wide enough that alignment cuts nothing that could change it.
+constexpr AccumulatorModel ieee_step(int block, AddendPlace addend) {
+  AccumulatorModel row = to_f32(block, 50, -1000);
+  row.sum_format = Format::f32;
+  row.addend = addend;
+  row.subnormal_operand = SubnormalRule::normalised;
+  row.output.rounding = Rounding::nearest_even;
+  return row;
+}
+
+/// mma.m8n8k4 without its own unit, as binary32 multiplies and adds: a chain of fma from +0, c added last;
+/// or, to a binary16 D, two products at a time put on c.
+constexpr AccumulatorModel chained_f32() { return ieee_step(1, AddendPlace::after_last_nearest); }
+constexpr AccumulatorModel paired_f16() {
+  AccumulatorModel row = ieee_step(2, AddendPlace::before_each_nearest);
+  row.output.format = Format::f16;
+  row.output.fraction_bits = 10;
+  row.output.zero_sign = ZeroSign::ieee;
+  return row;
+}
+
 /// Exact integers; .satfinite clamps once.
 constexpr AccumulatorModel exact_s32() {
   AccumulatorModel row;
@@ -83,7 +104,10 @@ constexpr AccumulatorModel exact_s32() {
 
 constexpr std::string_view kPtxIntegers = "PTX ISA 9.0: mma and wgmma.mma_async, .satfinite, .xor, .and";
 
-constexpr std::string_view kWmmaF16 = "as mma.f16: ptxas 13.0 turns wmma into HMMA.1688 (sm_75) or HMMA.16816";
+constexpr std::string_view k884Code =
+    "ptxas 13.0 calls code of FMUL, FFMA and FADD for it; registers of that code traced";
+constexpr std::string_view kWmmaF16 =
+    "as mma.f16: ptxas 13.0 turns wmma into HMMA.1688 (sm_75) or HMMA.16816";
 constexpr std::string_view kWmmaMixed =
     "as mma.f16 in binary32: ptxas 13.0 adds HADD2.F32 of c before the HMMA.F32 and F2F or F2FP after them";
 constexpr std::string_view kWmmaTf32 = "as mma.tf32 of k4: ptxas 13.0 turns every n half into two HMMA.1684";
@@ -134,8 +158,10 @@ constexpr DatapathRow kTuring[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
@@ -159,13 +185,17 @@ constexpr DatapathRow kAmpere[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
     {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kGa10xAliases[] = {"sm_86",   "sm_87",   "a2",      "a10",     "a16",      "a40",
@@ -188,13 +218,17 @@ constexpr DatapathRow kGa10x[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
     {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kAdaAliases[] = {"sm_89",   "l4",         "l40",       "l40s",
@@ -225,13 +259,17 @@ constexpr DatapathRow kAda[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
     {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kHopperAliases[] = {"sm_90", "sm_90a", "h100", "h200", "h800", "gh200", "h20"};
@@ -257,13 +295,17 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
     {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",
@@ -289,13 +331,17 @@ constexpr DatapathRow kBlackwell[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
     {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kRtxBlackwellAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
@@ -319,13 +365,17 @@ constexpr DatapathRow kRtxBlackwell[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
     {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed, Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed, Format::f32},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f32},
     {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
     {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
     {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr Architecture kArchitectures[] = {

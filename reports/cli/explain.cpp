@@ -140,7 +140,10 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
     const std::string left = x.k < 0 ? hex_value(x.a, step.addend_format) : hex_value(x.a, trace.plan.a);
     const std::string right = x.k < 0 ? "" : hex_value(x.b, trace.plan.b);
     const bool finite = !step.special;
-    const std::string label = x.k >= 0 ? std::to_string(x.k) : index == 0 && !trace.final_add ? "c" : "sum";
+    const std::string label = x.k >= 0                         ? std::to_string(x.k)
+                              : trace.each_add                 ? "-0"
+                              : index == 0 && !trace.final_add ? "c"
+                                                               : "sum";
     text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", label, left, right, exponent,
                         x.kind == Kind::finite ? number(x.exact) : "-", finite ? number(x.kept) : "-",
                         finite ? number(x.lost) : "-");
@@ -152,7 +155,11 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                         rounding_text(row).substr(0, rounding_text(row).find(',')));
   else
     text += "  -> ";
-  return text + hex_value(step.result, output) + "\n";
+  text += hex_value(step.result, output) + "\n";
+  if (trace.each_add)
+    text += fmt::format("  added to {}, to nearest: {}\n", index == 0 ? "c" : "the sum",
+                        hex_value(step.total, output));
+  return text;
 }
 
 std::string exact_line(const Inputs& inputs, const Explanation& trace, const FormatSpec& output) {
@@ -220,7 +227,7 @@ nlohmann::json trace_json(const Inputs& inputs, const Explanation& trace, const 
                      {"special", step.special},
                      {"addends", addends},
                      {"sum", dyadic_json(step.sum)},
-                     {"result", hex_text(step.result, output.storage_bits)}});
+                     {"result", hex_text(step.result, trace.plan.step.output.storage_bits)}});
   }
   nlohmann::json fmas = nlohmann::json::array();
   for (const ExplainedFma& x : trace.fmas)

@@ -32,6 +32,8 @@ std::string_view name_of(AddendPlace place) {
       return "after_last_nearest";
     case AddendPlace::after_last_truncated:
       return "after_last_truncated";
+    case AddendPlace::before_each_nearest:
+      return "before_each_nearest";
   }
   return "unknown";
 }
@@ -56,8 +58,12 @@ std::string rounding_text(const AccumulatorModel& row) {
       whole ? fmt::format("{} {}", name_of(row.output.rounding), mmaudit::name_of(row.output.format))
             : fmt::format("{} e8m{}", name_of(row.output.rounding), row.output.fraction_bits);
   if (row.sum_format != Format::none && row.sum_format != row.output.format)
-    text = fmt::format("RZ {}, then {}", mmaudit::name_of(row.sum_format), text);
-  if (row.addend != AddendPlace::in_first_step) text += ", then c by IEEE add";
+    text = fmt::format("{} {}, then {}", row.addend == AddendPlace::before_each_nearest ? "RNE" : "RZ",
+                       mmaudit::name_of(row.sum_format), text);
+  if (row.addend == AddendPlace::before_each_nearest)
+    text += ", each by IEEE add";
+  else if (row.addend != AddendPlace::in_first_step)
+    text += ", then c by IEEE add";
   return text;
 }
 

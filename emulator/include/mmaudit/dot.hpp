@@ -18,9 +18,9 @@ struct DotPlan {
   FormatSpec wide;  ///< what both are widened to; id none: they are not
   FormatSpec d;     ///< of the result, as stored
   StepSpec step;
-  AccumulatorModel row;    ///< its output is that of a step
-  OutputRule conversion;   ///< from a step's output to D, where they differ
-  bool converts = false;   ///< row.sum_format is given
+  AccumulatorModel row;   ///< its output is that of a step
+  OutputRule conversion;  ///< from a step's output to D, where they differ
+  bool converts = false;  ///< row.sum_format is given
   std::int16_t k = 0;
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
@@ -48,6 +48,10 @@ constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorMod
   if (plan.converts && row.sum_format != row.output.format) {
     plan.step.output = spec_of(row.sum_format);
     plan.row.output = {row.sum_format, plan.step.output.fraction_bits};
+  }
+  if (row.addend == AddendPlace::before_each_nearest) {
+    plan.row.output.rounding = Rounding::nearest_even;
+    plan.row.output.zero_sign = ZeroSign::ieee;
   }
   plan.k = instruction.k;
   plan.segments =
@@ -112,6 +116,10 @@ MMAUDIT_HD constexpr Rounding final_add_rounding(const AccumulatorModel& row) {
   return row.addend == AddendPlace::after_last_nearest ? Rounding::nearest_even : Rounding::toward_zero;
 }
 
+MMAUDIT_HD constexpr bool c_is_added_last(const AccumulatorModel& row) {
+  return row.addend == AddendPlace::after_last_nearest || row.addend == AddendPlace::after_last_truncated;
+}
+
 /// Calls step(start, count) for every step of the plan, in order: positions of evaluation order [start,
 /// start+count).
 template <typename Step>
@@ -135,6 +143,13 @@ struct Running {
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
     StepSpec step = plan.step;
+    if (plan.row.addend == AddendPlace::before_each_nearest) {
+      step.addend = step.output;
+      const Operand start_value = unpack_addend(step.output, plan.row, step.output.sign_bit());
+      const std::uint64_t part = fused_dot_add(a + start, b + start, count, start_value, step, plan.row);
+      bits = add_rounded(bits, part, step.output, Rounding::nearest_even, plan.row.output);
+      return;
+    }
     step.addend = format;
     bits = fused_dot_add(a + start, b + start, count, unpack_addend(format, plan.row, bits), step, plan.row);
     format = step.output;
@@ -160,12 +175,15 @@ MMAUDIT_HD constexpr std::uint64_t final_result(const DotPlan& plan, std::uint64
 /// The chain of steps over operands that already stand in evaluation order. `c` and the result are raw bits.
 MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
                                          std::uint64_t c) {
-  const bool addend_first = plan.row.addend == AddendPlace::in_first_step;
-  Running running{plan, a, b, plan.step.addend, 0};
-  if (addend_first) running.bits = first_addend(plan, c, running.format);
+  FormatSpec format = plan.step.addend;
+  c = first_addend(plan, c, format);
+  const bool last = c_is_added_last(plan.row);
+  Running running{plan, a, b, format, last ? 0 : c};
   for_each_step(plan, running);
-  if (addend_first) return final_result(plan, running.bits);
-  return add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+  if (last)
+    running.bits =
+        add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+  return final_result(plan, running.bits);
 }
 
 /// The running sum of an integer plan.

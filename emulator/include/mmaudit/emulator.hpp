@@ -13,8 +13,8 @@ inline constexpr std::uint8_t kScaleDZero = 1;      ///< wgmma scale-d = 0: C is
 inline constexpr std::uint8_t kNegateA = 2;         ///< wgmma imm-scale-a = -1
 inline constexpr std::uint8_t kNegateB = 4;         ///< wgmma imm-scale-b = -1
 inline constexpr std::uint8_t kAFromRegisters = 8;  ///< where A came from; no effect on the result
-/// Layouts in shared memory; none has an effect on the result. A M-major (wmma: .col), B N-major (wmma: .row),
-/// C and D of wmma .col.
+/// Layouts in shared memory; none has an effect on the result. A M-major (wmma: .col), B N-major (wmma:
+/// .row), C and D of wmma .col.
 inline constexpr std::uint8_t kTransposeA = 16;
 inline constexpr std::uint8_t kTransposeB = 32;
 inline constexpr std::uint8_t kTransposeC = 64;

@@ -28,7 +28,8 @@ constexpr auto joined(const Instruction (&... families)[Sizes]) {
 }  // namespace detail
 
 /// In the order that listings print.
-inline constexpr auto kInstructions = detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kWmma);
+inline constexpr auto kInstructions =
+    detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kWmma);
 
 /// True when wgmma of this row exists with n columns. Source: PTX ISA 9.0, shapes of wgmma.mma_async.
 constexpr bool wgmma_has_n(const Instruction& row, int n) {
