@@ -99,8 +99,8 @@ class Campaign {
     args.d = model_.data();
     launch_model(plan_, extents, args, nullptr);
     cuda_check(cudaGetLastError(), "launching the model");
-    launch_compare(hardware_.data(), model_.data(), plan_.step.output.storage_bits / 8,
-                   count * dots_per_tile_, total_.data<unsigned long long>(), found_.data<std::uint64_t>(),
+    launch_compare(hardware_.data(), model_.data(), plan_.d.storage_bits / 8, count * dots_per_tile_,
+                   total_.data<unsigned long long>(), found_.data<std::uint64_t>(),
                    static_cast<unsigned>(kMostMismatchesKept));
     cuda_check(cudaGetLastError(), "launching the comparison");
     cuda_check(cudaDeviceSynchronize(), "running a chunk of the check");
@@ -127,7 +127,7 @@ class Campaign {
     const std::uint64_t tile = element / dots_per_tile_, within = element % dots_per_tile_;
     const auto n = static_cast<std::size_t>(instruction_.n), k = static_cast<std::size_t>(instruction_.k);
     const std::size_t row = within / n, col = within % n;
-    const std::size_t d_bytes = plan_.step.output.storage_bytes();
+    const std::size_t d_bytes = plan_.d.storage_bytes();
     const TileReader a(a_.data(), bytes_.a, tile, plan_.a.storage_bytes());
     const TileReader b(b_.data(), bytes_.b, tile, plan_.b.storage_bytes());
     Mismatch mismatch{.family = family,

@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ Operand operands[];
   const int m = extents.m, n = extents.n, k = extents.k, pitch = k + kPad;
   const int a_bytes = plan.a.storage_bits / 8, b_bytes = plan.b.storage_bits / 8;
-  const int c_bytes = plan.step.addend.storage_bits / 8, d_bytes = plan.step.output.storage_bits / 8;
+  const int c_bytes = plan.step.addend.storage_bits / 8, d_bytes = plan.d.storage_bits / 8;
   Operand* shared_a = operands;
   Operand* shared_b = operands + m * pitch;
   const int slices = (n + kSliceColumns - 1) / kSliceColumns;

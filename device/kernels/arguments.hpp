@@ -22,12 +22,22 @@ struct KernelArgs {
   bool swap_offsets = false;  ///< exchange the two offsets of M- and N-major descriptors
 };
 
+/// One warp's registers of one operand of wmma, and the matrix in memory; `column_major` says how that lies.
+struct FragmentArgs {
+  int operand = 0;  ///< a WmmaOperand; d goes from registers to memory, the others from memory to registers
+  bool column_major = false;
+  unsigned char* image = nullptr;
+  int image_bytes = 0;
+  void* registers = nullptr;  ///< (lanes, registers of a lane)
+};
+
 /// One kernel; the instruction has n = 0 where the kernel serves every n.
 struct KernelRow {
   Instruction instruction;
   int tiles_per_block = 1;
   void (*launch)(const KernelArgs& args, unsigned blocks) = nullptr;
-  const void* function = nullptr;  ///< the kernel, to ask the runtime about it
+  const void* function = nullptr;                        ///< the kernel, to ask the runtime about it
+  void (*fragment)(const FragmentArgs& args) = nullptr;  ///< wmma only
 };
 
 std::span<const KernelRow> mma_f16_kernels();
@@ -50,5 +60,8 @@ std::span<const KernelRow> mma_sp_int_kernels();
 std::span<const KernelRow> wgmma_sp_f16_kernels();  // tf32 too
 std::span<const KernelRow> wgmma_sp_fp8_kernels();
 std::span<const KernelRow> wgmma_sp_i8_kernels();
+std::span<const KernelRow> wmma_f16_kernels();
+std::span<const KernelRow> wmma_wide_kernels();  // bf16, tf32, f64
+std::span<const KernelRow> wmma_int_kernels();   // and single bits
 
 }  // namespace mmaudit::device

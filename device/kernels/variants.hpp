@@ -4,6 +4,7 @@
 // know n.
 #include <cstdint>
 
+#include "kernels/wmma_layout.hpp"
 #include "mmaudit/config.hpp"
 #include "mmaudit/emulator.hpp"
 
@@ -42,6 +43,11 @@ constexpr bool can_transpose(Format format) { return format == Format::f16 || fo
 
 /// True when a kernel runs `instruction` with these modifiers.
 constexpr bool has_modifiers(const Instruction& instruction, unsigned modifiers) {
+  if (instruction.op == Op::wmma) {
+    const unsigned of_operands = wmma_any_layout(instruction) ? kTransposeA | kTransposeB : 0U;
+    return (modifiers & ~(of_operands | kTransposeC)) == 0;
+  }
+  if ((modifiers & kTransposeC) != 0) return false;
   if (!is_wgmma(instruction.op)) return (modifiers & ~static_cast<unsigned>(kAFromRegisters)) == 0;
   if (!has_n(instruction)) return false;
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;

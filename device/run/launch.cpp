@@ -29,7 +29,10 @@ constexpr std::span<const KernelRow> (*kTables[])() = {mma_f16_kernels,
                                                        mma_sp_int_kernels,
                                                        wgmma_sp_f16_kernels,
                                                        wgmma_sp_fp8_kernels,
-                                                       wgmma_sp_i8_kernels};
+                                                       wgmma_sp_i8_kernels,
+                                                       wmma_f16_kernels,
+                                                       wmma_wide_kernels,
+                                                       wmma_int_kernels};
 
 /// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
@@ -40,6 +43,10 @@ std::string dotted(int compute_capability) {
 
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
+  if (instruction.op == Op::wmma)
+    return name_of(instruction) + (wmma_any_layout(instruction) ? " has layouts and no other modifier"
+                                                                : " reads A by rows and B by columns only, "
+                                                                  "and has no other modifier");
   if (!is_wgmma(instruction.op)) return name_of(instruction) + " has no operand modifiers";
   if (!has_n(instruction))
     return name_of(instruction) + ": n: found " + std::to_string(instruction.n) +

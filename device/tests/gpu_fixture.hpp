@@ -31,7 +31,7 @@ inline std::vector<Instruction> every_instruction() {
   std::vector<Instruction> all;
   for (Instruction instruction : kInstructions) {
     if (instruction.kind != MmaKind::none) continue;
-    if (instruction.op == Op::mma) {
+    if (!is_wgmma(instruction.op)) {
       all.push_back(instruction);
       continue;
     }
@@ -48,8 +48,8 @@ inline std::vector<Instruction> every_instruction() {
 inline std::vector<Variant> every_variant() {
   std::vector<Variant> all;
   for (const Instruction& instruction : every_instruction())
-    for (unsigned modifiers = 0; modifiers < 64; ++modifiers)
-      if (has_modifiers(instruction, modifiers) && (instruction.op == Op::wgmma || modifiers == 0))
+    for (unsigned modifiers = 0; modifiers <= kModifierBits; ++modifiers)
+      if (has_modifiers(instruction, modifiers) && (instruction.op != Op::mma || modifiers == 0))
         all.push_back({instruction, static_cast<std::uint8_t>(modifiers)});
   return all;
 }

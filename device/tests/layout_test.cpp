@@ -117,6 +117,48 @@ TEST(Variants, OfSparseInstructions) {
   EXPECT_FALSE(has_modifiers(mma, kScaleDZero));
 }
 
+TEST(Variants, LayoutsOfWmma) {
+  const Instruction half = find_instruction("wmma.m32n8k16.f32.f16.f16.f16").value();
+  const Instruction bits = find_instruction("wmma.m8n8k128.s32.b1.b1.s32.xor.popc").value();
+  EXPECT_TRUE(has_modifiers(half, kTransposeA | kTransposeB | kTransposeC));
+  EXPECT_FALSE(has_modifiers(half, kNegateA));
+  EXPECT_FALSE(has_modifiers(half, kScaleDZero));
+  EXPECT_TRUE(has_modifiers(bits, kTransposeC));
+  EXPECT_FALSE(has_modifiers(bits, kTransposeB));
+  EXPECT_FALSE(has_modifiers(find_instruction("wgmma.m64n64k16.f32.f16.f16").value(), kTransposeC));
+}
+
+// The counts of the PTX ISA's table "Matrix Fragments for WMMA", as it prints them.
+TEST(WmmaLayout, RegisterCounts) {
+  const auto counts = [](const char* name) {
+    const Instruction row = find_instruction(name).value();
+    return std::vector<int>{wmma_registers(row, WmmaOperand::a), wmma_registers(row, WmmaOperand::b),
+                            wmma_registers(row, WmmaOperand::c), wmma_registers(row, WmmaOperand::d)};
+  };
+  using Counts = std::vector<int>;
+  EXPECT_EQ(counts("wmma.m32n8k16.f16.f16.f16.f32"), (Counts{8, 8, 8, 4}));
+  EXPECT_EQ(counts("wmma.m16n16k16.f32.bf16.bf16.f32"), (Counts{4, 4, 8, 8}));
+  EXPECT_EQ(counts("wmma.m8n32k16.f32.bf16.bf16.f32"), (Counts{2, 8, 8, 8}));
+  EXPECT_EQ(counts("wmma.m16n16k8.f32.tf32.tf32.f32"), (Counts{4, 4, 8, 8}));
+  EXPECT_EQ(counts("wmma.m32n8k16.s32.u8.u8.s32"), (Counts{4, 1, 8, 8}));
+  EXPECT_EQ(counts("wmma.m8n8k32.s32.s4.s4.s32"), (Counts{1, 1, 2, 2}));
+  EXPECT_EQ(counts("wmma.m8n8k128.s32.b1.b1.s32.and.popc"), (Counts{1, 1, 2, 2}));
+  EXPECT_EQ(counts("wmma.m8n8k4.f64.f64.f64.f64"), (Counts{1, 1, 2, 2}));
+}
+
+TEST(WmmaLayout, EveryLineStartsWhereAFragmentMay) {
+  for (const Instruction& row : kInstructions) {
+    if (row.op != Op::wmma) continue;
+    for (const WmmaOperand operand : {WmmaOperand::a, WmmaOperand::b, WmmaOperand::c, WmmaOperand::d})
+      for (const bool column_major : {false, true}) {
+        const WmmaMatrix matrix = wmma_matrix(row, operand);
+        EXPECT_EQ(matrix.pitch(column_major) % 32, 0) << name_of(row);
+        EXPECT_GE(matrix.pitch(column_major) * 8, (column_major ? matrix.rows : matrix.cols) * matrix.bits);
+        EXPECT_LE(matrix.bytes(column_major), matrix.most_bytes());
+      }
+  }
+}
+
 TEST(Runner, SaysWhyItCannotRun) {
   if (!devices().empty()) GTEST_SKIP() << "there is a GPU";
   const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();

@@ -27,7 +27,7 @@ gen::HostTiles tiles_of(const Instruction& instruction, const AccumulatorModel& 
 
 /// A few n are enough here: the arithmetic does not know n, and every n is in the mapping test.
 bool representative(const Variant& variant) {
-  return variant.instruction.op == Op::mma || variant.instruction.n == 8 || variant.instruction.n == 64;
+  return variant.instruction.op != Op::wgmma || variant.instruction.n == 8 || variant.instruction.n == 64;
 }
 
 class Model : public Gpu {};

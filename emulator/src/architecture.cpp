@@ -52,6 +52,43 @@ constexpr AccumulatorModel ieee_f64() {
   return row;
 }
 
+/// wmma with a binary16 C and a binary32 D: c is converted, exactly.
+constexpr AccumulatorModel widened_c(AccumulatorModel row) {
+  row.sum_format = Format::f32;
+  return row;
+}
+
+/// wmma with a binary32 C and a binary16 D: the last result is converted, by the rules of a conversion.
+constexpr AccumulatorModel narrowed_d(AccumulatorModel row) {
+  row.sum_format = Format::f32;
+  row.output.format = Format::f16;
+  row.output.fraction_bits = 10;
+  row.output.rounding = Rounding::nearest_even;
+  row.output.zero_sign = ZeroSign::of_sum;
+  return row;
+}
+
+/// One rounding to nearest even a step: F is wide enough that alignment cuts nothing that could change it.
+constexpr AccumulatorModel ieee_step(int block, AddendPlace addend) {
+  AccumulatorModel row = to_f32(block, 50, -1000);
+  row.sum_format = Format::f32;
+  row.addend = addend;
+  row.subnormal_operand = SubnormalRule::normalised;
+  row.output.rounding = Rounding::nearest_even;
+  return row;
+}
+
+/// mma.m8n8k4 without its own unit, as binary32 multiplies and adds: a chain of fma from +0, c added last;
+/// or, to a binary16 D, two products at a time put on c.
+constexpr AccumulatorModel chained_f32() { return ieee_step(1, AddendPlace::after_last_nearest); }
+constexpr AccumulatorModel paired_f16() {
+  AccumulatorModel row = ieee_step(2, AddendPlace::before_each_nearest);
+  row.output.format = Format::f16;
+  row.output.fraction_bits = 10;
+  row.output.zero_sign = ZeroSign::ieee;
+  return row;
+}
+
 /// Exact integers; .satfinite clamps once.
 constexpr AccumulatorModel exact_s32() {
   AccumulatorModel row;
@@ -102,6 +139,15 @@ constexpr std::string_view kSparseFp8 =
     "PTX ISA 9.0 (what meets what); sums as the dense row over the stored elements (ptxas: two f16 steps by "
     "pairs, c by an ordinary add), no source on bits";
 constexpr std::string_view kSparseIntegers = "PTX ISA 9.0: mma.sp and wgmma.mma_async.sp, .satfinite";
+constexpr std::string_view k884Code =
+    "ptxas 13.0 calls code of FMUL, FFMA and FADD for it; registers of that code traced";
+constexpr std::string_view kWmmaF16 =
+    "as mma.f16: ptxas 13.0 turns wmma into HMMA.1688 (sm_75) or HMMA.16816";
+constexpr std::string_view kWmmaMixed =
+    "as mma.f16 in binary32: ptxas 13.0 adds HADD2.F32 of c before the HMMA.F32 and F2F or F2FP after them";
+constexpr std::string_view kWmmaTf32 = "as mma.tf32 of k4: ptxas 13.0 turns every n half into two HMMA.1684";
+constexpr std::string_view kWmmaF64 = "as mma.f64: ptxas 13.0 turns it into one DMMA";
+constexpr std::string_view kWmmaIntegers = "PTX ISA 9.0: wmma.mma, .satfinite, .xor, .and";
 
 constexpr std::string_view kVoltaAliases[] = {"sm_70", "sm_72", "v100", "titanv"};
 constexpr DatapathRow kVolta[] = {
@@ -116,6 +162,16 @@ constexpr DatapathRow kVolta[] = {
      "MATLAB-tensor-core V100/fp16 d_fp16 (wmma; F at least 22); floor: Khattak and Mikaitis, MMA-Sim says "
      "-20",
      Format::f16},
+    {Datapath::wmma_f16, Format::f32, to_f32(4, 23, -131), Evidence::literature,
+     "as mma.884, four steps (Raihan et al. 2019: 4 sets of k); the first four k: MATLAB-tensor-core V100",
+     Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(4, 23, -19), Evidence::literature,
+     "as mma.884, four steps (Raihan et al. 2019: 4 sets of k); the first four k: MATLAB-tensor-core V100",
+     Format::f16},
+    {Datapath::wmma_f16, Format::f32, to_f32(4, 23, -19), Evidence::literature,
+     "as mma.884 with C binary16 (MMA-Sim), four steps", Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(4, 23, -131)), Evidence::literature,
+     "as Turing: steps in binary32, then one conversion; Volta itself is not known", Format::f32},
 };
 
 constexpr std::string_view kTuringAliases[] = {"sm_75",   "t4",        "rtx2060",  "rtx2070",
@@ -135,6 +191,15 @@ constexpr DatapathRow kTuring[] = {
     {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
 };
 
 constexpr std::string_view kAmpereAliases[] = {"ga100", "sm_80", "a100", "a30", "a800"};
@@ -158,6 +223,19 @@ constexpr DatapathRow kAmpere[] = {
     {Datapath::mma_sp_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kSparse},
     {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
     {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kGa10xAliases[] = {"sm_86",   "sm_87",   "a2",      "a10",     "a16",      "a40",
@@ -183,6 +261,19 @@ constexpr DatapathRow kGa10x[] = {
     {Datapath::mma_sp_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kSparse},
     {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
     {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kAdaAliases[] = {"sm_89",   "l4",         "l40",       "l40s",
@@ -217,6 +308,19 @@ constexpr DatapathRow kAda[] = {
     {Datapath::mma_sp_fp8, Format::f32, keeping(to_f32(16, 13, -132), 13), Evidence::literature, kSparse},
     {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
     {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kHopperAliases[] = {"sm_90", "sm_90a", "h100", "h200", "h800", "gh200", "h20"};
@@ -253,6 +357,19 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::wgmma_sp_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::literature, kSparse},
     {Datapath::wgmma_sp_fp8, Format::f16, to_f16(32, 13, -21), Evidence::literature, kSparse},
     {Datapath::wgmma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",
@@ -292,6 +409,19 @@ constexpr DatapathRow kBlackwell[] = {
      kSparseFp8},
     {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
     {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr std::string_view kRtxBlackwellAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
@@ -325,6 +455,19 @@ constexpr DatapathRow kRtxBlackwell[] = {
     {Datapath::mma_sp_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
     {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
     {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
+    {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+     Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -437,6 +580,18 @@ std::string_view name_of(Datapath path) {
       return "wgmma.sp.fp8";
     case Datapath::wgmma_sp_i8:
       return "wgmma.sp.int8";
+    case Datapath::wmma_f16:
+      return "wmma.f16";
+    case Datapath::wmma_tf32:
+      return "wmma.tf32";
+    case Datapath::wmma_f64:
+      return "wmma.f64";
+    case Datapath::wmma_i8:
+      return "wmma.int8";
+    case Datapath::wmma_i4:
+      return "wmma.int4";
+    case Datapath::wmma_b1:
+      return "wmma.b1";
   }
   return "unknown";
 }

@@ -100,7 +100,7 @@ void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const
                                   std::size_t tile, unsigned modifiers, bool read_c) {
   const std::size_t stored = static_cast<std::size_t>(plan.k), depth = shape.k;
   const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
-                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.step.output.storage_bytes();
+                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.d.storage_bytes();
   std::vector<Operand> all_b(depth * shape.n), a(stored), b(stored);
   std::vector<std::size_t> met(stored);
   for (std::size_t e = 0; e < all_b.size(); ++e)
@@ -130,7 +130,7 @@ void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatc
                          unsigned modifiers, bool read_c) {
   const std::size_t stored = static_cast<std::size_t>(plan.k);
   const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
-                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.step.output.storage_bytes();
+                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.d.storage_bytes();
   for (std::size_t i = 0; i < shape.m; ++i) {
     const std::size_t row = (tile * shape.m + i) * stored;
     const auto load_a = [&](int k) { return load(batch.a, a_bytes, row + static_cast<std::size_t>(k)); };
@@ -154,7 +154,7 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
   const Shape shape{static_cast<std::size_t>(instruction.m), static_cast<std::size_t>(instruction.n),
                     static_cast<std::size_t>(instruction.k)};
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
-  const std::size_t d_bytes = plan.step.output.storage_bytes();
+  const std::size_t d_bytes = plan.d.storage_bytes();
   UnpackedTile unpacked;
   if (plan.unpacks() && !is_sparse(instruction.op)) {
     unpacked.a.resize(shape.m * shape.k);

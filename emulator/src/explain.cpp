@@ -192,24 +192,31 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
     x.a[i] = scaled(x.a[i], x.scale_a[i], plan.row);
     x.b[i] = scaled(x.b[i], x.scale_b[i], plan.row);
   }
-  trace.final_add = plan.row.addend != AddendPlace::in_first_step;
+  trace.final_add = c_is_added_last(plan.row);
+  trace.each_add = plan.row.addend == AddendPlace::before_each_nearest;
   FormatSpec format = plan.step.addend;
+  c = first_addend(plan, c, format);
   std::uint64_t running = trace.final_add ? 0 : c;
   for_each_step(plan, [&](int start, int count) {
-    ExplainedStep step = plan.grouped ? explain_groups(plan, x, start, count, format, running)
-                                      : explain_step(plan, x.a, x.b, start, count, format, running);
+    const std::uint64_t from = trace.each_add ? plan.step.output.sign_bit() : running;
+    const FormatSpec from_format = trace.each_add ? plan.step.output : format;
+    ExplainedStep step = plan.grouped ? explain_groups(plan, x, start, count, from_format, from)
+                                      : explain_step(plan, x.a, x.b, start, count, from_format, from);
+    step.total = trace.each_add ? add_rounded(running, step.result, plan.step.output, Rounding::nearest_even,
+                                              plan.row.output)
+                                : step.result;
     for (ExplainedAddend& addend : step.addends) {
       if (addend.k < 0 || plan.grouped) continue;
       addend.a = a[addend.k];
       addend.b = b[addend.k];
     }
-    running = step.result;
+    running = step.total;
     format = plan.step.output;
     trace.steps.push_back(std::move(step));
   });
-  trace.result = trace.final_add ? add_rounded(running, c, plan.step.output, final_add_rounding(plan.row),
-                                               plan.row.output)
-                                 : running;
+  if (trace.final_add)
+    running = add_rounded(running, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+  trace.result = final_result(plan, running);
   return trace;
 }
 

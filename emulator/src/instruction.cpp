@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
 // In the order of Op.
-constexpr std::string_view kOps[] = {"mma", "wgmma", "mma.sp", "wgmma.sp", "tcgen05"};
+constexpr std::string_view kOps[] = {"mma", "wgmma", "mma.sp", "wgmma.sp", "wmma", "tcgen05"};
 
 std::string_view op_text(Op op) { return kOps[static_cast<int>(op)]; }
 

@@ -123,6 +123,16 @@ std::uint64_t add_at_the_end(std::uint64_t x_bits, std::uint64_t y_bits, const A
   return encode(total, rule, format, nearest || rule.overflow == Overflow::infinity);
 }
 
+/// `bits` of one format as those of another, by the rule.
+std::uint64_t converted(std::uint64_t bits, const FormatSpec& from, const FormatSpec& to,
+                        const OutputRule& rule) {
+  const Number x = decode(from, bits, false);
+  if (x.nan) return nan_of(rule, to);
+  if (x.infinite) return infinity_of(to, x.negative);
+  if (x.zero()) return signed_bits(to, x.negative && rule.zero_sign == ZeroSign::ieee, 0);
+  return encode(x.value, rule, to, rule.overflow == Overflow::infinity);
+}
+
 /// Positions k in the order of evaluation, cut into segments that no step crosses.
 std::vector<std::vector<std::size_t>> segments_of(KOrder order, std::size_t depth) {
   std::vector<std::vector<std::size_t>> segments(2);
@@ -233,10 +243,25 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
     return running;
   }
 
-  const FormatSpec output = spec_of(instruction.d);
-  const bool addend_first = row.addend == AddendPlace::in_first_step;
-  const Step step(instruction, row);
+  Instruction within = instruction;  // what the steps do: to the format they run in
+  AccumulatorModel rules = row;
   FormatSpec running_format = spec_of(instruction.c);
+  if (row.sum_format != Format::none) {
+    OutputRule exact{row.sum_format, spec_of(row.sum_format).fraction_bits};
+    if (instruction.d != row.sum_format) rules.output = exact;
+    exact.zero_sign = ZeroSign::ieee;
+    if (instruction.c != row.sum_format) c = converted(c, running_format, spec_of(row.sum_format), exact);
+    within.d = row.sum_format;
+    running_format = spec_of(row.sum_format);
+  }
+  const FormatSpec output = spec_of(within.d);
+  const bool alone = row.addend == AddendPlace::before_each_nearest;
+  const bool addend_first = row.addend == AddendPlace::in_first_step || alone;
+  if (alone) {
+    rules.output.rounding = Rounding::nearest_even;
+    rules.output.zero_sign = ZeroSign::ieee;
+  }
+  const Step step(within, rules);
   std::uint64_t running = addend_first ? c : 0;
   for (const std::vector<std::size_t>& segment : segments) {
     const auto block = static_cast<std::size_t>(row.block);
@@ -254,6 +279,13 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
         x.back() = times_scale(x.back(), scale_a, row);
         y.back() = times_scale(y.back(), scale_b, row);
       }
+      if (alone) {
+        AccumulatorModel nearest = rules;
+        nearest.addend = AddendPlace::after_last_nearest;
+        const std::uint64_t part = step(x, y, decode(output, signed_bits(output, true, 0), false));
+        running = add_at_the_end(running, part, nearest, output);
+        continue;
+      }
       Number addend = decode(running_format, running, false);
       apply_subnormal_rule(addend, running_format, row.subnormal_addend);
       running = row.arithmetic == Arithmetic::grouped_dot_add ? grouped_step(pairs, addend, row, output)
@@ -261,7 +293,8 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
       running_format = output;
     }
   }
-  return addend_first ? running : add_at_the_end(running, c, row, output);
+  if (!addend_first) running = add_at_the_end(running, c, rules, output);
+  return within.d == instruction.d ? running : converted(running, output, spec_of(instruction.d), row.output);
 }
 
 }  // namespace mmaudit::oracle

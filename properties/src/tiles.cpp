@@ -13,10 +13,10 @@ struct Shape {
 };
 
 Shape shape_of(const Instruction& row) {
-  return {static_cast<std::size_t>(row.m),         static_cast<std::size_t>(row.n),
-          static_cast<std::size_t>(row.k),         static_cast<std::size_t>(row.stored_k()),
-          spec_of(row.a).storage_bytes(), spec_of(row.b).storage_bytes(), spec_of(row.c).storage_bytes(),
-          static_cast<std::size_t>(scales_of(row))};
+  return {static_cast<std::size_t>(row.m), static_cast<std::size_t>(row.n),
+          static_cast<std::size_t>(row.k), static_cast<std::size_t>(row.stored_k()),
+          spec_of(row.a).storage_bytes(),  spec_of(row.b).storage_bytes(),
+          spec_of(row.c).storage_bytes(),  static_cast<std::size_t>(scales_of(row))};
 }
 
 /// Zeroed room for `count` more tiles; the index of the first.
@@ -48,15 +48,9 @@ void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t i
 TileBatch HostTiles::batch() {
   const Shape shape = shape_of(instruction);
   d.assign(tiles * shape.m * shape.n * spec_of(instruction.d).storage_bytes(), std::byte{0});
-  return {tiles,
-          a.data(),
-          b.data(),
-          c.data(),
-          d.data(),
-          modifiers.data(),
-          scale_a.data(),
-          scale_b.data(),
-          metadata.empty() ? nullptr : metadata.data()};
+  return {tiles,          a.data(),       b.data(),
+          c.data(),       d.data(),       modifiers.data(),
+          scale_a.data(), scale_b.data(), metadata.empty() ? nullptr : metadata.data()};
 }
 
 void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,

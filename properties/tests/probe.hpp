@@ -98,7 +98,8 @@ inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
   const DotPlan plan = make_plan(probe.instruction, probe.row);
   const Strided<std::uint64_t> load_a{dot.a.data()}, load_b{dot.b.data()};
   const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
-  if (!is_sparse(probe.instruction.op)) return mmaudit::dot(plan, load_a, load_b, dot.c, dot.modifiers, scales);
+  if (!is_sparse(probe.instruction.op))
+    return mmaudit::dot(plan, load_a, load_b, dot.c, dot.modifiers, scales);
   const Gathered<Strided<std::uint64_t>> gathered{plan.sparsity, plan.row.metadata, plan.b,
                                                   dot.metadata.data(), load_b};
   return mmaudit::dot(plan, load_a, gathered, dot.c, dot.modifiers);

@@ -22,8 +22,8 @@ std::size_t compare_tiles(const Probe& probe, gen::HostTiles& tiles, std::size_t
   for (std::size_t at = 0; at < tiles.tiles * elements; at += stride) {
     const std::size_t element = at % elements;
     const OneDot one = cut(emulated, at / elements, element / n, element % n);
-    const std::uint64_t expected =
-        oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers, {}, one.metadata);
+    const std::uint64_t expected = oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c,
+                                                         one.modifiers, {}, one.metadata);
     ++compared;
     if (one.d == expected && model_dot(probe, one) == expected) continue;
     ADD_FAILURE() << what << ": " << text_of(probe.instruction, one) << " reference " << std::hex << expected

@@ -7,6 +7,7 @@
 #include "common.hpp"
 #include "dtype.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/fragment.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/version.hpp"
 
@@ -23,9 +24,14 @@ struct Options {
   bool json = false;
 };
 
-/// Modifier bytes worth a tile of their own: every combination of scale-d and negation, and where A comes
-/// from.
+/// Modifier bytes worth a tile of their own: every combination of scale-d and negation, where A comes from,
+/// and how the matrices lie in memory.
 std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
+  if (instruction.op == Op::wmma) {
+    if (register_bits(instruction.a) < 8) return {kTransposeC};
+    return {kTransposeA, kTransposeB, kTransposeA | kTransposeB, kTransposeC,
+            kTransposeA | kTransposeB | kTransposeC};
+  }
   if (!is_wgmma(instruction.op)) return {};
   if (spec_of(instruction.a).integer()) return {kScaleDZero, kAFromRegisters, kScaleDZero | kAFromRegisters};
   std::vector<std::uint8_t> sets = {kScaleDZero,
@@ -55,7 +61,7 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   std::vector<corpus::FamilyRange> families;
   if (options.directed) families.push_back({"directed", gen::append_directed(tiles, row, 0)});
   const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
-  const std::size_t per_family = !is_wgmma(instruction.op) ? options.mma_tiles : options.wgmma_tiles;
+  const std::size_t per_family = is_wgmma(instruction.op) ? options.wgmma_tiles : options.mma_tiles;
   for (int f = 0; f < gen::kFamilies && per_family > 0; ++f) {
     const auto family = static_cast<gen::Family>(f);
     gen::append_family(tiles, plan, family, options.seed, 0, per_family, 0);
@@ -142,7 +148,7 @@ void add_record(CLI::App& app, Action& action) {
   command->add_option("--inst", options->instructions, "instructions, or all")->delimiter(',')->required();
   command->add_option("--out", options->out, "folder for the recordings")->capture_default_str();
   command->add_option("--seed", options->seed, "seed of the generators")->capture_default_str();
-  command->add_option("--tiles", options->mma_tiles, "tiles a family of an mma instruction")
+  command->add_option("--tiles", options->mma_tiles, "tiles a family of an mma or wmma instruction")
       ->capture_default_str()
       ->check(CLI::Range(0, 100000));
   command->add_option("--wgmma-tiles", options->wgmma_tiles, "tiles a family of a wgmma instruction")

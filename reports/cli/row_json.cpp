@@ -37,7 +37,8 @@ constexpr Named<KOrder> kOrder[] = {{"ascending", KOrder::ascending},
                                     {"even_then_odd", KOrder::even_then_odd}};
 constexpr Named<AddendPlace> kAddend[] = {{"in_first_step", AddendPlace::in_first_step},
                                           {"after_last_nearest", AddendPlace::after_last_nearest},
-                                          {"after_last_truncated", AddendPlace::after_last_truncated}};
+                                          {"after_last_truncated", AddendPlace::after_last_truncated},
+                                          {"before_each_nearest", AddendPlace::before_each_nearest}};
 constexpr Named<Alignment> kAlignment[] = {
     {"truncate_magnitude", Alignment::truncate_magnitude},
     {"floor_toward_minus_infinity", Alignment::floor_toward_minus_infinity},
@@ -216,13 +217,16 @@ void check_together(const Fields& fields, const DatapathRow& row) {
     fields.refuse(
         "output_fraction_bits", model.output.fraction_bits,
         whole ? fmt::format("{}", most) : fmt::format("0 to {} for {}", most, mmaudit::name_of(row.output)));
+  if (model.sum_format != Format::none && (model.sum_format != Format::f32 || whole))
+    fields.refuse("sum_format", std::string(mmaudit::name_of(model.sum_format)),
+                  "none, and f32 for D of 16 or 32 bits");
   for (const Instruction& one : served) {
     const bool narrow =
         spec_of(one.a).storage_bits == 8 && spec_of(one.b).storage_bits == 8 && one.scale == Format::none;
     if (model.widen_to != Format::none && !(narrow && model.widen_to == Format::f16))
       fields.refuse("widen_to", std::string(mmaudit::name_of(model.widen_to)),
                     narrow ? "none, f16" : "none (only 8-bit operands without scales are widened)");
-    if (model.addend != AddendPlace::in_first_step && one.c != one.d)
+    if (model.addend != AddendPlace::in_first_step && one.c != one.d && model.sum_format == Format::none)
       fields.refuse(
           "addend", std::string(text_of(kAddend, model.addend)),
           fmt::format("in_first_step, because C of {} is not of D's format", mmaudit::name_of(one)));
@@ -240,6 +244,7 @@ Json to_json(const DatapathRow& row) {
           {"source", row.source},
           {"arithmetic", text_of(kArithmetic, model.arithmetic)},
           {"widen_to", mmaudit::name_of(model.widen_to)},
+          {"sum_format", mmaudit::name_of(model.sum_format)},
           {"order", text_of(kOrder, model.order)},
           {"block", model.block},
           {"F", model.fraction_bits},
@@ -321,6 +326,7 @@ DatapathRow row_from_json(const Json& json, const std::string& where, std::strin
   if (model.arithmetic == Arithmetic::fused_dot_add) fields.require({"block", "F", "floor"});
   if (model.arithmetic == Arithmetic::grouped_dot_add) fields.require({"block", "F", "floor", "group"});
   fields.format("widen_to", model.widen_to);
+  fields.format("sum_format", model.sum_format);
   fields.choice("order", kOrder, model.order);
   fields.integer("block", model.block, 1, 64);
   // 66 addends below 2^(F + 2) each have to fit 63 bits.

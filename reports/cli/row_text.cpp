@@ -32,6 +32,8 @@ std::string_view name_of(AddendPlace place) {
       return "after_last_nearest";
     case AddendPlace::after_last_truncated:
       return "after_last_truncated";
+    case AddendPlace::before_each_nearest:
+      return "before_each_nearest";
   }
   return "unknown";
 }
@@ -55,7 +57,13 @@ std::string rounding_text(const AccumulatorModel& row) {
   std::string text =
       whole ? fmt::format("{} {}", name_of(row.output.rounding), mmaudit::name_of(row.output.format))
             : fmt::format("{} e8m{}", name_of(row.output.rounding), row.output.fraction_bits);
-  if (row.addend != AddendPlace::in_first_step) text += ", then c by IEEE add";
+  if (row.sum_format != Format::none && row.sum_format != row.output.format)
+    text = fmt::format("{} {}, then {}", row.addend == AddendPlace::before_each_nearest ? "RNE" : "RZ",
+                       mmaudit::name_of(row.sum_format), text);
+  if (row.addend == AddendPlace::before_each_nearest)
+    text += ", each by IEEE add";
+  else if (row.addend != AddendPlace::in_first_step)
+    text += ", then c by IEEE add";
   return text;
 }
 

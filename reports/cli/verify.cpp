@@ -149,11 +149,13 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     if (is_wgmma(instruction.op)) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
     if (spec_of(instruction.a).integer() && is_wgmma(instruction.op))
       sets.push_back(kScaleDZero | kAFromRegisters);
-    // Negation and transposes exist as kernels for some n only; what this build lacks, why_not says.
+    // Negation and transposes exist as kernels for some n only, layouts for some types; why_not says which.
     for (const std::uint8_t modifiers :
          {std::uint8_t{kNegateA}, std::uint8_t{kNegateB}, std::uint8_t{kNegateA | kNegateB},
-          std::uint8_t{kTransposeA}, std::uint8_t{kTransposeB}}) {
-      if (is_wgmma(instruction.op) && device::why_not(gpu, instruction, modifiers).empty())
+          std::uint8_t{kTransposeA}, std::uint8_t{kTransposeB}, std::uint8_t{kTransposeC},
+          std::uint8_t{kTransposeA | kTransposeB | kTransposeC}}) {
+      if ((is_wgmma(instruction.op) || instruction.op == Op::wmma) &&
+          device::why_not(gpu, instruction, modifiers).empty())
         sets.push_back(modifiers);
     }
     for (const std::uint8_t modifiers : sets) {

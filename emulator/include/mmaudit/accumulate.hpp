@@ -149,4 +149,15 @@ MMAUDIT_HD constexpr std::uint64_t add_rounded(std::uint64_t x_bits, std::uint64
   return round_to_output(magnitude(sum), sum < 0, lsb_exponent, rule, format);
 }
 
+/// The value of `bits` in another format, rounded by the rule; NaN by the rule, infinities and the sign of a
+/// zero kept.
+MMAUDIT_HD constexpr std::uint64_t convert_rounded(std::uint64_t bits, const FormatSpec& from,
+                                                   const FormatSpec& to, const OutputRule& rule) {
+  const Operand x = unpack(from, UnpackRule{}, bits);
+  if (x.kind == Kind::nan) return nan_bits(rule, to);
+  if (x.kind == Kind::infinite) return infinity_bits(to, x.negative);
+  return round_to_output(magnitude(x.significand), x.negative, x.exponent - from.fraction_bits, rule, to,
+                         x.negative);
+}
+
 }  // namespace mmaudit

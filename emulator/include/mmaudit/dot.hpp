@@ -19,8 +19,11 @@ inline constexpr int kMaxK = 64;
 struct DotPlan {
   FormatSpec a, b;  ///< as stored
   FormatSpec wide;  ///< what both are widened to; id none: they are not
+  FormatSpec d;     ///< of the result, as stored
   StepSpec step;
-  AccumulatorModel row;
+  AccumulatorModel row;       ///< its output is that of a step
+  OutputRule conversion;      ///< from a step's output to D, where they differ
+  bool converts = false;      ///< row.sum_format is given
   std::int16_t k = 0;         ///< products: of a sparse instruction the stored ones
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
@@ -45,10 +48,20 @@ constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorMod
   plan.wide = spec_of(row.widen_to);
   const bool widened = row.widen_to != Format::none;
   plan.step.addend = spec_of(instruction.c);
-  plan.step.output = spec_of(instruction.d);
+  plan.d = plan.step.output = spec_of(instruction.d);
   plan.step.product_fraction_bits = static_cast<std::int16_t>(
       widened ? 2 * plan.wide.fraction_bits : plan.a.fraction_bits + plan.b.fraction_bits);
   plan.row = row;
+  plan.conversion = row.output;
+  plan.converts = row.sum_format != Format::none;
+  if (plan.converts && row.sum_format != row.output.format) {
+    plan.step.output = spec_of(row.sum_format);
+    plan.row.output = {row.sum_format, plan.step.output.fraction_bits};
+  }
+  if (row.addend == AddendPlace::before_each_nearest) {
+    plan.row.output.rounding = Rounding::nearest_even;
+    plan.row.output.zero_sign = ZeroSign::ieee;
+  }
   plan.k = static_cast<std::int16_t>(instruction.stored_k());
   plan.sparsity = sparsity_of(instruction);
   plan.segments =
@@ -138,6 +151,10 @@ MMAUDIT_HD constexpr Rounding final_add_rounding(const AccumulatorModel& row) {
   return row.addend == AddendPlace::after_last_nearest ? Rounding::nearest_even : Rounding::toward_zero;
 }
 
+MMAUDIT_HD constexpr bool c_is_added_last(const AccumulatorModel& row) {
+  return row.addend == AddendPlace::after_last_nearest || row.addend == AddendPlace::after_last_truncated;
+}
+
 /// Calls step(start, count) for every step of the plan, in order: positions of evaluation order [start,
 /// start+count).
 template <typename Step>
@@ -163,6 +180,13 @@ struct Running {
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
     StepSpec step = plan.step;
+    if (plan.row.addend == AddendPlace::before_each_nearest) {
+      step.addend = step.output;
+      const Operand start_value = unpack_addend(step.output, plan.row, step.output.sign_bit());
+      const std::uint64_t part = fused_dot_add(a + start, b + start, count, start_value, step, plan.row);
+      bits = add_rounded(bits, part, step.output, Rounding::nearest_even, plan.row.output);
+      return;
+    }
     step.addend = format;
     const Operand c = unpack_addend(format, plan.row, bits);
     bits = plan.grouped ? grouped_dot_add(a + start, b + start, scale_a + start, scale_b + start, count, c,
@@ -172,16 +196,36 @@ struct Running {
   }
 };
 
+/// c as it enters the first step, and the format it then has.
+MMAUDIT_HD constexpr std::uint64_t first_addend(const DotPlan& plan, std::uint64_t c, FormatSpec& format) {
+  format = plan.step.addend;
+  if (!plan.converts || plan.step.addend.id == plan.step.output.id) return c;
+  OutputRule exact{plan.step.output.id, plan.step.output.fraction_bits};
+  exact.zero_sign = ZeroSign::ieee;
+  format = plan.step.output;
+  return convert_rounded(c, plan.step.addend, plan.step.output, exact);
+}
+
+/// D from what the last step gave.
+MMAUDIT_HD constexpr std::uint64_t final_result(const DotPlan& plan, std::uint64_t bits) {
+  if (plan.d.id == plan.step.output.id) return bits;
+  return convert_rounded(bits, plan.step.output, plan.d, plan.conversion);
+}
+
 /// The chain of steps over operands that already stand in evaluation order, and so do the scales of a grouped
 /// plan, one a k; nobody else reads them. `c` and the result are raw bits.
 MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
                                          std::uint64_t c, const Operand* scale_a = nullptr,
                                          const Operand* scale_b = nullptr) {
-  const bool addend_first = plan.row.addend == AddendPlace::in_first_step;
-  Running running{plan, a, b, scale_a, scale_b, plan.step.addend, addend_first ? c : 0};
+  FormatSpec format = plan.step.addend;
+  c = first_addend(plan, c, format);
+  const bool last = c_is_added_last(plan.row);
+  Running running{plan, a, b, scale_a, scale_b, format, last ? 0 : c};
   for_each_step(plan, running);
-  if (addend_first) return running.bits;
-  return add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+  if (last)
+    running.bits =
+        add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+  return final_result(plan, running.bits);
 }
 
 /// The running sum of an integer plan.

@@ -14,11 +14,12 @@ inline constexpr std::uint8_t kScaleDZero =
 inline constexpr std::uint8_t kNegateA = 2;         ///< wgmma imm-scale-a = -1
 inline constexpr std::uint8_t kNegateB = 4;         ///< wgmma imm-scale-b = -1
 inline constexpr std::uint8_t kAFromRegisters = 8;  ///< where A came from; no effect on the result
-inline constexpr std::uint8_t kTransposeA =
-    16;  ///< A stored M-major in shared memory; no effect on the result
-inline constexpr std::uint8_t kTransposeB =
-    32;  ///< B stored N-major in shared memory; no effect on the result
-inline constexpr std::uint8_t kModifierBits = 63;  ///< all of them
+/// Layouts in shared memory; none has an effect on the result. A M-major (wmma: .col), B N-major (wmma:
+/// .row), C and D of wmma .col.
+inline constexpr std::uint8_t kTransposeA = 16;
+inline constexpr std::uint8_t kTransposeB = 32;
+inline constexpr std::uint8_t kTransposeC = 64;
+inline constexpr std::uint8_t kModifierBits = 127;  ///< all of them
 
 /// A batch of tiles, row-major and contiguous, elements as raw bits in their format's storage width.
 struct TileBatch {
@@ -32,8 +33,8 @@ struct TileBatch {
       nullptr;  ///< block-scaled: (tiles, m, k / scale_block); null: every scale is 1
   const std::uint8_t* scale_b =
       nullptr;  ///< block-scaled: (tiles, k / scale_block, n); null: every scale is 1
-  const std::uint8_t* metadata = nullptr;   ///< (tiles, m, stored k), sparse instructions only, canonical and
-                                            ///< valid: why_bad_metadata() has no reason
+  const std::uint8_t* metadata = nullptr;  ///< (tiles, m, stored k), sparse instructions only, canonical and
+                                           ///< valid: why_bad_metadata() has no reason
 };
 
 /// What: D = A * B + C for every tile, with the bits `row` says the hardware produces.

@@ -35,6 +35,7 @@ struct ExplainedStep {
   bool special = false;        ///< NaN or infinity among the inputs: no sum was formed
   Dyadic sum;                  ///< exact sum of the aligned addends
   std::uint64_t result = 0;    ///< bits of the output format
+  std::uint64_t total = 0;     ///< the running sum after it; `result` unless each_add
 };
 
 /// binary64 chain: one fused multiply-add.
@@ -59,6 +60,7 @@ struct Explanation {
   std::vector<ExplainedFma> fmas;
   std::vector<ExplainedProduct> products;
   bool final_add = false;    ///< c was added after the steps
+  bool each_add = false;     ///< every step was by itself, and added to c and the steps before
   std::uint64_t addend = 0;  ///< bits of c
   std::uint64_t result = 0;  ///< bits of D
 };

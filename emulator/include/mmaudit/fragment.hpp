@@ -73,9 +73,10 @@ constexpr int register_shift(const Instruction& instruction, Format format) {
 
 /// Whether the maps below describe `instruction`. They deal k out to the four lanes of a quad, one register
 /// each; m8n8k4 of f16 is too shallow for that: its octets hold every element of A and B twice, and no kernel
-/// here needs them. tcgen05 reads shared memory and writes tensor memory.
+/// here needs them. tcgen05 reads shared memory and writes tensor memory; the PTX ISA leaves the fragments of
+/// wmma unspecified.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
-  return instruction.op != Op::tcgen05 &&
+  return instruction.op != Op::tcgen05 && instruction.op != Op::wmma &&
          instruction.stored_k() % (4 * elements_per_register(instruction, instruction.a)) == 0;
 }
 

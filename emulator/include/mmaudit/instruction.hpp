@@ -16,6 +16,7 @@
 #include "mmaudit/instructions/sparse.hpp"
 #include "mmaudit/instructions/tcgen05.hpp"
 #include "mmaudit/instructions/wgmma.hpp"
+#include "mmaudit/instructions/wmma.hpp"
 
 namespace mmaudit {
 namespace detail {
@@ -33,7 +34,7 @@ constexpr auto joined(const Instruction (&... families)[Sizes]) {
 /// In the order that listings print.
 inline constexpr auto kInstructions =
     detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kMmaSparse, rows::kWgmmaSparse,
-                   rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
+                   rows::kWmma, rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
 
 /// True when wgmma (or tcgen05) of this row exists with n columns. Source: PTX ISA 9.0, shapes of
 /// wgmma.mma_async and tcgen05.mma.
@@ -63,10 +64,10 @@ constexpr Instruction with_shape(Instruction row, int n) {
 }
 
 /// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",
-/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "wgmma.m64n64k16.f32.f16.f16" or
-/// "mma.sp.m16n8k32.f32.f16.f16.f32"; a table row with n = 0 prints "nN" in place of the number, with m = 0
-/// "mM". PTX's "::" is written "_", so that a name is a file name, and .block_scale, which every kind with
-/// a scale_vec has, is left out:
+/// "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "wgmma.m64n64k16.f32.f16.f16",
+/// "mma.sp.m16n8k32.f32.f16.f16.f32" or "wmma.m16n16k16.f16.f16.f16.f32"; a table row with n = 0 prints "nN"
+/// in place of the number, with m = 0 "mM". PTX's "::" is written "_", so that a name is a file name, and
+/// .block_scale, which every kind with a scale_vec has, is left out:
 /// "mma.m16n8k32.kind_f8f6f4.f32.e3m2.e2m1.f32",
 /// "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
 /// "tcgen05.m128n64k16.kind_f16.f32.f16.f16",

@@ -6,7 +6,7 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, tcgen05 };
+enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, wmma, tcgen05 };
 
 /// The warpgroup's form: A and B from shared memory, modifiers, one accumulator.
 constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
@@ -49,7 +49,13 @@ enum class Datapath : std::uint8_t {
   wgmma_sp_f16,
   wgmma_sp_tf32,
   wgmma_sp_fp8,
-  wgmma_sp_i8
+  wgmma_sp_i8,
+  wmma_f16,
+  wmma_tf32,
+  wmma_f64,
+  wmma_i8,
+  wmma_i4,
+  wmma_b1
 };
 
 /// What stands for the product of two elements: of single bits, the count of a bit-wise operation.

@@ -28,12 +28,14 @@ enum class KOrder : std::uint8_t {
   even_then_odd   ///< even k ascending, then odd k ascending; two segments
 };
 enum class AddendPlace : std::uint8_t {
-  in_first_step,        ///< c is one more addend of the first step
-  after_last_nearest,   ///< the steps start from +0; c is added last, IEEE to nearest even, overflow to
-                        ///< infinity
-  after_last_truncated  ///< the same, rounded toward zero, overflow by the output rule. Both adds keep every
-                        ///< fraction bit of the container and the IEEE sign of zero, and read neither F nor
-                        ///< the floor.
+  in_first_step,         ///< c is one more addend of the first step
+  after_last_nearest,    ///< the steps start from +0; c is added last, IEEE to nearest even, overflow to
+                         ///< infinity
+  after_last_truncated,  ///< the same, rounded toward zero, overflow by the output rule. Both adds keep every
+                         ///< fraction bit of the container and the IEEE sign of zero, and read neither F nor
+                         ///< the floor.
+  before_each_nearest    ///< every step starts from -0 and rounds to nearest even with the IEEE sign of zero;
+                         ///< an IEEE add puts it on c and on what came before
 };
 /// How each addend, by itself, becomes a multiple of 2^(E - F).
 enum class Alignment : std::uint8_t { truncate_magnitude, floor_toward_minus_infinity, nearest_even };
@@ -138,6 +140,9 @@ struct AccumulatorModel {
   Arithmetic arithmetic = Arithmetic::fused_dot_add;
   Format widen_to =
       Format::none;  ///< operands are first converted to this format, exactly (none: they are not)
+  /// The steps run in this format: c is converted to it, exactly; the last result is converted to D by
+  /// `output`. Where it is not D's, each step rounds toward zero to it. none: the steps round by `output`.
+  Format sum_format = Format::none;
   KOrder order = KOrder::ascending;
   std::int16_t block = 16;          ///< L: most products of one step
   std::int16_t fraction_bits = 25;  ///< F: addends are truncated to multiples of 2^(E - F)
@@ -164,7 +169,7 @@ struct AccumulatorModel {
   std::int16_t group = 16;  ///< grouped_dot_add only, as the next two: products of one group
   GroupExponent group_exponent = GroupExponent::of_scales;
   CancelledGroup cancelled_group = CancelledGroup::counts;
-  MetadataRule metadata = MetadataRule::selected;             ///< sparse instructions only
+  MetadataRule metadata = MetadataRule::selected;  ///< sparse instructions only
   OutputRule output;
 
   constexpr bool operator==(const AccumulatorModel&) const = default;

@@ -312,8 +312,8 @@ MMAUDIT_HD constexpr int factor_k(const GeneratorPlan& plan, Matrix which, int r
 
 namespace mmaudit::gen {
 
-/// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n). The
-/// scales are (m, k / scale_block) and (k / scale_block, n).
+/// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n).
+/// The scales are (m, k / scale_block) and (k / scale_block, n).
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
                                             Matrix which, std::uint64_t tile_index, int row, int column) {
   if (which == Matrix::scale_a || which == Matrix::scale_b)

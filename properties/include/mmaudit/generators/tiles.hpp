@@ -18,7 +18,7 @@ struct HostTiles {
   std::vector<std::byte> a, b, c, d;
   std::vector<std::uint8_t> modifiers;
   std::vector<std::uint8_t> scale_a, scale_b;  ///< empty unless block-scaled
-  std::vector<std::uint8_t> metadata;  ///< empty unless the instruction is sparse
+  std::vector<std::uint8_t> metadata;          ///< empty unless the instruction is sparse
 
   /// A batch over these buffers; D is resized to fit.
   TileBatch batch();
