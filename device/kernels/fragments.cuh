@@ -40,10 +40,14 @@ struct Fragments {
   static constexpr FragmentMap kMapA = fragment_a(Line::kInstruction);
   static constexpr FragmentMap kMapB = fragment_b(Line::kInstruction);
   static constexpr FragmentMap kMapC = fragment_c(Line::kInstruction);
-  static_assert(bijective(kMapA) && bijective(kMapB) && bijective(kMapC));
+  static constexpr FragmentMap kMapD = fragment_d(Line::kInstruction);
+  static constexpr int kHeld = expected_multiplicity(Line::kInstruction);
+  static_assert(multiplicity(kMapA) == kHeld && multiplicity(kMapB) == kHeld);
+  static_assert(multiplicity(kMapC) == kHeld && multiplicity(kMapD) == kHeld);
   static constexpr int kRegistersA = kMapA.values / elements_per_register(Line::kInstruction.a);
   static constexpr int kRegistersB = kMapB.values / elements_per_register(Line::kInstruction.b);
   static constexpr int kRegistersC = kMapC.values / elements_per_register(Line::kInstruction.c);
+  static constexpr int kRegistersD = kMapD.values / elements_per_register(Line::kInstruction.d);
 };
 
 /// One lane's registers of a tile whose rows are `columns` elements apart. `values` cuts the fragment short.

@@ -17,26 +17,38 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
     __trap();
   } else {
     using F = Fragments<Line>;
-    constexpr FragmentMap kMapA = F::kMapA, kMapB = F::kMapB, kMapC = F::kMapC;
+    constexpr FragmentMap kMapA = F::kMapA, kMapB = F::kMapB, kMapC = F::kMapC, kMapD = F::kMapD;
     using A = ElementOf<kIs.a>;
     using B = ElementOf<kIs.b>;
     using C = ElementOf<kIs.c>;
+    using D = ElementOf<kIs.d>;
     const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / kWarpLanes;
     for (unsigned i = warp; i < args.tiles; i += gridDim.x * kMmaWarps) {
       const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
       RegisterOf<kIs.a> a[F::kRegistersA];
       RegisterOf<kIs.b> b[F::kRegistersB];
-      RegisterOf<kIs.c> d[F::kRegistersC];
+      RegisterOf<kIs.c> c[F::kRegistersC];
+      RegisterOf<kIs.d> wide[kIs.c == kIs.d ? 1 : F::kRegistersD];
       load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile * kIs.m * kIs.k, kIs.k,
                                           lane, kMapA.values, a);
       load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile * kIs.k * kIs.n, kIs.n,
                                           lane, kMapB.values, b);
       load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile * kIs.m * kIs.n, kIs.n,
-                                          lane, args.c != nullptr ? kMapC.values : 0, d);
+                                          lane, args.c != nullptr ? kMapC.values : 0, c);
+      // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
 #pragma unroll 1
-      for (int r = 0; r < args.repetitions; ++r) mma<Line>(d, a, b);
-      store_fragment(kMapC, static_cast<C*>(args.d) + tile * kIs.m * kIs.n, kIs.n, lane, kMapC.values, d);
+      for (int r = 0; r < args.repetitions; ++r) {
+        if constexpr (kIs.c == kIs.d)
+          mma<Line>(c, a, b);
+        else
+          mma<Line>(wide, a, b, c);
+      }
+      D* const out = static_cast<D*>(args.d) + tile * kIs.m * kIs.n;
+      if constexpr (kIs.c == kIs.d)
+        store_fragment(kMapD, out, kIs.n, lane, kMapD.values, c);
+      else
+        store_fragment(kMapD, out, kIs.n, lane, kMapD.values, wide);
     }
   }
 }

@@ -48,6 +48,20 @@ MMAUDIT_MMA_REGISTERS(std::uint64_t, "l",  4, 4, 2,
     "%10 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};")
 MMAUDIT_MMA_REGISTERS(std::uint64_t, "l",  4, 8, 4,
     "%16 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, {%0,%1,%2,%3};")
+// m8n8k4 of f16, per octet.
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  4, 2, 2,
+    "%8 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, {%0,%1,%2,%3};")
+MMAUDIT_MMA_REGISTERS(std::uint32_t, "r",  8, 2, 2,
+    "%12 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, {%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};")
 // clang-format on
+
+/// D = A * B + C where C is narrower than D.
+template <typename Line>
+__device__ __forceinline__ void mma(std::uint32_t (&d)[8], const std::uint32_t (&a)[2],
+                                    const std::uint32_t (&b)[2], const std::uint32_t (&c)[4]) {
+  asm volatile("%16 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, {%10,%11}, {%12,%13,%14,%15};"
+               : MMAUDIT_READ_8("=r", d)
+               : MMAUDIT_READ_2("r", a), MMAUDIT_READ_2("r", b), MMAUDIT_READ_4("r", c), "C"(Line::kText));
+}
 
 }  // namespace mmaudit::device

@@ -8,6 +8,7 @@
 #include "mmaudit/convert.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fragment.hpp"
+#include "mmaudit/sparse.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -58,15 +59,40 @@ std::vector<std::size_t> elements_of(const FragmentMap& map) {
   return elements;
 }
 
+/// For every element the last of the slots that hold it.
+std::vector<std::int32_t> holders_of(const std::vector<std::size_t>& elements) {
+  std::vector<std::int32_t> holders(1 + *std::max_element(elements.begin(), elements.end()));
+  for (std::size_t slot = 0; slot < elements.size(); ++slot)
+    holders[elements[slot]] = static_cast<std::int32_t>(slot);
+  return holders;
+}
+
+/// Of one tile, a pattern of its own for neighbouring groups and rows; empty for dense instructions.
+std::vector<std::uint8_t> metadata_of(const Instruction& instruction) {
+  if (!is_sparse(instruction.op)) return {};
+  const Sparsity sparsity = sparsity_of(instruction);
+  const int stored = instruction.stored_k();
+  std::vector<std::uint8_t> metadata(static_cast<std::size_t>(instruction.m) *
+                                     static_cast<std::size_t>(stored));
+  for (int at = 0; at < static_cast<int>(metadata.size()); at += sparsity.kept)
+    write_pattern(sparsity, (at / stored + at / sparsity.kept) % patterns(sparsity),
+                  &metadata[static_cast<std::size_t>(at)]);
+  return metadata;
+}
+
 struct Slots {
   std::vector<std::size_t> a, b, d;
+  std::vector<std::int32_t> b_holder,
+      d_holder;  ///< of an element that several slots hold, the one that counts
 
   explicit Slots(const Instruction& instruction) {
     if (!has_fragment_maps(instruction))
       throw InputError("--inst: " + name_of(instruction) + " has no fragment maps");
     a = elements_of(fragment_a(instruction));
     b = elements_of(fragment_b(instruction));
-    d = elements_of(fragment_c(instruction));
+    d = elements_of(fragment_d(instruction));
+    b_holder = holders_of(b);
+    d_holder = holders_of(d);
     if (static_cast<std::int64_t>(a.size()) * static_cast<std::int64_t>(d.size()) > kMostPairs)
       throw InputError("--inst: found " + name_of(instruction) + ", allowed: at most 2^26 pairs of slots");
   }
@@ -88,10 +114,14 @@ class Discovery {
         found_(slots_.empty()),
         chunk_(chunk_of(instruction)),
         modifiers_(chunk_, modifiers),
-        a_(is_.a, is_.m, is_.k, chunk_),
+        a_(is_.a, is_.m, is_.stored_k(), chunk_),
         b_(is_.b, is_.k, is_.n, chunk_),
         c_(is_.c, is_.m, is_.n, chunk_),
-        d_(is_.d, is_.m, is_.n, chunk_) {}
+        d_(is_.d, is_.m, is_.n, chunk_) {
+    const std::vector<std::uint8_t> one = metadata_of(is_);
+    for (std::size_t tile = 0; tile < chunk_; ++tile)
+      metadata_.insert(metadata_.end(), one.begin(), one.end());
+  }
 
   Incidence discover() {
     const int bits = static_cast<int>(std::bit_width(slots_.b.size() - 1));
@@ -122,13 +152,16 @@ class Discovery {
     if (pattern < 0 && exclusive_or()) return;
     for (std::size_t tile = 0; tile < chunk_; ++tile)
       for (std::size_t slot = 0; slot < slots_.b.size(); ++slot)
-        if (pattern < 0 || ((slot >> pattern) & 1) != 0) b_.set_one(tile, slots_.b[slot]);
+        if (slots_.b_holder[slots_.b[slot]] == static_cast<std::int32_t>(slot) &&
+            (pattern < 0 || ((slot >> pattern) & 1) != 0))
+          b_.set_one(tile, slots_.b[slot]);
   }
 
   void run(std::size_t tiles, bool with_c) {
     TileBatch batch{.tiles = tiles, .a = a_.data(), .b = b_.data(), .d = d_.data()};
     if (with_c) batch.c = c_.data();
     batch.modifiers = modifiers_.data();
+    if (!metadata_.empty()) batch.metadata = metadata_.data();
     run_(batch);
   }
 
@@ -167,7 +200,7 @@ class Discovery {
   Slots slots_;
   Incidence found_;
   std::size_t chunk_;
-  std::vector<std::uint8_t> modifiers_;
+  std::vector<std::uint8_t> modifiers_, metadata_;
   Tiles a_, b_, c_, d_;
 };
 
@@ -176,15 +209,21 @@ class Discovery {
 Incidence declared_incidence(const Instruction& instruction) {
   const Slots slots(instruction);
   Incidence declared = slots.empty();
-  const auto n = static_cast<std::size_t>(instruction.n), k = static_cast<std::size_t>(instruction.k);
-  std::vector<std::int32_t> slot_of(slots.b.size());
-  for (std::size_t slot = 0; slot < slots.b.size(); ++slot)
-    slot_of[slots.b[slot]] = static_cast<std::int32_t>(slot);
+  const auto n = static_cast<std::size_t>(instruction.n),
+             k = static_cast<std::size_t>(instruction.stored_k());
+  const std::vector<std::uint8_t> metadata = metadata_of(instruction);
   for (std::size_t a = 0; a < slots.a.size(); ++a)
-    for (std::size_t d = 0; d < slots.d.size(); ++d)
-      if (slots.a[a] / k == slots.d[d] / n)
-        declared.partner[a * slots.d.size() + d] = slot_of[slots.a[a] % k * n + slots.d[d] % n];
-  for (std::size_t d = 0; d < slots.d.size(); ++d) declared.passed[d] = static_cast<std::int32_t>(d);
+    for (std::size_t d = 0; d < slots.d.size(); ++d) {
+      const std::size_t row = slots.a[a] / k, stored = slots.a[a] % k;
+      if (row != slots.d[d] / n) continue;
+      const std::size_t met =
+          metadata.empty()
+              ? stored
+              : static_cast<std::size_t>(selected_k(sparsity_of(instruction), MetadataRule::selected,
+                                                    metadata.data() + row * k, static_cast<int>(stored)));
+      declared.partner[a * slots.d.size() + d] = slots.b_holder[met * n + slots.d[d] % n];
+    }
+  for (std::size_t d = 0; d < slots.d.size(); ++d) declared.passed[d] = slots.d_holder[slots.d[d]];
   return declared;
 }
 

@@ -13,9 +13,9 @@ class Discovery : public Gpu {};
 TEST_F(Discovery, EverySlotMeetsWhatItsMapSays) {
   int seen = 0;
   for (Instruction is : kInstructions) {
-    if (is.op == Op::wgmma) is.n = 2 * kWgmmaMinN;
+    if (is.n == 0) is.n = is.op == Op::wgmma ? 2 * kWgmmaMinN : kWgmmaMinN;  // sparse: n 8 is compiled
     if (!has_fragment_maps(is) || !why_not(info_, is).empty()) continue;
-    const std::uint8_t modifiers = is.op == Op::wgmma ? kAFromRegisters : 0;
+    const std::uint8_t modifiers = is_wgmma(is.op) ? kAFromRegisters : 0;
     const Incidence found =
         discovered_incidence(is, modifiers, [&](const TileBatch& batch) { run(info_, is, batch); });
     EXPECT_TRUE(found == declared_incidence(is)) << name_of(is);

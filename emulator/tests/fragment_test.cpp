@@ -14,24 +14,28 @@ constexpr Instruction with_n(Instruction row, int n) {
   return row;
 }
 
-constexpr bool every_row_bijective(int wgmma_n) {
+// Evenly: of m8n8k4 of f16 each of the four octets holds the tile, of all others the warp or warpgroup does.
+constexpr bool every_row_even(int wgmma_n) {
   for (const Instruction& row : kInstructions) {
     if (!has_fragment_maps(row)) continue;
     const Instruction instruction = with_n(row, wgmma_n);
-    if (!bijective(fragment_a(instruction)) || !bijective(fragment_c(instruction))) return false;
-    if (instruction.op == Op::mma && !bijective(fragment_b(instruction))) return false;
+    const int times = row.path == Datapath::mma_884 ? 4 : 1;
+    if (multiplicity(fragment_a(instruction)) != times || multiplicity(fragment_c(instruction)) != times ||
+        multiplicity(fragment_d(instruction)) != times)
+      return false;
+    if (!is_wgmma(instruction.op) && multiplicity(fragment_b(instruction)) != times) return false;
   }
   return true;
 }
-static_assert(every_row_bijective(kWgmmaMinN) && every_row_bijective(kWgmmaMaxN));
+static_assert(every_row_even(kWgmmaMinN) && every_row_even(kWgmmaMaxN));
 
 // More steps than a compiler grants a constant.
-TEST(Fragment, MapsAreBijectiveForEveryN) {
-  for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) EXPECT_TRUE(every_row_bijective(n)) << n;
+TEST(Fragment, MapsAreEvenForEveryN) {
+  for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) EXPECT_TRUE(every_row_even(n)) << n;
 }
 
-// By visiting every element, to check bijective() itself.
-bool holds_every_element_once(const FragmentMap& map) {
+// By visiting every element, to check multiplicity() itself.
+bool holds_every_element(const FragmentMap& map, int times) {
   std::vector<int> held(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols));
   for (int lane = 0; lane < map.lanes; ++lane)
     for (int value = 0; value < map.values; ++value) {
@@ -40,27 +44,27 @@ bool holds_every_element_once(const FragmentMap& map) {
       ++held[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
              static_cast<std::size_t>(at.col)];
     }
-  return std::ranges::all_of(held, [](int times) { return times == 1; });
+  return std::ranges::all_of(held, [times](int found) { return found == times; });
 }
 
-TEST(Fragment, HoldsEveryElementOnce) {
+TEST(Fragment, HoldsEveryElementSoManyTimes) {
   for (const Instruction& row : kInstructions)
     for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
       if (!has_fragment_maps(row)) break;
       const Instruction instruction = with_n(row, n);
-      EXPECT_TRUE(holds_every_element_once(fragment_a(instruction)));
-      EXPECT_TRUE(holds_every_element_once(fragment_c(instruction)));
-      EXPECT_TRUE(instruction.op != Op::mma || holds_every_element_once(fragment_b(instruction)));
+      const int times = row.path == Datapath::mma_884 ? 4 : 1;
+      EXPECT_TRUE(holds_every_element(fragment_a(instruction), times));
+      EXPECT_TRUE(holds_every_element(fragment_c(instruction), times));
+      EXPECT_TRUE(holds_every_element(fragment_d(instruction), times));
+      EXPECT_TRUE(is_wgmma(instruction.op) || holds_every_element(fragment_b(instruction), times));
       if (row.n != 0) break;
     }
 }
 
 // An exemption is a row of the list, not a silence: a new row without maps has to be named here.
-TEST(Fragment, OnlyOctetsWmmaAndTensorMemoryHaveNoMaps) {
+TEST(Fragment, OnlyWmmaAndTensorMemoryHaveNoMaps) {
   for (const Instruction& row : kInstructions)
-    EXPECT_EQ(has_fragment_maps(row),
-              row.path != Datapath::mma_884 && row.op != Op::tcgen05 && row.op != Op::wmma)
-        << name_of(row);
+    EXPECT_EQ(has_fragment_maps(row), row.op != Op::tcgen05 && row.op != Op::wmma) << name_of(row);
 }
 
 TEST(Fragment, BijectiveRefusesATwiceHeldElement) {
@@ -70,6 +74,14 @@ TEST(Fragment, BijectiveRefusesATwiceHeldElement) {
   map = fragment_c(kInstructions[0]);
   map.values += 1;
   EXPECT_FALSE(bijective(map));
+}
+
+TEST(Fragment, MultiplicityCountsModesWithoutAStep) {
+  const FragmentMap octets = fragment_a(find_instruction("mma.m8n8k4.f32.f16.f16.f32").value());
+  EXPECT_EQ(multiplicity(octets), 4);
+  FragmentMap wrong = octets;
+  wrong.lane[1].row_stride = 1;  // the octets on top of each other
+  EXPECT_EQ(multiplicity(wrong), 0);
 }
 
 // The formulas of the PTX ISA, written as the ISA writes them and not as modes.
@@ -134,6 +146,24 @@ TEST(Fragment, MatchesTheIsaForF64) {
                 (Coord{isa.group + (i % 2 == 0 ? 0 : 8), (i / 2) * 4 + isa.thread}));
     for (int i = 0; i < 4; ++i)
       EXPECT_EQ(fragment_b(*large).at(lane, i), (Coord{isa.thread + i * 4, isa.group}));
+  }
+}
+
+TEST(Fragment, MatchesTheIsaForOctets) {
+  const Instruction mixed = find_instruction("mma.m8n8k4.f32.f16.f16.f16").value();
+  const FragmentMap a = fragment_a(mixed), b = fragment_b(mixed), c = fragment_c(mixed),
+                    d = fragment_d(mixed);
+  for (int lane = 0; lane < 32; ++lane) {
+    const int line = lane < 16 ? lane % 4 : lane % 4 + 4;
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(a.at(lane, i), (Coord{line, i}));
+      EXPECT_EQ(b.at(lane, i), (Coord{i, line}));
+    }
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(c.at(lane, i), (Coord{line, i}));
+      const int row = (lane & 1) + (i & 2);
+      EXPECT_EQ(d.at(lane, i), (Coord{lane < 16 ? row : row + 4, (i & 4) + (lane & 2) + (i & 1)}));
+    }
   }
 }
 

@@ -31,7 +31,8 @@ std::vector<Operand3> operands_of(const Options& options, const Instruction& is)
   for (const std::string& name : options.operands) {
     if (name == "a") chosen.push_back({"A", fragment_a(is), is.a});
     if (name == "b") chosen.push_back({"B", fragment_b(is), is.b});
-    if (name == "c" || name == "d") chosen.push_back({name == "c" ? "C" : "D", fragment_c(is), is.d});
+    if (name == "c") chosen.push_back({"C", fragment_c(is), is.c});
+    if (name == "d") chosen.push_back({"D", fragment_d(is), is.d});
   }
   return chosen;
 }
@@ -86,7 +87,7 @@ struct Discovered {
 Discovered discover(const Instruction& is) {
   const device::DeviceInfo gpu = require_device();
   if (const std::string reason = device::why_not(gpu, is); !reason.empty()) throw EnvironmentError(reason);
-  const std::uint8_t modifiers = is.op == Op::wgmma ? kAFromRegisters : 0;
+  const std::uint8_t modifiers = is_wgmma(is.op) ? kAFromRegisters : 0;
   Discovered result{gpu.name, false, 0, device::declared_incidence(is)};
   const device::Incidence seen = device::discovered_incidence(
       is, modifiers, [&](const TileBatch& batch) { device::run(gpu, is, batch); });

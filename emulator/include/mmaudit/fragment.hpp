@@ -20,7 +20,7 @@ struct Mode {
 /// (lane, value) -> (row, column) of a rows x cols tile. Values that share a register are neighbours in the
 /// value number, the low bits first. Not held in registers at all (B of wgmma): lanes = 0.
 struct FragmentMap {
-  static constexpr int kModes = 3;
+  static constexpr int kModes = 4;
 
   int rows = 0, cols = 0;
   int lanes = 0, values = 0;
@@ -71,17 +71,26 @@ constexpr int register_shift(const Instruction& instruction, Format format) {
   return mixes && format == Format::e2m1 ? 2 : 0;
 }
 
-/// Whether the maps below describe `instruction`. They deal k out to the four lanes of a quad, one register
-/// each; m8n8k4 of f16 is too shallow for that: its octets hold every element of A and B twice, and no kernel
-/// here needs them. tcgen05 reads shared memory and writes tensor memory; the PTX ISA leaves the fragments of
-/// wmma unspecified.
+/// m8n8k4 of f16: a warp holds four tiles, one in each octet (two quads: lanes l, l + 16 with the same l /
+/// 4).
+constexpr bool is_per_octet(const Instruction& instruction) { return instruction.path == Datapath::mma_884; }
+
+/// Whether the maps below describe `instruction`. tcgen05 reads shared memory and writes tensor memory; the
+/// PTX ISA leaves the fragments of wmma unspecified.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
-  return instruction.op != Op::tcgen05 && instruction.op != Op::wmma &&
-         instruction.stored_k() % (4 * elements_per_register(instruction, instruction.a)) == 0;
+  return instruction.op != Op::tcgen05 && instruction.op != Op::wmma;
 }
 
 /// A, m x stored_k(). For wgmma: the form that takes A from registers, one m16 fragment a warp.
+/// Of an instruction per octet: of the tile of the lane's octet, A by rows.
 constexpr FragmentMap fragment_a(const Instruction& instruction) {
+  if (is_per_octet(instruction))
+    return {.rows = instruction.m,
+            .cols = instruction.k,
+            .lanes = kWarpLanes,
+            .values = instruction.k,
+            .lane = {{4, 1, 0}, {4, 0, 0}, {2, 4, 0}, {}},
+            .value = {{instruction.k, 0, 1}, {}, {}, {}}};
   const int per_register = elements_per_register(instruction, instruction.a),
             warps = lanes_of(instruction) / kWarpLanes;
   const int row_halves = instruction.m / (8 * warps), k_groups = instruction.stored_k() / (4 * per_register);
@@ -97,6 +106,13 @@ constexpr FragmentMap fragment_a(const Instruction& instruction) {
 constexpr FragmentMap fragment_b(const Instruction& instruction) {
   if (is_wgmma(instruction.op))
     return {.rows = instruction.k, .cols = instruction.n, .lane = {}, .value = {}};
+  if (is_per_octet(instruction))
+    return {.rows = instruction.k,
+            .cols = instruction.n,
+            .lanes = kWarpLanes,
+            .values = instruction.k,
+            .lane = {{4, 0, 1}, {4, 0, 0}, {2, 0, 4}, {}},
+            .value = {{instruction.k, 1, 0}, {}, {}, {}}};
   const int per_register = elements_per_register(instruction, instruction.b);
   const int k_groups = instruction.k / (4 * per_register);
   return {.rows = instruction.k,
@@ -107,8 +123,24 @@ constexpr FragmentMap fragment_b(const Instruction& instruction) {
           .value = {{per_register, 1, 0}, {k_groups, 4 * per_register, 0}, {}}};
 }
 
-/// C and D, m x n.
-constexpr FragmentMap fragment_c(const Instruction& instruction) {
+namespace detail {
+
+/// An accumulator of `format`, m x n.
+constexpr FragmentMap accumulator_map(const Instruction& instruction, Format format) {
+  if (is_per_octet(instruction) && format == Format::f16)
+    return {.rows = instruction.m,
+            .cols = instruction.n,
+            .lanes = kWarpLanes,
+            .values = instruction.n,
+            .lane = {{4, 1, 0}, {4, 0, 0}, {2, 4, 0}, {}},
+            .value = {{instruction.n, 0, 1}, {}, {}, {}}};
+  if (is_per_octet(instruction))
+    return {.rows = instruction.m,
+            .cols = instruction.n,
+            .lanes = kWarpLanes,
+            .values = instruction.n,
+            .lane = {{2, 1, 0}, {2, 0, 2}, {4, 0, 0}, {2, 4, 0}},
+            .value = {{2, 0, 1}, {2, 2, 0}, {2, 0, 4}, {}}};
   const int warps = lanes_of(instruction) / kWarpLanes;
   const int row_halves = instruction.m / (8 * warps), n_groups = instruction.n / 8;
   return {.rows = instruction.m,
@@ -119,18 +151,37 @@ constexpr FragmentMap fragment_c(const Instruction& instruction) {
           .value = {{2, 0, 1}, {row_halves, 8, 0}, {n_groups, 0, 8}}};
 }
 
-/// True when every element of the tile is held exactly once, read off the modes: each steps in one direction,
-/// and in each direction the steps form a mixed-radix number that counts to the tile's extent.
-constexpr bool bijective(const FragmentMap& map) {
+}  // namespace detail
+
+/// C, m x n.
+constexpr FragmentMap fragment_c(const Instruction& instruction) {
+  return detail::accumulator_map(instruction, instruction.c);
+}
+
+/// D, m x n: C's, unless their formats differ.
+constexpr FragmentMap fragment_d(const Instruction& instruction) {
+  return detail::accumulator_map(instruction, instruction.d);
+}
+
+/// How many slots hold each element of the tile, 0 when that differs among the elements. Read off the modes:
+/// those without a step repeat the whole, each of the others steps in one direction, and in each direction
+/// the steps form a mixed-radix number that counts to the tile's extent.
+constexpr int multiplicity(const FragmentMap& map) {
   Mode modes[2 * FragmentMap::kModes];
-  int count = 0, lanes = 1, values = 1;
+  int count = 0, lanes = 1, values = 1, times = 1;
+  const auto take = [&](const Mode& mode) {
+    if (mode.row_stride == 0 && mode.col_stride == 0)
+      times *= mode.extent;
+    else if (mode.extent != 1)
+      modes[count++] = mode;
+  };
   for (int i = 0; i < FragmentMap::kModes; ++i) {
     lanes *= map.lane[i].extent;
     values *= map.value[i].extent;
-    if (map.lane[i].extent != 1) modes[count++] = map.lane[i];
-    if (map.value[i].extent != 1) modes[count++] = map.value[i];
+    take(map.lane[i]);
+    take(map.value[i]);
   }
-  if (lanes != map.lanes || values != map.values) return false;
+  if (lanes != map.lanes || values != map.values) return 0;
   int rows = 1, cols = 1;
   for (int used = 0; used < count; ++used) {
     int next = used;
@@ -139,11 +190,18 @@ constexpr bool bijective(const FragmentMap& map) {
              (mode.row_stride == 0 && mode.col_stride == cols);
     };
     while (next < count && !continues(modes[next])) ++next;
-    if (next == count) return false;
+    if (next == count) return 0;
     (modes[next].row_stride != 0 ? rows : cols) *= modes[next].extent;
     modes[next] = modes[used];
   }
-  return rows == map.rows && cols == map.cols;
+  return rows == map.rows && cols == map.cols ? times : 0;
+}
+
+constexpr bool bijective(const FragmentMap& map) { return multiplicity(map) == 1; }
+
+/// The slots that hold each element of `instruction`'s tile.
+constexpr int expected_multiplicity(const Instruction& instruction) {
+  return is_per_octet(instruction) ? 4 : 1;
 }
 
 }  // namespace mmaudit
