@@ -126,9 +126,14 @@ TEST(Recording, OtherFilesAreRefused) {
   refused([](auto& f) { f.metadata["format"] = "x"; }, "format: found 'x', allowed mmaudit.recording");
   refused([](auto& f) { f.metadata.clear(); }, "format: found no such field");
   refused([](auto& f) { f.metadata.erase("checksum"); }, "checksum: found no such field");
-  refused([](auto& f) { f.tensors.pop_back(); }, "tensors: found 4, allowed A, B, C, D and modifiers");
+  refused([](auto& f) { f.tensors.pop_back(); },
+          "tensors: found 4, allowed A, B, C, D and modifiers, and metadata if it is sparse");
   refused([](auto& f) { f.tensors[1].name = "X"; }, "tensor: found no 'B'");
-  refused([](auto& f) { f.tensors.push_back({"E", DType::u8, {0}, {}}); }, "tensors: found 6");
+  refused(
+      [](auto& f) {
+        f.tensors.push_back({"E", DType::u8, {0}, {}});
+      },
+      "tensor: found no 'metadata', allowed A, B, C, D, modifiers, E");
 }
 
 TEST(Recording, IncompleteProvenanceIsRefusedByName) {
@@ -151,7 +156,7 @@ TEST(Recording, IncompleteProvenanceIsRefusedByName) {
   refused([](Recording& r) { r.families[1].tiles = ~std::uint64_t{0}; },
           "families: found 18446744073709551615 tiles");
   refused([](Recording& r) { r.tiles = 3; }, "families: found 2 tiles, allowed 3");
-  refused([](Recording& r) { r.modifiers[1] = 0x40; }, "modifiers: found 0x40, allowed bits of 0x3f");
+  refused([](Recording& r) { r.modifiers[1] = 0x80; }, "modifiers: found 0x80, allowed bits of 0x7f");
   refused([](Recording& r) { r.modifiers.pop_back(); }, "modifiers shape: found [1], allowed [2]");
   refused([](Recording& r) { r.a.shape = {2, 8}; }, "A shape: found [2, 8], allowed [2, M, K]");
   refused([](Recording& r) { r.a.shape = {2, 4, 2}; }, "B shape: found [2, 4, 3], allowed [2, 2, 3]");

@@ -70,7 +70,7 @@ Recording small_recording() {
   recording.b = make_tensor("B", DType::u8, {2, 4, 3}, in);
   recording.c = make_tensor("C", DType::u32, {2, 2, 3}, out);
   recording.d = make_tensor("D", DType::u32, {2, 2, 3}, out);
-  recording.modifiers = {kNegateA, kModifierBits};
+  recording.modifiers = {kNegateA, 0x3F};
   return recording;
 }
 

@@ -192,8 +192,10 @@ TEST(Generations, AnArchitectureOffersWhatItsHardwareHas) {
     return find_datapath(*find_architecture(architecture), instruction_of(name)) != nullptr;
   };
   EXPECT_TRUE(has("turing", kVolta));
-  for (const char* name : {"ampere", "ga10x", "ada", "hopper", "blackwell", "blackwell_rtx"})
-    EXPECT_FALSE(has(name, kVolta)) << name;
+  for (const char* name : {"ampere", "ga10x", "ada", "hopper", "blackwell", "blackwell_rtx"}) {
+    EXPECT_TRUE(has(name, kVolta)) << name;  // as code for other units
+    EXPECT_EQ(has(name, "tcgen05.m128n8k16.kind_f16.f32.f16.f16"), name == std::string("blackwell")) << name;
+  }
   EXPECT_FALSE(has("volta", kAmpere));
   EXPECT_FALSE(has("turing", kHopper));
   EXPECT_FALSE(has("turing", "mma.m16n8k8.f32.bf16.bf16.f32"));

@@ -32,8 +32,8 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
       EXPECT_EQ(why_no_instruction(name_of(row)), "");
     }
   }
-  EXPECT_EQ(names.size(),
-            31U + 54U + 35U + 12U * 32U + 9U * 18U + 50U + 28U + 2U * (54U * 32U + 8U * 18U) + 29U * 32U);
+  EXPECT_EQ(names.size(), 31U + 54U + 35U + 12U * 32U + 9U * 18U + 48U + 12U * 32U + 8U * 18U + 50U + 28U +
+                              2U * (54U * 32U + 8U * 18U) + 29U * 32U);
 }
 
 TEST(Instructions, NamesArePtxText) {
@@ -216,7 +216,7 @@ TEST(Architectures, EachBlackwellHasItsOwnNarrowInstructions) {
   for (const Instruction& row : kInstructions) {
     if (row.min_compute_capability <= 90) continue;
     EXPECT_EQ(find_datapath(data_centre, row) != nullptr, row.op == Op::tcgen05) << name_of(row);
-    EXPECT_EQ(find_datapath(rtx, row) != nullptr, row.op == Op::mma) << name_of(row);
+    EXPECT_EQ(find_datapath(rtx, row) != nullptr, row.op == Op::mma || row.op == Op::mma_sp) << name_of(row);
   }
 }
 

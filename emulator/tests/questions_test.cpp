@@ -13,13 +13,14 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::vector<Instruction> f32_rows_of(std::initializer_list<Format> formats) {
   return instructions_where([&](const Instruction& row) {
-    return row.d == Format::f32 && std::find(formats.begin(), formats.end(), row.a) != formats.end();
+    return row.d == Format::f32 && is_plain(row) &&
+           std::find(formats.begin(), formats.end(), row.a) != formats.end();
   });
 }
 
 std::vector<Instruction> f16_rows() {
   return instructions_where(
-      [](const Instruction& row) { return row.a == Format::f16 && row.d == Format::f16; });
+      [](const Instruction& row) { return row.a == Format::f16 && row.d == Format::f16 && is_plain(row); });
 }
 
 TEST(Questions, Q1FloorOfBinary32Results) {

@@ -99,21 +99,25 @@ class Dot {
   std::uint8_t modifiers_ = 0;
 };
 
-/// Every row of kInstructions that Hopper has and for which `wanted` holds, wgmma with the least n.
+/// Every row of kInstructions that Hopper has and for which `wanted` holds, wgmma with the least n. A sparse
+/// one is no Dot: sparse_test.cpp has those.
 template <typename Wanted>
 std::vector<Instruction> instructions_where(Wanted wanted) {
   std::vector<Instruction> rows;
   for (Instruction row : kInstructions) {
     if (row.n == 0) row.n = kWgmmaMinN;
-    if (find_datapath(*find_architecture("hopper"), row) != nullptr && wanted(row)) rows.push_back(row);
+    if (is_sparse(row.op) || find_datapath(*find_architecture("hopper"), row) == nullptr) continue;
+    if (wanted(row)) rows.push_back(row);
   }
   return rows;
 }
 
 inline bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
 inline bool is_integer(const Instruction& row) { return spec_of(row.a).integer(); }
+/// By the tensor core alone: no c or D that is converted beside it, no m8n8k4 that other units compute.
+inline bool is_plain(const Instruction& row) { return row.c == row.d && row.path != Datapath::mma_884; }
 inline bool is_fused_16_bit(const Instruction& row) {
-  return !is_fp8(row.a) && row.a != Format::f64 && !is_integer(row);
+  return !is_fp8(row.a) && row.a != Format::f64 && !is_integer(row) && is_plain(row);
 }
 
 }  // namespace mmaudit::test

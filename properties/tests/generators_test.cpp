@@ -226,6 +226,8 @@ TEST_P(Families, NearOverflowMeetsBothSides) {
   if (reachable) {
     EXPECT_GT(share(dots, [&](const OneDot& one) { return std::fabs(exact(one).value) > largest; }), 0.01);
   }
+  const bool c_is_wide = spec_of(row.c).max_exponent() >= spec_of(row.d).max_exponent();
+  if (!reachable && !c_is_wide) return;
   EXPECT_GT(share(dots,
                   [&](const OneDot& one) {
                     const double x = std::fabs(exact(one).value);
