@@ -56,8 +56,9 @@ TEST(Questions, Q4SubnormalBinary16AddendKeepsTheLeastExponent) {
 }
 
 TEST(Questions, Q5EveryZeroIsPlusZero) {
-  for (const Instruction& row :
-       instructions_where([](const Instruction& r) { return r.a != Format::f64 && !is_integer(r); })) {
+  for (const Instruction& row : instructions_where([](const Instruction& r) {
+         return !is_integer(r) && r.a != Format::f64 && r.path != Datapath::mma_884;
+       })) {
     // c added last by an ordinary add: -0 needs both sides -0, and the steps never give one.
     EXPECT_EQ(Dot(row).all(0, row.k - 1, -0.0, 0.0).c(-0.0).bits(), 0U) << name_of(row);
     EXPECT_EQ(Dot(row).c(-0.0).bits(), 0U) << name_of(row);
@@ -83,7 +84,7 @@ TEST(Questions, Q7Binary16IsRoundedOnce) {
 
 TEST(Questions, Q9And10OneStepHoldsEveryProduct) {
   for (const Instruction& row : f32_rows_of({Format::f16, Format::bf16, Format::tf32})) {
-    if (row.k < 8) continue;
+    if (row.k < 8 || hopper_row(row).block < row.k) continue;  // wmma of tf32 takes two steps
     const int half = row.k / 2;
     for (int j = 2; j < row.k; ++j) {
       if (j == half || j == half + 1) continue;

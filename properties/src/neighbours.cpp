@@ -133,6 +133,7 @@ class Collector {
 
 void Collector::steps() {
   for (const int block : {row_.block / 2, row_.block * 2}) {
+    if (block == 0) continue;
     add("L", fmt::format("{} -> {}", row_.block, block),
         [&](auto& row) { row.block = static_cast<std::int16_t>(block); });
   }
