@@ -421,6 +421,24 @@ void add_addends(const Setting& plan, Dots& out) {
   swamping.addend_power(14).into(out);
 }
 
+/// Sums in binary32 that become a binary16 D: an addend that a tie of binary32 swallows or not, by its turn,
+/// decides a tie of binary16.
+void add_second_rounding(const Setting& plan, Dots& out) {
+  if (plan.d.id == plan.step.output.id) return;
+  Case(plan, "order of pairs")
+      .product(0, -24)
+      .product(2, -11)
+      .product(3, -23, true)
+      .addend("0x3c01")
+      .into(out);
+  Case(plan, "order of pairs")
+      .product(2, -24)
+      .product(0, -11)
+      .product(1, -23, true)
+      .addend("0x3c01")
+      .into(out);
+}
+
 /// The 13 low bits of a tf32 register: dirty numbers, and NaNs that live in them alone.
 void add_ignored_bits(const Setting& plan, Dots& out) {
   if (plan.a.ignored_low_bits == 0) return;
@@ -477,6 +495,7 @@ std::vector<DirectedDot> directed_dots(const Instruction& instruction, const Acc
       scan_order(plan, out);
       add_addends(plan, out);
       add_ignored_bits(plan, out);
+      add_second_rounding(plan, out);
     }
     scan_zero_rule(plan, out);
     scan_rounding(plan, out);

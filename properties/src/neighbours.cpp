@@ -41,6 +41,8 @@ struct Reach {
   int finest = 0;           ///< the same with c, where c enters a step
   int zero_exponent = 0;    ///< largest exponent that a zero would bring if zeros counted
   bool addend_in_step = true;
+  bool c_is_widened = false;     ///< a binary16 c, added in binary32
+  bool exact_alignment = false;  ///< F reaches every bit that can decide the rounding of a step
   bool infinity = false;
   int subnormal_product =
       0;  ///< largest exponent of a product with a factor that is subnormal to the datapath
@@ -55,6 +57,9 @@ Reach reach_of(const DotPlan& plan) {
   };
   Reach reach;
   reach.addend_in_step = plan.row.addend == AddendPlace::in_first_step;
+  reach.c_is_widened = plan.converts && plan.step.addend.id != plan.step.output.id;
+  reach.exact_alignment = plan.row.fraction_bits >= 2 * plan.step.output.fraction_bits &&
+                          plan.row.block <= 2 && plan.row.output.rounding == Rounding::nearest_even;
   reach.least_product = least(plan.a) + least(plan.b);
   reach.largest_product = plan.a.max_exponent() + plan.b.max_exponent();
   reach.finest_product =
@@ -156,9 +161,13 @@ void Collector::steps() {
 }
 
 void Collector::alignment() {
+  const std::string exact =
+      reach_.exact_alignment ? "what alignment cuts off can't decide a rounding of so few addends to nearest"
+                             : "";
   for (const int change : {-1, 1}) {
-    add("F", fmt::format("{} -> {}", row_.fraction_bits, row_.fraction_bits + change),
-        [&](auto& row) { row.fraction_bits = static_cast<std::int16_t>(row.fraction_bits + change); });
+    add(
+        "F", fmt::format("{} -> {}", row_.fraction_bits, row_.fraction_bits + change),
+        [&](auto& row) { row.fraction_bits = static_cast<std::int16_t>(row.fraction_bits + change); }, exact);
   }
   // A floor acts only above the least exponent of a non-zero addend, and only if its unit cuts a bit off.
   const int least_exponent =
@@ -167,7 +176,7 @@ void Collector::alignment() {
   const int harmless = std::max(least_exponent, reach_.finest + row_.fraction_bits);
   constexpr int kNoFloor = -1000;
   for (const int floor : {row_.floor - 1, row_.floor + 1, kNoFloor, harmless + 1}) {
-    if (floor == harmless + 1 && harmless <= row_.floor) continue;
+    if (floor == harmless + 1 && (harmless <= row_.floor || row_.floor <= kNoFloor)) continue;
     add(
         "floor",
         floor == kNoFloor ? fmt::format("{} -> none", row_.floor)
@@ -177,9 +186,11 @@ void Collector::alignment() {
             ? fmt::format("every floor up to {} keeps every bit of every addend that reaches it", harmless)
             : "");
   }
-  add("alignment", "toward minus infinity",
-      [](auto& row) { row.alignment = Alignment::floor_toward_minus_infinity; });
-  add("alignment", "to nearest even", [](auto& row) { row.alignment = Alignment::nearest_even; });
+  add(
+      "alignment", "toward minus infinity",
+      [](auto& row) { row.alignment = Alignment::floor_toward_minus_infinity; }, exact);
+  add(
+      "alignment", "to nearest even", [](auto& row) { row.alignment = Alignment::nearest_even; }, exact);
   add(
       "zero rule", "zeros take part in the maximum", [](auto& row) { row.zero = ZeroRule::operand_exponent; },
       reach_.zero_exponent - row_.fraction_bits <= reach_.finest
@@ -187,7 +198,8 @@ void Collector::alignment() {
                         reach_.zero_exponent, reach_.finest)
           : "");
   if (plan_.grouped) return;  // groups have the exponents of their scales
-  add("products", "normalised", [](auto& row) { row.product = ProductRule::normalised; });
+  add(
+      "products", "normalised", [](auto& row) { row.product = ProductRule::normalised; }, exact);
 }
 
 void Collector::operands() {
@@ -208,9 +220,11 @@ void Collector::operands() {
       no_subnormals);
   // In a step, c or the running sum: subnormal below the least normal of its format.
   const FormatSpec& running = reach_.addend_in_step ? plan_.step.addend : plan_.step.output;
-  const bool running_subnormal =
-      reach_.addend_in_step || reach_.finest_product < plan_.step.output.min_exponent();
-  const std::string never = "the sum between the steps is never subnormal, and c is added by an IEEE add";
+  const bool running_subnormal = (reach_.addend_in_step && !reach_.c_is_widened) ||
+                                 reach_.finest_product < plan_.step.output.min_exponent();
+  const std::string never =
+      reach_.c_is_widened ? "binary16 c and products are never subnormal in binary32"
+                          : "the sum between the steps is never subnormal, and c is added by an IEEE add";
   const int unit = running.min_exponent() - row_.fraction_bits;
   const int running_finest = std::min(reach_.finest_product, running.min_exponent() - running.fraction_bits);
   const bool lost_beside_products = reach_.least_product - row_.fraction_bits >= running.min_exponent();
@@ -249,8 +263,9 @@ void Collector::operands() {
 }
 
 void Collector::output() {
-  const FormatSpec& format = plan_.step.output;
+  const FormatSpec& format = plan_.d;
   const OutputRule& rule = row_.output;
+  const bool narrowed = plan_.d.id != plan_.step.output.id;
   constexpr std::pair<Rounding, std::string_view> kRoundings[] = {{Rounding::toward_zero, "toward zero"},
                                                                   {Rounding::nearest_even, "to nearest even"},
                                                                   {Rounding::down, "toward minus infinity"},
@@ -266,25 +281,32 @@ void Collector::output() {
   }
   // The largest sum of products that can stand beside the largest c.
   const int product_sum = reach_.largest_product + 2 + floor_log2(static_cast<std::uint64_t>(2 * plan_.k));
-  const bool overflows = product_sum >= format.max_exponent() - row_.fraction_bits;
+  const bool overflows = narrowed || product_sum >= format.max_exponent() - row_.fraction_bits;
   add(
       "overflow", "largest finite number", [](auto& row) { row.output.overflow = Overflow::max_finite; },
       overflows ? ""
                 : "no finite inputs overflow: beside the largest c every product is below the last bit kept");
-  add("subnormal results", "flushed", [](auto& row) { row.output.flush_subnormals = true; });
+  add(
+      "subnormal results", "flushed", [](auto& row) { row.output.flush_subnormals = true; },
+      !narrowed && reach_.c_is_widened && reach_.finest_product >= format.min_exponent()
+          ? "binary16 c and products are never subnormal in binary32"
+          : "");
   const int least_exponent = std::min(
       reach_.least_product, reach_.addend_in_step ? plan_.step.addend.min_exponent() : format.min_exponent());
   const int finest_unit =
       std::max(std::max<int>(row_.floor, least_exponent) - row_.fraction_bits, reach_.finest);
   const int least_result = format.min_exponent() - rule.fraction_bits;
-  const std::string never_rounds =
-      finest_unit >= least_result ? "no sum has a bit below the least result, so none rounds to zero" : "";
+  const std::string never_rounds = !narrowed && finest_unit >= least_result
+                                       ? "no sum has a bit below the least result, so none rounds to zero"
+                                       : "";
   add(
       "sign of zero", "minus when a negative sum rounds to zero",
       [](auto& row) { row.output.zero_sign = ZeroSign::of_sum; }, never_rounds);
   add(
       "sign of zero", "IEEE", [](auto& row) { row.output.zero_sign = ZeroSign::ieee; },
-      !reach_.addend_in_step && !never_rounds.empty() ? "the steps start from +0, and " + never_rounds : "");
+      narrowed && reach_.addend_in_step                 ? "the sum in binary32 is never -0"
+      : !reach_.addend_in_step && !never_rounds.empty() ? "the steps start from +0, and " + never_rounds
+                                                        : "");
   add("NaN", "7fc00000 style quiet NaN", [](auto& row) { row.output.nan = NanRule::ieee_quiet; });
 }
 
