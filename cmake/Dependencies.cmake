@@ -1,11 +1,12 @@
 # Finds every library once, for all folders:
-#   MPFR::MPFR  Boost::headers  nlohmann_json::nlohmann_json  fmt::fmt  xxHash::xxhash  CLI11::CLI11  Threads::Threads
+#   MPFR::MPFR  Boost::headers  nlohmann_json::nlohmann_json  fmt::fmt  xxHash::xxhash  zstd::zstd  CLI11::CLI11  Threads::Threads
 #   GTest::gtest  rapidcheck (tests)   benchmark::benchmark (benchmarks)
 # All are system packages; nothing is downloaded while configuring.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(MPFR 4.0 REQUIRED)
 find_package(xxHash REQUIRED)
+find_package(Zstd REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)

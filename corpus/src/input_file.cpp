@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,9 @@ namespace {
 
 constexpr std::size_t kLargestRead = std::size_t{1} << 30;  // Linux transfers less than 2 GiB a call
 
+/// Recordings have a hundredth of it; a frame of a few bytes may claim anything.
+constexpr std::uint64_t kMostContent = std::uint64_t{256} << 20;
+
 [[noreturn]] void cannot_read(const std::string& label, int error) {
   throw InputError(fmt::format("{}: cannot read: {}", label, std::generic_category().message(error)));
 }
@@ -33,6 +37,13 @@ InputFile::InputFile(const std::filesystem::path& path)
   const int error = ::fstat(fd_, &info) == 0 ? 0 : errno;
   if (error == 0 && S_ISREG(info.st_mode)) {
     size_ = static_cast<std::uint64_t>(info.st_size);
+    if (path.extension() != ".zst") return;
+    try {
+      decompress();
+    } catch (...) {
+      ::close(fd_);
+      throw;
+    }
     return;
   }
   ::close(fd_);
@@ -42,10 +53,32 @@ InputFile::InputFile(const std::filesystem::path& path)
 
 InputFile::~InputFile() { ::close(fd_); }
 
+void InputFile::decompress() {
+  if (size_ > kMostContent)
+    refuse(label_, "size", fmt::format("{} bytes", size_), fmt::format("at most {}", kMostContent));
+  const std::vector<std::byte> frame = read(0, size_);
+  const std::uint64_t size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR) refuse(label_, "content", "no zstd frame", "one");
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN) refuse(label_, "content", "a frame without its size", "one with it");
+  if (size > kMostContent)
+    refuse(label_, "content", fmt::format("{} bytes", size), fmt::format("at most {}", kMostContent));
+  content_.resize(static_cast<std::size_t>(size));
+  const std::size_t done = ZSTD_decompress(content_.data(), content_.size(), frame.data(), frame.size());
+  if (ZSTD_isError(done) != 0U) refuse(label_, "content", ZSTD_getErrorName(done), "one whole zstd frame");
+  if (done != content_.size())
+    refuse(label_, "content", fmt::format("{} bytes", done), fmt::format("{}, as it says", size));
+  size_ = size;
+  compressed_ = true;
+}
+
 void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
   if (offset > size_ || bytes.size() > size_ - offset) {
     refuse(label_, "size", fmt::format("{} bytes", size_),
            fmt::format("at least {} bytes from byte {} on", bytes.size(), offset));
+  }
+  if (compressed_) {
+    std::copy_n(content_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+    return;
   }
   while (!bytes.empty()) {
     const ssize_t done =

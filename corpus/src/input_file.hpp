@@ -9,9 +9,11 @@
 
 namespace mmaudit::corpus {
 
+/// A name that ends in ".zst" is one zstd frame, which says how large its content is; size and offsets are
+/// the content's.
 class InputFile {
  public:
-  /// Throws InputError if the path is missing, unreadable or not a regular file.
+  /// Throws InputError if the path is missing, unreadable or not a regular file, or no such frame.
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -30,9 +32,13 @@ class InputFile {
   [[nodiscard]] std::vector<std::byte> read(std::uint64_t offset, std::uint64_t count) const;
 
  private:
+  void decompress();
+
   std::string label_;
   int fd_ = -1;
   std::uint64_t size_ = 0;
+  std::vector<std::byte> content_;  ///< of a compressed file
+  bool compressed_ = false;
 };
 
 /// An unsigned little-endian number of 1 to 8 bytes.

@@ -231,12 +231,15 @@ std::vector<fs::path> find_recordings(const fs::path& folder) {
   std::error_code error;
   auto entry = fs::recursive_directory_iterator(folder, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() == ".safetensors" && entry->is_regular_file(error))
+    const fs::path& path = entry->path();
+    const bool compressed = path.extension() == ".zst";
+    if ((compressed ? path.stem() : path).extension() == ".safetensors" && entry->is_regular_file(error))
       found.push_back(entry->path());
     if (error) break;
   }
   if (error) throw InputError(fmt::format("{}: cannot read the folder: {}", label, error.message()));
-  if (found.empty()) refuse(label, "folder", "no *.safetensors", "at least one recording");
+  if (found.empty())
+    refuse(label, "folder", "no *.safetensors or *.safetensors.zst", "at least one recording");
   std::sort(found.begin(), found.end());
   return found;
 }

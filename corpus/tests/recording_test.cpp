@@ -1,6 +1,7 @@
 #include "mmaudit/corpus/recording.hpp"
 
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <fstream>
 #include <functional>
@@ -56,6 +57,33 @@ TEST(Recording, EqualRecordingsGiveEqualBytes) {
   Recording renamed = small_recording();
   renamed.a.name = "whatever";
   EXPECT_EQ(bytes_of_recording(small_recording()), bytes_of_recording(renamed));
+}
+
+TEST(Recording, CompressedFilesAreReadWithTheirSizeCheckedFirst) {
+  const ScratchFolder folder;
+  const auto path = folder / "r.safetensors";
+  write_recording(path, small_recording());
+  const std::string plain = get(path);
+  std::string frame(ZSTD_compressBound(plain.size()), '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), plain.data(), plain.size(), 3));
+  const auto compressed = folder / "c.safetensors.zst";
+  put(compressed, frame);
+  EXPECT_EQ(checksum_of(read_recording(compressed)), checksum_of(small_recording()));
+  EXPECT_EQ(find_recordings(compressed.parent_path()).size(), 2U);
+
+  const auto refused = [&](std::string_view bytes, std::string_view part) {
+    put(compressed, bytes);
+    expect_refused([&] { read_recording(compressed); }, part);
+  };
+  refused(plain, "content: found no zstd frame");
+  refused("", "content: found no zstd frame");
+  refused(std::string_view(frame).substr(0, frame.size() - 5), "allowed one whole zstd frame");
+  refused(std::string_view(frame).substr(0, 8), "content: found");
+  // A frame of one segment that claims 2^60 bytes: magic, descriptor with an 8-byte size, the size.
+  std::string huge("\x28\xB5\x2F\xFD\xE0", 5);
+  huge += std::string("\0\0\0\0\0\0\0\x10", 8) + std::string(16, '\0');
+  refused(huge, "content: found 1152921504606846976 bytes, allowed at most");
+  refused(std::string("\x28\xB5\x2F\xFD\x00\x58", 6) + std::string(16, '\0'), "a frame without its size");
 }
 
 // Changes only with format_version: older files would all read as damaged.

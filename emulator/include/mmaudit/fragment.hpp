@@ -20,7 +20,7 @@ struct Mode {
 /// (lane, value) -> (row, column) of a rows x cols tile. Values that share a register are neighbours in the
 /// value number, the low bits first. Not held in registers at all (B of wgmma): lanes = 0.
 struct FragmentMap {
-  static constexpr int kModes = 4;
+  static constexpr int kModes = 5;
 
   int rows = 0, cols = 0;
   int lanes = 0, values = 0;

@@ -1,0 +1,155 @@
+#include "mmaudit/volta.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace mmaudit::volta {
+namespace {
+
+constexpr int kLanesOfGroup = 4;
+// Steps of a lane's threadgroup number, bit by bit: octets 1 and 3 lie lower, 2 and 3 to the right; the
+// second threadgroup of an octet has its lower rows and its right columns.
+constexpr Mode kRowsOfOctet{2, 8, 0}, kColumnsOfOctet{2, 0, 8}, kLowerRows{2, 4, 0}, kRightColumns{2, 0, 4};
+constexpr Mode kCopies{2, 0, 0};
+
+FragmentMap square(int values) {
+  return {.rows = kSide, .cols = kSide, .lanes = kWarpLanes, .values = values, .lane = {}, .value = {}};
+}
+
+int first_row(int threadgroup) { return 8 * (threadgroup % 2) + 4 * (threadgroup / 4); }
+int first_column_of_octet(int threadgroup) { return 8 * (threadgroup / 2 % 2); }
+
+}  // namespace
+
+FragmentMap fragment_a(Layout layout) {
+  FragmentMap map = square(kSide);
+  const Mode lanes = layout == Layout::row ? Mode{kLanesOfGroup, 1, 0} : Mode{kLanesOfGroup, 0, 1};
+  const Mode modes[] = {lanes, kRowsOfOctet, kCopies, kLowerRows};
+  std::copy(std::begin(modes), std::end(modes), map.lane);
+  if (layout == Layout::row) {
+    map.value[0] = {kSide, 0, 1};
+  } else {
+    map.value[0] = {4, 1, 0};
+    map.value[1] = {4, 0, 4};
+  }
+  return map;
+}
+
+FragmentMap fragment_b(Layout layout) {
+  FragmentMap map = square(kSide);
+  const Mode lanes = layout == Layout::column ? Mode{kLanesOfGroup, 0, 1} : Mode{kLanesOfGroup, 1, 0};
+  const Mode modes[] = {lanes, kCopies, kColumnsOfOctet, kRightColumns};
+  std::copy(std::begin(modes), std::end(modes), map.lane);
+  if (layout == Layout::column) {
+    map.value[0] = {kSide, 1, 0};
+  } else {
+    map.value[0] = {4, 0, 1};
+    map.value[1] = {4, 4, 0};
+  }
+  return map;
+}
+
+FragmentMap fragment_accumulator(Format format) {
+  FragmentMap map = square(8);
+  if (spec_of(format).storage_bits == 16) {
+    const Mode modes[] = {{kLanesOfGroup, 1, 0}, kRowsOfOctet, kColumnsOfOctet, kLowerRows};
+    std::copy(std::begin(modes), std::end(modes), map.lane);
+    map.value[0] = {8, 0, 1};
+    return map;
+  }
+  const Mode modes[] = {{2, 1, 0}, {2, 0, 2}, kRowsOfOctet, kColumnsOfOctet, kLowerRows};
+  std::copy(std::begin(modes), std::end(modes), map.lane);
+  const Mode values[] = {{2, 0, 1}, {2, 2, 0}, {2, 0, 4}};
+  std::copy(std::begin(values), std::end(values), map.value);
+  return map;
+}
+
+std::vector<Hmma> schedule(Format sum) {
+  std::vector<Hmma> all;
+  for (int set = 0; set < kSets; ++set)
+    for (int step = 0; step < (sum == Format::f32 ? 4 : 2); ++step) all.push_back({set, step});
+  return all;
+}
+
+Block block_of(int threadgroup, const Hmma& hmma, Format sum) {
+  const int row = first_row(threadgroup), col = first_column_of_octet(threadgroup);
+  if (sum != Format::f32) return {row, col + 4 * hmma.step, 4, 4};
+  return {row + 2 * (hmma.step % 2), col + 4 * (hmma.step / 2), 2, 4};
+}
+
+Warp::Warp(const Instruction& wmma, const AccumulatorModel& row, Layout a, Layout b)
+    : instruction_(wmma),
+      plan_(make_plan(wmma, row)),
+      a_map_(fragment_a(a)),
+      b_map_(fragment_b(b)),
+      a_(static_cast<std::size_t>(a_map_.lanes * a_map_.values)),
+      b_(static_cast<std::size_t>(b_map_.lanes * b_map_.values)),
+      sums_(kSide * kSide) {
+  if (wmma.path != Datapath::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
+      wmma.a != Format::f16 || row.block != kDepthOfSet || row.addend != AddendPlace::in_first_step)
+    throw std::invalid_argument("volta: found " + name_of(wmma) +
+                                ", allowed wmma.m16n16k16 of f16 under a row of four products a step");
+}
+
+void Warp::load_a(std::span<const std::uint64_t> matrix) {
+  for (int lane = 0; lane < a_map_.lanes; ++lane)
+    for (int value = 0; value < a_map_.values; ++value) {
+      const Coord at = a_map_.at(lane, value);
+      a(lane, value) = matrix[static_cast<std::size_t>(at.row * kSide + at.col)];
+    }
+}
+
+void Warp::load_b(std::span<const std::uint64_t> matrix) {
+  for (int lane = 0; lane < b_map_.lanes; ++lane)
+    for (int value = 0; value < b_map_.values; ++value) {
+      const Coord at = b_map_.at(lane, value);
+      b(lane, value) = matrix[static_cast<std::size_t>(at.row * kSide + at.col)];
+    }
+}
+
+void Warp::load_c(std::span<const std::uint64_t> matrix) {
+  for (std::size_t element = 0; element < sums_.size(); ++element) sums_[element] = {matrix[element], false};
+}
+
+std::uint64_t Warp::held(const FragmentMap& map, const std::vector<std::uint64_t>& registers, int threadgroup,
+                         Coord at) const {
+  for (int lane = kLanesOfGroup * threadgroup; lane < kLanesOfGroup * (threadgroup + 1); ++lane)
+    for (int value = 0; value < map.values; ++value)
+      if (map.at(lane, value) == at) return registers[static_cast<std::size_t>(slot(map, lane, value))];
+  throw std::logic_error("volta: a threadgroup lacks an element that its step reads");
+}
+
+void Warp::execute(const Hmma& hmma) {
+  for (int threadgroup = 0; threadgroup < kThreadgroups; ++threadgroup) {
+    const Block block = block_of(threadgroup, hmma, plan_.step.output.id);
+    // Its own rows of A; columns of B from the half of the octet that holds them.
+    const int half = (block.col % 8) / 4, partner = octet_of(threadgroup) + 4 * half;
+    for (int row = block.row; row < block.row + block.rows; ++row)
+      for (int col = block.col; col < block.col + block.cols; ++col) {
+        Operand x[kDepthOfSet], y[kDepthOfSet];
+        for (int i = 0; i < kDepthOfSet; ++i) {
+          const int k = kDepthOfSet * hmma.set + i;
+          x[i] = unpack_factor(plan_.a, plan_, held(a_map_, a_, threadgroup, {row, k}), false);
+          y[i] = unpack_factor(plan_.b, plan_, held(b_map_, b_, partner, {k, col}), false);
+        }
+        Sum& sum = sums_[static_cast<std::size_t>(row * kSide + col)];
+        FormatSpec format = plan_.step.output;
+        const std::uint64_t from = sum.stepped ? sum.bits : first_addend(plan_, sum.bits, format);
+        Running running{plan_, x, y, nullptr, nullptr, format, from};
+        running(0, kDepthOfSet);
+        sum = {running.bits, true};
+      }
+  }
+}
+
+std::vector<std::uint64_t> Warp::store_d() const {
+  std::vector<std::uint64_t> matrix;
+  for (Sum sum : sums_) {
+    FormatSpec format = plan_.step.output;
+    if (!sum.stepped) sum.bits = first_addend(plan_, sum.bits, format);
+    matrix.push_back(final_result(plan_, sum.bits));
+  }
+  return matrix;
+}
+
+}  // namespace mmaudit::volta
