@@ -130,14 +130,13 @@ constexpr std::string_view kMmaSimNvf4 =
     "MMA-Sim (RTX PRO 6000, B200): groups of 16, F = 35, floor -139, top bit of ue4m3 ignored; zeros, "
     "cancelled groups and NaN scales: its code, no recording";
 constexpr std::string_view kPtxTcgen05Integers = "PTX ISA 9.0: tcgen05.mma, kind::i8, saturate";
-// Nobody has published how a sparse instruction sums: its rows are the dense datapath's over the stored
-// elements.
+// Nobody has published how a sparse instruction sums: as the dense one over the stored elements, Hopper's
+// recordings say. Other generations are taken to be alike.
 constexpr std::string_view kSparse =
-    "PTX ISA 9.0 (what meets what); sums as the dense row over the stored elements: Sun et al. 2023 (same "
-    "latency as dense k/2), no source on bits";
+    "as the dense row over the stored elements, which is how Hopper was recorded; PTX ISA 9.0 (what meets "
+    "what)";
 constexpr std::string_view kSparseFp8 =
-    "PTX ISA 9.0 (what meets what); sums as the dense row over the stored elements (ptxas: two f16 steps by "
-    "pairs, c by an ordinary add), no source on bits";
+    "as mma.fp8 over the stored elements, which is how Hopper was recorded; PTX ISA 9.0 (what meets what)";
 constexpr std::string_view kSparseIntegers = "PTX ISA 9.0: mma.sp and wgmma.mma_async.sp, .satfinite";
 constexpr std::string_view k884Code =
     "ptxas 13.0 calls code of FMUL, FFMA and FADD for it; registers of that code traced";
@@ -344,32 +343,35 @@ constexpr DatapathRow kHopper[] = {
     {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
     {Datapath::wgmma_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
     {Datapath::wgmma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
-    {Datapath::mma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kSparse},
-    {Datapath::mma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kSparse},
-    {Datapath::mma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kSparse},
-    {Datapath::mma_sp_fp8, Format::f32, widened_to_f16(to_f32(16, 25, -133)), Evidence::literature,
-     kSparseFp8},
-    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {Datapath::wgmma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kSparse},
-    {Datapath::wgmma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kSparse},
-    {Datapath::wgmma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::literature, kSparse},
-    {Datapath::wgmma_sp_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::literature, kSparse},
-    {Datapath::wgmma_sp_fp8, Format::f16, to_f16(32, 13, -21), Evidence::literature, kSparse},
-    {Datapath::wgmma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::literature, kWmmaF16, Format::f32},
-    {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
-     Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::literature, kWmmaMixed,
+    {Datapath::mma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_sp_fp8, Format::f32, widened_to_f16(to_f32(16, 25, -133)), Evidence::recorded,
+     "corpus/data/hopper"},
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_sp_f16, Format::f32, to_f32(16, 25, -133), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_sp_f16, Format::f16, to_f16(16, 25, -21), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_sp_tf32, Format::f32, to_f32(8, 25, -133), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_sp_fp8, Format::f32, keeping(to_f32(32, 13, -133), 13), Evidence::recorded,
+     "corpus/data/hopper"},
+    {Datapath::wgmma_sp_fp8, Format::f16, to_f16(32, 13, -21), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wgmma_sp_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wmma_f16, Format::f32, to_f32(16, 25, -133), Evidence::recorded, "corpus/data/hopper",
      Format::f32},
-    {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::literature, kWmmaTf32},
-    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
-    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
-    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
+    {Datapath::wmma_f16, Format::f16, to_f16(16, 25, -21), Evidence::recorded, "corpus/data/hopper",
+     Format::f16},
+    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(16, 25, -133)), Evidence::recorded,
+     "corpus/data/hopper", Format::f16},
+    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(16, 25, -133)), Evidence::recorded,
+     "corpus/data/hopper", Format::f32},
+    {Datapath::wmma_tf32, Format::f32, to_f32(4, 25, -133), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::recorded, "corpus/data/hopper"},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::recorded, "corpus/data/hopper"},
 };
 
 constexpr std::string_view kBlackwellAliases[] = {"sm_100", "sm_100a", "sm_103", "sm_103a",

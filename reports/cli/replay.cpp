@@ -73,9 +73,13 @@ ReplayResult replay(const corpus::Recording& recording, const Instruction& instr
   const std::size_t d_bytes = spec_of(instruction.d).storage_bytes();
   std::vector<std::byte> modelled(recording.d.data.size());
   emulate(instruction, row,
-          {recording.tiles, recording.a.data.data(), recording.b.data.data(), recording.c.data.data(),
-           modelled.data(), recording.modifiers.data(),
-           recording.metadata.empty() ? nullptr : recording.metadata.data()});
+          {.tiles = recording.tiles,
+           .a = recording.a.data.data(),
+           .b = recording.b.data.data(),
+           .c = recording.c.data.data(),
+           .d = modelled.data(),
+           .modifiers = recording.modifiers.data(),
+           .metadata = recording.metadata.empty() ? nullptr : recording.metadata.data()});
   ReplayResult result;
   result.instruction = instruction;
   std::size_t tile = 0;
