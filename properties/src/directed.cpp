@@ -437,6 +437,14 @@ void add_second_rounding(const Setting& plan, Dots& out) {
       .product(1, -23, true)
       .addend("0x3c01")
       .into(out);
+  // The sign of a zero D tells whether anything of a sum far below D's range was kept ...
+  for (const std::string_view c : {"0x80000001", "0x80000010", "0x80000200", "0x80004000"})
+    Case(plan, "floor").addend(c).into(out);
+  // ... and a tie of D what was kept beside a product of a subnormal factor.
+  for (const int c : {-22, -26, -30, -34}) {
+    Case(plan, "subnormal operands").term(0, "tiny", "2^15").product(1, -20).addend_power(c).into(out);
+    Case(plan, "subnormal operands").term(0, "2^15", "tiny").product(1, -20).addend_power(c).into(out);
+  }
 }
 
 /// The 13 low bits of a tf32 register: dirty numbers, and NaNs that live in them alone.
