@@ -16,6 +16,11 @@ FragmentMap square(int values) {
   return {.rows = kSide, .cols = kSide, .lanes = kWarpLanes, .values = values, .lane = {}, .value = {}};
 }
 
+/// Row-major place in a 16 x 16 matrix.
+std::size_t element_at(int row, int col) {
+  return static_cast<std::size_t>(row) * kSide + static_cast<std::size_t>(col);
+}
+
 int first_row(int threadgroup) { return 8 * (threadgroup % 2) + 4 * (threadgroup / 4); }
 int first_column_of_octet(int threadgroup) { return 8 * (threadgroup / 2 % 2); }
 
@@ -84,7 +89,7 @@ Warp::Warp(const Instruction& wmma, const AccumulatorModel& row, Layout a, Layou
       b_map_(fragment_b(b)),
       a_(static_cast<std::size_t>(a_map_.lanes * a_map_.values)),
       b_(static_cast<std::size_t>(b_map_.lanes * b_map_.values)),
-      sums_(kSide * kSide) {
+      sums_(element_at(kSide, 0)) {
   if (wmma.path != Datapath::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
       wmma.a != Format::f16 || row.block != kDepthOfSet || row.addend != AddendPlace::in_first_step)
     throw std::invalid_argument("volta: found " + name_of(wmma) +
@@ -95,7 +100,7 @@ void Warp::load_a(std::span<const std::uint64_t> matrix) {
   for (int lane = 0; lane < a_map_.lanes; ++lane)
     for (int value = 0; value < a_map_.values; ++value) {
       const Coord at = a_map_.at(lane, value);
-      a(lane, value) = matrix[static_cast<std::size_t>(at.row * kSide + at.col)];
+      a(lane, value) = matrix[element_at(at.row, at.col)];
     }
 }
 
@@ -103,7 +108,7 @@ void Warp::load_b(std::span<const std::uint64_t> matrix) {
   for (int lane = 0; lane < b_map_.lanes; ++lane)
     for (int value = 0; value < b_map_.values; ++value) {
       const Coord at = b_map_.at(lane, value);
-      b(lane, value) = matrix[static_cast<std::size_t>(at.row * kSide + at.col)];
+      b(lane, value) = matrix[element_at(at.row, at.col)];
     }
 }
 
@@ -132,7 +137,7 @@ void Warp::execute(const Hmma& hmma) {
           x[i] = unpack_factor(plan_.a, plan_, held(a_map_, a_, threadgroup, {row, k}), false);
           y[i] = unpack_factor(plan_.b, plan_, held(b_map_, b_, partner, {k, col}), false);
         }
-        Sum& sum = sums_[static_cast<std::size_t>(row * kSide + col)];
+        Sum& sum = sums_[element_at(row, col)];
         FormatSpec format = plan_.step.output;
         const std::uint64_t from = sum.stepped ? sum.bits : first_addend(plan_, sum.bits, format);
         Running running{plan_, x, y, nullptr, nullptr, format, from};

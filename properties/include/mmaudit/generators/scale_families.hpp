@@ -9,9 +9,9 @@ namespace mmaudit::gen::detail {
 MMAUDIT_HD constexpr std::uint64_t compose_scale(const FormatSpec& format, int exponent,
                                                  std::uint64_t fraction) {
   exponent = clamp(exponent, format.min_exponent(), format.max_exponent());
-  const auto field = static_cast<std::uint64_t>(exponent - format.min_exponent() + (format.no_zero ? 0 : 1));
+  const int field = exponent - format.min_exponent() + (format.no_zero ? 0 : 1);
   const std::uint64_t low = format.fraction_bits == 0 ? 0 : fraction >> (64 - format.fraction_bits);
-  const std::uint64_t bits = field << format.fraction_bits | low;
+  const std::uint64_t bits = static_cast<std::uint64_t>(field) << format.fraction_bits | low;
   return bits > format.max_finite_bits() ? format.max_finite_bits() : bits;
 }
 
