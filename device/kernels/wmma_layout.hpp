@@ -4,11 +4,10 @@
 // starts at a multiple of the fragment's size, at most 32 bytes).
 #include <cstdint>
 
+#include "mmaudit/device/wmma_operand.hpp"
 #include "mmaudit/fragment.hpp"
 
 namespace mmaudit::device {
-
-enum class WmmaOperand : std::uint8_t { a, b, c, d };
 
 struct WmmaMatrix {
   int rows = 0, cols = 0, bits = 0;  ///< bits of an element in memory

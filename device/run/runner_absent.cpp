@@ -1,6 +1,7 @@
 // Stands in for everything that needs CUDA when the build has none.
 #include "mmaudit/device/campaign.hpp"
 #include "mmaudit/device/runner.hpp"
+#include "mmaudit/device/wmma_fragment.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -24,6 +25,11 @@ CheckResult check(const DeviceInfo&, const Instruction&, const AccumulatorModel&
 }
 
 void emulate_on_device(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const TileBatch&) {
+  throw EnvironmentError(kAbsent);
+}
+
+void move_fragment(const DeviceInfo&, const Instruction&, WmmaOperand, bool, std::span<std::uint8_t>,
+                   std::span<std::uint8_t>) {
   throw EnvironmentError(kAbsent);
 }
 
