@@ -45,13 +45,16 @@ Instruction require_instruction(const std::string& name) {
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction) {
   if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
   constexpr std::size_t kMost = 8;  // more than a line holds: point at the list
-  std::vector<std::string> same, all;
+  // The nearest that it has: of the same kind and types, else of the same types, else all.
+  std::vector<std::string> near, same, all;
   for (const Instruction& other : kInstructions) {
     if (!find_datapath(architecture, other)) continue;
     all.push_back(name_of(other));
-    if (other.a == instruction.a && other.b == instruction.b) same.push_back(name_of(other));
+    if (other.a != instruction.a || other.b != instruction.b) continue;
+    same.push_back(name_of(other));
+    if (other.op == instruction.op) near.push_back(name_of(other));
   }
-  const std::vector<std::string>& instead = same.empty() ? all : same;
+  const std::vector<std::string>& instead = !near.empty() ? near : !same.empty() ? same : all;
   throw InputError(
       fmt::format("--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
                   instead.size() <= kMost

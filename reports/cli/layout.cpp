@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "layout_operand.hpp"
+#include "layout_wmma.hpp"
 #include "mmaudit/device/incidence.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/report/fragment_picture.hpp"
@@ -15,65 +16,20 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string instruction, svg;
+  std::string instruction, architecture, svg, layout_a = "row", layout_b = "col", layout_c = "row";
   std::vector<std::string> operands = {"a", "b", "d"};
   bool json = false, discover = false;
 };
 
-struct Operand3 {
-  std::string_view name;
-  FragmentMap map;
-  Format format;
-};
-
-std::vector<Operand3> operands_of(const Options& options, const Instruction& is) {
-  std::vector<Operand3> chosen;
+std::vector<LayoutOperand> operands_of(const Options& options, const Instruction& is) {
+  std::vector<LayoutOperand> chosen;
   for (const std::string& name : options.operands) {
-    if (name == "a") chosen.push_back({"A", fragment_a(is), is.a});
-    if (name == "b") chosen.push_back({"B", fragment_b(is), is.b});
-    if (name == "c") chosen.push_back({"C", fragment_c(is), is.c});
-    if (name == "d") chosen.push_back({"D", fragment_d(is), is.d});
+    if (name == "a") chosen.push_back(layout_operand("A", is.a, fragment_a(is)));
+    if (name == "b") chosen.push_back(layout_operand("B", is.b, fragment_b(is)));
+    if (name == "c") chosen.push_back(layout_operand("C", is.c, fragment_c(is)));
+    if (name == "d") chosen.push_back(layout_operand("D", is.d, fragment_d(is)));
   }
   return chosen;
-}
-
-report::FragmentPicture picture_of(const Instruction& is, const Operand3& operand) {
-  const FragmentMap& map = operand.map;
-  report::FragmentPicture picture{
-      fmt::format("{} of {}: {} x {} {}, {} values in each of {} lanes", operand.name, mmaudit::name_of(is),
-                  map.rows, map.cols, mmaudit::name_of(operand.format), map.values, map.lanes),
-      map.rows,
-      map.cols,
-      elements_per_register(operand.format),
-      {}};
-  picture.holders.resize(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols));
-  for (int lane = 0; lane < map.lanes; ++lane)
-    for (int value = 0; value < map.values; ++value) {
-      const Coord at = map.at(lane, value);
-      picture
-          .holders[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
-                   static_cast<std::size_t>(at.col)]
-          .push_back({lane, value});
-    }
-  return picture;
-}
-
-nlohmann::json to_json(const Operand3& operand) {
-  nlohmann::json lanes = nlohmann::json::array();
-  for (int lane = 0; lane < operand.map.lanes; ++lane) {
-    nlohmann::json values = nlohmann::json::array();
-    for (int value = 0; value < operand.map.values; ++value) {
-      const Coord at = operand.map.at(lane, value);
-      values.push_back({at.row, at.col});
-    }
-    lanes.push_back(values);
-  }
-  return {{"operand", operand.name},
-          {"format", mmaudit::name_of(operand.format)},
-          {"rows", operand.map.rows},
-          {"cols", operand.map.cols},
-          {"values_per_register", elements_per_register(operand.format)},
-          {"row_col_by_lane_and_value", lanes}};
 }
 
 struct Discovered {
@@ -99,41 +55,73 @@ Discovered discover(const Instruction& is) {
   return result;
 }
 
-int layout(const Options& options) {
-  const Instruction is = require_instruction(options.instruction);
-  if (!has_fragment_maps(is))
-    throw InputError(fmt::format("--inst: found {}, allowed: an instruction whose fragments are known",
-                                 mmaudit::name_of(is)));
+/// Pictures, the text that holds them, and the JSON document.
+struct Drawn {
   std::vector<report::FragmentPicture> pictures;
   std::string text;
-  nlohmann::json out = {{"schema", "mmaudit.layout/1"},
-                        {"instruction", mmaudit::name_of(is)},
-                        {"operands", nlohmann::json::array()}};
-  for (const Operand3& operand : operands_of(options, is)) {
-    if (operand.map.lanes == 0) {
+  nlohmann::json out;
+
+  explicit Drawn(const Instruction& is)
+      : out{{"schema", "mmaudit.layout/1"},
+            {"instruction", mmaudit::name_of(is)},
+            {"operands", nlohmann::json::array()}} {}
+  void add(const Instruction& is, const LayoutOperand& operand) {
+    if (operand.lanes == 0) {
       text +=
           fmt::format("{} of {}: in shared memory, held by no lane\n\n", operand.name, mmaudit::name_of(is));
-      continue;
+      return;
     }
     out["operands"].push_back(to_json(operand));
     pictures.push_back(picture_of(is, operand));
     text += report::picture_text(pictures.back()) + "\n";
   }
-  text += "T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)\n";
+};
+
+constexpr const char* kLegend =
+    "T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)\n";
+
+/// wmma: what is published about an architecture, or seen here; there is nothing to compare with.
+void draw_wmma(const Options& options, const Instruction& is, Drawn& drawn) {
+  const WmmaChoice choice{options.operands, options.layout_a == "col", options.layout_b == "col",
+                          options.layout_c == "col"};
+  const WmmaLayout layout = options.discover ? discovered_wmma_layout(is, choice)
+                                             : published_wmma_layout(is, options.architecture, choice);
+  for (const LayoutOperand& operand : layout.operands) drawn.add(is, operand);
+  drawn.text += kLegend + fmt::format("known: {}\n", layout.known);
+  drawn.out["evidence"] = layout.evidence;
+  drawn.out["known"] = layout.known;
+}
+
+int draw_specified(const Options& options, const Instruction& is, Drawn& drawn) {
+  if (!options.architecture.empty()) require_row(require_architecture(options.architecture), is);
+  for (const LayoutOperand& operand : operands_of(options, is)) drawn.add(is, operand);
+  drawn.text += kLegend;
+  if (!options.discover) return kAllGood;
+  const Discovered seen = discover(is);
+  drawn.text += seen.agrees
+                    ? fmt::format("{} agrees: {} slots of A, {} of B, {} of D meet as drawn\n", seen.device,
+                                  seen.declared.slots_a, seen.declared.slots_b, seen.declared.slots_d)
+                    : fmt::format("{} differs in {} of {} pairs of slots\n", seen.device, seen.differing,
+                                  seen.declared.partner.size() + seen.declared.passed.size());
+  drawn.out["discovered"] = {{"device", seen.device}, {"agrees", seen.agrees}, {"differing", seen.differing}};
+  return seen.agrees ? kAllGood : kMismatch;
+}
+
+int layout(const Options& options) {
+  const Instruction is = require_instruction(options.instruction);
+  if (!has_fragment_maps(is) && is.op != Op::wmma)
+    throw InputError(
+        fmt::format("--inst: found {}, allowed: mma, mma.sp, wgmma, wgmma.sp, wmma (tcgen05 keeps its "
+                    "operands in shared and tensor memory)",
+                    mmaudit::name_of(is)));
+  Drawn drawn(is);
   int code = kAllGood;
-  if (options.discover) {
-    const Discovered seen = discover(is);
-    text += seen.agrees
-                ? fmt::format("{} agrees: {} slots of A, {} of B, {} of D meet as drawn\n", seen.device,
-                              seen.declared.slots_a, seen.declared.slots_b, seen.declared.slots_d)
-                : fmt::format("{} differs in {} of {} pairs of slots\n", seen.device, seen.differing,
-                              seen.declared.partner.size() + seen.declared.passed.size());
-    out["discovered"] = {{"device", seen.device}, {"agrees", seen.agrees}, {"differing", seen.differing}};
-    if (!seen.agrees) code = kMismatch;
-  }
-  if (!options.svg.empty()) emit(options.svg, report::picture_svg(pictures));
-  if (options.json) text = out.dump() + "\n";
-  if (options.svg != "-") emit("-", text);
+  if (is.op == Op::wmma)
+    draw_wmma(options, is, drawn);
+  else
+    code = draw_specified(options, is, drawn);
+  if (!options.svg.empty()) emit(options.svg, report::picture_svg(drawn.pictures));
+  if (options.svg != "-") emit("-", options.json ? drawn.out.dump() + "\n" : drawn.text);
   return code;
 }
 
@@ -148,9 +136,18 @@ void add_layout(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->check(CLI::IsMember({"a", "b", "c", "d"}))
       ->capture_default_str();
+  command->add_option("--arch", options->architecture,
+                      "wmma: whose fragments, where they are published; others: refused where it lacks the "
+                      "instruction");
+  const auto in_memory = [&](const char* name, std::string& value, const char* text) {
+    command->add_option(name, value, text)->check(CLI::IsMember({"row", "col"}))->capture_default_str();
+  };
+  in_memory("--layout-a", options->layout_a, "wmma: A in memory by rows or columns");
+  in_memory("--layout-b", options->layout_b, "wmma: B in memory");
+  in_memory("--layout-c", options->layout_c, "wmma: C and D in memory");
   command->add_option("--svg", options->svg, "the picture as an SVG file; - for standard output");
   command->add_flag("--discover", options->discover,
-                    "run it on the GPU of this machine, slot by slot, and compare");
+                    "run it on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
   command->add_flag("--json", options->json, "(row, column) by lane and value");
   command->callback([&action, options] { action = [options] { return layout(*options); }; });
 }

@@ -67,6 +67,24 @@ TEST_F(Tiles, LayoutDrawsAndRefuses) {
   refused(run({"layout", "--inst", "mma.m16n8k17.f32.f16.f16.f32"}), {"--inst", "allowed"}, before);
 }
 
+TEST_F(Tiles, LayoutOfWmmaIsSomebodys) {
+  constexpr const char* kWmma = "wmma.m16n16k16.f16.f16.f16.f16";
+  const Outcome volta =
+      run({"layout", "--inst", kWmma, "--arch", "v100", "--operand", "a", "--layout-a", "col"});
+  EXPECT_EQ(volta.code, kAllGood) << volta.err;
+  EXPECT_NE(volta.out.find("A by columns"), std::string::npos) << volta.out;
+  EXPECT_NE(volta.out.find("  0-1  T0 r0,T8 r0 "), std::string::npos) << volta.out;
+  EXPECT_NE(volta.out.find("known: literature"), std::string::npos) << volta.out;
+  const auto json = nlohmann::json::parse(run({"layout", "--inst", kWmma, "--arch", "volta", "--json"}).out);
+  EXPECT_EQ(json["evidence"], "literature");
+  const std::size_t before = files();
+  refused(run({"layout", "--inst", kWmma}), {"--inst", "--arch volta", "--discover"}, before);
+  refused(run({"layout", "--inst", kWmma, "--arch", "ampere"}), {"--arch", "ampere", "--discover"}, before);
+  refused(run({"layout", "--inst", "wmma.m32n8k16.f16.f16.f16.f16", "--arch", "volta"}), {"--arch"}, before);
+  refused(run({"layout", "--inst", kF16, "--arch", "volta"}), {"volta lacks", "mma.m8n8k4.f32.f16.f16.f32"},
+          before);
+}
+
 TEST_F(Tiles, SumsOfOnesAreExact) {
   const Outcome outcome = emulate(kF16, "A.npy", "B.npy", "C.npy", "D.npy");
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;

@@ -1,0 +1,31 @@
+#pragma once
+// Fragments of wmma, which the PTX ISA leaves unspecified: from the literature, or read off this GPU.
+#include <string>
+#include <vector>
+
+#include "layout_operand.hpp"
+#include "mmaudit/model.hpp"
+
+namespace mmaudit::cli {
+
+/// What of an instruction is to be shown; `columns` is how an operand lies in memory.
+struct WmmaChoice {
+  std::vector<std::string> operands;
+  bool a_columns = false, b_columns = true, c_columns = false;
+};
+
+struct WmmaLayout {
+  std::vector<LayoutOperand> operands;
+  std::string known;     ///< one line: how
+  std::string evidence;  ///< "literature", "seen"
+  std::string device;    ///< where it was seen, empty: nowhere
+};
+
+/// What somebody has published about `architecture`. Errors: InputError when nobody has.
+WmmaLayout published_wmma_layout(const Instruction& instruction, const std::string& architecture,
+                                 const WmmaChoice& choice);
+
+/// What this machine's GPU does. Errors: EnvironmentError without one.
+WmmaLayout discovered_wmma_layout(const Instruction& instruction, const WmmaChoice& choice);
+
+}  // namespace mmaudit::cli
