@@ -35,7 +35,9 @@ TEST_F(WmmaDiscovery, EveryElementIsHeldEquallyOften) {
         EXPECT_GE(times, 1) << name_of(is) << " operand "
                             << "abcd"[static_cast<int>(operand)]
                             << (column_major ? " by columns" : " by rows");
-        if (operand == WmmaOperand::d) EXPECT_EQ(times, 1) << name_of(is);
+        if (operand == WmmaOperand::d) {
+          EXPECT_EQ(times, 1) << name_of(is);
+        }
         if (!column_major && operand != WmmaOperand::d)
           std::printf("%s %c: held %d times\n", name_of(is).c_str(), "abcd"[static_cast<int>(operand)],
                       times);

@@ -14,6 +14,12 @@ namespace {
 
 using Matrix = std::vector<std::uint64_t>;
 
+constexpr std::size_t kElements = std::size_t{kSide} * kSide;
+
+std::size_t element_at(int row, int col) {
+  return static_cast<std::size_t>(row) * kSide + static_cast<std::size_t>(col);
+}
+
 Instruction wmma(Format c, Format d) {
   return find_instruction("wmma.m16n16k16." + std::string(name_of(d)) + ".f16.f16." + std::string(name_of(c)))
       .value();
@@ -25,7 +31,7 @@ AccumulatorModel row_of(const Instruction& instruction) {
 
 /// Finite numbers of many binades, with zeros and subnormals among them.
 Matrix random_matrix(std::mt19937_64& random, Format format) {
-  Matrix matrix(kSide * kSide);
+  Matrix matrix(kElements);
   const FormatSpec spec = spec_of(format);
   for (std::uint64_t& bits : matrix) {
     const std::uint64_t exponent = spec.storage_bits == 16 ? random() % 26 : 100 + random() % 50;
@@ -55,7 +61,7 @@ template <typename C, typename D>
 Matrix whole(const Instruction& instruction, const Matrix& a, const Matrix& b, const Matrix& c) {
   const auto a16 = narrow<std::uint16_t>(a), b16 = narrow<std::uint16_t>(b);
   const auto bits_c = narrow<C>(c);
-  std::vector<D> d(kSide * kSide);
+  std::vector<D> d(kElements);
   emulate(instruction, row_of(instruction), {1, a16.data(), b16.data(), bits_c.data(), d.data()});
   return {d.begin(), d.end()};
 }
@@ -100,7 +106,7 @@ TEST(Volta, StepsMakeTheWholeInAllThirtyTwoConfigurations) {
 TEST(Volta, AStepChangesItsBlocksAndNothingElse) {
   const Instruction instruction = wmma(Format::f32, Format::f32);
   std::mt19937_64 random(7);
-  const Matrix ones(kSide * kSide, 0x3C00), c(kSide * kSide, 0x3F800000);
+  const Matrix ones(kElements, 0x3C00), c(kElements, 0x3F800000);
   for (const Hmma& one : schedule(Format::f32)) {
     Warp warp(instruction, row_of(instruction), Layout::row, Layout::column);
     warp.load_a(ones);
@@ -113,7 +119,7 @@ TEST(Volta, AStepChangesItsBlocksAndNothingElse) {
       const Block block = block_of(threadgroup, one, Format::f32);
       for (int row = block.row; row < block.row + block.rows; ++row)
         for (int col = block.col; col < block.col + block.cols; ++col) {
-          EXPECT_EQ(d[static_cast<std::size_t>(row * kSide + col)], 0x40A00000U);  // 1 + 4
+          EXPECT_EQ(d[element_at(row, col)], 0x40A00000U);  // 1 + 4
           ++changed;
         }
     }
@@ -139,7 +145,7 @@ TEST(Volta, AnotherOrderOfSetsIsAnotherResult) {
 
 TEST(Volta, ALaneFeedsItsOwnOctetOnly) {
   const Instruction instruction = wmma(Format::f32, Format::f32);
-  const Matrix ones(kSide * kSide, 0x3C00), zeros(kSide * kSide, 0);
+  const Matrix ones(kElements, 0x3C00), zeros(kElements, 0);
   for (int lane = 0; lane < kWarpLanes; ++lane)
     for (const bool of_a : {true, false}) {
       Warp warp(instruction, row_of(instruction), Layout::row, Layout::column);
@@ -153,7 +159,7 @@ TEST(Volta, ALaneFeedsItsOwnOctetOnly) {
       int changed = 0;
       for (int row = 0; row < kSide; ++row)
         for (int col = 0; col < kSide; ++col) {
-          if (d[static_cast<std::size_t>(row * kSide + col)] == 0x41800000U) continue;  // 16
+          if (d[element_at(row, col)] == 0x41800000U) continue;  // 16
           ++changed;
           EXPECT_EQ(row / 8 + 2 * (col / 8), octet) << "lane " << lane;
         }
