@@ -1,0 +1,105 @@
+#include "directed_case.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::gen {
+namespace {
+
+/// 2^exponent, subnormals included; nullopt outside the format.
+std::optional<std::uint64_t> power(const FormatSpec& format, int exponent) {
+  const int p = format.fraction_bits;
+  if (exponent < format.min_exponent() - p || exponent > format.max_exponent()) return std::nullopt;
+  const std::uint64_t bits = exponent < format.min_exponent()
+                                 ? std::uint64_t{1} << (exponent - format.min_exponent() + p)
+                                 : static_cast<std::uint64_t>(exponent + format.bias) << p;
+  return bits << format.ignored_low_bits;
+}
+
+}  // namespace
+
+Case::Case(const Setting& plan, std::string_view question) : plan_(plan) {
+  dot_.question = question;
+  dot_.a.assign(static_cast<std::size_t>(plan.k), 0);
+  dot_.b.assign(static_cast<std::size_t>(plan.k), 0);
+  if (!plan.block_scaled()) return;
+  dot_.scale_a.assign(static_cast<std::size_t>(plan.k / plan.scale_block), plan.scale_byte(true));
+  dot_.scale_b.assign(static_cast<std::size_t>(plan.k / plan.scale_block), plan.scale_byte(false));
+}
+
+Case& Case::term(int k, std::string_view a, std::string_view b) {
+  const ParsedValue x = parse_value(a, plan_.a);
+  const ParsedValue y = parse_value(b, plan_.b);
+  if (!x.error.empty() || !y.error.empty()) applies_ = false;
+  return set(k, x.bits, y.bits);
+}
+
+Case& Case::product(int k, int exponent, bool negative) {
+  exponent -= plan_.scale_shift;
+  // The middle of the possible splits keeps both factors away from subnormals where it can.
+  const int low = std::max(plan_.a.min_exponent() - plan_.a.fraction_bits, exponent - plan_.b.max_exponent());
+  const int high =
+      std::min(plan_.a.max_exponent(), exponent - plan_.b.min_exponent() + plan_.b.fraction_bits);
+  if (low > high) {
+    applies_ = false;
+    return *this;
+  }
+  const int middle = std::clamp(exponent / 2, low, high);
+  const auto x = power(plan_.a, middle);
+  const auto y = power(plan_.b, exponent - middle);
+  if (!x || !y) {
+    applies_ = false;
+    return *this;
+  }
+  return set(k, *x | (negative ? plan_.a.sign_bit() : 0), *y);
+}
+
+Case& Case::product_and_half(int k, int exponent, bool negative) {
+  product(k, exponent, negative);
+  if (!applies_) return *this;
+  // Half of a significand next to it: three halves of a power of two, subnormal or not.
+  std::uint64_t& factor = dot_.a[static_cast<std::size_t>(k)];
+  const std::uint64_t unit = std::uint64_t{1} << plan_.a.ignored_low_bits;
+  const std::uint64_t magnitude = factor & ~plan_.a.sign_bit();
+  const std::uint64_t least_normal = unit << plan_.a.fraction_bits;
+  if (magnitude >= least_normal) {
+    factor |= least_normal >> 1;
+  } else if (magnitude > unit) {
+    factor |= magnitude >> 1;
+  } else {
+    applies_ = false;
+  }
+  return *this;
+}
+
+Case& Case::addend(std::string_view text) {
+  const ParsedValue c = parse_value(text, plan_.step.addend);
+  if (!c.error.empty()) applies_ = false;
+  dot_.c = c.bits;
+  return *this;
+}
+
+Case& Case::addend_power(int exponent, bool negative) {
+  const auto c = power(plan_.step.addend, exponent);
+  if (!c) applies_ = false;
+  dot_.c = c.value_or(0) | (negative ? plan_.step.addend.sign_bit() : 0);
+  return *this;
+}
+
+void Case::into(std::vector<DirectedDot>& out) const {
+  if (applies_) out.push_back(dot_);
+}
+
+Case& Case::set(int k, std::uint64_t a, std::uint64_t b) {
+  if (k >= plan_.k) {
+    applies_ = false;
+    return *this;
+  }
+  dot_.a[static_cast<std::size_t>(k)] = a;
+  dot_.b[static_cast<std::size_t>(k)] = b;
+  return *this;
+}
+
+}  // namespace mmaudit::gen
