@@ -32,6 +32,13 @@ std::string name_of_mix(const Instruction& row) {
   return name.replace(name.find(mix), mix.size(), ".A.B");
 }
 
+/// False for a row whose floor no product of any format reaches: its steps round once, as IEEE's operations
+/// do, and F and the floor say nothing.
+bool cuts_anything(const AccumulatorModel& row) {
+  const FormatSpec widest = spec_of(Format::f32);
+  return row.floor >= 2 * (widest.min_exponent() - widest.fraction_bits);
+}
+
 std::vector<Line> lines_of(const Architecture& architecture) {
   std::vector<Line> lines;
   for (const Instruction& instruction : kInstructions) {
@@ -46,8 +53,10 @@ std::vector<Line> lines_of(const Architecture& architecture) {
     if (row->model.arithmetic == Arithmetic::grouped_dot_add) line.groups = row->model.group;
     if (line.groups != 0 || row->model.arithmetic == Arithmetic::fused_dot_add) {
       line.l = std::to_string(block_of(instruction, row->model));
-      line.f = std::to_string(row->model.fraction_bits);
-      line.floor = std::to_string(row->model.floor);
+      if (cuts_anything(row->model)) {
+        line.f = std::to_string(row->model.fraction_bits);
+        line.floor = std::to_string(row->model.floor);
+      }
       line.order =
           row->model.order == KOrder::pairs_of_four ? "01|23 of 4" : std::string(name_of(row->model.order));
       line.rounding = rounding_text(row->model);
@@ -62,11 +71,14 @@ std::vector<Line> lines_of(const Architecture& architecture) {
 /// One block an architecture; Markdown has a heading for each.
 std::string table(const Architecture& architecture, bool markdown) {
   const std::vector<Line> lines = lines_of(architecture);
-  std::size_t width = 33;
-  for (const Line& line : lines) width = std::max(width, line.instruction.size());
+  std::size_t width = 33, rounding = 30;
+  for (const Line& line : lines) {
+    width = std::max(width, line.instruction.size());
+    rounding = std::max(rounding, line.rounding.size());
+  }
   const std::string row =
       markdown ? "| {} | {} | {} | {} | {} | {} | {} |\n"
-               : fmt::format("  {{:<{}}} {{:>3}} {{:>3}} {{:>6}}  {{:<11}} {{:<30}} {{}}\n", width);
+               : fmt::format("  {{:<{}}} {{:>3}} {{:>3}} {{:>6}}  {{:<11}} {{:<{}}} {{}}\n", width, rounding);
   const std::string capability =
       fmt::format("{}.{}", architecture.compute_capability / 10, architecture.compute_capability % 10);
   std::string text = markdown
@@ -105,10 +117,9 @@ int list(const Options& options) {
     text +=
         "L products a step, aligned to a common exponent (at least the floor) and truncated to F bits "
         "below it.\n"
-        "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1. recorded: "
-        "replayed by every `mmaudit verify`. replayed: agrees with a "
-        "public\n"
-        "data set (`mmaudit verify --dataset`). literature: papers only.\n";
+        "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1.\n"
+        "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set\n"
+        "(`mmaudit verify --dataset`). literature: papers only.\n";
   }
   emit("-", text);
   return kAllGood;

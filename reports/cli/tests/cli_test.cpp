@@ -85,6 +85,62 @@ TEST_F(Tiles, LayoutOfWmmaIsSomebodys) {
           before);
 }
 
+TEST_F(Tiles, BadMetadataIsRefused) {
+  constexpr const char* kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+  save("SB.npy", DType::f16, {2, 32, 8}, std::vector<std::uint16_t>(2 * kElementsB, 0x3C00));
+  std::vector<std::uint8_t> metadata(kElementsA);
+  for (std::size_t i = 0; i < metadata.size(); ++i) metadata[i] = static_cast<std::uint8_t>(i % 2 * 3);
+  save("good.npy", DType::u8, {2, 16, 16}, metadata);
+  const auto with = [&](const char* name) {
+    return emulate(kSparse, "A.npy", "SB.npy", "", "D.npy", {"--metadata", path(name)});
+  };
+  EXPECT_EQ(with("good.npy").code, kAllGood);
+  std::filesystem::remove(path("D.npy"));
+  metadata[300] = 2, metadata[301] = 1;
+  save("unordered.npy", DType::u8, {2, 16, 16}, metadata);
+  metadata[300] = metadata[301] = 1;
+  save("equal.npy", DType::u8, {2, 16, 16}, metadata);
+  metadata[301] = 4;
+  save("outside.npy", DType::u8, {2, 16, 16}, metadata);
+  save("short.npy", DType::u8, {2, 16, 8}, std::vector<std::uint8_t>(256));
+  const std::size_t before = files();
+  refused(with("unordered.npy"), {"--metadata", "tile 1 row 2 group 6", "found 2 1", "ascending"}, before);
+  refused(with("equal.npy"), {"--metadata", "found 1 1", "two of 0 to 3"}, before);
+  refused(with("outside.npy"), {"--metadata", "found 1 4"}, before);
+  refused(with("short.npy"), {"--metadata", "[2, 16, 8]", "[2, 16, 16]"}, before);
+  refused(emulate(kSparse, "A.npy", "SB.npy", "", "D.npy"), {"--metadata", "found none"}, before);
+  refused(emulate(kF16, "A.npy", "B.npy", "", "D.npy", {"--metadata", path("good.npy")}), {"--metadata"},
+          before);
+  for (const char* list : {"1,0", "2,2", "0,4", "0"})
+    refused(run({"explain", "--inst", kSparse, "--metadata", list, "--a", "1", "--b", "1"}),
+            {"--metadata", "found"}, before);
+}
+
+TEST_F(Tiles, WhatAnArchitectureLacksIsRefusedWithWhatItHas) {
+  const std::size_t before = files();
+  const auto asked = [&](const char* architecture, const char* instruction) {
+    return run({"explain", "--arch", architecture, "--inst", instruction, "--a", "1", "--b", "1"});
+  };
+  refused(asked("sm_70", kF16), {"volta lacks", "mma.m8n8k4.f32.f16.f16.f32"}, before);
+  refused(asked("t4", "mma.m16n8k8.f32.bf16.bf16.f32"), {"turing lacks", "mmaudit list --arch turing"},
+          before);
+  refused(asked("a100", "mma.m16n8k32.f32.e4m3.e4m3.f32"), {"ampere lacks"}, before);
+  refused(asked("b200", "wgmma.m64n8k16.f32.f16.f16"), {"blackwell lacks"}, before);
+  refused(asked("h100", "tcgen05.m128n64k16.kind_f16.f32.f16.f16"), {"hopper lacks"}, before);
+  EXPECT_EQ(asked("H100", "mma.sp.m16n8k32.f32.f16.f16.f32").code, kAllGood);
+}
+
+TEST_F(Tiles, ListShowsHowEachRowIsKnown) {
+  for (const char* architecture :
+       {"volta", "turing", "ampere", "ga10x", "ada", "hopper", "blackwell", "sm_120"}) {
+    const Outcome listed = run({"list", "--arch", architecture});
+    EXPECT_EQ(listed.code, kAllGood) << listed.err;
+    const bool recorded = listed.out.find(" recorded\n") != std::string::npos;
+    EXPECT_EQ(recorded, std::string_view(architecture) == "hopper") << listed.out;
+    EXPECT_EQ(listed.out.find("-1000"), std::string::npos) << "a floor that is none";
+  }
+}
+
 TEST_F(Tiles, SumsOfOnesAreExact) {
   const Outcome outcome = emulate(kF16, "A.npy", "B.npy", "C.npy", "D.npy");
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
