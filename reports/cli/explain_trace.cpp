@@ -36,6 +36,8 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
   std::string text = fmt::format("step {} of {}", index + 1, trace.steps.size());
   if (step.special) {
     text += ": an input is NaN or infinite, no sum is formed\n";
+  } else if (!cuts_anything(row)) {
+    text += ": IEEE, nothing is cut before the one rounding\n";
   } else {
     text += fmt::format(": E = {}{}, F = {}, last kept bit 2^{}\n", step.maximum,
                         step.floor_decided ? " (the floor)" : "", row.fraction_bits,

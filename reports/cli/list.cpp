@@ -32,13 +32,6 @@ std::string name_of_mix(const Instruction& row) {
   return name.replace(name.find(mix), mix.size(), ".A.B");
 }
 
-/// False for a row whose floor no product of any format reaches: its steps round once, as IEEE's operations
-/// do, and F and the floor say nothing.
-bool cuts_anything(const AccumulatorModel& row) {
-  const FormatSpec widest = spec_of(Format::f32);
-  return row.floor >= 2 * (widest.min_exponent() - widest.fraction_bits);
-}
-
 std::vector<Line> lines_of(const Architecture& architecture) {
   std::vector<Line> lines;
   for (const Instruction& instruction : kInstructions) {

@@ -80,6 +80,11 @@ std::string rounding_text(const Instruction& instruction, const AccumulatorModel
   return "unknown";
 }
 
+bool cuts_anything(const AccumulatorModel& row) {
+  const FormatSpec widest = spec_of(Format::f32);
+  return row.floor >= 2 * (widest.min_exponent() - widest.fraction_bits);
+}
+
 int block_of(const Instruction& instruction, const AccumulatorModel& row) {
   const DotPlan plan = make_plan(instruction, row);
   return std::min<int>(row.block, plan.k / plan.segments);

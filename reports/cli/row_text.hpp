@@ -10,6 +10,10 @@ std::string_view name_of(KOrder order);
 std::string_view name_of(AddendPlace place);
 std::string_view name_of(Rounding rounding);
 
+/// False for a row whose floor no product of any format reaches: its steps round once, as IEEE's operations
+/// do, and F and the floor say nothing.
+bool cuts_anything(const AccumulatorModel& row);
+
 /// "RZ to 23 fraction bits", "RNE to binary16", ...
 std::string rounding_text(const AccumulatorModel& row);
 /// The same with what only the instruction says: whether integers wrap or are clamped.
