@@ -12,26 +12,25 @@ namespace mmaudit::fast {
 namespace {
 
 constexpr int kGroupColumns = 2 * kLanes;  ///< of one vector of exponents
-constexpr int kNoProduct = 2 * kZero;
 constexpr int kLeastReal = -4000;  ///< below every exponent of a number, above every sum with a zero's
+constexpr int kAbove = INT32_MIN;  // the sign bit marks a lane that failed
 
 static_assert(kPanel % kGroupColumns == 0);
 
-/// E of one vector of elements, and 2^(F - E).
-struct Alignment {
-  Words exponent;
-  Floats scale;
-};
+/// Exponent plus 127 of the addend, for the maximum; a zero's is below every real one.
+template <bool Nearest>
+inline Words addend_exponent(Floats addend, const Rules& rules) {
+  const Words magnitude = bits<Words>(addend) & INT32_MAX;
+  const Words exponent = magnitude >> kFloatFraction;
+  // Of binary32 there are only zeros and normal numbers here, see tiny().
+  if constexpr (!Nearest) return exponent;
+  return select(magnitude == 0, exponent, max(exponent, splat(rules.addend_min_exponent + kFloatBias)));
+}
 
-/// Masks of lanes that the plain core must do go to `failed`.
-inline Alignment align(Words maximum, Floats addend, const Rules& rules, Words& failed) {
-  const Words magnitude = bits<Words>(addend) & 0x7FFFFFFF;
-  Words exponent = max((magnitude >> 23) - 127, splat(rules.addend_min_exponent));
-  exponent = select(magnitude == 0, splat(kNoProduct), exponent);
-  maximum = max(maximum, exponent);
-  failed |= (maximum > rules.highest) | ((maximum < rules.lowest) & (maximum > kLeastReal));
-  maximum = max(maximum, splat(rules.floor));
-  return {maximum, bits<Floats>((rules.fraction_bits + 127 - maximum) << 23)};
+/// Lanes whose addend lies where scaling leaves the normal floats.
+inline Words tiny(Floats addend, const Rules& rules) {
+  const Words magnitude = bits<Words>(addend) & INT32_MAX;
+  return (magnitude != 0) & ((magnitude >> kFloatFraction) < rules.lowest + kFloatBias);
 }
 
 /// To `fraction_bits` below the leading bit, or below 2^min_exponent, to nearest even.
@@ -47,16 +46,16 @@ inline Floats round_nearest(Floats x, const Rules& rules) {
   return select(beyond, infinity, rounded);
 }
 
-/// sum * 2^(E - F) rounded to the output.
+/// sum / scale rounded to the output.
 template <bool Nearest>
-inline Floats round_sum(Words sum, Words exponent, const Rules& rules) {
+inline Floats round_sum(Words sum, Floats scale, const Rules& rules) {
   Floats x = to_float_toward_zero(sum);
   if constexpr (Nearest) {
     // An odd last bit stands for what was cut off, so that the second rounding sees it.
     const Words inexact = (truncate(x) != sum) & 1;
     x = bits<Floats>(bits<Words>(x) | inexact);
   }
-  x = x * bits<Floats>((exponent + (127 - rules.fraction_bits)) << 23);
+  x = x * bits<Floats>((2 * kFloatBias << kFloatFraction) - bits<Words>(scale));
   if constexpr (Nearest) return round_nearest(x, rules);
   return bits<Floats>(bits<Words>(x) & static_cast<std::int32_t>(rules.keep_mask));
 }
@@ -74,69 +73,67 @@ inline Floats add_nearest(Floats x, Floats y, const Rules& rules) {
   return select(bits<Words>(sum != sum), splat(__builtin_bit_cast(float, rules.nan)), result);
 }
 
-/// Rows x kGroupColumns elements.
-template <int Rows>
-struct Sums {
-  Floats half[Rows][2];  // even columns, odd columns
+/// Rows x kGroupColumns elements in memory, `stride` floats from row to row; even columns, then odd ones.
+struct Block {
+  float* first;
+  std::size_t stride;
+  [[nodiscard]] float* at(int r, int h) const {
+    return first + static_cast<std::size_t>(r) * stride + h * kLanes;
+  }
 };
 
+/// Where one step of one block finds its operands.
+struct Operands {
+  const float* a_value;
+  const std::int32_t* a_exponent;
+  std::size_t a_stride;
+  const float* b_value;
+  const std::int16_t* b_exponent;
+  int count;
+};
+
+/// Per lane, in the sign bit: the result is not to be trusted.
 template <int Rows>
-inline void do_plain(const Multiply& work, int row, int column, int step, const Words (&failed)[Rows][2],
-                     const Sums<Rows>& before, Sums<Rows>& after) {
-  for (int r = 0; r < Rows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        if (failed[r][h][lane] == 0) continue;
-        after.half[r][h][lane] =
-            work.plain(work.context, work.row + row + r, work.column + column + 2 * lane + h, step,
-                       before.half[r][h][lane]);
-      }
-    }
-  }
-}
+struct Failures {
+  Words lane[Rows][2];
+};
 
+/// One step on every element. True when some lane failed; then `sums` is as it was, and `failures`, where
+/// given, says which lanes.
 template <int Rows, bool Nearest>
-inline void one_step(const Multiply& work, int row, int column, int index, Sums<Rows>& sums) {
-  const Rules& rules = *work.rules;
-  const Step& step = work.chunk.steps[index];
-  const std::size_t first_a =
-      static_cast<std::size_t>(row) * work.a_stride + static_cast<std::size_t>(step.start);
-  const float* a_value = work.a_value + first_a;
-  const std::int32_t* a_exponent = work.a_exponent + first_a;
-  const float* b_value = work.b_value + step.start * kPanel + column;
-  const std::int16_t* b_exponent = work.b_exponent + step.start * kPanel + column;
-
+inline bool one_step(const Operands& in, const Rules& rules, const Block& sums, Failures<Rows>* failures) {
   Shorts maximum[Rows];
-  for (int r = 0; r < Rows; ++r) maximum[r] = Shorts{} + static_cast<std::int16_t>(kNoProduct);
-  for (int k = 0; k < step.count; ++k) {
-    const auto b = load<Shorts>(b_exponent + k * kPanel);
+  for (int r = 0; r < Rows; ++r) maximum[r] = Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias);
+  for (int k = 0; k < in.count; ++k) {
+    const auto b = load<Shorts>(in.b_exponent + k * kPanel);
     for (int r = 0; r < Rows; ++r) {
       const std::int32_t a =
-          a_exponent[static_cast<std::size_t>(r) * work.a_stride + static_cast<std::size_t>(k)];
+          in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
       maximum[r] = max(maximum[r], static_cast<Shorts>(b + bits<Shorts>(splat(a))));
     }
   }
 
-  Words failed[Rows][2] = {};
-  Words exponent[Rows][2], total[Rows][2];
+  Words total[Rows][2], failed[Rows][2];
   Floats scale[Rows][2];
   for (int r = 0; r < Rows; ++r) {
     const Words wide[2] = {(bits<Words>(maximum[r]) << 16) >> 16, bits<Words>(maximum[r]) >> 16};
     for (int h = 0; h < 2; ++h) {
-      const Alignment aligned = align(wide[h], sums.half[r][h], rules, failed[r][h]);
-      exponent[r][h] = aligned.exponent;
-      scale[r][h] = aligned.scale;
-      total[r][h] = truncate(sums.half[r][h] * aligned.scale);
+      const auto addend = load<Floats>(sums.at(r, h));
+      const Words exponent = max(wide[h], addend_exponent<Nearest>(addend, rules));
+      failed[r][h] = (rules.highest + kFloatBias) - exponent;  // infinite addends have the largest exponent
+      scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
+      total[r][h] = truncate(addend * scale[r][h]);
     }
   }
 
-  for (int k = 0; k < step.count; k += rules.group) {
-    const int end = k + rules.group < step.count ? k + rules.group : step.count;
+  for (int k = 0; k < in.count; k += rules.group) {
+    const int end = k + rules.group < in.count ? k + rules.group : in.count;
     Counts sum[Rows][2] = {};
     for (int i = k; i < end; ++i) {
-      const Floats b[2] = {load<Floats>(b_value + i * kPanel), load<Floats>(b_value + i * kPanel + kLanes)};
+      const Floats b[2] = {load<Floats>(in.b_value + i * kPanel),
+                           load<Floats>(in.b_value + i * kPanel + kLanes)};
       for (int r = 0; r < Rows; ++r) {
-        const float a = a_value[static_cast<std::size_t>(r) * work.a_stride + static_cast<std::size_t>(i)];
+        const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(i)];
         for (int h = 0; h < 2; ++h) sum[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
       }
     }
@@ -144,57 +141,95 @@ inline void one_step(const Multiply& work, int row, int column, int index, Sums<
       for (int h = 0; h < 2; ++h) {
         const Words x = total[r][h], more = bits<Words>(sum[r][h]);
         const auto y = bits<Words>(bits<Counts>(x) + sum[r][h]);
-        failed[r][h] |= (((x ^ y) & (more ^ y)) >> 31) | (y == INT32_MIN);  // left 32 bits
+        failed[r][h] |= (x ^ y) & (more ^ y);  // left 32 bits
         total[r][h] = y;
       }
     }
   }
 
-  const Sums<Rows> before = sums;
   Words any_failed = {};
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) any_failed |= failed[r][h];
+  if (failures != nullptr) {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) failures->lane[r][h] = failed[r][h];
+  } else if (any(any_failed & kAbove)) {
+    return true;
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(sums.at(r, h), round_sum<Nearest>(total[r][h], scale[r][h], rules));
+  return false;
+}
+
+/// Where a block stands in the work, for the plain core.
+struct Place {
+  int row, column, step;
+};
+
+/// The failed lanes by the plain core, the others by vectors if they can be.
+template <int Rows, bool Nearest>
+[[gnu::noinline]] void careful_step(const Multiply& work, const Operands& in, const Block& sums,
+                                    const Place& place, bool vectors) {
+  Failures<Rows> failures;
+  Floats before[Rows][2];
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) before[r][h] = load<Floats>(sums.at(r, h));
+  if (vectors) one_step<Rows, Nearest>(in, *work.rules, sums, &failures);
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      sums.half[r][h] = round_sum<Nearest>(total[r][h], exponent[r][h], rules);
-      any_failed |= failed[r][h];
+      const Words failed = vectors ? failures.lane[r][h] | tiny(before[r][h], *work.rules) : splat(-1);
+      for (int lane = 0; lane < kLanes; ++lane) {
+        if (failed[lane] >= 0) continue;
+        sums.at(r, h)[lane] = work.plain(work.context, place.row + r, place.column + 2 * lane + h, place.step,
+                                         before[r][h][lane]);
+      }
     }
   }
-  if (any(any_failed)) do_plain<Rows>(work, row, column, index, failed, before, sums);
+}
+
+template <int Rows>
+inline bool any_tiny(const Block& sums, const Rules& rules) {
+  Words some = {};
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) some |= tiny(load<Floats>(sums.at(r, h)), rules);
+  return any(some);
 }
 
 template <int Rows, bool Nearest, bool AddendLast>
-inline void multiply_group(const Multiply& work, int row, int column) {
-  Sums<Rows> sums, last;
-  const auto at = [&](int r) {
-    return work.sum + static_cast<std::size_t>(row + r) * work.sum_stride + static_cast<std::size_t>(column);
-  };
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) sums.half[r][h] = load<Floats>(at(r) + h * kLanes);
-  if constexpr (AddendLast) {
-    last = sums;
-    sums = {};
-  }
+inline void multiply_block(const Multiply& work, int row, int column) {
+  const Rules& rules = *work.rules;
+  const Block out{
+      work.sum + static_cast<std::size_t>(row) * work.sum_stride + static_cast<std::size_t>(column),
+      work.sum_stride};
+  float of_instruction[Rows * kGroupColumns] = {};
+  const Block sums = AddendLast ? Block{of_instruction, kGroupColumns} : out;
+  const std::size_t first_row = static_cast<std::size_t>(row) * work.a_stride;
+  bool careful = any_tiny<Rows>(sums, rules);
   for (int index = 0; index < work.chunk.step_count; ++index) {
+    const Step& step = work.chunk.steps[index];
+    const std::size_t first_a = first_row + static_cast<std::size_t>(step.start);
+    const int first_b = step.start * kPanel + column;
+    const Operands in{work.a_value + first_a, work.a_exponent + first_a, work.a_stride,
+                      work.b_value + first_b, work.b_exponent + first_b, step.count};
     const Bounds& a = work.a_bounds[index];
     const Bounds& b = work.b_bounds[index];
-    if (a.low + b.low >= work.rules->product_low && a.high + b.high <= work.rules->product_high) {
-      one_step<Rows, Nearest>(work, row, column, index, sums);
-    } else {
-      Words all[Rows][2];
-      for (int r = 0; r < Rows; ++r) all[r][0] = all[r][1] = splat(-1);
-      const Sums<Rows> before = sums;
-      do_plain<Rows>(work, row, column, index, all, before, sums);
+    const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
+    if (careful || !vectors || one_step<Rows, Nearest>(in, rules, sums, nullptr)) {
+      careful_step<Rows, Nearest>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
+      careful = any_tiny<Rows>(sums, rules);
     }
     if constexpr (AddendLast) {
-      if (!work.chunk.steps[index].closes) continue;
-      for (int r = 0; r < Rows; ++r)
-        for (int h = 0; h < 2; ++h)
-          last.half[r][h] = add_nearest<Nearest>(last.half[r][h], sums.half[r][h], *work.rules);
-      sums = {};
+      if (!step.closes) continue;
+      for (int r = 0; r < Rows; ++r) {
+        for (int h = 0; h < 2; ++h) {
+          const auto sum = load<Floats>(sums.at(r, h));
+          store(out.at(r, h), add_nearest<Nearest>(load<Floats>(out.at(r, h)), sum, rules));
+          store(sums.at(r, h), Floats{});
+        }
+      }
+      careful = false;
     }
   }
-  if constexpr (AddendLast) sums = last;
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) store(at(r) + h * kLanes, sums.half[r][h]);
 }
 
 /// Rows at once: as many as the registers hold.
@@ -205,7 +240,7 @@ template <bool Nearest, bool AddendLast>
 void multiply_panel(const Multiply& work) {
   for (int column = 0; column < kPanel; column += kGroupColumns)
     for (int row = 0; row < kRows; row += kRowsAtOnce)
-      multiply_group<kRowsAtOnce, Nearest, AddendLast>(work, row, column);
+      multiply_block<kRowsAtOnce, Nearest, AddendLast>(work, row, column);
 }
 
 void multiply(const Multiply& work) {

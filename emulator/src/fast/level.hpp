@@ -13,6 +13,7 @@ inline constexpr int kRows = 4;
 
 /// Exponent of a zero: a sum of two still fits 16 bits and never wins a maximum.
 inline constexpr int kZero = -8192;
+inline constexpr int kFloatBias = 127, kFloatFraction = 23;
 
 /// Raw bits of one format -> exact float and exponent.
 struct Decode {
@@ -55,7 +56,7 @@ struct PackSource {
   Decode decode;
 };
 
-/// One row of A: positions of a chunk, each exponent twice in a word.
+/// One row of A: positions of a chunk, each exponent plus 127 twice in a word.
 struct PackedA {
   float* value;
   std::int32_t* exponent;

@@ -8,8 +8,6 @@
 namespace mmaudit::fast {
 namespace {
 
-constexpr int kFloatFraction = 23, kFloatBias = 127;
-
 /// Formats whose values are exact normal or subnormal floats, and whose subnormals decode() can make.
 bool decodes(const FormatSpec& format) {
   const bool floating = format.encoding == Encoding::floating && !format.signless && !format.no_zero;
@@ -79,8 +77,8 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   rules.lowest = row.fraction_bits - (kFloatBias - 1);
   rules.highest = kFloatBias;
   rules.floor = std::max<int>(row.floor, rules.lowest);
-  // The last bit of every product is a normal float, and the product is below 2^(127 + 1).
-  rules.product_low = 1 - kFloatBias + product_bits;
+  // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is not too low.
+  rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);
   rules.product_high = kFloatBias - 2;
   rules.addend_min_exponent = plan.step.output.min_exponent();
   const std::int64_t largest_product =

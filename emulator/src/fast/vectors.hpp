@@ -53,7 +53,7 @@ inline Words max(Words x, Words y) {
 #elif defined(__AVX2__)
   return bits<Words>(_mm256_max_epi32(bits<__m256i>(x), bits<__m256i>(y)));
 #else
-  return select(x > y, x, y);
+  return select<Words>(x > y, x, y);
 #endif
 }
 
@@ -96,6 +96,26 @@ inline Floats to_float_toward_zero(Words x) {
   nearest = select(bits<Words>(nearest > largest), largest, nearest);
   const Words rounded_up = truncate(nearest) > magnitude;
   return bits<Floats>((bits<Words>(nearest) + rounded_up) | (sign & splat(INT32_MIN)));
+#endif
+}
+
+/// Lanes 0, 2, 4, ... and 1, 3, 5, ... of two vectors as one.
+inline Floats even_lanes(Floats x, Floats y) {
+#if MMAUDIT_FAST_BYTES == 64
+  return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+#elif MMAUDIT_FAST_BYTES == 32
+  return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+  return __builtin_shufflevector(x, y, 0, 2, 4, 6);
+#endif
+}
+inline Floats odd_lanes(Floats x, Floats y) {
+#if MMAUDIT_FAST_BYTES == 64
+  return __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif MMAUDIT_FAST_BYTES == 32
+  return __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(x, y, 1, 3, 5, 7);
 #endif
 }
 
