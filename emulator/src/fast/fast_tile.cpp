@@ -21,6 +21,30 @@ const fast::Level& table_of(SimdLevel level) {
   return fast::kPortable;
 }
 
+/// An array that starts on a cache line: a vector across two lines costs two loads.
+template <typename T>
+class Aligned {
+ public:
+  void resize(std::size_t count) {
+    store_.assign(count * sizeof(T) + kLine, 0);
+    void* from = store_.data();
+    std::size_t space = store_.size();
+    data_ = static_cast<T*>(std::align(kLine, count * sizeof(T), from, space));
+    size_ = count;
+  }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+  std::vector<char> store_;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 class FastTile final : public TileSums {
  public:
   FastTile(const DotPlan& plan, const fast::FastPlan& fast, const Matmul& problem, SimdLevel level)
@@ -57,7 +81,7 @@ class FastTile final : public TileSums {
   }
 
   void fold(int from, int into) override {
-    level_.fold(sums_[into].data(), sums_[from].data(), sums_[into].size(), fast_.rules.nan);
+    level_.fold(sums_[into].begin(), sums_[from].begin(), sums_[into].size(), fast_.rules.nan);
   }
 
  private:
@@ -191,10 +215,10 @@ class FastTile final : public TileSums {
   std::vector<fast::Step> steps_;
   std::vector<std::int32_t> order_;
   int place_[fast::kPanel] = {};
-  std::vector<float> sums_[kSums];
-  std::vector<float> a_value_, b_value_;
-  std::vector<std::int32_t> a_exponent_;
-  std::vector<std::int16_t> b_exponent_;
+  Aligned<float> sums_[kSums];
+  Aligned<float> a_value_, b_value_;
+  Aligned<std::int32_t> a_exponent_;
+  Aligned<std::int16_t> b_exponent_;
   std::vector<fast::Bounds> a_bounds_, b_bounds_;
 };
 

@@ -98,10 +98,12 @@ struct Failures {
   Words lane[Rows][2];
 };
 
-/// One step on every element. True when some lane failed; then `sums` is as it was, and `failures`, where
-/// given, says which lanes.
-template <int Rows, bool Nearest>
-inline bool one_step(const Operands& in, const Rules& rules, const Block& sums, Failures<Rows>* failures) {
+/// One step on every element. True when some lane failed; `sums` stays as it was then. With OneGroup, no step
+/// has more than rules.group products. With Careful, `sums` changes in any case and `failures` says which
+/// lanes are wrong.
+template <int Rows, bool Nearest, bool OneGroup, bool Careful>
+[[gnu::always_inline]] inline bool one_step(const Operands& in, const Rules& rules, const Block& sums,
+                                            [[maybe_unused]] Failures<Rows>& failures) {
   Shorts maximum[Rows];
   for (int r = 0; r < Rows; ++r) maximum[r] = Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias);
   for (int k = 0; k < in.count; ++k) {
@@ -113,21 +115,26 @@ inline bool one_step(const Operands& in, const Rules& rules, const Block& sums, 
     }
   }
 
-  Words total[Rows][2], failed[Rows][2];
+  Words total[Rows][2], failed = {};
+  if constexpr (Careful) failures = {};
   Floats scale[Rows][2];
   for (int r = 0; r < Rows; ++r) {
     const Words wide[2] = {(bits<Words>(maximum[r]) << 16) >> 16, bits<Words>(maximum[r]) >> 16};
     for (int h = 0; h < 2; ++h) {
       const auto addend = load<Floats>(sums.at(r, h));
       const Words exponent = max(wide[h], addend_exponent<Nearest>(addend, rules));
-      failed[r][h] = (rules.highest + kFloatBias) - exponent;  // infinite addends have the largest exponent
+      // Infinite addends have an exponent of their own, the largest.
+      const Words infinite = (rules.highest + kFloatBias) - exponent;
+      failed |= infinite;
+      if constexpr (Careful) failures.lane[r][h] = infinite;
       scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
       total[r][h] = truncate(addend * scale[r][h]);
     }
   }
 
-  for (int k = 0; k < in.count; k += rules.group) {
-    const int end = k + rules.group < in.count ? k + rules.group : in.count;
+  const int group = OneGroup ? in.count : rules.group;
+  for (int k = 0; k < in.count; k += group) {
+    const int end = OneGroup || k + group > in.count ? in.count : k + group;
     Counts sum[Rows][2] = {};
     for (int i = k; i < end; ++i) {
       const Floats b[2] = {load<Floats>(in.b_value + i * kPanel),
@@ -141,21 +148,15 @@ inline bool one_step(const Operands& in, const Rules& rules, const Block& sums, 
       for (int h = 0; h < 2; ++h) {
         const Words x = total[r][h], more = bits<Words>(sum[r][h]);
         const auto y = bits<Words>(bits<Counts>(x) + sum[r][h]);
-        failed[r][h] |= (x ^ y) & (more ^ y);  // left 32 bits
+        const Words overflow = (x ^ y) & (more ^ y);
+        failed |= overflow;
+        if constexpr (Careful) failures.lane[r][h] |= overflow;
         total[r][h] = y;
       }
     }
   }
 
-  Words any_failed = {};
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) any_failed |= failed[r][h];
-  if (failures != nullptr) {
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h) failures->lane[r][h] = failed[r][h];
-  } else if (any(any_failed & kAbove)) {
-    return true;
-  }
+  if (!Careful && any(failed & kAbove)) return true;
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h) store(sums.at(r, h), round_sum<Nearest>(total[r][h], scale[r][h], rules));
   return false;
@@ -174,7 +175,7 @@ template <int Rows, bool Nearest>
   Floats before[Rows][2];
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h) before[r][h] = load<Floats>(sums.at(r, h));
-  if (vectors) one_step<Rows, Nearest>(in, *work.rules, sums, &failures);
+  if (vectors) one_step<Rows, Nearest, false, true>(in, *work.rules, sums, failures);
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       const Words failed = vectors ? failures.lane[r][h] | tiny(before[r][h], *work.rules) : splat(-1);
@@ -195,7 +196,7 @@ inline bool any_tiny(const Block& sums, const Rules& rules) {
   return any(some);
 }
 
-template <int Rows, bool Nearest, bool AddendLast>
+template <int Rows, bool Nearest, bool AddendLast, bool OneGroup>
 inline void multiply_block(const Multiply& work, int row, int column) {
   const Rules& rules = *work.rules;
   const Block out{
@@ -214,7 +215,8 @@ inline void multiply_block(const Multiply& work, int row, int column) {
     const Bounds& a = work.a_bounds[index];
     const Bounds& b = work.b_bounds[index];
     const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-    if (careful || !vectors || one_step<Rows, Nearest>(in, rules, sums, nullptr)) {
+    Failures<Rows> unused;
+    if (careful || !vectors || one_step<Rows, Nearest, OneGroup, false>(in, rules, sums, unused)) {
       careful_step<Rows, Nearest>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
       careful = any_tiny<Rows>(sums, rules);
     }
@@ -233,24 +235,29 @@ inline void multiply_block(const Multiply& work, int row, int column) {
 }
 
 /// Rows at once: as many as the registers hold.
-constexpr int kRowsAtOnce = MMAUDIT_FAST_BYTES == 64 ? 4 : 2;
+constexpr int kRowsAtOnce = 2;
 static_assert(kRows % kRowsAtOnce == 0);
 
-template <bool Nearest, bool AddendLast>
+template <bool Nearest, bool AddendLast, bool OneGroup>
 void multiply_panel(const Multiply& work) {
   for (int column = 0; column < kPanel; column += kGroupColumns)
     for (int row = 0; row < kRows; row += kRowsAtOnce)
-      multiply_block<kRowsAtOnce, Nearest, AddendLast>(work, row, column);
+      multiply_block<kRowsAtOnce, Nearest, AddendLast, OneGroup>(work, row, column);
+}
+
+template <bool... Chosen>
+void multiply_by(const Multiply& work) {
+  multiply_panel<Chosen...>(work);
+}
+template <bool... Chosen, typename... More>
+void multiply_by(const Multiply& work, bool choice, More... more) {
+  choice ? multiply_by<Chosen..., true>(work, more...) : multiply_by<Chosen..., false>(work, more...);
 }
 
 void multiply(const Multiply& work) {
   const DefaultFloats floats;
-  const bool nearest = work.rules->nearest_bits > 0;
-  if (work.rules->addend_last) {
-    nearest ? multiply_panel<true, true>(work) : multiply_panel<false, true>(work);
-  } else {
-    nearest ? multiply_panel<true, false>(work) : multiply_panel<false, false>(work);
-  }
+  multiply_by(work, work.rules->nearest_bits > 0, work.rules->addend_last,
+              work.rules->group >= work.rules->block);
 }
 
 void fold(float* total, float* sum, std::size_t count, std::uint32_t nan) {

@@ -75,6 +75,7 @@ struct Rules {
   int lowest = 0, highest = 0;            ///< of E: here every scaling is a normal float
   int product_low = 0, product_high = 0;  ///< of exponents of factors, added: products are exact floats
   int addend_min_exponent = 0;            ///< of the format of C and D
+  int block = 0;                          ///< most products of one step
   int group = 0;                          ///< products whose sum can't leave 32 bits
   std::uint32_t keep_mask = 0;            ///< bits of the result that stay
   std::uint32_t nan = 0;

@@ -89,6 +89,7 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   const std::int64_t unit_product = row.fraction_bits >= product_bits
                                         ? largest_product << (row.fraction_bits - product_bits)
                                         : (largest_product >> (product_bits - row.fraction_bits)) + 1;
+  rules.block = row.block;
   rules.group = static_cast<int>(std::min<std::int64_t>(INT32_MAX / unit_product, row.block));
   if (rules.group < 1) return std::nullopt;
   rules.keep_mask = ~((1U << (kFloatFraction - std::min<int>(row.output.fraction_bits, kFloatFraction))) - 1);
