@@ -11,15 +11,18 @@ namespace {
 class PlainTile final : public TileSums {
  public:
   PlainTile(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem)
-      : plan_(make_plan(instruction, row)), problem_(problem) {
-    for (auto& sum : sums_) sum.resize(kTileRows * kTileColumns);
+      : plan_(make_plan(instruction, row)),
+        problem_(problem),
+        rows_(tile_rows(problem)),
+        columns_(tile_columns(problem)) {
+    for (auto& sum : sums_) sum.resize(rows_ * columns_);
     const auto k = static_cast<std::size_t>(plan_.k);
     if (plan_.unpacks()) {
-      a_.resize(kTileRows * k);
-      b_.resize(kTileColumns * k);
+      a_.resize(rows_ * k);
+      b_.resize(columns_ * k);
     } else {
-      raw_a_.resize(kTileRows * k);
-      raw_b_.resize(kTileColumns * k);
+      raw_a_.resize(rows_ * k);
+      raw_b_.resize(columns_ * k);
     }
   }
 
@@ -29,11 +32,11 @@ class PlainTile final : public TileSums {
   }
 
   void set(int sum, std::uint64_t i, std::uint64_t j, std::uint64_t bits) override {
-    sums_[sum][i * kTileColumns + j] = bits;
+    sums_[sum][i * columns_ + j] = bits;
   }
 
   [[nodiscard]] std::uint64_t get(int sum, std::uint64_t i, std::uint64_t j) const override {
-    return sums_[sum][i * kTileColumns + j];
+    return sums_[sum][i * columns_ + j];
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {
@@ -88,7 +91,7 @@ class PlainTile final : public TileSums {
     }
     for (std::uint64_t i = 0; i < tile_.rows; ++i) {
       for (std::uint64_t j = 0; j < tile_.columns; ++j) {
-        std::uint64_t& sum = sums_[0][i * kTileColumns + j];
+        std::uint64_t& sum = sums_[0][i * columns_ + j];
         sum = plan_.unpacks() ? chain(plan_, &a_[i * depth], &b_[j * depth], sum)
                               : dot(plan_, Strided<std::uint64_t>{&raw_a_[i * depth]},
                                     Strided<std::uint64_t>{&raw_b_[j * depth]}, sum, 0);
@@ -98,6 +101,7 @@ class PlainTile final : public TileSums {
 
   DotPlan plan_;
   Matmul problem_;
+  std::uint64_t rows_, columns_;
   Tile tile_;
   std::vector<std::uint64_t> sums_[kSums];
   std::vector<Operand> a_, b_;

@@ -1,5 +1,6 @@
 #pragma once
 // The running sums of one tile of D: what matmul() needs from the fast path and from the plain core alike.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -10,6 +11,7 @@ namespace mmaudit {
 
 /// Largest tile; a tile's rows and columns are multiplied as one piece by one thread.
 inline constexpr std::uint64_t kTileRows = 256, kTileColumns = 256;
+inline constexpr std::uint64_t kRowUnit = 4, kColumnUnit = 32;
 /// Sums a tile keeps: the running sum, the total of `promote`, the total of `split_k`.
 inline constexpr int kSums = 3;
 
@@ -18,6 +20,14 @@ struct Tile {
   std::uint64_t row = 0, column = 0;
   std::uint64_t rows = 0, columns = 0;
 };
+
+/// Sizes of the largest tile of a product, as multiples of what vectors need.
+inline std::uint64_t tile_rows(const Matmul& problem) {
+  return std::min(kTileRows, (problem.m + kRowUnit - 1) / kRowUnit * kRowUnit);
+}
+inline std::uint64_t tile_columns(const Matmul& problem) {
+  return std::min(kTileColumns, (problem.n + kColumnUnit - 1) / kColumnUnit * kColumnUnit);
+}
 
 class TileSums {
  public:

@@ -45,18 +45,25 @@ class Aligned {
   std::size_t size_ = 0;
 };
 
+static_assert(kRowUnit == fast::kRows && kColumnUnit == fast::kPanel);
+
 class FastTile final : public TileSums {
  public:
   FastTile(const DotPlan& plan, const fast::FastPlan& fast, const Matmul& problem, SimdLevel level)
-      : plan_(plan), fast_(fast), problem_(problem), level_(table_of(level)) {
+      : plan_(plan),
+        fast_(fast),
+        problem_(problem),
+        rows_(tile_rows(problem)),
+        columns_(tile_columns(problem)),
+        level_(table_of(level)) {
     make_steps();
-    for (auto& sum : sums_) sum.resize(kTileRows * kTileColumns);
-    a_value_.resize(kTileRows * depth_);
-    a_exponent_.resize(kTileRows * depth_);
-    b_value_.resize(kTileColumns * depth_);
-    b_exponent_.resize(kTileColumns * depth_);
-    a_bounds_.resize(kTileRows / fast::kRows * steps_.size());
-    b_bounds_.resize(kTileColumns / fast::kPanel * steps_.size());
+    for (auto& sum : sums_) sum.resize(rows_ * columns_);
+    a_value_.resize(rows_ * depth_);
+    a_exponent_.resize(rows_ * depth_);
+    b_value_.resize(columns_ * depth_);
+    b_exponent_.resize(columns_ * depth_);
+    a_bounds_.resize(rows_ / fast::kRows * steps_.size());
+    b_bounds_.resize(columns_ / fast::kPanel * steps_.size());
     for (int j = 0; j < fast::kPanel; ++j) place_[j] = level_.place(j);
   }
 
@@ -86,7 +93,7 @@ class FastTile final : public TileSums {
 
  private:
   [[nodiscard]] std::size_t at(std::uint64_t i, std::uint64_t j) const {
-    return i * kTileColumns + j / fast::kPanel * fast::kPanel +
+    return i * columns_ + j / fast::kPanel * fast::kPanel +
            static_cast<std::size_t>(place_[j % fast::kPanel]);
   }
 
@@ -152,7 +159,7 @@ class FastTile final : public TileSums {
     work.rules = &fast_.rules;
     work.chunk = chunk;
     work.a_stride = depth_;
-    work.sum_stride = kTileColumns;
+    work.sum_stride = columns_;
     work.plain = plain_step;
     work.context = this;
     for (std::uint64_t p = 0; p < panels; ++p) {  // rows innermost: the panel of B stays in the first cache
@@ -166,7 +173,7 @@ class FastTile final : public TileSums {
         work.a_value = &a_value_[row * depth_];
         work.a_exponent = &a_exponent_[row * depth_];
         work.a_bounds = &a_bounds_[g * steps_.size()];
-        work.sum = &sums_[0][row * kTileColumns + column];
+        work.sum = &sums_[0][row * columns_ + column];
         work.row = static_cast<int>(row);
         level_.multiply(work);
       }
@@ -207,6 +214,7 @@ class FastTile final : public TileSums {
   DotPlan plan_;
   fast::FastPlan fast_;
   Matmul problem_;
+  std::uint64_t rows_, columns_;
   const fast::Level& level_;
   Tile tile_;
   std::size_t depth_ = 0;  ///< of a whole chunk
