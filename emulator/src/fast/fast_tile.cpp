@@ -137,13 +137,10 @@ class FastTile final : public TileSums {
     chunk_start_ = start;
     const auto panels = (tile_.columns + fast::kPanel - 1) / fast::kPanel;
     const auto groups = (tile_.rows + fast::kRows - 1) / fast::kRows;
-    for (std::uint64_t p = 0; p < panels; ++p) {
-      const std::uint64_t column = p * fast::kPanel;
-      level_.pack_b(source(problem_.b, plan_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
-                           tile_.column + column, depth, fast::kPanel),
-                    chunk, {&b_value_[column * depth_], &b_exponent_[column * depth_]},
-                    &b_bounds_[p * steps_.size()]);
-    }
+    level_.pack_b(source(problem_.b, plan_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
+                         tile_.column, depth, static_cast<int>(panels * fast::kPanel)),
+                  chunk, {b_value_.begin(), b_exponent_.begin()}, fast::kPanel * depth_,
+                  static_cast<int>(panels), b_bounds_.data(), static_cast<int>(steps_.size()));
     for (std::uint64_t g = 0; g < groups; ++g) {
       const std::uint64_t row = g * fast::kRows;
       level_.pack_a(source(problem_.a, plan_.a, fast_.a, tile_.matrix, problem_.m, problem_.k,

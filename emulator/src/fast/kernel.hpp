@@ -98,28 +98,52 @@ struct Failures {
   Words lane[Rows][2];
 };
 
-/// One step on every element. True when some lane failed; `sums` stays as it was then. With OneGroup, no step
-/// has more than rules.group products. With Careful, `sums` changes in any case and `failures` says which
-/// lanes are wrong.
-template <int Rows, bool Nearest, bool OneGroup, bool Careful>
-[[gnu::always_inline]] inline bool one_step(const Operands& in, const Rules& rules, const Block& sums,
-                                            [[maybe_unused]] Failures<Rows>& failures) {
-  Shorts maximum[Rows];
-  for (int r = 0; r < Rows; ++r) maximum[r] = Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias);
-  for (int k = 0; k < in.count; ++k) {
+/// Largest exponents of products, plus 127, of every element.
+template <int Rows>
+struct Maxima {
+  Shorts row[Rows];
+
+  explicit Maxima(const Rules& rules) {
+    for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias);
+  }
+  [[gnu::always_inline]] void add(const Operands& in, int k) {
     const auto b = load<Shorts>(in.b_exponent + k * kPanel);
     for (int r = 0; r < Rows; ++r) {
       const std::int32_t a =
           in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
-      maximum[r] = max(maximum[r], static_cast<Shorts>(b + bits<Shorts>(splat(a))));
+      row[r] = max(row[r], static_cast<Shorts>(b + bits<Shorts>(splat(a))));
     }
   }
+};
 
+template <int Rows>
+struct Sums {
+  Counts of[Rows][2] = {};
+
+  [[gnu::always_inline]] void add(const Operands& in, const Floats (&scale)[Rows][2], int k) {
+    const Floats b[2] = {load<Floats>(in.b_value + k * kPanel),
+                         load<Floats>(in.b_value + k * kPanel + kLanes)};
+    for (int r = 0; r < Rows; ++r) {
+      const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
+      for (int h = 0; h < 2; ++h) of[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
+    }
+  }
+};
+
+/// One step on every element, given its maxima; makes those of the step after it on the way, whose work fills
+/// the gaps of this one's. True when some lane failed; `sums` stays as it was then. With OneGroup, no step
+/// has more than rules.group products. With Careful, `sums` changes in any case and `failures` says which
+/// lanes are wrong.
+template <int Rows, bool Nearest, bool OneGroup, bool Careful>
+[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Maxima<Rows>& maxima,
+                                            const Rules& rules, const Block& sums,
+                                            [[maybe_unused]] Failures<Rows>& failures) {
   Words total[Rows][2], failed = {};
   if constexpr (Careful) failures = {};
   Floats scale[Rows][2];
   for (int r = 0; r < Rows; ++r) {
-    const Words wide[2] = {(bits<Words>(maximum[r]) << 16) >> 16, bits<Words>(maximum[r]) >> 16};
+    const auto both = bits<Words>(maxima.row[r]);
+    const Words wide[2] = {(both << 16) >> 16, both >> 16};
     for (int h = 0; h < 2; ++h) {
       const auto addend = load<Floats>(sums.at(r, h));
       const Words exponent = max(wide[h], addend_exponent<Nearest>(addend, rules));
@@ -132,22 +156,24 @@ template <int Rows, bool Nearest, bool OneGroup, bool Careful>
     }
   }
 
+  maxima = Maxima<Rows>(rules);
   const int group = OneGroup ? in.count : rules.group;
   for (int k = 0; k < in.count; k += group) {
     const int end = OneGroup || k + group > in.count ? in.count : k + group;
-    Counts sum[Rows][2] = {};
-    for (int i = k; i < end; ++i) {
-      const Floats b[2] = {load<Floats>(in.b_value + i * kPanel),
-                           load<Floats>(in.b_value + i * kPanel + kLanes)};
-      for (int r = 0; r < Rows; ++r) {
-        const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(i)];
-        for (int h = 0; h < 2; ++h) sum[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
+    Sums<Rows> sum;
+    if (OneGroup && !Careful && in.count == next.count) {
+      for (int i = 0; i < in.count; ++i) {
+        maxima.add(next, i);
+        sum.add(in, scale, i);
       }
+    } else {
+      for (int i = k; i < end; ++i) sum.add(in, scale, i);
+      for (int i = 0; !Careful && k == 0 && i < next.count; ++i) maxima.add(next, i);
     }
     for (int r = 0; r < Rows; ++r) {
       for (int h = 0; h < 2; ++h) {
-        const Words x = total[r][h], more = bits<Words>(sum[r][h]);
-        const auto y = bits<Words>(bits<Counts>(x) + sum[r][h]);
+        const Words x = total[r][h], more = bits<Words>(sum.of[r][h]);
+        const auto y = bits<Words>(bits<Counts>(x) + sum.of[r][h]);
         const Words overflow = (x ^ y) & (more ^ y);
         failed |= overflow;
         if constexpr (Careful) failures.lane[r][h] |= overflow;
@@ -175,7 +201,11 @@ template <int Rows, bool Nearest>
   Floats before[Rows][2];
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h) before[r][h] = load<Floats>(sums.at(r, h));
-  if (vectors) one_step<Rows, Nearest, false, true>(in, *work.rules, sums, failures);
+  if (vectors) {
+    Maxima<Rows> maxima(*work.rules);
+    for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+    one_step<Rows, Nearest, false, true>(in, in, maxima, *work.rules, sums, failures);
+  }
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       const Words failed = vectors ? failures.lane[r][h] | tiny(before[r][h], *work.rules) : splat(-1);
@@ -204,24 +234,36 @@ inline void multiply_block(const Multiply& work, int row, int column) {
       work.sum_stride};
   float of_instruction[Rows * kGroupColumns] = {};
   const Block sums = AddendLast ? Block{of_instruction, kGroupColumns} : out;
-  const std::size_t first_row = static_cast<std::size_t>(row) * work.a_stride;
-  bool careful = any_tiny<Rows>(sums, rules);
-  for (int index = 0; index < work.chunk.step_count; ++index) {
+  const auto operands_of = [&](int index) {
     const Step& step = work.chunk.steps[index];
-    const std::size_t first_a = first_row + static_cast<std::size_t>(step.start);
-    const int first_b = step.start * kPanel + column;
-    const Operands in{work.a_value + first_a, work.a_exponent + first_a, work.a_stride,
-                      work.b_value + first_b, work.b_exponent + first_b, step.count};
+    const std::size_t a =
+        static_cast<std::size_t>(row) * work.a_stride + static_cast<std::size_t>(step.start);
+    const int b = step.start * kPanel + column;
+    return Operands{work.a_value + a, work.a_exponent + a, work.a_stride,
+                    work.b_value + b, work.b_exponent + b, step.count};
+  };
+  bool careful = any_tiny<Rows>(sums, rules);
+  Operands in = operands_of(0);
+  Maxima<Rows> maxima(rules);
+  for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+  for (int index = 0; index < work.chunk.step_count; ++index) {
+    Operands next = in;
+    next.count = 0;
+    if (index + 1 < work.chunk.step_count) next = operands_of(index + 1);
     const Bounds& a = work.a_bounds[index];
     const Bounds& b = work.b_bounds[index];
     const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
     Failures<Rows> unused;
-    if (careful || !vectors || one_step<Rows, Nearest, OneGroup, false>(in, rules, sums, unused)) {
+    if (careful || !vectors ||
+        one_step<Rows, Nearest, OneGroup, false>(in, next, maxima, rules, sums, unused)) {
       careful_step<Rows, Nearest>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
       careful = any_tiny<Rows>(sums, rules);
+      maxima = Maxima<Rows>(rules);
+      for (int k = 0; k < next.count; ++k) maxima.add(next, k);
     }
+    in = next;
     if constexpr (AddendLast) {
-      if (!step.closes) continue;
+      if (!work.chunk.steps[index].closes) continue;
       for (int r = 0; r < Rows; ++r) {
         for (int h = 0; h < 2; ++h) {
           const auto sum = load<Floats>(sums.at(r, h));
@@ -235,7 +277,7 @@ inline void multiply_block(const Multiply& work, int row, int column) {
 }
 
 /// Rows at once: as many as the registers hold.
-constexpr int kRowsAtOnce = 2;
+constexpr int kRowsAtOnce = 4;
 static_assert(kRows % kRowsAtOnce == 0);
 
 template <bool Nearest, bool AddendLast, bool OneGroup>

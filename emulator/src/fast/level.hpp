@@ -109,8 +109,9 @@ struct Level {
   /// kRows rows of A, (kRows, stride) out. `bounds`: (steps).
   void (*pack_a)(const PackSource& source, const Chunk& chunk, const PackedA& out, std::size_t stride,
                  Bounds* bounds);
-  /// One panel of B. `bounds`: (steps).
-  void (*pack_b)(const PackSource& source, const Chunk& chunk, const PackedB& out, Bounds* bounds);
+  /// Panels of B, `stride` elements from one to the next. `bounds`: (panels, bounds_stride), one a step.
+  void (*pack_b)(const PackSource& source, const Chunk& chunk, const PackedB& out, std::size_t stride,
+                 int panels, Bounds* bounds, int bounds_stride);
   /// kRows x kPanel sums through the steps of a chunk.
   void (*multiply)(const Multiply& work);
   /// total = total + sum to nearest even, sum = +0.

@@ -18,18 +18,19 @@ struct LaneBounds {
   Words high = splat(kNoOperand.high);
 
   void add(Words low_of, Words high_of) {
-    low = select(low_of < low, low_of, low);
+    low = min(low, low_of);
     high = max(high, high_of);
   }
-  [[nodiscard]] Bounds all() const {
-    Bounds bounds = kNoOperand;
-    for (int i = 0; i < kLanes; ++i) {
-      bounds.low = low[i] < bounds.low ? low[i] : bounds.low;
-      bounds.high = high[i] > bounds.high ? high[i] : bounds.high;
-    }
-    return bounds;
-  }
 };
+
+inline Bounds bounds_of(const std::int32_t* low, const std::int32_t* high, int count) {
+  Bounds bounds = kNoOperand;
+  for (int i = 0; i < count; ++i) {
+    bounds.low = low[i] < bounds.low ? low[i] : bounds.low;
+    bounds.high = high[i] > bounds.high ? high[i] : bounds.high;
+  }
+  return bounds;
+}
 
 inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
   const Words magnitude = bits<Words>((raw >> rule.ignored_bits) & rule.magnitude_mask);
@@ -64,6 +65,8 @@ inline Counts fetch(const void* from, int element_bytes) {
 
 constexpr int kMostDepth = 256;  ///< of a chunk
 constexpr int kMostBytes = 4;    ///< of an element
+constexpr int kLineBytes = 64;
+constexpr int kRowsAhead = 4;  ///< of B, fetched early
 
 /// Elements that may be read: the row itself, or where it ends too soon a copy with +0 behind it.
 inline const void* readable(const PackSource& source, int row, int there, int wanted, char* copy) {
@@ -83,18 +86,24 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
   const DefaultFloats floats;
   char copy[kMostDepth * kMostBytes];
   float value[kMostDepth];
-  std::int32_t exponent[kMostDepth];
-  LaneBounds lanes[kMostDepth / kLanes];
+  std::int32_t exponent[kMostDepth], low[kMostDepth], high[kMostDepth];
+  const int depth = whole_vectors(chunk.depth);
   for (int row = 0; row < kRows; ++row) {
     const int there = row < source.rows ? source.columns : 0;
-    const int depth = whole_vectors(chunk.depth);
     const auto* raw = static_cast<const char*>(readable(source, row, there, depth, copy));
+    // The rows that the next call reads are elsewhere in memory.
+    const char* ahead = raw + kRows * source.stride * static_cast<std::size_t>(source.element_bytes);
+    for (int k = 0; k < depth * source.element_bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
     float* out_value = out.value + static_cast<std::size_t>(row) * stride;
     std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
     for (int k = 0; k < depth; k += kLanes) {
-      const Decoded x = decode(source.decode, fetch(raw + k * source.element_bytes, source.element_bytes),
-                               lanes[k / kLanes]);
+      LaneBounds lanes;
+      if (row > 0) lanes = {load<Words>(low + k), load<Words>(high + k)};
+      const Decoded x =
+          decode(source.decode, fetch(raw + k * source.element_bytes, source.element_bytes), lanes);
       const Words biased = (x.exponent + kFloatBias) & 0xFFFF;
+      store(low + k, lanes.low);
+      store(high + k, lanes.high);
       store(value + k, x.value);
       store(exponent + k, biased | biased << 16);
     }
@@ -108,46 +117,64 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
       out_exponent[p] = exponent[chunk.order[p]];
     }
   }
+  std::int32_t ordered_low[kMostDepth], ordered_high[kMostDepth];
+  for (int p = 0; p < chunk.depth; ++p) {
+    const int k = chunk.order == nullptr ? p : chunk.order[p];
+    ordered_low[p] = low[k];
+    ordered_high[p] = high[k];
+  }
   for (int s = 0; s < chunk.step_count; ++s) {
-    bounds[s] = kNoOperand;
-    for (int i = 0; i < chunk.steps[s].count; ++i) {
-      const int p = chunk.steps[s].start + i;
-      const int k = chunk.order == nullptr ? p : chunk.order[p];
-      const int low = lanes[k / kLanes].low[k % kLanes], high = lanes[k / kLanes].high[k % kLanes];
-      bounds[s].low = low < bounds[s].low ? low : bounds[s].low;
-      bounds[s].high = high > bounds[s].high ? high : bounds[s].high;
-    }
+    const Step& step = chunk.steps[s];
+    bounds[s] = bounds_of(ordered_low + step.start, ordered_high + step.start, step.count);
   }
 }
 
-void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, Bounds* bounds) {
+constexpr int kMostPanels = 8;  ///< of a tile
+
+/// One position of one panel.
+inline void pack_position(const Decode& rule, const char* raw, int element_bytes, float* out_value,
+                          std::int16_t* out_exponent, LaneBounds& lanes) {
+  for (int group = 0; group < kPanel; group += 2 * kLanes) {
+    Decoded x[2];
+    for (int h = 0; h < 2; ++h) {
+      const int j = group + h * kLanes;
+      x[h] = decode(rule, fetch(raw + j * element_bytes, element_bytes), lanes);
+      const Shorts1 narrow = __builtin_convertvector(x[h].exponent, Shorts1);
+      store(out_exponent + j, narrow);
+    }
+    store(out_value + group, even_lanes(x[0].value, x[1].value));
+    store(out_value + group + kLanes, odd_lanes(x[0].value, x[1].value));
+  }
+}
+
+void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, std::size_t stride, int panels,
+            Bounds* bounds, int bounds_stride) {
   const DefaultFloats floats;
-  char copy[kPanel * kMostBytes];
-  float value[kPanel];
-  std::int16_t exponent[kPanel];
+  char copy[kMostPanels * kPanel * kMostBytes];
+  const int bytes = source.element_bytes;
   for (int s = 0; s < chunk.step_count; ++s) {
-    LaneBounds lanes;
+    LaneBounds lanes[kMostPanels];
     for (int i = 0; i < chunk.steps[s].count; ++i) {
       const int p = chunk.steps[s].start + i;
       const int k = chunk.order == nullptr ? p : chunk.order[p];
       const int there = k < source.rows ? source.columns : 0;
-      const auto* raw = static_cast<const char*>(readable(source, there > 0 ? k : 0, there, kPanel, copy));
-      for (int j = 0; j < kPanel; j += kLanes) {
-        const Decoded x =
-            decode(source.decode, fetch(raw + j * source.element_bytes, source.element_bytes), lanes);
-        store(value + j, x.value);
-        const Shorts1 narrow = __builtin_convertvector(x.exponent, Shorts1);
-        store(exponent + j, narrow);
+      const auto* raw =
+          static_cast<const char*>(readable(source, there > 0 ? k : 0, there, panels * kPanel, copy));
+      const char* ahead = raw + kRowsAhead * source.stride * static_cast<std::size_t>(bytes);
+      for (int j = 0; j < panels * kPanel * bytes; j += kLineBytes) __builtin_prefetch(ahead + j);
+      for (int panel = 0; panel < panels; ++panel) {
+        const std::size_t at =
+            static_cast<std::size_t>(panel) * stride + static_cast<std::size_t>(p * kPanel);
+        pack_position(source.decode, raw + panel * kPanel * bytes, bytes, out.value + at, out.exponent + at,
+                      lanes[panel]);
       }
-      float* out_value = out.value + p * kPanel;
-      for (int group = 0; group < kPanel; group += 2 * kLanes) {
-        const auto first = load<Floats>(value + group), second = load<Floats>(value + group + kLanes);
-        store(out_value + group, even_lanes(first, second));
-        store(out_value + group + kLanes, odd_lanes(first, second));
-      }
-      __builtin_memcpy(out.exponent + p * kPanel, exponent, sizeof exponent);
     }
-    bounds[s] = lanes.all();
+    for (int panel = 0; panel < panels; ++panel) {
+      std::int32_t low[kLanes], high[kLanes];
+      store(low, lanes[panel].low);
+      store(high, lanes[panel].high);
+      bounds[panel * bounds_stride + s] = bounds_of(low, high, kLanes);
+    }
   }
 }
 

@@ -57,6 +57,8 @@ inline Words max(Words x, Words y) {
 #endif
 }
 
+inline Words min(Words x, Words y) { return ~max(~x, ~y); }
+
 inline Shorts max(Shorts x, Shorts y) {
 #if defined(__AVX512BW__)
   return bits<Shorts>(_mm512_max_epi16(bits<__m512i>(x), bits<__m512i>(y)));
