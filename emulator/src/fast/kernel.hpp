@@ -33,6 +33,9 @@ inline Words tiny(Floats addend, const Rules& rules) {
   return (magnitude != 0) & ((magnitude >> kFloatFraction) < rules.lowest + kFloatBias);
 }
 
+/// Lanes of infinities and NaNs.
+inline Words special(Floats x) { return (bits<Words>(x) & INT32_MAX) >= 0x7F800000; }
+
 /// To `fraction_bits` below the leading bit, or below 2^min_exponent, to nearest even.
 inline Floats round_nearest(Floats x, const Rules& rules) {
   const Words magnitude = bits<Words>(x) & 0x7FFFFFFF;
@@ -92,12 +95,6 @@ struct Operands {
   int count;
 };
 
-/// Per lane, in the sign bit: the result is not to be trusted.
-template <int Rows>
-struct Failures {
-  Words lane[Rows][2];
-};
-
 /// Largest exponents of products, plus 127, of every element.
 template <int Rows>
 struct Maxima {
@@ -130,62 +127,79 @@ struct Sums {
   }
 };
 
-/// One step on every element, given its maxima; makes those of the step after it on the way, whose work fills
-/// the gaps of this one's. True when some lane failed; `sums` stays as it was then. With OneGroup, no step
-/// has more than rules.group products. With Careful, `sums` changes in any case and `failures` says which
-/// lanes are wrong.
-template <int Rows, bool Nearest, bool OneGroup, bool Careful>
-[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Maxima<Rows>& maxima,
-                                            const Rules& rules, const Block& sums,
-                                            [[maybe_unused]] Failures<Rows>& failures) {
-  Words total[Rows][2], failed = {};
-  if constexpr (Careful) failures = {};
-  Floats scale[Rows][2];
-  for (int r = 0; r < Rows; ++r) {
-    const auto both = bits<Words>(maxima.row[r]);
-    const Words wide[2] = {(both << 16) >> 16, both >> 16};
-    for (int h = 0; h < 2; ++h) {
-      const auto addend = load<Floats>(sums.at(r, h));
-      const Words exponent = max(wide[h], addend_exponent<Nearest>(addend, rules));
-      // Infinite addends have an exponent of their own, the largest.
-      const Words infinite = (rules.highest + kFloatBias) - exponent;
-      failed |= infinite;
-      if constexpr (Careful) failures.lane[r][h] = infinite;
-      scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
-      total[r][h] = truncate(addend * scale[r][h]);
-    }
+/// A step between the choice of E and the rounding.
+template <int Rows>
+struct Running {
+  Floats scale[Rows][2];  ///< 2^(F - E)
+  Words total[Rows][2];   ///< the addend, then the sum, in units of 2^(E - F)
+  Words failed;           ///< sign bit of a lane: some row's result is not to be trusted
+
+  template <bool Nearest>
+  [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
+    const auto both = bits<Words>(maxima);
+    const Words exponent =
+        max(h == 0 ? (both << 16) >> 16 : both >> 16, addend_exponent<Nearest>(addend, rules));
+    failed |= (rules.highest + kFloatBias) - exponent;  // only of infinities and NaNs negative
+    scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
+    total[r][h] = truncate(addend * scale[r][h]);
   }
 
-  maxima = Maxima<Rows>(rules);
-  const int group = OneGroup ? in.count : rules.group;
-  for (int k = 0; k < in.count; k += group) {
-    const int end = OneGroup || k + group > in.count ? in.count : k + group;
-    Sums<Rows> sum;
-    if (OneGroup && !Careful && in.count == next.count) {
-      for (int i = 0; i < in.count; ++i) {
-        maxima.add(next, i);
-        sum.add(in, scale, i);
-      }
-    } else {
-      for (int i = k; i < end; ++i) sum.add(in, scale, i);
-      for (int i = 0; !Careful && k == 0 && i < next.count; ++i) maxima.add(next, i);
-    }
-    for (int r = 0; r < Rows; ++r) {
-      for (int h = 0; h < 2; ++h) {
-        const Words x = total[r][h], more = bits<Words>(sum.of[r][h]);
-        const auto y = bits<Words>(bits<Counts>(x) + sum.of[r][h]);
-        const Words overflow = (x ^ y) & (more ^ y);
-        failed |= overflow;
-        if constexpr (Careful) failures.lane[r][h] |= overflow;
-        total[r][h] = y;
-      }
-    }
+  /// Lanes that leave 32 bits, in the sign bit.
+  [[gnu::always_inline]] Words absorb(int r, int h, Counts sum) {
+    const Words x = total[r][h];
+    total[r][h] = bits<Words>(bits<Counts>(x) + sum);
+    return (x ^ total[r][h]) & (bits<Words>(sum) ^ total[r][h]);
   }
+};
 
-  if (!Careful && any(failed & kAbove)) return true;
+template <int Rows, bool Nearest>
+[[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows>& maxima,
+                                             const Block& addends, const Rules& rules) {
+  running.failed = Words{};
   for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) store(sums.at(r, h), round_sum<Nearest>(total[r][h], scale[r][h], rules));
-  return false;
+    for (int h = 0; h < 2; ++h)
+      running.template begin<Nearest>(r, h, maxima.row[r], load<Floats>(addends.at(r, h)), rules);
+}
+
+/// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
+/// of the one fills the gaps of the other. False when some lane failed. With OneGroup, no step has more than
+/// rules.group products.
+template <int Rows, bool Nearest, bool OneGroup>
+[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
+                                            Maxima<Rows>& maxima, const Rules& rules, const Block& results) {
+  Maxima<Rows> coming(rules);
+  Sums<Rows> sum;
+  if (OneGroup && in.count == next.count) {
+#pragma GCC unroll 2
+    for (int i = 0; i < in.count; ++i) {
+      coming.add(next, i);
+      sum.add(in, running.scale, i);
+    }
+  } else {
+    for (int i = 0; i < next.count; ++i) coming.add(next, i);
+    const int group = OneGroup ? in.count : rules.group;
+    for (int k = 0; k < in.count; k += group) {
+      if (!OneGroup && k > 0) {
+        for (int r = 0; r < Rows; ++r)
+          for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
+        sum = {};
+      }
+      const int end = OneGroup || k + group > in.count ? in.count : k + group;
+      for (int i = k; i < end; ++i) sum.add(in, running.scale, i);
+    }
+  }
+  Words failed = running.failed;
+  running.failed = Words{};
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      failed |= running.absorb(r, h, sum.of[r][h]);
+      const Floats x = round_sum<Nearest>(running.total[r][h], running.scale[r][h], rules);
+      store(results.at(r, h), x);
+      running.template begin<Nearest>(r, h, coming.row[r], x, rules);
+    }
+  }
+  maxima = coming;
+  return !any(failed & kAbove);
 }
 
 /// Where a block stands in the work, for the plain core.
@@ -193,24 +207,38 @@ struct Place {
   int row, column, step;
 };
 
-/// The failed lanes by the plain core, the others by vectors if they can be.
+/// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
 template <int Rows, bool Nearest>
 [[gnu::noinline]] void careful_step(const Multiply& work, const Operands& in, const Block& sums,
                                     const Place& place, bool vectors) {
-  Failures<Rows> failures;
+  const Rules& rules = *work.rules;
+  Words failed[Rows][2];
   Floats before[Rows][2];
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) before[r][h] = load<Floats>(sums.at(r, h));
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      before[r][h] = load<Floats>(sums.at(r, h));
+      failed[r][h] = vectors ? tiny(before[r][h], rules) | special(before[r][h]) : splat(-1);
+    }
+  }
   if (vectors) {
-    Maxima<Rows> maxima(*work.rules);
+    Maxima<Rows> maxima(rules);
     for (int k = 0; k < in.count; ++k) maxima.add(in, k);
-    one_step<Rows, Nearest, false, true>(in, in, maxima, *work.rules, sums, failures);
+    Running<Rows> running;
+    begin_all<Rows, Nearest>(running, maxima, sums, rules);
+    for (int k = 0; k < in.count; k += rules.group) {
+      Sums<Rows> sum;
+      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
+      for (int r = 0; r < Rows; ++r)
+        for (int h = 0; h < 2; ++h) failed[r][h] |= running.absorb(r, h, sum.of[r][h]);
+    }
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h)
+        store(sums.at(r, h), round_sum<Nearest>(running.total[r][h], running.scale[r][h], rules));
   }
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      const Words failed = vectors ? failures.lane[r][h] | tiny(before[r][h], *work.rules) : splat(-1);
       for (int lane = 0; lane < kLanes; ++lane) {
-        if (failed[lane] >= 0) continue;
+        if (failed[r][h][lane] >= 0) continue;
         sums.at(r, h)[lane] = work.plain(work.context, place.row + r, place.column + 2 * lane + h, place.step,
                                          before[r][h][lane]);
       }
@@ -228,12 +256,26 @@ inline bool any_tiny(const Block& sums, const Rules& rules) {
 
 template <int Rows, bool Nearest, bool AddendLast, bool OneGroup>
 inline void multiply_block(const Multiply& work, int row, int column) {
-  const Rules& rules = *work.rules;
+  const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
   const Block out{
       work.sum + static_cast<std::size_t>(row) * work.sum_stride + static_cast<std::size_t>(column),
       work.sum_stride};
-  float of_instruction[Rows * kGroupColumns] = {};
-  const Block sums = AddendLast ? Block{of_instruction, kGroupColumns} : out;
+  // A step reads one and writes the other, so that a step that failed can be done again.
+  alignas(MMAUDIT_FAST_BYTES) float buffer[2][Rows * kGroupColumns];
+  Block sums{buffer[0], kGroupColumns}, results{buffer[1], kGroupColumns};
+  const auto copy = [](const Block& from, const Block& to) {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) store(to.at(r, h), load<Floats>(from.at(r, h)));
+  };
+  const auto clear = [](const Block& block) {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
+  };
+  if constexpr (AddendLast) {
+    clear(sums);
+  } else {
+    copy(out, sums);
+  }
   const auto operands_of = [&](int index) {
     const Step& step = work.chunk.steps[index];
     const std::size_t a =
@@ -246,6 +288,8 @@ inline void multiply_block(const Multiply& work, int row, int column) {
   Operands in = operands_of(0);
   Maxima<Rows> maxima(rules);
   for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+  Running<Rows> running;
+  begin_all<Rows, Nearest>(running, maxima, sums, rules);
   for (int index = 0; index < work.chunk.step_count; ++index) {
     Operands next = in;
     next.count = 0;
@@ -253,13 +297,16 @@ inline void multiply_block(const Multiply& work, int row, int column) {
     const Bounds& a = work.a_bounds[index];
     const Bounds& b = work.b_bounds[index];
     const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-    Failures<Rows> unused;
-    if (careful || !vectors ||
-        one_step<Rows, Nearest, OneGroup, false>(in, next, maxima, rules, sums, unused)) {
+    if (!careful && vectors && one_step<Rows, Nearest, OneGroup>(in, next, running, maxima, rules, results)) {
+      const Block written = results;
+      results = sums;
+      sums = written;
+    } else {
       careful_step<Rows, Nearest>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
       careful = any_tiny<Rows>(sums, rules);
       maxima = Maxima<Rows>(rules);
       for (int k = 0; k < next.count; ++k) maxima.add(next, k);
+      begin_all<Rows, Nearest>(running, maxima, sums, rules);
     }
     in = next;
     if constexpr (AddendLast) {
@@ -268,12 +315,14 @@ inline void multiply_block(const Multiply& work, int row, int column) {
         for (int h = 0; h < 2; ++h) {
           const auto sum = load<Floats>(sums.at(r, h));
           store(out.at(r, h), add_nearest<Nearest>(load<Floats>(out.at(r, h)), sum, rules));
-          store(sums.at(r, h), Floats{});
         }
       }
+      clear(sums);
       careful = false;
+      begin_all<Rows, Nearest>(running, maxima, sums, rules);
     }
   }
+  if constexpr (!AddendLast) copy(sums, out);
 }
 
 /// Rows at once: as many as the registers hold.

@@ -35,14 +35,14 @@ inline Bounds bounds_of(const std::int32_t* low, const std::int32_t* high, int c
 inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
   const Words magnitude = bits<Words>((raw >> rule.ignored_bits) & rule.magnitude_mask);
   const Words sign = bits<Words>((raw << rule.sign_shift) & 0x80000000U);
-  const Words normal = (magnitude << rule.to_float_shift) + static_cast<std::int32_t>(rule.rebias);
-  const Words hidden = splat(1 << kFloatFraction);
+  const Counts field_up = bits<Counts>(magnitude) << rule.to_float_shift;
+  const Counts normal = field_up + rule.rebias;
+  constexpr std::uint32_t kHidden = 1U << kFloatFraction;
   // A subnormal lacks the hidden bit that the next exponent brings along: put it there, take it off.
-  const float least = __builtin_bit_cast(float, rule.rebias + (1U << kFloatFraction));
-  const Floats subnormal = bits<Floats>(normal + hidden) - least;
-  const Words is_subnormal = (magnitude << rule.to_float_shift) < hidden;
+  const Floats subnormal = bits<Floats>(normal + kHidden) - __builtin_bit_cast(float, rule.rebias + kHidden);
+  const Words is_subnormal = field_up < kHidden;
   const Words special = magnitude >= static_cast<std::int32_t>(rule.special_from);
-  const Words x = select(is_subnormal, bits<Words>(subnormal), normal) & ~special;
+  const Words x = select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special;
   const Words exponent = max((x >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
   const Words zero = x == 0;
   bounds.add(select(special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
