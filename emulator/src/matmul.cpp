@@ -83,24 +83,29 @@ std::uint64_t element(const Matmul& problem, const Tile& tile, std::uint64_t i, 
 }
 
 void load_c(const Job& job, const Tile& tile, int sum, TileSums& sums) {
-  for (std::uint64_t i = 0; i < tile.rows; ++i)
+  std::uint64_t bits[kTileColumns];
+  for (std::uint64_t i = 0; i < tile.rows; ++i) {
     for (std::uint64_t j = 0; j < tile.columns; ++j)
-      sums.set(sum, i, j,
-               load_word(job.problem.c, job.output.storage_bytes(), element(job.problem, tile, i, j)));
+      bits[j] = load_word(job.problem.c, job.output.storage_bytes(), element(job.problem, tile, i, j));
+    sums.set_row(sum, i, bits);
+  }
 }
 
 void store_d(const Job& job, const Tile& tile, int sum, const TileSums& sums) {
   const Matmul& problem = job.problem;
   const std::size_t bytes = job.output.storage_bytes();
+  std::uint64_t bits[kTileColumns];
   for (std::uint64_t i = 0; i < tile.rows; ++i) {
-    for (std::uint64_t j = 0; j < tile.columns; ++j) {
-      const std::uint64_t at = element(problem, tile, i, j);
-      std::uint64_t d = sums.get(sum, i, j);
-      if (problem.epilogue) {
-        const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, at) : 0;
-        d = finish(*problem.epilogue, d, job.sum_format, c);
-      }
-      store_word(problem.d, bytes, at, d);
+    sums.get_row(sum, i, bits);
+    const std::uint64_t first = element(problem, tile, i, 0);
+    for (std::uint64_t j = 0; problem.epilogue && j < tile.columns; ++j) {
+      const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, first + j) : 0;
+      bits[j] = finish(*problem.epilogue, bits[j], job.sum_format, c);
+    }
+    if (bytes == 4) {  // of a known width the copy is fast
+      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, 4, first + j, bits[j]);
+    } else {
+      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, bytes, first + j, bits[j]);
     }
   }
 }

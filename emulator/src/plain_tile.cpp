@@ -31,12 +31,12 @@ class PlainTile final : public TileSums {
     for (auto& sum : sums_) std::fill(sum.begin(), sum.end(), 0);
   }
 
-  void set(int sum, std::uint64_t i, std::uint64_t j, std::uint64_t bits) override {
-    sums_[sum][i * columns_ + j] = bits;
+  void set_row(int sum, std::uint64_t i, const std::uint64_t* bits) override {
+    std::copy_n(bits, tile_.columns, &sums_[sum][i * columns_]);
   }
 
-  [[nodiscard]] std::uint64_t get(int sum, std::uint64_t i, std::uint64_t j) const override {
-    return sums_[sum][i * columns_ + j];
+  void get_row(int sum, std::uint64_t i, std::uint64_t* bits) const override {
+    std::copy_n(&sums_[sum][i * columns_], tile_.columns, bits);
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {

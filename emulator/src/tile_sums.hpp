@@ -38,9 +38,9 @@ class TileSums {
 
   /// Moves to another tile; every sum is +0.
   virtual void start(const Tile& tile) = 0;
-  virtual void set(int sum, std::uint64_t i, std::uint64_t j, std::uint64_t bits) = 0;
-  /// Raw bits in the instruction's format of D.
-  [[nodiscard]] virtual std::uint64_t get(int sum, std::uint64_t i, std::uint64_t j) const = 0;
+  /// One row of a sum, raw bits in the instruction's format of D: as many as the tile has columns.
+  virtual void set_row(int sum, std::uint64_t i, const std::uint64_t* bits) = 0;
+  virtual void get_row(int sum, std::uint64_t i, std::uint64_t* bits) const = 0;
   /// The instructions of [first, last) of K on sum 0; `first` is a multiple of the instruction's k.
   virtual void run(std::uint64_t first, std::uint64_t last) = 0;
   /// sum `into` = sum `into` + sum `from` to nearest even, sum `from` = +0. Binary32 only.

@@ -1,5 +1,6 @@
 // A tile of a matrix product by vector code.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "../raw_words.hpp"
@@ -10,7 +11,7 @@ namespace mmaudit {
 namespace {
 
 /// About so much of K is packed at once: a panel of B of that depth stays in the first cache.
-constexpr int kDepth = 128;
+constexpr int kDepth = 256;
 
 const fast::Level& table_of(SimdLevel level) {
 #ifdef MMAUDIT_FAST_X86
@@ -72,12 +73,20 @@ class FastTile final : public TileSums {
     for (auto& sum : sums_) std::fill(sum.begin(), sum.end(), 0.0F);
   }
 
-  void set(int sum, std::uint64_t i, std::uint64_t j, std::uint64_t bits) override {
-    sums_[sum][at(i, j)] = fast::to_sum(bits, plan_.step.output);
+  void set_row(int sum, std::uint64_t i, const std::uint64_t* bits) override {
+    for (std::uint64_t j = 0; j < tile_.columns; ++j)
+      sums_[sum][at(i, j)] = fast::to_sum(bits[j], plan_.step.output);
   }
 
-  [[nodiscard]] std::uint64_t get(int sum, std::uint64_t i, std::uint64_t j) const override {
-    return fast::from_sum(sums_[sum][at(i, j)], plan_.step.output, plan_.row.output);
+  void get_row(int sum, std::uint64_t i, std::uint64_t* bits) const override {
+    const FormatSpec& format = plan_.step.output;
+    const float* row = &sums_[sum][i * columns_];
+    const bool as_is = format.id == Format::f32;
+    for (std::uint64_t j = 0; j < tile_.columns; ++j) {
+      const float x =
+          row[j / fast::kPanel * fast::kPanel + static_cast<std::uint64_t>(place_[j % fast::kPanel])];
+      bits[j] = as_is ? std::bit_cast<std::uint32_t>(x) : fast::from_sum(x, format, plan_.row.output);
+    }
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {

@@ -132,14 +132,15 @@ template <int Rows>
 struct Running {
   Floats scale[Rows][2];  ///< 2^(F - E)
   Words total[Rows][2];   ///< the addend, then the sum, in units of 2^(E - F)
-  Words failed;           ///< sign bit of a lane: some row's result is not to be trusted
+  Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
+  Words largest;          ///< E plus 127; of an infinite or NaN addend larger than rules.highest allows
 
   template <bool Nearest>
   [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
     const auto both = bits<Words>(maxima);
     const Words exponent =
         max(h == 0 ? (both << 16) >> 16 : both >> 16, addend_exponent<Nearest>(addend, rules));
-    failed |= (rules.highest + kFloatBias) - exponent;  // only of infinities and NaNs negative
+    largest = max(largest, exponent);
     scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
     total[r][h] = truncate(addend * scale[r][h]);
   }
@@ -155,7 +156,7 @@ struct Running {
 template <int Rows, bool Nearest>
 [[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows>& maxima,
                                              const Block& addends, const Rules& rules) {
-  running.failed = Words{};
+  running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h)
       running.template begin<Nearest>(r, h, maxima.row[r], load<Floats>(addends.at(r, h)), rules);
@@ -188,8 +189,8 @@ template <int Rows, bool Nearest, bool OneGroup>
       for (int i = k; i < end; ++i) sum.add(in, running.scale, i);
     }
   }
-  Words failed = running.failed;
-  running.failed = Words{};
+  Words failed = running.failed | ((rules.highest + kFloatBias) - running.largest);
+  running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       failed |= running.absorb(r, h, sum.of[r][h]);
