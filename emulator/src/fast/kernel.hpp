@@ -11,6 +11,10 @@
 namespace mmaudit::fast {
 namespace {
 
+/// How a step's sum becomes a float: to nearest; toward zero; toward zero in a thread that rounds all floats
+/// so, which makes that one instruction.
+enum class Rounds { nearest, toward_zero_here, toward_zero };
+
 constexpr int kGroupColumns = 2 * kLanes;  ///< of one vector of exponents
 constexpr int kLeastReal = -4000;  ///< below every exponent of a number, above every sum with a zero's
 constexpr int kAbove = INT32_MIN;  // the sign bit marks a lane that failed
@@ -18,12 +22,12 @@ constexpr int kAbove = INT32_MIN;  // the sign bit marks a lane that failed
 static_assert(kPanel % kGroupColumns == 0);
 
 /// Exponent plus 127 of the addend, for the maximum; a zero's is below every real one.
-template <bool Nearest>
+template <Rounds How>
 inline Words addend_exponent(Floats addend, const Rules& rules) {
   const Words magnitude = bits<Words>(addend) & INT32_MAX;
   const Words exponent = magnitude >> kFloatFraction;
   // Of binary32 there are only zeros and normal numbers here, see tiny().
-  if constexpr (!Nearest) return exponent;
+  if constexpr (How != Rounds::nearest) return exponent;
   return select(magnitude == 0, exponent, max(exponent, splat(rules.addend_min_exponent + kFloatBias)));
 }
 
@@ -50,26 +54,26 @@ inline Floats round_nearest(Floats x, const Rules& rules) {
 }
 
 /// sum / scale rounded to the output.
-template <bool Nearest>
+template <Rounds How>
 inline Floats round_sum(Words sum, Floats scale, const Rules& rules) {
-  Floats x = to_float_toward_zero(sum);
-  if constexpr (Nearest) {
+  Floats x = to_float_toward_zero<How == Rounds::toward_zero>(sum);
+  if constexpr (How == Rounds::nearest) {
     // An odd last bit stands for what was cut off, so that the second rounding sees it.
     const Words inexact = (truncate(x) != sum) & 1;
     x = bits<Floats>(bits<Words>(x) | inexact);
   }
   x = x * bits<Floats>((2 * kFloatBias << kFloatFraction) - bits<Words>(scale));
-  if constexpr (Nearest) return round_nearest(x, rules);
+  if constexpr (How == Rounds::nearest) return round_nearest(x, rules);
   return bits<Floats>(bits<Words>(x) & static_cast<std::int32_t>(rules.keep_mask));
 }
 
 /// x + y to nearest even in the output's format.
-template <bool Nearest>
+template <Rounds How>
 inline Floats add_nearest(Floats x, Floats y, const Rules& rules) {
   const Floats sum =
       x + y;  // binary32 holds twice the digits of binary16 and two: rounding again is harmless
   Floats result = sum;
-  if constexpr (Nearest) {
+  if constexpr (How == Rounds::nearest) {
     const Words as_is = bits<Words>(sum == 0.0F) | ((bits<Words>(sum) & 0x7F800000) == 0x7F800000);
     result = select(as_is, sum, round_nearest(sum, rules));
   }
@@ -135,11 +139,10 @@ struct Running {
   Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
   Words largest;          ///< E plus 127; of an infinite or NaN addend larger than rules.highest allows
 
-  template <bool Nearest>
+  template <Rounds How>
   [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
     const auto both = bits<Words>(maxima);
-    const Words exponent =
-        max(h == 0 ? (both << 16) >> 16 : both >> 16, addend_exponent<Nearest>(addend, rules));
+    const Words exponent = max(h == 0 ? (both << 16) >> 16 : both >> 16, addend_exponent<How>(addend, rules));
     largest = max(largest, exponent);
     scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
     total[r][h] = truncate(addend * scale[r][h]);
@@ -153,19 +156,19 @@ struct Running {
   }
 };
 
-template <int Rows, bool Nearest>
+template <int Rows, Rounds How>
 [[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows>& maxima,
                                              const Block& addends, const Rules& rules) {
   running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h)
-      running.template begin<Nearest>(r, h, maxima.row[r], load<Floats>(addends.at(r, h)), rules);
+      running.template begin<How>(r, h, maxima.row[r], load<Floats>(addends.at(r, h)), rules);
 }
 
 /// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
 /// of the one fills the gaps of the other. False when some lane failed. With OneGroup, no step has more than
 /// rules.group products.
-template <int Rows, bool Nearest, bool OneGroup>
+template <int Rows, Rounds How, bool OneGroup>
 [[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
                                             Maxima<Rows>& maxima, const Rules& rules, const Block& results) {
   Maxima<Rows> coming(rules);
@@ -194,9 +197,9 @@ template <int Rows, bool Nearest, bool OneGroup>
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       failed |= running.absorb(r, h, sum.of[r][h]);
-      const Floats x = round_sum<Nearest>(running.total[r][h], running.scale[r][h], rules);
+      const Floats x = round_sum<How>(running.total[r][h], running.scale[r][h], rules);
       store(results.at(r, h), x);
-      running.template begin<Nearest>(r, h, coming.row[r], x, rules);
+      running.template begin<How>(r, h, coming.row[r], x, rules);
     }
   }
   maxima = coming;
@@ -209,7 +212,7 @@ struct Place {
 };
 
 /// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
-template <int Rows, bool Nearest>
+template <int Rows, Rounds How>
 [[gnu::noinline]] void careful_step(const Multiply& work, const Operands& in, const Block& sums,
                                     const Place& place, bool vectors) {
   const Rules& rules = *work.rules;
@@ -225,7 +228,7 @@ template <int Rows, bool Nearest>
     Maxima<Rows> maxima(rules);
     for (int k = 0; k < in.count; ++k) maxima.add(in, k);
     Running<Rows> running;
-    begin_all<Rows, Nearest>(running, maxima, sums, rules);
+    begin_all<Rows, How>(running, maxima, sums, rules);
     for (int k = 0; k < in.count; k += rules.group) {
       Sums<Rows> sum;
       for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
@@ -234,7 +237,7 @@ template <int Rows, bool Nearest>
     }
     for (int r = 0; r < Rows; ++r)
       for (int h = 0; h < 2; ++h)
-        store(sums.at(r, h), round_sum<Nearest>(running.total[r][h], running.scale[r][h], rules));
+        store(sums.at(r, h), round_sum<How>(running.total[r][h], running.scale[r][h], rules));
   }
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
@@ -255,7 +258,7 @@ inline bool any_tiny(const Block& sums, const Rules& rules) {
   return any(some);
 }
 
-template <int Rows, bool Nearest, bool AddendLast, bool OneGroup>
+template <int Rows, Rounds How, bool AddendLast, bool OneGroup>
 inline void multiply_block(const Multiply& work, int row, int column) {
   const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
   const Block out{
@@ -290,7 +293,7 @@ inline void multiply_block(const Multiply& work, int row, int column) {
   Maxima<Rows> maxima(rules);
   for (int k = 0; k < in.count; ++k) maxima.add(in, k);
   Running<Rows> running;
-  begin_all<Rows, Nearest>(running, maxima, sums, rules);
+  begin_all<Rows, How>(running, maxima, sums, rules);
   for (int index = 0; index < work.chunk.step_count; ++index) {
     Operands next = in;
     next.count = 0;
@@ -298,16 +301,16 @@ inline void multiply_block(const Multiply& work, int row, int column) {
     const Bounds& a = work.a_bounds[index];
     const Bounds& b = work.b_bounds[index];
     const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-    if (!careful && vectors && one_step<Rows, Nearest, OneGroup>(in, next, running, maxima, rules, results)) {
+    if (!careful && vectors && one_step<Rows, How, OneGroup>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
       sums = written;
     } else {
-      careful_step<Rows, Nearest>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
+      careful_step<Rows, How>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
       careful = any_tiny<Rows>(sums, rules);
       maxima = Maxima<Rows>(rules);
       for (int k = 0; k < next.count; ++k) maxima.add(next, k);
-      begin_all<Rows, Nearest>(running, maxima, sums, rules);
+      begin_all<Rows, How>(running, maxima, sums, rules);
     }
     in = next;
     if constexpr (AddendLast) {
@@ -315,45 +318,50 @@ inline void multiply_block(const Multiply& work, int row, int column) {
       for (int r = 0; r < Rows; ++r) {
         for (int h = 0; h < 2; ++h) {
           const auto sum = load<Floats>(sums.at(r, h));
-          store(out.at(r, h), add_nearest<Nearest>(load<Floats>(out.at(r, h)), sum, rules));
+          store(out.at(r, h), add_nearest<How>(load<Floats>(out.at(r, h)), sum, rules));
         }
       }
       clear(sums);
       careful = false;
-      begin_all<Rows, Nearest>(running, maxima, sums, rules);
+      begin_all<Rows, How>(running, maxima, sums, rules);
     }
   }
   if constexpr (!AddendLast) copy(sums, out);
 }
 
-/// Rows at once: as many as the registers hold.
+/// Rows at once. More than AVX2 has registers for, and still the fastest there.
 constexpr int kRowsAtOnce = 4;
 static_assert(kRows % kRowsAtOnce == 0);
 
-template <bool Nearest, bool AddendLast, bool OneGroup>
-void multiply_panel(const Multiply& work) {
+template <Rounds How, bool AddendLast, bool OneGroup>
+[[gnu::noinline]] void multiply_panel(const Multiply& work) {
   for (int column = 0; column < kPanel; column += kGroupColumns)
     for (int row = 0; row < kRows; row += kRowsAtOnce)
-      multiply_block<kRowsAtOnce, Nearest, AddendLast, OneGroup>(work, row, column);
+      multiply_block<kRowsAtOnce, How, AddendLast, OneGroup>(work, row, column);
 }
 
-template <bool... Chosen>
+template <Rounds How, bool AddendLast>
 void multiply_by(const Multiply& work) {
-  multiply_panel<Chosen...>(work);
-}
-template <bool... Chosen, typename... More>
-void multiply_by(const Multiply& work, bool choice, More... more) {
-  choice ? multiply_by<Chosen..., true>(work, more...) : multiply_by<Chosen..., false>(work, more...);
+  if (work.rules->group >= work.rules->block) {
+    multiply_panel<How, AddendLast, true>(work);
+  } else {
+    multiply_panel<How, AddendLast, false>(work);
+  }
 }
 
 void multiply(const Multiply& work) {
-  const DefaultFloats floats;
-  multiply_by(work, work.rules->nearest_bits > 0, work.rules->addend_last,
-              work.rules->group >= work.rules->block);
+  const bool nearest = work.rules->nearest_bits > 0, addend_last = work.rules->addend_last;
+  const FloatMode mode(!nearest && !addend_last);  // an addend that comes last is added to nearest
+  if (nearest) {
+    addend_last ? multiply_by<Rounds::nearest, true>(work) : multiply_by<Rounds::nearest, false>(work);
+  } else {
+    addend_last ? multiply_by<Rounds::toward_zero_here, true>(work)
+                : multiply_by<Rounds::toward_zero, false>(work);
+  }
 }
 
 void fold(float* total, float* sum, std::size_t count, std::uint32_t nan) {
-  const DefaultFloats floats;
+  const FloatMode nearest;
   const Floats not_a_number = splat(__builtin_bit_cast(float, nan));
   for (std::size_t i = 0; i < count; i += kLanes) {
     const Floats x = load<Floats>(total + i) + load<Floats>(sum + i);

@@ -83,7 +83,7 @@ constexpr int whole_vectors(int count) { return (count + kLanes - 1) / kLanes * 
 
 void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, std::size_t stride,
             Bounds* bounds) {
-  const DefaultFloats floats;
+  const FloatMode nearest;
   char copy[kMostDepth * kMostBytes];
   float value[kMostDepth];
   std::int32_t exponent[kMostDepth], low[kMostDepth], high[kMostDepth];
@@ -149,7 +149,7 @@ inline void pack_position(const Decode& rule, const char* raw, int element_bytes
 
 void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, std::size_t stride, int panels,
             Bounds* bounds, int bounds_stride) {
-  const DefaultFloats floats;
+  const FloatMode nearest;
   char copy[kMostPanels * kPanel * kMostBytes];
   const int bytes = source.element_bytes;
   for (int s = 0; s < chunk.step_count; ++s) {

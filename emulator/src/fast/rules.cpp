@@ -73,9 +73,10 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   FastPlan fast;
   Rules& rules = fast.rules;
   rules.fraction_bits = row.fraction_bits;
-  // 2^(F - E) and 2^(E - F) are normal floats from `lowest` up; a float above 2^128 is none.
+  // 2^(F - E) and 2^(E - F) are normal floats from `lowest` up; a sum of 32 bits is finite up to `highest`,
+  // so that overflow is the plain core's.
   rules.lowest = row.fraction_bits - (kFloatBias - 1);
-  rules.highest = kFloatBias;
+  rules.highest = kFloatBias - (31 - row.fraction_bits);
   rules.floor = std::max<int>(row.floor, rules.lowest);
   // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is not too low.
   rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);

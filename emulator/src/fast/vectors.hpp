@@ -89,12 +89,18 @@ inline Words truncate(Floats x) {
 #endif
 }
 
-/// The float next to x toward zero. x must not be the least integer.
+/// The float next to x toward zero. ModeTowardZero: the caller's thread rounds all floats so.
+template <bool ModeTowardZero>
 inline Floats to_float_toward_zero(Words x) {
 #if defined(__AVX512F__)
   return bits<Floats>(
       _mm512_maskz_cvt_roundepi32_ps(kAll, bits<__m512i>(x), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
 #else
+#if defined(__AVX2__)
+  if constexpr (ModeTowardZero) return bits<Floats>(_mm256_cvtepi32_ps(bits<__m256i>(x)));
+#elif defined(__SSE2__)
+  if constexpr (ModeTowardZero) return bits<Floats>(_mm_cvtepi32_ps(bits<__m128i>(x)));
+#endif
   const Words sign = x >> 31;
   const Words magnitude = (x ^ sign) - sign;
   Floats nearest = __builtin_convertvector(magnitude, Floats);
@@ -140,23 +146,26 @@ inline bool any(Words mask) {
 #endif
 }
 
-/// Default rounding, subnormals kept, whatever the caller's thread has set.
-class DefaultFloats {
+/// Rounding to nearest (or toward zero) with subnormals kept, whatever the caller's thread has set.
+class FloatMode {
  public:
 #ifdef __SSE2__
-  DefaultFloats() : before_(_mm_getcsr()) { _mm_setcsr(0x1F80); }
-  ~DefaultFloats() { _mm_setcsr(before_); }
+  explicit FloatMode(bool toward_zero = false) : before_(_mm_getcsr()) {
+    constexpr unsigned kMaskedExceptions = 0x1F80, kTowardZero = 0x6000;
+    _mm_setcsr(kMaskedExceptions | (toward_zero ? kTowardZero : 0U));
+  }
+  ~FloatMode() { _mm_setcsr(before_); }
 
  private:
   unsigned before_;
 #else
-  DefaultFloats() = default;
-  ~DefaultFloats() = default;
+  explicit FloatMode(bool = false) {}
+  ~FloatMode() = default;
 
  public:
 #endif
-  DefaultFloats(const DefaultFloats&) = delete;
-  DefaultFloats& operator=(const DefaultFloats&) = delete;
+  FloatMode(const FloatMode&) = delete;
+  FloatMode& operator=(const FloatMode&) = delete;
 };
 
 }  // namespace
