@@ -37,8 +37,10 @@ inline Words tiny(Floats addend, const Rules& rules) {
   return (magnitude != 0) & ((magnitude >> kFloatFraction) < rules.lowest + kFloatBias);
 }
 
-/// Lanes of infinities and NaNs.
-inline Words special(Floats x) { return (bits<Words>(x) & INT32_MAX) >= 0x7F800000; }
+/// Lanes whose addend could make the sum overflow, infinities and NaNs among them.
+inline Words huge(Floats x, const Rules& rules) {
+  return ((bits<Words>(x) & INT32_MAX) >> kFloatFraction) > rules.highest + kFloatBias;
+}
 
 /// To `fraction_bits` below the leading bit, or below 2^min_exponent, to nearest even.
 inline Floats round_nearest(Floats x, const Rules& rules) {
@@ -137,7 +139,7 @@ struct Running {
   Floats scale[Rows][2];  ///< 2^(F - E)
   Words total[Rows][2];   ///< the addend, then the sum, in units of 2^(E - F)
   Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
-  Words largest;          ///< E plus 127; of an infinite or NaN addend larger than rules.highest allows
+  Words largest;          ///< E plus 127: above rules.highest the sum might overflow
 
   template <Rounds How>
   [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
@@ -221,7 +223,7 @@ template <int Rows, Rounds How>
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       before[r][h] = load<Floats>(sums.at(r, h));
-      failed[r][h] = vectors ? tiny(before[r][h], rules) | special(before[r][h]) : splat(-1);
+      failed[r][h] = vectors ? tiny(before[r][h], rules) | huge(before[r][h], rules) : splat(-1);
     }
   }
   if (vectors) {

@@ -78,9 +78,10 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   rules.lowest = row.fraction_bits - (kFloatBias - 1);
   rules.highest = kFloatBias - (31 - row.fraction_bits);
   rules.floor = std::max<int>(row.floor, rules.lowest);
-  // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is not too low.
+  // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is neither too
+  // low nor too high.
   rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);
-  rules.product_high = kFloatBias - 2;
+  rules.product_high = std::min(kFloatBias - 2, rules.highest);
   rules.addend_min_exponent = plan.step.output.min_exponent();
   const std::int64_t largest_product =
       (((std::int64_t{2} << seen_a.fraction_bits) - 1) * ((std::int64_t{2} << seen_b.fraction_bits) - 1));
