@@ -93,7 +93,7 @@ class FastTile final : public TileSums {
     const auto k = static_cast<std::uint64_t>(plan_.k);
     last = first + (last - first + k - 1) / k * k;
     for (std::uint64_t start = first; start < last; start += depth_)
-      one_chunk(start, static_cast<int>(std::min<std::uint64_t>(depth_, last - start)));
+      one_chunk(start, std::min<std::uint64_t>(depth_, last - start));
   }
 
   void fold(int from, int into) override {
@@ -109,7 +109,7 @@ class FastTile final : public TileSums {
   void make_steps() {
     const int k = plan_.k;
     const int instructions = std::max(1, kDepth / k);
-    depth_ = static_cast<std::size_t>(instructions * k);
+    depth_ = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(k);
     for (int t = 0; t < instructions; ++t) {
       for_each_step(plan_, [&](int start, int count) {
         steps_.push_back({static_cast<std::int16_t>(t * k + start), static_cast<std::int16_t>(count), false});
@@ -123,31 +123,30 @@ class FastTile final : public TileSums {
   /// Everything of `rows` x `columns` elements of A or B from (row, column) on, as far as it exists.
   static fast::PackSource source(const void* matrices, const FormatSpec& format, const fast::Decode& decode,
                                  std::uint64_t index, std::uint64_t rows, std::uint64_t columns,
-                                 std::uint64_t row, std::uint64_t column, int most_rows, int most_columns) {
+                                 std::uint64_t row, std::uint64_t column, std::uint64_t most_rows,
+                                 std::uint64_t most_columns) {
     const std::size_t bytes = format.storage_bytes();
     fast::PackSource part;
     part.base = static_cast<const char*>(matrices) + ((index * rows + row) * columns + column) * bytes;
     part.stride = columns;
     part.element_bytes = static_cast<int>(bytes);
-    part.rows = row < rows ? static_cast<int>(std::min<std::uint64_t>(most_rows, rows - row)) : 0;
-    part.columns =
-        column < columns ? static_cast<int>(std::min<std::uint64_t>(most_columns, columns - column)) : 0;
+    part.rows = row < rows ? static_cast<int>(std::min(most_rows, rows - row)) : 0;
+    part.columns = column < columns ? static_cast<int>(std::min(most_columns, columns - column)) : 0;
     part.decode = decode;
     return part;
   }
 
-  void one_chunk(std::uint64_t start, int depth) {
+  void one_chunk(std::uint64_t start, std::uint64_t depth) {
     fast::Chunk chunk;
     chunk.steps = steps_.data();
-    chunk.depth = depth;
-    while (chunk.step_count < static_cast<int>(steps_.size()) && steps_[chunk.step_count].start < depth)
-      ++chunk.step_count;
+    chunk.depth = static_cast<int>(depth);
+    for (const fast::Step& step : steps_) chunk.step_count += step.start < chunk.depth ? 1 : 0;
     chunk.order = ascending_ ? nullptr : order_.data();
     chunk_start_ = start;
     const auto panels = (tile_.columns + fast::kPanel - 1) / fast::kPanel;
     const auto groups = (tile_.rows + fast::kRows - 1) / fast::kRows;
     level_.pack_b(source(problem_.b, plan_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
-                         tile_.column, depth, static_cast<int>(panels * fast::kPanel)),
+                         tile_.column, depth, panels * fast::kPanel),
                   chunk, {b_value_.begin(), b_exponent_.begin()}, fast::kPanel * depth_,
                   static_cast<int>(panels), b_bounds_.data(), static_cast<int>(steps_.size()));
     for (std::uint64_t g = 0; g < groups; ++g) {
@@ -201,7 +200,8 @@ class FastTile final : public TileSums {
     Operand a[kMaxK], b[kMaxK];
     for (int p = 0; p < here.count; ++p) {
       const std::uint64_t k =
-          chunk_start_ + static_cast<std::uint64_t>(order_[static_cast<std::size_t>(here.start + p)]);
+          chunk_start_ + static_cast<std::uint64_t>(
+                             order_[static_cast<std::size_t>(here.start) + static_cast<std::size_t>(p)]);
       std::uint64_t bits_a = 0, bits_b = 0;
       if (k < problem_.k) {
         bits_a = load_word(problem_.a, plan_.a.storage_bytes(),

@@ -1,5 +1,7 @@
 #pragma once
 // Operands as the kernel reads them: exact floats, and exponents for the maximum.
+// A part of the level's one source, not a header of declarations; x != x asks for NaN; offsets are small.
+// NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
 #include "level.hpp"
 #include "vectors.hpp"
 
@@ -180,3 +182,4 @@ void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, st
 
 }  // namespace
 }  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)

@@ -2,6 +2,8 @@
 // The one interface of the vector code: vectors of a compiler extension that GCC and Clang share, and the few
 // operations for which the extension has no word or the compiler no good code. MMAUDIT_FAST_BYTES is the
 // width.
+// A part of the level's one source, not a header of declarations.
+// NOLINTBEGIN(misc-definitions-in-headers)
 #include <cstdint>
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -170,3 +172,4 @@ class FloatMode {
 
 }  // namespace
 }  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers)
