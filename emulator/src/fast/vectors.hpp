@@ -157,17 +157,15 @@ class FloatMode {
     _mm_setcsr(kMaskedExceptions | (toward_zero ? kTowardZero : 0U));
   }
   ~FloatMode() { _mm_setcsr(before_); }
-
- private:
-  unsigned before_;
 #else
   explicit FloatMode(bool = false) {}
   ~FloatMode() = default;
-
- public:
 #endif
   FloatMode(const FloatMode&) = delete;
   FloatMode& operator=(const FloatMode&) = delete;
+
+ private:
+  [[maybe_unused]] unsigned before_ = 0;
 };
 
 }  // namespace
