@@ -244,16 +244,17 @@ TEST(Matmul, CountsItsBytes) {
   problem.m = 1000;
   problem.n = 2000;
   problem.k = 500;
-  const std::uint64_t operands = 3 * (1000 * 500 * 2 + 500 * 2000 * 2 + 1000 * 2000 * 4);
+  constexpr std::uint64_t kC = 3ULL * 1000 * 2000 * 4;
+  constexpr std::uint64_t kOperands = 3ULL * (1000 * 500 * 2 + 500 * 2000 * 2) + kC;
   const auto without = matmul_bytes(f16, problem, {});
   ASSERT_TRUE(without.has_value());
-  EXPECT_GT(*without, operands);
-  EXPECT_LE(*without, operands + kMatmulWorkspace);
+  EXPECT_GT(*without, kOperands);
+  EXPECT_LE(*without, kOperands + kMatmulWorkspace);
   problem.c = &problem;
-  EXPECT_EQ(*matmul_bytes(f16, problem, {}), *without + 3 * 1000 * 2000 * 4);
+  EXPECT_EQ(*matmul_bytes(f16, problem, {}), *without + kC);
   MatmulMeans many;
   many.threads = 100000;
-  EXPECT_LE(*matmul_bytes(f16, problem, many), operands + 3 * 1000 * 2000 * 4 + kMatmulWorkspace);
+  EXPECT_LE(*matmul_bytes(f16, problem, many), kOperands + kC + kMatmulWorkspace);
 }
 
 }  // namespace
