@@ -1,0 +1,187 @@
+// Multiply-adds a second of matmul(): one benchmark an instruction and level of vector instructions, beside
+// the single-precision product of OpenBLAS where the build found it. Operands are about N(0, 1); the rates
+// count everything, unpacking of the raw operands included. "unpacked" is the kernel alone, on operands that
+// are. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../src/fast/rules.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/convert.hpp"
+#include "mmaudit/matmul.hpp"
+
+#ifdef MMAUDIT_BENCH_OPENBLAS
+#include <cblas.h>
+extern "C" void openblas_set_num_threads(int);
+#endif
+
+namespace mmaudit {
+namespace {
+
+std::size_t size() {
+  const char* text = std::getenv("MMAUDIT_BENCH_SIZE");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 2048;
+}
+
+std::vector<std::byte> normal_values(std::size_t count, Format format, unsigned seed) {
+  const std::size_t bytes = spec_of(format).storage_bytes();
+  std::vector<std::byte> buffer(count * bytes);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = encode_nearest_even(normal(random), spec_of(format));
+    std::memcpy(&buffer[i * bytes], &bits, bytes);
+  }
+  return buffer;
+}
+
+void count_rate(benchmark::State& state, double multiply_adds) {
+  state.counters["multiply_adds"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * multiply_adds, benchmark::Counter::kIsRate);
+}
+
+void whole(benchmark::State& state, const std::string& name, const MatmulMeans& means) {
+  const Instruction instruction = *find_instruction(name);
+  const AccumulatorModel& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const std::size_t n = size();
+  const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
+  std::vector<std::byte> d(n * n * spec_of(instruction.d).storage_bytes());
+  Matmul problem;
+  problem.m = problem.n = problem.k = n;
+  problem.a = a.data();
+  problem.b = b.data();
+  problem.d = d.data();
+  for (auto _ : state) {
+    matmul(instruction, row, problem, means);
+    benchmark::ClobberMemory();
+  }
+  const auto edge = static_cast<double>(n);
+  count_rate(state, edge * edge * edge);
+}
+
+/// 256 x 256 x 256, operands unpacked once, before the clock runs.
+void unpacked(benchmark::State& state, const std::string& name, const fast::Level* level) {
+  constexpr int kEdge = 256;
+  const Instruction instruction = *find_instruction(name);
+  const AccumulatorModel& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const DotPlan plan = make_plan(instruction, row);
+  const fast::FastPlan fast = *fast::fast_plan(plan);
+  const auto a = normal_values(kEdge * kEdge, instruction.a, 1),
+             b = normal_values(kEdge * kEdge, instruction.b, 2);
+  std::vector<fast::Step> steps;
+  for (int k = 0; k < kEdge; k += plan.k) {
+    for_each_step(plan, [&](int start, int count) {
+      steps.push_back({static_cast<std::int16_t>(k + start), static_cast<std::int16_t>(count), false});
+    });
+  }
+  const fast::Chunk chunk{steps.data(), static_cast<int>(steps.size()), kEdge, nullptr};
+  constexpr std::size_t kElements = std::size_t{kEdge} * kEdge;
+  struct alignas(64) Panels {
+    float a[kElements], b[kElements], sum[kElements];
+    std::int32_t a_exponent[kElements];
+    std::int16_t b_exponent[kElements];
+  };
+  const auto panels = std::make_unique<Panels>();
+  std::vector<fast::Bounds> a_bounds(steps.size() * kEdge / fast::kRows),
+      b_bounds(steps.size() * kEdge / fast::kPanel);
+  const auto bytes = static_cast<int>(plan.a.storage_bytes());
+  fast::PackSource source{b.data(), kEdge, bytes, kEdge, kEdge, fast.b};
+  level->pack_b(source, chunk, {panels->b, panels->b_exponent}, std::size_t{kEdge} * fast::kPanel,
+                kEdge / fast::kPanel, b_bounds.data(), chunk.step_count);
+  source.decode = fast.a;
+  for (int i = 0; i < kEdge; i += fast::kRows) {
+    source.base = a.data() + i * kEdge * bytes;
+    level->pack_a(source, chunk, {panels->a + i * kEdge, panels->a_exponent + i * kEdge}, kEdge,
+                  &a_bounds[static_cast<std::size_t>(i / fast::kRows) * steps.size()]);
+  }
+  fast::Multiply work;
+  work.rules = &fast.rules;
+  work.chunk = chunk;
+  work.a_stride = work.sum_stride = kEdge;
+  for (auto _ : state) {
+    std::fill(std::begin(panels->sum), std::end(panels->sum), 0.0F);
+    for (int j = 0; j < kEdge; j += fast::kPanel) {
+      work.b_value = panels->b + j * kEdge;
+      work.b_exponent = panels->b_exponent + j * kEdge;
+      work.b_bounds = &b_bounds[static_cast<std::size_t>(j / fast::kPanel) * steps.size()];
+      for (int i = 0; i < kEdge; i += fast::kRows) {
+        work.a_value = panels->a + i * kEdge;
+        work.a_exponent = panels->a_exponent + i * kEdge;
+        work.a_bounds = &a_bounds[static_cast<std::size_t>(i / fast::kRows) * steps.size()];
+        work.sum = panels->sum + i * kEdge + j;
+        level->multiply(work);
+      }
+    }
+    benchmark::ClobberMemory();
+  }
+  count_rate(state, static_cast<double>(kElements) * kEdge);
+}
+
+#ifdef MMAUDIT_BENCH_OPENBLAS
+void sgemm(benchmark::State& state, int threads) {
+  const std::size_t n = size();
+  openblas_set_num_threads(threads);
+  std::vector<float> a(n * n), b(n * n), d(n * n);
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  for (auto* matrix : {&a, &b})
+    for (float& x : *matrix) x = normal(random);
+  const auto edge = static_cast<int>(n);
+  for (auto _ : state) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, edge, edge, edge, 1, a.data(), edge, b.data(),
+                edge, 0, d.data(), edge);
+    benchmark::ClobberMemory();
+  }
+  count_rate(state, static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n));
+}
+#endif
+
+constexpr const char* kBenched[] = {"wgmma.m64n64k16.f32.f16.f16",    "wgmma.m64n64k16.f32.bf16.bf16",
+                                    "wgmma.m64n64k8.f32.tf32.tf32",   "wgmma.m64n64k32.f32.e4m3.e4m3",
+                                    "mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n64k16.f16.f16.f16"};
+
+const bool kRegistered = [] {
+  // One thread is timed by its own clock, which other work on the machine does not stop.
+  const auto settings = [](benchmark::internal::Benchmark* one, bool wall = false) {
+    one->MinTime(0.1)->Unit(benchmark::kMillisecond);
+    if (wall) one->UseRealTime();
+  };
+  for (const SimdLevel level : kSimdLevels) {
+    if (!has_simd_level(level)) continue;
+    for (const char* name : kBenched) {
+      MatmulMeans means;
+      means.level = level;
+      settings(benchmark::RegisterBenchmark((std::string(name) + "/" + std::string(name_of(level))).c_str(),
+                                            whole, std::string(name), means));
+    }
+  }
+#ifdef MMAUDIT_FAST_X86
+  for (const SimdLevel level : {SimdLevel::avx2, SimdLevel::avx512}) {
+    if (!has_simd_level(level)) continue;
+    const std::string name = std::string(kBenched[0]) + "/" + std::string(name_of(level)) + "/unpacked";
+    settings(benchmark::RegisterBenchmark(name.c_str(), unpacked, std::string(kBenched[0]),
+                                          level == SimdLevel::avx2 ? &fast::kAvx2 : &fast::kAvx512));
+  }
+#endif
+  MatmulMeans two;
+  two.threads = 2;
+  settings(benchmark::RegisterBenchmark((std::string(kBenched[0]) + "/two_threads").c_str(), whole,
+                                        std::string(kBenched[0]), two),
+           true);
+#ifdef MMAUDIT_BENCH_OPENBLAS
+  for (const int threads : {1, 2})
+    settings(benchmark::RegisterBenchmark(threads == 1 ? "openblas_sgemm" : "openblas_sgemm/two_threads",
+                                          sgemm, threads),
+             threads > 1);
+#endif
+  return true;
+}();
+
+}  // namespace
+}  // namespace mmaudit

@@ -1,0 +1,31 @@
+#pragma once
+// The fast path of the host model: which rows it serves, and which vector instructions this machine has.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "mmaudit/instruction.hpp"
+#include "mmaudit/model.hpp"
+
+namespace mmaudit {
+
+/// Vector instructions, narrowest first. Every level gives the same bits.
+enum class SimdLevel : std::uint8_t { portable, avx2, avx512 };
+
+inline constexpr SimdLevel kSimdLevels[] = {SimdLevel::portable, SimdLevel::avx2, SimdLevel::avx512};
+
+std::string_view name_of(SimdLevel level);
+std::optional<SimdLevel> find_simd_level(std::string_view name);
+
+/// True when this build has code for `level` and this processor and system run it.
+bool has_simd_level(SimdLevel level);
+/// The widest level there is here.
+SimdLevel best_simd_level();
+
+/// True when matmul() computes `instruction` by `row` with vector instructions. Decided by the numbers and
+/// rules of the row alone; whatever a served row meets that vectors can't do is done by the plain core, step
+/// by step.
+bool fast_serves(const Instruction& instruction, const AccumulatorModel& row);
+
+}  // namespace mmaudit

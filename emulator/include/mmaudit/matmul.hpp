@@ -1,0 +1,70 @@
+#pragma once
+// Whole matrix products: every element of D is a chain of instructions over K, in the order a kernel uses.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "mmaudit/fast.hpp"
+#include "mmaudit/instruction.hpp"
+#include "mmaudit/model.hpp"
+
+namespace mmaudit {
+
+/// D = alpha * sum + beta * C as kernels write it: fma(alpha, sum, beta * C) in binary32, the product and the
+/// fma each rounded to nearest even, then one rounding to nearest even to `output`. With beta = +-0, C is not
+/// read and D is alpha * sum. NaN: the canonical one of `output`.
+/// Source: the linear combination of CUTLASS (epilogue/thread/linear_combination.h); not yet seen on a GPU.
+struct Epilogue {
+  float alpha = 1;
+  float beta = 0;
+  Format output = Format::f32;  ///< f32, f16 or bf16; C has it too
+};
+
+/// One product, or `batch` of them. Matrices are row-major and contiguous, elements raw bits in their
+/// format's storage width.
+struct Matmul {
+  std::uint64_t batch = 1, m = 0, n = 0, k = 0;
+  const void* a = nullptr;  ///< (batch, m, k)
+  const void* b = nullptr;  ///< (batch, k, n)
+  const void* c = nullptr;  ///< (batch, m, n) in the format of D; null: every element is +0
+  void* d = nullptr;        ///< (batch, m, n), written: in the instruction's format or the epilogue's
+  /// k after which the running sum is added to a binary32 total (to nearest even) and starts again from +0;
+  /// a multiple of the instruction's k; 0: never.
+  std::uint64_t promote = 0;
+  /// Contiguous slices of K with a sum each, added in ascending order in binary32 to nearest even.
+  std::uint64_t split_k = 1;
+  std::optional<Epilogue> epilogue;  ///< none: C starts the chain, as the instruction's own C does
+};
+
+/// How it is computed. Nothing here changes a bit of D.
+struct MatmulMeans {
+  unsigned threads = 1;            ///< 0: one a core
+  bool fast = true;                ///< false: the plain core alone
+  std::optional<SimdLevel> level;  ///< none: the widest; must be there, see has_simd_level()
+  /// Called with the number of multiply-adds just finished, from one thread at a time.
+  std::function<void(std::uint64_t)> progress;
+};
+
+/// Why matmul() can't do this, as "field: found X, allowed: Y"; empty when it can. Pointers are not looked
+/// at.
+std::string why_no_matmul(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem);
+
+/// Bytes of A, B, C, D and of everything matmul() allocates (never more than kMatmulWorkspace); nullopt when
+/// they exceed 64 bits. `c` counts only where it is not null.
+std::optional<std::uint64_t> matmul_bytes(const Instruction& instruction, const Matmul& problem,
+                                          const MatmulMeans& means);
+inline constexpr std::uint64_t kMatmulWorkspace = std::uint64_t{256} << 20;
+
+/// What: D = A * B + C for any sizes, with the bits `row` says the hardware produces.
+/// Shapes: as Matmul. K is padded with +0 to a multiple of the instruction's k; the M and N of the
+/// instruction have no influence. Order: ascending k, one instruction after another; the C of each is the D
+/// of the one before. Slice s of `split_k` has ceil(K / k / split_k) instructions. Where there is no
+/// epilogue, C starts the total of the first slice with `promote`, its running sum without. Totals start from
+/// +0 otherwise. Range and rounding: any bit pattern; same bits for any number of threads, any SimdLevel and
+/// the plain core. Errors: none when why_no_matmul() is empty; std::bad_alloc or std::system_error where
+/// memory or threads run out.
+void matmul(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem,
+            const MatmulMeans& means = {});
+
+}  // namespace mmaudit

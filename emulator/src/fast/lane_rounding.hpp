@@ -1,0 +1,78 @@
+#pragma once
+// Addends in, sums out, lane by lane: exponents, ranges and the one rounding of a step.
+// A part of the level's one source, not a header of declarations; x != x asks for NaN.
+// NOLINTBEGIN(misc-definitions-in-headers,misc-redundant-expression)
+#include "level.hpp"
+#include "vectors.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+/// How a step's sum becomes a float: to nearest; toward zero; toward zero in a thread that rounds all floats
+/// so, which makes that one instruction.
+enum class Rounds { nearest, toward_zero_here, toward_zero };
+
+/// Exponent plus 127 of the addend, for the maximum; a zero's is below every real one.
+template <Rounds How>
+inline Words addend_exponent(Floats addend, const Rules& rules) {
+  const Words magnitude = bits<Words>(addend) & INT32_MAX;
+  const Words exponent = magnitude >> kFloatFraction;
+  // Of binary32 there are only zeros and normal numbers here, see tiny().
+  if constexpr (How != Rounds::nearest) return exponent;
+  return select(magnitude == 0, exponent, max(exponent, splat(rules.addend_min_exponent + kFloatBias)));
+}
+
+/// Lanes whose addend lies where scaling leaves the normal floats.
+inline Words tiny(Floats addend, const Rules& rules) {
+  const Words magnitude = bits<Words>(addend) & INT32_MAX;
+  return (magnitude != 0) & ((magnitude >> kFloatFraction) < rules.lowest + kFloatBias);
+}
+
+/// Lanes whose addend could make the sum overflow, infinities and NaNs among them.
+inline Words huge(Floats x, const Rules& rules) {
+  return ((bits<Words>(x) & INT32_MAX) >> kFloatFraction) > rules.highest + kFloatBias;
+}
+
+/// To `fraction_bits` below the leading bit, or below 2^min_exponent, to nearest even.
+inline Floats round_nearest(Floats x, const Rules& rules) {
+  const Words magnitude = bits<Words>(x) & 0x7FFFFFFF;
+  const Words exponent = max((magnitude >> 23) - 127, splat(rules.addend_min_exponent));
+  // 1.5 * 2^n, whose last place is the last place to keep.
+  const Floats magic = bits<Floats>(((exponent + (127 + 23 - rules.nearest_bits)) << 23) | 0x400000);
+  const Floats rounded = (x + magic) - magic;
+  const Floats infinity = bits<Floats>((bits<Words>(x) & INT32_MIN) | 0x7F800000);
+  const Words beyond =
+      bits<Words>(rounded >= rules.overflow_from) | bits<Words>(rounded <= -rules.overflow_from);
+  return select(beyond, infinity, rounded);
+}
+
+/// sum / scale rounded to the output.
+template <Rounds How>
+inline Floats round_sum(Words sum, Floats scale, const Rules& rules) {
+  Floats x = to_float_toward_zero<How == Rounds::toward_zero>(sum);
+  if constexpr (How == Rounds::nearest) {
+    // An odd last bit stands for what was cut off, so that the second rounding sees it.
+    const Words inexact = (truncate(x) != sum) & 1;
+    x = bits<Floats>(bits<Words>(x) | inexact);
+  }
+  x = x * bits<Floats>((2 * kFloatBias << kFloatFraction) - bits<Words>(scale));
+  if constexpr (How == Rounds::nearest) return round_nearest(x, rules);
+  return bits<Floats>(bits<Words>(x) & static_cast<std::int32_t>(rules.keep_mask));
+}
+
+/// x + y to nearest even in the output's format.
+template <Rounds How>
+inline Floats add_nearest(Floats x, Floats y, const Rules& rules) {
+  const Floats sum =
+      x + y;  // binary32 holds twice the digits of binary16 and two: rounding again is harmless
+  Floats result = sum;
+  if constexpr (How == Rounds::nearest) {
+    const Words as_is = bits<Words>(sum == 0.0F) | ((bits<Words>(sum) & 0x7F800000) == 0x7F800000);
+    result = select(as_is, sum, round_nearest(sum, rules));
+  }
+  return select(bits<Words>(sum != sum), splat(__builtin_bit_cast(float, rules.nan)), result);
+}
+
+}  // namespace
+}  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers,misc-redundant-expression)

@@ -1,0 +1,125 @@
+#pragma once
+// What the vector code of one level is handed, and the one table of functions it offers. Plain data and no
+// standard header with inline code: a level is compiled with its own target flags, and nothing that the
+// linker could share with the rest of the program may come out of it.
+#include <cstddef>
+#include <cstdint>
+
+namespace mmaudit::fast {
+
+/// Columns of a panel of B, and rows that are multiplied at once: tiles are padded to multiples of these.
+inline constexpr int kPanel = 32;
+inline constexpr int kRows = 4;
+
+/// Exponent of a zero: a sum of two still fits 16 bits and never wins a maximum.
+inline constexpr int kZero = -8192;
+inline constexpr int kFloatBias = 127, kFloatFraction = 23;
+
+/// Raw bits of one format -> exact float and exponent.
+struct Decode {
+  std::uint32_t magnitude_mask = 0;  ///< after the ignored bits are shifted out
+  std::uint32_t special_from = 0;    ///< magnitudes from here up are infinities and NaNs
+  int ignored_bits = 0;
+  int sign_shift = 0;      ///< left, to bit 31
+  int to_float_shift = 0;  ///< left, of the magnitude
+  std::uint32_t rebias = 0;
+  int min_exponent = 0;  ///< of the format that the datapath sees
+};
+
+/// Positions [start, start + count) of the evaluation order of a chunk of K: one step of the hardware.
+struct Step {
+  std::int16_t start = 0, count = 0;
+  bool closes = false;  ///< last of its instruction
+};
+
+/// A stretch of K as a run of steps; no instruction crosses its ends.
+struct Chunk {
+  const Step* steps = nullptr;
+  int step_count = 0;
+  int depth = 0;                        ///< positions
+  const std::int32_t* order = nullptr;  ///< position -> k; null: they are the same
+};
+
+/// Range of the exponents of the non-zero operands of one step, over all rows or columns concerned. A special
+/// operand makes `low` so small that no precondition holds.
+struct Bounds {
+  int low, high;
+};
+inline constexpr Bounds kNoOperand = {20000, -20000};
+inline constexpr int kSpecialLow = -50000;
+
+struct PackSource {
+  const void* base = nullptr;  ///< element (0, 0) of the part
+  std::size_t stride = 0;      ///< elements from one row of the matrix to the next
+  int element_bytes = 0;
+  int rows = 0, columns = 0;  ///< that exist; everything beyond is +0
+  Decode decode;
+};
+
+/// One row of A: positions of a chunk, each exponent plus 127 twice in a word.
+struct PackedA {
+  float* value;
+  std::int32_t* exponent;
+};
+
+/// One panel of B: (position, kPanel). Values stand in the level's own order of columns.
+struct PackedB {
+  float* value;
+  std::int16_t* exponent;
+};
+
+/// The row of the model, as the kernel needs it.
+struct Rules {
+  int fraction_bits = 0;                  ///< F
+  int floor = 0;                          ///< of E, and never below `lowest`
+  int lowest = 0, highest = 0;            ///< of E: here every scaling is a normal float
+  int product_low = 0, product_high = 0;  ///< of exponents of factors, added: products are exact floats
+  int addend_min_exponent = 0;            ///< of the format of C and D
+  int block = 0;                          ///< most products of one step
+  int group = 0;                          ///< products whose sum can't leave 32 bits
+  std::uint32_t keep_mask = 0;            ///< bits of the result that stay
+  std::uint32_t nan = 0;
+  int nearest_bits = 0;      ///< 0: toward zero; else fraction bits kept, to nearest even
+  float overflow_from = 0;   ///< with nearest_bits: magnitudes from here up are infinite
+  bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
+};
+
+/// One step of one element by the plain core. `sum` and the result are floats that hold a number of D's
+/// format.
+using PlainStep = float (*)(const void* context, int row, int column, int step, float sum);
+
+struct Multiply {
+  const Rules* rules = nullptr;
+  Chunk chunk;
+  const float* a_value = nullptr;  ///< (kRows, a_stride)
+  const std::int32_t* a_exponent = nullptr;
+  std::size_t a_stride = 0;
+  const Bounds* a_bounds = nullptr;  ///< (steps), of these rows together
+  const float* b_value = nullptr;    ///< (depth, kPanel)
+  const std::int16_t* b_exponent = nullptr;
+  const Bounds* b_bounds = nullptr;  ///< (steps)
+  float* sum = nullptr;              ///< (kRows, sum_stride), columns in the level's own order
+  std::size_t sum_stride = 0;
+  PlainStep plain = nullptr;
+  const void* context = nullptr;
+  int row = 0, column = 0;  ///< of the first element, for `plain`
+};
+
+struct Level {
+  /// kRows rows of A, (kRows, stride) out. `bounds`: (steps).
+  void (*pack_a)(const PackSource& source, const Chunk& chunk, const PackedA& out, std::size_t stride,
+                 Bounds* bounds);
+  /// Panels of B, `stride` elements from one to the next. `bounds`: (panels, bounds_stride), one a step.
+  void (*pack_b)(const PackSource& source, const Chunk& chunk, const PackedB& out, std::size_t stride,
+                 int panels, Bounds* bounds, int bounds_stride);
+  /// kRows x kPanel sums through the steps of a chunk.
+  void (*multiply)(const Multiply& work);
+  /// total = total + sum to nearest even, sum = +0.
+  void (*fold)(float* total, float* sum, std::size_t count, std::uint32_t nan);
+  /// Where column `j` of a panel stands.
+  int (*place)(int j);
+};
+
+extern const Level kPortable, kAvx2, kAvx512;
+
+}  // namespace mmaudit::fast

@@ -1,0 +1,185 @@
+#pragma once
+// Operands as the kernel reads them: exact floats, and exponents for the maximum.
+// A part of the level's one source, not a header of declarations; x != x asks for NaN; offsets are small.
+// NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
+#include "level.hpp"
+#include "vectors.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+/// One vector of elements, decoded.
+struct Decoded {
+  Floats value;
+  Words exponent;  ///< kZero for zeros, infinities and NaNs
+};
+
+/// Bounds of exponents, lane by lane.
+struct LaneBounds {
+  Words low = splat(kNoOperand.low);
+  Words high = splat(kNoOperand.high);
+
+  void add(Words low_of, Words high_of) {
+    low = min(low, low_of);
+    high = max(high, high_of);
+  }
+};
+
+inline Bounds bounds_of(const std::int32_t* low, const std::int32_t* high, int count) {
+  Bounds bounds = kNoOperand;
+  for (int i = 0; i < count; ++i) {
+    bounds.low = low[i] < bounds.low ? low[i] : bounds.low;
+    bounds.high = high[i] > bounds.high ? high[i] : bounds.high;
+  }
+  return bounds;
+}
+
+inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
+  const Words magnitude = bits<Words>((raw >> rule.ignored_bits) & rule.magnitude_mask);
+  const Words sign = bits<Words>((raw << rule.sign_shift) & 0x80000000U);
+  const Counts field_up = bits<Counts>(magnitude) << rule.to_float_shift;
+  const Counts normal = field_up + rule.rebias;
+  constexpr std::uint32_t kHidden = 1U << kFloatFraction;
+  // A subnormal lacks the hidden bit that the next exponent brings along: put it there, take it off.
+  const Floats subnormal = bits<Floats>(normal + kHidden) - __builtin_bit_cast(float, rule.rebias + kHidden);
+  const Words is_subnormal = field_up < kHidden;
+  const Words special = magnitude >= static_cast<std::int32_t>(rule.special_from);
+  const Words x = select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special;
+  const Words exponent = max((x >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
+  const Words zero = x == 0;
+  bounds.add(select(special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
+             select(zero, splat(kNoOperand.high), exponent));
+  return {bits<Floats>(x | sign), select(zero, splat(kZero), exponent)};
+}
+
+/// Vectors of as many narrow elements as a vector has floats, and as twice as many.
+using Bytes1 __attribute__((vector_size(MMAUDIT_FAST_BYTES / 4))) = std::uint8_t;
+using Shorts1 __attribute__((vector_size(MMAUDIT_FAST_BYTES / 2))) = std::uint16_t;
+
+/// kLanes elements from `from` on.
+inline Counts fetch(const void* from, int element_bytes) {
+  if (element_bytes == 1)
+    return __builtin_convertvector(load<Bytes1>(static_cast<const char*>(from)), Counts);
+  if (element_bytes == 2)
+    return __builtin_convertvector(load<Shorts1>(static_cast<const char*>(from)), Counts);
+  return load<Counts>(static_cast<const char*>(from));
+}
+
+constexpr int kMostDepth = 256;  ///< of a chunk
+constexpr int kMostBytes = 4;    ///< of an element
+constexpr int kLineBytes = 64;
+constexpr int kRowsAhead = 4;  ///< of B, fetched early
+
+/// Elements that may be read: the row itself, or where it ends too soon a copy with +0 behind it.
+inline const void* readable(const PackSource& source, int row, int there, int wanted, char* copy) {
+  const auto bytes = static_cast<std::size_t>(source.element_bytes);
+  const char* from =
+      static_cast<const char*>(source.base) + static_cast<std::size_t>(row) * source.stride * bytes;
+  if (there >= wanted) return from;
+  __builtin_memset(copy, 0, static_cast<std::size_t>(wanted) * bytes);
+  if (there > 0) __builtin_memcpy(copy, from, static_cast<std::size_t>(there) * bytes);
+  return copy;
+}
+
+constexpr int whole_vectors(int count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, std::size_t stride,
+            Bounds* bounds) {
+  const FloatMode nearest;
+  char copy[kMostDepth * kMostBytes];
+  float value[kMostDepth];
+  std::int32_t exponent[kMostDepth], low[kMostDepth], high[kMostDepth];
+  const int depth = whole_vectors(chunk.depth);
+  for (int row = 0; row < kRows; ++row) {
+    const int there = row < source.rows ? source.columns : 0;
+    const auto* raw = static_cast<const char*>(readable(source, row, there, depth, copy));
+    // The rows that the next call reads are elsewhere in memory.
+    const char* ahead = raw + kRows * source.stride * static_cast<std::size_t>(source.element_bytes);
+    for (int k = 0; k < depth * source.element_bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
+    float* out_value = out.value + static_cast<std::size_t>(row) * stride;
+    std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
+    for (int k = 0; k < depth; k += kLanes) {
+      LaneBounds lanes;
+      if (row > 0) lanes = {load<Words>(low + k), load<Words>(high + k)};
+      const Decoded x =
+          decode(source.decode, fetch(raw + k * source.element_bytes, source.element_bytes), lanes);
+      const Words biased = (x.exponent + kFloatBias) & 0xFFFF;
+      store(low + k, lanes.low);
+      store(high + k, lanes.high);
+      store(value + k, x.value);
+      store(exponent + k, biased | biased << 16);
+    }
+    if (chunk.order == nullptr) {
+      __builtin_memcpy(out_value, value, static_cast<std::size_t>(chunk.depth) * sizeof(float));
+      __builtin_memcpy(out_exponent, exponent, static_cast<std::size_t>(chunk.depth) * sizeof(std::int32_t));
+      continue;
+    }
+    for (int p = 0; p < chunk.depth; ++p) {
+      out_value[p] = value[chunk.order[p]];
+      out_exponent[p] = exponent[chunk.order[p]];
+    }
+  }
+  std::int32_t ordered_low[kMostDepth], ordered_high[kMostDepth];
+  for (int p = 0; p < chunk.depth; ++p) {
+    const int k = chunk.order == nullptr ? p : chunk.order[p];
+    ordered_low[p] = low[k];
+    ordered_high[p] = high[k];
+  }
+  for (int s = 0; s < chunk.step_count; ++s) {
+    const Step& step = chunk.steps[s];
+    bounds[s] = bounds_of(ordered_low + step.start, ordered_high + step.start, step.count);
+  }
+}
+
+constexpr int kMostPanels = 8;  ///< of a tile
+
+/// One position of one panel.
+inline void pack_position(const Decode& rule, const char* raw, int element_bytes, float* out_value,
+                          std::int16_t* out_exponent, LaneBounds& lanes) {
+  for (int group = 0; group < kPanel; group += 2 * kLanes) {
+    Decoded x[2];
+    for (int h = 0; h < 2; ++h) {
+      const int j = group + h * kLanes;
+      x[h] = decode(rule, fetch(raw + j * element_bytes, element_bytes), lanes);
+      const Shorts1 narrow = __builtin_convertvector(x[h].exponent, Shorts1);
+      store(out_exponent + j, narrow);
+    }
+    store(out_value + group, even_lanes(x[0].value, x[1].value));
+    store(out_value + group + kLanes, odd_lanes(x[0].value, x[1].value));
+  }
+}
+
+void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, std::size_t stride, int panels,
+            Bounds* bounds, int bounds_stride) {
+  const FloatMode nearest;
+  char copy[kMostPanels * kPanel * kMostBytes];
+  const int bytes = source.element_bytes;
+  for (int s = 0; s < chunk.step_count; ++s) {
+    LaneBounds lanes[kMostPanels];
+    for (int i = 0; i < chunk.steps[s].count; ++i) {
+      const int p = chunk.steps[s].start + i;
+      const int k = chunk.order == nullptr ? p : chunk.order[p];
+      const int there = k < source.rows ? source.columns : 0;
+      const auto* raw =
+          static_cast<const char*>(readable(source, there > 0 ? k : 0, there, panels * kPanel, copy));
+      const char* ahead = raw + kRowsAhead * source.stride * static_cast<std::size_t>(bytes);
+      for (int j = 0; j < panels * kPanel * bytes; j += kLineBytes) __builtin_prefetch(ahead + j);
+      for (int panel = 0; panel < panels; ++panel) {
+        const std::size_t at =
+            static_cast<std::size_t>(panel) * stride + static_cast<std::size_t>(p * kPanel);
+        pack_position(source.decode, raw + panel * kPanel * bytes, bytes, out.value + at, out.exponent + at,
+                      lanes[panel]);
+      }
+    }
+    for (int panel = 0; panel < panels; ++panel) {
+      std::int32_t low[kLanes], high[kLanes];
+      store(low, lanes[panel].low);
+      store(high, lanes[panel].high);
+      bounds[panel * bounds_stride + s] = bounds_of(low, high, kLanes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)

@@ -1,0 +1,137 @@
+#include "rules.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "mmaudit/round.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+/// Formats whose values are exact normal or subnormal floats, and whose subnormals decode() can make.
+bool decodes(const FormatSpec& format) {
+  const bool floating = format.encoding == Encoding::floating && !format.signless && !format.no_zero;
+  const bool stored = format.storage_bits == 8 || format.storage_bits == 16 || format.storage_bits == 32;
+  return floating && stored && format.exponent_bits > 0 && format.bias <= kFloatBias &&
+         format.exponent_bits <= 8 && format.fraction_bits <= 12;
+}
+
+Decode decode_of(const FormatSpec& format, int min_exponent) {
+  Decode rule;
+  const int value_bits = format.exponent_bits + format.fraction_bits;
+  rule.magnitude_mask = (1U << value_bits) - 1;
+  rule.special_from = rule.magnitude_mask + 1;
+  if (format.specials == Specials::ieee) {
+    rule.special_from = ((1U << format.exponent_bits) - 1) << format.fraction_bits;
+  } else if (format.specials == Specials::nan_only) {
+    rule.special_from = rule.magnitude_mask;
+  }
+  rule.ignored_bits = format.ignored_low_bits;
+  rule.sign_shift = 31 - value_bits - format.ignored_low_bits;
+  rule.to_float_shift = kFloatFraction - format.fraction_bits;
+  rule.rebias = static_cast<std::uint32_t>(kFloatBias - format.bias) << kFloatFraction;
+  rule.min_exponent = min_exponent;
+  return rule;
+}
+
+bool serves_rules(const AccumulatorModel& row) {
+  const bool to_f32 = row.output.format == Format::f32 && row.output.fraction_bits <= kFloatFraction &&
+                      row.output.rounding == Rounding::toward_zero;
+  const bool to_f16 = row.output.format == Format::f16 && row.output.fraction_bits == 10 &&
+                      row.output.rounding == Rounding::nearest_even;
+  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || to_f16) &&
+         row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
+         row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
+         row.subnormal_addend == SubnormalRule::kept && !row.read_ignored_bits &&
+         row.output.overflow == Overflow::infinity && !row.output.flush_subnormals &&
+         row.output.zero_sign == ZeroSign::plus && row.addend != AddendPlace::after_last_truncated;
+}
+
+}  // namespace
+
+std::optional<FastPlan> fast_plan(const DotPlan& plan) {
+  const AccumulatorModel& row = plan.row;
+  const bool widened = plan.wide.id != Format::none;
+  if (!serves_rules(row) || !plan.unpacks() || plan.step.addend.id != plan.step.output.id ||
+      plan.step.output.id != row.output.format || !decodes(plan.a) || !decodes(plan.b)) {
+    return std::nullopt;
+  }
+  // Widening must change neither value nor kind, and no product may have more digits than a float.
+  const FormatSpec& seen_a = widened ? plan.wide : plan.a;
+  const FormatSpec& seen_b = widened ? plan.wide : plan.b;
+  for (const FormatSpec* stored : {&plan.a, &plan.b}) {
+    if (widened && (stored->fraction_bits > plan.wide.fraction_bits ||
+                    stored->max_exponent() > plan.wide.max_exponent() ||
+                    stored->min_exponent() - stored->fraction_bits <
+                        plan.wide.min_exponent() - plan.wide.fraction_bits)) {
+      return std::nullopt;
+    }
+  }
+  const int product_bits = seen_a.fraction_bits + seen_b.fraction_bits;
+  if (product_bits + 2 > kFloatFraction + 1) return std::nullopt;
+
+  FastPlan fast;
+  Rules& rules = fast.rules;
+  rules.fraction_bits = row.fraction_bits;
+  // 2^(F - E) and 2^(E - F) are normal floats from `lowest` up; a sum of 32 bits is finite up to `highest`,
+  // so that overflow is the plain core's.
+  rules.lowest = row.fraction_bits - (kFloatBias - 1);
+  rules.highest = kFloatBias - (31 - row.fraction_bits);
+  rules.floor = std::max<int>(row.floor, rules.lowest);
+  // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is neither too
+  // low nor too high.
+  rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);
+  rules.product_high = std::min(kFloatBias - 2, rules.highest);
+  rules.addend_min_exponent = plan.step.output.min_exponent();
+  const std::int64_t largest_product =
+      (((std::int64_t{2} << seen_a.fraction_bits) - 1) * ((std::int64_t{2} << seen_b.fraction_bits) - 1));
+  constexpr int kMostFraction = 28;  // one product and c fit 32 bits
+  if (row.fraction_bits < 1 || row.fraction_bits > kMostFraction || row.block < 1) return std::nullopt;
+  // In units of 2^(E - F), rounded up.
+  const std::int64_t unit_product = row.fraction_bits >= product_bits
+                                        ? largest_product << (row.fraction_bits - product_bits)
+                                        : (largest_product >> (product_bits - row.fraction_bits)) + 1;
+  rules.block = row.block;
+  rules.group = static_cast<int>(std::min<std::int64_t>(INT32_MAX / unit_product, row.block));
+  if (rules.group < 1) return std::nullopt;
+  rules.keep_mask = ~((1U << (kFloatFraction - std::min<int>(row.output.fraction_bits, kFloatFraction))) - 1);
+  if (row.output.rounding == Rounding::nearest_even) {
+    rules.nearest_bits = row.output.fraction_bits;
+    rules.overflow_from = std::bit_cast<float>(
+        static_cast<std::uint32_t>(plan.step.output.max_exponent() + 1 + kFloatBias) << kFloatFraction);
+  }
+  rules.nan = static_cast<std::uint32_t>(nan_bits(row.output, spec_of(Format::f32)));
+  rules.addend_last = row.addend == AddendPlace::after_last_nearest;
+  fast.a = decode_of(plan.a, seen_a.min_exponent());
+  fast.b = decode_of(plan.b, seen_b.min_exponent());
+  return fast;
+}
+
+float to_sum(std::uint64_t bits, const FormatSpec& format) {
+  const FormatSpec f32 = spec_of(Format::f32);
+  if (format.id == Format::f32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  const Operand x = unpack(format, {}, bits);
+  if (x.kind == Kind::nan) return std::bit_cast<float>(0x7FFFFFFFU);
+  if (x.kind == Kind::infinite)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(infinity_bits(f32, x.negative)));
+  OutputRule exact;
+  exact.zero_sign = ZeroSign::ieee;
+  return std::bit_cast<float>(static_cast<std::uint32_t>(round_to_output(
+      magnitude(x.significand), x.negative, x.exponent - format.fraction_bits, exact, f32, x.negative)));
+}
+
+std::uint64_t from_sum(float sum, const FormatSpec& format, const OutputRule& rule) {
+  const auto bits = std::bit_cast<std::uint32_t>(sum);
+  if (format.id == Format::f32) return bits;
+  const Operand x = unpack(spec_of(Format::f32), {}, bits);
+  OutputRule exact;
+  exact.format = format.id;
+  exact.fraction_bits = format.fraction_bits;
+  exact.zero_sign = ZeroSign::ieee;
+  if (x.kind == Kind::nan) return nan_bits(rule, format);
+  if (x.kind == Kind::infinite) return infinity_bits(format, x.negative);
+  return round_to_output(magnitude(x.significand), x.negative, x.exponent - kFloatFraction, exact, format,
+                         x.negative);
+}
+
+}  // namespace mmaudit::fast

@@ -1,0 +1,173 @@
+#pragma once
+// The one interface of the vector code: vectors of a compiler extension that GCC and Clang share, and the few
+// operations for which the extension has no word or the compiler no good code. MMAUDIT_FAST_BYTES is the
+// width.
+// A part of the level's one source, not a header of declarations.
+// NOLINTBEGIN(misc-definitions-in-headers)
+#include <cstdint>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+namespace mmaudit::fast {
+namespace {  // every level has its own copies
+
+using Floats __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = float;
+using Words __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::int32_t;
+using Counts __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::uint32_t;  // wraps, where Words must not
+using Shorts __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::int16_t;
+
+constexpr int kLanes = MMAUDIT_FAST_BYTES / 4;
+#ifdef __AVX512F__
+constexpr __mmask16 kAll = 0xFFFF;  // GCC 12 warns of what the forms without a mask do (GCC PR 105593)
+#endif
+
+template <typename To, typename From>
+To bits(From x) {
+  static_assert(sizeof(To) == sizeof(From));
+  return (To)x;  // NOLINT: of vectors this keeps every bit
+}
+
+/// The same vectors anywhere in memory. GCC 12 takes a memcpy of 64 bytes through the stack.
+template <typename Vector>
+struct [[gnu::packed, gnu::may_alias]] InMemory {
+  Vector x;
+};
+
+template <typename Vector, typename Element>
+Vector load(const Element* from) {
+  return reinterpret_cast<const InMemory<Vector>*>(from)->x;
+}
+
+template <typename Vector, typename Element>
+void store(Element* to, Vector x) {
+  reinterpret_cast<InMemory<Vector>*>(to)->x = x;
+}
+
+inline Words splat(std::int32_t x) { return Words{} + x; }
+inline Floats splat(float x) { return bits<Floats>(splat(__builtin_bit_cast(std::int32_t, x))); }
+
+/// mask ? x : y, masks are 0 or -1 a lane.
+template <typename Vector>
+Vector select(Words mask, Vector x, Vector y) {
+  return bits<Vector>((bits<Words>(x) & mask) | (bits<Words>(y) & ~mask));
+}
+
+inline Words max(Words x, Words y) {
+#if defined(__AVX512F__)
+  return bits<Words>(_mm512_maskz_max_epi32(kAll, bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<Words>(_mm256_max_epi32(bits<__m256i>(x), bits<__m256i>(y)));
+#else
+  return select<Words>(x > y, x, y);
+#endif
+}
+
+inline Words min(Words x, Words y) { return ~max(~x, ~y); }
+
+inline Shorts max(Shorts x, Shorts y) {
+#if defined(__AVX512BW__)
+  return bits<Shorts>(_mm512_max_epi16(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<Shorts>(_mm256_max_epi16(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<Shorts>(_mm_max_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#else
+  const Shorts mask = x > y;
+  return (x & mask) | (y & ~mask);
+#endif
+}
+
+/// Toward zero; lanes beyond 32 bits are unspecified.
+inline Words truncate(Floats x) {
+#if defined(__AVX512F__)
+  return bits<Words>(_mm512_maskz_cvttps_epi32(kAll, bits<__m512>(x)));
+#elif defined(__AVX2__)
+  return bits<Words>(_mm256_cvttps_epi32(bits<__m256>(x)));
+#elif defined(__SSE2__)
+  return bits<Words>(_mm_cvttps_epi32(bits<__m128>(x)));
+#else
+  return __builtin_convertvector(x, Words);
+#endif
+}
+
+/// The float next to x toward zero. ModeTowardZero: the caller's thread rounds all floats so.
+template <bool ModeTowardZero>
+inline Floats to_float_toward_zero(Words x) {
+#if defined(__AVX512F__)
+  return bits<Floats>(
+      _mm512_maskz_cvt_roundepi32_ps(kAll, bits<__m512i>(x), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#else
+#if defined(__AVX2__)
+  if constexpr (ModeTowardZero) return bits<Floats>(_mm256_cvtepi32_ps(bits<__m256i>(x)));
+#elif defined(__SSE2__)
+  if constexpr (ModeTowardZero) return bits<Floats>(_mm_cvtepi32_ps(bits<__m128i>(x)));
+#endif
+  const Words sign = x >> 31;
+  const Words magnitude = (x ^ sign) - sign;
+  Floats nearest = __builtin_convertvector(magnitude, Floats);
+  const Floats largest = splat(2147483520.0F);  // below 2^31, which 32 bits don't hold
+  nearest = select(bits<Words>(nearest > largest), largest, nearest);
+  const Words rounded_up = truncate(nearest) > magnitude;
+  return bits<Floats>((bits<Words>(nearest) + rounded_up) | (sign & splat(INT32_MIN)));
+#endif
+}
+
+/// Lanes 0, 2, 4, ... and 1, 3, 5, ... of two vectors as one.
+inline Floats even_lanes(Floats x, Floats y) {
+#if MMAUDIT_FAST_BYTES == 64
+  return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+#elif MMAUDIT_FAST_BYTES == 32
+  return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+  return __builtin_shufflevector(x, y, 0, 2, 4, 6);
+#endif
+}
+inline Floats odd_lanes(Floats x, Floats y) {
+#if MMAUDIT_FAST_BYTES == 64
+  return __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif MMAUDIT_FAST_BYTES == 32
+  return __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(x, y, 1, 3, 5, 7);
+#endif
+}
+
+/// True when any lane of a mask is set.
+inline bool any(Words mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask(bits<__m512i>(mask), bits<__m512i>(mask)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_testz_si256(bits<__m256i>(mask), bits<__m256i>(mask)) == 0;
+#elif defined(__SSE2__)
+  return _mm_movemask_epi8(bits<__m128i>(mask)) != 0;
+#else
+  std::int32_t all = 0;
+  for (int i = 0; i < kLanes; ++i) all |= mask[i];
+  return all != 0;
+#endif
+}
+
+/// Rounding to nearest (or toward zero) with subnormals kept, whatever the caller's thread has set.
+class FloatMode {
+ public:
+#ifdef __SSE2__
+  explicit FloatMode(bool toward_zero = false) : before_(_mm_getcsr()) {
+    constexpr unsigned kMaskedExceptions = 0x1F80, kTowardZero = 0x6000;
+    _mm_setcsr(kMaskedExceptions | (toward_zero ? kTowardZero : 0U));
+  }
+  ~FloatMode() { _mm_setcsr(before_); }
+#else
+  explicit FloatMode(bool = false) {}
+  ~FloatMode() = default;
+#endif
+  FloatMode(const FloatMode&) = delete;
+  FloatMode& operator=(const FloatMode&) = delete;
+
+ private:
+  [[maybe_unused]] unsigned before_ = 0;
+};
+
+}  // namespace
+}  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers)

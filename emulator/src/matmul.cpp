@@ -1,0 +1,233 @@
+#include "mmaudit/matmul.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "mmaudit/architecture.hpp"
+#include "raw_words.hpp"
+#include "tile_sums.hpp"
+
+namespace mmaudit {
+namespace {
+
+std::uint64_t up(std::uint64_t x, std::uint64_t unit) { return (x + unit - 1) / unit; }
+
+Format output_of(const Instruction& instruction, const Matmul& problem) {
+  return problem.epilogue ? problem.epilogue->output : instruction.d;
+}
+
+std::optional<std::uint64_t> product(std::initializer_list<std::uint64_t> factors) {
+  std::uint64_t x = 1;
+  for (const std::uint64_t factor : factors)
+    if (__builtin_mul_overflow(x, factor, &x)) return std::nullopt;
+  return x;
+}
+
+std::uint64_t tiles_of(const Matmul& problem) {
+  return problem.batch * up(problem.m, kTileRows) * up(problem.n, kTileColumns);
+}
+
+unsigned threads_of(const Matmul& problem, const MatmulMeans& means) {
+  const unsigned asked =
+      means.threads != 0 ? means.threads : std::max(1U, std::thread::hardware_concurrency());
+  // Each thread has a tile of its own, and all of them fit the workspace.
+  const std::uint64_t most = std::min<std::uint64_t>(kMatmulWorkspace / kTileBytes, tiles_of(problem));
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(most, 1, asked));
+}
+
+/// fma(alpha, sum, beta * c), then to the output: bits.
+std::uint64_t finish(const Epilogue& epilogue, std::uint64_t sum_bits, const FormatSpec& sum_format,
+                     std::uint64_t c_bits) {
+  const FormatSpec output = spec_of(epilogue.output), f32 = spec_of(Format::f32);
+  const auto value = [&](std::uint64_t bits, const FormatSpec& format) {
+    const Operand x = unpack(format, {}, bits);
+    if (x.kind == Kind::nan) return std::nanf("");
+    if (x.kind == Kind::infinite) return x.negative ? -INFINITY : INFINITY;
+    const float magnitude_of =
+        std::ldexp(static_cast<float>(magnitude(x.significand)), x.exponent - format.fraction_bits);
+    return x.negative ? -magnitude_of : magnitude_of;
+  };
+  const float sum = value(sum_bits, sum_format);
+  const float result = epilogue.beta == 0
+                           ? epilogue.alpha * sum
+                           : std::fma(epilogue.alpha, sum, epilogue.beta * value(c_bits, output));
+  OutputRule rule;
+  rule.format = output.id;
+  rule.fraction_bits = output.fraction_bits;
+  rule.rounding = Rounding::nearest_even;
+  rule.zero_sign = ZeroSign::ieee;
+  if (std::isnan(result)) return nan_bits(rule, output);
+  if (std::isinf(result)) return infinity_bits(output, result < 0);
+  const Operand x = unpack(f32, {}, std::bit_cast<std::uint32_t>(result));
+  return round_to_output(magnitude(x.significand), x.negative, x.exponent - f32.fraction_bits, rule, output,
+                         x.negative);
+}
+
+/// Everything about the product that a thread reads.
+struct Job {
+  const Instruction& instruction;
+  const AccumulatorModel& row;
+  const Matmul& problem;
+  FormatSpec sum_format, output;
+};
+
+/// Index of element (i, j) of a tile in a (batch, m, n) array.
+std::uint64_t element(const Matmul& problem, const Tile& tile, std::uint64_t i, std::uint64_t j) {
+  return (tile.matrix * problem.m + tile.row + i) * problem.n + tile.column + j;
+}
+
+void load_c(const Job& job, const Tile& tile, int sum, TileSums& sums) {
+  std::uint64_t bits[kTileColumns];
+  for (std::uint64_t i = 0; i < tile.rows; ++i) {
+    for (std::uint64_t j = 0; j < tile.columns; ++j)
+      bits[j] = load_word(job.problem.c, job.output.storage_bytes(), element(job.problem, tile, i, j));
+    sums.set_row(sum, i, bits);
+  }
+}
+
+void store_d(const Job& job, const Tile& tile, int sum, const TileSums& sums) {
+  const Matmul& problem = job.problem;
+  const std::size_t bytes = job.output.storage_bytes();
+  std::uint64_t bits[kTileColumns];
+  for (std::uint64_t i = 0; i < tile.rows; ++i) {
+    sums.get_row(sum, i, bits);
+    const std::uint64_t first = element(problem, tile, i, 0);
+    for (std::uint64_t j = 0; problem.epilogue && j < tile.columns; ++j) {
+      const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, first + j) : 0;
+      bits[j] = finish(*problem.epilogue, bits[j], job.sum_format, c);
+    }
+    if (bytes == 4) {  // of a known width the copy is fast
+      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, 4, first + j, bits[j]);
+    } else {
+      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, bytes, first + j, bits[j]);
+    }
+  }
+}
+
+void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
+  const Matmul& problem = job.problem;
+  const bool promotes = problem.promote != 0, splits = problem.split_k > 1;
+  const int of_slice = promotes ? 1 : 0;
+  const int of_all = splits ? 2 : of_slice;
+  sums.start(tile);
+  if (problem.c != nullptr && !problem.epilogue) load_c(job, tile, of_slice, sums);
+  const auto k = static_cast<std::uint64_t>(job.instruction.k);
+  const std::uint64_t slice = up(up(problem.k, k), problem.split_k) * k;
+  for (std::uint64_t first = 0; first < problem.k; first += slice) {
+    const std::uint64_t last = std::min(problem.k, first + slice);
+    const std::uint64_t stride = promotes ? problem.promote : slice;
+    for (std::uint64_t start = first; start < last; start += stride) {
+      sums.run(start, std::min(last, start + stride));
+      if (promotes) sums.fold(0, 1);
+    }
+    if (splits) sums.fold(of_slice, of_all);
+  }
+  if (splits && problem.k == 0) sums.fold(of_slice, of_all);
+  store_d(job, tile, of_all, sums);
+}
+
+Tile tile_at(const Matmul& problem, std::uint64_t index) {
+  const std::uint64_t down = up(problem.m, kTileRows), across = up(problem.n, kTileColumns);
+  Tile tile;
+  tile.column = index % across * kTileColumns;
+  tile.row = index / across % down * kTileRows;
+  tile.matrix = index / across / down;
+  tile.rows = std::min(kTileRows, problem.m - tile.row);
+  tile.columns = std::min(kTileColumns, problem.n - tile.column);
+  return tile;
+}
+
+std::string refuse(const std::string& field, const std::string& found, const std::string& allowed) {
+  return field + ": found " + found + ", allowed: " + allowed;
+}
+
+}  // namespace
+
+std::string why_no_matmul(const Instruction& instruction, const AccumulatorModel& row,
+                          const Matmul& problem) {
+  const bool f32_sums = instruction.d == Format::f32 && instruction.c == Format::f32;
+  const std::string k = std::to_string(instruction.k);
+  if (instruction.c != instruction.d) {
+    return refuse(
+        "instruction",
+        "C of " + std::string(name_of(instruction.c)) + " with D of " + std::string(name_of(instruction.d)),
+        "C and D of one format, which a chain needs");
+  }
+  if (problem.promote % static_cast<std::uint64_t>(instruction.k) != 0)
+    return refuse("promote", std::to_string(problem.promote),
+                  "a multiple of k = " + k + " of the instruction");
+  if (problem.split_k == 0) return refuse("split_k", "0", "1 or more");
+  if ((problem.promote != 0 || problem.split_k > 1) && !f32_sums) {
+    return refuse(problem.promote != 0 ? "promote" : "split_k",
+                  "sums of " + std::string(name_of(instruction.d)), "sums of f32 (totals are binary32)");
+  }
+  if (problem.epilogue) {
+    const Format to = problem.epilogue->output;
+    if (to != Format::f32 && to != Format::f16 && to != Format::bf16)
+      return refuse("epilogue output", std::string(name_of(to)), "f32, f16, bf16");
+    if (row.arithmetic != Arithmetic::fused_dot_add)
+      return refuse("epilogue", "sums of " + std::string(name_of(instruction.d)), "sums of f32 or f16");
+  }
+  Matmul with_c = problem;
+  with_c.c = &problem;  // any pointer: the largest case
+  if (!matmul_bytes(instruction, with_c, {})) return refuse("sizes", "2^64 bytes or more", "less");
+  return {};
+}
+
+std::optional<std::uint64_t> matmul_bytes(const Instruction& instruction, const Matmul& problem,
+                                          const MatmulMeans& means) {
+  const std::uint64_t d_bytes = spec_of(output_of(instruction, problem)).storage_bytes();
+  const auto a = product({problem.batch, problem.m, problem.k, spec_of(instruction.a).storage_bytes()});
+  const auto b = product({problem.batch, problem.k, problem.n, spec_of(instruction.b).storage_bytes()});
+  const auto d = product({problem.batch, problem.m, problem.n, d_bytes, problem.c != nullptr ? 2U : 1U});
+  if (!a || !b || !d) return std::nullopt;
+  std::uint64_t total = 0;
+  for (const std::uint64_t part : {*a, *b, *d, kTileBytes * threads_of(problem, means)})
+    if (__builtin_add_overflow(total, part, &total)) return std::nullopt;
+  return total;
+}
+
+void matmul(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem,
+            const MatmulMeans& means) {
+  const Job job{instruction, row, problem, spec_of(instruction.d), spec_of(output_of(instruction, problem))};
+  // Without a single step D is C as it is, which the floats of the fast path might not hold.
+  const bool fast = means.fast && problem.k > 0 && fast_serves(instruction, row);
+  const std::uint64_t tiles = tiles_of(problem);
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
+  std::atomic<std::uint64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      const auto sums = fast ? fast_tile(instruction, row, problem, means.level.value_or(best_simd_level()))
+                             : plain_tile(instruction, row, problem);
+      for (std::uint64_t index = next++; index < tiles; index = next++) {
+        const Tile tile = tile_at(problem, index);
+        one_tile(job, tile, *sums);
+        if (!means.progress) continue;
+        const std::lock_guard lock(mutex);
+        means.progress(tile.rows * tile.columns * problem.k);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = tiles;
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const unsigned threads = threads_of(problem, means);
+    helpers.reserve(threads);
+    for (unsigned t = 1; t < threads; ++t) helpers.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace mmaudit

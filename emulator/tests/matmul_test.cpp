@@ -1,0 +1,261 @@
+// matmul() as a chain of instructions: edges, batches, promotion, slices, epilogue, threads. Bits are
+// compared with chains of emulate() or with sums done by hand; the fast path is held to the plain core in
+// fast_path_test.
+#include "mmaudit/matmul.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "mmaudit/dot.hpp"
+#include "tile.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+constexpr const char* kF16 = "wgmma.m64n64k16.f32.f16.f16";
+constexpr const char* kFp8 = "wgmma.m64n64k32.f32.e4m3.e4m3";
+
+using Words = std::vector<std::uint64_t>;
+
+std::vector<std::byte> packed(const Words& words, Format format) {
+  const std::size_t bytes = spec_of(format).storage_bytes();
+  std::vector<std::byte> buffer(words.size() * bytes);
+  for (std::size_t i = 0; i < words.size(); ++i) std::memcpy(&buffer[i * bytes], &words[i], bytes);
+  return buffer;
+}
+
+/// A product with random operands near 1 and the word arrays they came from.
+struct Case {
+  Instruction instruction;
+  AccumulatorModel row;
+  Matmul problem;
+  Words a, b, c;
+
+  Case(std::string_view name, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+       Format c_format = Format::none)
+      : instruction(instruction_of(name)), row(hopper_row(instruction)) {
+    problem.batch = batch;
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+    std::mt19937_64 random(m * 1000 + n * 100 + k);
+    std::normal_distribution<double> normal;
+    const auto draw = [&](std::size_t count, Format format) {
+      Words words(count);
+      for (auto& word : words)
+        word = encode_nearest_even(std::ldexp(normal(random), static_cast<int>(random() % 9) - 4),
+                                   spec_of(format));
+      return words;
+    };
+    a = draw(batch * m * k, instruction.a);
+    b = draw(batch * k * n, instruction.b);
+    c = draw(batch * m * n, c_format == Format::none ? instruction.c : c_format);
+    output = c_format == Format::none ? instruction.d : c_format;
+  }
+  Format output = Format::none;
+
+  Words run(bool with_c, const MatmulMeans& means = {}) {
+    const auto a_bytes = packed(a, instruction.a), b_bytes = packed(b, instruction.b),
+               c_bytes = packed(c, output);
+    const std::size_t bytes = spec_of(output).storage_bytes();
+    std::vector<std::byte> d(c.size() * bytes, std::byte{0xA5});
+    problem.a = a_bytes.data();
+    problem.b = b_bytes.data();
+    problem.c = with_c ? c_bytes.data() : nullptr;
+    problem.d = d.data();
+    EXPECT_EQ(why_no_matmul(instruction, row, problem), "");
+    matmul(instruction, row, problem, means);
+    Words words(c.size());
+    for (std::size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], &d[i * bytes], bytes);
+    return words;
+  }
+
+  /// The chain of instructions over k in [first, last) for one element, from `sum`.
+  [[nodiscard]] std::uint64_t chain_of(std::uint64_t matrix, std::uint64_t i, std::uint64_t j,
+                                       std::uint64_t first, std::uint64_t last, std::uint64_t sum) const {
+    const DotPlan plan = make_plan(instruction, row);
+    const auto depth = static_cast<std::uint64_t>(instruction.k);
+    for (std::uint64_t start = first; start < last; start += depth) {
+      const auto load_a = [&](int k) {
+        const std::uint64_t at = start + static_cast<std::uint64_t>(k);
+        return at < last ? a[(matrix * problem.m + i) * problem.k + at] : 0;
+      };
+      const auto load_b = [&](int k) {
+        const std::uint64_t at = start + static_cast<std::uint64_t>(k);
+        return at < last ? b[(matrix * problem.k + at) * problem.n + j] : 0;
+      };
+      sum = dot(plan, load_a, load_b, sum, 0);
+    }
+    return sum;
+  }
+
+  template <typename Expected>
+  void expect(const Words& d, const Expected& expected) const {
+    for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
+      for (std::uint64_t i = 0; i < problem.m; ++i)
+        for (std::uint64_t j = 0; j < problem.n; ++j) {
+          const std::uint64_t at = (matrix * problem.m + i) * problem.n + j;
+          ASSERT_EQ(d[at], expected(matrix, i, j, at))
+              << name_of(instruction) << " " << matrix << " " << i << " " << j;
+        }
+  }
+};
+
+float as_float(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
+std::uint64_t as_bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+TEST(Matmul, IsAChainOfInstructionsAtEveryEdge) {
+  for (const Instruction& row :
+       instructions_where([](const Instruction& x) { return x.c == x.d && x.k <= 64; })) {
+    for (const bool fast : {false, true}) {
+      for (const std::uint64_t extra : {std::uint64_t{0}, std::uint64_t{1}}) {
+        Case one(name_of(row), 2, 3, 5, static_cast<std::uint64_t>(row.k) * 2 + extra);
+        if (is_integer(row)) {  // numbers about 1 are hardly integers
+          for (auto* words : {&one.a, &one.b})
+            for (std::size_t i = 0; i < words->size(); ++i)
+              (*words)[i] = (i * 37 + 11) & (spec_of(row.a).storage_bits == 8 ? 1U : 0U);
+        }
+        MatmulMeans means;
+        means.fast = fast;
+        one.expect(one.run(true, means), [&](auto matrix, auto i, auto j, auto at) {
+          return one.chain_of(matrix, i, j, 0, one.problem.k, one.c[at]);
+        });
+      }
+    }
+  }
+}
+
+TEST(Matmul, SpansTilesAndThreadsChangeNothing) {
+  Case one(kF16, 1, 300, 290, 40);
+  const Words d = one.run(true);
+  one.expect(
+      d, [&](auto matrix, auto i, auto j, auto at) { return one.chain_of(matrix, i, j, 0, 40, one.c[at]); });
+  MatmulMeans means;
+  for (const unsigned threads : {3U, 0U, 64U}) {
+    means.threads = threads;
+    EXPECT_TRUE(one.run(true, means) == d) << threads;
+  }
+  means.fast = false;
+  EXPECT_TRUE(one.run(true, means) == d);
+}
+
+TEST(Matmul, WithoutDepthDIsC) {
+  for (const char* name : {kF16, "wgmma.m64n64k16.f16.f16.f16"}) {
+    Case one(name, 1, 4, 4, 0);
+    one.c[0] = spec_of(one.instruction.d).infinity_bits() | 1;  // a NaN with a payload of its own
+    EXPECT_TRUE(one.run(true) == one.c);
+    EXPECT_TRUE(one.run(false) == Words(16, 0));
+  }
+}
+
+TEST(Matmul, PromotionAddsPartialSumsToNearest) {
+  Case one(kFp8, 1, 6, 9, 300);
+  one.problem.promote = 128;
+  for (const bool with_c : {false, true}) {
+    one.expect(one.run(with_c), [&](auto matrix, auto i, auto j, auto at) {
+      float total = with_c ? as_float(one.c[at]) : 0.0F;
+      for (std::uint64_t k = 0; k < 300; k += 128)
+        total += as_float(one.chain_of(matrix, i, j, k, std::min<std::uint64_t>(k + 128, 300), 0));
+      return as_bits(total);
+    });
+  }
+  // And it matters: without it other bits come out.
+  const Words promoted = one.run(false);
+  one.problem.promote = 0;
+  EXPECT_FALSE(one.run(false) == promoted);
+}
+
+TEST(Matmul, SlicesOfKAreAddedInAscendingOrder) {
+  Case one("mma.m16n8k8.f32.tf32.tf32.f32", 2, 5, 4, 100);  // 13 instructions in slices of 4, 4, 4, 1
+  one.problem.split_k = 4;
+  one.expect(one.run(true), [&](auto matrix, auto i, auto j, auto at) {
+    float total = 0;
+    for (std::uint64_t k = 0; k < 100; k += 32)
+      total += as_float(
+          one.chain_of(matrix, i, j, k, std::min<std::uint64_t>(k + 32, 100), k == 0 ? one.c[at] : 0));
+    return as_bits(total);
+  });
+  one.problem.split_k = 1000;  // more than there are instructions: one each
+  one.expect(one.run(false), [&](auto matrix, auto i, auto j, auto) {
+    float total = 0;
+    for (std::uint64_t k = 0; k < 100; k += 8)
+      total += as_float(one.chain_of(matrix, i, j, k, std::min<std::uint64_t>(k + 8, 100), 0));
+    return as_bits(total);
+  });
+}
+
+TEST(Matmul, EpilogueIsOneFmaAndOneRounding) {
+  for (const Format output : {Format::f32, Format::f16, Format::bf16}) {
+    Case one(kF16, 1, 7, 8, 50, output);
+    one.problem.epilogue = Epilogue{1.7F, -0.3F, output};
+    const FormatSpec format = spec_of(output);
+    one.expect(one.run(true), [&](auto matrix, auto i, auto j, auto at) {
+      const float sum = as_float(one.chain_of(matrix, i, j, 0, 50, 0));
+      const auto c = static_cast<float>(decode_value(one.c[at], format));
+      return encode_nearest_even(std::fma(1.7F, sum, -0.3F * c), format);
+    });
+    one.problem.epilogue = Epilogue{1, 0, output};
+    for (auto& word : one.c) word = format.infinity_bits();  // not read with beta = 0
+    one.expect(one.run(true), [&](auto matrix, auto i, auto j, auto) {
+      return encode_nearest_even(as_float(one.chain_of(matrix, i, j, 0, 50, 0)), format);
+    });
+  }
+}
+
+TEST(Matmul, EpilogueSpecials) {
+  Case one(kF16, 1, 1, 3, 16, Format::f16);
+  one.problem.epilogue = Epilogue{60000, 1, Format::f16};
+  std::fill(one.a.begin(), one.a.end(), 0x3C00);
+  std::fill(one.b.begin(), one.b.end(), 0x3C00);
+  one.c = {0, 0xFC00, 0x7E01};  // sums of 960,000: overflow, -infinity, NaN
+  const Words d = one.run(true);
+  EXPECT_EQ(d[0], 0x7C00U);
+  EXPECT_EQ(d[1], 0xFC00U);
+  EXPECT_EQ(d[2], 0x7FFFU);
+}
+
+TEST(Matmul, RefusesWhatItCantDo) {
+  const Instruction f16 = instruction_of(kF16), half = instruction_of("wgmma.m64n64k16.f16.f16.f16");
+  const AccumulatorModel row = hopper_row(f16);
+  Matmul problem;
+  problem.m = problem.n = problem.k = 64;
+  EXPECT_EQ(why_no_matmul(f16, row, problem), "");
+  problem.promote = 24;
+  EXPECT_EQ(why_no_matmul(f16, row, problem),
+            "promote: found 24, allowed: a multiple of k = 16 of the instruction");
+  problem.promote = 32;
+  EXPECT_NE(why_no_matmul(half, hopper_row(half), problem).find("sums of f16"), std::string::npos);
+  problem.promote = 0;
+  problem.split_k = 0;
+  EXPECT_NE(why_no_matmul(f16, row, problem).find("split_k: found 0"), std::string::npos);
+  problem.split_k = 1;
+  problem.m = std::uint64_t{1} << 40;
+  problem.n = std::uint64_t{1} << 40;
+  EXPECT_NE(why_no_matmul(f16, row, problem).find("sizes"), std::string::npos);
+}
+
+TEST(Matmul, CountsItsBytes) {
+  const Instruction f16 = instruction_of(kF16);
+  Matmul problem;
+  problem.batch = 3;
+  problem.m = 1000;
+  problem.n = 2000;
+  problem.k = 500;
+  constexpr std::uint64_t kC = 3ULL * 1000 * 2000 * 4;
+  constexpr std::uint64_t kOperands = 3ULL * (1000 * 500 * 2 + 500 * 2000 * 2) + kC;
+  const auto without = matmul_bytes(f16, problem, {});
+  ASSERT_TRUE(without.has_value());
+  EXPECT_GT(*without, kOperands);
+  EXPECT_LE(*without, kOperands + kMatmulWorkspace);
+  problem.c = &problem;
+  EXPECT_EQ(*matmul_bytes(f16, problem, {}), *without + kC);
+  MatmulMeans many;
+  many.threads = 100000;
+  EXPECT_LE(*matmul_bytes(f16, problem, many), kOperands + kC + kMatmulWorkspace);
+}
+
+}  // namespace
+}  // namespace mmaudit::test

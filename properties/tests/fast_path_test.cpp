@@ -1,0 +1,273 @@
+// The fast path of matmul() against the plain core, bit for bit: every row it serves on every architecture,
+// every level of vector instructions, every family of inputs; and rows that no hardware has.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/matmul.hpp"
+#include "probe.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+/// Every row of every architecture that the fast path serves; wgmma with the least n.
+std::vector<Probe> served_probes() {
+  std::vector<Probe> probes;
+  for (const Architecture& architecture : architectures()) {
+    for (Instruction instruction : kInstructions) {
+      if (instruction.n == 0) instruction.n = kWgmmaMinN;
+      const DatapathRow* row = find_datapath(architecture, instruction);
+      if (row != nullptr && fast_serves(instruction, row->model)) probes.push_back({instruction, row->model});
+    }
+  }
+  return probes;
+}
+
+/// Operands and room for D.
+struct Product {
+  Matmul problem;
+  std::vector<std::byte> a, b, c, d;
+
+  Product(const Instruction& instruction, std::uint64_t m, std::uint64_t n, std::uint64_t k)
+      : a(m * k * spec_of(instruction.a).storage_bytes()),
+        b(k * n * spec_of(instruction.b).storage_bytes()),
+        c(m * n * spec_of(instruction.c).storage_bytes()),
+        d(m * n * spec_of(instruction.d).storage_bytes()) {
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+  }
+
+  /// `bits(matrix, i, j)` for every element.
+  template <typename Bits>
+  void fill(const Instruction& instruction, const Bits& bits) {
+    const auto one = [&](std::vector<std::byte>& buffer, gen::Matrix which, std::uint64_t rows,
+                         std::uint64_t columns, Format format) {
+      for (std::uint64_t i = 0; i < rows; ++i)
+        for (std::uint64_t j = 0; j < columns; ++j)
+          gen::store_bits(buffer, spec_of(format).storage_bytes(), i * columns + j, bits(which, i, j));
+    };
+    one(a, gen::Matrix::a, problem.m, problem.k, instruction.a);
+    one(b, gen::Matrix::b, problem.k, problem.n, instruction.b);
+    one(c, gen::Matrix::c, problem.m, problem.n, instruction.c);
+  }
+
+  std::vector<std::byte> run(const Probe& probe, const MatmulMeans& means) {
+    problem.a = a.data();
+    problem.b = b.data();
+    problem.c = c.data();
+    problem.d = d.data();
+    std::fill(d.begin(), d.end(), std::byte{0xA5});
+    matmul(probe.instruction, probe.row, problem, means);
+    return d;
+  }
+};
+
+Product family_product(const Probe& probe, gen::Family family, std::uint64_t tile) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  const auto k = static_cast<std::uint64_t>(probe.instruction.k);
+  // More than one vector and one row group, none of them whole; two instructions and a piece.
+  Product product(probe.instruction, 5, 35, 2 * k + 1 + tile % k);
+  product.fill(probe.instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) {
+    return gen::generate(plan, family, kSeed, which, tile, static_cast<int>(i), static_cast<int>(j));
+  });
+  return product;
+}
+
+MatmulMeans plain() {
+  MatmulMeans means;
+  means.fast = false;
+  return means;
+}
+
+MatmulMeans at(SimdLevel level) {
+  MatmulMeans means;
+  means.level = level;
+  return means;
+}
+
+std::vector<SimdLevel> levels_here() {
+  std::vector<SimdLevel> levels;
+  for (const SimdLevel level : kSimdLevels)
+    if (has_simd_level(level)) levels.push_back(level);
+  return levels;
+}
+
+TEST(FastPath, ServesWhatItWasMadeFor) {
+  std::map<std::string_view, int> rows;
+  for (const Architecture& architecture : architectures()) {
+    for (Instruction instruction : kInstructions) {
+      if (instruction.n == 0) instruction.n = kWgmmaMinN;
+      const DatapathRow* row = find_datapath(architecture, instruction);
+      if (row == nullptr) continue;
+      const bool fused = row->model.arithmetic == Arithmetic::fused_dot_add && instruction.c == instruction.d;
+      EXPECT_EQ(fast_serves(instruction, row->model), fused)
+          << architecture.name << " " << name_of(instruction);
+      rows[architecture.name] += fused ? 1 : 0;
+    }
+  }
+  for (const Architecture& architecture : architectures())
+    EXPECT_GT(rows[architecture.name], 0) << architecture.name;
+}
+
+TEST(FastPath, IsThePlainCoreOnEveryRowLevelAndFamily) {
+  std::size_t compared = 0;
+  for (const Probe& probe : served_probes()) {
+    for (int f = 0; f < gen::kFamilies; ++f) {
+      for (std::uint64_t tile = 0; tile < 2; ++tile) {
+        Product product = family_product(probe, static_cast<gen::Family>(f), tile);
+        const std::vector<std::byte> expected = product.run(probe, plain());
+        for (const SimdLevel level : levels_here()) {
+          ASSERT_TRUE(product.run(probe, at(level)) == expected)
+              << name_of(probe.instruction) << " L " << probe.row.block << " F " << probe.row.fraction_bits
+              << " " << name_of(static_cast<gen::Family>(f)) << " tile " << tile << " " << name_of(level);
+          compared += product.problem.m * product.problem.n;
+        }
+      }
+    }
+  }
+  std::printf("%zu elements compared\n", compared);
+  EXPECT_GE(compared, 300'000U * levels_here().size());
+}
+
+/// Directed cases as a batch of products, one instruction each.
+struct Directed {
+  gen::HostTiles tiles;
+  Matmul problem;
+
+  explicit Directed(const Probe& probe) : tiles(probe.instruction) {
+    gen::append_directed(tiles, probe.row, 0);
+    const TileBatch batch = tiles.batch();
+    problem.batch = tiles.tiles;
+    problem.m = static_cast<std::uint64_t>(probe.instruction.m);
+    problem.n = static_cast<std::uint64_t>(probe.instruction.n);
+    problem.k = static_cast<std::uint64_t>(probe.instruction.k);
+    problem.a = batch.a;
+    problem.b = batch.b;
+    problem.c = batch.c;
+    problem.d = batch.d;
+  }
+
+  std::vector<std::byte> run(const Probe& probe, const MatmulMeans& means) {
+    matmul(probe.instruction, probe.row, problem, means);
+    return tiles.d;
+  }
+  std::vector<std::byte> emulated(const Probe& probe) {
+    emulate(probe.instruction, probe.row, tiles.batch());
+    return tiles.d;
+  }
+};
+
+TEST(FastPath, IsThePlainCoreOnDirectedCases) {
+  for (const Probe& probe : served_probes()) {
+    Directed directed(probe);
+    const std::vector<std::byte> expected = directed.emulated(probe);
+    EXPECT_TRUE(directed.run(probe, plain()) == expected) << name_of(probe.instruction);
+    for (const SimdLevel level : levels_here())
+      EXPECT_TRUE(directed.run(probe, at(level)) == expected)
+          << name_of(probe.instruction) << " " << name_of(level);
+  }
+}
+
+/// The same comparison must see a fast path whose row is wrong in one number.
+TEST(FastPath, TheComparisonSeesAWrongRow) {
+  std::size_t seen = 0;
+  for (const Probe& probe : served_probes()) {
+    for (const gen::Neighbour& wrong : gen::neighbours(probe.instruction, probe.row)) {
+      if (wrong.rule != "F" || wrong.row.fraction_bits >= probe.row.fraction_bits || !wrong.invisible.empty())
+        continue;
+      const Probe other{probe.instruction, wrong.row};
+      ASSERT_TRUE(fast_serves(probe.instruction, wrong.row));
+      Directed directed(probe);
+      bool found = directed.run(other, {}) != directed.emulated(probe);
+      for (int f = 0; f < gen::kFamilies && !found; ++f) {
+        Product product = family_product(probe, static_cast<gen::Family>(f), 0);
+        found = product.run(other, {}) != product.run(probe, plain());
+      }
+      EXPECT_TRUE(found) << name_of(probe.instruction) << " " << wrong.rule << " " << wrong.change;
+      seen += found ? 1 : 0;
+    }
+  }
+  std::printf("%zu wrong rows seen\n", seen);
+  EXPECT_GE(seen, 80U);
+}
+
+/// Raw bits of a format in which zeros, ones, specials and the least and largest numbers are as frequent as
+/// random bits.
+rc::Gen<std::uint64_t> arbitrary_bits(const FormatSpec& format) {
+  const std::uint64_t sign = format.sign_bit();
+  const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
+  const std::uint64_t one = static_cast<std::uint64_t>(format.bias)
+                            << (format.fraction_bits + format.ignored_low_bits);
+  const std::uint64_t mask = sign | (sign - 1);
+  const auto near_one = rc::gen::map(rc::gen::arbitrary<std::uint64_t>(), [=](std::uint64_t x) {
+    const std::uint64_t around =
+        one + ((x & 7U) << (format.fraction_bits + format.ignored_low_bits)) - 4 * (one & ~(one - 1));
+    return (around | (x & sign) | (x & ((unit << format.fraction_bits) - 1))) & mask;
+  });
+  return rc::gen::weightedOneOf<std::uint64_t>(
+      {{4, rc::gen::map(rc::gen::arbitrary<std::uint64_t>(), [mask](std::uint64_t x) { return x & mask; })},
+       {8, near_one},
+       {2, rc::gen::element(std::uint64_t{0}, sign, unit, sign | unit, one, sign | one, one + unit,
+                            one - unit, format.max_finite_bits())},
+       {1, rc::gen::element(format.infinity_bits() & mask, sign - 1)}});
+}
+
+/// A row that the fast path serves though no hardware has it.
+AccumulatorModel arbitrary_row(const Instruction& instruction, AccumulatorModel row) {
+  const bool widened = row.widen_to != Format::none;
+  row.block = *rc::gen::inRange<std::int16_t>(1, static_cast<std::int16_t>(instruction.k + 1));
+  row.fraction_bits = *rc::gen::inRange<std::int16_t>(2, 29);
+  row.floor = *rc::gen::inRange<std::int16_t>(-170, 5);
+  if (row.output.format == Format::f32) {
+    row.output.fraction_bits = static_cast<std::uint8_t>(*rc::gen::inRange(1, 24));
+  }
+  row.order = *rc::gen::element(KOrder::ascending, KOrder::descending, KOrder::halves, KOrder::even_then_odd,
+                                KOrder::pairs_of_four);
+  row.addend = *rc::gen::element(AddendPlace::in_first_step, AddendPlace::after_last_nearest);
+  if (!widened && instruction.a != Format::tf32)
+    row.output.nan = *rc::gen::element(NanRule::canonical, NanRule::ieee_quiet);
+  return row;
+}
+
+TEST(FastPath, IsThePlainCoreOnArbitraryRowsShapesAndBits) {
+  const std::vector<Probe> probes = served_probes();
+  const std::vector<SimdLevel> levels = levels_here();
+  std::size_t served = 0;
+  EXPECT_TRUE(rc::check("the fast path is the plain core", [&] {
+    Probe probe = *rc::gen::elementOf(probes);
+    if (*rc::gen::arbitrary<bool>()) probe.row = arbitrary_row(probe.instruction, probe.row);
+    const auto k = static_cast<std::uint64_t>(probe.instruction.k);
+    served += fast_serves(probe.instruction, probe.row) ? 1 : 0;
+    Product product(probe.instruction, *rc::gen::inRange<std::uint64_t>(1, 7),
+                    *rc::gen::inRange<std::uint64_t>(1, 40), *rc::gen::inRange<std::uint64_t>(0, 3 * k));
+    // A few patterns, drawn often: full containers would take RapidCheck most of the time.
+    std::map<gen::Matrix, std::vector<std::uint64_t>> pool;
+    for (const auto& [which, format] :
+         {std::pair{gen::Matrix::a, probe.instruction.a}, std::pair{gen::Matrix::b, probe.instruction.b},
+          std::pair{gen::Matrix::c, probe.instruction.c}}) {
+      pool[which] = *rc::gen::container<std::vector<std::uint64_t>>(12, arbitrary_bits(spec_of(format)));
+    }
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    product.fill(probe.instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) {
+      gen::detail::Stream random = gen::detail::element_stream(seed + static_cast<std::uint64_t>(which),
+                                                               static_cast<int>(i), static_cast<int>(j));
+      return pool[which][random.next() % pool[which].size()];
+    });
+    if (probe.instruction.d == Format::f32 && *rc::gen::arbitrary<bool>()) {
+      product.problem.promote = k * *rc::gen::inRange<std::uint64_t>(0, 3);
+      product.problem.split_k = *rc::gen::inRange<std::uint64_t>(1, 4);
+    }
+    const std::vector<std::byte> expected = product.run(probe, plain());
+    for (const SimdLevel level : levels) RC_ASSERT(product.run(probe, at(level)) == expected);
+  }));
+  std::printf("%zu of them served\n", served);
+  EXPECT_GT(served, 1000U);
+}
+
+}  // namespace
+}  // namespace mmaudit::test

@@ -1,0 +1,242 @@
+// mmaudit matmul: whole matrix products from files, through the model.
+#include "mmaudit/matmul.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "common.hpp"
+#include "dtype.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct Options {
+  std::string architecture, instruction, a, b, c, out, output, simd;
+  double alpha = 1, beta = 0;
+  bool has_alpha = false, has_beta = false;
+  std::uint64_t promote = 0, split_k = 1, memory = 0;
+  unsigned threads = 0;
+  bool plain = false, json = false;
+};
+
+struct Operand {
+  corpus::Tensor tensor;
+  bool raw = false, batched = false;
+};
+
+/// A (batch, rows, columns) or (rows, columns) operand; the dtype is raw bits or the matching float type.
+Operand load_operand(const char* option, const std::string& file, const FormatSpec& format) {
+  Operand operand{corpus::load_tensor(file)};
+  corpus::Tensor& tensor = operand.tensor;
+  operand.raw = tensor.dtype == raw_type(format);
+  if (!operand.raw && tensor.dtype != value_type(format.id)) {
+    throw InputError(fmt::format("{}: {} dtype: found {}, allowed: {} (raw bits of {}) or {}", file, option,
+                                 corpus::safetensors_name(tensor.dtype),
+                                 corpus::safetensors_name(raw_type(format)), name_of(format.id),
+                                 corpus::safetensors_name(value_type(format.id))));
+  }
+  operand.batched = tensor.shape.size() == 3;
+  if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
+  if (tensor.shape.size() != 3) {
+    throw InputError(fmt::format("{}: {} shape: found {}, allowed: two or three dimensions", file, option,
+                                 corpus::to_string(tensor.shape)));
+  }
+  return operand;
+}
+
+void require_shape(const char* option, const std::string& file, const Operand& x, std::uint64_t batch,
+                   std::uint64_t rows, std::uint64_t columns) {
+  const std::vector<std::uint64_t> wanted = {batch, rows, columns};
+  if (x.tensor.shape == wanted) return;
+  throw InputError(fmt::format("{}: {} shape: found {}, allowed: {} (batch, rows, columns)", file, option,
+                               corpus::to_string(x.tensor.shape), corpus::to_string(wanted)));
+}
+
+/// Bytes the system could give to a program now; the largest number where it does not say.
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    std::uint64_t kibibytes = 0;
+    if (word == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
+  }
+  return UINT64_MAX;
+}
+
+void require_memory(std::uint64_t needed, std::uint64_t limit, const char* what) {
+  if (needed <= limit) return;
+  throw InputError(
+      fmt::format("--memory: found {} bytes needed for {}, allowed: {} bytes", needed, what, limit));
+}
+
+std::uint64_t file_bytes(const std::string& spec) {
+  // A tensor inside a safetensors file: the whole file is an upper bound.
+  std::string path = spec;
+  constexpr std::string_view kInside = ".safetensors:";
+  if (const auto at = path.find(kInside); at != std::string::npos) path.resize(at + kInside.size() - 1);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;  // load_tensor() says what is wrong with it
+}
+
+std::optional<Epilogue> epilogue_of(const Options& options) {
+  if (!options.has_alpha && !options.has_beta && options.output.empty()) return std::nullopt;
+  Epilogue epilogue;
+  epilogue.alpha = static_cast<float>(options.alpha);
+  epilogue.beta = static_cast<float>(options.beta);
+  if (!options.output.empty()) {
+    const auto format = find_format(options.output);
+    if (!format)
+      throw InputError(fmt::format("--d-format: found {}, allowed: f32, f16, bf16", options.output));
+    epilogue.output = *format;
+  }
+  return epilogue;
+}
+
+MatmulMeans means_of(const Options& options) {
+  MatmulMeans means;
+  means.threads = options.threads;
+  means.fast = !options.plain;
+  if (options.simd.empty()) return means;
+  means.level = find_simd_level(options.simd);
+  if (!means.level || !has_simd_level(*means.level)) {
+    std::string allowed;
+    for (const SimdLevel level : kSimdLevels)
+      if (has_simd_level(level)) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(level));
+    throw InputError(fmt::format("--simd: found {}, allowed here: {}", options.simd, allowed));
+  }
+  return means;
+}
+
+struct Timing {
+  double seconds = 0;
+  double multiply_adds = 0;
+};
+
+void report(const Options& options, const Instruction& instruction, const Architecture& architecture,
+            const corpus::Tensor& d, bool fast, const Timing& timing) {
+  const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
+  if (options.json) {
+    const nlohmann::json out = {{"schema", "mmaudit.matmul/1"},
+                                {"instruction", name_of(instruction)},
+                                {"architecture", architecture.name},
+                                {"shape", d.shape},
+                                {"dtype", corpus::safetensors_name(d.dtype)},
+                                {"fast", fast},
+                                {"seconds", timing.seconds},
+                                {"out", options.out}};
+    emit("-", out.dump(2) + "\n");
+    return;
+  }
+  emit("-", fmt::format("{} by the {} model{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds a second\n",
+                        name_of(instruction), architecture.name, fast ? "" : " (plain core)", options.out,
+                        corpus::safetensors_name(d.dtype), corpus::to_string(d.shape), timing.seconds, rate));
+}
+
+int execute(const Options& options) {
+  const Instruction instruction = require_instruction(options.instruction);
+  const Architecture& architecture = require_architecture(options.architecture);
+  const AccumulatorModel& row = require_row(architecture, instruction).model;
+  Matmul problem;
+  problem.promote = options.promote;
+  problem.split_k = options.split_k;
+  problem.epilogue = epilogue_of(options);
+  MatmulMeans means = means_of(options);
+  const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
+  require_memory(
+      file_bytes(options.a) + file_bytes(options.b) + (options.c.empty() ? 0 : file_bytes(options.c)), limit,
+      "the operands");
+
+  const Operand a = load_operand("--a", options.a, spec_of(instruction.a));
+  const Operand b = load_operand("--b", options.b, spec_of(instruction.b));
+  const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
+  problem.batch = a.tensor.shape[0];
+  problem.m = a.tensor.shape[1];
+  problem.k = a.tensor.shape[2];
+  problem.n = b.tensor.shape[2];
+  require_shape("--b", options.b, b, problem.batch, problem.k, problem.n);
+  std::optional<Operand> c;
+  if (!options.c.empty()) {
+    c = load_operand("--c", options.c, output);
+    require_shape("--c", options.c, *c, problem.batch, problem.m, problem.n);
+    problem.c = c->tensor.data.data();
+  }
+  if (const std::string why = why_no_matmul(instruction, row, problem); !why.empty()) {
+    throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
+  }
+  const auto bytes = matmul_bytes(instruction, problem, means);
+  require_memory(bytes.value_or(UINT64_MAX), limit, "operands, result and work space");
+
+  corpus::Tensor d;
+  d.name = "D";
+  const bool raw = c ? c->raw : a.raw && !output.integer();
+  d.dtype = raw ? raw_type(output) : value_type(output.id);
+  d.shape = {problem.batch, problem.m, problem.n};
+  if (!a.batched) d.shape.erase(d.shape.begin());
+  d.data.resize(problem.batch * problem.m * problem.n * output.storage_bytes());
+  problem.a = a.tensor.data.data();
+  problem.b = b.tensor.data.data();
+  problem.d = d.data.data();
+
+  const std::uint64_t total = problem.batch * problem.m * problem.n * problem.k;
+  Timing timing{0, static_cast<double>(total)};
+  {
+    Progress progress("matmul", total);
+    means.progress = [&progress](std::uint64_t done) { progress.advance(done); };
+    const auto start = std::chrono::steady_clock::now();
+    matmul(instruction, row, problem, means);
+    timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  corpus::save_tensor(options.out, d);
+  report(options, instruction, architecture, d, means.fast && fast_serves(instruction, row), timing);
+  return kAllGood;
+}
+
+}  // namespace
+
+void add_matmul(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K");
+  command->add_option("--arch", options->architecture, "architecture of the model")
+      ->default_str(kDefaultArchitecture);
+  add_model_option(*command);
+  command
+      ->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
+      ->required();
+  command
+      ->add_option("--a", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
+      ->required();
+  command->add_option("--b", options->b, "B: (K, N) or (batch, K, N), row-major")->required();
+  command->add_option("--c", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
+  command->add_option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
+      ->required();
+  command->add_option("--promote", options->promote,
+                      "add the running sum to a binary32 total every so many of k; 0: never");
+  command->add_option("--split-k", options->split_k, "slices of K, summed in binary32 in ascending order")
+      ->capture_default_str();
+  command->add_option("--alpha", options->alpha, "epilogue: fma(alpha, sum, beta * C) in binary32")
+      ->each([options](const std::string&) { options->has_alpha = true; });
+  command->add_option("--beta", options->beta, "without --alpha, --beta, --d-format C starts the chain")
+      ->each([options](const std::string&) { options->has_beta = true; });
+  command->add_option("--d-format", options->output,
+                      "f32, f16 or bf16: the epilogue's one rounding at the end");
+  command->add_option("--threads", options->threads, "0: one a core; no influence on the result")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--simd", options->simd, "portable, avx2 or avx512; no influence on the result");
+  command->add_flag("--plain", options->plain, "the plain core alone, without vector code");
+  command->add_option("--memory", options->memory, "bytes that may be used; 0: what is available");
+  command->add_flag("--json", options->json, "report as JSON");
+  command->callback([&action, options] { action = [options] { return execute(*options); }; });
+}
+
+}  // namespace mmaudit::cli
