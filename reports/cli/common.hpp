@@ -80,5 +80,6 @@ void add_record(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_layout(CLI::App& app, Action& action);
+void add_sweep(CLI::App& app, Action& action);
 
 }  // namespace mmaudit::cli

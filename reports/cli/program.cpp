@@ -28,6 +28,7 @@ int run(int argc, const char* const* argv) {
   add_audit(app, action);
   add_convert(app, action);
   add_layout(app, action);
+  add_sweep(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

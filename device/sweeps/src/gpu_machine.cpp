@@ -1,0 +1,296 @@
+// The machine that is a GPU.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "kernel_table.hpp"
+#include "kernels/variants.hpp"
+#include "mmaudit/sweeps/machine.hpp"
+#include "operands.hpp"
+#include "sweeps/kernels/load_pattern.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+using device::Buffer;
+using device::cuda_check;
+
+constexpr int kWarpLanes = 32, kWarpgroupWarps = 4;
+/// Cycles above which a run on one multiprocessor takes the smaller number of steps.
+constexpr double kLongRun = 1 << 21;
+constexpr int kWholeGpuStepMultiple = 1024;
+
+class Event {
+ public:
+  Event() { cuda_check(cudaEventCreate(&event_), "creating an event"); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { cudaEventDestroy(event_); }
+  void record() { cuda_check(cudaEventRecord(event_), "recording an event"); }
+  [[nodiscard]] cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  cuda_check(cudaDeviceGetAttribute(&value, which, ordinal), "reading a device attribute");
+  return value;
+}
+
+/// One launch that can be repeated, and its buffers.
+struct Launch {
+  RawLaunch launch = nullptr;
+  TimedArgs args;
+  unsigned blocks = 1, threads = 0, shared = 0;
+  int slots_per_block = 1;
+};
+
+class GpuMachine final : public Machine {
+ public:
+  explicit GpuMachine(device::DeviceInfo device) : device_(std::move(device)) {
+    cuda_check(cudaSetDevice(device_.ordinal), "selecting the device");
+    shared_optin_ = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device_.ordinal);
+    shared_multiprocessor_ = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device_.ordinal);
+    nominal_hz_ = 1e3 * attribute(cudaDevAttrClockRate, device_.ordinal);
+  }
+
+  DeviceFacts facts() override {
+    return {device_.name,
+            device_.driver,
+            device_.cuda,
+            device_.compute_capability,
+            device_.multiprocessors,
+            nominal_hz_};
+  }
+
+  Measurement measure(const Cell& cell, const RunRule& rule) override {
+    Measurement out;
+    const std::optional<KernelHandle> kernel = find_timed(cell);
+    if (!kernel) {
+      out.skipped = "no timed kernel in this build";
+      return out;
+    }
+    if (out.skipped = why_not(cell, *kernel); !out.skipped.empty()) return out;
+    cudaFuncAttributes attributes = {};
+    if (cudaFuncGetAttributes(&attributes, kernel->function) != cudaSuccess) {
+      cudaGetLastError();
+      out.skipped = "this build has no code for the GPU";
+      return out;
+    }
+    out.registers = attributes.numRegs;
+    if (cell.warps * kWarpLanes > attributes.maxThreadsPerBlock) {
+      out.skipped = std::to_string(attributes.numRegs) + " registers a thread allow " +
+                    std::to_string(attributes.maxThreadsPerBlock / kWarpLanes) + " warps";
+      return out;
+    }
+    Launch launch = prepare(cell, *kernel);
+    run_all(cell, rule, launch, out);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::string why_not(const Cell& cell, const KernelHandle& kernel) const {
+    if (!kernel.matrix) {
+      if (cell.subject.kind == Kind::store_matrix && device_.compute_capability < 90)
+        return "stmatrix needs compute capability 9.0";
+      return {};
+    }
+    return device::why_not(device_, cell.instruction,
+                           cell.a_from_registers ? kAFromRegisters : std::uint8_t{0});
+  }
+
+  Launch prepare(const Cell& cell, const KernelHandle& kernel) {
+    Launch launch;
+    const int warps_per_slot = cell.subject.kind == Kind::wgmma ? kWarpgroupWarps : 1;
+    launch.launch = kernel.launch;
+    launch.slots_per_block = cell.warps / warps_per_slot;
+    launch.threads = static_cast<unsigned>(cell.warps * kWarpLanes);
+    launch.blocks = cell.whole_gpu ? static_cast<unsigned>(device_.multiprocessors) : 1;
+    int shared = shared_bytes(cell, launch.slots_per_block);
+    // More than half of the shared memory: no two blocks meet on a multiprocessor.
+    if (cell.whole_gpu) shared = std::max(shared, std::min(shared_optin_, shared_multiprocessor_ / 2 + 1024));
+    cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+               "asking for shared memory");
+    launch.shared = static_cast<unsigned>(shared);
+
+    std::size_t d_bytes = kWarpLanes * kLoadWords * sizeof(std::uint32_t);
+    if (kernel.matrix) {
+      if (!operands_ || !operands_->same(cell.instruction, cell.init)) {
+        operands_.reset();
+        operands_.emplace(device_, cell.instruction, cell.init);
+      }
+      d_bytes = operands_->d_bytes();
+      launch.args.a = operands_->a(cell.a_from_registers || cell.subject.kind == Kind::mma);
+      launch.args.b = operands_->b();
+      launch.args.c = operands_->c();
+    }
+    const std::size_t slots = launch.blocks * static_cast<std::size_t>(launch.slots_per_block);
+    grow(d_, slots * d_bytes);
+    grow(stamps_, slots * sizeof(Stamp));
+    launch.args.d = d_.buffer->data();
+    launch.args.stamps = stamps_.buffer->data<Stamp>();
+    launch.args.tiles = kTiles;
+    launch.args.stride = cell.stride();
+    return launch;
+  }
+
+  static int shared_bytes(const Cell& cell, int slots) {
+    switch (cell.subject.kind) {
+      case Kind::mma:
+        return 0;
+      case Kind::wgmma:
+        return slots * 32 * (cell.instruction.m + cell.instruction.n);
+      case Kind::store_matrix:
+        return slots * kStoreBytesPerWarp;
+      default:
+        return kPatternBytes;
+    }
+  }
+
+  void run_all(const Cell& cell, const RunRule& rule, Launch& launch, Measurement& out) {
+    launch.args.iterations = kFewSteps;
+    Sample sample;
+    for (int i = 0; i < std::max(1, rule.warm_ups); ++i) {
+      poison(cell, launch);
+      sample = run_once(launch);
+      compare(cell, launch, out);
+      if (out.differing > 0) break;
+    }
+    const double cycles = std::max(sample.cycles, 1.0);
+    if (cell.whole_gpu) {
+      const double steps = 1e-3 * rule.gpu_milliseconds * nominal_hz_ / cycles;
+      const double most = 1 << 30;
+      launch.args.iterations =
+          kWholeGpuStepMultiple *
+          std::max(1, static_cast<int>(std::min(steps, most) / kWholeGpuStepMultiple));
+    } else if (cycles * kManySteps < kLongRun) {
+      launch.args.iterations = kManySteps;
+    }
+    out.steps = launch.args.iterations;
+    std::vector<double> seen;
+    poison(cell, launch);
+    while (!enough(seen, rule)) {
+      out.samples.push_back(run_once(launch));
+      seen.push_back(cell.whole_gpu ? out.samples.back().event_seconds : out.samples.back().cycles);
+    }
+    compare(cell, launch, out);
+  }
+
+  Sample run_once(const Launch& launch) {
+    begin_.record();
+    launch.launch(launch.args, launch.blocks, launch.threads, launch.shared);
+    end_.record();
+    cuda_check(cudaGetLastError(), "launching a timed kernel");
+    cuda_check(cudaEventSynchronize(end_.get()), "running a timed kernel");
+    float milliseconds = 0;
+    cuda_check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "reading an event");
+    found_.resize(launch.blocks * static_cast<std::size_t>(launch.slots_per_block));
+    device::copy_out(found_.data(), launch.args.stamps, found_.size() * sizeof(Stamp));
+    return sample_of(launch, milliseconds);
+  }
+
+  [[nodiscard]] Sample sample_of(const Launch& launch, float milliseconds) const {
+    double clocks = 0, nanoseconds = 0;
+    std::uint64_t first = ~std::uint64_t{0}, last = 0;
+    const auto each = static_cast<std::size_t>(launch.slots_per_block);
+    for (std::size_t block = 0; block < launch.blocks; ++block) {
+      std::int64_t begin = found_[block * each].clock_begin, end = begin;
+      std::uint64_t from = ~std::uint64_t{0}, to = 0;
+      for (std::size_t slot = block * each; slot < (block + 1) * each; ++slot) {
+        begin = std::min(begin, found_[slot].clock_begin);
+        end = std::max(end, found_[slot].clock_end);
+        from = std::min(from, found_[slot].time_begin);
+        to = std::max(to, found_[slot].time_end);
+      }
+      clocks += static_cast<double>(end - begin);
+      nanoseconds += static_cast<double>(to - from);
+      first = std::min(first, from);
+      last = std::max(last, to);
+    }
+    return {.cycles = clocks / launch.blocks / launch.args.iterations,
+            .event_seconds = 1e-3 * static_cast<double>(milliseconds),
+            .timer_seconds = 1e-9 * static_cast<double>(last - first),
+            .hz = nanoseconds > 0 ? 1e9 * clocks / nanoseconds : 0};
+  }
+
+  void poison(const Cell& cell, const Launch& launch) {
+    const std::size_t bytes = launch.blocks * static_cast<std::size_t>(launch.slots_per_block) * slot_bytes(cell);
+    cuda_check(cudaMemset(launch.args.d, 0xA5, bytes), "clearing the output");
+  }
+
+  [[nodiscard]] std::size_t slot_bytes(const Cell& cell) const {
+    return is_matrix(cell) ? operands_->d_bytes() : kWarpLanes * kLoadWords * sizeof(std::uint32_t);
+  }
+
+  static bool is_matrix(const Cell& cell) { return cell.subject.words == 0; }
+
+  /// D of every warp of every block against the model; chains of one warp against one another.
+  void compare(const Cell& cell, const Launch& launch, Measurement& out) {
+    for (const Stamp& stamp : found_) out.differing += stamp.chains_differ;
+    const std::size_t each = slot_bytes(cell), slots = found_.size();
+    const std::vector<std::byte>* expected = is_matrix(cell) ? &operands_->expected(launch.args.iterations) : nullptr;
+    if (expected != nullptr && expected->empty()) return;
+    std::vector<std::byte> seen(slots * each);
+    device::copy_out(seen.data(), launch.args.d, seen.size());
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      const std::size_t within = slot % static_cast<std::size_t>(launch.slots_per_block);
+      if (expected != nullptr) {
+        const std::size_t width = spec_of(cell.instruction.d).storage_bytes();
+        const std::byte* right = expected->data() + within % kTiles * each;
+        for (std::size_t i = 0; i < each; i += width)
+          out.differing += std::memcmp(&seen[slot * each + i], right + i, width) != 0 ? 1 : 0;
+        out.compared += each / width;
+      } else {
+        compare_words(cell, &seen[slot * each], out);
+      }
+    }
+  }
+
+  static void compare_words(const Cell& cell, const std::byte* seen, Measurement& out) {
+    const Subject& subject = cell.subject;
+    for (int lane = 0; lane < kWarpLanes; ++lane)
+      for (int w = 0; w < subject.words; ++w) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, seen + sizeof(word) * static_cast<std::size_t>(lane * kLoadWords + w), sizeof(word));
+        const std::uint32_t right =
+            subject.kind == Kind::store_matrix
+                ? pattern_word(kWarpLanes * w + lane)
+                : expected_word(subject.kind == Kind::load_matrix ? subject.words : 0, subject.trans,
+                                cell.stride(), lane, w);
+        ++out.compared;
+        out.differing += word != right ? 1 : 0;
+      }
+  }
+
+  struct Growing {
+    std::unique_ptr<Buffer> buffer;
+    std::size_t bytes = 0;
+  };
+  static void grow(Growing& it, std::size_t bytes) {
+    if (bytes <= it.bytes) return;
+    it.buffer.reset();
+    it.buffer = std::make_unique<Buffer>(bytes);
+    it.bytes = bytes;
+  }
+
+  device::DeviceInfo device_;
+  int shared_optin_ = 0, shared_multiprocessor_ = 0;
+  double nominal_hz_ = 0;
+  std::optional<Operands> operands_;
+  Growing d_, stamps_;
+  std::vector<Stamp> found_;
+  Event begin_, end_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device) {
+  return std::make_unique<GpuMachine>(device);
+}
+
+}  // namespace mmaudit::sweeps
