@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/sweeps/compare.hpp"
 #include "mmaudit/sweeps/render.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
 #include "mmaudit/version.hpp"
@@ -109,6 +111,7 @@ int sweep(const Options& options) {
     if (!options.no_files)
       corpus::write_file_atomically(folder / "sweep.json", std::string_view(sweeps::to_json(result)));
   };
+  const auto started = std::chrono::steady_clock::now();
   {
     const Interruptible interruptible;
     Progress progress("sweeping", plan.subjects.size());
@@ -121,18 +124,39 @@ int sweep(const Options& options) {
                        .save = save},
                       result);
   }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (!options.no_files) {
+    corpus::write_file_atomically(folder / "sweep.md", std::string_view(sweeps::to_markdown(result)));
+    corpus::write_file_atomically(folder / "sweep.csv", std::string_view(sweeps::to_csv(result)));
+  }
   if (options.json) {
     emit("-", sweeps::to_json(result));
   } else {
-    for (const sweeps::State& state : result.states) {
-      std::string line = state.key();
-      if (!state.skipped.empty()) line += " skipped: " + state.skipped;
-      for (const auto& [tag, value] : state.summaries) line += fmt::format(" {}={:.6g}", tag, value);
-      emit("-", line + "\n");
-    }
+    emit("-", sweeps::to_console(result));
+    emit("-", fmt::format("\n{} points in {:.1f} s\n", result.states.size(), seconds));
+    if (!options.no_files)
+      emit("-", fmt::format("written: {0}/sweep.json {0}/sweep.md {0}/sweep.csv\n", options.out));
   }
   if (result.interrupted) return kInterrupted;
   return result.wrong() == 0 ? kAllGood : kMismatch;
+}
+
+int compare(const std::string& before, const std::string& after) {
+  const sweeps::Compared compared = sweeps::compare(sweeps::from_json(read_file(before), before),
+                                                    sweeps::from_json(read_file(after), after));
+  if (compared.points.empty())
+    throw InputError(fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
+  emit("-", sweeps::comparison_text(compared));
+  return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
+}
+
+void add_compare(CLI::App& command, Action& action) {
+  auto files = std::make_shared<std::pair<std::string, std::string>>();
+  CLI::App* compare_command = command.add_subcommand(
+      "compare", "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower");
+  compare_command->add_option("OLD", files->first, "a sweep.json")->required();
+  compare_command->add_option("NEW", files->second, "another")->required();
+  compare_command->callback([&action, files] { action = [files] { return compare(files->first, files->second); }; });
 }
 
 }  // namespace
@@ -147,11 +171,15 @@ void add_sweep(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command->add_flag("--quick", options->quick, "fewer values of every axis: seconds, not minutes");
   command->add_flag("--list", options->list, "print what can be swept, and the axes");
-  command->add_option("--out", options->out, "folder for sweep.json")->capture_default_str();
+  command->add_option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv")->capture_default_str();
   command->add_option("--resume", options->resume, "a sweep.json: its points are not measured again");
   command->add_flag("--no-files", options->no_files, "print only");
   command->add_flag("--json", options->json, "print the JSON instead of the tables");
-  command->callback([&action, options] { action = [options] { return sweep(*options); }; });
+  // The callback of an inner subcommand runs first: it must not be overwritten.
+  command->callback([&action, options] {
+    if (!action) action = [options] { return sweep(*options); };
+  });
+  add_compare(*command, action);
 }
 
 }  // namespace mmaudit::cli

@@ -9,6 +9,12 @@ namespace mmaudit::sweeps {
 
 inline constexpr char kSchema[] = "mmaudit.sweep/1";
 
+/// Tables, findings and the papers' numbers beside ours.
+std::string to_console(const SweepResult& result);
+std::string to_markdown(const SweepResult& result);
+/// A line a point, a column for every axis and every summary.
+std::string to_csv(const SweepResult& result);
+
 /// What: the layout of NVBench's files (meta, devices, benchmarks with axes, states and summaries; numbers of
 /// summaries are strings), with `kSchema` in meta.schema.
 std::string to_json(const SweepResult& result);
