@@ -142,8 +142,8 @@ int sweep(const Options& options) {
 }
 
 int compare(const std::string& before, const std::string& after) {
-  const sweeps::Compared compared = sweeps::compare(sweeps::from_json(read_file(before), before),
-                                                    sweeps::from_json(read_file(after), after));
+  const sweeps::SweepResult old = sweeps::from_json(read_file(before), before);
+  const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(read_file(after), after));
   if (compared.points.empty())
     throw InputError(fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
   emit("-", sweeps::comparison_text(compared));

@@ -24,11 +24,12 @@ __device__ __forceinline__ std::uint32_t read_multiprocessor() {
   return id;
 }
 
-/// All warps of the block start together.
+/// All warps of the block start together. The timer is read before they wait: it is slow.
 __device__ __forceinline__ void start(Stamp& stamp) {
   stamp.multiprocessor = read_multiprocessor();
-  __syncthreads();
   stamp.time_begin = read_nanoseconds();
+  stamp.clock_enter = read_clock();
+  __syncthreads();
   stamp.clock_begin = read_clock();
 }
 

@@ -18,7 +18,7 @@ std::unique_ptr<Buffer> upload(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 Operands::Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init)
-    : instruction_(instruction), init_(init) {
+    : instruction_(instruction) {
   const Instruction& is = instruction_;
   const Tiles tiles = make_tiles(is, init, kTiles);
   a_registers_ = upload(register_image(fragment_a(is), is.a, tiles.a, kTiles));

@@ -19,9 +19,6 @@ class Operands {
   /// Errors: EnvironmentError when CUDA reports one.
   Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init);
 
-  [[nodiscard]] bool same(const Instruction& instruction, Init init) const {
-    return instruction == instruction_ && init == init_;
-  }
   [[nodiscard]] const void* a(bool from_registers) const {
     return from_registers ? a_registers_->data() : a_->data();
   }
@@ -37,7 +34,6 @@ class Operands {
   void run_model(const device::DeviceInfo& device, const Tiles& tiles);
 
   Instruction instruction_;
-  Init init_;
   std::size_t d_bytes_ = 0;
   std::unique_ptr<device::Buffer> a_, a_registers_, b_, c_;
   std::vector<std::byte> few_, many_, none_;

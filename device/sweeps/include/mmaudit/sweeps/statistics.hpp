@@ -20,7 +20,7 @@ struct RunRule {
   int warm_ups = 2;
   int least = 21, most = 63;
   double noise = 0.005;
-  double gpu_milliseconds = 5;  ///< how long a run on all multiprocessors takes, about
+  double gpu_milliseconds = 3;  ///< how long a run on all multiprocessors takes, about
 };
 
 bool enough(const std::vector<double>& samples, const RunRule& rule);
