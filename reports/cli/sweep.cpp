@@ -22,6 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> instructions, axes;
   std::string out = "out", resume;
+  double energy_seconds = sweeps::RunRule{}.energy_seconds;
   bool quick = false, list = false, json = false, no_files = false;
 };
 
@@ -72,9 +73,9 @@ sweeps::SweepResult start_of(const Options& options, const sweeps::DeviceFacts& 
   if (!options.resume.empty()) {
     result = sweeps::from_json(read_file(options.resume), options.resume);
     if (result.device != device)
-      throw InputError(fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
-                                   options.resume, result.device.name, result.device.driver, device.name,
-                                   device.driver));
+      throw InputError(
+          fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
+                      options.resume, result.device.name, result.device.driver, device.name, device.driver));
   }
   result.version = kVersion;
   result.revision = kGitRevision;
@@ -96,9 +97,9 @@ int sweep(const Options& options) {
     emit("-", listing());
     return kAllGood;
   }
-  const sweeps::SweepOptions plan{sweeps::select_subjects(options.instructions),
-                                  sweeps::resolve_axes(options.axes, options.quick),
-                                  {}};
+  sweeps::SweepOptions plan{
+      sweeps::select_subjects(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
+  plan.rule.energy_seconds = options.energy_seconds;
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, machine->facts(), plan);
   const std::filesystem::path folder = options.out;
@@ -117,10 +118,8 @@ int sweep(const Options& options) {
     Progress progress("sweeping", plan.subjects.size());
     sweeps::run_sweep(*machine, plan,
                       {.keep_going = [] { return stopped == 0; },
-                       .progress =
-                           [&](const std::string& subject, std::size_t done, std::size_t) {
-                             progress.advance(done == 0 ? 0 : 1, subject);
-                           },
+                       .progress = [&](const std::string& subject, std::size_t done,
+                                       std::size_t) { progress.advance(done == 0 ? 0 : 1, subject); },
                        .save = save},
                       result);
   }
@@ -145,7 +144,8 @@ int compare(const std::string& before, const std::string& after) {
   const sweeps::SweepResult old = sweeps::from_json(read_file(before), before);
   const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(read_file(after), after));
   if (compared.points.empty())
-    throw InputError(fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
+    throw InputError(
+        fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
   emit("-", sweeps::comparison_text(compared));
   return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
 }
@@ -153,10 +153,12 @@ int compare(const std::string& before, const std::string& after) {
 void add_compare(CLI::App& command, Action& action) {
   auto files = std::make_shared<std::pair<std::string, std::string>>();
   CLI::App* compare_command = command.add_subcommand(
-      "compare", "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower");
+      "compare",
+      "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower");
   compare_command->add_option("OLD", files->first, "a sweep.json")->required();
   compare_command->add_option("NEW", files->second, "another")->required();
-  compare_command->callback([&action, files] { action = [files] { return compare(files->first, files->second); }; });
+  compare_command->callback(
+      [&action, files] { action = [files] { return compare(files->first, files->second); }; });
 }
 
 }  // namespace
@@ -170,8 +172,14 @@ void add_sweep(CLI::App& app, Action& action) {
   command->add_option("-a,--axis", options->axes, "values of an axis, e.g. -a warps=[1,4,8] -a ilp=[1:6:1]")
       ->allow_extra_args(false);
   command->add_flag("--quick", options->quick, "fewer values of every axis: seconds, not minutes");
+  command
+      ->add_option("--energy-seconds", options->energy_seconds,
+                   "with -a scope=energy: time of a point, at most")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0));
   command->add_flag("--list", options->list, "print what can be swept, and the axes");
-  command->add_option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv")->capture_default_str();
+  command->add_option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv")
+      ->capture_default_str();
   command->add_option("--resume", options->resume, "a sweep.json: its points are not measured again");
   command->add_flag("--no-files", options->no_files, "print only");
   command->add_flag("--json", options->json, "print the JSON instead of the tables");

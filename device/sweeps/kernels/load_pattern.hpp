@@ -18,7 +18,9 @@ MMAUDIT_HD constexpr std::uint32_t pattern_word(int word) {
 
 /// Which 16-bit element of a transposed 8 x 8 matrix a lane gets in the low (0) or high (1) half of its
 /// register. Source: PTX ISA 9.0, ldmatrix, ".trans".
-MMAUDIT_HD constexpr int transposed_half(int lane, int half) { return 8 * (2 * (lane % 4) + half) + lane / 4; }
+MMAUDIT_HD constexpr int transposed_half(int lane, int half) {
+  return 8 * (2 * (lane % 4) + half) + lane / 4;
+}
 
 /// Word w of a lane after any number of loads; `matrices` 0: ld.shared with `stride` bytes between lanes.
 MMAUDIT_HD constexpr std::uint32_t expected_word(int matrices, bool trans, int stride, int lane, int w) {

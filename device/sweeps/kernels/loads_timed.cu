@@ -22,7 +22,8 @@ __device__ __forceinline__ std::uint32_t base_address() {
 /// Every word its pattern, and the words that a lane loads first the lane's address.
 template <int kMatrices, bool kTrans>
 __device__ void fill(int stride, int lane) {
-  for (int word = static_cast<int>(threadIdx.x); word < kPatternBytes / 4; word += static_cast<int>(blockDim.x))
+  for (int word = static_cast<int>(threadIdx.x); word < kPatternBytes / 4;
+       word += static_cast<int>(blockDim.x))
     reinterpret_cast<std::uint32_t*>(memory)[word] = pattern_word(word);
   __syncthreads();
   if (threadIdx.x < kLanes) {
@@ -32,7 +33,8 @@ __device__ void fill(int stride, int lane) {
       halves[transposed_half(lane, 0)] = static_cast<std::uint16_t>(address);
       halves[transposed_half(lane, 1)] = static_cast<std::uint16_t>(address >> 16);
     } else {
-      // ldmatrix deals the words of the first matrix out in lane order; ld.shared takes the word at the address.
+      // ldmatrix deals the words of the first matrix out in lane order; ld.shared takes the word at the
+      // address.
       const int word = kMatrices > 0 ? lane : stride * lane / 4;
       reinterpret_cast<std::uint32_t*>(memory)[word] = address;
     }
@@ -41,8 +43,8 @@ __device__ void fill(int stride, int lane) {
 }
 
 template <int kWords>
-__device__ void finish(const TimedArgs& args, Stamp& stamp, int lane, int slot, const std::uint32_t (&first)[kWords],
-                       std::uint32_t differ) {
+__device__ void finish(const TimedArgs& args, Stamp& stamp, int lane, int slot,
+                       const std::uint32_t (&first)[kWords], std::uint32_t differ) {
   auto* out = static_cast<std::uint32_t*>(args.d) + (slot * kLanes + lane) * kLoadWords;
 #pragma unroll
   for (int w = 0; w < kWords; ++w) out[w] = w == 0 ? first[0] - base_address() : first[w];
@@ -92,7 +94,8 @@ __global__ void store_timed(const TimedArgs args) {
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     const int slot = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
     const int warp = static_cast<int>(threadIdx.x) / kLanes;
-    for (int word = static_cast<int>(threadIdx.x); word < kStoreBytesPerWarp / 4 * static_cast<int>(blockDim.x) / kLanes;
+    for (int word = static_cast<int>(threadIdx.x);
+         word < kStoreBytesPerWarp / 4 * static_cast<int>(blockDim.x) / kLanes;
          word += static_cast<int>(blockDim.x))
       reinterpret_cast<std::uint32_t*>(memory)[word] = 0;
     std::uint32_t r[kWords];
@@ -114,7 +117,8 @@ __global__ void store_timed(const TimedArgs args) {
     std::uint32_t seen[kWords];
 #pragma unroll
     for (int w = 0; w < kWords; ++w)
-      seen[w] = reinterpret_cast<const std::uint32_t*>(memory)[kStoreBytesPerWarp / 4 * warp + kLanes * w + lane];
+      seen[w] =
+          reinterpret_cast<const std::uint32_t*>(memory)[kStoreBytesPerWarp / 4 * warp + kLanes * w + lane];
     seen[0] += base_address();  // finish() takes it away again
     finish(args, stamp, lane, slot, seen, 0);
   }
@@ -148,18 +152,18 @@ TimedLoad store_row(std::string_view name) {
 
 std::span<const TimedLoad> timed_loads() {
   static const TimedLoad kRows[] = {
-      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x1", 1, 1, false)            //
-      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x2", 2, 2, false)            //
-      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x4", 4, 4, false)            //
-      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x1.trans", 1, 1, true)       //
-      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x2.trans", 2, 2, true)       //
-      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x4.trans", 4, 4, true)       //
-      MMAUDIT_EVERY_ILP(load_row, "ld.shared.u32", 1, 0, false)          //
-      MMAUDIT_EVERY_ILP(load_row, "ld.shared.u64", 2, 0, false)          //
-      MMAUDIT_EVERY_ILP(load_row, "ld.shared.v4.u32", 4, 0, false)       //
-      MMAUDIT_EVERY_ILP(store_row, "stmatrix.x1", 1, false)              //
-      MMAUDIT_EVERY_ILP(store_row, "stmatrix.x2", 2, false)              //
-      MMAUDIT_EVERY_ILP(store_row, "stmatrix.x4", 4, false)              //
+      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x1", 1, 1, false)       //
+      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x2", 2, 2, false)       //
+      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x4", 4, 4, false)       //
+      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x1.trans", 1, 1, true)  //
+      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x2.trans", 2, 2, true)  //
+      MMAUDIT_EVERY_ILP(load_row, "ldmatrix.x4.trans", 4, 4, true)  //
+      MMAUDIT_EVERY_ILP(load_row, "ld.shared.u32", 1, 0, false)     //
+      MMAUDIT_EVERY_ILP(load_row, "ld.shared.u64", 2, 0, false)     //
+      MMAUDIT_EVERY_ILP(load_row, "ld.shared.v4.u32", 4, 0, false)  //
+      MMAUDIT_EVERY_ILP(store_row, "stmatrix.x1", 1, false)         //
+      MMAUDIT_EVERY_ILP(store_row, "stmatrix.x2", 2, false)         //
+      MMAUDIT_EVERY_ILP(store_row, "stmatrix.x4", 4, false)         //
   };
   return kRows;
 }

@@ -63,17 +63,18 @@ __global__ void mma_timed(const TimedArgs args) {
 
 template <typename Line, int kIlp, int kUnroll>
 TimedKernel mma_timed_row() {
-  return {.instruction = Line::kInstruction,
-          .ilp = kIlp,
-          .launch = [](const TimedArgs& args, unsigned blocks, unsigned threads,
-                       unsigned shared) { mma_timed<Line, kIlp, kUnroll><<<blocks, threads, shared>>>(args); },
-          .function = reinterpret_cast<const void*>(mma_timed<Line, kIlp, kUnroll>)};
+  return {
+      .instruction = Line::kInstruction,
+      .ilp = kIlp,
+      .launch = [](const TimedArgs& args, unsigned blocks, unsigned threads,
+                   unsigned shared) { mma_timed<Line, kIlp, kUnroll><<<blocks, threads, shared>>>(args); },
+      .function = reinterpret_cast<const void*>(mma_timed<Line, kIlp, kUnroll>)};
 }
 
 }  // namespace mmaudit::sweeps
 
 // X for a list of structs that the lines of ptx/ define: a row for every number of chains.
-#define MMAUDIT_TIMED_ROWS(NAME, UNROLL)                                                                     \
-  mma_timed_row<NAME, 1, UNROLL>(), mma_timed_row<NAME, 2, UNROLL>(), mma_timed_row<NAME, 3, UNROLL>(),      \
+#define MMAUDIT_TIMED_ROWS(NAME, UNROLL)                                                                \
+  mma_timed_row<NAME, 1, UNROLL>(), mma_timed_row<NAME, 2, UNROLL>(), mma_timed_row<NAME, 3, UNROLL>(), \
       mma_timed_row<NAME, 4, UNROLL>(), mma_timed_row<NAME, 5, UNROLL>(), mma_timed_row<NAME, 6, UNROLL>(),
 #define MMAUDIT_TIMED(...) MMAUDIT_TIMED_ROWS(MMAUDIT_MMA_NAME(__VA_ARGS__), 4)

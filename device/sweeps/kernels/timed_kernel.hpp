@@ -14,8 +14,8 @@ struct Stamp {
   std::int64_t clock_enter = 0;                 ///< %clock64 beside time_begin
   std::int64_t clock_begin = 0, clock_end = 0;  ///< %clock64, cycles of this multiprocessor, around the loop
   std::uint64_t time_begin = 0, time_end = 0;   ///< %globaltimer, nanoseconds
-  std::uint32_t multiprocessor = 0;              ///< %smid
-  std::uint32_t chains_differ = 0;               ///< not 0: the independent chains ended in different bits
+  std::uint32_t multiprocessor = 0;             ///< %smid
+  std::uint32_t chains_differ = 0;              ///< not 0: the independent chains ended in different bits
 };
 
 struct TimedArgs {

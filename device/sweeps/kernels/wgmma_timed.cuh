@@ -18,7 +18,7 @@ constexpr Instruction with_n(Instruction instruction, int n) {
 }
 
 template <typename Chain, bool kRegistersA, int kGroup>
-__global__ void __launch_bounds__(kMostWarpgroups<Chain::kRegisters> * kWarpgroupLanes)
+__global__ void __launch_bounds__(kMostWarpgroups<Chain::kRegisters>* kWarpgroupLanes)
     wgmma_timed(const TimedArgs args) {
   if constexpr (!device::kTargetHasWgmma) {
     __trap();
@@ -52,7 +52,8 @@ __global__ void __launch_bounds__(kMostWarpgroups<Chain::kRegisters> * kWarpgrou
     }
     const std::uint64_t b = descriptor(shared_b);
     std::uint32_t d[kRegisters];
-    const auto* image_c = static_cast<const std::uint32_t*>(args.c) + tile * kRegisters * kWarpgroupLanes + lane;
+    const auto* image_c =
+        static_cast<const std::uint32_t*>(args.c) + tile * kRegisters * kWarpgroupLanes + lane;
 #pragma unroll
     for (int i = 0; i < kRegisters; ++i) d[i] = image_c[i * kWarpgroupLanes];
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -78,57 +79,60 @@ TimedKernel wgmma_timed_row() {
           .ilp = 1,
           .a_from_registers = kRegistersA,
           .group = kGroup,
-          .launch = [](const TimedArgs& args, unsigned blocks, unsigned threads,
-                       unsigned shared) { wgmma_timed<Chain, kRegistersA, kGroup><<<blocks, threads, shared>>>(args); },
+          .launch =
+              [](const TimedArgs& args, unsigned blocks, unsigned threads, unsigned shared) {
+                wgmma_timed<Chain, kRegistersA, kGroup><<<blocks, threads, shared>>>(args);
+              },
           .function = reinterpret_cast<const void*>(wgmma_timed<Chain, kRegistersA, kGroup>)};
 }
 
 }  // namespace mmaudit::sweeps
 
 // Operands as MMAUDIT_WGMMA_TEXT wants them: %0, %1 A, %2 B's descriptor, %3 unused, %4 steps left, %5 on: d.
-#define MMAUDIT_WGMMA_LOOP(R, STEPS, TEXT)                                                              \
-  asm volatile(                                                                                         \
-      "{\n"                                                                                             \
-      ".reg .pred accumulate, more;\n"                                                                  \
-      ".reg .b32 a<4>;\n"                                                                               \
-      "mov.b64 {a0,a1}, %0;\n"                                                                          \
-      "mov.b64 {a2,a3}, %1;\n"                                                                          \
-      "setp.ne.b32 accumulate, %3, 0;\n"                                                                \
-      "AGAIN:\n"                                                                                        \
-      "wgmma.fence.sync.aligned;\n" TEXT                                                                \
-      "wgmma.commit_group.sync.aligned;\n"                                                              \
-      "add.s32 %4, %4, -" STEPS ";\n"                                                                   \
-      "setp.gt.s32 more, %4, 0;\n"                                                                      \
-      "@more bra AGAIN;\n"                                                                              \
-      "wgmma.wait_group.sync.aligned 0;\n"                                                              \
-      "}"                                                                                               \
-      : "+l"(a.low), "+l"(a.high), "+l"(b), "+r"(scale_d), "+r"(steps), "+r"(d[0]) MMAUDIT_ACC_##R(     \
-                                                                            MMAUDIT_ACC_OPERAND)        \
-      :                                                                                                 \
+#define MMAUDIT_WGMMA_LOOP(R, STEPS, TEXT)                              \
+  asm volatile(                                                         \
+      "{\n"                                                             \
+      ".reg .pred accumulate, more;\n"                                  \
+      ".reg .b32 a<4>;\n"                                               \
+      "mov.b64 {a0,a1}, %0;\n"                                          \
+      "mov.b64 {a2,a3}, %1;\n"                                          \
+      "setp.ne.b32 accumulate, %3, 0;\n"                                \
+      "AGAIN:\n"                                                        \
+      "wgmma.fence.sync.aligned;\n" TEXT                                \
+      "wgmma.commit_group.sync.aligned;\n"                              \
+      "add.s32 %4, %4, -" STEPS                                         \
+      ";\n"                                                             \
+      "setp.gt.s32 more, %4, 0;\n"                                      \
+      "@more bra AGAIN;\n"                                              \
+      "wgmma.wait_group.sync.aligned 0;\n"                              \
+      "}"                                                               \
+      : "+l"(a.low), "+l"(a.high), "+l"(b), "+r"(scale_d), "+r"(steps), \
+        "+r"(d[0])MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND)                  \
+      :                                                                 \
       : "memory")
 #define MMAUDIT_EIGHT(TEXT) TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT
-#define MMAUDIT_WGMMA_FORM(N, R, TYPES, A, IMMEDIATES)                                              \
-  int scale_d = 1;                                                                                  \
-  if constexpr (kGroup == 1)                                                                        \
-    MMAUDIT_WGMMA_LOOP(R, "1", MMAUDIT_WGMMA_TEXT(N, R, TYPES, A, IMMEDIATES));                     \
-  else                                                                                              \
+#define MMAUDIT_WGMMA_FORM(N, R, TYPES, A, IMMEDIATES)                          \
+  int scale_d = 1;                                                              \
+  if constexpr (kGroup == 1)                                                    \
+    MMAUDIT_WGMMA_LOOP(R, "1", MMAUDIT_WGMMA_TEXT(N, R, TYPES, A, IMMEDIATES)); \
+  else                                                                          \
     MMAUDIT_WGMMA_LOOP(R, "8", MMAUDIT_EIGHT(MMAUDIT_WGMMA_TEXT(N, R, TYPES, A, IMMEDIATES)));
 
 // X for a list of n: a struct an n. LINE is the family's struct; SHARED and REGISTERS end the text.
-#define MMAUDIT_WGMMA_CHAIN(N, R, LINE, TYPES, SHARED, REGISTERS)                                              \
-  struct LINE##_n##N {                                                                                         \
-    static constexpr int kN = N, kRegisters = R;                                                               \
-    static constexpr Instruction kInstruction = with_n(LINE::kInstruction, N);                                 \
-    template <int kGroup>                                                                                      \
-    static __device__ __forceinline__ void from_shared(std::uint32_t (&d)[R], WgmmaA a, std::uint64_t b,       \
-                                                       int steps) {                                            \
-      MMAUDIT_WGMMA_FORM(N, R, TYPES, "%0", SHARED)                                                            \
-    }                                                                                                          \
-    template <int kGroup>                                                                                      \
-    static __device__ __forceinline__ void from_registers(std::uint32_t (&d)[R], WgmmaA a, std::uint64_t b,    \
-                                                          int steps) {                                         \
-      MMAUDIT_WGMMA_FORM(N, R, TYPES, "{a0,a1,a2,a3}", REGISTERS)                                              \
-    }                                                                                                          \
+#define MMAUDIT_WGMMA_CHAIN(N, R, LINE, TYPES, SHARED, REGISTERS)                                           \
+  struct LINE##_n##N {                                                                                      \
+    static constexpr int kN = N, kRegisters = R;                                                            \
+    static constexpr Instruction kInstruction = with_n(LINE::kInstruction, N);                              \
+    template <int kGroup>                                                                                   \
+    static __device__ __forceinline__ void from_shared(std::uint32_t (&d)[R], WgmmaA a, std::uint64_t b,    \
+                                                       int steps) {                                         \
+      MMAUDIT_WGMMA_FORM(N, R, TYPES, "%0", SHARED)                                                         \
+    }                                                                                                       \
+    template <int kGroup>                                                                                   \
+    static __device__ __forceinline__ void from_registers(std::uint32_t (&d)[R], WgmmaA a, std::uint64_t b, \
+                                                          int steps) {                                      \
+      MMAUDIT_WGMMA_FORM(N, R, TYPES, "{a0,a1,a2,a3}", REGISTERS)                                           \
+    }                                                                                                       \
   };
 #define MMAUDIT_WGMMA_CHAIN_ROWS(N, R, LINE, ...) \
   wgmma_timed_row<LINE##_n##N, false, 8>(), wgmma_timed_row<LINE##_n##N, true, 8>(),
@@ -147,9 +151,8 @@ TimedKernel wgmma_timed_row() {
 // A type: its row of kInstructions and a chain for every n of ACCUMULATORS (f32 or f16 registers).
 #define MMAUDIT_WGMMA_TYPE(NAME, ACCUMULATORS, K, D, A, B, MULTIPLY, END, SHARED, REGISTERS)               \
   struct NAME {                                                                                            \
-    static constexpr Instruction kInstruction =                                                            \
-        device::instruction_row(Op::wgmma, 64, 0, K, Format::D, Format::A, Format::B, Format::D, false,    \
-                                Multiply::MULTIPLY);                                                       \
+    static constexpr Instruction kInstruction = device::instruction_row(                                   \
+        Op::wgmma, 64, 0, K, Format::D, Format::A, Format::B, Format::D, false, Multiply::MULTIPLY);       \
   };                                                                                                       \
   MMAUDIT_WGMMA_TIMED_N_##ACCUMULATORS(MMAUDIT_WGMMA_CHAIN, NAME, "k" #K "." #D "." #A "." #B END, SHARED, \
                                        REGISTERS)

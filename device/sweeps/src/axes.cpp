@@ -15,7 +15,7 @@ constexpr int kMostValues = 1024;
 
 // clang-format off
 constexpr AxisSpec kSpecs[] = {
-    {"scope",  false, 0,  0, "sm,gpu",           "[sm,gpu]",              "[sm,gpu]",     "one multiprocessor, or all of them at the best warps and ilp"},
+    {"scope",  false, 0,  0, "sm,gpu,energy",    "[sm,gpu]",              "[sm,gpu]",     "one multiprocessor; all of them at the best warps and ilp; those for seconds, with power"},
     {"init",   false, 0,  0, "zero,random",      "[zero,random]",         "[zero]",       "operands"},
     {"warps",  true,  1, 32, "",                 "[1,2,4,6,8,12,16,32]",  "[1,4,8]",      "warps of the one block a multiprocessor has"},
     {"ilp",    true,  1,  6, "",                 "[1:6:1]",               "[1:3:1]",      "independent chains of a warp"},
@@ -118,12 +118,13 @@ Axis parse_axis(std::string_view text) {
   constexpr std::string_view kPowers = "[pow2]";
   const bool powers = name.ends_with(kPowers);
   if (powers) name.remove_suffix(kPowers.size());
-  const auto* spec =
-      std::find_if(std::begin(kSpecs), std::end(kSpecs), [&](const AxisSpec& one) { return one.name == name; });
+  const auto* spec = std::find_if(std::begin(kSpecs), std::end(kSpecs),
+                                  [&](const AxisSpec& one) { return one.name == name; });
   if (spec == std::end(kSpecs) || equals == std::string_view::npos) {
     std::string allowed;
     for (const AxisSpec& one : kSpecs) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
-    throw InputError("--axis: found \"" + std::string(text) + "\", allowed: NAME=VALUES with one of " + allowed);
+    throw InputError("--axis: found \"" + std::string(text) + "\", allowed: NAME=VALUES with one of " +
+                     allowed);
   }
   if (powers && !spec->number) refuse(*spec, text);
   Axis axis{std::string(name), {}};

@@ -11,7 +11,7 @@ namespace {
 
 /// The whole GPU picks its own warps and ilp: a point is the same with other ones.
 std::string key_of(const State& state) {
-  if (state.axis("scope") != "gpu") return state.key();
+  if (state.axis("scope") == "sm") return state.key();
   State without = state;
   std::erase_if(without.axes, [](const auto& axis) { return axis.first == "warps" || axis.first == "ilp"; });
   return without.key();
@@ -23,7 +23,7 @@ struct Quantity {
 };
 
 Quantity quantity_of(const State& state) {
-  if (state.axis("scope") != "gpu")
+  if (state.axis("scope") == "sm")
     return {"cycles", state.get(tag::kCycles).value_or(0), state.get(tag::kCyclesNoise).value_or(0)};
   // Per multiply-add, since steps and warps may differ.
   const double rate = state.get(tag::kFlops).value_or(0);
@@ -56,7 +56,8 @@ Compared compare(const SweepResult& before, const SweepResult& after) {
       continue;
     }
     const Quantity was = quantity_of(*at->second), is = quantity_of(state);
-    const bool throttled = state.get(tag::kThrottled).value_or(0) > 0 || at->second->get(tag::kThrottled).value_or(0) > 0;
+    const bool throttled =
+        state.get(tag::kThrottled).value_or(0) > 0 || at->second->get(tag::kThrottled).value_or(0) > 0;
     out.points.push_back({key, is.name, was.value, is.value, was.noise, is.noise,
                           classify(was.value, was.noise, is.value, is.noise, throttled)});
     old.erase(at);
@@ -66,8 +67,8 @@ Compared compare(const SweepResult& before, const SweepResult& after) {
 }
 
 int Compared::count(Change change) const {
-  return static_cast<int>(
-      std::count_if(points.begin(), points.end(), [&](const Comparison& one) { return one.change == change; }));
+  return static_cast<int>(std::count_if(points.begin(), points.end(),
+                                        [&](const Comparison& one) { return one.change == change; }));
 }
 
 std::string_view name_of(Change change) {
@@ -79,15 +80,15 @@ std::string comparison_text(const Compared& compared) {
   std::string out;
   for (const Comparison& one : compared.points)
     if (one.change != Change::same)
-      out += fmt::format("{:9} {:+7.2f}%  {:.6g} -> {:.6g} {} (noise {:.2f}%, {:.2f}%)  {}\n", name_of(one.change),
-                         100 * (one.after / one.before - 1), one.before, one.after, one.quantity,
-                         100 * one.noise_before, 100 * one.noise_after, one.key);
+      out += fmt::format("{:9} {:+7.2f}%  {:.6g} -> {:.6g} {} (noise {:.2f}%, {:.2f}%)  {}\n",
+                         name_of(one.change), 100 * (one.after / one.before - 1), one.before, one.after,
+                         one.quantity, 100 * one.noise_before, 100 * one.noise_after, one.key);
   for (const std::string& key : compared.only_before) out += "GONE      " + key + "\n";
   for (const std::string& key : compared.only_after) out += "NEW       " + key + "\n";
   out += fmt::format("{} points: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new\n",
                      compared.points.size(), compared.count(Change::same), compared.count(Change::fast),
-                     compared.count(Change::slow), compared.count(Change::ambiguous), compared.only_before.size(),
-                     compared.only_after.size());
+                     compared.count(Change::slow), compared.count(Change::ambiguous),
+                     compared.only_before.size(), compared.only_after.size());
   return out;
 }
 

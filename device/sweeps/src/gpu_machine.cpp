@@ -2,10 +2,13 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "energy_meter.hpp"
 #include "kernel_table.hpp"
 #include "kernels/variants.hpp"
 #include "mmaudit/sweeps/machine.hpp"
@@ -22,6 +25,7 @@ constexpr int kWarpLanes = 32, kWarpgroupWarps = 4;
 /// Cycles above which a run on one multiprocessor takes the smaller number of steps.
 constexpr double kLongRun = 1 << 21;
 constexpr int kWholeGpuStepMultiple = 1024;
+constexpr double kEnergyLaunchSeconds = 0.05;
 
 class Event {
  public:
@@ -60,11 +64,7 @@ class GpuMachine final : public Machine {
   }
 
   DeviceFacts facts() override {
-    return {device_.name,
-            device_.driver,
-            device_.cuda,
-            device_.compute_capability,
-            device_.multiprocessors,
+    return {device_.name, device_.driver, device_.cuda, device_.compute_capability, device_.multiprocessors,
             nominal_hz_};
   }
 
@@ -89,7 +89,10 @@ class GpuMachine final : public Machine {
       return out;
     }
     Launch launch = prepare(cell, *kernel);
-    run_all(cell, rule, launch, out);
+    if (cell.scope == Scope::energy)
+      run_for_energy(cell, rule, launch, out);
+    else
+      run_all(cell, rule, launch, out);
     return out;
   }
 
@@ -110,10 +113,11 @@ class GpuMachine final : public Machine {
     launch.launch = kernel.launch;
     launch.slots_per_block = cell.warps / warps_per_slot;
     launch.threads = static_cast<unsigned>(cell.warps * kWarpLanes);
-    launch.blocks = cell.whole_gpu ? static_cast<unsigned>(device_.multiprocessors) : 1;
+    launch.blocks = cell.whole_gpu() ? static_cast<unsigned>(device_.multiprocessors) : 1;
     int shared = shared_bytes(cell, launch.slots_per_block);
     // More than half of the shared memory: no two blocks meet on a multiprocessor.
-    if (cell.whole_gpu) shared = std::max(shared, std::min(shared_optin_, shared_multiprocessor_ / 2 + 1024));
+    if (cell.whole_gpu())
+      shared = std::max(shared, std::min(shared_optin_, shared_multiprocessor_ / 2 + 1024));
     cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                "asking for shared memory");
     launch.shared = static_cast<unsigned>(shared);
@@ -163,12 +167,8 @@ class GpuMachine final : public Machine {
       if (out.differing > 0) break;
     }
     const double cycles = std::max(sample.cycles, 1.0);
-    if (cell.whole_gpu) {
-      const double steps = 1e-3 * rule.gpu_milliseconds * nominal_hz_ / cycles;
-      const double most = 1 << 30;
-      launch.args.iterations =
-          kWholeGpuStepMultiple *
-          std::max(1, static_cast<int>(std::min(steps, most) / kWholeGpuStepMultiple));
+    if (cell.whole_gpu()) {
+      launch.args.iterations = steps_of(1e-3 * rule.gpu_milliseconds, cycles);
     } else if (cycles * kManySteps < kLongRun) {
       launch.args.iterations = kManySteps;
     }
@@ -177,9 +177,45 @@ class GpuMachine final : public Machine {
     poison(cell, launch);
     while (!enough(seen, rule)) {
       out.samples.push_back(run_once(launch));
-      seen.push_back(cell.whole_gpu ? out.samples.back().event_seconds : out.samples.back().cycles);
+      seen.push_back(cell.whole_gpu() ? out.samples.back().event_seconds : out.samples.back().cycles);
     }
     compare(cell, launch, out);
+  }
+
+  /// The first part of the time is there for power and temperature to settle.
+  void run_for_energy(const Cell& cell, const RunRule& rule, Launch& launch, Measurement& out) {
+    constexpr double kSettling = 0.4;
+    EnergyMeter meter(device_.ordinal);
+    if (out.skipped = meter.why_not(); !out.skipped.empty()) return;
+    launch.args.iterations = kFewSteps;
+    poison(cell, launch);
+    const double cycles = std::max(run_once(launch).cycles, 1.0);
+    compare(cell, launch, out);
+    launch.args.iterations = steps_of(kEnergyLaunchSeconds, cycles);
+    const auto run_for = [&](double seconds) {
+      const auto begin = std::chrono::steady_clock::now();
+      double steps = 0, elapsed = 0;
+      do {
+        out.samples.push_back(run_once(launch));
+        steps += launch.args.iterations;
+        elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      } while (elapsed < seconds && steps < rule.energy_steps);
+      return std::pair(steps, elapsed);
+    };
+    run_for(kSettling * rule.energy_seconds);
+    out.samples.clear();
+    const double before = meter.joules();
+    const auto [steps, seconds] = run_for((1 - kSettling) * rule.energy_seconds);
+    out.joules = meter.joules() - before;
+    out.seconds = seconds;
+    out.steps = launch.args.iterations;
+    if (out.joules <= 0) out.skipped = "the energy counter of NVML does not move";
+  }
+
+  [[nodiscard]] int steps_of(double seconds, double cycles) const {
+    const double most = 1 << 30;
+    const double steps = std::min(seconds * nominal_hz_ / cycles, most);
+    return kWholeGpuStepMultiple * std::max(1, static_cast<int>(steps / kWholeGpuStepMultiple));
   }
 
   Sample run_once(const Launch& launch) {
@@ -223,7 +259,8 @@ class GpuMachine final : public Machine {
   }
 
   void poison(const Cell& cell, const Launch& launch) {
-    const std::size_t bytes = launch.blocks * static_cast<std::size_t>(launch.slots_per_block) * slot_bytes(cell);
+    const std::size_t bytes =
+        launch.blocks * static_cast<std::size_t>(launch.slots_per_block) * slot_bytes(cell);
     cuda_check(cudaMemset(launch.args.d, 0xA5, bytes), "clearing the output");
   }
 
@@ -237,7 +274,8 @@ class GpuMachine final : public Machine {
   void compare(const Cell& cell, const Launch& launch, Measurement& out) {
     for (const Stamp& stamp : found_) out.differing += stamp.chains_differ;
     const std::size_t each = slot_bytes(cell), slots = found_.size();
-    const std::vector<std::byte>* expected = is_matrix(cell) ? &operands_->expected(launch.args.iterations) : nullptr;
+    const std::vector<std::byte>* expected =
+        is_matrix(cell) ? &operands_->expected(launch.args.iterations) : nullptr;
     if (expected != nullptr && expected->empty()) return;
     std::vector<std::byte> seen(slots * each);
     device::copy_out(seen.data(), launch.args.d, seen.size());
@@ -260,12 +298,12 @@ class GpuMachine final : public Machine {
     for (int lane = 0; lane < kWarpLanes; ++lane)
       for (int w = 0; w < subject.words; ++w) {
         std::uint32_t word = 0;
-        std::memcpy(&word, seen + sizeof(word) * static_cast<std::size_t>(lane * kLoadWords + w), sizeof(word));
-        const std::uint32_t right =
-            subject.kind == Kind::store_matrix
-                ? pattern_word(kWarpLanes * w + lane)
-                : expected_word(subject.kind == Kind::load_matrix ? subject.words : 0, subject.trans,
-                                cell.stride(), lane, w);
+        std::memcpy(&word, seen + sizeof(word) * static_cast<std::size_t>(lane * kLoadWords + w),
+                    sizeof(word));
+        const std::uint32_t right = subject.kind == Kind::store_matrix
+                                        ? pattern_word(kWarpLanes * w + lane)
+                                        : expected_word(subject.kind == Kind::load_matrix ? subject.words : 0,
+                                                        subject.trans, cell.stride(), lane, w);
         ++out.compared;
         out.differing += word != right ? 1 : 0;
       }
@@ -287,7 +325,7 @@ class GpuMachine final : public Machine {
   double nominal_hz_ = 0;
   std::string subject_;
   std::map<std::pair<int, Init>, std::unique_ptr<Operands>> every_operands_;  ///< of subject_
-  const Operands* operands_ = nullptr;                                       ///< of the cell at hand
+  const Operands* operands_ = nullptr;                                        ///< of the cell at hand
   Growing d_, stamps_;
   std::vector<Stamp> found_;
   Event begin_, end_;

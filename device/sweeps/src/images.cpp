@@ -35,8 +35,8 @@ constexpr double kDeviation = 0.25;
 std::vector<std::byte> draw(Format format, int rows, int cols, int count, Init init, Draws& draws) {
   const FormatSpec spec = spec_of(format);
   const std::size_t bytes = spec.storage_bytes();
-  const auto elements = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
-                        static_cast<std::size_t>(count);
+  const auto elements =
+      static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * static_cast<std::size_t>(count);
   std::vector<std::byte> out(elements * bytes);
   if (init == Init::zero) return out;
   for (std::size_t i = 0; i < elements; ++i) {
@@ -65,8 +65,8 @@ Tiles make_tiles(const Instruction& is, Init init, int count) {
   return tiles;
 }
 
-std::vector<std::byte> register_image(const FragmentMap& map, Format format, const std::vector<std::byte>& tiles,
-                                      int count) {
+std::vector<std::byte> register_image(const FragmentMap& map, Format format,
+                                      const std::vector<std::byte>& tiles, int count) {
   const std::size_t bytes = spec_of(format).storage_bytes();
   const std::size_t register_bytes = bytes > 4 ? 8 : 4;
   const int each = elements_per_register(format);

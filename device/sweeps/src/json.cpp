@@ -73,7 +73,8 @@ Json benchmarks_json(const SweepResult& result) {
       for (const auto& [axis, value] : state.axes) {
         auto at = std::find_if(axes.begin(), axes.end(), [&](const Axis& one) { return one.name == axis; });
         if (at == axes.end()) at = axes.insert(axes.end(), Axis{axis, {}});
-        if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) at->values.push_back(value);
+        if (std::find(at->values.begin(), at->values.end(), value) == at->values.end())
+          at->values.push_back(value);
       }
     }
     benchmarks.push_back({{"name", name},
@@ -98,7 +99,8 @@ std::vector<Axis> axes_in(const Json& from) {
   std::vector<Axis> axes;
   for (const Json& axis : from) {
     axes.push_back({axis.at("name").get<std::string>(), {}});
-    for (const Json& value : axis.at("values")) axes.back().values.push_back(value.at("value").get<std::string>());
+    for (const Json& value : axis.at("values"))
+      axes.back().values.push_back(value.at("value").get<std::string>());
   }
   return axes;
 }
@@ -119,7 +121,9 @@ SweepResult result_in(const Json& root, const std::string& label) {
                  .least = rule.at("least_runs").get<int>(),
                  .most = rule.at("most_runs").get<int>(),
                  .noise = rule.at("noise").get<double>(),
-                 .gpu_milliseconds = rule.at("gpu_milliseconds").get<double>()};
+                 .gpu_milliseconds = rule.at("gpu_milliseconds").get<double>(),
+                 .energy_seconds = rule.at("energy_seconds").get<double>(),
+                 .energy_steps = rule.at("energy_steps").get<double>()};
   const Json& device = root.at("devices").at(0);
   result.device = {.name = device.at("name").get<std::string>(),
                    .driver = device.at("driver").get<std::string>(),
@@ -137,7 +141,8 @@ SweepResult result_in(const Json& root, const std::string& label) {
       for (const Json& summary : from.at("summaries")) {
         const auto tag = summary.at("tag").get<std::string>();
         if (spec_of_tag(tag) == nullptr)
-          throw InputError(fmt::format("{}: summaries: found the tag \"{}\", which {} lacks", label, tag, kSchema));
+          throw InputError(
+              fmt::format("{}: summaries: found the tag \"{}\", which {} lacks", label, tag, kSchema));
         state.summaries[tag] = number_in(summary.at("data").at(0).at("value"), label);
       }
       result.states.push_back(state);
@@ -148,31 +153,32 @@ SweepResult result_in(const Json& root, const std::string& label) {
 }  // namespace
 
 std::string to_json(const SweepResult& result) {
-  const Json root = {
-      {"meta",
-       {{"schema", kSchema},
-        {"version", result.version},
-        {"revision", result.revision},
-        {"date", result.date},
-        {"argv", result.command},
-        {"interrupted", result.interrupted},
-        {"axes", axes_json(result.axes)},
-        {"rule",
-         {{"warm_ups", result.rule.warm_ups},
-          {"least_runs", result.rule.least},
-          {"most_runs", result.rule.most},
-          {"noise", result.rule.noise},
-          {"gpu_milliseconds", result.rule.gpu_milliseconds},
-          {"throttled_below", kThrottledBelow}}}}},
-      {"devices",
-       {{{"id", 0},
-         {"name", result.device.name},
-         {"sm_version", 10 * result.device.compute_capability},
-         {"sm_default_clock_rate", result.device.nominal_hz},
-         {"number_of_sms", result.device.multiprocessors},
-         {"driver", result.device.driver},
-         {"cuda", result.device.cuda}}}},
-      {"benchmarks", benchmarks_json(result)}};
+  const Json root = {{"meta",
+                      {{"schema", kSchema},
+                       {"version", result.version},
+                       {"revision", result.revision},
+                       {"date", result.date},
+                       {"argv", result.command},
+                       {"interrupted", result.interrupted},
+                       {"axes", axes_json(result.axes)},
+                       {"rule",
+                        {{"warm_ups", result.rule.warm_ups},
+                         {"least_runs", result.rule.least},
+                         {"most_runs", result.rule.most},
+                         {"noise", result.rule.noise},
+                         {"gpu_milliseconds", result.rule.gpu_milliseconds},
+                         {"energy_seconds", result.rule.energy_seconds},
+                         {"energy_steps", result.rule.energy_steps},
+                         {"throttled_below", kThrottledBelow}}}}},
+                     {"devices",
+                      {{{"id", 0},
+                        {"name", result.device.name},
+                        {"sm_version", 10 * result.device.compute_capability},
+                        {"sm_default_clock_rate", result.device.nominal_hz},
+                        {"number_of_sms", result.device.multiprocessors},
+                        {"driver", result.device.driver},
+                        {"cuda", result.device.cuda}}}},
+                     {"benchmarks", benchmarks_json(result)}};
   return root.dump(1) + "\n";
 }
 

@@ -5,7 +5,8 @@ namespace {
 
 bool same_subject(const PublishedRow& row, const State& state) {
   const std::string_view name = state.subject;
-  return name.starts_with(row.subject) && (name.size() == row.subject.size() || name[row.subject.size()] == '.') &&
+  return name.starts_with(row.subject) &&
+         (name.size() == row.subject.size() || name[row.subject.size()] == '.') &&
          // "ldmatrix.x1" is not "ldmatrix.x1.trans".
          !(name.ends_with(".trans") && !row.subject.ends_with(".trans"));
 }
@@ -60,7 +61,20 @@ std::vector<PublishedRow> published_rates(const State& state) {
   return found;
 }
 
-std::string cycles_text(const std::vector<PublishedRow>& rows) { return text_of(rows, &PublishedRow::cycles); }
+std::vector<PublishedRow> published_energy(const State& state) {
+  std::vector<PublishedRow> found;
+  if (state.axis("scope") != "energy") return found;
+  for (const PublishedRow& row : published_rows())
+    if (!row.per_watt.empty() && same_point(row, state)) found.push_back(row);
+  return found;
+}
+
+std::string cycles_text(const std::vector<PublishedRow>& rows) {
+  return text_of(rows, &PublishedRow::cycles);
+}
+std::string efficiency_text(const std::vector<PublishedRow>& rows) {
+  return text_of(rows, &PublishedRow::per_watt);
+}
 std::string rates_text(const std::vector<PublishedRow>& rows) { return text_of(rows, &PublishedRow::rate); }
 
 }  // namespace mmaudit::sweeps

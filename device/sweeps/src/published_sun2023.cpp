@@ -1,7 +1,6 @@
-// Sun, Li, Geng, Stuijk, Corporaal, "Dissecting Tensor Cores via Microbenchmarks", IEEE TPDS 34(1), 2023 (arXiv
-// 2206.02874), Tables III to VII, IX and X.
-// As printed. Columns: table, GPU, subject, warps, ilp, n, ways (0: not an axis of the row), where A comes
-// from, operands, cycles, rate and its unit, MHz, W, per W.
+// Sun, Li, Geng, Stuijk, Corporaal, "Dissecting Tensor Cores via Microbenchmarks", IEEE TPDS 34(1), 2023
+// (arXiv 2206.02874), Tables III to VII, IX and X. As printed. Columns: table, GPU, subject, warps, ilp, n,
+// ways (0: not an axis of the row), where A comes from, operands, cycles, rate and its unit, MHz, W, per W.
 #include "mmaudit/sweeps/published.hpp"
 
 namespace mmaudit::sweeps {

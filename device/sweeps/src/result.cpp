@@ -48,7 +48,9 @@ std::string_view State::axis(std::string_view name) const {
   return {};
 }
 
-int State::number(std::string_view name) const { return std::atoi(std::string(axis(name)).c_str()); }  // NOLINT
+int State::number(std::string_view name) const {
+  return std::atoi(std::string(axis(name)).c_str());
+}  // NOLINT
 
 std::string State::key() const {
   std::string key = subject;

@@ -18,8 +18,8 @@ double quantile(const std::vector<double>& sorted, double share) {
 Statistics statistics_of(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());
-  return {static_cast<int>(samples.size()), quantile(samples, 0.5),  quantile(samples, 0.25),
-          quantile(samples, 0.75),          samples.front(),         samples.back()};
+  return {static_cast<int>(samples.size()), quantile(samples, 0.5), quantile(samples, 0.25),
+          quantile(samples, 0.75),          samples.front(),        samples.back()};
 }
 
 bool enough(const std::vector<double>& samples, const RunRule& rule) {

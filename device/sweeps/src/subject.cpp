@@ -100,7 +100,6 @@ bool has_axis(const Subject& subject, std::string_view name) {
 
 /// Sets one coordinate; false where the point does not exist.
 bool place(Cell& cell, std::string_view axis, const std::string& value) {
-  if (axis == "scope") cell.whole_gpu = value == "gpu";
   if (axis == "init") cell.init = value == "zero" ? Init::zero : Init::random;
   if (axis == "warps") cell.warps = std::stoi(value);
   if (axis == "ilp") cell.ilp = std::stoi(value);
@@ -114,6 +113,11 @@ bool place(Cell& cell, std::string_view axis, const std::string& value) {
 }
 
 }  // namespace
+
+std::string_view name_of(Scope scope) {
+  constexpr std::string_view kNames[] = {"sm", "gpu", "energy"};
+  return kNames[static_cast<int>(scope)];
+}
 
 int Cell::stride() const {
   if (subject.kind != Kind::load_words) return subject.words == 0 ? 0 : 16;
@@ -132,7 +136,7 @@ double Cell::bytes() const { return 4.0 * subject.words * kWarpLanes * warps * i
 std::vector<std::pair<std::string, std::string>> Cell::axis_values() const {
   std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& axis : subject.axes) {
-    if (axis == "scope") values.emplace_back(axis, whole_gpu ? "gpu" : "sm");
+    if (axis == "scope") values.emplace_back(axis, name_of(scope));
     if (axis == "init") values.emplace_back(axis, init == Init::zero ? "zero" : "random");
     if (axis == "warps") values.emplace_back(axis, std::to_string(warps));
     if (axis == "ilp") values.emplace_back(axis, std::to_string(ilp));
@@ -170,7 +174,8 @@ std::vector<Subject> select_subjects(const std::vector<std::string>& parts) {
         }))
       chosen.push_back(subject);
   if (chosen.empty())
-    throw InputError("--inst: found no such instruction, allowed: part of a name that `mmaudit sweep --list` prints");
+    throw InputError(
+        "--inst: found no such instruction, allowed: part of a name that `mmaudit sweep --list` prints");
   return chosen;
 }
 

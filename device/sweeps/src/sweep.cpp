@@ -1,6 +1,7 @@
 #include "mmaudit/sweeps/sweep.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "mmaudit/error.hpp"
 
@@ -35,8 +36,7 @@ class Sweep {
  public:
   Sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result)
       : machine_(machine), options_(options), hooks_(hooks), result_(result) {
-    for (const State& state : result.states) known_.push_back(state.key());
-    std::sort(known_.begin(), known_.end());
+    for (const State& state : result.states) known_.insert(state.key());
   }
 
   void run() {
@@ -61,34 +61,53 @@ class Sweep {
         if (!hooks_.keep_going()) return false;
         measure(cell);
       }
-    if (!wanted(options_.axes, "gpu") || subject.instruction.m == 0) return true;
+    for (const Scope scope : {Scope::gpu, Scope::energy})
+      if (wanted(options_.axes, name_of(scope)) && subject.instruction.m != 0 && !sweep_gpu(cells, scope))
+        return false;
+    return true;
+  }
+
+  /// One point for every coordinate but warps and ilp.
+  bool sweep_gpu(const std::vector<Cell>& cells, Scope scope) {
     std::vector<std::string> seen;
-    for (Cell cell : cells) {
+    for (const Cell& cell : cells) {
       const std::string key = group_key(cell.axis_values());
       if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
       seen.push_back(key);
       if (!hooks_.keep_going()) return false;
       if (const State* best = best_of(result_, cell)) {
-        cell.warps = best->number("warps");
-        cell.ilp = std::max(1, best->number("ilp"));
+        Cell at_best = cell;
+        at_best.scope = scope;
+        at_best.warps = best->number("warps");
+        at_best.ilp = std::max(1, best->number("ilp"));
+        measure(at_best);
+        continue;
       }
-      cell.whole_gpu = true;
-      measure(cell);
+      // No grid to choose from: the most warps and chains that run.
+      for (auto other = cells.rbegin(); other != cells.rend(); ++other) {
+        if (group_key(other->axis_values()) != key) continue;
+        Cell most = *other;
+        most.scope = scope;
+        if (measure(most)) break;
+      }
     }
     return true;
   }
 
-  void measure(const Cell& cell) {
+  /// False when the machine skips the cell.
+  bool measure(const Cell& cell) {
     State state{.subject = cell.subject.name, .axes = cell.axis_values(), .skipped = {}, .summaries = {}};
-    if (std::binary_search(known_.begin(), known_.end(), state.key())) return;
+    if (const State* known = known_.count(state.key()) > 0 ? result_.find(state.key()) : nullptr)
+      return known->skipped.empty();
     result_.states.push_back(state_of(cell, machine_.measure(cell, options_.rule), result_.device));
+    return result_.states.back().skipped.empty();
   }
 
   Machine& machine_;
   const SweepOptions& options_;
   const SweepHooks& hooks_;
   SweepResult& result_;
-  std::vector<std::string> known_;
+  std::set<std::string> known_;  ///< keys of what an earlier sweep measured
 };
 
 std::vector<double> values_of(const std::vector<Sample>& samples, double Sample::*member) {
@@ -116,10 +135,8 @@ const State* best_of(const SweepResult& result, const Cell& like) {
 }
 
 State state_of(const Cell& cell, const Measurement& measured, const DeviceFacts& device) {
-  State state{.subject = cell.subject.name,
-              .axes = cell.axis_values(),
-              .skipped = measured.skipped,
-              .summaries = {}};
+  State state{
+      .subject = cell.subject.name, .axes = cell.axis_values(), .skipped = measured.skipped, .summaries = {}};
   if (!measured.skipped.empty() || measured.samples.empty()) {
     if (state.skipped.empty()) state.skipped = "no samples";
     return state;
@@ -145,14 +162,15 @@ State state_of(const Cell& cell, const Measurement& measured, const DeviceFacts&
     out[tag::kCompared] = static_cast<double>(measured.compared);
     out[tag::kDiffering] = static_cast<double>(measured.differing);
   }
-  const double fma = cell.fma(), bytes = cell.bytes(), peak = peak_fma(device.compute_capability, cell.instruction);
+  const double fma = cell.fma(), bytes = cell.bytes(),
+               peak = peak_fma(device.compute_capability, cell.instruction);
   if (fma > 0 && cycles.median > 0) out[tag::kFma] = fma / cycles.median;
   if (bytes > 0 && cycles.median > 0) {
     out[tag::kBytes] = bytes / cycles.median;
     out[tag::kShareHeld] = bytes / cycles.median / kPeakBytes;
   }
   if (fma > 0 && peak > 0 && cycles.median > 0) out[tag::kShareHeld] = fma / cycles.median / peak;
-  if (!cell.whole_gpu) return state;
+  if (!cell.whole_gpu()) return state;
   // A run on one multiprocessor is too short for the clock of single samples to mean anything.
   double throttled = 0;
   for (const Sample& sample : measured.samples)
@@ -165,6 +183,12 @@ State state_of(const Cell& cell, const Measurement& measured, const DeviceFacts&
       out[tag::kShareHeld] = rate / (2 * peak * device.multiprocessors * clock.median);
       if (device.nominal_hz > 0)
         out[tag::kShareNominal] = rate / (2 * peak * device.multiprocessors * device.nominal_hz);
+    }
+    if (cell.scope == Scope::energy && measured.joules > 0) {
+      const double work = 2 * fma * measured.steps * device.multiprocessors * cycles.count;
+      out[tag::kWatts] = measured.joules / measured.seconds;
+      out[tag::kFlopsPerWatt] = work / measured.joules;
+      out[tag::kFlops] = work / measured.seconds;
     }
   }
   return state;

@@ -20,10 +20,28 @@ TEST(Axes, SpellingsOfNvbench) {
 }
 
 TEST(Axes, WhatIsWrongIsNamed) {
-  for (const char* text :
-       {"warps=0", "warps=33", "warps=", "warps=[1,2", "warps=1]", "warps=[1:2:0]", "warps=[4:2]", "warps=[1:2:3:4]",
-        "warps=x", "warps=[1,,2]", "ilp=7", "init=ones", "init=[]", "init[pow2]=zero", "n=24", "ways=3", "warps",
-        "warps[pow2]=[6]", "warps[pow2]=[99]", "colour=red", "=1", ""}) {
+  for (const char* text : {"warps=0",
+                           "warps=33",
+                           "warps=",
+                           "warps=[1,2",
+                           "warps=1]",
+                           "warps=[1:2:0]",
+                           "warps=[4:2]",
+                           "warps=[1:2:3:4]",
+                           "warps=x",
+                           "warps=[1,,2]",
+                           "ilp=7",
+                           "init=ones",
+                           "init=[]",
+                           "init[pow2]=zero",
+                           "n=24",
+                           "ways=3",
+                           "warps",
+                           "warps[pow2]=[6]",
+                           "warps[pow2]=[99]",
+                           "colour=red",
+                           "=1",
+                           ""}) {
     try {
       parse_axis(text);
       ADD_FAILURE() << text << " was taken";

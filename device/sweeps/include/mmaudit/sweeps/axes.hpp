@@ -18,9 +18,10 @@ struct Axis {
 struct AxisSpec {
   std::string_view name;
   bool number = false;
-  int least = 0, most = 0;        ///< of a number
-  std::string_view words;         ///< comma-separated; empty: any number in the range
-  std::string_view usual, quick;  ///< what is swept by default and with --quick, as the command line spells it
+  int least = 0, most = 0;  ///< of a number
+  std::string_view words;   ///< comma-separated; empty: any number in the range
+  std::string_view usual,
+      quick;  ///< what is swept by default and with --quick, as the command line spells it
   std::string_view what;
 };
 

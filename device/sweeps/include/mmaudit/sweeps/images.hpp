@@ -22,8 +22,8 @@ Tiles make_tiles(const Instruction& instruction, Init init, int count);
 
 /// What: `tiles` row-major tiles as registers: register r of lane l at (tile, r, l). Registers have 64 bits
 /// for elements of 64, else 32.
-std::vector<std::byte> register_image(const FragmentMap& map, Format format, const std::vector<std::byte>& tiles,
-                                      int count);
+std::vector<std::byte> register_image(const FragmentMap& map, Format format,
+                                      const std::vector<std::byte>& tiles, int count);
 
 /// What: `tiles` row-major tiles, (mn, k) or with `rows_are_k` (k, mn), as shared_layout.hpp places them
 /// K-major.

@@ -24,6 +24,7 @@ struct Measurement {
   std::vector<Sample> samples;
   std::uint64_t compared = 0, differing = 0;
   int registers = 0;
+  double joules = 0, seconds = 0;  ///< scope energy: over all samples
 };
 
 class Machine {

@@ -33,8 +33,12 @@ std::vector<PublishedRow> published_cycles(const State& state);
 /// The rows that print the rate of a whole GPU for `state`, which must be one of scope "gpu".
 std::vector<PublishedRow> published_rates(const State& state);
 
+/// The rows that print an efficiency for `state`, which must be one of scope "energy".
+std::vector<PublishedRow> published_energy(const State& state);
+
 /// "24.1 (H800, Luo VIII)", several with commas; empty for none.
 std::string cycles_text(const std::vector<PublishedRow>& rows);
 std::string rates_text(const std::vector<PublishedRow>& rows);
+std::string efficiency_text(const std::vector<PublishedRow>& rows);
 
 }  // namespace mmaudit::sweeps

@@ -24,12 +24,13 @@ struct SummarySpec {
 std::span<const SummarySpec> summary_specs();
 
 namespace tag {
-inline constexpr char kCycles[] = "cycles/median", kCyclesNoise[] = "cycles/noise", kCyclesLeast[] = "cycles/min",
-                      kCyclesMost[] = "cycles/max", kEvents[] = "time/events/median",
-                      kEventsNoise[] = "time/events/noise", kTimer[] = "time/globaltimer/median",
-                      kTimerNoise[] = "time/globaltimer/noise", kClock[] = "clock/held", kRuns[] = "runs",
-                      kThrottled[] = "runs/throttled", kSteps[] = "steps", kFma[] = "rate/fma_per_clk_sm",
-                      kBytes[] = "rate/bytes_per_clk_sm", kFlops[] = "rate/flops", kShareHeld[] = "share/peak_held",
+inline constexpr char kCycles[] = "cycles/median", kCyclesNoise[] = "cycles/noise",
+                      kCyclesLeast[] = "cycles/min", kCyclesMost[] = "cycles/max",
+                      kEvents[] = "time/events/median", kEventsNoise[] = "time/events/noise",
+                      kTimer[] = "time/globaltimer/median", kTimerNoise[] = "time/globaltimer/noise",
+                      kClock[] = "clock/held", kRuns[] = "runs", kThrottled[] = "runs/throttled",
+                      kSteps[] = "steps", kFma[] = "rate/fma_per_clk_sm", kBytes[] = "rate/bytes_per_clk_sm",
+                      kFlops[] = "rate/flops", kShareHeld[] = "share/peak_held",
                       kShareNominal[] = "share/peak_nominal", kCompared[] = "bits/compared",
                       kDiffering[] = "bits/differing", kRegisters[] = "registers", kWatts[] = "power/watts",
                       kFlopsPerWatt[] = "power/flops_per_watt";

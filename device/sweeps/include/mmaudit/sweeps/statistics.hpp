@@ -21,6 +21,8 @@ struct RunRule {
   int least = 21, most = 63;
   double noise = 0.005;
   double gpu_milliseconds = 3;  ///< how long a run on all multiprocessors takes, about
+  /// How long an energy is measured, at most: seconds, or steps of all launches together.
+  double energy_seconds = 10, energy_steps = 2e9;
 };
 
 bool enough(const std::vector<double>& samples, const RunRule& rule);

@@ -13,7 +13,8 @@ namespace mmaudit::sweeps {
 enum class Kind : std::uint8_t { mma, wgmma, load_matrix, store_matrix, load_words };
 
 struct Subject {
-  std::string name;  ///< of an instruction as mmaudit::name_of() prints it, n left open; "ldmatrix.x4.trans", ...
+  std::string
+      name;  ///< of an instruction as mmaudit::name_of() prints it, n left open; "ldmatrix.x4.trans", ...
   Kind kind = Kind::mma;
   Instruction instruction;  ///< of mma and wgmma
   int words = 0;            ///< of loads and stores: 32-bit words a lane
@@ -27,17 +28,22 @@ std::vector<Subject> subjects();
 /// The subjects whose name contains one of `parts` (all for none). Errors: InputError when there is none.
 std::vector<Subject> select_subjects(const std::vector<std::string>& parts);
 
+/// One multiprocessor; all of them; all of them for seconds, with power.
+enum class Scope : std::uint8_t { sm, gpu, energy };
 enum class Init : std::uint8_t { zero, random };
+
+std::string_view name_of(Scope scope);
 
 /// One point of a sweep.
 struct Cell {
   Subject subject;
   Instruction instruction;  ///< n filled in
-  bool whole_gpu = false;
+  Scope scope = Scope::sm;
   Init init = Init::zero;
   int warps = 1, ilp = 1, group = 8, ways = 1;
   bool a_from_registers = false;
 
+  [[nodiscard]] bool whole_gpu() const { return scope != Scope::sm; }
   /// Of loads and stores: bytes between neighbouring lanes' addresses; 0 where the conflict can't be had.
   [[nodiscard]] int stride() const;
   /// Multiply-adds of one step of all warps of a block, or 0.

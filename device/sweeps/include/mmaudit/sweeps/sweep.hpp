@@ -18,7 +18,8 @@ struct SweepOptions {
 /// stop. `within`: also asked between points, when it should be quick.
 struct SweepHooks {
   std::function<bool()> keep_going = [] { return true; };
-  std::function<void(const std::string& subject, std::size_t done, std::size_t total)> progress = [](auto&&...) {};
+  std::function<void(const std::string& subject, std::size_t done, std::size_t total)> progress =
+      [](auto&&...) {};
   std::function<void()> save = [] {};
 };
 
