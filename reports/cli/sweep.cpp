@@ -11,6 +11,7 @@
 
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/sweeps/census.hpp"
 #include "mmaudit/sweeps/compare.hpp"
 #include "mmaudit/sweeps/render.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
@@ -161,6 +162,27 @@ void add_compare(CLI::App& command, Action& action) {
       [&action, files] { action = [files] { return compare(files->first, files->second); }; });
 }
 
+int census(const std::vector<std::string>& files) {
+  std::vector<sweeps::CensusRow> rows;
+  for (const std::string& file : files) {
+    const std::vector<sweeps::CensusRow> found = sweeps::census_of(read_file(file));
+    if (found.empty())
+      throw InputError(
+          fmt::format("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file));
+    rows.insert(rows.end(), found.begin(), found.end());
+  }
+  emit("-", sweeps::census_csv(rows));
+  return kAllGood;
+}
+
+void add_census(CLI::App& command, Action& action) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  CLI::App* census_command = command.add_subcommand(
+      "census", "what the timed kernels are made of: a CSV table from device/sweeps/census.sh's disassembly");
+  census_command->add_option("SASS", *files, "text of cuobjdump -sass")->required();
+  census_command->callback([&action, files] { action = [files] { return census(*files); }; });
+}
+
 }  // namespace
 
 void add_sweep(CLI::App& app, Action& action) {
@@ -188,6 +210,7 @@ void add_sweep(CLI::App& app, Action& action) {
     if (!action) action = [options] { return sweep(*options); };
   });
   add_compare(*command, action);
+  add_census(*command, action);
 }
 
 }  // namespace mmaudit::cli
