@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "kernels/variants.hpp"
 #include "mmaudit/sweeps/machine.hpp"
 #include "operands.hpp"
+#include "readings.hpp"
 #include "sweeps/kernels/load_pattern.hpp"
 
 namespace mmaudit::sweeps {
@@ -21,7 +21,7 @@ namespace {
 using device::Buffer;
 using device::cuda_check;
 
-constexpr int kWarpLanes = 32, kWarpgroupWarps = 4;
+constexpr int kWarpgroupWarps = 4;
 /// Cycles above which a run on one multiprocessor takes the smaller number of steps.
 constexpr double kLongRun = 1 << 21;
 constexpr int kWholeGpuStepMultiple = 1024;
@@ -228,34 +228,8 @@ class GpuMachine final : public Machine {
     cuda_check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "reading an event");
     found_.resize(launch.blocks * static_cast<std::size_t>(launch.slots_per_block));
     device::copy_out(found_.data(), launch.args.stamps, found_.size() * sizeof(Stamp));
-    return sample_of(launch, milliseconds);
-  }
-
-  [[nodiscard]] Sample sample_of(const Launch& launch, float milliseconds) const {
-    double clocks = 0, clocks_timed = 0, nanoseconds = 0;
-    std::uint64_t first = ~std::uint64_t{0}, last = 0;
-    const auto each = static_cast<std::size_t>(launch.slots_per_block);
-    for (std::size_t block = 0; block < launch.blocks; ++block) {
-      std::int64_t begin = found_[block * each].clock_begin, end = begin;
-      // One warp's own pair of readings: the clock held needs no other.
-      const Stamp& one = found_[block * each];
-      clocks_timed += static_cast<double>(one.clock_end - one.clock_enter);
-      nanoseconds += static_cast<double>(one.time_end - one.time_begin);
-      std::uint64_t from = ~std::uint64_t{0}, to = 0;
-      for (std::size_t slot = block * each; slot < (block + 1) * each; ++slot) {
-        begin = std::min(begin, found_[slot].clock_begin);
-        end = std::max(end, found_[slot].clock_end);
-        from = std::min(from, found_[slot].time_begin);
-        to = std::max(to, found_[slot].time_end);
-      }
-      clocks += static_cast<double>(end - begin);
-      first = std::min(first, from);
-      last = std::max(last, to);
-    }
-    return {.cycles = clocks / launch.blocks / launch.args.iterations,
-            .event_seconds = 1e-3 * static_cast<double>(milliseconds),
-            .timer_seconds = 1e-9 * static_cast<double>(last - first),
-            .hz = nanoseconds > 0 ? 1e9 * clocks_timed / nanoseconds : 0};
+    return sample_of(found_, launch.slots_per_block, launch.args.iterations,
+                     1e-3 * static_cast<double>(milliseconds));
   }
 
   void poison(const Cell& cell, const Launch& launch) {
@@ -273,40 +247,15 @@ class GpuMachine final : public Machine {
   /// D of every warp of every block against the model; chains of one warp against one another.
   void compare(const Cell& cell, const Launch& launch, Measurement& out) {
     for (const Stamp& stamp : found_) out.differing += stamp.chains_differ;
-    const std::size_t each = slot_bytes(cell), slots = found_.size();
-    const std::vector<std::byte>* expected =
-        is_matrix(cell) ? &operands_->expected(launch.args.iterations) : nullptr;
-    if (expected != nullptr && expected->empty()) return;
-    std::vector<std::byte> seen(slots * each);
+    const bool matrix = is_matrix(cell);
+    if (matrix && operands_->expected(launch.args.iterations).empty()) return;
+    std::vector<std::byte> seen(found_.size() * slot_bytes(cell));
     device::copy_out(seen.data(), launch.args.d, seen.size());
-    for (std::size_t slot = 0; slot < slots; ++slot) {
-      const std::size_t within = slot % static_cast<std::size_t>(launch.slots_per_block);
-      if (expected != nullptr) {
-        const std::size_t width = spec_of(cell.instruction.d).storage_bytes();
-        const std::byte* right = expected->data() + within % kTiles * each;
-        for (std::size_t i = 0; i < each; i += width)
-          out.differing += std::memcmp(&seen[slot * each + i], right + i, width) != 0 ? 1 : 0;
-        out.compared += each / width;
-      } else {
-        compare_words(cell, &seen[slot * each], out);
-      }
-    }
-  }
-
-  static void compare_words(const Cell& cell, const std::byte* seen, Measurement& out) {
-    const Subject& subject = cell.subject;
-    for (int lane = 0; lane < kWarpLanes; ++lane)
-      for (int w = 0; w < subject.words; ++w) {
-        std::uint32_t word = 0;
-        std::memcpy(&word, seen + sizeof(word) * static_cast<std::size_t>(lane * kLoadWords + w),
-                    sizeof(word));
-        const std::uint32_t right = subject.kind == Kind::store_matrix
-                                        ? pattern_word(kWarpLanes * w + lane)
-                                        : expected_word(subject.kind == Kind::load_matrix ? subject.words : 0,
-                                                        subject.trans, cell.stride(), lane, w);
-        ++out.compared;
-        out.differing += word != right ? 1 : 0;
-      }
+    if (matrix)
+      compare_tiles(seen, launch.slots_per_block, operands_->expected(launch.args.iterations),
+                    operands_->d_bytes(), spec_of(cell.instruction.d).storage_bytes(), out);
+    else
+      compare_words(cell, seen, out);
   }
 
   struct Growing {
