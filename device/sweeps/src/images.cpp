@@ -104,8 +104,8 @@ std::vector<std::byte> shared_image(Format format, const std::vector<std::byte>&
     for (int row = 0; row < rows; ++row)
       for (int col = 0; col < cols; ++col) {
         const int mn = rows_are_k ? col : row, k = rows_are_k ? row : col;
-        const std::uint64_t value =
-            element(tiles, static_cast<std::size_t>((tile * rows + row) * cols + col), bytes);
+        const int index = (tile * rows + row) * cols + col;
+        const std::uint64_t value = element(tiles, static_cast<std::size_t>(index), bytes);
         if (single_bits)
           to[device::shared_offset(mn, k / 8, 1, false)] |= static_cast<std::byte>((value & 1U) << (k % 8));
         else

@@ -49,7 +49,7 @@ void compare_tiles(std::span<const std::byte> seen, int slots_per_block, std::sp
 
 void compare_words(const Cell& cell, std::span<const std::byte> seen, Measurement& out) {
   const Subject& subject = cell.subject;
-  constexpr std::size_t kSlotWords = kWarpLanes * kLoadWords;
+  constexpr std::size_t kSlotWords = std::size_t{kWarpLanes} * kLoadWords;
   for (std::size_t slot = 0; slot < seen.size() / (sizeof(std::uint32_t) * kSlotWords); ++slot)
     for (int lane = 0; lane < kWarpLanes; ++lane)
       for (int w = 0; w < subject.words; ++w) {

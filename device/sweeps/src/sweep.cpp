@@ -84,9 +84,9 @@ class Sweep {
         continue;
       }
       // No grid to choose from: the most warps and chains that run.
-      for (auto other = cells.rbegin(); other != cells.rend(); ++other) {
-        if (group_key(other->axis_values()) != key) continue;
-        Cell most = *other;
+      for (std::size_t i = cells.size(); i-- > 0;) {
+        if (group_key(cells[i].axis_values()) != key) continue;
+        Cell most = cells[i];
         most.scope = scope;
         if (measure(most)) break;
       }
