@@ -57,7 +57,8 @@ TEST(Findings, NothingIsSaidOfWhatWasNotMeasured) {
 TEST(Convergence, LeastIlpThatReachesTheRate) {
   FakeMachine machine;
   machine.cycles = [](const Cell& cell) {
-    return cell.subject.kind == Kind::mma ? std::max(24.0, 8.0 * cell.ilp * ((cell.warps + 3) / 4)) : 1.0;
+    const int deepest = (cell.warps + 3) / 4 * cell.ilp;
+    return cell.subject.kind == Kind::mma ? std::max(24.0, 8.0 * deepest) : 1.0;
   };
   const SweepResult result = sweep_of(machine, {kMma}, false, {"scope=sm"});
   const auto four = convergence_of(result, kMma, "random", 4),

@@ -31,10 +31,10 @@ TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
     for (int lane = 0; lane < map.lanes; lane += 5)
       for (int value = 0; value < map.values; ++value) {
         const Coord at = map.at(lane, value);
-        const std::uint64_t element =
-            word_at(tiles.a, static_cast<std::size_t>((map.rows + at.row) * map.cols + at.col), bytes);
-        const std::uint64_t word =
-            word_at(image, static_cast<std::size_t>((registers + value / each) * map.lanes + lane), width);
+        const int index = (map.rows + at.row) * map.cols + at.col;
+        const int slot = (registers + value / each) * map.lanes + lane;
+        const std::uint64_t element = word_at(tiles.a, static_cast<std::size_t>(index), bytes);
+        const std::uint64_t word = word_at(image, static_cast<std::size_t>(slot), width);
         const auto bits = static_cast<unsigned>(register_bits(is.a));
         const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits);
         ASSERT_EQ(word >> (bits * static_cast<unsigned>(value % each)) & mask, element & mask)
@@ -60,11 +60,11 @@ TEST(SharedImage, SingleBitsEightToAByte) {
   const Tiles tiles = make_tiles(is, Init::random, 1);
   const std::vector<std::byte> a = shared_image(is.a, tiles.a, 1, is.m, is.k, false);
   ASSERT_EQ(a.size(), 2048U);
+  constexpr int kRow3 = 3 * 256;
   for (const int k : {0, 7, 8, 127, 128, 255}) {
-    const int byte = k / 8;
-    const auto seen =
-        static_cast<unsigned>(a[static_cast<std::size_t>(byte / 16 * 128 + 3 * 16 + byte % 16)]);
-    EXPECT_EQ(seen >> (k % 8) & 1U, word_at(tiles.a, static_cast<std::size_t>(3 * 256 + k), 1)) << k;
+    const int byte = k / 8, at = byte / 16 * 128 + 3 * 16 + byte % 16;
+    const auto seen = static_cast<unsigned>(a[static_cast<std::size_t>(at)]);
+    EXPECT_EQ(seen >> (k % 8) & 1U, word_at(tiles.a, static_cast<std::size_t>(kRow3 + k), 1)) << k;
   }
 }
 

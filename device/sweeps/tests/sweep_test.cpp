@@ -72,7 +72,7 @@ TEST(Cells, WgmmaTakesWholeWarpgroups) {
   for (const Cell& cell : cells_of(select_subjects({"wgmma"}).front(), resolve_axes({}, false))) {
     EXPECT_EQ(cell.warps % 4, 0);
     EXPECT_GT(cell.instruction.n, 0);
-    EXPECT_DOUBLE_EQ(cell.fma(), cell.warps / 4 * 64.0 * cell.instruction.n * 16);
+    EXPECT_DOUBLE_EQ(cell.fma(), cell.warps / 4.0 * 64 * cell.instruction.n * 16);
   }
 }
 
