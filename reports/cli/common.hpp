@@ -82,5 +82,6 @@ void add_audit(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_layout(CLI::App& app, Action& action);
 void add_matmul(CLI::App& app, Action& action);
+void add_sweep(CLI::App& app, Action& action);
 
 }  // namespace mmaudit::cli

@@ -29,6 +29,7 @@ int run(int argc, const char* const* argv) {
   add_convert(app, action);
   add_layout(app, action);
   add_matmul(app, action);
+  add_sweep(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,47 @@
+#pragma once
+// The seam between what is swept and what runs: a GPU, or in tests a formula.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mmaudit/device/runner.hpp"
+#include "mmaudit/sweeps/result.hpp"
+#include "mmaudit/sweeps/subject.hpp"
+
+namespace mmaudit::sweeps {
+
+/// One run.
+struct Sample {
+  double cycles = 0;  ///< a step
+  double event_seconds = 0, timer_seconds = 0;
+  double hz = 0;  ///< clock held
+};
+
+struct Measurement {
+  std::string skipped;  ///< why there is nothing; empty: there is
+  int steps = 0;        ///< of a run
+  std::vector<Sample> samples;
+  std::uint64_t compared = 0, differing = 0;
+  int registers = 0;
+  double joules = 0, seconds = 0;  ///< scope energy: over all samples
+};
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual DeviceFacts facts() = 0;
+  /// Errors: EnvironmentError when the GPU fails; what the GPU can't run is `skipped`.
+  virtual Measurement measure(const Cell& cell, const RunRule& rule) = 0;
+
+ protected:
+  Machine() = default;
+  Machine(const Machine&) = default;
+  Machine& operator=(const Machine&) = default;
+};
+
+/// What: the GPU `device`; D of every kernel is compared with the model, where the model has a row for it.
+/// Errors: EnvironmentError without CUDA.
+std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device);
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,80 @@
+#pragma once
+// kIlp independent chains of one mma in every warp of one block a multiprocessor.
+#include <cstdint>
+#include <utility>
+
+#include "kernels/fragments.cuh"
+#include "ptx/mma.cuh"
+#include "sweeps/kernels/stopwatch.cuh"
+
+namespace mmaudit::sweeps {
+
+/// Register r of a lane lies at r * 32 + lane of its tile's image.
+template <typename Register, int kRegisters>
+__device__ __forceinline__ void read_image(const void* image, int tile, int lane, Register (&r)[kRegisters]) {
+  const auto* from = static_cast<const Register*>(image) + tile * kRegisters * kWarpLanes + lane;
+#pragma unroll
+  for (int i = 0; i < kRegisters; ++i) r[i] = from[i * kWarpLanes];
+}
+
+template <typename Line, int kIlp, int kUnroll>
+__global__ void mma_timed(const TimedArgs args) {
+  constexpr Instruction kIs = Line::kInstruction;
+  if constexpr (device::kTargetCapability < kIs.min_compute_capability) {
+    __trap();
+  } else {
+    using F = device::Fragments<Line>;
+    using C = device::RegisterOf<kIs.c>;
+    const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+    const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+    const int slot = static_cast<int>(blockIdx.x * blockDim.x) / kWarpLanes + warp;
+    const int tile = warp % args.tiles;
+    device::RegisterOf<kIs.a> a[F::kRegistersA];
+    device::RegisterOf<kIs.b> b[F::kRegistersB];
+    C d[kIlp][F::kRegistersC];
+    read_image(args.a, tile, lane, a);
+    read_image(args.b, tile, lane, b);
+#pragma unroll
+    for (int chain = 0; chain < kIlp; ++chain) read_image(args.c, tile, lane, d[chain]);
+
+    Stamp stamp;
+    start(stamp);
+#pragma unroll 1
+    for (int i = 0; i < args.iterations; i += kUnroll) {
+#pragma unroll
+      for (int j = 0; j < kUnroll; ++j)
+#pragma unroll
+        for (int chain = 0; chain < kIlp; ++chain) device::mma<Line>(d[chain], a, b);
+    }
+    stop(stamp);
+
+    auto* out = static_cast<C*>(args.d) + slot * F::kRegistersC * kWarpLanes + lane;
+    C differ = 0;
+#pragma unroll
+    for (int r = 0; r < F::kRegistersC; ++r) {
+      out[r * kWarpLanes] = d[0][r];
+#pragma unroll
+      for (int chain = 1; chain < kIlp; ++chain) differ |= d[chain][r] ^ d[0][r];
+    }
+    stamp.chains_differ = __any_sync(~0U, differ != 0) != 0 ? 1 : 0;
+    if (lane == 0) args.stamps[slot] = stamp;
+  }
+}
+
+template <typename Line, int kIlp, int kUnroll>
+TimedKernel mma_timed_row() {
+  return {
+      .instruction = Line::kInstruction,
+      .ilp = kIlp,
+      .launch = [](const TimedArgs& args, unsigned blocks, unsigned threads,
+                   unsigned shared) { mma_timed<Line, kIlp, kUnroll><<<blocks, threads, shared>>>(args); },
+      .function = reinterpret_cast<const void*>(mma_timed<Line, kIlp, kUnroll>)};
+}
+
+}  // namespace mmaudit::sweeps
+
+// X for a list of structs that the lines of ptx/ define: a row for every number of chains.
+#define MMAUDIT_TIMED_ROWS(NAME, UNROLL)                                                                \
+  mma_timed_row<NAME, 1, UNROLL>(), mma_timed_row<NAME, 2, UNROLL>(), mma_timed_row<NAME, 3, UNROLL>(), \
+      mma_timed_row<NAME, 4, UNROLL>(), mma_timed_row<NAME, 5, UNROLL>(), mma_timed_row<NAME, 6, UNROLL>(),
+#define MMAUDIT_TIMED(...) MMAUDIT_TIMED_ROWS(MMAUDIT_MMA_NAME(__VA_ARGS__), 4)

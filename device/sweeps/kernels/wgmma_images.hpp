@@ -1,0 +1,13 @@
+#pragma once
+// Sizes of the images of wgmma operands: k is 32 bytes long whatever the type. Source: PTX ISA 9.0, shapes
+// of wgmma.mma_async.
+
+namespace mmaudit::sweeps {
+
+inline constexpr int kBytesA = 64 * 32, kBytesBPerColumn = 32;
+
+/// Warpgroups of a block that have registers enough, with 40 beside the accumulators.
+template <int kAccumulators>
+inline constexpr int kMostWarpgroups = kAccumulators > 80 ? 2 : 4;
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,40 @@
+// Peak rates as data, dense multiply-adds a cycle a multiprocessor.
+#include "mmaudit/sweeps/sweep.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+constexpr std::string_view kSun = "Sun et al. 2023, Table III, note";
+// 989.5, 494.7, 1979 and 66.9 T(FL)OPS at 132 multiprocessors and 1.83 GHz (1.98 GHz for f64).
+constexpr std::string_view kHopper = "NVIDIA H100 Tensor Core GPU Architecture, H100 SXM5";
+
+// clang-format off
+constexpr PeakRow kPeaks[] = {
+    {80, Format::f16,  1024,  kSun},
+    {80, Format::bf16, 1024,  kSun},
+    {80, Format::tf32, 512,   kSun},
+    {80, Format::s8,   2048,  kSun},
+    {80, Format::u8,   2048,  kSun},
+    {80, Format::s4,   4096,  kSun},
+    {80, Format::u4,   4096,  kSun},
+    {80, Format::b1,   16384, kSun},
+    {90, Format::f16,  2048,  kHopper},
+    {90, Format::bf16, 2048,  kHopper},
+    {90, Format::tf32, 1024,  kHopper},
+    {90, Format::e4m3, 4096,  kHopper},
+    {90, Format::e5m2, 4096,  kHopper},
+    {90, Format::s8,   4096,  kHopper},
+    {90, Format::u8,   4096,  kHopper},
+    {90, Format::f64,  128,   kHopper},
+};
+// clang-format on
+
+}  // namespace
+
+double peak_fma(int compute_capability, const Instruction& instruction) {
+  for (const PeakRow& row : kPeaks)
+    if (row.compute_capability == compute_capability && row.format == instruction.a) return row.fma;
+  return 0;
+}
+
+}  // namespace mmaudit::sweeps

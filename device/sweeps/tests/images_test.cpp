@@ -1,0 +1,90 @@
+// Register and shared-memory images: every element once, where the maps say.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "mmaudit/sweeps/images.hpp"
+#include "sweeps/kernels/load_pattern.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t index, std::size_t width) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &bytes[index * width], width);
+  return word;
+}
+
+TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
+  for (const Subject& subject : subjects()) {
+    if (subject.words != 0) continue;
+    Instruction is = subject.instruction;
+    if (is.op == Op::wgmma) is.n = 16;
+    const Tiles tiles = make_tiles(is, Init::random, 2);
+    const FragmentMap map = fragment_a(is);
+    const std::vector<std::byte> image = register_image(map, is.a, tiles.a, 2);
+    const std::size_t bytes = spec_of(is.a).storage_bytes(), width = bytes > 4 ? 8 : 4;
+    const int each = elements_per_register(is.a), registers = map.values / each;
+    ASSERT_EQ(image.size(), 2U * static_cast<std::size_t>(registers * map.lanes) * width) << subject.name;
+    // The second tile, so that an offset that is off by a tile shows.
+    for (int lane = 0; lane < map.lanes; lane += 5)
+      for (int value = 0; value < map.values; ++value) {
+        const Coord at = map.at(lane, value);
+        const int index = (map.rows + at.row) * map.cols + at.col;
+        const int slot = (registers + value / each) * map.lanes + lane;
+        const std::uint64_t element = word_at(tiles.a, static_cast<std::size_t>(index), bytes);
+        const std::uint64_t word = word_at(image, static_cast<std::size_t>(slot), width);
+        const auto bits = static_cast<unsigned>(register_bits(is.a));
+        const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits);
+        ASSERT_EQ(word >> (bits * static_cast<unsigned>(value % each)) & mask, element & mask)
+            << subject.name;
+      }
+  }
+}
+
+TEST(SharedImage, CoreMatricesOfKMajorOperands) {
+  const Instruction is = *find_instruction("wgmma.m64n16k16.f32.f16.f16");
+  const Tiles tiles = make_tiles(is, Init::random, 1);
+  const std::vector<std::byte> a = shared_image(is.a, tiles.a, 1, is.m, is.k, false),
+                               b = shared_image(is.b, tiles.b, 1, is.k, is.n, true);
+  ASSERT_EQ(a.size(), 2048U);
+  ASSERT_EQ(b.size(), 512U);
+  // Row 9, column 11: the second core matrix along m, the second along k, line 1, element 3.
+  EXPECT_EQ(word_at(a, (256 + 128 + 16 + 6) / 2, 2), word_at(tiles.a, 9 * 16 + 11, 2));
+  EXPECT_EQ(word_at(b, (256 + 128 + 16 + 6) / 2, 2), word_at(tiles.b, 11 * 16 + 9, 2));
+}
+
+TEST(SharedImage, SingleBitsEightToAByte) {
+  const Instruction is = *find_instruction("wgmma.m64n8k256.s32.b1.b1.and.popc");
+  const Tiles tiles = make_tiles(is, Init::random, 1);
+  const std::vector<std::byte> a = shared_image(is.a, tiles.a, 1, is.m, is.k, false);
+  ASSERT_EQ(a.size(), 2048U);
+  constexpr int kRow3 = 3 * 256;
+  for (const int k : {0, 7, 8, 127, 128, 255}) {
+    const int byte = k / 8, at = byte / 16 * 128 + 3 * 16 + byte % 16;
+    const auto seen = static_cast<unsigned>(a[static_cast<std::size_t>(at)]);
+    EXPECT_EQ(seen >> (k % 8) & 1U, word_at(tiles.a, static_cast<std::size_t>(kRow3 + k), 1)) << k;
+  }
+}
+
+TEST(Tiles, ZerosAndTheSameDrawsEveryTime) {
+  const Instruction is = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
+  for (const std::byte byte : make_tiles(is, Init::zero, 2).c) EXPECT_EQ(byte, std::byte{0});
+  const Tiles one = make_tiles(is, Init::random, 2), two = make_tiles(is, Init::random, 2);
+  EXPECT_EQ(one.a, two.a);
+  EXPECT_NE(one.a, one.b);
+  EXPECT_GT(std::set<std::byte>(one.a.begin(), one.a.end()).size(), 100U);
+}
+
+TEST(LoadPattern, LdmatrixDealsTheMatricesOut) {
+  // Lane 5 holds row 1, words 1 of each matrix; transposed, column 1 of rows 2 and 3.
+  EXPECT_EQ(expected_word(4, false, 16, 5, 0), 80U);
+  EXPECT_EQ(expected_word(4, false, 16, 5, 2), pattern_word(64 + 5));
+  EXPECT_EQ(expected_word(4, true, 16, 5, 1), (pattern_word(32 + 8) >> 16) | (pattern_word(32 + 12) >> 16)
+                                                                                 << 16);
+  EXPECT_EQ(expected_word(0, false, 32, 3, 1), pattern_word(25));
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,217 @@
+// mmaudit sweep: how fast the instructions are on the GPU of this machine.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "common.hpp"
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/sweeps/census.hpp"
+#include "mmaudit/sweeps/compare.hpp"
+#include "mmaudit/sweeps/render.hpp"
+#include "mmaudit/sweeps/sweep.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> instructions, axes;
+  std::string out = "out", resume;
+  double energy_seconds = sweeps::RunRule{}.energy_seconds;
+  bool quick = false, list = false, json = false, no_files = false;
+};
+
+/// 128 plus the signal's number, as shells report it.
+constexpr int kInterrupted = 130;
+
+volatile std::sig_atomic_t stopped = 0;
+
+/// Ctrl-C is noticed between two points while this lives; a second one ends the program at once.
+class Interruptible {
+ public:
+  Interruptible() {
+    stopped = 0;
+    before_ = std::signal(SIGINT, [](int) {
+      stopped = 1;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  ~Interruptible() { std::signal(SIGINT, before_); }
+
+ private:
+  void (*before_)(int) = nullptr;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(fmt::format("{}: cannot read", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string listing() {
+  std::string text;
+  for (const sweeps::Subject& subject : sweeps::subjects())
+    text += fmt::format("{:42} {}\n", subject.name, fmt::join(subject.axes, " "));
+  text += "\naxes (-a NAME=VALUE, NAME=[a,b,c], NAME=[start:end:step], NAME[pow2]=...):\n";
+  for (const sweeps::AxisSpec& axis : sweeps::axis_specs())
+    text += fmt::format("  {:6} {:60} usual {}, quick {}\n", axis.name, axis.what, axis.usual, axis.quick);
+  return text;
+}
+
+sweeps::SweepResult start_of(const Options& options, const sweeps::DeviceFacts& device,
+                             const sweeps::SweepOptions& plan) {
+  sweeps::SweepResult result;
+  if (!options.resume.empty()) {
+    result = sweeps::from_json(read_file(options.resume), options.resume);
+    if (result.device != device)
+      throw InputError(
+          fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
+                      options.resume, result.device.name, result.device.driver, device.name, device.driver));
+  }
+  result.version = kVersion;
+  result.revision = kGitRevision;
+  result.date = today();
+  result.device = device;
+  result.rule = plan.rule;
+  result.axes = plan.axes;
+  result.command = {"mmaudit", "sweep"};
+  if (options.quick) result.command.emplace_back("--quick");
+  for (const std::string& axis : options.axes) result.command.insert(result.command.end(), {"-a", axis});
+  if (!options.instructions.empty())
+    result.command.insert(result.command.end(),
+                          {"--inst", fmt::format("{}", fmt::join(options.instructions, ","))});
+  return result;
+}
+
+int sweep(const Options& options) {
+  if (options.list) {
+    emit("-", listing());
+    return kAllGood;
+  }
+  sweeps::SweepOptions plan{
+      sweeps::select_subjects(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
+  plan.rule.energy_seconds = options.energy_seconds;
+  if (options.quick) plan.rule.most = plan.rule.least;
+  const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
+  sweeps::SweepResult result = start_of(options, machine->facts(), plan);
+  const std::filesystem::path folder = options.out;
+  if (!options.no_files) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
+  }
+  const auto save = [&] {
+    if (!options.no_files)
+      corpus::write_file_atomically(folder / "sweep.json", std::string_view(sweeps::to_json(result)));
+  };
+  const auto started = std::chrono::steady_clock::now();
+  {
+    const Interruptible interruptible;
+    Progress progress("sweeping", plan.subjects.size());
+    sweeps::run_sweep(*machine, plan,
+                      {.keep_going = [] { return stopped == 0; },
+                       .progress = [&](const std::string& subject, std::size_t done,
+                                       std::size_t) { progress.advance(done == 0 ? 0 : 1, subject); },
+                       .save = save},
+                      result);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (!options.no_files) {
+    corpus::write_file_atomically(folder / "sweep.md", std::string_view(sweeps::to_markdown(result)));
+    corpus::write_file_atomically(folder / "sweep.csv", std::string_view(sweeps::to_csv(result)));
+  }
+  if (options.json) {
+    emit("-", sweeps::to_json(result));
+  } else {
+    emit("-", sweeps::to_console(result));
+    emit("-", fmt::format("\n{} points in {:.1f} s\n", result.states.size(), seconds));
+    if (!options.no_files)
+      emit("-", fmt::format("written: {0}/sweep.json {0}/sweep.md {0}/sweep.csv\n", options.out));
+  }
+  if (result.interrupted) return kInterrupted;
+  return result.wrong() == 0 ? kAllGood : kMismatch;
+}
+
+int compare(const std::string& before, const std::string& after) {
+  const sweeps::SweepResult old = sweeps::from_json(read_file(before), before);
+  const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(read_file(after), after));
+  if (compared.points.empty())
+    throw InputError(
+        fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
+  emit("-", sweeps::comparison_text(compared));
+  return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
+}
+
+void add_compare(CLI::App& command, Action& action) {
+  auto files = std::make_shared<std::pair<std::string, std::string>>();
+  CLI::App* compare_command = command.add_subcommand(
+      "compare",
+      "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower");
+  compare_command->add_option("OLD", files->first, "a sweep.json")->required();
+  compare_command->add_option("NEW", files->second, "another")->required();
+  compare_command->callback(
+      [&action, files] { action = [files] { return compare(files->first, files->second); }; });
+}
+
+int census(const std::vector<std::string>& files) {
+  std::vector<sweeps::CensusRow> rows;
+  for (const std::string& file : files) {
+    const std::vector<sweeps::CensusRow> found = sweeps::census_of(read_file(file));
+    if (found.empty())
+      throw InputError(
+          fmt::format("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file));
+    rows.insert(rows.end(), found.begin(), found.end());
+  }
+  emit("-", sweeps::census_csv(rows));
+  return kAllGood;
+}
+
+void add_census(CLI::App& command, Action& action) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  CLI::App* census_command = command.add_subcommand(
+      "census", "what the timed kernels are made of: a CSV table from device/sweeps/census.sh's disassembly");
+  census_command->add_option("SASS", *files, "text of cuobjdump -sass")->required();
+  census_command->callback([&action, files] { action = [files] { return census(*files); }; });
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "sweep", "How fast: latency and throughput of every instruction on the GPU of this machine");
+  command->add_option("--inst", options->instructions, "only those whose name contains one of these")
+      ->delimiter(',');
+  command->add_option("-a,--axis", options->axes, "values of an axis, e.g. -a warps=[1,4,8] -a ilp=[1:6:1]")
+      ->allow_extra_args(false);
+  command->add_flag("--quick", options->quick, "fewer values of every axis: seconds, not minutes");
+  command
+      ->add_option("--energy-seconds", options->energy_seconds,
+                   "with -a scope=energy: time of a point, at most")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0));
+  command->add_flag("--list", options->list, "print what can be swept, and the axes");
+  command->add_option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv")
+      ->capture_default_str();
+  command->add_option("--resume", options->resume, "a sweep.json: its points are not measured again");
+  command->add_flag("--no-files", options->no_files, "print only");
+  command->add_flag("--json", options->json, "print the JSON instead of the tables");
+  // The callback of an inner subcommand runs first: it must not be overwritten.
+  command->callback([&action, options] {
+    if (!action) action = [options] { return sweep(*options); };
+  });
+  add_compare(*command, action);
+  add_census(*command, action);
+}
+
+}  // namespace mmaudit::cli
