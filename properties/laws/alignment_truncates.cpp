@@ -14,7 +14,7 @@ std::string why_not(const Subject& subject) {
   return subject.steps.front().size() < 3 ? "its steps have fewer than three products" : "";
 }
 
-/// In one step: a power of two, its opposite, and a number between them.
+/// In one step: a product, its opposite, and a number between them. What the first two lose they lose alike.
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const auto& step =
       subject.steps[static_cast<std::size_t>(random.in(0, static_cast<int>(subject.steps.size()) - 1))];
@@ -22,13 +22,15 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   const int first = random.in(0, static_cast<int>(step.size()) - 1);
   for (int i = 0; i < 3; ++i) chosen[i] = step[static_cast<std::size_t>(first + i) % step.size()];
   const FormatSpec a = subject.a(), b = subject.b();
-  const int eb = random.in(b.min_exponent(), b.max_exponent());
-  for (int k = 0; k < tile.instruction.k; ++k)
-    for (int col = 0; col < tile.instruction.n; ++col) tile.at_b(k, col) = power_of_two_bits(b, eb);
+  const int eb = random.in(b.min_exponent() - 1, b.max_exponent());
+  for (int col = 0; col < tile.instruction.n; ++col) {
+    const std::uint64_t partner = random_number(random, b, eb);
+    for (int k = 0; k < tile.instruction.k; ++k) tile.at_b(k, col) = partner;
+  }
   for (int row = 0; row < tile.instruction.m; ++row) {
-    const int ea = random.in(a.min_exponent(), a.max_exponent());
-    tile.at_a(row, chosen[0]) = power_of_two_bits(a, ea);
-    tile.at_a(row, chosen[2]) = tile.at_a(row, chosen[0]) | a.sign_bit();
+    const int ea = random.in(a.min_exponent() - 1, a.max_exponent());
+    tile.at_a(row, chosen[0]) = random_number(random, a, ea);
+    tile.at_a(row, chosen[2]) = tile.at_a(row, chosen[0]) ^ a.sign_bit();
     tile.at_a(row, chosen[1]) = random_number(random, a, ea - random.in(0, subject.row.fraction_bits));
   }
   for (int col = 0; col < tile.instruction.n; ++col)
@@ -54,8 +56,7 @@ Verdict judge(const Case& at) {
     // Which two cancel is not said by their places: products are looked at in order of size.
     std::sort(here.begin(), here.end(),
               [](const Product& x, const Product& y) { return std::fabs(x.value) > std::fabs(y.value); });
-    const auto power = [](double x) { return std::fabs(x) == std::ldexp(1.0, std::ilogb(x)); };
-    if (here[0].value != -here[1].value || !power(here[0].value)) return silent();
+    if (here[0].value != -here[1].value || here[0].exponent != here[1].exponent) return silent();
     const int most = std::max(
         {here[0].exponent, here[1].exponent, here[2].exponent, static_cast<int>(at.subject.row.floor)});
     const int unit = most - at.subject.row.fraction_bits;

@@ -28,7 +28,8 @@ std::span<const Law> lawbook() {
                               kIntegersAreExact,
                               kModifiersAreWhatTheySay,
                               kIgnoredBitsAreIgnored,
-                              kChainsAreFused};
+                              kChainsAreFused,
+                              kFollowsTheDocumentedModel};
   return kBook;
 }
 

@@ -29,5 +29,6 @@ extern const Law kIntegersAreExact;
 extern const Law kModifiersAreWhatTheySay;
 extern const Law kIgnoredBitsAreIgnored;
 extern const Law kChainsAreFused;
+extern const Law kFollowsTheDocumentedModel;
 
 }  // namespace mmaudit::laws

@@ -17,7 +17,9 @@ std::string why_not(const Subject& subject) {
 /// Full significands of nearly one exponent: alignment has nothing to cut off.
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
-  const int spread = std::max(0, (subject.row.fraction_bits - a.fraction_bits - b.fraction_bits) / 2);
+  const int range = std::min(a.max_exponent() - a.min_exponent(), b.max_exponent() - b.min_exponent());
+  const int spread =
+      std::clamp((subject.row.fraction_bits - a.fraction_bits - b.fraction_bits) / 2, 0, range / 2);
   const int ea = random.in(a.min_exponent() + spread, a.max_exponent());
   const int eb = random.in(b.min_exponent() + spread, b.max_exponent());
   for (std::uint64_t& x : tile.a) x = random_number(random, a, ea - random.in(0, spread));

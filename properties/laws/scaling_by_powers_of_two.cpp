@@ -15,22 +15,26 @@ std::string why_not(const Subject& subject) {
   return subject.plan.converts ? "c or D is converted beside the steps" : "";
 }
 
+/// 1 to 3 up or down; 1 where the format has few exponents.
 int shift_of(const Tile& tile) {
-  const int shift = static_cast<int>(tile.salt % 6) - 3;
-  return shift >= 0 ? shift + 1 : shift;
+  const FormatSpec a = spec_of(tile.instruction.a);
+  const auto most = static_cast<std::uint64_t>(a.max_exponent() - a.min_exponent() < 8 ? 1 : 3);
+  const int shift = 1 + static_cast<int>(tile.salt % most);
+  return (tile.salt >> 32) % 2 != 0 ? shift : -shift;
 }
 
 /// Exponents about the middle of D's range.
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
-  const int width = random.in(0, 6);
-  const int ea = random.in(a.min_exponent() + 4, a.max_exponent() - 4);
-  const int eb = std::clamp(random.in(-2, 4) - ea, b.min_exponent() + 1, b.max_exponent() - 1);
+  const int range = a.max_exponent() - a.min_exponent(), margin = std::min(4, range / 2);
+  const int width = random.in(0, std::min(3, margin));
+  const int ea = random.in(a.min_exponent() + margin, a.max_exponent() - std::min(3, range - margin));
+  const int eb = std::clamp(random.in(4, 8) - ea, b.min_exponent() + std::min(3, width), b.max_exponent());
   for (std::uint64_t& x : tile.a)
     x = random_number(random, a, std::max(ea - random.in(0, width), a.min_exponent()));
   for (std::uint64_t& x : tile.b)
     x = random_number(random, b, std::max(eb - random.in(0, width), b.min_exponent()));
-  for (std::uint64_t& x : tile.c) x = random_number(random, c, ea + eb + random.in(-8, 4));
+  for (std::uint64_t& x : tile.c) x = random_number(random, c, ea + eb + random.in(-2, 4));
 }
 
 /// `bits` times 2^shift; nullopt when that leaves the normal numbers.

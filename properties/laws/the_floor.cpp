@@ -20,6 +20,24 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   const auto& step =
       subject.steps[static_cast<std::size_t>(random.in(0, static_cast<int>(subject.steps.size()) - 1))];
   const FormatSpec a = subject.a(), b = subject.b();
+  const bool nearest = subject.row.output.rounding == Rounding::nearest_even;
+  if (step.size() > 1 && random.once_in(2)) {
+    // The least result, or the tie below it, and what the floor keeps of a far smaller number decides.
+    const int least = subject.d().min_exponent() - subject.row.output.fraction_bits;
+    const int lowest_a = a.min_exponent() - a.fraction_bits, lowest_b = b.min_exponent() - b.fraction_bits;
+    const auto product = [&](int row, int k, int e, int of_b, bool negative) {
+      const int of_a = std::clamp<int>(e - of_b, lowest_a, a.max_exponent());
+      tile.at_a(row, k) = power_of_two_bits(a, of_a) | (negative ? a.sign_bit() : 0);
+      for (int col = 0; col < tile.instruction.n; ++col)
+        tile.at_b(tile.met(row, k), col) = power_of_two_bits(b, of_b);
+    };
+    const int unit = subject.row.floor - subject.row.fraction_bits;
+    for (int row = 0; row < tile.instruction.m; ++row) {
+      product(row, step[0], nearest ? least - 1 : least, b.min_exponent(), false);
+      product(row, step[1], unit + random.in(-3, 6), nearest ? lowest_b : b.min_exponent(), !nearest);
+    }
+    return;
+  }
   const int floor = subject.row.floor, depth = subject.row.fraction_bits + 2;
   const int ea = std::clamp(random.in(floor - b.max_exponent(), floor - b.min_exponent()), a.min_exponent(),
                             std::min<int>(a.max_exponent(), floor - b.min_exponent()));

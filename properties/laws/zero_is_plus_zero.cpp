@@ -18,6 +18,12 @@ std::string why_not(const Subject& subject) {
 
 /// Zeros of both signs, and pairs that cancel.
 void fill(const Subject& subject, Random& random, Tile& tile) {
+  if (random.once_in(3)) {  // every addend is -0
+    std::fill(tile.a.begin(), tile.a.end(), subject.a().sign_bit());
+    for (std::uint64_t& x : tile.b) x = random_number(random, subject.b(), 0) & subject.b().magnitude_mask();
+    std::fill(tile.c.begin(), tile.c.end(), subject.c().sign_bit());
+    return;
+  }
   const int ea = random_exponent(random, subject.a()), eb = random_exponent(random, subject.b());
   for (std::uint64_t& x : tile.a) x = random.once_in(2) ? subject.a().sign_bit() : 0;
   for (std::uint64_t& x : tile.b)

@@ -51,6 +51,7 @@ struct Law {
   bool exhibit = false;  ///< the law says that it happens: one element for which judge holds is enough
   double reach = 0;      ///< of a bound: the share of it that some input has to reach ...
   bool (*can_reach)(const Subject&) = nullptr;  ///< ... on these rows; null: on all
+  bool slow = false;                            ///< judged by an oracle of arbitrary precision
 };
 
 /// Every law, in the order that listings print.
