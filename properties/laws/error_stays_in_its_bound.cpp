@@ -53,7 +53,7 @@ bool can_reach(const Subject& subject) {
   const FormatSpec a = subject.a(), b = subject.b();
   const int span = a.max_exponent() - a.min_exponent() + a.fraction_bits + b.max_exponent() -
                    b.min_exponent() + b.fraction_bits;
-  return subject.row.output.rounding == Rounding::toward_zero && span > subject.row.fraction_bits + 12;
+  return subject.row.output.rounding == Rounding::toward_zero && span > subject.row.fraction_bits + 16;
 }
 
 Verdict judge(const Case& at) {

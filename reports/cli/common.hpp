@@ -81,5 +81,6 @@ void add_record(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_layout(CLI::App& app, Action& action);
+void add_laws(CLI::App& app, Action& action);
 
 }  // namespace mmaudit::cli
