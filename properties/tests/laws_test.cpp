@@ -42,7 +42,7 @@ std::map<std::string, Tally> check_all(const Backend& backend, const std::vector
   const auto work = [&] {
     for (std::size_t i = next++; i < subjects.size(); i = next++)
       for (const Law& law : lawbook()) {
-        const LawResult result = check_law(law, subjects[i], backend, {kSeed, dots, {}});
+        const LawResult result = check_law(law, subjects[i], backend, {.seed = kSeed, .dots = dots});
         const std::lock_guard guard(lock);
         Tally& tally = tallies[std::string(law.name)];
         (result.skipped.empty() ? tally.applied : tally.skipped) += 1;
@@ -79,7 +79,7 @@ const Law* caught_by(const Subject& subject, const gen::Neighbour& wrong, std::u
   const Backend backend = wrong_model(subject, wrong.row, "wrong");
   for (const Law& law : lawbook()) {
     if (law.slow) continue;  // it catches them all
-    const LawResult result = check_law(law, subject, backend, {kSeed, dots, {}});
+    const LawResult result = check_law(law, subject, backend, {.seed = kSeed, .dots = dots});
     if (result.good()) continue;
     if (failure != nullptr && result.failure) *failure = *result.failure;
     return &law;
@@ -133,7 +133,8 @@ TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
     ASSERT_TRUE(verdict);
     EXPECT_EQ(verdict->kind, Verdict::Kind::broken);
     // What broke it once is tried first.
-    const LawResult again = check_law(*law, subject, backend, {kSeed + 1, 1, {failure.dot}});
+    const LawResult again =
+        check_law(*law, subject, backend, {.seed = kSeed + 1, .dots = 1, .first = {failure.dot}});
     EXPECT_GT(again.broken, 0U);
   }
   EXPECT_GT(shrunk, 15);
@@ -148,7 +149,7 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
                  .source = "",
                  .why_not = [](const Subject&) { return std::string(); },
                  .judge = [](const Case&) { return silent(); }};
-  const LawResult result = check_law(mute, subject, host_model(hopper), {kSeed, 100, {}});
+  const LawResult result = check_law(mute, subject, host_model(hopper), {.seed = kSeed, .dots = 100});
   EXPECT_FALSE(result.good());
   EXPECT_NE(result.complaint().find("of the kind that it speaks of"), std::string::npos);
 }

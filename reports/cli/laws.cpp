@@ -129,8 +129,10 @@ std::vector<LawRow> check(const Options& options, const std::vector<const Law*>&
             }));
         LawResult result = laws::check_law(
             *chosen[law], subjects[subject], backend,
-            {options.seed, static_cast<std::uint64_t>(options.dots / std::max(1.0, applying)) + 1,
-             known.dots(chosen[law]->name, subjects[subject].instruction)});
+            {.seed = options.seed,
+             .dots = static_cast<std::uint64_t>(options.dots / std::max(1.0, applying)) + 1,
+             .launch = options.backend == "model" || options.backend == "reference" ? 100'000U : 500'000U,
+             .first = known.dots(chosen[law]->name, subjects[subject].instruction)});
         const std::lock_guard guard(lock);
         rows[law].results[subject] = std::move(result);
         progress.advance(1, std::string(chosen[law]->name));

@@ -7,7 +7,6 @@
 namespace mmaudit::laws {
 namespace {
 
-constexpr std::size_t kDotsOfLaunch = 100'000;
 /// Laws choose forms of input by the tile.
 constexpr std::uint64_t kLeastTiles = 12;
 
@@ -129,7 +128,7 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
   const std::uint64_t per_tile =
       static_cast<std::uint64_t>(subject.instruction.m) * static_cast<std::uint64_t>(subject.instruction.n);
   const std::uint64_t wanted = std::max(kLeastTiles, (options.dots + per_tile - 1) / per_tile);
-  const std::uint64_t launch = std::max<std::uint64_t>(1, kDotsOfLaunch / per_tile);
+  const std::uint64_t launch = std::max<std::uint64_t>(1, options.launch / per_tile);
   for (std::uint64_t first = 0; first < wanted; first += launch) {
     std::vector<Tile> tiles;
     for (std::uint64_t t = first; t < std::min(first + launch, wanted); ++t)
