@@ -2,66 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
-#include <mutex>
-#include <thread>
 
-#include "mmaudit/architecture.hpp"
+#include "law_runs.hpp"
 #include "mmaudit/generators/neighbours.hpp"
-#include "mmaudit/laws/check.hpp"
 
 namespace mmaudit::laws {
 namespace {
 
-constexpr std::uint64_t kSeed = 20261121;
-
-std::vector<Subject> subjects_of(const Architecture& architecture) {
-  std::vector<Subject> all;
-  for (Instruction is : kInstructions) {
-    is = with_shape(is, kWgmmaMinN);
-    const DatapathRow* row = find_datapath(architecture, is);
-    if (row != nullptr && is.scale == Format::none) all.emplace_back(architecture, is, row->model);
-  }
-  return all;
-}
-
-struct Tally {
-  int applied = 0, skipped = 0, bad = 0;
-  std::uint64_t judged = 0;
-};
-
-/// Every law over every subject, on all cores.
-std::map<std::string, Tally> check_all(const Backend& backend, const std::vector<Subject>& subjects,
-                                       std::uint64_t dots) {
-  std::map<std::string, Tally> tallies;
-  std::mutex lock;
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < subjects.size(); i = next++)
-      for (const Law& law : lawbook()) {
-        const LawResult result = check_law(law, subjects[i], backend, {.seed = kSeed, .dots = dots});
-        const std::lock_guard guard(lock);
-        Tally& tally = tallies[std::string(law.name)];
-        (result.skipped.empty() ? tally.applied : tally.skipped) += 1;
-        tally.judged += result.judged;
-        if (result.good()) continue;
-        ++tally.bad;
-        ADD_FAILURE() << law.name << ", " << name_of(subjects[i].instruction) << " on " << backend.name
-                      << ": " << result.complaint();
-      }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  return tallies;
-}
+bool is_fast(const Law& law) { return !law.slow; }  // follows_test.cpp has the others
 
 TEST(Laws, TheModelOfHopperObeysEveryOne) {
   const Architecture& hopper = *find_architecture("hopper");
-  for (const auto& [name, tally] : check_all(host_model(hopper), subjects_of(hopper), 4000)) {
+  for (const auto& [name, tally] : check_all(host_model(hopper), subjects_of(hopper), 4000, is_fast)) {
     EXPECT_GT(tally.applied, 0) << name << " applied to nothing";
     std::printf("%-34s %4d rows, %4d skipped, %10llu judged\n", name.c_str(), tally.applied, tally.skipped,
                 static_cast<unsigned long long>(tally.judged));
@@ -70,7 +22,7 @@ TEST(Laws, TheModelOfHopperObeysEveryOne) {
 
 TEST(Laws, TheModelOfEveryGenerationObeysThem) {
   for (const Architecture& architecture : architectures())
-    check_all(host_model(architecture), subjects_of(architecture), 1000);
+    check_all(host_model(architecture), subjects_of(architecture), 1000, is_fast);
 }
 
 /// A law under which `wrong` is not the row it came from; nullptr: none.
@@ -156,7 +108,7 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
 
 TEST(Laws, TheReferenceModelObeysThem) {
   const Architecture& hopper = *find_architecture("hopper");
-  check_all(reference_model(hopper), subjects_of(hopper), 1);
+  check_all(reference_model(hopper), subjects_of(hopper), 1, is_fast);
 }
 
 }  // namespace
