@@ -71,7 +71,7 @@ const Law kAlignmentTruncates = {
     .name = "alignment_truncates",
     .statement =
         "Beside addends of exponent E at most, what an addend has below 2^(E - F) is cut off toward zero.",
-    .source = "Fasi et al. 2021, 3.3; Khattak and Mikaitis 2025; F of the row",
+    .source = "Fasi et al. 2021; Khattak and Mikaitis 2025; F of the row",
     .why_not = why_not,
     .fill = fill,
     .judge = judge};

@@ -57,7 +57,7 @@ Verdict judge(const Case& at) {
 const Law kCTakesPart = {
     .name = "c_takes_part",
     .statement = "c is one more addend of the first step: it is aligned with the products, and they with it.",
-    .source = "Fasi et al. 2021, 3.3 (order of addition); MMA-Sim",
+    .source = "Fasi et al. 2021 (order of addition); MMA-Sim",
     .why_not = why_not,
     .fill = fill,
     .judge = judge};

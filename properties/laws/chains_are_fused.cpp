@@ -60,7 +60,7 @@ Verdict judge(const Case& at) {
 const Law kChainsAreFused = {
     .name = "chains_are_fused",
     .statement = "binary64: a chain of fused multiply-adds, c first, k ascending; a NaN keeps its payload.",
-    .source = "IEEE 754-2019, fusedMultiplyAdd; Fasi et al. 2021, 3.5 (A100); measured on Hopper",
+    .source = "IEEE 754-2019, fusedMultiplyAdd; measured on Hopper",
     .why_not = why_not,
     .fill = fill,
     .judge = judge};

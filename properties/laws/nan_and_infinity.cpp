@@ -68,7 +68,7 @@ const Law kNanAndInfinity = {
     .statement =
         "A NaN, infinity * 0 and infinity - infinity give the canonical NaN; an infinity else gives itself; "
         "finite inputs of one step never give a NaN.",
-    .source = "Fasi et al. 2021, 3.1; PTX ISA (canonical NaN); measured on Hopper",
+    .source = "Fasi et al. 2021; PTX ISA (canonical NaN); measured on Hopper",
     .why_not = why_not,
     .fill = fill,
     .judge = judge};

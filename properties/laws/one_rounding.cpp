@@ -70,7 +70,7 @@ Verdict judge(const Case& at) {
 const Law kOneRounding = {
     .name = "one_rounding",
     .statement = "Where alignment has nothing to cut off, D is the exact sum, rounded once.",
-    .source = "Fasi et al. 2021, 3.3 (normalisation at the end); numerics.md, output rules",
+    .source = "Fasi et al. 2021 (normalisation at the end); numerics.md, output rules",
     .why_not = why_not,
     .fill = fill,
     .judge = judge};

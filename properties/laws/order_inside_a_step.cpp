@@ -36,7 +36,7 @@ Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.
 
 const Law kOrderInsideAStep = {.name = "order_inside_a_step",
                                .statement = "The order of products inside a step does not matter.",
-                               .source = "Fasi et al. 2021, 3.3; L and order of the row",
+                               .source = "Fasi et al. 2021; L and order of the row",
                                .why_not = why_not,
                                .related = related,
                                .judge = judge};

@@ -42,7 +42,7 @@ const Law kPlaceDoesNotMatter = {
     .name = "place_does_not_matter",
     .statement =
         "An element is the same wherever in the tile, and so in whichever lane, its row and column stand.",
-    .source = "Sun et al. 2023, 8 (all elements alike); PTX ISA",
+    .source = "Sun et al. 2023, section 8 (all elements alike); PTX ISA",
     .why_not = everywhere,
     .related = related,
     .judge = judge};

@@ -42,7 +42,7 @@ Verdict judge(const Case& at) {
 const Law kProductsAreExact = {
     .name = "products_are_exact",
     .statement = "A product by itself is exact, of subnormals too: D is it, rounded once to the output.",
-    .source = "Fasi et al. 2021, 3.1 and 3.2; Sun et al. 2023, 8.1",
+    .source = "Fasi et al. 2021; Sun et al. 2023, section 8",
     .why_not = fused_single_format,
     .fill = fill,
     .judge = judge};

@@ -48,7 +48,7 @@ Verdict judge(const Case& at) {
 const Law kSumsAreNotMonotonic = {
     .name = "sums_are_not_monotonic",
     .statement = "A larger c can give a smaller D: it moves the unit that alignment cuts at.",
-    .source = "Fasi et al. 2021, 3.4 (monotonicity); Mikaitis 2024",
+    .source = "Fasi et al. 2021 (monotonicity)",
     .why_not = why_not,
     .fill = fill,
     .related = related,
