@@ -1,0 +1,51 @@
+#pragma once
+// Running laws: many tiles at once, one failing dot product shrunk.
+#include <functional>
+#include <optional>
+
+#include "mmaudit/laws/backend.hpp"
+#include "mmaudit/laws/law.hpp"
+
+namespace mmaudit::laws {
+
+struct Failure {
+  std::string law;
+  Instruction instruction;
+  Dot dot;                                ///< as small as the shrinker found it
+  std::uint64_t found = 0, expected = 0;  ///< raw bits of D
+  int shrunk_from = 0;                    ///< non-zero products before
+};
+
+struct LawResult {
+  const Law* law = nullptr;
+  Instruction instruction;
+  std::string skipped;  ///< why the law says nothing of this row, or the backend can't run it
+  std::uint64_t dots = 0, judged = 0, broken = 0;
+  double reached = 0, to_reach = 0;
+  std::optional<Failure> failure;
+
+  /// No element breaks it, some were judged; what should happen was seen; a bound was reached.
+  [[nodiscard]] bool good() const;
+  /// One clause when not good.
+  [[nodiscard]] std::string complaint() const;
+};
+
+struct LawOptions {
+  std::uint64_t seed = 0;
+  std::uint64_t dots = 100'000;    ///< at least so many dot products of the base tiles
+  std::uint64_t launch = 100'000;  ///< about so many of them at once
+  std::vector<Dot> first;          ///< tried before any generated one (known regressions)
+};
+
+LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,
+                    const LawOptions& options);
+
+/// What one dot product by itself says to `law`; nullopt: silent.
+std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
+                                   const Dot& dot, std::uint64_t* found = nullptr);
+
+/// The smallest dot product found that still breaks the law: fewest non-zero products, then least
+/// significands and exponents nearest to zero.
+Failure shrink(const Law& law, const Subject& subject, const Backend& backend, const Dot& dot);
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,60 @@
+#pragma once
+// A law: a sentence about matrix instructions, checked on every row it applies to. It is stated of one dot
+// product, with related ones where it compares: so a failure can be shrunk, and hardware, model and oracle
+// are held to the same thing.
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/laws/tile.hpp"
+
+namespace mmaudit::laws {
+
+struct Verdict {
+  enum class Kind : std::uint8_t { holds, broken, silent };  ///< silent: the law says nothing of this one
+  Kind kind = Kind::silent;
+  std::uint64_t expected = 0;  ///< of a broken one, D that the law allows (where it names one)
+  double reached = 0;          ///< of a bound: the error in units of it
+};
+inline Verdict silent() { return {}; }
+inline Verdict verdict(bool good, std::uint64_t expected = 0) {
+  return {good ? Verdict::Kind::holds : Verdict::Kind::broken, expected, 0};
+}
+inline Verdict equal_bits(std::uint64_t found, std::uint64_t expected) {
+  return verdict(found == expected, expected);
+}
+
+/// One element of an answered tile, and the answered tiles that related() made from it.
+struct Case {
+  const Subject& subject;
+  const Tile& tile;
+  std::span<const Tile> related;
+  int row, col;
+
+  [[nodiscard]] std::uint64_t d() const { return tile.at_d(row, col); }
+  [[nodiscard]] std::uint64_t c() const { return tile.at_c(row, col); }
+};
+
+struct Law {
+  std::string_view name;       ///< a slug, for --law and files
+  std::string_view statement;  ///< the sentence
+  std::string_view source;
+  /// Why it says nothing of a row; empty: it applies.
+  std::string (*why_not)(const Subject&);
+  /// Inputs of a tile; null: the families of the generators, in turn.
+  void (*fill)(const Subject&, Random&, Tile&) = nullptr;
+  /// What is run besides; null: nothing. Depends on the tile alone.
+  std::vector<Tile> (*related)(const Subject&, const Tile&) = nullptr;
+  Verdict (*judge)(const Case&);
+  bool exhibit = false;  ///< the law says that it happens: one element for which judge holds is enough
+  double reach = 0;      ///< of a bound: the share of it that some input has to reach ...
+  bool (*can_reach)(const Subject&) = nullptr;  ///< ... on these rows; null: on all
+  bool slow = false;                            ///< judged by an oracle of arbitrary precision
+};
+
+/// Every law, in the order that listings print.
+std::span<const Law> lawbook();
+
+}  // namespace mmaudit::laws

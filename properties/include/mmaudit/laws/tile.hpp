@@ -1,0 +1,89 @@
+#pragma once
+// What laws speak of: one row of the model, and tiles of it as plain arrays that a law can rearrange.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/dot.hpp"
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/sparse.hpp"
+
+namespace mmaudit::laws {
+
+/// An instruction with the rules that an architecture is said to compute it by.
+struct Subject {
+  Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules);
+
+  const Architecture* architecture;
+  Instruction instruction;
+  AccumulatorModel row;
+  DotPlan plan;
+  std::vector<std::vector<int>> steps;  ///< the k of every step, in the order of the steps
+
+  [[nodiscard]] bool fused() const { return row.arithmetic == Arithmetic::fused_dot_add; }
+  [[nodiscard]] bool c_in_first_step() const {
+    return fused() && row.addend == AddendPlace::in_first_step && !plan.converts;
+  }
+  [[nodiscard]] FormatSpec a() const { return plan.a; }
+  [[nodiscard]] FormatSpec b() const { return plan.b; }
+  [[nodiscard]] FormatSpec c() const { return spec_of(instruction.c); }
+  [[nodiscard]] FormatSpec d() const { return spec_of(instruction.d); }
+};
+
+/// One tile, raw bits, row-major. Of a sparse instruction A holds the stored elements.
+struct Tile {
+  explicit Tile(const Instruction& of, std::uint8_t with = 0);
+
+  Instruction instruction;
+  std::uint8_t modifiers = 0;
+  std::uint64_t salt = 0;  ///< what a law draws its choices for this tile from
+  std::vector<std::uint64_t> a, b, c, d;
+  std::vector<std::uint8_t> metadata;
+
+  [[nodiscard]] int stored() const { return instruction.stored_k(); }
+  std::uint64_t& at_a(int row, int k) { return a[index(row, k, stored())]; }
+  std::uint64_t& at_b(int k, int col) { return b[index(k, col, instruction.n)]; }
+  std::uint64_t& at_c(int row, int col) { return c[index(row, col, instruction.n)]; }
+  [[nodiscard]] std::uint64_t at_a(int row, int k) const { return a[index(row, k, stored())]; }
+  [[nodiscard]] std::uint64_t at_b(int k, int col) const { return b[index(k, col, instruction.n)]; }
+  [[nodiscard]] std::uint64_t at_c(int row, int col) const { return c[index(row, col, instruction.n)]; }
+  [[nodiscard]] std::uint64_t at_d(int row, int col) const { return d[index(row, col, instruction.n)]; }
+  /// The row of B that element k of a row of A meets.
+  [[nodiscard]] int met(int row, int k) const;
+  [[nodiscard]] std::uint64_t met_b(int row, int k, int col) const { return at_b(met(row, k), col); }
+
+ private:
+  static std::size_t index(int row, int col, int columns) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(col);
+  }
+};
+
+/// One dot product by itself, as a failure is reported and shrunk.
+struct Dot {
+  std::vector<std::uint64_t> a, b;  ///< stored elements of A; all k of B
+  std::uint64_t c = 0;
+  std::uint8_t modifiers = 0;
+  std::uint64_t salt = 0;
+  std::vector<std::uint8_t> metadata;
+};
+
+Dot dot_of(const Tile& tile, int row, int col);
+/// A tile with `dot` at (0, 0) and zeros elsewhere (positions of other rows: those of the dot's).
+Tile tile_of(const Instruction& instruction, const Dot& dot);
+int nonzero_products(const Subject& subject, const Dot& dot);
+
+/// A counter-based stream: the same key gives the same numbers everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t key) : state_(key) {}
+  std::uint64_t next();
+  int in(int low, int high);  ///< both included
+  bool once_in(int times) { return in(1, times) == 1; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace mmaudit::laws

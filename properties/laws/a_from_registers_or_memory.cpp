@@ -1,0 +1,34 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::string why_not(const Subject& subject) {
+  return is_wgmma(subject.instruction.op) ? "" : "A comes from registers only";
+}
+
+std::vector<Tile> related(const Subject&, const Tile& tile) {
+  Tile other = tile;
+  other.modifiers |= kAFromRegisters;
+  return {other};
+}
+
+Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.col), at.d()); }
+
+}  // namespace
+
+const Law kAFromRegistersOrMemory = {
+    .name = "a_from_registers_or_memory",
+    .statement = "wgmma gives the same bits with A from registers and from shared memory.",
+    .source = "PTX ISA; measured on Hopper",
+    .why_not = why_not,
+    .related = related,
+    .judge = judge};
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::string why_not(const Subject& subject) {
+  return subject.row.arithmetic == Arithmetic::fma_chain &&
+                 subject.row.output.rounding == Rounding::nearest_even
+             ? ""
+             : "not a chain of fused multiply-adds";
+}
+
+/// Numbers near each other, and in every third tile NaNs of many payloads.
+void fill(const Subject& subject, Random& random, Tile& tile) {
+  const bool nans = random.once_in(3);
+  const int width = random.in(0, 60);
+  const auto number = [&](const FormatSpec& format) {
+    if (nans && random.once_in(4)) return format.infinity_bits() | (random.next() & ~format.infinity_bits());
+    return random_number(random, format, random.in(-width, width));
+  };
+  for (std::uint64_t& x : tile.a) x = number(subject.a());
+  for (std::uint64_t& x : tile.b) x = number(subject.b());
+  for (std::uint64_t& x : tile.c) x = number(subject.c());
+}
+
+constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
+
+/// The machine's own fma, in the row's order; of NaNs that of b goes before that of the sum, and that before
+/// a's.
+Verdict judge(const Case& at) {
+  const auto number = [](std::uint64_t bits) { return __builtin_bit_cast(double, bits); };
+  std::uint64_t sum = at.c();
+  bool made = false;  // a NaN out of numbers: its bits are not said here
+  for (int i = 0; i < at.subject.plan.k; ++i) {
+    const int k = evaluation_k(at.subject.row.order, at.subject.plan.k, i);
+    const std::uint64_t a = at.tile.at_a(at.row, k), b = at.tile.at_b(k, at.col);
+    if (std::isnan(number(b))) {
+      sum = b | kQuiet;
+      made = false;
+    } else if (std::isnan(number(sum))) {
+      sum |= kQuiet;
+    } else if (std::isnan(number(a))) {
+      sum = a | kQuiet;
+    } else {
+      sum = __builtin_bit_cast(std::uint64_t, std::fma(number(a), number(b), number(sum)));
+      made = std::isnan(number(sum));
+    }
+  }
+  return made ? verdict(is_nan(at.d(), at.subject.d())) : equal_bits(at.d(), sum);
+}
+
+}  // namespace
+
+const Law kChainsAreFused = {
+    .name = "chains_are_fused",
+    .statement = "binary64: a chain of fused multiply-adds, c first, k ascending; a NaN keeps its payload.",
+    .source = "IEEE 754-2019, fusedMultiplyAdd; measured on Hopper",
+    .why_not = why_not,
+    .fill = fill,
+    .judge = judge};
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::string why_not(const Subject& subject) { return fused_single_format(subject); }
+
+__extension__ using Wide = __float128;  // 113 bits: its own error is far below every bound here
+
+/// Half of the tiles: a power of two beside products that are cut off, as much as can be. The others: numbers
+/// of many exponents.
+void fill(const Subject& subject, Random& random, Tile& tile) {
+  const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
+  if (random.once_in(2)) {
+    const int width = random.in(0, subject.row.fraction_bits + 4);
+    for (std::uint64_t& x : tile.a) x = random_number(random, a, random.in(-2, 2) - random.in(0, width) / 2);
+    for (std::uint64_t& x : tile.b) x = random_number(random, b, random.in(-2, 2) - random.in(0, width) / 2);
+    for (std::uint64_t& x : tile.c) x = random_number(random, c, random.in(-4, 4));
+    return;
+  }
+  // 2^top beside products about one unit of its alignment, with significands near 2.
+  const int top = std::min(
+      {a.max_exponent() + b.max_exponent() - 1, c.max_exponent() - 3, subject.d().max_exponent() - 3, 20});
+  const int e = top - subject.row.fraction_bits - 2;
+  const int ea = std::clamp(e / 2, a.min_exponent(), a.max_exponent());
+  const int eb = std::clamp(e - ea, b.min_exponent(), b.max_exponent());
+  const auto largest = [](const FormatSpec& format, int exponent) {
+    return power_of_two_bits(format, exponent + 1) - (std::uint64_t{1} << format.ignored_low_bits);
+  };
+  for (std::uint64_t& x : tile.a) x = largest(a, ea + random.in(0, 1));
+  for (std::uint64_t& x : tile.b) x = largest(b, eb + random.in(0, 1));
+  const bool last = subject.row.addend != AddendPlace::in_first_step;
+  for (std::uint64_t& x : tile.c) x = last ? 0 : power_of_two_bits(c, top);
+  if (!last) return;
+  // As a product of the first step.
+  const int first = subject.steps.front().front(), high = std::min<int>(a.max_exponent(), top);
+  for (int row = 0; row < tile.instruction.m; ++row) {
+    tile.at_a(row, first) = power_of_two_bits(a, high);
+    for (int col = 0; col < tile.instruction.n; ++col)
+      tile.at_b(tile.met(row, first), col) = power_of_two_bits(b, top - high);
+  }
+}
+
+/// Roundings to nearest of several steps would all have to meet their worst tie; and the products of the
+/// narrowest formats span fewer bits than F.
+bool can_reach(const Subject& subject) {
+  const FormatSpec a = subject.a(), b = subject.b();
+  const int span = a.max_exponent() - a.min_exponent() + a.fraction_bits + b.max_exponent() -
+                   b.min_exponent() + b.fraction_bits;
+  return subject.row.output.rounding == Rounding::toward_zero && span > subject.row.fraction_bits + 16;
+}
+
+Verdict judge(const Case& at) {
+  const Subject& subject = at.subject;
+  const FormatSpec d = subject.d();
+  const double c = value_of(entering_c(at), subject.c());
+  if (!std::isfinite(c) || !is_finite(at.d(), d)) return silent();
+  Wide exact = c;
+  double magnitude = std::fabs(c);
+  int most = c == 0 ? static_cast<int>(subject.row.floor) : field_exponent(at.c(), subject.c());
+  for (int k = 0; k < at.tile.stored(); ++k) {
+    const Product one = product_of(at, k);
+    if (one.special) return silent();
+    if (one.value == 0) continue;
+    exact += one.value;
+    magnitude += std::fabs(one.value);
+    most = std::max(most, one.exponent);
+  }
+  const double largest = value_of(d.max_finite_bits(), d);
+  if (magnitude >= largest / 4) return silent();
+  const bool truncates = subject.row.output.rounding == Rounding::toward_zero;
+  // A sum that is rounded up may reach the next power of two.
+  const int of_sum = magnitude == 0 ? most : std::ilogb(magnitude) + (truncates ? 0 : 1);
+  const bool c_last = subject.row.addend != AddendPlace::in_first_step;
+  double bound = 0;
+  for (std::size_t step = 0; step < subject.steps.size(); ++step) {
+    // The running sum enters every step but a first one without c.
+    const int addends = static_cast<int>(subject.steps[step].size()) + (step > 0 || !c_last ? 1 : 0);
+    const int e = std::max({step == 0 ? most : std::max(most, of_sum), static_cast<int>(subject.row.floor)});
+    bound += addends * std::ldexp(1.0, e - subject.row.fraction_bits);
+    const bool final_rounding = step + 1 == subject.steps.size() && !c_last;
+    const int of_result =
+        final_rounding ? field_exponent(at.d(), d) : std::max<int>(of_sum, d.min_exponent());
+    // Rounding up by a hair may raise the exponent: the error is then below half a unit of the lower one.
+    bound += std::ldexp(truncates ? 1.0 : 0.5, of_result - subject.row.output.fraction_bits);
+  }
+  if (c_last)
+    bound += std::ldexp(0.5, std::max<int>(field_exponent(at.d(), d), d.min_exponent()) - d.fraction_bits);
+  const Wide error = static_cast<Wide>(value_of(at.d(), d)) - exact;
+  const double size = std::fabs(static_cast<double>(error));
+  Verdict out = verdict(size <= bound);
+  out.reached = size / bound;
+  return out;
+}
+
+}  // namespace
+
+const Law kErrorStaysInItsBound = {
+    .name = "error_stays_in_its_bound",
+    .statement =
+        "|D - exact| stays below what L, F and the roundings of the steps add up to, and comes near it.",
+    .source = "derived in properties.md from the row",
+    .why_not = why_not,
+    .fill = fill,
+    .judge = judge,
+    .reach = 0.5,
+    .can_reach = can_reach};
+
+}  // namespace mmaudit::laws

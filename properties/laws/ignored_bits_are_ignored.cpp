@@ -1,0 +1,37 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::string why_not(const Subject& subject) {
+  return subject.a().ignored_low_bits != 0 ? "" : "every bit of its elements is read";
+}
+
+std::vector<Tile> related(const Subject& subject, const Tile& tile) {
+  Tile other = tile;
+  Random random(tile.salt);
+  const std::uint64_t low = (std::uint64_t{1} << subject.a().ignored_low_bits) - 1;
+  for (std::uint64_t& x : other.a) x = (x & ~low) | (random.next() & low);
+  for (std::uint64_t& x : other.b) x = (x & ~low) | (random.next() & low);
+  return {other};
+}
+
+Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.col), at.d()); }
+
+}  // namespace
+
+const Law kIgnoredBitsAreIgnored = {
+    .name = "ignored_bits_are_ignored",
+    .statement = "The 13 low bits of a tf32 register change nothing, those of a NaN or an infinity included.",
+    .source = "PTX ISA (tf32); measured on Hopper",
+    .why_not = why_not,
+    .related = related,
+    .judge = judge};
+
+}  // namespace mmaudit::laws

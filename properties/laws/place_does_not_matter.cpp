@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::vector<Tile> related(const Subject&, const Tile& tile) {
+  Tile other = tile;
+  const int m = tile.instruction.m, n = tile.instruction.n;
+  const int down = static_cast<int>(tile.salt % static_cast<unsigned>(m));
+  const int right = static_cast<int>(tile.salt / 977 % static_cast<unsigned>(n));
+  for (int row = 0; row < m; ++row) {
+    const int to = (row + down) % m;
+    for (int k = 0; k < tile.stored(); ++k) {
+      other.at_a(to, k) = tile.at_a(row, k);
+      if (!tile.metadata.empty())
+        other.metadata[static_cast<std::size_t>(to * tile.stored() + k)] =
+            tile.metadata[static_cast<std::size_t>(row * tile.stored() + k)];
+    }
+    for (int col = 0; col < n; ++col) other.at_c(to, (col + right) % n) = tile.at_c(row, col);
+  }
+  for (int k = 0; k < tile.instruction.k; ++k)
+    for (int col = 0; col < n; ++col) other.at_b(k, (col + right) % n) = tile.at_b(k, col);
+  return {other};
+}
+
+Verdict judge(const Case& at) {
+  const int m = at.tile.instruction.m, n = at.tile.instruction.n;
+  const int down = static_cast<int>(at.tile.salt % static_cast<unsigned>(m));
+  const int right = static_cast<int>(at.tile.salt / 977 % static_cast<unsigned>(n));
+  return equal_bits(at.related[0].at_d((at.row + down) % m, (at.col + right) % n), at.d());
+}
+
+}  // namespace
+
+const Law kPlaceDoesNotMatter = {
+    .name = "place_does_not_matter",
+    .statement =
+        "An element is the same wherever in the tile, and so in whichever lane, its row and column stand.",
+    .source = "Sun et al. 2023, section 8 (all elements alike); PTX ISA",
+    .why_not = everywhere,
+    .related = related,
+    .judge = judge};
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::string why_not(const Subject& subject) {
+  return subject.row.arithmetic == Arithmetic::integer ? "the range of integers is not symmetric" : "";
+}
+
+std::vector<Tile> related(const Subject& subject, const Tile& tile) {
+  Tile other = tile;
+  for (std::uint64_t& x : other.a) x ^= subject.a().sign_bit();
+  for (std::uint64_t& x : other.c) x ^= subject.c().sign_bit();
+  return {other};
+}
+
+Verdict judge(const Case& at) {
+  const FormatSpec d = at.subject.d();
+  const std::uint64_t other = at.related[0].at_d(at.row, at.col);
+  if (is_nan(at.d(), d)) return verdict(is_nan(other, d), at.d());
+  if (is_zero(at.d(), d)) return verdict(is_zero(other, d), at.d());
+  return verdict(other == (at.d() ^ d.sign_bit()), at.d() ^ d.sign_bit());
+}
+
+}  // namespace
+
+const Law kSignsAreSymmetric = {
+    .name = "signs_are_symmetric",
+    .statement = "A and c with their signs changed give D with its sign changed.",
+    .source = "consequence of truncation of magnitudes and of symmetric roundings",
+    .why_not = why_not,
+    .related = related,
+    .judge = judge};
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <optional>
+
+#include "laws.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+std::string why_not(const Subject& subject) { return is_sparse(subject.instruction.op) ? "" : "not sparse"; }
+
+/// B's elements that no row selects become whatever would show.
+std::vector<Tile> related(const Subject& subject, const Tile& tile) {
+  std::vector<bool> read(static_cast<std::size_t>(tile.instruction.k));
+  for (int row = 0; row < tile.instruction.m; ++row)
+    for (int k = 0; k < tile.stored(); ++k) read[static_cast<std::size_t>(tile.met(row, k))] = true;
+  Tile other = tile;
+  Random random(tile.salt);
+  const FormatSpec b = subject.b();
+  for (int k = 0; k < tile.instruction.k; ++k)
+    for (int col = 0; col < tile.instruction.n; ++col)
+      if (!read[static_cast<std::size_t>(k)])
+        other.at_b(k, col) = b.integer() ? random.next() & ((std::uint64_t{1} << b.value_bits()) - 1)
+                                         : (random.once_in(2) ? b.magnitude_mask() : b.max_finite_bits());
+  return {other};
+}
+
+void fill(const Subject& subject, Random& random, Tile& tile) {
+  const Sparsity sparsity = sparsity_of(tile.instruction);
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(tile.stored()));
+  for (std::size_t at = 0; at < row.size(); at += static_cast<std::size_t>(sparsity.kept))
+    write_pattern(sparsity, random.in(0, patterns(sparsity) - 1), &row[at]);
+  for (std::size_t i = 0; i < tile.metadata.size(); ++i) tile.metadata[i] = row[i % row.size()];
+  const auto number = [&](const FormatSpec& format) {
+    if (format.integer()) return random.next() & ((std::uint64_t{1} << format.value_bits()) - 1);
+    return random_number(random, format, random.in(-4, 4));
+  };
+  for (std::uint64_t& x : tile.a) x = number(subject.a());
+  for (std::uint64_t& x : tile.b) x = number(subject.b());
+  for (std::uint64_t& x : tile.c) x = number(subject.c());
+}
+
+Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.col), at.d()); }
+
+}  // namespace
+
+const Law kWhatIsNotSelectedIsNotRead = {
+    .name = "what_is_not_selected_is_not_read",
+    .statement = "Elements of B that metadata do not select do not reach D, not even a NaN.",
+    .source = "PTX ISA (mma.sp); measured on Hopper",
+    .why_not = why_not,
+    .fill = fill,
+    .related = related,
+    .judge = judge};
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,152 @@
+#include "mmaudit/laws/check.hpp"
+
+#include <algorithm>
+
+#include "mmaudit/generators/families.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+/// Laws choose forms of input by the tile.
+constexpr std::uint64_t kLeastTiles = 12;
+
+void fill_from_families(const Subject& subject, std::uint64_t seed, std::uint64_t number, Tile& tile) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(subject.instruction, subject.row);
+  const auto family = static_cast<gen::Family>(number % gen::kFamilies);
+  const auto fill = [&](std::vector<std::uint64_t>& to, gen::Matrix which, int columns) {
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = gen::generate(plan, family, seed, which, number, static_cast<int>(i) / columns,
+                            static_cast<int>(i) % columns);
+  };
+  fill(tile.a, gen::Matrix::a, tile.stored());
+  fill(tile.b, gen::Matrix::b, subject.instruction.n);
+  fill(tile.c, gen::Matrix::c, subject.instruction.n);
+  for (std::size_t i = 0; i < tile.metadata.size(); ++i)
+    tile.metadata[i] = gen::generate_metadata(plan, family, seed, number, static_cast<int>(i) / tile.stored(),
+                                              static_cast<int>(i) % tile.stored());
+}
+
+Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::uint64_t number) {
+  Tile tile(subject.instruction);
+  Random random(Random(seed ^ (number * 0xD1B54A32D192ED03U)).next());
+  tile.salt = random.next();
+  if (law.fill != nullptr)
+    law.fill(subject, random, tile);
+  else
+    fill_from_families(subject, seed, number, tile);
+  return tile;
+}
+
+/// Tiles and what a law relates to each, answered: all tiles of one instruction in one launch.
+struct Answered {
+  std::vector<Tile> tiles;
+  std::vector<std::vector<Tile>> related;
+
+  Answered(const Law& law, const Subject& subject, const Backend& backend, std::vector<Tile> of)
+      : tiles(std::move(of)), related(tiles.size()) {
+    std::vector<std::vector<Tile*>> launches;
+    const auto add = [&](Tile& tile) {
+      for (auto& launch : launches)
+        if (launch.front()->instruction == tile.instruction) {
+          launch.push_back(&tile);
+          return;
+        }
+      launches.push_back({&tile});
+    };
+    for (std::size_t t = 0; t < tiles.size(); ++t) {
+      if (law.related != nullptr) related[t] = law.related(subject, tiles[t]);
+      add(tiles[t]);
+      for (Tile& one : related[t]) add(one);
+    }
+    for (auto& launch : launches) answer(backend, launch);
+  }
+};
+
+/// The related instruction or modifiers that the backend lacks, by making one tile.
+std::string why_not_related(const Law& law, const Subject& subject, const Backend& backend,
+                            std::uint64_t seed) {
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    const Tile tile = make_tile(law, subject, seed, number);
+    if (std::string reason = backend.why_not(tile.instruction, tile.modifiers); !reason.empty())
+      return reason;
+    if (law.related == nullptr) continue;
+    for (const Tile& one : law.related(subject, tile))
+      if (std::string reason = backend.why_not(one.instruction, one.modifiers); !reason.empty())
+        return reason;
+  }
+  return {};
+}
+
+void judge_all(const Law& law, const Subject& subject, const Answered& answered, LawResult& result,
+               std::optional<Dot>& broken) {
+  for (std::size_t t = 0; t < answered.tiles.size(); ++t) {
+    const Tile& tile = answered.tiles[t];
+    for (int row = 0; row < subject.instruction.m; ++row)
+      for (int col = 0; col < subject.instruction.n; ++col) {
+        ++result.dots;
+        const Verdict verdict = law.judge({subject, tile, answered.related[t], row, col});
+        if (verdict.kind == Verdict::Kind::silent) continue;
+        ++result.judged;
+        result.reached = std::max(result.reached, verdict.reached);
+        if (verdict.kind == Verdict::Kind::holds) continue;
+        ++result.broken;
+        if (!broken) broken = dot_of(tile, row, col);
+      }
+  }
+}
+
+}  // namespace
+
+bool LawResult::good() const { return !skipped.empty() || complaint().empty(); }
+
+std::string LawResult::complaint() const {
+  if (judged == 0) return "no dot product was of the kind that it speaks of";
+  if (law->exhibit) return broken < judged ? "" : "never seen";
+  if (broken != 0) return std::to_string(broken) + " of " + std::to_string(judged) + " dot products break it";
+  if (reached < to_reach) return "no input comes near the bound";
+  return {};
+}
+
+LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,
+                    const LawOptions& options) {
+  LawResult result;
+  result.law = &law;
+  result.instruction = subject.instruction;
+  result.skipped = subject.instruction.scale != Format::none ? "laws are not stated for block scales" : "";
+  if (result.skipped.empty()) result.skipped = law.why_not(subject);
+  if (result.skipped.empty()) result.skipped = backend.why_not(subject.instruction, 0);
+  if (result.skipped.empty()) result.skipped = why_not_related(law, subject, backend, options.seed);
+  if (!result.skipped.empty()) return result;
+  if (law.can_reach == nullptr || law.can_reach(subject)) result.to_reach = law.reach;
+
+  std::optional<Dot> broken;
+  std::vector<Tile> known;
+  for (const Dot& dot : options.first) known.push_back(tile_of(subject.instruction, dot));
+  if (!known.empty())
+    judge_all(law, subject, Answered(law, subject, backend, std::move(known)), result, broken);
+
+  const std::uint64_t per_tile =
+      static_cast<std::uint64_t>(subject.instruction.m) * static_cast<std::uint64_t>(subject.instruction.n);
+  const std::uint64_t wanted = std::max(kLeastTiles, (options.dots + per_tile - 1) / per_tile);
+  const std::uint64_t launch = std::max<std::uint64_t>(1, options.launch / per_tile);
+  for (std::uint64_t first = 0; first < wanted; first += launch) {
+    std::vector<Tile> tiles;
+    for (std::uint64_t t = first; t < std::min(first + launch, wanted); ++t)
+      tiles.push_back(make_tile(law, subject, options.seed, t));
+    judge_all(law, subject, Answered(law, subject, backend, std::move(tiles)), result, broken);
+  }
+  if (!law.exhibit && broken) result.failure = shrink(law, subject, backend, *broken);
+  return result;
+}
+
+std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
+                                   const Dot& dot, std::uint64_t* found) {
+  std::vector<Tile> one = {tile_of(subject.instruction, dot)};
+  const Answered answered(law, subject, backend, std::move(one));
+  const Verdict verdict = law.judge({subject, answered.tiles[0], answered.related[0], 0, 0});
+  if (found != nullptr) *found = answered.tiles[0].at_d(0, 0);
+  if (verdict.kind == Verdict::Kind::silent) return std::nullopt;
+  return verdict;
+}
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,82 @@
+#include "mmaudit/laws/tile.hpp"
+
+namespace mmaudit::laws {
+
+Subject::Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules)
+    : architecture(&of), instruction(which), row(rules), plan(make_plan(which, rules)) {
+  for_each_step(plan, [&](int start, int count) {
+    std::vector<int> ks;
+    for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(row.order, plan.k, i));
+    steps.push_back(std::move(ks));
+  });
+}
+
+Tile::Tile(const Instruction& of, std::uint8_t with) : instruction(of), modifiers(with) {
+  const auto m = static_cast<std::size_t>(of.m), n = static_cast<std::size_t>(of.n),
+             k = static_cast<std::size_t>(of.k), kept = static_cast<std::size_t>(of.stored_k());
+  a.resize(m * kept);
+  b.resize(k * n);
+  c.resize(m * n);
+  if (!is_sparse(of.op)) return;
+  metadata.resize(m * kept);
+  const Sparsity sparsity = sparsity_of(of);
+  for (std::size_t at = 0; at < metadata.size(); at += static_cast<std::size_t>(sparsity.kept))
+    write_pattern(sparsity, 0, &metadata[at]);
+}
+
+int Tile::met(int row, int k) const {
+  if (metadata.empty()) return k;
+  return selected_k(sparsity_of(instruction), MetadataRule::selected, &metadata[index(row, 0, stored())], k);
+}
+
+Dot dot_of(const Tile& tile, int row, int col) {
+  Dot dot;
+  for (int k = 0; k < tile.stored(); ++k) dot.a.push_back(tile.at_a(row, k));
+  for (int k = 0; k < tile.instruction.k; ++k) dot.b.push_back(tile.at_b(k, col));
+  dot.c = tile.at_c(row, col);
+  dot.modifiers = tile.modifiers;
+  dot.salt = tile.salt;
+  if (!tile.metadata.empty()) {
+    const auto first = tile.metadata.begin() + static_cast<std::ptrdiff_t>(row) * tile.stored();
+    dot.metadata.assign(first, first + tile.stored());
+  }
+  return dot;
+}
+
+Tile tile_of(const Instruction& instruction, const Dot& dot) {
+  Tile tile(instruction, dot.modifiers);
+  tile.salt = dot.salt;
+  for (int k = 0; k < tile.stored(); ++k) tile.at_a(0, k) = dot.a[static_cast<std::size_t>(k)];
+  for (int k = 0; k < instruction.k; ++k) tile.at_b(k, 0) = dot.b[static_cast<std::size_t>(k)];
+  tile.at_c(0, 0) = dot.c;
+  for (std::size_t i = 0; i < tile.metadata.size(); ++i)
+    tile.metadata[i] = dot.metadata[i % dot.metadata.size()];
+  return tile;
+}
+
+int nonzero_products(const Subject& subject, const Dot& dot) {
+  const Tile tile = tile_of(subject.instruction, dot);
+  const auto zero = [](std::uint64_t bits, const FormatSpec& format) {
+    if (format.integer()) return bits == 0;
+    return (bits & format.magnitude_mask()) >> format.ignored_low_bits == 0;
+  };
+  int count = 0;
+  for (int k = 0; k < tile.stored(); ++k)
+    count += !zero(tile.at_a(0, k), subject.a()) && !zero(tile.met_b(0, k, 0), subject.b());
+  return count;
+}
+
+// splitmix64
+std::uint64_t Random::next() {
+  state_ += 0x9E3779B97F4A7C15U;
+  std::uint64_t x = state_;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+int Random::in(int low, int high) {
+  return low + static_cast<int>(next() % (static_cast<std::uint64_t>(high - low) + 1));
+}
+
+}  // namespace mmaudit::laws

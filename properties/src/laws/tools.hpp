@@ -1,0 +1,114 @@
+#pragma once
+// What several laws need: values, exponents and roundings in plain binary64, which holds every quantity they
+// speak of exactly. Nothing of the model's arithmetic.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/laws/law.hpp"
+
+namespace mmaudit::laws {
+
+inline std::string everywhere(const Subject&) { return {}; }
+inline std::string fused_only(const Subject& subject) {
+  return subject.fused() ? "" : "steps of products aligned to one exponent only";
+}
+inline std::string fused_single_format(const Subject& subject) {
+  if (!subject.fused()) return fused_only(subject);
+  return subject.plan.converts ? "c or D is converted beside the steps" : "";
+}
+
+/// Exponent that a number's field spells: of a subnormal or zero the least normal one.
+inline int field_exponent(std::uint64_t bits, const FormatSpec& format) {
+  const int shift = format.fraction_bits + format.ignored_low_bits;
+  const auto field = static_cast<int>((bits & format.magnitude_mask()) >> shift);
+  return (field == 0 ? 1 : field) - format.bias;
+}
+
+inline double value_of(std::uint64_t bits, const FormatSpec& format) { return decode_value(bits, format); }
+
+/// A factor as the datapath sees it: a narrow one may be widened first, which makes its subnormals normal.
+inline int factor_exponent(const Subject& subject, std::uint64_t bits, const FormatSpec& format) {
+  if (subject.plan.wide.id == Format::none) return field_exponent(bits, format);
+  const double value = std::fabs(value_of(bits, format));
+  const int own = value == 0 ? -10000 : std::ilogb(value);
+  return std::max(own, static_cast<int>(subject.plan.wide.min_exponent()));
+}
+
+struct Product {
+  double value = 0;
+  int exponent = 0;      ///< e(a) + e(b)
+  bool special = false;  ///< a factor is NaN or infinite
+};
+
+inline double signed_by(bool negate, double x) { return negate ? -x : x; }
+
+/// Product k of element (row, col), exact (not for binary64).
+inline Product product_of(const Case& at, int k) {
+  const std::uint64_t a = at.tile.at_a(at.row, k), b = at.tile.met_b(at.row, k, at.col);
+  const double x = signed_by((at.tile.modifiers & kNegateA) != 0, value_of(a, at.subject.a()));
+  const double y = signed_by((at.tile.modifiers & kNegateB) != 0, value_of(b, at.subject.b()));
+  return {x * y,
+          factor_exponent(at.subject, a, at.subject.a()) + factor_exponent(at.subject, b, at.subject.b()),
+          !std::isfinite(x) || !std::isfinite(y)};
+}
+
+/// c as it enters, 0 where a modifier drops it.
+inline std::uint64_t entering_c(const Case& at) {
+  return (at.tile.modifiers & kScaleDZero) != 0 ? 0 : at.c();
+}
+
+/// `x` cut to a multiple of 2^exponent, toward zero.
+inline double cut(double x, int exponent) {
+  return std::ldexp(std::trunc(std::ldexp(x, -exponent)), exponent);
+}
+
+/// The bits that `x` (exact) has after the one rounding of the row's output. Zero is +0.
+inline std::uint64_t rounded_output(const Subject& subject, double x) {
+  const FormatSpec d = subject.d();
+  if (x == 0) return 0;
+  const OutputRule& rule = subject.row.output;
+  const int exponent = std::max(std::ilogb(x), d.min_exponent());
+  const int unit = exponent - rule.fraction_bits;
+  const double scaled = std::ldexp(std::fabs(x), -unit);
+  const double kept = rule.rounding == Rounding::toward_zero ? std::floor(scaled) : std::nearbyint(scaled);
+  if (kept == 0) return 0;
+  const double result = std::ldexp(kept, unit);
+  const double largest = value_of(d.max_finite_bits(), d);
+  if (result > largest) return (x < 0 ? d.sign_bit() : 0) | d.infinity_bits();
+  return encode_value(x < 0 ? -result : result, d);
+}
+
+inline bool is_nan(std::uint64_t bits, const FormatSpec& format) {
+  return std::isnan(value_of(bits, format));
+}
+inline bool is_finite(std::uint64_t bits, const FormatSpec& format) {
+  return std::isfinite(value_of(bits, format));
+}
+inline bool is_zero(std::uint64_t bits, const FormatSpec& format) {
+  return (bits & format.magnitude_mask()) >> format.ignored_low_bits == 0;
+}
+
+/// A finite number with the exponent `exponent` (cut to the format's range) and a random significand.
+inline std::uint64_t random_number(Random& random, const FormatSpec& format, int exponent) {
+  const int low = format.min_exponent() - 1, high = format.max_exponent();
+  const int field = std::clamp(exponent, low, high) + format.bias;
+  const std::uint64_t fraction = random.next() & ((std::uint64_t{1} << format.fraction_bits) - 1);
+  std::uint64_t bits = (static_cast<std::uint64_t>(field) << format.fraction_bits) | fraction;
+  bits <<= format.ignored_low_bits;
+  if (bits > format.max_finite_bits()) bits = format.max_finite_bits();
+  return bits | (random.once_in(2) ? format.sign_bit() : 0);
+}
+
+/// +2^exponent; the format holds it.
+inline std::uint64_t power_of_two_bits(const FormatSpec& format, int exponent) {
+  return encode_value(std::ldexp(1.0, exponent), format);
+}
+
+inline int random_exponent(Random& random, const FormatSpec& format) {
+  return random.in(format.min_exponent() - 1, format.max_exponent());
+}
+
+}  // namespace mmaudit::laws

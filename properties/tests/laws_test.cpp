@@ -1,0 +1,115 @@
+// The laws, held against the model and the reference model of every generation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "law_runs.hpp"
+#include "mmaudit/generators/neighbours.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+bool is_fast(const Law& law) { return !law.slow; }  // follows_test.cpp has the others
+
+TEST(Laws, TheModelOfHopperObeysEveryOne) {
+  const Architecture& hopper = *find_architecture("hopper");
+  for (const auto& [name, tally] : check_all(host_model(hopper), subjects_of(hopper), 4000, is_fast)) {
+    EXPECT_GT(tally.applied, 0) << name << " applied to nothing";
+    std::printf("%-34s %4d rows, %4d skipped, %10llu judged\n", name.c_str(), tally.applied, tally.skipped,
+                static_cast<unsigned long long>(tally.judged));
+  }
+}
+
+TEST(Laws, TheModelOfEveryGenerationObeysThem) {
+  for (const Architecture& architecture : architectures())
+    check_all(host_model(architecture), subjects_of(architecture), 1000, is_fast);
+}
+
+/// A law under which `wrong` is not the row it came from; nullptr: none.
+const Law* caught_by(const Subject& subject, const gen::Neighbour& wrong, std::uint64_t dots,
+                     Failure* failure) {
+  const Backend backend = wrong_model(subject, wrong.row, "wrong");
+  for (const Law& law : lawbook()) {
+    if (law.slow) continue;  // it catches them all
+    const LawResult result = check_law(law, subject, backend, {.seed = kSeed, .dots = dots});
+    if (result.good()) continue;
+    if (failure != nullptr && result.failure) *failure = *result.failure;
+    return &law;
+  }
+  return nullptr;
+}
+
+// What follows shows that the laws can fail: a backend with one rule changed is found by one of them.
+TEST(Laws, CatchWrongModels) {
+  const Architecture& hopper = *find_architecture("hopper");
+  std::map<std::string, int> catches;
+  int wrong = 0, missed = 0;
+  for (const char* name :
+       {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k32.f32.e4m3.e5m2.f32",
+        "wgmma.m64n8k32.f32.e4m3.e4m3", "mma.m8n8k4.f64.f64.f64.f64", "mma.sp.m16n8k32.f32.f16.f16.f32",
+        "mma.m16n8k32.satfinite.s32.s8.u8.s32", "mma.m16n8k8.f32.tf32.tf32.f32"}) {
+    const Instruction is = find_instruction(name).value();
+    const Subject subject(hopper, is, find_datapath(hopper, is)->model);
+    for (const gen::Neighbour& one : gen::neighbours(is, subject.row)) {
+      if (!one.invisible.empty()) continue;
+      ++wrong;
+      const Law* law = caught_by(subject, one, 3000, nullptr);
+      ++catches[law == nullptr ? "none" : std::string(law->name)];
+      if (law != nullptr) continue;
+      ++missed;
+      std::printf("no law catches %s: %s %s\n", name, one.rule.c_str(), one.change.c_str());
+    }
+  }
+  for (const auto& [law, count] : catches) std::printf("%4d caught by %s\n", count, law.c_str());
+  EXPECT_GT(wrong, 100);
+  EXPECT_LT(missed * 20, wrong);
+}
+
+TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
+  const Architecture& hopper = *find_architecture("hopper");
+  const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  const Subject subject(hopper, is, find_datapath(hopper, is)->model);
+  int shrunk = 0;
+  for (const gen::Neighbour& one : gen::neighbours(is, subject.row)) {
+    if (!one.invisible.empty()) continue;
+    Failure failure;
+    if (caught_by(subject, one, 3000, &failure) == nullptr || failure.law.empty()) continue;
+    ++shrunk;
+    EXPECT_LE(nonzero_products(subject, failure.dot), 3)
+        << one.rule << ' ' << one.change << ", " << failure.law;
+    // And it still fails, by itself.
+    const Backend backend = wrong_model(subject, one.row, "wrong");
+    const auto law =
+        std::find_if(lawbook().begin(), lawbook().end(), [&](const Law& l) { return l.name == failure.law; });
+    const auto verdict = judge_alone(*law, subject, backend, failure.dot);
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->kind, Verdict::Kind::broken);
+    // What broke it once is tried first.
+    const LawResult again =
+        check_law(*law, subject, backend, {.seed = kSeed + 1, .dots = 1, .first = {failure.dot}});
+    EXPECT_GT(again.broken, 0U);
+  }
+  EXPECT_GT(shrunk, 15);
+}
+
+TEST(Laws, ALawThatSaysNothingIsAComplaint) {
+  const Architecture& hopper = *find_architecture("hopper");
+  const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  const Subject subject(hopper, is, find_datapath(hopper, is)->model);
+  const Law mute{.name = "mute",
+                 .statement = "",
+                 .source = "",
+                 .why_not = [](const Subject&) { return std::string(); },
+                 .judge = [](const Case&) { return silent(); }};
+  const LawResult result = check_law(mute, subject, host_model(hopper), {.seed = kSeed, .dots = 100});
+  EXPECT_FALSE(result.good());
+  EXPECT_NE(result.complaint().find("of the kind that it speaks of"), std::string::npos);
+}
+
+TEST(Laws, TheReferenceModelObeysThem) {
+  const Architecture& hopper = *find_architecture("hopper");
+  check_all(reference_model(hopper), subjects_of(hopper), 1, is_fast);
+}
+
+}  // namespace
+}  // namespace mmaudit::laws

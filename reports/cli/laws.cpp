@@ -1,0 +1,274 @@
+// mmaudit laws: sentences about matrix instructions, held against the model, an oracle, or this machine's
+// GPU.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "common.hpp"
+#include "law_failures.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/device/campaign.hpp"
+#include "mmaudit/laws/check.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+using laws::Law;
+using laws::LawResult;
+using laws::Subject;
+
+struct Options {
+  std::string architecture, backend = "model", regressions, json, repro;
+  std::vector<std::string> laws, instructions;
+  double dots = 1e5;
+  std::uint64_t seed = 0;
+  unsigned threads = 0;
+  bool list = false, verbose = false, has_seed = false, no_slow = false;
+};
+
+/// All results of one law.
+struct LawRow {
+  const Law* law = nullptr;
+  std::vector<LawResult> results;
+
+  [[nodiscard]] std::size_t applied() const {
+    return static_cast<std::size_t>(
+        std::count_if(results.begin(), results.end(), [](const LawResult& r) { return r.skipped.empty(); }));
+  }
+  [[nodiscard]] std::size_t bad() const {
+    return static_cast<std::size_t>(
+        std::count_if(results.begin(), results.end(), [](const LawResult& r) { return !r.good(); }));
+  }
+  [[nodiscard]] std::uint64_t judged() const {
+    std::uint64_t sum = 0;
+    for (const LawResult& one : results) sum += one.judged;
+    return sum;
+  }
+};
+
+bool named(const std::vector<std::string>& parts, std::string_view name) {
+  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+           return name.find(part) != std::string_view::npos;
+         });
+}
+
+laws::Backend hardware(const device::DeviceInfo& gpu) {
+  return {
+      gpu.name,
+      [gpu](const Instruction& is, std::uint8_t modifiers) { return device::why_not(gpu, is, modifiers); },
+      [gpu](const Instruction& is, const TileBatch& batch) { device::run(gpu, is, batch); }};
+}
+
+laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& architecture) {
+  laws::Backend backend = laws::host_model(architecture);
+  backend.name += " on " + gpu.name;
+  backend.run = [gpu, &architecture](const Instruction& is, const TileBatch& batch) {
+    device::emulate_on_device(gpu, is, find_datapath(architecture, is)->model, batch);
+  };
+  return backend;
+}
+
+laws::Backend chosen_backend(const Options& options, const Architecture& architecture) {
+  if (options.backend == "model") return laws::host_model(architecture);
+  if (options.backend == "reference") return laws::reference_model(architecture);
+  const device::DeviceInfo gpu = require_device();
+  return options.backend == "hardware" ? hardware(gpu) : gpu_model(gpu, architecture);
+}
+
+const Architecture& chosen_architecture(const Options& options) {
+  if (options.backend != "hardware") return require_architecture(options.architecture);
+  const device::DeviceInfo gpu = require_device();
+  const Architecture* own = find_architecture(gpu.compute_capability);
+  if (own == nullptr)
+    throw EnvironmentError(fmt::format("{}: compute capability {}: no row of the model says what to expect",
+                                       gpu.name, gpu.compute_capability));
+  if (!options.architecture.empty() && &require_architecture(options.architecture) != own)
+    throw InputError(fmt::format("--arch: found {}, allowed with --on hardware: {}, which this GPU is",
+                                 options.architecture, own->name));
+  return *own;
+}
+
+std::vector<Subject> chosen_subjects(const Options& options, const Architecture& architecture) {
+  std::vector<Subject> all;
+  for (const Instruction& is : all_instructions(kWgmmaMinN)) {
+    const DatapathRow* row = find_datapath(architecture, is);
+    if (row != nullptr && named(options.instructions, name_of(is)))
+      all.emplace_back(architecture, is, row->model);
+  }
+  if (all.empty())
+    throw InputError(
+        fmt::format("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`",
+                    architecture.name));
+  return all;
+}
+
+/// Every (law, subject) pair, spread over threads; rows in the order of the lawbook.
+std::vector<LawRow> check(const Options& options, const std::vector<const Law*>& chosen,
+                          const std::vector<Subject>& subjects, const laws::Backend& backend,
+                          const RegressionFile& known) {
+  std::vector<LawRow> rows;
+  for (const Law* law : chosen) rows.push_back({law, std::vector<LawResult>(subjects.size())});
+  Progress progress("laws", rows.size() * subjects.size());
+  std::mutex lock;
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr problem;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < rows.size() * subjects.size(); i = next++) {
+        const std::size_t law = i / subjects.size(), subject = i % subjects.size();
+        // A share of the law's dots, among the rows it applies to.
+        const auto applying =
+            static_cast<double>(std::count_if(subjects.begin(), subjects.end(), [&](const Subject& one) {
+              return chosen[law]->why_not(one).empty();
+            }));
+        LawResult result = laws::check_law(
+            *chosen[law], subjects[subject], backend,
+            {.seed = options.seed,
+             .dots = static_cast<std::uint64_t>(options.dots / std::max(1.0, applying)) + 1,
+             .launch = options.backend == "model" || options.backend == "reference" ? 100'000U : 500'000U,
+             .first = known.dots(chosen[law]->name, subjects[subject].instruction)});
+        const std::lock_guard guard(lock);
+        rows[law].results[subject] = std::move(result);
+        progress.advance(1, std::string(chosen[law]->name));
+      }
+    } catch (...) {
+      const std::lock_guard guard(lock);
+      if (!problem) problem = std::current_exception();
+      next = rows.size() * subjects.size();
+    }
+  };
+  std::vector<std::thread> threads;
+  const unsigned count = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
+  for (unsigned t = 0; t < std::max(1U, count); ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  if (problem) std::rethrow_exception(problem);
+  return rows;
+}
+
+std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend, const Options& options) {
+  std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", backend.name,
+                                 options.seed, "law", "rows", "skipped", "dot products", "broken");
+  for (const LawRow& row : rows) {
+    text += fmt::format("  {:<34} {:>5} {:>8} {:>15} {:>7}\n", row.law->name, row.applied(),
+                        row.results.size() - row.applied(), row.judged(), row.bad());
+    if (options.verbose) {
+      std::map<std::string, int> reasons;
+      for (const LawResult& one : row.results)
+        if (!one.skipped.empty()) ++reasons[one.skipped];
+      for (const auto& [reason, count] : reasons)
+        text += fmt::format("      {:>4} skipped: {}\n", count, reason);
+    }
+    if (row.applied() == 0) text += "      applied to nothing\n";
+    for (const LawResult& one : row.results)
+      if (!one.good()) text += fmt::format("    {}: {}\n", name_of(one.instruction), one.complaint());
+  }
+  return text;
+}
+
+nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& backend,
+                       const Options& options) {
+  nlohmann::json laws = nlohmann::json::array();
+  for (const LawRow& row : rows) {
+    nlohmann::json one = {{"law", row.law->name},
+                          {"statement", row.law->statement},
+                          {"source", row.law->source},
+                          {"rows", row.applied()},
+                          {"dots", row.judged()},
+                          {"broken", row.bad()},
+                          {"skipped", nlohmann::json::object()}};
+    for (const LawResult& result : row.results)
+      if (!result.skipped.empty()) one["skipped"][name_of(result.instruction)] = result.skipped;
+    laws.push_back(std::move(one));
+  }
+  return {{"schema", "mmaudit.laws/1"},
+          {"on", backend.name},
+          {"seed", options.seed},
+          {"date", today()},
+          {"laws", laws}};
+}
+
+int run(Options options) {
+  if (options.list) {
+    std::string text;
+    for (const Law& law : laws::lawbook())
+      text += fmt::format("{}\n    {}\n    source: {}\n", law.name, law.statement, law.source);
+    emit("-", text);
+    return kAllGood;
+  }
+  if (!options.has_seed) options.seed = std::random_device{}();
+  std::vector<const Law*> chosen;
+  for (const Law& law : laws::lawbook())
+    if (named(options.laws, law.name) && !(options.no_slow && law.slow)) chosen.push_back(&law);
+  if (chosen.empty())
+    throw InputError("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
+  const Architecture& architecture = chosen_architecture(options);
+  const std::vector<Subject> subjects = chosen_subjects(options, architecture);
+  RegressionFile known(options.regressions);
+  const laws::Backend backend = chosen_backend(options, architecture);
+  const std::vector<LawRow> rows = check(options, chosen, subjects, backend, known);
+
+  bool good = true;
+  std::string failures;
+  for (const LawRow& row : rows) {
+    // A law that applies to nothing is a failure only where nothing was left out by the user.
+    good = good && row.bad() == 0 && (row.applied() > 0 || !options.instructions.empty());
+    for (const LawResult& one : row.results) {
+      if (!one.failure) continue;
+      const std::string command =
+          replay_command(*one.failure, options.backend, architecture, options.regressions);
+      failures += describe(*one.failure, *row.law, architecture, command);
+      known.add(*one.failure, architecture);
+      if (!options.repro.empty()) failures += write_repro(*one.failure, options.repro);
+    }
+  }
+  known.save();
+  if (options.json == "-") {
+    emit("-", to_json(rows, backend, options).dump(2) + "\n");
+  } else {
+    emit("-", table(rows, backend, options) + failures);
+    if (!options.json.empty()) emit(options.json, to_json(rows, backend, options).dump(2) + "\n");
+  }
+  return good ? kAllGood : kMismatch;
+}
+
+}  // namespace
+
+void add_laws(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("laws", "Laws that hardware and model obey, on tiles made for them");
+  command->add_option("--on", options->backend, "who answers: model, gpu-model, hardware, reference")
+      ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference"}))
+      ->capture_default_str();
+  command->add_option("--arch", options->architecture,
+                      fmt::format("architecture (default: {})", kDefaultArchitecture));
+  command->add_option("--law", options->laws, "only laws whose name contains one of these");
+  command->add_option("--inst", options->instructions, "only instructions whose name contains one of these");
+  command->add_option("--dots", options->dots, "at least this many dot products a law, spread over its rows")
+      ->check(CLI::Range(1.0, 1e13))
+      ->capture_default_str();
+  CLI::Option* seed = command->add_option("--seed", options->seed, "seed (default: fresh, printed)");
+  command->add_option("--threads", options->threads, "threads that make and judge tiles (default: all)");
+  command->add_flag("--no-slow", options->no_slow, "without laws that an oracle judges");
+  command->add_flag("--reasons", options->verbose, "print why rows are skipped");
+  command->add_option("--regressions", options->regressions,
+                      "file of dot products that broke a law before: tried first, new ones are added");
+  command->add_option("--repro", options->repro,
+                      "folder for self-contained CUDA files that repeat failures of mma");
+  command->add_option("--json", options->json, "write the result as JSON; - prints it instead of the table")
+      ->expected(0, 1)
+      ->default_str("-");
+  command->add_flag("--list", options->list, "print the laws and their sources");
+  add_model_option(*command);
+  command->callback([options, seed, &action] {
+    options->has_seed = seed->count() > 0;
+    action = [options] { return run(*options); };
+  });
+}
+
+}  // namespace mmaudit::cli
