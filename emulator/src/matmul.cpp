@@ -159,6 +159,9 @@ std::string why_no_matmul(const Instruction& instruction, const AccumulatorModel
         "C of " + std::string(name_of(instruction.c)) + " with D of " + std::string(name_of(instruction.d)),
         "C and D of one format, which a chain needs");
   }
+  if (is_sparse(instruction.op) || instruction.scale != Format::none)
+    return refuse("instruction", name_of(instruction),
+                  "a dense one without block scales (a product of such operands has no metadata or scales)");
   if (problem.promote % static_cast<std::uint64_t>(instruction.k) != 0)
     return refuse("promote", std::to_string(problem.promote),
                   "a multiple of k = " + k + " of the instruction");

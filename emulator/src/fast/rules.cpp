@@ -52,7 +52,8 @@ bool serves_rules(const AccumulatorModel& row) {
 std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   const AccumulatorModel& row = plan.row;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves_rules(row) || !plan.unpacks() || plan.step.addend.id != plan.step.output.id ||
+  if (!serves_rules(row) || !plan.unpacks() || plan.block_scaled() || plan.converts ||
+      row.addend == AddendPlace::before_each_nearest || plan.step.addend.id != plan.step.output.id ||
       plan.step.output.id != row.output.format || !decodes(plan.a) || !decodes(plan.b)) {
     return std::nullopt;
   }
