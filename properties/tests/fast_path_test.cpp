@@ -19,7 +19,7 @@ std::vector<Probe> served_probes() {
   std::vector<Probe> probes;
   for (const Architecture& architecture : architectures()) {
     for (Instruction instruction : kInstructions) {
-      if (instruction.n == 0) instruction.n = kWgmmaMinN;
+      instruction = with_shape(instruction, kWgmmaMinN);
       const DatapathRow* row = find_datapath(architecture, instruction);
       if (row != nullptr && fast_serves(instruction, row->model)) probes.push_back({instruction, row->model});
     }
@@ -101,10 +101,12 @@ TEST(FastPath, ServesWhatItWasMadeFor) {
   std::map<std::string_view, int> rows;
   for (const Architecture& architecture : architectures()) {
     for (Instruction instruction : kInstructions) {
-      if (instruction.n == 0) instruction.n = kWgmmaMinN;
+      instruction = with_shape(instruction, kWgmmaMinN);
       const DatapathRow* row = find_datapath(architecture, instruction);
       if (row == nullptr) continue;
-      const bool fused = row->model.arithmetic == Arithmetic::fused_dot_add && instruction.c == instruction.d;
+      const bool fused = row->model.arithmetic == Arithmetic::fused_dot_add &&
+                         instruction.c == instruction.d && row->model.sum_format == Format::none &&
+                         instruction.scale == Format::none && !is_sparse(instruction.op);
       EXPECT_EQ(fast_serves(instruction, row->model), fused)
           << architecture.name << " " << name_of(instruction);
       rows[architecture.name] += fused ? 1 : 0;
@@ -177,6 +179,9 @@ TEST(FastPath, IsThePlainCoreOnDirectedCases) {
 TEST(FastPath, TheComparisonSeesAWrongRow) {
   std::size_t seen = 0;
   for (const Probe& probe : served_probes()) {
+    // Products of two such formats hardly reach below 2^(E - F), and a binary16 D shows it in ties alone.
+    if (spec_of(probe.instruction.a).value_bits() < 8 && spec_of(probe.instruction.b).value_bits() < 8)
+      continue;
     for (const gen::Neighbour& wrong : gen::neighbours(probe.instruction, probe.row)) {
       if (wrong.rule != "F" || wrong.row.fraction_bits >= probe.row.fraction_bits || !wrong.invisible.empty())
         continue;

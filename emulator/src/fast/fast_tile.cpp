@@ -245,7 +245,7 @@ std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const Accumu
 }
 
 bool fast_serves(const Instruction& instruction, const AccumulatorModel& row) {
-  return fast::fast_plan(make_plan(instruction, row)).has_value();
+  return !is_sparse(instruction.op) && fast::fast_plan(make_plan(instruction, row)).has_value();
 }
 
 std::string_view name_of(SimdLevel level) {
