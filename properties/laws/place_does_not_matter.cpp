@@ -10,6 +10,10 @@ namespace mmaudit::laws {
 namespace {
 
 std::vector<Tile> related(const Subject&, const Tile& tile) {
+  const auto at = [&](int row, int k) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(tile.stored()) +
+           static_cast<std::size_t>(k);
+  };
   Tile other = tile;
   const int m = tile.instruction.m, n = tile.instruction.n;
   const int down = static_cast<int>(tile.salt % static_cast<unsigned>(m));
@@ -18,9 +22,7 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
     const int to = (row + down) % m;
     for (int k = 0; k < tile.stored(); ++k) {
       other.at_a(to, k) = tile.at_a(row, k);
-      if (!tile.metadata.empty())
-        other.metadata[static_cast<std::size_t>(to * tile.stored() + k)] =
-            tile.metadata[static_cast<std::size_t>(row * tile.stored() + k)];
+      if (!tile.metadata.empty()) other.metadata[at(to, k)] = tile.metadata[at(row, k)];
     }
     for (int col = 0; col < n; ++col) other.at_c(to, (col + right) % n) = tile.at_c(row, col);
   }

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 
 std::string joined(const std::vector<std::uint64_t>& bits, Format format) {
   std::vector<std::string> text;
+  text.reserve(bits.size());
   for (const std::uint64_t x : bits) text.push_back("0x" + hex_text(x, spec_of(format).storage_bits));
   return fmt::format("{}", fmt::join(text, ","));
 }
@@ -55,6 +56,7 @@ std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::si
 
 std::vector<std::string> hex_strings(const std::vector<std::uint64_t>& bits, Format format) {
   std::vector<std::string> text;
+  text.reserve(bits.size());
   for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
   return text;
 }
@@ -123,7 +125,7 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
       Instruction one_row = *is;
       one_row.m = 1;
       if (const std::string reason = why_bad_metadata(one_row, entry.dot.metadata, 1); !reason.empty())
-        throw InputError(where + ": metadata: " + reason);
+        throw InputError(fmt::format("{}: metadata: {}", where, reason));
     }
     entries_.push_back(std::move(entry));
   }

@@ -24,7 +24,9 @@ std::vector<std::vector<std::string>> registers_of(const FragmentMap& map, Forma
       std::uint64_t word = 0;
       for (int e = 0; e < each; ++e) {
         const Coord at = map.at(lane, first + e);
-        const std::uint64_t element = matrix[static_cast<std::size_t>(at.row * map.cols + at.col)];
+        const std::uint64_t element =
+            matrix[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
+                   static_cast<std::size_t>(at.col)];
         const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
         word |= (element & mask) << (bits == 64 ? 0 : bits * e);
       }

@@ -113,6 +113,7 @@ std::vector<LawRow> check(const Options& options, const std::vector<const Law*>&
                           const std::vector<Subject>& subjects, const laws::Backend& backend,
                           const RegressionFile& known) {
   std::vector<LawRow> rows;
+  rows.reserve(chosen.size());
   for (const Law* law : chosen) rows.push_back({law, std::vector<LawResult>(subjects.size())});
   Progress progress("laws", rows.size() * subjects.size());
   std::mutex lock;

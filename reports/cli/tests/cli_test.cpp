@@ -259,8 +259,8 @@ TEST(Usage, WrongOptionsAreOneLine) {
     EXPECT_EQ(outcome.code, kBadInput);
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
   }
-  for (const char* command :
-       {"list", "emulate", "run", "compare", "verify", "explain", "record", "audit", "convert"}) {
+  for (const char* command : {"list", "emulate", "run", "compare", "verify", "explain", "record", "audit",
+                              "convert", "laws", "matmul", "sweep"}) {
     const Outcome help = run({command, "--help"});
     EXPECT_EQ(help.code, kAllGood) << command;
     EXPECT_NE(help.out.find("Options"), std::string::npos);

@@ -1,0 +1,113 @@
+// mmaudit laws: the table, the example database, what is refused.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "law_failures.hpp"
+#include "mmaudit/architecture.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+class Laws : public Folder {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+  static std::string read(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+};
+
+/// 2^-12 * 2^-13 beside 1 and -1: what alignment cuts off at F = 24.
+laws::Failure lost_bit() {
+  const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  laws::Failure failure{"alignment_truncates", is, {}, 0, 0x33000000, 5};
+  failure.dot.a = std::vector<std::uint64_t>(16);
+  failure.dot.b = std::vector<std::uint64_t>(16);
+  failure.dot.a[0] = failure.dot.b[0] = failure.dot.b[2] = 0x3C00;
+  failure.dot.a[2] = 0xBC00;
+  failure.dot.a[1] = 0x0C00;
+  failure.dot.b[1] = 0x0800;
+  return failure;
+}
+
+TEST_F(Laws, HoldOnTheModelAndAreCounted) {
+  const Outcome table =
+      run({"-q", "laws", "--inst", "mma.m16n8k16.f32.f16", "--dots", "1000", "--seed", "3"});
+  EXPECT_EQ(table.code, kAllGood) << table.out << table.err;
+  EXPECT_NE(table.out.find("alignment_truncates"), std::string::npos);
+  const Outcome json = run({"-q", "laws", "--law", "the_floor", "--dots", "1000", "--seed", "3", "--json"});
+  EXPECT_EQ(json.code, kAllGood) << json.err;
+  const auto result = nlohmann::json::parse(json.out);
+  EXPECT_EQ(result["laws"].size(), 1U);
+  EXPECT_GT(result["laws"][0]["dots"], 0);
+  EXPECT_GT(result["laws"][0]["skipped"].size(), 0U);
+  const Outcome list = run({"laws", "--list"});
+  EXPECT_NE(list.out.find("source:"), std::string::npos);
+}
+
+TEST_F(Laws, WhatIsWrongIsOneLine) {
+  for (const auto& [arguments, part] :
+       {std::pair<std::vector<std::string>, std::string>{{"laws", "--law", "gravity"},
+                                                         "--law: found no such law"},
+        {{"laws", "--inst", "frob"}, "--inst: found no such instruction"},
+        {{"laws", "--on", "paper"}, "--on"},
+        {{"laws", "--dots", "0"}, "--dots"},
+        {{"laws", "--regressions", write("a", "{}\n")}, "a:1: instruction: found none"},
+        {{"laws", "--regressions", write("b", "\n[1]\n")}, "b:2: found no JSON object"},
+        {{"laws", "--regressions",
+          write("c", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["zz","0","0","0"]})")},
+         "c:1: a: found \"zz\", allowed hex digits of 64 bits"},
+        {{"laws", "--regressions",
+          write("d", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["0"]})")},
+         "d:1: a: found 1 elements, allowed 4"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kBadInput) << outcome.out;
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks " << part;
+  }
+}
+
+TEST_F(Laws, AKnownFailureIsKeptAndReadAgain) {
+  const Architecture& hopper = *find_architecture("hopper");
+  const std::string file = path("known.jsonl");
+  {
+    RegressionFile known(file);
+    known.add(lost_bit(), hopper);
+    known.add(lost_bit(), hopper);  // the same again is no second line
+    known.save();
+  }
+  EXPECT_EQ(lines(read(file)), 1U);
+  const RegressionFile known(file);
+  const auto dots = known.dots("alignment_truncates", lost_bit().instruction);
+  ASSERT_EQ(dots.size(), 1U);
+  EXPECT_EQ(dots[0].a, lost_bit().dot.a);
+  EXPECT_EQ(dots[0].b, lost_bit().dot.b);
+  EXPECT_TRUE(known.dots("the_floor", lost_bit().instruction).empty());
+  EXPECT_EQ(run({"-q", "laws", "--law", "alignment", "--inst", "m16n8k16.f32.f16", "--dots", "1", "--seed",
+                 "1", "--regressions", file})
+                .code,
+            kAllGood);
+}
+
+TEST_F(Laws, AFailureBecomesACudaFile) {
+  const std::string said = write_repro(lost_bit(), path("repro"));
+  const std::string file = path("repro/alignment_truncates-mma.m16n8k16.f32.f16.f16.f32.cu");
+  EXPECT_NE(said.find(file), std::string::npos) << said;
+  const std::string text = read(file);
+  for (const char* part :
+       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}",
+        "0xc003c00", "the law allows 0x33000000"})
+    EXPECT_NE(text.find(part), std::string::npos) << text.substr(0, 400) << part;
+  laws::Failure wide = lost_bit();
+  wide.instruction = find_instruction("wgmma.m64n8k16.f32.f16.f16").value();
+  EXPECT_NE(write_repro(wide, path("repro")).find("no CUDA file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test
