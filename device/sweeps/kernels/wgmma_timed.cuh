@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kMostWarpgroups<Chain::kRegisters>* kWarpgroup
       *reinterpret_cast<uint4*>(shared_b + i) = *reinterpret_cast<const uint4*>(image_b + i);
     const auto descriptor = [](const unsigned char* shared) {
       return device::shared_descriptor(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)),
-                                       device::kNextAlongK, device::kNextAlongMN);
+                                       device::kNextAlongK, device::next_along_mn(device::kDenseCores));
     };
     WgmmaA a;
     if constexpr (kRegistersA) {
