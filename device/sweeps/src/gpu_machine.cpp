@@ -122,7 +122,7 @@ class GpuMachine final : public Machine {
                "asking for shared memory");
     launch.shared = static_cast<unsigned>(shared);
 
-    std::size_t d_bytes = kWarpLanes * kLoadWords * sizeof(std::uint32_t);
+    std::size_t d_bytes = std::size_t{kWarpLanes} * kLoadWords * sizeof(std::uint32_t);
     if (kernel.matrix) {
       if (cell.subject.name != subject_) every_operands_.clear();
       subject_ = cell.subject.name;
@@ -239,7 +239,8 @@ class GpuMachine final : public Machine {
   }
 
   [[nodiscard]] std::size_t slot_bytes(const Cell& cell) const {
-    return is_matrix(cell) ? operands_->d_bytes() : kWarpLanes * kLoadWords * sizeof(std::uint32_t);
+    return is_matrix(cell) ? operands_->d_bytes()
+                           : std::size_t{kWarpLanes} * kLoadWords * sizeof(std::uint32_t);
   }
 
   static bool is_matrix(const Cell& cell) { return cell.subject.words == 0; }

@@ -71,7 +71,8 @@ Json benchmarks_json(const SweepResult& result) {
       if (state.subject != name) continue;
       states.push_back(state_json(state));
       for (const auto& [axis, value] : state.axes) {
-        auto at = std::find_if(axes.begin(), axes.end(), [&](const Axis& one) { return one.name == axis; });
+        auto at = std::find_if(axes.begin(), axes.end(),
+                               [&wanted = axis](const Axis& one) { return one.name == wanted; });
         if (at == axes.end()) at = axes.insert(axes.end(), Axis{axis, {}});
         if (std::find(at->values.begin(), at->values.end(), value) == at->values.end())
           at->values.push_back(value);
