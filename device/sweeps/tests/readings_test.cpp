@@ -49,8 +49,9 @@ TEST(CompareWords, TellsARightLoadFromAWrongOne) {
     std::vector<std::uint32_t> words(static_cast<std::size_t>(2 * kWarpLanes * kLoadWords), 0xA5A5A5A5U);
     for (int slot = 0; slot < 2; ++slot)
       for (int lane = 0; lane < kWarpLanes; ++lane)
-        for (int w = 0, first = (slot * kWarpLanes + lane) * kLoadWords; w < cell.subject.words; ++w)
-          words[static_cast<std::size_t>(first + w)] =
+        for (int w = 0; w < cell.subject.words; ++w)
+          words[static_cast<std::size_t>(slot * kWarpLanes + lane) * kLoadWords +
+                static_cast<std::size_t>(w)] =
               cell.subject.kind == Kind::store_matrix
                   ? pattern_word(kWarpLanes * w + lane)
                   : expected_word(cell.subject.kind == Kind::load_matrix ? cell.subject.words : 0,
