@@ -13,9 +13,9 @@ using test::from_hex;
 using test::get;
 using test::put;
 using test::ScratchFolder;
-using Shape = std::vector<std::uint64_t>;
+using test::Shape;
 
-Tensor read(std::string_view bytes) {
+Tensor parsed(std::string_view bytes) {
   const ScratchFolder folder;
   put(folder / "x.npy", bytes);
   return read_npy(folder / "x.npy");
@@ -36,38 +36,40 @@ std::vector<T> values(const Tensor& tensor) {
 }
 
 TEST(Npy, ReadsWhatNumpyWrites) {
-  const Tensor matrix = read(from_hex(numpy_files::kMatrixF32));
+  const Tensor matrix = parsed(from_hex(numpy_files::kMatrixF32));
   EXPECT_EQ(matrix.name, "x");
   EXPECT_EQ(matrix.dtype, DType::f32);
   EXPECT_EQ(matrix.shape, (Shape{2, 3}));
   EXPECT_EQ(values<float>(matrix), (std::vector<float>{0, 1, 2, 3, 4, 5}));
 
-  const Tensor scalar = read(from_hex(numpy_files::kScalarF64));
+  const Tensor scalar = parsed(from_hex(numpy_files::kScalarF64));
   EXPECT_EQ(scalar.shape, Shape{});
   EXPECT_EQ(values<double>(scalar), std::vector<double>{1.5});
 
-  const Tensor vector = read(from_hex(numpy_files::kVectorU8));
+  const Tensor vector = parsed(from_hex(numpy_files::kVectorU8));
   EXPECT_EQ(vector.shape, Shape{3});
   EXPECT_EQ(values<std::uint8_t>(vector), (std::vector<std::uint8_t>{1, 2, 255}));
 
-  const Tensor empty = read(from_hex(numpy_files::kEmptyI64));
+  const Tensor empty = parsed(from_hex(numpy_files::kEmptyI64));
   EXPECT_EQ(empty.shape, (Shape{0, 4}));
   EXPECT_TRUE(empty.as<std::int64_t>().empty());
 
-  EXPECT_EQ(read(from_hex(numpy_files::kBooleans)).dtype, DType::boolean);
-  EXPECT_EQ(values<std::int32_t>(read(from_hex(numpy_files::kVersion2))), (std::vector<std::int32_t>{0, 1}));
-  EXPECT_EQ(values<std::int32_t>(read(from_hex(numpy_files::kVersion3))), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(parsed(from_hex(numpy_files::kBooleans)).dtype, DType::boolean);
+  EXPECT_EQ(values<std::int32_t>(parsed(from_hex(numpy_files::kVersion2))),
+            (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(values<std::int32_t>(parsed(from_hex(numpy_files::kVersion3))),
+            (std::vector<std::int32_t>{0, 1}));
 }
 
 TEST(Npy, ReadsVoidsAsRawBits) {
-  const Tensor bf16 = read(from_hex(numpy_files::kVoid2));
+  const Tensor bf16 = parsed(from_hex(numpy_files::kVoid2));
   EXPECT_EQ(bf16.dtype, DType::u16);
   EXPECT_EQ(values<std::uint16_t>(bf16), (std::vector<std::uint16_t>{0x3F80, 0xC000}));
-  EXPECT_EQ(read(npy("{'descr': '<V1', 'fortran_order': False, 'shape': (1,)}", "\x38")).dtype, DType::u8);
+  EXPECT_EQ(parsed(npy("{'descr': '<V1', 'fortran_order': False, 'shape': (1,)}", "\x38")).dtype, DType::u8);
 }
 
 TEST(Npy, TransposesFortranOrder) {
-  const Tensor tensor = read(from_hex(numpy_files::kFortranU16));
+  const Tensor tensor = parsed(from_hex(numpy_files::kFortranU16));
   EXPECT_EQ(tensor.shape, (Shape{2, 3, 4}));
   for (std::uint16_t i = 0; i < 24; ++i) EXPECT_EQ(tensor.as<std::uint16_t>()[i], i);
 }
@@ -75,7 +77,7 @@ TEST(Npy, TransposesFortranOrder) {
 TEST(Npy, TransposesFortranOrderOfAnyRank) {
   const std::string_view header = "{'descr': '|u1', 'fortran_order': True, 'shape': ";
   const auto fortran = [&](std::string_view shape, std::string_view data) {
-    return values<std::uint8_t>(read(npy(std::string(header).append(shape) + "}", data)));
+    return values<std::uint8_t>(parsed(npy(std::string(header).append(shape) + "}", data)));
   };
   using Bytes = std::vector<std::uint8_t>;
   EXPECT_EQ(fortran("()", "a"), Bytes{'a'});
@@ -115,28 +117,28 @@ TEST(Npy, RefusesToWriteWhatItWouldNotRead) {
 }
 
 TEST(Npy, RefusesOtherDtypes) {
-  expect_refused([] { read(from_hex(numpy_files::kBigEndian)); },
+  expect_refused([] { parsed(from_hex(numpy_files::kBigEndian)); },
                  "descr: found '>f4' (big-endian), allowed a little");
-  expect_refused([] { read(from_hex(numpy_files::kStructured)); }, "descr: found a structured dtype");
-  expect_refused([] { read(from_hex(numpy_files::kComplex)); }, "descr: found '<c8'");
-  expect_refused([] { read(from_hex(numpy_files::kObject)); }, "descr: found '|O' (Python objects)");
+  expect_refused([] { parsed(from_hex(numpy_files::kStructured)); }, "descr: found a structured dtype");
+  expect_refused([] { parsed(from_hex(numpy_files::kComplex)); }, "descr: found '<c8'");
+  expect_refused([] { parsed(from_hex(numpy_files::kObject)); }, "descr: found '|O' (Python objects)");
 }
 
 TEST(Npy, RefusesEveryTruncation) {
   for (const std::string_view hex : {numpy_files::kMatrixF32, numpy_files::kVersion2}) {
     const std::string whole = from_hex(hex);
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      EXPECT_THROW(read(whole.substr(0, size)), InputError) << size;
+      EXPECT_THROW(parsed(whole.substr(0, size)), InputError) << size;
     }
-    expect_refused([&] { read(whole + "x"); }, "data: found");
+    expect_refused([&] { parsed(whole + "x"); }, "data: found");
   }
 }
 
 TEST(Npy, RefusesMalformedHeaders) {
   const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }";
-  EXPECT_EQ(read(npy(good, "x")).shape, Shape{1});
+  EXPECT_EQ(parsed(npy(good, "x")).shape, Shape{1});
   const std::string_view other_style = " {\"shape\":(1 , 1),\n\"fortran_order\":False,'descr':'<u1'} \n";
-  EXPECT_EQ(read(npy(other_style, "x")).shape, (Shape{1, 1}));
+  EXPECT_EQ(parsed(npy(other_style, "x")).shape, (Shape{1, 1}));
   const auto shape = [](std::string_view text) {
     return npy("{'descr': '|u1', 'fortran_order': False, 'shape': " + std::string(text) + "}", "x");
   };
@@ -144,11 +146,11 @@ TEST(Npy, RefusesMalformedHeaders) {
        {"(1)", "1", "[1]", "(-1,)", "(+1,)", "(1.0,)", "(1,,)", "(,)", "(1 1)", "(1,", "('1',)", "((1,),)",
         "(1e0,)", "(18446744073709551616,)", "(9223372036854775808, 2)", "(0, 9223372036854775808, 2)",
         "(0x1,)", "(True,)"}) {
-    EXPECT_THROW(read(shape(text)), InputError) << text;
+    EXPECT_THROW(parsed(shape(text)), InputError) << text;
   }
   std::string rank65 = "(";
   for (int i = 0; i < 65; ++i) rank65 += "1,";
-  expect_refused([&] { read(shape(rank65 + ")")); }, "shape: found over 64 dimensions");
+  expect_refused([&] { parsed(shape(rank65 + ")")); }, "shape: found over 64 dimensions");
   for (const std::string_view text :
        {"", "{}", "{", "{'descr'}", "[]", "{,}", "{'descr': '|u1'}",
         "{'descr': '|u1', 'fortran_order': False}", "{'descr': '|u1', 'fortran_order': false, 'shape': (1,)}",
@@ -159,19 +161,19 @@ TEST(Npy, RefusesMalformedHeaders) {
         "{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': '\\x7cu1', 'fortran_order': False, 'shape': (1,)}", "{'descr': 1}", "{'descr': '|u1",
         "{'a\x1b[31m\nb': 1}", "{'descr': None, 'fortran_order': False, 'shape': (1,)}"}) {
-    EXPECT_FALSE(test::refusal([&] { read(npy(text, "x")); }).empty()) << text;
+    EXPECT_FALSE(test::refusal([&] { parsed(npy(text, "x")); }).empty()) << text;
   }
 }
 
 TEST(Npy, RefusesOtherVersionsAndFiles) {
   std::string bytes = from_hex(numpy_files::kMatrixF32);
   bytes[6] = 4;
-  expect_refused([&] { read(bytes); }, "version: found 4.0, allowed 1.0, 2.0 or 3.0");
+  expect_refused([&] { parsed(bytes); }, "version: found 4.0, allowed 1.0, 2.0 or 3.0");
   bytes[6] = 1;
   bytes[7] = 1;
-  expect_refused([&] { read(bytes); }, "version: found 1.1");
+  expect_refused([&] { parsed(bytes); }, "version: found 1.1");
   bytes[0] = 'x';
-  expect_refused([&] { read(bytes); }, "magic: found");
+  expect_refused([&] { parsed(bytes); }, "magic: found");
   const ScratchFolder folder;
   expect_refused([&] { read_npy(folder.path()); }, "a folder, allowed a regular file");
   expect_refused([] { read_npy("/dev/zero"); }, "a device, pipe or socket, allowed a regular file");
@@ -179,7 +181,7 @@ TEST(Npy, RefusesOtherVersionsAndFiles) {
 
 TEST(Npy, ChecksTheHeaderLengthBeforeReadingIt) {
   std::string bytes("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12);
-  expect_refused([&] { read(bytes); }, "header length: found 4294967295");
+  expect_refused([&] { parsed(bytes); }, "header length: found 4294967295");
 }
 
 }  // namespace

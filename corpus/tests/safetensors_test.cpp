@@ -14,9 +14,9 @@ using test::get;
 using test::put;
 using test::safetensors_bytes;
 using test::ScratchFolder;
-using Shape = std::vector<std::uint64_t>;
+using test::Shape;
 
-SafetensorsFile read(std::string_view bytes) {
+SafetensorsFile parsed_file(std::string_view bytes) {
   const ScratchFolder folder;
   put(folder / "x.safetensors", bytes);
   return read_safetensors(folder / "x.safetensors");
@@ -91,7 +91,7 @@ TEST(Safetensors, ReadsHeadersAndSingleTensors) {
 }
 
 TEST(Safetensors, ReadsOtherWritersOrderAndSpaces) {
-  const SafetensorsFile file = read(safetensors_bytes(
+  const SafetensorsFile file = parsed_file(safetensors_bytes(
       "{ \"late\" : {\"data_offsets\":[1,2], \"shape\":[1],\"dtype\":\"I8\"},\n\t\"\\u0041\":"
       R"({"dtype":"F8_E4M3","shape":[],"data_offsets":[0,1]},"none":{"dtype":"U8","shape":[0],"data_offsets":[1,1]}}  )",
       "ab"));
@@ -106,13 +106,13 @@ TEST(Safetensors, RefusesEveryTruncation) {
   write_safetensors(folder / "x.safetensors", two_tensors());
   const std::string whole = get(folder / "x.safetensors");
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THROW(read(whole.substr(0, size)), InputError) << size;
+    EXPECT_THROW(parsed_file(whole.substr(0, size)), InputError) << size;
   }
-  expect_refused([&] { read(whole + "x"); }, "data: found 8 bytes, allowed 7");
+  expect_refused([&] { parsed_file(whole + "x"); }, "data: found 8 bytes, allowed 7");
 }
 
 TEST(Safetensors, RefusesMalformedEntries) {
-  EXPECT_EQ(read(entry(R"({"dtype":"U32","shape":[1],"data_offsets":[0,4]})")).tensors.size(), 1U);
+  EXPECT_EQ(parsed_file(entry(R"({"dtype":"U32","shape":[1],"data_offsets":[0,4]})")).tensors.size(), 1U);
   for (
       const std::string_view text :
       {"null",
@@ -155,12 +155,13 @@ TEST(Safetensors, RefusesMalformedEntries) {
        R"({"dtype":"U32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"a":{}})",
        R"({"dtype":"U32","shape":[1],"data_offsets":[0,4]},"__metadata__":null)",
        R"({"dtype":"U32","shape":[1],"data_offsets":[0,4]}} {)"}) {
-    EXPECT_FALSE(test::refusal([&] { read(entry(text)); }).empty()) << text;
+    EXPECT_FALSE(test::refusal([&] { parsed_file(entry(text)); }).empty()) << text;
   }
   std::string rank65 = "[1";
   for (int i = 0; i < 64; ++i) rank65 += ",1";
-  expect_refused([&] { read(entry(R"({"dtype":"U32","shape":)" + rank65 + R"(],"data_offsets":[0,4]})")); },
-                 "64 dimensions");
+  expect_refused(
+      [&] { parsed_file(entry(R"({"dtype":"U32","shape":)" + rank65 + R"(],"data_offsets":[0,4]})")); },
+      "64 dimensions");
 }
 
 TEST(Safetensors, RefusesMalformedHeaders) {
@@ -169,17 +170,18 @@ TEST(Safetensors, RefusesMalformedHeaders) {
        {""sv, "{"sv, "[]"sv, "null"sv, "1"sv, " {}"sv, "\xEF\xBB\xBF{}"sv, "{}x"sv, "{}\0"sv, "{}\0garbage"sv,
         "{}{}"sv, "{} /* */"sv, "{\"a\"}"sv, "{\"a\":}"sv, "{\"\xFF\":{}}"sv, "{\"\x1b[31m\":1}"sv,
         "{\"\\u001b[31m\\n\":1}"sv, "{'a':1}"sv, "{\"\\ud800\":1}"sv}) {
-    EXPECT_FALSE(test::refusal([&] { read(safetensors_bytes(text)); }).empty()) << text;
+    EXPECT_FALSE(test::refusal([&] { parsed_file(safetensors_bytes(text)); }).empty()) << text;
   }
 }
 
 TEST(Safetensors, RefusesHostileSizesAndDepthsQuickly) {
   const std::string huge("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
-  expect_refused([&] { read(huge); }, "header length: found 9223372036854775807, allowed at most 16777216");
-  expect_refused([&] { read(std::string("\x03\0\0\0\0\0\0\0{}", 10)); }, "size: found 10 bytes");
+  expect_refused([&] { parsed_file(huge); },
+                 "header length: found 9223372036854775807, allowed at most 16777216");
+  expect_refused([&] { parsed_file(std::string("\x03\0\0\0\0\0\0\0{}", 10)); }, "size: found 10 bytes");
   const std::string deep(8 << 20, '[');
-  expect_refused([&] { read(safetensors_bytes("{\"a\":" + deep)); }, "header key 'a': found an array");
-  expect_refused([&] { read(entry(R"({"shape":)" + deep)); }, "shape: found an array");
+  expect_refused([&] { parsed_file(safetensors_bytes("{\"a\":" + deep)); }, "header key 'a': found an array");
+  expect_refused([&] { parsed_file(entry(R"({"shape":)" + deep)); }, "shape: found an array");
 }
 
 TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {

@@ -15,12 +15,12 @@ namespace {
 
 using test::expect_refused;
 using test::ScratchFolder;
+using test::Shape;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::array<std::uint16_t, 6> kSix{1, 2, 3, 4, 5, 6};
 
 TEST(Tensor, CountsElementsAndSeesOverflow) {
-  using Shape = std::vector<std::uint64_t>;
   EXPECT_EQ(element_count(Shape{}), 1U);
   EXPECT_EQ(element_count(Shape{2, 3, 4}), 24U);
   EXPECT_EQ(element_count(Shape{kMax}), kMax);

@@ -14,6 +14,8 @@
 
 namespace mmaudit::corpus::test {
 
+using Shape = std::vector<std::uint64_t>;
+
 /// A new folder, removed with everything in it.
 class ScratchFolder {
  public:

@@ -12,7 +12,7 @@
 namespace mmaudit::device {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{512} << 20;
+constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 
 TileExtents extents_of(const Instruction& instruction) {
   return {instruction.m, instruction.n, instruction.k, instruction.stored_k()};
@@ -52,7 +52,7 @@ class Campaign {
         families_(options.family == kEveryFamily ? static_cast<std::uint64_t>(gen::kFamilies) : 1),
         tiles_(std::max<std::uint64_t>(1, (options.dots / families_ + dots_per_tile_ - 1) / dots_per_tile_)),
         most_(std::min<std::uint64_t>(tiles_,
-                                      std::max<std::size_t>(1, kChunkBytes / (bytes_.all() + bytes_.d)))),
+                                      std::max<std::size_t>(1, kBatchBytes / (bytes_.all() + bytes_.d)))),
         a_(most_ * bytes_.a),
         b_(most_ * bytes_.b),
         c_(most_ * bytes_.c),

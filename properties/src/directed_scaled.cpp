@@ -20,9 +20,9 @@ std::optional<std::uint64_t> exactly(double value, Format format) {
 }
 
 /// Builds one case from values; what the formats cannot express drops it.
-class Case {
+class ScaledCase {
  public:
-  Case(const Instruction& instruction, std::string_view question) : row_(instruction) {
+  ScaledCase(const Instruction& instruction, std::string_view question) : row_(instruction) {
     dot_.question = question;
     dot_.a.assign(static_cast<std::size_t>(row_.k), 0);
     dot_.b = dot_.a;
@@ -31,18 +31,18 @@ class Case {
     dot_.scale_b = dot_.scale_a;
   }
 
-  Case& term(int k, double a, double b) {
+  ScaledCase& term(int k, double a, double b) {
     dot_.a.at(static_cast<std::size_t>(k)) = take(a, row_.a);
     dot_.b.at(static_cast<std::size_t>(k)) = take(b, row_.b);
     return *this;
   }
   /// Every k of [first, last].
-  Case& terms(int first, int last, double a, double b) {
+  ScaledCase& terms(int first, int last, double a, double b) {
     for (int k = first; k <= last; ++k) term(k, a, b);
     return *this;
   }
   /// The scales of the block that holds k: together 2^exponent, as evenly as the format allows.
-  Case& scale(int k, int exponent) {
+  ScaledCase& scale(int k, int exponent) {
     const FormatSpec spec = spec_of(row_.scale);
     const int least = spec.min_exponent() - spec.fraction_bits;
     const int half = std::clamp(exponent / 2, std::max(least, exponent - spec.max_exponent()),
@@ -50,34 +50,34 @@ class Case {
     return bytes(k, take(std::ldexp(1.0, half), row_.scale),
                  take(std::ldexp(1.0, exponent - half), row_.scale));
   }
-  Case& scale_all(int exponent) {
+  ScaledCase& scale_all(int exponent) {
     for (int k = 0; k < row_.k; k += row_.scale_block) scale(k, exponent);
     return *this;
   }
-  Case& bytes(int k, std::uint64_t a, std::uint64_t b) {
+  ScaledCase& bytes(int k, std::uint64_t a, std::uint64_t b) {
     const auto block = static_cast<std::size_t>(k / row_.scale_block);
     dot_.scale_a.at(block) = static_cast<std::uint8_t>(a);
     dot_.scale_b.at(block) = static_cast<std::uint8_t>(b);
     return *this;
   }
   /// a_k * b_k with its scales = significand * 2^exponent; the significand is 1, 1.5 or a negative of these.
-  Case& value(int k, double significand, int exponent) {
+  ScaledCase& value(int k, double significand, int exponent) {
     for (const int elements : {-2, -1, 0, 1, 2, 3}) {
       const int rest = exponent - elements;
       const double b = std::ldexp(1.0, elements / 2),
                    a = significand * std::ldexp(1.0, elements - elements / 2);
-      Case trial = *this;
+      ScaledCase trial = *this;
       trial.term(k, a, b).scale(k, rest);
       if (trial.applies_) return *this = trial;
     }
     applies_ = false;
     return *this;
   }
-  Case& c(double value) {
+  ScaledCase& c(double value) {
     dot_.c = take(value, row_.c);
     return *this;
   }
-  Case& raw_c(std::uint64_t bits) {
+  ScaledCase& raw_c(std::uint64_t bits) {
     dot_.c = bits;
     return *this;
   }
@@ -111,22 +111,22 @@ std::vector<int> bases(const Instruction& instruction, const AccumulatorModel& r
 void scan_last_bit(const Instruction& row, const AccumulatorModel& model, int base, Dots& out) {
   for (int j = model.fraction_bits - 3; j <= model.fraction_bits + 3; ++j) {
     for (const double small : {1.0, -1.0, 1.5, -1.5}) {
-      Case(row, "fraction bits")
+      ScaledCase(row, "fraction bits")
           .scale(0, base)
           .term(0, 0.5, 0.5)
           .c(-power(base - 2))
           .value(32, small, base - j)
           .into(out);
-      Case groups(row, "fraction bits");
+      ScaledCase groups(row, "fraction bits");
       groups.scale_all(base).term(0, 1, 1).term(16, -1, 1).value(32, small, base - j).into(out);
-      Case(row, "fraction bits")
+      ScaledCase(row, "fraction bits")
           .scale_all(base)
           .term(0, 1, 1)
           .term(16, -1, 1)
           .c(small * power(base - j))
           .into(out);
       // The same beside a power of two, where the last bit decides the direction of the output rounding.
-      Case(row, "rounding")
+      ScaledCase(row, "rounding")
           .scale(0, base)
           .term(0, 1, 1)
           .c(power(base - 24))
@@ -136,11 +136,11 @@ void scan_last_bit(const Instruction& row, const AccumulatorModel& model, int ba
     // Two halves of a unit and more: added first in one group, cut off one by one in two.
     for (const int second : {33, 40, 48}) {
       for (const double sign : {1.0, -1.0}) {
-        Case pair(row, "groups");
+        ScaledCase pair(row, "groups");
         pair.scale(0, base).term(0, 0.5, 0.5).c(-power(base - 2)).value(32, sign, base - j);
-        Case(pair).value(second, sign, base - j).into(out);
+        ScaledCase(pair).value(second, sign, base - j).into(out);
         pair.value(32, sign * 1.5, base - j);
-        Case(pair).value(second, sign, base - j).into(out);
+        ScaledCase(pair).value(second, sign, base - j).into(out);
       }
     }
   }
@@ -151,16 +151,16 @@ void scan_group_exponent(const Instruction& row, const AccumulatorModel& model, 
     const double c = power(base - j);
     // Large sums that cancel between two groups, a group that cancels in itself, one of zeros only.
     for (const double a : {6.0, 2.0, 0.5})
-      Case(row, "group exponent").scale_all(base).term(0, a, a).term(16, -a, a).c(c).into(out);
-    Case(row, "group exponent").scale_all(base).terms(0, 15, 6, 6).terms(16, 31, -6, 6).c(c).into(out);
-    Case(row, "cancelled group").scale(0, base).term(0, 6, 6).term(1, -6, 6).c(c).into(out);
-    Case(row, "cancelled group").scale(0, base).term(0, 0.5, 0.5).term(15, 0.5, -0.5).c(-c).into(out);
-    Case(row, "zero group").scale(0, base).c(c).into(out);
-    Case(row, "zero group").scale(0, base).terms(0, 15, 0, 6).c(c).into(out);
-    Case(row, "zero group").scale(0, base).terms(0, 15, -0.0, 6).c(-c).into(out);
+      ScaledCase(row, "group exponent").scale_all(base).term(0, a, a).term(16, -a, a).c(c).into(out);
+    ScaledCase(row, "group exponent").scale_all(base).terms(0, 15, 6, 6).terms(16, 31, -6, 6).c(c).into(out);
+    ScaledCase(row, "cancelled group").scale(0, base).term(0, 6, 6).term(1, -6, 6).c(c).into(out);
+    ScaledCase(row, "cancelled group").scale(0, base).term(0, 0.5, 0.5).term(15, 0.5, -0.5).c(-c).into(out);
+    ScaledCase(row, "zero group").scale(0, base).c(c).into(out);
+    ScaledCase(row, "zero group").scale(0, base).terms(0, 15, 0, 6).c(c).into(out);
+    ScaledCase(row, "zero group").scale(0, base).terms(0, 15, -0.0, 6).c(-c).into(out);
   }
-  Case(row, "cancelled group").scale(0, 40).term(0, 6, 6).term(1, -6, 6).c(16).into(out);
-  Case(row, "zero group").scale(0, 40).c(16).into(out);
+  ScaledCase(row, "cancelled group").scale(0, 40).term(0, 6, 6).term(1, -6, 6).c(16).into(out);
+  ScaledCase(row, "zero group").scale(0, 40).c(16).into(out);
 }
 
 /// The least results, and what the floor and a subnormal c leave beside them.
@@ -168,32 +168,32 @@ void scan_bottom(const Instruction& row, const AccumulatorModel& model, Dots& ou
   const int last = model.floor - model.fraction_bits, least = -149;
   for (int j = -2; j <= 2; ++j) {
     for (const double sign : {1.0, -1.0}) {
-      Case(row, "floor").value(0, sign, least).value(32, -sign, last + j).into(out);
-      Case(row, "floor").value(0, sign, least - 1).value(32, sign, last + j).into(out);
-      Case(row, "floor").value(0, sign, least - 1).value(32, sign, least - 1 + j).into(out);
+      ScaledCase(row, "floor").value(0, sign, least).value(32, -sign, last + j).into(out);
+      ScaledCase(row, "floor").value(0, sign, least - 1).value(32, sign, last + j).into(out);
+      ScaledCase(row, "floor").value(0, sign, least - 1).value(32, sign, least - 1 + j).into(out);
       const int unit = -126 - model.fraction_bits;
-      Case(row, "subnormal c").c(sign * power(least)).value(32, -sign, unit + j).into(out);
+      ScaledCase(row, "subnormal c").c(sign * power(least)).value(32, -sign, unit + j).into(out);
     }
   }
   for (const double c : {0.0, -0.0}) {
-    Case(row, "sign of zero").value(0, -1, least - 2).c(c).into(out);
-    Case(row, "sign of zero").terms(0, row.k - 1, -0.0, 1).c(c).into(out);
-    Case(row, "sign of zero").terms(0, row.k - 1, 0, 0).c(c).into(out);
+    ScaledCase(row, "sign of zero").value(0, -1, least - 2).c(c).into(out);
+    ScaledCase(row, "sign of zero").terms(0, row.k - 1, -0.0, 1).c(c).into(out);
+    ScaledCase(row, "sign of zero").terms(0, row.k - 1, 0, 0).c(c).into(out);
   }
   for (const std::uint64_t c : {0x00000001U, 0x807FFFFFU, 0x00800000U, 0x3F8003FFU, 0x7F7FFFFFU, 0x40490FDBU})
-    Case(row, "c alone").raw_c(c).into(out);
+    ScaledCase(row, "c alone").raw_c(c).into(out);
 }
 
 void scan_top(const Instruction& row, Dots& out) {
   for (const double sign : {1.0, -1.0}) {
     for (int e = 101; e <= 106; ++e)
-      Case(row, "overflow").raw_c(sign > 0 ? 0x7F7FFFFF : 0xFF7FFFFF).value(0, sign, e).into(out);
-    Case(row, "overflow").value(0, sign, 127).value(32, sign, 127).into(out);
-    Case(row, "overflow").value(0, sign, 128).value(32, -sign, 128).into(out);
-    Case(row, "overflow").value(0, sign, 128).value(32, -sign, 128 - 24).into(out);
+      ScaledCase(row, "overflow").raw_c(sign > 0 ? 0x7F7FFFFF : 0xFF7FFFFF).value(0, sign, e).into(out);
+    ScaledCase(row, "overflow").value(0, sign, 127).value(32, sign, 127).into(out);
+    ScaledCase(row, "overflow").value(0, sign, 128).value(32, -sign, 128).into(out);
+    ScaledCase(row, "overflow").value(0, sign, 128).value(32, -sign, 128 - 24).into(out);
   }
-  Case(row, "carry bits").scale_all(0).terms(0, row.k - 1, 6, 6).raw_c(0x3FFFFFFF).into(out);
-  Case(row, "carry bits").scale_all(0).terms(0, row.k - 1, 1.5, 1.5).c(1.875).into(out);
+  ScaledCase(row, "carry bits").scale_all(0).terms(0, row.k - 1, 6, 6).raw_c(0x3FFFFFFF).into(out);
+  ScaledCase(row, "carry bits").scale_all(0).terms(0, row.k - 1, 1.5, 1.5).c(1.875).into(out);
 }
 
 /// Codes of scales that are no ordinary numbers, above elements that are zero and that are not.
@@ -204,30 +204,30 @@ void scan_codes(const Instruction& row, const AccumulatorModel& model, Dots& out
     for (const std::uint64_t code : {nan, std::uint64_t{0xFF}, std::uint64_t{0}, std::uint64_t{1}, one | 0x80,
                                      one, scale.max_finite_bits()}) {
       for (const int k : {0, row.k - row.scale_block}) {
-        Case(row, "scale codes").bytes(k, code, one).term(k, element, 1).c(16).into(out);
-        Case(row, "scale codes").bytes(k, one, code).term(k, 1, element).c(0).into(out);
-        Case(row, "scale codes").bytes(k, code, code).term(k, element, element).c(-1).into(out);
+        ScaledCase(row, "scale codes").bytes(k, code, one).term(k, element, 1).c(16).into(out);
+        ScaledCase(row, "scale codes").bytes(k, one, code).term(k, 1, element).c(0).into(out);
+        ScaledCase(row, "scale codes").bytes(k, code, code).term(k, element, element).c(-1).into(out);
       }
     }
-    Case(row, "scale codes").bytes(0, nan, one).term(0, 0, 1).raw_c(0x7F800000).into(out);
+    ScaledCase(row, "scale codes").bytes(0, nan, one).term(0, 0, 1).raw_c(0x7F800000).into(out);
   }
   // A subnormal scale: the exponent of its field, or its own.
   if (!scale.no_zero) {
     for (int j = model.fraction_bits; j <= model.fraction_bits + 4; ++j) {
       for (const std::uint64_t code : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{4}}) {
-        Case subnormal(row, "subnormal scales");
+        ScaledCase subnormal(row, "subnormal scales");
         for (int k = 0; k < row.k; k += row.scale_block) subnormal.bytes(k, code, one);
         subnormal.term(0, 1, 1).term(16, -1, 1).c(power(scale.min_exponent() - j)).into(out);
       }
     }
   }
   // Each block its own scale: which one belongs to which.
-  Case ordered(row, "order of scales");
+  ScaledCase ordered(row, "order of scales");
   for (int k = 0; k < row.k; k += row.scale_block) ordered.scale(k, k / row.scale_block).term(k, 1, 1);
   ordered.into(out);
   for (const std::uint64_t c : {0x7F800000U, 0xFF800000U, 0x7F800001U, 0xFFC12345U}) {
-    Case(row, "infinity and NaN").raw_c(c).into(out);
-    Case(row, "infinity and NaN").raw_c(c).term(3, 1, -1).into(out);
+    ScaledCase(row, "infinity and NaN").raw_c(c).into(out);
+    ScaledCase(row, "infinity and NaN").raw_c(c).term(3, 1, -1).into(out);
   }
 }
 
@@ -252,7 +252,7 @@ void scan_floor_by_sums(const Instruction& row, const AccumulatorModel& model, D
   const int last = model.floor - model.fraction_bits;
   for (int exponent = last - 2 - finest; exponent <= last + 1 - finest; ++exponent) {
     for (const double sign : {1.0, -1.0}) {
-      Case sum(row, "floor");
+      ScaledCase sum(row, "floor");
       sum.scale_all(exponent).term(0, one.a, sign * one.b).term(1, one.a, sign * one.b);
       double rest = power(-149 - exponent - finest) - 2;
       for (int k = 2; k < row.k && rest > 0; ++k) {
@@ -289,7 +289,7 @@ void add_scaled_dots(const Instruction& instruction, const AccumulatorModel& row
     for (int j = -2; j <= 12; ++j) {
       const int large = -149 - exponent, small = row.floor - row.fraction_bits + j - exponent;
       const int half = std::max(large / 2, a.min_exponent() - a.fraction_bits);
-      Case(instruction, "floor")
+      ScaledCase(instruction, "floor")
           .scale_all(exponent)
           .term(0, power(half), power(large - half))
           .term(1, -power(small / 2), power(small - small / 2))

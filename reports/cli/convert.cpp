@@ -16,7 +16,7 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string to, from, in, out, values, rounding = "rn";
   bool saturate = false, json = false;
 };
@@ -57,7 +57,7 @@ FormatSpec require_format(const std::string& option, const std::string& name) {
   throw InputError(fmt::format("{}: found \"{}\", allowed: {}", option, name, allowed));
 }
 
-CastRule rule_of(const Options& options) {
+CastRule rule_of(const ConvertOptions& options) {
   CastRule rule;
   rule.saturate = options.saturate;
   if (options.rounding == "rz") rule.rounding = CastRounding::toward_zero;
@@ -94,7 +94,7 @@ double read_value(const std::string& text, const FormatSpec& from) {
   return from.id == Format::none ? value : decode_value(encode_nearest_even(value, from), from);
 }
 
-int convert_values(const Options& options, const FormatSpec& to, const CastRule& rule) {
+int convert_values(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   const FormatSpec from = options.from.empty() ? FormatSpec{} : require_format("--from", options.from);
   Counts counts;
   nlohmann::json rows = nlohmann::json::array();
@@ -127,7 +127,7 @@ int convert_values(const Options& options, const FormatSpec& to, const CastRule&
 }
 
 /// The format of a file's elements: --from, which has to fit the dtype, or what the dtype says.
-FormatSpec source_format(const Options& options, const corpus::Tensor& tensor) {
+FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& tensor) {
   if (options.from.empty()) {
     const Format found = format_of(tensor.dtype);
     if (found != Format::none) return spec_of(found);
@@ -155,7 +155,7 @@ std::uint64_t cast_bits(std::uint64_t stored, double value, const FormatSpec& fr
                     : encode_value(value, to, rule);
 }
 
-int convert_file(const Options& options, const FormatSpec& to, const CastRule& rule) {
+int convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   if (options.out.empty()) throw InputError("--out: found none, allowed: file.npy or file.safetensors");
   const corpus::Tensor source = corpus::load_tensor(options.in);
   const FormatSpec from = source_format(options, source);
@@ -195,7 +195,7 @@ int convert_file(const Options& options, const FormatSpec& to, const CastRule& r
   return kAllGood;
 }
 
-int execute(const Options& options) {
+int execute(const ConvertOptions& options) {
   const FormatSpec to = require_format("--to", options.to);
   const CastRule rule = rule_of(options);
   if (options.in.empty() == options.values.empty())
@@ -207,7 +207,7 @@ int execute(const Options& options) {
 }  // namespace
 
 void add_convert(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand("convert", "numbers from one format to another, and what was lost");
   command->add_option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...")
       ->required();

@@ -23,7 +23,7 @@ using laws::Law;
 using laws::LawResult;
 using laws::Subject;
 
-struct Options {
+struct LawsOptions {
   std::string architecture, backend = "model", regressions, json, repro;
   std::vector<std::string> laws, instructions;
   double dots = 1e5;
@@ -74,14 +74,14 @@ laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& archi
   return backend;
 }
 
-laws::Backend chosen_backend(const Options& options, const Architecture& architecture) {
+laws::Backend chosen_backend(const LawsOptions& options, const Architecture& architecture) {
   if (options.backend == "model") return laws::host_model(architecture);
   if (options.backend == "reference") return laws::reference_model(architecture);
   const device::DeviceInfo gpu = require_device();
   return options.backend == "hardware" ? hardware(gpu) : gpu_model(gpu, architecture);
 }
 
-const Architecture& chosen_architecture(const Options& options) {
+const Architecture& chosen_architecture(const LawsOptions& options) {
   if (options.backend != "hardware") return require_architecture(options.architecture);
   const device::DeviceInfo gpu = require_device();
   const Architecture* own = find_architecture(gpu.compute_capability);
@@ -94,7 +94,7 @@ const Architecture& chosen_architecture(const Options& options) {
   return *own;
 }
 
-std::vector<Subject> chosen_subjects(const Options& options, const Architecture& architecture) {
+std::vector<Subject> chosen_subjects(const LawsOptions& options, const Architecture& architecture) {
   std::vector<Subject> all;
   for (const Instruction& is : all_instructions(kWgmmaMinN)) {
     const DatapathRow* row = find_datapath(architecture, is);
@@ -109,7 +109,7 @@ std::vector<Subject> chosen_subjects(const Options& options, const Architecture&
 }
 
 /// Every (law, subject) pair, spread over threads; rows in the order of the lawbook.
-std::vector<LawRow> check(const Options& options, const std::vector<const Law*>& chosen,
+std::vector<LawRow> check(const LawsOptions& options, const std::vector<const Law*>& chosen,
                           const std::vector<Subject>& subjects, const laws::Backend& backend,
                           const RegressionFile& known) {
   std::vector<LawRow> rows;
@@ -152,7 +152,7 @@ std::vector<LawRow> check(const Options& options, const std::vector<const Law*>&
   return rows;
 }
 
-std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend, const Options& options) {
+std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend, const LawsOptions& options) {
   std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", backend.name,
                                  options.seed, "law", "rows", "skipped", "dot products", "broken");
   for (const LawRow& row : rows) {
@@ -173,7 +173,7 @@ std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend,
 }
 
 nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& backend,
-                       const Options& options) {
+                       const LawsOptions& options) {
   nlohmann::json laws = nlohmann::json::array();
   for (const LawRow& row : rows) {
     nlohmann::json one = {{"law", row.law->name},
@@ -194,7 +194,7 @@ nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& bac
           {"laws", laws}};
 }
 
-int run(Options options) {
+int run(LawsOptions options) {
   if (options.list) {
     std::string text;
     for (const Law& law : laws::lawbook())
@@ -241,7 +241,7 @@ int run(Options options) {
 }  // namespace
 
 void add_laws(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LawsOptions>();
   CLI::App* command = app.add_subcommand("laws", "Laws that hardware and model obey, on tiles made for them");
   command->add_option("--on", options->backend, "who answers: model, gpu-model, hardware, reference")
       ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference"}))

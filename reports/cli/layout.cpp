@@ -15,13 +15,13 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct LayoutOptions {
   std::string instruction, architecture, svg, layout_a = "row", layout_b = "col", layout_c = "row";
   std::vector<std::string> operands = {"a", "b", "d"};
   bool json = false, discover = false;
 };
 
-std::vector<LayoutOperand> operands_of(const Options& options, const Instruction& is) {
+std::vector<LayoutOperand> operands_of(const LayoutOptions& options, const Instruction& is) {
   std::vector<LayoutOperand> chosen;
   for (const std::string& name : options.operands) {
     if (name == "a") chosen.push_back(layout_operand("A", is.a, fragment_a(is)));
@@ -81,7 +81,7 @@ constexpr const char* kLegend =
     "T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)\n";
 
 /// wmma: what is published about an architecture, or seen here; there is nothing to compare with.
-void draw_wmma(const Options& options, const Instruction& is, Drawn& drawn) {
+void draw_wmma(const LayoutOptions& options, const Instruction& is, Drawn& drawn) {
   const WmmaChoice choice{options.operands, options.layout_a == "col", options.layout_b == "col",
                           options.layout_c == "col"};
   const WmmaLayout layout = options.discover ? discovered_wmma_layout(is, choice)
@@ -92,7 +92,7 @@ void draw_wmma(const Options& options, const Instruction& is, Drawn& drawn) {
   drawn.out["known"] = layout.known;
 }
 
-int draw_specified(const Options& options, const Instruction& is, Drawn& drawn) {
+int draw_specified(const LayoutOptions& options, const Instruction& is, Drawn& drawn) {
   if (!options.architecture.empty()) require_row(require_architecture(options.architecture), is);
   for (const LayoutOperand& operand : operands_of(options, is)) drawn.add(is, operand);
   drawn.text += kLegend;
@@ -107,7 +107,7 @@ int draw_specified(const Options& options, const Instruction& is, Drawn& drawn) 
   return seen.agrees ? kAllGood : kMismatch;
 }
 
-int layout(const Options& options) {
+int layout(const LayoutOptions& options) {
   const Instruction is = require_instruction(options.instruction);
   if (!has_fragment_maps(is) && is.op != Op::wmma)
     throw InputError(
@@ -128,7 +128,7 @@ int layout(const Options& options) {
 }  // namespace
 
 void add_layout(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LayoutOptions>();
   CLI::App* command =
       app.add_subcommand("layout", "Which lane and register holds which element of A, B, C and D");
   command->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it")->required();

@@ -13,7 +13,7 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct ListOptions {
   std::string architecture;
   bool json = false, markdown = false;
 };
@@ -88,7 +88,7 @@ std::string table(const Architecture& architecture, bool markdown) {
   return text + "\n";
 }
 
-int list(const Options& options) {
+int list(const ListOptions& options) {
   std::vector<const Architecture*> chosen;
   if (options.architecture.empty()) {
     for (const Architecture& row : architectures()) chosen.push_back(&row);
@@ -121,7 +121,7 @@ int list(const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   CLI::App* command =
       app.add_subcommand("list", "Rows of the model: every instruction with L, F, floor, rounding, evidence");
   command->add_option("--arch", options->architecture,

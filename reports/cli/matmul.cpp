@@ -18,7 +18,7 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct MatmulOptions {
   std::string architecture, instruction, a, b, c, out, output, simd;
   double alpha = 1, beta = 0;
   bool has_alpha = false, has_beta = false;
@@ -87,7 +87,7 @@ std::uint64_t file_bytes(const std::string& spec) {
   return error ? 0 : size;  // load_tensor() says what is wrong with it
 }
 
-std::optional<Epilogue> epilogue_of(const Options& options) {
+std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   if (!options.has_alpha && !options.has_beta && options.output.empty()) return std::nullopt;
   Epilogue epilogue;
   epilogue.alpha = static_cast<float>(options.alpha);
@@ -101,7 +101,7 @@ std::optional<Epilogue> epilogue_of(const Options& options) {
   return epilogue;
 }
 
-MatmulMeans means_of(const Options& options) {
+MatmulMeans means_of(const MatmulOptions& options) {
   MatmulMeans means;
   means.threads = options.threads;
   means.fast = !options.plain;
@@ -121,7 +121,7 @@ struct Timing {
   double multiply_adds = 0;
 };
 
-void report(const Options& options, const Instruction& instruction, const Architecture& architecture,
+void report(const MatmulOptions& options, const Instruction& instruction, const Architecture& architecture,
             const corpus::Tensor& d, bool fast, const Timing& timing) {
   const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
   if (options.json) {
@@ -141,7 +141,7 @@ void report(const Options& options, const Instruction& instruction, const Archit
                         corpus::safetensors_name(d.dtype), corpus::to_string(d.shape), timing.seconds, rate));
 }
 
-int execute(const Options& options) {
+int execute(const MatmulOptions& options) {
   const Instruction instruction = require_instruction(options.instruction);
   const Architecture& architecture = require_architecture(options.architecture);
   const AccumulatorModel& row = require_row(architecture, instruction).model;
@@ -203,7 +203,7 @@ int execute(const Options& options) {
 }  // namespace
 
 void add_matmul(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MatmulOptions>();
   CLI::App* command = app.add_subcommand(
       "matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K");
   command->add_option("--arch", options->architecture, "architecture of the model")

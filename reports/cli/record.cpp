@@ -14,7 +14,7 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct RecordOptions {
   std::string out = "recordings";
   std::vector<std::string> instructions;
   std::uint64_t seed = 1;
@@ -56,7 +56,7 @@ corpus::Tensor tensor_of(const char* name, const std::vector<std::byte>& data, s
 }
 
 corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& instruction,
-                             const AccumulatorModel& row, const Options& options) {
+                             const AccumulatorModel& row, const RecordOptions& options) {
   gen::HostTiles tiles(instruction);
   std::vector<corpus::FamilyRange> families;
   if (options.directed) families.push_back({"directed", gen::append_directed(tiles, row, 0)});
@@ -100,7 +100,7 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   return recording;
 }
 
-int record(const Options& options) {
+int record(const RecordOptions& options) {
   std::vector<Instruction> chosen;
   for (const std::string& name : options.instructions) {
     if (name == "all") {
@@ -142,7 +142,7 @@ int record(const Options& options) {
 }  // namespace
 
 void add_record(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   CLI::App* command =
       app.add_subcommand("record", "Record what this GPU answers, one safetensors file an instruction");
   command->add_option("--inst", options->instructions, "instructions, or all")->delimiter(',')->required();

@@ -20,7 +20,7 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct SweepOptions {
   std::vector<std::string> instructions, axes;
   std::string out = "out", resume;
   double energy_seconds = sweeps::RunRule{}.energy_seconds;
@@ -68,7 +68,7 @@ std::string listing() {
   return text;
 }
 
-sweeps::SweepResult start_of(const Options& options, const sweeps::DeviceFacts& device,
+sweeps::SweepResult start_of(const SweepOptions& options, const sweeps::DeviceFacts& device,
                              const sweeps::SweepOptions& plan) {
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
@@ -93,7 +93,7 @@ sweeps::SweepResult start_of(const Options& options, const sweeps::DeviceFacts& 
   return result;
 }
 
-int sweep(const Options& options) {
+int sweep(const SweepOptions& options) {
   if (options.list) {
     emit("-", listing());
     return kAllGood;
@@ -187,7 +187,7 @@ void add_census(CLI::App& command, Action& action) {
 }  // namespace
 
 void add_sweep(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SweepOptions>();
   CLI::App* command = app.add_subcommand(
       "sweep", "How fast: latency and throughput of every instruction on the GPU of this machine");
   command->add_option("--inst", options->instructions, "only those whose name contains one of these")

@@ -21,7 +21,7 @@ namespace {
 
 enum class What { emulate, run, compare };
 
-struct Options {
+struct TilesOptions {
   std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, out;
   bool json = false, negate_a = false, negate_b = false;
   int scale_d = 1;
@@ -65,7 +65,8 @@ struct Work {
 };
 
 /// --metadata: (tiles, M, K/2) of bytes, as `tiles` tiles of A; empty for a dense instruction.
-std::vector<std::uint8_t> load_metadata(const Options& options, const Instruction& row, std::uint64_t tiles) {
+std::vector<std::uint8_t> load_metadata(const TilesOptions& options, const Instruction& row,
+                                        std::uint64_t tiles) {
   if (options.metadata.empty() != !is_sparse(row.op))
     throw InputError(
         fmt::format("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
@@ -86,7 +87,7 @@ std::vector<std::uint8_t> load_metadata(const Options& options, const Instructio
   return metadata;
 }
 
-Work load_work(const Options& options, What what) {
+Work load_work(const TilesOptions& options, What what) {
   Work work;
   work.instruction = require_instruction(options.instruction);
   const Instruction& row = work.instruction;
@@ -167,7 +168,7 @@ TileBatch batch_of(const Work& work, corpus::Tensor& d) {
           work.metadata.empty() ? nullptr : work.metadata.data()};
 }
 
-int compare(const Options& options, const Work& work, const corpus::Tensor& model,
+int compare(const TilesOptions& options, const Work& work, const corpus::Tensor& model,
             const corpus::Tensor& hardware) {
   const FormatSpec format = spec_of(work.instruction.d);
   const std::size_t bytes = format.storage_bytes();
@@ -201,7 +202,7 @@ int compare(const Options& options, const Work& work, const corpus::Tensor& mode
   return mismatches == 0 ? kAllGood : kMismatch;
 }
 
-int execute(const Options& options, What what) {
+int execute(const TilesOptions& options, What what) {
   const Work work = load_work(options, what);
   corpus::Tensor model = result_tensor(work);
   corpus::Tensor hardware = model;
@@ -230,7 +231,7 @@ int execute(const Options& options, What what) {
 }
 
 void add(CLI::App& app, Action& action, What what, const char* name, const char* description) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TilesOptions>();
   CLI::App* command = app.add_subcommand(name, description);
   if (what != What::run) {
     command->add_option("--arch", options->architecture, "architecture of the model")

@@ -17,7 +17,7 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string corpus, dataset, json, junit;
   std::vector<std::string> instructions;
   bool strength = false, live = false, families = false, every_n = false;
@@ -138,7 +138,7 @@ std::string report_junit(const VerifyReport& report) {
       report.instructions.size(), failures, cases);
 }
 
-int verify(Options options) {
+int verify(VerifyOptions options) {
   if (user_model() != nullptr && (options.strength || options.live))
     throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
   if (options.strength) {
@@ -170,7 +170,7 @@ int verify(Options options) {
 }  // namespace
 
 void add_verify(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit");
   command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");

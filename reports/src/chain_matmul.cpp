@@ -10,14 +10,14 @@
 namespace mmaudit::report {
 namespace {
 
-struct Kind {
+struct ChainKind {
   std::string_view instruction;
   CastRule draw;  ///< as in elementwise_profile.cpp
   CastRule load;
 };
 
 // clang-format off
-constexpr Kind kKinds[] = {
+constexpr ChainKind kChainKinds[] = {
     {"mma.m16n8k8.f32.tf32.tf32.f32", {CastRounding::toward_zero, false},  {CastRounding::nearest_away, false}},
     {"mma.m16n8k8.f32.bf16.bf16.f32", {CastRounding::nearest_even, false}, {CastRounding::nearest_even, false}},
     {"mma.m16n8k8.f32.f16.f16.f32",   {CastRounding::nearest_even, false}, {CastRounding::nearest_even, false}},
@@ -52,7 +52,7 @@ void multiply_on_cpu(const float* a, const float* b, float* d) {
 /// The chains of all rounds in step, so that every link is one batch.
 class Chains {
  public:
-  Chains(const Instruction& instruction, const Kind& kind, Initialisation init,
+  Chains(const Instruction& instruction, const ChainKind& kind, Initialisation init,
          const std::vector<float>& draws, int rounds, int length)
       : instruction_(instruction),
         kind_(kind),
@@ -121,7 +121,7 @@ class Chains {
   }
 
   const Instruction& instruction_;
-  const Kind& kind_;
+  const ChainKind& kind_;
   FormatSpec low_;
   Initialisation init_;
   const std::vector<float>& draws_;
@@ -137,7 +137,7 @@ void read_one_chain(Chains chains, const Backend& backend, int max_length, Chain
   }
 }
 
-void run_every_length(const Instruction& instruction, const Kind& kind, const Backend& backend,
+void run_every_length(const Instruction& instruction, const ChainKind& kind, const Backend& backend,
                       const ChainOptions& options, ChainCurve& curve) {
   for (int length = 1; length <= options.max_length; ++length) {
     const std::vector<float> draws = draw_all(options.rounds, length);
@@ -154,7 +154,7 @@ std::vector<ChainCurve> chain_matmul(const Backend& backend, const Available& av
                                      const ChainOptions& options) {
   std::vector<ChainCurve> curves;
   const std::vector<float> shared = draw_all(options.rounds, options.max_length);
-  for (const Kind& kind : kKinds) {
+  for (const ChainKind& kind : kChainKinds) {
     const auto instruction = find_instruction(kind.instruction);
     if (!instruction || !available(*instruction)) continue;
     if (std::find(options.dtypes.begin(), options.dtypes.end(), instruction->a) == options.dtypes.end())

@@ -13,7 +13,7 @@
 namespace mmaudit::report {
 namespace {
 
-struct Kind {
+struct ProfileKind {
   std::string_view instruction;
   CastRule draw;        ///< a drawn number to the low type, before both sides see it
   CastRule load;        ///< on the way into the instruction
@@ -30,7 +30,7 @@ constexpr CastRule kNearestAway{CastRounding::nearest_away, false};
 // by masking the low bits but load by cvt.rna. FP8 has no program to follow: eight rounds share a tile, along
 // its diagonal.
 // clang-format off
-constexpr Kind kKinds[] = {
+constexpr ProfileKind kProfileKinds[] = {
     {"mma.m16n8k8.f32.tf32.tf32.f32",   kCutOff,     kNearestAway, 1000, 1},
     {"mma.m16n8k8.f32.f16.f16.f32",     kNearest,    kNearest,      999, 1},
     {"mma.m16n8k8.f16.f16.f16.f16",     kNearest,    kNearest,      999, 1},
@@ -48,7 +48,8 @@ constexpr int kMultiplicationRounds = 1000;
 using Pair = std::pair<float, float>;
 
 /// The two numbers of every round: a and b, a0 and a1, or a and c.
-std::vector<Pair> draw(const Kind& kind, const FormatSpec& low, Operation operation, Initialisation init) {
+std::vector<Pair> draw(const ProfileKind& kind, const FormatSpec& low, Operation operation,
+                       Initialisation init) {
   const auto cast = [&](float value) {
     return static_cast<float>(decode_value(encode_value(value, low, kind.draw), low));
   };
@@ -71,7 +72,7 @@ float cpu_reference(Operation operation, const Pair& pair) {
   return pair.first + pair.second;
 }
 
-std::vector<double> run(const Backend& backend, const Instruction& instruction, const Kind& kind,
+std::vector<double> run(const Backend& backend, const Instruction& instruction, const ProfileKind& kind,
                         Operation operation, const std::vector<Pair>& pairs) {
   const std::size_t per_tile = kind.rounds_per_tile;
   Tiles tiles(instruction, (pairs.size() + per_tile - 1) / per_tile);
@@ -111,8 +112,8 @@ void compare_with_print(ProfileCell& cell) {
   }
 }
 
-void profile(const Backend& backend, const Kind& kind, const Instruction& instruction, Operation operation,
-             Initialisation init, std::vector<ProfileCell>& cells) {
+void profile(const Backend& backend, const ProfileKind& kind, const Instruction& instruction,
+             Operation operation, Initialisation init, std::vector<ProfileCell>& cells) {
   const std::vector<Pair> pairs = draw(kind, spec_of(instruction.a), operation, init);
   const std::vector<double> results = run(backend, instruction, kind, operation, pairs);
   const FormatSpec output = spec_of(instruction.d);
@@ -141,7 +142,7 @@ void profile(const Backend& backend, const Kind& kind, const Instruction& instru
 
 std::vector<ProfileCell> elementwise_profile(const Backend& backend, const Available& available) {
   std::vector<ProfileCell> cells;
-  for (const Kind& kind : kKinds) {
+  for (const ProfileKind& kind : kProfileKinds) {
     const auto instruction = find_instruction(kind.instruction);
     if (!instruction || !available(*instruction)) continue;
     for (const Operation operation :

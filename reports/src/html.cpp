@@ -82,7 +82,7 @@ std::string_view class_of(const Column& column, const std::string& text) {
   return text.size() > 24 ? " class=\"wrap\"" : "";
 }
 
-std::string laid_out(const Table& table) {
+std::string html_table(const Table& table) {
   // A scrolling region has to be reachable without a mouse.
   std::string out =
       fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
@@ -111,7 +111,7 @@ std::string section(const Table& table, std::string_view remark, std::string_vie
   if (table.rows.empty()) return "";
   std::string out = fmt::format("<section class=\"{}\"><h2>{}</h2>", classes, escaped_html(table.title));
   if (!remark.empty()) out += fmt::format("<p class=\"soft small\">{}</p>", escaped_html(remark));
-  return out + laid_out(table) + "</section>\n";
+  return out + html_table(table) + "</section>\n";
 }
 
 std::string tile(std::string_view value, std::string_view label) {
@@ -161,7 +161,7 @@ std::string levels(const AuditResult& result) {
   if (const Table table = dtype_table(result); !table.rows.empty())
     out += fmt::format(
         "<section class=\"card\"><h2>The same in numbers</h2><p class=\"soft small\">{}</p>{}</section>\n",
-        escaped_html(dtype_remark(result) + " " + adds_remark()), laid_out(table));
+        escaped_html(dtype_remark(result) + " " + adds_remark()), html_table(table));
   return out;
 }
 
@@ -172,7 +172,7 @@ std::string chains(const AuditResult& result) {
       "<section class=\"card\"><h2>{}</h2><p class=\"soft small\">{}</p><div "
       "class=\"chart\"><div>{}</div>{}</div>"
       "</section>\n",
-      escaped_html(table.title), escaped_html(result.chain_method), chain_figure(result), laid_out(table));
+      escaped_html(table.title), escaped_html(result.chain_method), chain_figure(result), html_table(table));
 }
 
 std::string published(const AuditResult& result) {
@@ -181,7 +181,7 @@ std::string published(const AuditResult& result) {
   std::string out = fmt::format(
       "<section class=\"card long\"><h2>{}</h2><p class=\"soft small\">Mean absolute error; "
       "Sun et al. 2023, Tables XII to XV (A100).</p>{}",
-      escaped_html(table.title), laid_out(table));
+      escaped_html(table.title), html_table(table));
   for (const std::string& note : notes(result))
     out += fmt::format("<p class=\"small\">{}</p>", escaped_html(note));
   return out + "</section>\n";
@@ -195,7 +195,7 @@ std::string every_cell(const AuditResult& result) {
       "|D| is below zero where results are cut off.</p>";
   for (const Table& table : profile_tables(result))
     out += fmt::format("<details><summary><h3>{}</h3></summary>{}</details>", escaped_html(table.title),
-                       laid_out(table));
+                       html_table(table));
   return out + "</section>\n";
 }
 

@@ -28,7 +28,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string laid_out(const Table& table) {
+std::string markdown_table(const Table& table) {
   std::string out = "|", rule = "|";
   for (const Column& column : table.columns) {
     out += fmt::format(" {} |", escaped(column.header));
@@ -58,7 +58,7 @@ std::string to_markdown(const AuditResult& result) {
     out +=
         fmt::format("\n{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), escaped(table.title));
     if (!remark.empty()) out += fmt::format("{}\n\n", escaped(remark));
-    out += laid_out(table);
+    out += markdown_table(table);
   };
   section(2, dtype_table(result), dtype_remark(result) + " " + adds_remark());
   out += "\n## Not covered\n\n";

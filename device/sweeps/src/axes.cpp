@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostValues = 1024;
 
 // clang-format off
-constexpr AxisSpec kSpecs[] = {
+constexpr AxisSpec kAxisSpecs[] = {
     {"scope",  false, 0,  0, "sm,gpu,energy",    "[sm,gpu]",              "[sm,gpu]",     "one multiprocessor; all of them at the best warps and ilp; those for seconds, with power"},
     {"init",   false, 0,  0, "zero,random",      "[zero,random]",         "[zero]",       "operands"},
     {"warps",  true,  1, 32, "",                 "[1,2,4,6,8,12,16,32]",  "[1,4,8]",      "warps of the one block a multiprocessor has"},
@@ -110,7 +110,7 @@ std::vector<std::string> values_of(const AxisSpec& spec, std::string_view text, 
 
 }  // namespace
 
-std::vector<AxisSpec> axis_specs() { return {std::begin(kSpecs), std::end(kSpecs)}; }
+std::vector<AxisSpec> axis_specs() { return {std::begin(kAxisSpecs), std::end(kAxisSpecs)}; }
 
 Axis parse_axis(std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -118,11 +118,11 @@ Axis parse_axis(std::string_view text) {
   constexpr std::string_view kPowers = "[pow2]";
   const bool powers = name.ends_with(kPowers);
   if (powers) name.remove_suffix(kPowers.size());
-  const auto* spec = std::find_if(std::begin(kSpecs), std::end(kSpecs),
+  const auto* spec = std::find_if(std::begin(kAxisSpecs), std::end(kAxisSpecs),
                                   [&](const AxisSpec& one) { return one.name == name; });
-  if (spec == std::end(kSpecs) || equals == std::string_view::npos) {
+  if (spec == std::end(kAxisSpecs) || equals == std::string_view::npos) {
     std::string allowed;
-    for (const AxisSpec& one : kSpecs) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
+    for (const AxisSpec& one : kAxisSpecs) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
     throw InputError("--axis: found \"" + std::string(text) + "\", allowed: NAME=VALUES with one of " +
                      allowed);
   }
@@ -138,7 +138,7 @@ Axis parse_axis(std::string_view text) {
 
 std::vector<Axis> resolve_axes(const std::vector<std::string>& given, bool quick) {
   std::vector<Axis> axes;
-  for (const AxisSpec& spec : kSpecs)
+  for (const AxisSpec& spec : kAxisSpecs)
     axes.push_back(parse_axis(std::string(spec.name) + "=" + std::string(quick ? spec.quick : spec.usual)));
   for (const std::string& text : given) {
     Axis axis = parse_axis(text);

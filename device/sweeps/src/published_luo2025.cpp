@@ -8,7 +8,7 @@ namespace mmaudit::sweeps {
 namespace {
 
 // clang-format off
-constexpr PublishedRow kRows[] = {
+constexpr PublishedRow kLuoRows[] = {
     {"Luo VIII", "A100", "mma.m16n8k8.f16.f16.f16.f16", 1, 1, 0, 0, "", "", "17.7", "310.0", Unit::tera, "", "", ""},
     {"Luo VIII", "A100", "mma.sp.m16n8k16.f16.f16.f16.f16", 1, 1, 0, 0, "", "", "17.3", "408.4", Unit::tera, "", "", ""},
     {"Luo VIII", "RTX4090", "mma.m16n8k8.f16.f16.f16.f16", 1, 1, 0, 0, "", "", "17.7", "355.3", Unit::tera, "", "", ""},
@@ -222,6 +222,6 @@ constexpr PublishedRow kRows[] = {
 
 }  // namespace
 
-std::span<const PublishedRow> published_luo2025() { return kRows; }
+std::span<const PublishedRow> published_luo2025() { return kLuoRows; }
 
 }  // namespace mmaudit::sweeps

@@ -7,7 +7,7 @@ namespace mmaudit::sweeps {
 namespace {
 
 // clang-format off
-constexpr PublishedRow kRows[] = {
+constexpr PublishedRow kSunRows[] = {
     {"Sun III", "A100", "mma.m16n8k16.f32.f16.f16.f32", 1, 1, 0, 0, "", "", "24.7", "", Unit::none, "", "", ""},
     {"Sun III", "A100", "mma.m16n8k16.f32.f16.f16.f32", 4, 3, 0, 0, "", "", "27.4", "897.6", Unit::fma, "", "", ""},
     {"Sun III", "A100", "mma.m16n8k16.f32.f16.f16.f32", 8, 2, 0, 0, "", "", "32.6", "1004.2", Unit::fma, "", "", ""},
@@ -164,6 +164,6 @@ constexpr PublishedRow kRows[] = {
 
 }  // namespace
 
-std::span<const PublishedRow> published_sun2023() { return kRows; }
+std::span<const PublishedRow> published_sun2023() { return kSunRows; }
 
 }  // namespace mmaudit::sweeps

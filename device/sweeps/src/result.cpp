@@ -7,7 +7,7 @@ namespace mmaudit::sweeps {
 namespace {
 
 // clang-format off
-constexpr SummarySpec kSpecs[] = {
+constexpr SummarySpec kSummarySpecs[] = {
     {tag::kCycles,       "Cycles",      "cycles", "one step of every chain of every warp of the block: span of the loop over steps, median"},
     {tag::kCyclesNoise,  "Noise",       "share",  "distance of the quartiles of the cycles over their median"},
     {tag::kCyclesLeast,  "Least",       "cycles", "least of all runs"},
@@ -35,7 +35,7 @@ constexpr SummarySpec kSpecs[] = {
 
 }  // namespace
 
-std::span<const SummarySpec> summary_specs() { return kSpecs; }
+std::span<const SummarySpec> summary_specs() { return kSummarySpecs; }
 
 std::optional<double> State::get(std::string_view summary) const {
   const auto at = summaries.find(std::string(summary));

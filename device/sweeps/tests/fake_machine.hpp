@@ -7,6 +7,8 @@
 
 namespace mmaudit::sweeps::test {
 
+constexpr char kMma[] = "mma.m16n8k16.f32.f16.f16.f32";
+
 /// Cycles of a step; the default behaves as the papers describe tensor cores and shared memory.
 inline double usual_cycles(const Cell& cell) {
   if (cell.subject.kind == Kind::wgmma) {

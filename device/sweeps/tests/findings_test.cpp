@@ -10,8 +10,6 @@
 namespace mmaudit::sweeps::test {
 namespace {
 
-constexpr char kMma[] = "mma.m16n8k16.f32.f16.f16.f32";
-
 State state_at(const std::string& subject, std::vector<std::pair<std::string, std::string>> axes) {
   State state;
   state.subject = subject;

@@ -9,8 +9,6 @@
 namespace mmaudit::sweeps::test {
 namespace {
 
-constexpr char kMma[] = "mma.m16n8k16.f32.f16.f16.f32";
-
 TEST(Statistics, QuartilesAreInterpolated) {
   const Statistics of = statistics_of({4, 1, 3, 2});
   EXPECT_EQ(of.count, 4);

@@ -13,7 +13,7 @@ namespace {
 using corpus::DType;
 using corpus::Tensor;
 
-constexpr const char* kF16 = "wgmma.m64n64k16.f32.f16.f16";
+constexpr const char* kWgmmaF16 = "wgmma.m64n64k16.f32.f16.f16";
 
 class MatmulCommand : public Folder {
  protected:
@@ -49,7 +49,7 @@ class MatmulCommand : public Folder {
 };
 
 TEST_F(MatmulCommand, AnySizeAndC) {
-  const Outcome outcome = matmul(kF16, "A.npy", "B.npy", {"--c", path("C.npy"), "--threads", "3"});
+  const Outcome outcome = matmul(kWgmmaF16, "A.npy", "B.npy", {"--c", path("C.npy"), "--threads", "3"});
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
   EXPECT_EQ(d().dtype, DType::f32);
   EXPECT_EQ(d().shape, (std::vector<std::uint64_t>{5, 7}));
@@ -72,7 +72,7 @@ TEST_F(MatmulCommand, EpilogueRoundsOnceToItsFormat) {
   save<std::uint16_t>("C16.npy", DType::bf16, {5, 7}, 0x3F80);
   // .npy has no bf16: the file comes back as raw bits, and so does D.
   const Outcome outcome =
-      matmul(kF16, "A.npy", "B.npy",
+      matmul(kWgmmaF16, "A.npy", "B.npy",
              {"--c", path("C16.npy"), "--alpha", "0.5", "--beta", "4", "--d-format", "bf16"});
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
   const Tensor result = d();
@@ -80,25 +80,26 @@ TEST_F(MatmulCommand, EpilogueRoundsOnceToItsFormat) {
 }
 
 TEST_F(MatmulCommand, SplitPlainAndSimdAgree) {
-  ASSERT_EQ(matmul(kF16, "A.npy", "B.npy", {"--split-k", "2"}).code, kAllGood);
+  ASSERT_EQ(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "2"}).code, kAllGood);
   const auto expected = d().data;
-  ASSERT_EQ(matmul(kF16, "A.npy", "B.npy", {"--split-k", "2", "--plain"}).code, kAllGood);
+  ASSERT_EQ(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "2", "--plain"}).code, kAllGood);
   EXPECT_EQ(d().data, expected);
-  ASSERT_EQ(matmul(kF16, "A.npy", "B.npy", {"--split-k", "2", "--simd", "portable"}).code, kAllGood);
+  ASSERT_EQ(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "2", "--simd", "portable"}).code, kAllGood);
   EXPECT_EQ(d().data, expected);
 }
 
 TEST_F(MatmulCommand, RefusesInOneLine) {
-  refused(matmul(kF16, "B.npy", "B.npy"), {"--b shape", "[1, 33, 7]", "[1, 7, 7]"});
-  refused(matmul(kF16, "A.npy", "B8.npy"), {"--b dtype", "U8", "F16"});
-  refused(matmul(kF16, "A.npy", "B.npy", {"--promote", "20"}), {"promote", "20", "multiple of k = 16"});
-  refused(matmul(kF16, "A.npy", "B.npy", {"--split-k", "0"}), {"split_k", "allowed: 1 or more"});
-  refused(matmul(kF16, "A.npy", "B.npy", {"--d-format", "e4m3"}), {"e4m3", "f32, f16, bf16"});
-  refused(matmul(kF16, "A.npy", "B.npy", {"--simd", "sse9"}), {"--simd", "portable"});
+  refused(matmul(kWgmmaF16, "B.npy", "B.npy"), {"--b shape", "[1, 33, 7]", "[1, 7, 7]"});
+  refused(matmul(kWgmmaF16, "A.npy", "B8.npy"), {"--b dtype", "U8", "F16"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--promote", "20"}), {"promote", "20", "multiple of k = 16"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "0"}), {"split_k", "allowed: 1 or more"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--d-format", "e4m3"}), {"e4m3", "f32, f16, bf16"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--simd", "sse9"}), {"--simd", "portable"});
   refused(matmul("mma.m8n8k4.f32.f16.f16.f16", "A.npy", "B.npy", {"--arch", "volta"}),
           {"C of f16", "D of f32"});
-  refused(matmul(kF16, "A.npy", "B.npy", {"--memory", "100"}), {"--memory", "operands", "100 bytes"});
-  refused(matmul(kF16, "A.npy", "B.npy", {"--memory", "100000"}), {"--memory", "result", "100000 bytes"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--memory", "100"}), {"--memory", "operands", "100 bytes"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--memory", "100000"}),
+          {"--memory", "result", "100000 bytes"});
 }
 
 }  // namespace
