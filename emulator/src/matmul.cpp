@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mmaudit/architecture.hpp"
-#include "raw_words.hpp"
+#include "mmaudit/raw_words.hpp"
 #include "tile_sums.hpp"
 
 namespace mmaudit {

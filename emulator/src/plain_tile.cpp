@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "raw_words.hpp"
+#include "mmaudit/raw_words.hpp"
 #include "tile_sums.hpp"
 
 namespace mmaudit {

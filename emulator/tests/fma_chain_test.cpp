@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "mmaudit/splitmix64.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -46,12 +48,7 @@ struct Triple {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t x = state_ += 0x9E3779B97F4A7C15U;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-    return x ^ (x >> 31);
-  }
+  std::uint64_t next() { return splitmix64(state_); }
   int in(int low, int high) { return low + static_cast<int>(next() % static_cast<unsigned>(high - low + 1)); }
   /// Random sign, `exponent` (clamped; below -1022 subnormal), and a fraction that is dense, sparse or all
   /// ones.

@@ -1,8 +1,7 @@
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "laws.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/instruction.hpp"
 #include "tools.hpp"
 

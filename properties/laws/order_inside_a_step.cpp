@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "laws.hpp"
-#include "mmaudit/architecture.hpp"
-#include "mmaudit/instruction.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {

@@ -2,8 +2,6 @@
 #include <optional>
 
 #include "laws.hpp"
-#include "mmaudit/architecture.hpp"
-#include "mmaudit/instruction.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {

@@ -1,9 +1,4 @@
-#include <algorithm>
-#include <optional>
-
 #include "laws.hpp"
-#include "mmaudit/architecture.hpp"
-#include "mmaudit/instruction.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -22,25 +17,12 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   for (int k = 0; k < tile.instruction.k; ++k)
     for (int col = 0; col < tile.instruction.n; ++col)
       if (!read[static_cast<std::size_t>(k)])
-        other.at_b(k, col) = b.integer() ? random.next() & ((std::uint64_t{1} << b.value_bits()) - 1)
+        other.at_b(k, col) = b.integer() ? random_integer(random, b)
                                          : (random.once_in(2) ? b.magnitude_mask() : b.max_finite_bits());
   return {other};
 }
 
-void fill(const Subject& subject, Random& random, Tile& tile) {
-  const Sparsity sparsity = sparsity_of(tile.instruction);
-  std::vector<std::uint8_t> row(static_cast<std::size_t>(tile.stored()));
-  for (std::size_t at = 0; at < row.size(); at += static_cast<std::size_t>(sparsity.kept))
-    write_pattern(sparsity, random.in(0, patterns(sparsity) - 1), &row[at]);
-  for (std::size_t i = 0; i < tile.metadata.size(); ++i) tile.metadata[i] = row[i % row.size()];
-  const auto number = [&](const FormatSpec& format) {
-    if (format.integer()) return random.next() & ((std::uint64_t{1} << format.value_bits()) - 1);
-    return random_number(random, format, random.in(-4, 4));
-  };
-  for (std::uint64_t& x : tile.a) x = number(subject.a());
-  for (std::uint64_t& x : tile.b) x = number(subject.b());
-  for (std::uint64_t& x : tile.c) x = number(subject.c());
-}
+void fill(const Subject& subject, Random& random, Tile& tile) { fill_alike(subject, random, -4, tile); }
 
 Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.col), at.d()); }
 

@@ -1,7 +1,6 @@
 #include "mmaudit/generators/tiles.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "mmaudit/generators/directed.hpp"
 
@@ -13,10 +12,14 @@ struct Shape {
 };
 
 Shape shape_of(const Instruction& row) {
-  return {static_cast<std::size_t>(row.m), static_cast<std::size_t>(row.n),
-          static_cast<std::size_t>(row.k), static_cast<std::size_t>(row.stored_k()),
-          spec_of(row.a).storage_bytes(),  spec_of(row.b).storage_bytes(),
-          spec_of(row.c).storage_bytes(),  static_cast<std::size_t>(scales_of(row))};
+  return {.m = static_cast<std::size_t>(row.m),
+          .n = static_cast<std::size_t>(row.n),
+          .k = static_cast<std::size_t>(row.k),
+          .stored = static_cast<std::size_t>(row.stored_k()),
+          .a_bytes = spec_of(row.a).storage_bytes(),
+          .b_bytes = spec_of(row.b).storage_bytes(),
+          .c_bytes = spec_of(row.c).storage_bytes(),
+          .blocks = static_cast<std::size_t>(scales_of(row))};
 }
 
 /// Zeroed room for `count` more tiles; the index of the first.
@@ -35,22 +38,18 @@ std::size_t grow(HostTiles& tiles, const Shape& shape, std::size_t count, std::u
 
 }  // namespace
 
-std::uint64_t load_bits(const std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, buffer.data() + index * bytes, bytes);
-  return bits;
-}
-
-void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index, std::uint64_t bits) {
-  std::memcpy(buffer.data() + index * bytes, &bits, bytes);
-}
-
 TileBatch HostTiles::batch() {
   const Shape shape = shape_of(instruction);
   d.assign(tiles * shape.m * shape.n * spec_of(instruction.d).storage_bytes(), std::byte{0});
-  return {tiles,          a.data(),       b.data(),
-          c.data(),       d.data(),       modifiers.data(),
-          scale_a.data(), scale_b.data(), metadata.empty() ? nullptr : metadata.data()};
+  return {.tiles = tiles,
+          .a = a.data(),
+          .b = b.data(),
+          .c = c.data(),
+          .d = d.data(),
+          .modifiers = modifiers.data(),
+          .scale_a = scale_a.data(),
+          .scale_b = scale_b.data(),
+          .metadata = metadata.empty() ? nullptr : metadata.data()};
 }
 
 void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,

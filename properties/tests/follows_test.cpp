@@ -9,10 +9,10 @@ TEST(Follows, TheModelIsTheReferenceOnTwentyMillionDots) {
   constexpr std::uint64_t kDots = 20'000'000;
   std::vector<Subject> subjects;
   for (const Architecture& architecture : architectures())
-    for (const Subject& one : subjects_of(architecture)) subjects.push_back(one);
+    for (const Subject& one : unscaled_subjects(architecture)) subjects.push_back(one);
   std::uint64_t judged = 0;
   for (const Architecture& architecture : architectures()) {
-    const auto own = subjects_of(architecture);
+    const auto own = unscaled_subjects(architecture);
     const auto tallies = check_all(host_model(architecture), own, kDots / subjects.size() + 1,
                                    [](const Law& law) { return law.slow; });
     for (const auto& [name, tally] : tallies) judged += tally.judged;

@@ -92,8 +92,7 @@ TEST(Generators, VersionOneMakesTheseBits) {
   for (int f = 0; f < gen::kFamilies; ++f)
     for (const Matrix which : kMatrices)
       for (int i = 0; i < 8; ++i)
-        digest =
-            gen::detail::mix(digest ^ gen::generate(plan, static_cast<Family>(f), 1, which, 3, i, i % 4));
+        digest = mix(digest ^ gen::generate(plan, static_cast<Family>(f), 1, which, 3, i, i % 4));
   ASSERT_EQ(gen::kGeneratorVersion, "1");
   EXPECT_EQ(digest, kDigest) << std::hex << digest;
 }

@@ -2,14 +2,11 @@
 // Laws over many rows, on all cores, with a seed that is printed.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <random>
-#include <thread>
 
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/laws/check.hpp"
@@ -31,13 +28,10 @@ inline std::uint64_t seed_of_run() {
   return seed;
 }
 
-inline std::vector<Subject> subjects_of(const Architecture& architecture) {
-  std::vector<Subject> all;
-  for (Instruction is : kInstructions) {
-    is = with_shape(is, kWgmmaMinN);
-    const DatapathRow* row = find_datapath(architecture, is);
-    if (row != nullptr && is.scale == Format::none) all.emplace_back(architecture, is, row->model);
-  }
+/// Laws are not stated for block scales.
+inline std::vector<Subject> unscaled_subjects(const Architecture& architecture) {
+  std::vector<Subject> all = subjects_of(architecture);
+  std::erase_if(all, [](const Subject& one) { return one.instruction.scale != Format::none; });
   return all;
 }
 
@@ -51,27 +45,21 @@ inline std::map<std::string, Tally> check_all(const Backend& backend, const std:
                                               std::uint64_t dots,
                                               const std::function<bool(const Law&)>& wanted) {
   std::map<std::string, Tally> tallies;
-  std::mutex lock;
-  std::atomic<std::size_t> next{0};
   const std::uint64_t seed = seed_of_run();
-  const auto work = [&] {
-    for (std::size_t i = next++; i < subjects.size(); i = next++)
-      for (const Law& law : lawbook()) {
-        if (!wanted(law)) continue;
-        const LawResult result = check_law(law, subjects[i], backend, {.seed = seed, .dots = dots});
-        const std::lock_guard guard(lock);
-        Tally& tally = tallies[std::string(law.name)];
-        (result.skipped.empty() ? tally.applied : tally.skipped) += 1;
-        tally.judged += result.judged;
-        if (result.good()) continue;
-        ++tally.bad;
-        ADD_FAILURE() << law.name << ", " << name_of(subjects[i].instruction) << " on " << backend.name
-                      << ": " << result.complaint();
-      }
+  std::vector<const Law*> chosen;
+  for (const Law& law : lawbook())
+    if (wanted(law)) chosen.push_back(&law);
+  const auto done = [&](const LawResult& result) {
+    Tally& tally = tallies[std::string(result.law->name)];
+    (result.skipped.empty() ? tally.applied : tally.skipped) += 1;
+    tally.judged += result.judged;
+    if (result.good()) return;
+    ++tally.bad;
+    ADD_FAILURE() << result.law->name << ", " << name_of(result.instruction) << " on " << backend.name << ": "
+                  << result.complaint();
   };
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
+  const auto options = [&](const Law&, const Subject&) { return LawOptions{.seed = seed, .dots = dots}; };
+  check_laws(chosen, subjects, backend, {.options = options, .done = done});
   return tallies;
 }
 

@@ -13,7 +13,7 @@ bool is_fast(const Law& law) { return !law.slow; }  // follows_test.cpp has the 
 
 TEST(Laws, TheModelOfHopperObeysEveryOne) {
   const Architecture& hopper = *find_architecture("hopper");
-  for (const auto& [name, tally] : check_all(host_model(hopper), subjects_of(hopper), 4000, is_fast)) {
+  for (const auto& [name, tally] : check_all(host_model(hopper), unscaled_subjects(hopper), 4000, is_fast)) {
     EXPECT_GT(tally.applied, 0) << name << " applied to nothing";
     std::printf("%-34s %4d rows, %4d skipped, %10llu judged\n", name.c_str(), tally.applied, tally.skipped,
                 static_cast<unsigned long long>(tally.judged));
@@ -22,7 +22,7 @@ TEST(Laws, TheModelOfHopperObeysEveryOne) {
 
 TEST(Laws, TheModelOfEveryGenerationObeysThem) {
   for (const Architecture& architecture : architectures())
-    check_all(host_model(architecture), subjects_of(architecture), 1000, is_fast);
+    check_all(host_model(architecture), unscaled_subjects(architecture), 1000, is_fast);
 }
 
 /// A law under which `wrong` is not the row it came from; nullptr: none.
@@ -108,7 +108,7 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
 
 TEST(Laws, TheReferenceModelObeysThem) {
   const Architecture& hopper = *find_architecture("hopper");
-  check_all(reference_model(hopper), subjects_of(hopper), 1, is_fast);
+  check_all(reference_model(hopper), unscaled_subjects(hopper), 1, is_fast);
 }
 
 }  // namespace

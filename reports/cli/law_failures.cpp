@@ -13,18 +13,12 @@
 #include "mmaudit/convert.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/value_text.hpp"
+#include "replay.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string joined(const std::vector<std::uint64_t>& bits, Format format) {
-  std::vector<std::string> text;
-  text.reserve(bits.size());
-  for (const std::uint64_t x : bits) text.push_back("0x" + hex_text(x, spec_of(format).storage_bits));
-  return fmt::format("{}", fmt::join(text, ","));
-}
 
 std::string values(const std::vector<std::uint64_t>& bits, Format format) {
   std::vector<std::string> text;
@@ -54,13 +48,6 @@ std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::si
   return out;
 }
 
-std::vector<std::string> hex_strings(const std::vector<std::uint64_t>& bits, Format format) {
-  std::vector<std::string> text;
-  text.reserve(bits.size());
-  for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
-  return text;
-}
-
 }  // namespace
 
 std::string replay_command(const laws::Failure& failure, const std::string& backend,
@@ -83,10 +70,7 @@ std::string describe(const laws::Failure& failure, const laws::Law& law, const A
       fmt::format("  found 0x{} = {}", hex_text(failure.found, d.storage_bits), value_text(failure.found, d));
   text += fmt::format(", the law allows 0x{} = {}\n", hex_text(failure.expected, d.storage_bits),
                       value_text(failure.expected, d));
-  text += fmt::format(
-      "  mmaudit explain --arch {} --inst {} --a {} --b {} --c 0x{}{}\n", architecture.name, name_of(is),
-      joined(dot.a, is.a), joined(dot.b, is.b), hex_text(dot.c, spec_of(is.c).storage_bits),
-      dot.metadata.empty() ? "" : fmt::format(" --metadata {}", fmt::join(dot.metadata, ",")));
+  text += "  " + explain_command(is, architecture.name, dot.a, dot.b, dot.c, dot.metadata) + "\n";
   return text + "  replay: " + replay + "\n";
 }
 
@@ -145,12 +129,12 @@ void RegressionFile::add(const laws::Failure& failure, const Architecture& archi
   Json line = {{"law", failure.law},
                {"instruction", name_of(is)},
                {"architecture", architecture.name},
-               {"a", hex_strings(failure.dot.a, is.a)},
-               {"b", hex_strings(failure.dot.b, is.b)},
-               {"c", hex_strings({failure.dot.c}, is.c)},
+               {"a", hex_texts(failure.dot.a, is.a)},
+               {"b", hex_texts(failure.dot.b, is.b)},
+               {"c", hex_texts({failure.dot.c}, is.c)},
                {"salt", {hex_text(failure.dot.salt, 64)}},
                {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
-  if (!metadata.empty()) line["metadata"] = hex_strings(metadata, Format::u8);
+  if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);
   const std::string text = line.dump() + "\n";
   if (text_.find(text) != std::string::npos) return;
   text_ += text;

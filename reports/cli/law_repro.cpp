@@ -16,20 +16,15 @@ namespace {
 /// The words of every lane for a row-major matrix.
 std::vector<std::vector<std::string>> registers_of(const FragmentMap& map, Format format,
                                                    const std::vector<std::uint64_t>& matrix) {
-  const int each = elements_per_register(format), bits = register_bits(format);
+  const int registers = map.values / elements_per_register(format);
   std::vector<std::vector<std::string>> lanes;
   for (int lane = 0; lane < map.lanes; ++lane) {
     std::vector<std::string> words;
-    for (int first = 0; first < map.values; first += each) {
-      std::uint64_t word = 0;
-      for (int e = 0; e < each; ++e) {
-        const Coord at = map.at(lane, first + e);
-        const std::uint64_t element =
-            matrix[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
-                   static_cast<std::size_t>(at.col)];
-        const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-        word |= (element & mask) << (bits == 64 ? 0 : bits * e);
-      }
+    for (int number = 0; number < registers; ++number) {
+      const std::uint64_t word = register_word(map, format, lane, number, [&](Coord at) {
+        return matrix[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
+                      static_cast<std::size_t>(at.col)];
+      });
       words.push_back(fmt::format("0x{:x}", word));
     }
     lanes.push_back(std::move(words));

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <atomic>
+#include <algorithm>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
 #include "common.hpp"
 #include "law_failures.hpp"
@@ -95,12 +94,9 @@ const Architecture& chosen_architecture(const LawsOptions& options) {
 }
 
 std::vector<Subject> chosen_subjects(const LawsOptions& options, const Architecture& architecture) {
-  std::vector<Subject> all;
-  for (const Instruction& is : all_instructions(kWgmmaMinN)) {
-    const DatapathRow* row = find_datapath(architecture, is);
-    if (row != nullptr && named(options.instructions, name_of(is)))
-      all.emplace_back(architecture, is, row->model);
-  }
+  std::vector<Subject> all = laws::subjects_of(architecture);
+  std::erase_if(all,
+                [&](const Subject& one) { return !named(options.instructions, name_of(one.instruction)); });
   if (all.empty())
     throw InputError(
         fmt::format("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`",
@@ -108,47 +104,34 @@ std::vector<Subject> chosen_subjects(const LawsOptions& options, const Architect
   return all;
 }
 
-/// Every (law, subject) pair, spread over threads; rows in the order of the lawbook.
+/// Rows in the order of the lawbook.
 std::vector<LawRow> check(const LawsOptions& options, const std::vector<const Law*>& chosen,
                           const std::vector<Subject>& subjects, const laws::Backend& backend,
                           const RegressionFile& known) {
+  // A share of the law's dots, among the rows it applies to.
+  std::map<const Law*, std::uint64_t> share;
+  for (const Law* law : chosen) {
+    const auto applying = std::count_if(subjects.begin(), subjects.end(),
+                                        [&](const Subject& one) { return law->why_not(one).empty(); });
+    share[law] = static_cast<std::uint64_t>(options.dots / std::max(1.0, static_cast<double>(applying))) + 1;
+  }
+  const bool slow_backend = options.backend == "model" || options.backend == "reference";
+  Progress progress("laws", chosen.size() * subjects.size());
+  auto results = laws::check_laws(
+      chosen, subjects, backend,
+      {.options =
+           [&](const Law& law, const Subject& subject) {
+             return laws::LawOptions{.seed = options.seed,
+                                     .dots = share.at(&law),
+                                     .launch = slow_backend ? 100'000U : 500'000U,
+                                     .first = known.dots(law.name, subject.instruction)};
+           },
+       .done = [&](const LawResult& result) { progress.advance(1, std::string(result.law->name)); },
+       .threads = options.threads});
   std::vector<LawRow> rows;
   rows.reserve(chosen.size());
-  for (const Law* law : chosen) rows.push_back({law, std::vector<LawResult>(subjects.size())});
-  Progress progress("laws", rows.size() * subjects.size());
-  std::mutex lock;
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr problem;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < rows.size() * subjects.size(); i = next++) {
-        const std::size_t law = i / subjects.size(), subject = i % subjects.size();
-        // A share of the law's dots, among the rows it applies to.
-        const auto applying =
-            static_cast<double>(std::count_if(subjects.begin(), subjects.end(), [&](const Subject& one) {
-              return chosen[law]->why_not(one).empty();
-            }));
-        LawResult result = laws::check_law(
-            *chosen[law], subjects[subject], backend,
-            {.seed = options.seed,
-             .dots = static_cast<std::uint64_t>(options.dots / std::max(1.0, applying)) + 1,
-             .launch = options.backend == "model" || options.backend == "reference" ? 100'000U : 500'000U,
-             .first = known.dots(chosen[law]->name, subjects[subject].instruction)});
-        const std::lock_guard guard(lock);
-        rows[law].results[subject] = std::move(result);
-        progress.advance(1, std::string(chosen[law]->name));
-      }
-    } catch (...) {
-      const std::lock_guard guard(lock);
-      if (!problem) problem = std::current_exception();
-      next = rows.size() * subjects.size();
-    }
-  };
-  std::vector<std::thread> threads;
-  const unsigned count = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
-  for (unsigned t = 0; t < std::max(1U, count); ++t) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  if (problem) std::rethrow_exception(problem);
+  for (std::size_t law = 0; law < chosen.size(); ++law)
+    rows.push_back({chosen[law], std::move(results[law])});
   return rows;
 }
 

@@ -1,6 +1,7 @@
 #include "replay.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstring>
@@ -24,15 +25,6 @@ void check_shape(const corpus::Tensor& tensor, std::uint64_t rows, std::uint64_t
   throw InputError(fmt::format(
       "{}: {}: found shape {} of {}-byte elements, allowed [tiles, {}, {}] of {}-byte elements", file,
       tensor.name, corpus::to_string(tensor.shape), corpus::bytes_of(tensor.dtype), rows, columns, bytes));
-}
-
-std::string joined(const std::vector<std::uint64_t>& bits, const FormatSpec& format) {
-  std::string text;
-  for (const std::uint64_t x : bits) {
-    if (!text.empty()) text += ',';
-    text += "0x" + hex_text(x, format.storage_bits);
-  }
-  return text;
 }
 
 }  // namespace
@@ -138,19 +130,35 @@ std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format
                                  : static_cast<std::uint64_t>(q) - static_cast<std::uint64_t>(p));
 }
 
+std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format) {
+  std::vector<std::string> text;
+  text.reserve(bits.size());
+  for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
+  return text;
+}
+
+std::string explain_command(const Instruction& instruction, std::string_view architecture,
+                            const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
+                            std::uint64_t c, const std::vector<std::uint8_t>& metadata) {
+  return fmt::format("mmaudit explain{} --inst {} --a 0x{} --b 0x{} --c 0x{}{}",
+                     architecture.empty() ? "" : fmt::format(" --arch {}", architecture),
+                     name_of(instruction), fmt::join(hex_texts(a, instruction.a), ",0x"),
+                     fmt::join(hex_texts(b, instruction.b), ",0x"),
+                     hex_text(c, spec_of(instruction.c).storage_bits),
+                     metadata.empty() ? "" : fmt::format(" --metadata {}", fmt::join(metadata, ",")));
+}
+
 std::string describe(const Mismatch& mismatch, const Instruction& instruction) {
   const FormatSpec d = spec_of(instruction.d);
   return fmt::format(
       "    {} tile {} row {} column {} modifiers {:#x}\n"
       "      expected 0x{} = {}   model 0x{} = {}   {} ulp\n"
-      "      mmaudit explain --inst {} --a {} --b {} --c 0x{}{}\n",
+      "      {}\n",
       mismatch.family, mismatch.tile, mismatch.row, mismatch.column, mismatch.modifiers,
       hex_text(mismatch.expected, d.storage_bits), value_text(mismatch.expected, d),
       hex_text(mismatch.modelled, d.storage_bits), value_text(mismatch.modelled, d),
-      ulps_text(mismatch.expected, mismatch.modelled, d), name_of(instruction),
-      joined(mismatch.a, spec_of(instruction.a)), joined(mismatch.b, spec_of(instruction.b)),
-      hex_text(mismatch.c, spec_of(instruction.c).storage_bits),
-      mismatch.metadata.empty() ? "" : fmt::format(" --metadata {}", fmt::join(mismatch.metadata, ",")));
+      ulps_text(mismatch.expected, mismatch.modelled, d),
+      explain_command(instruction, {}, mismatch.a, mismatch.b, mismatch.c, mismatch.metadata));
 }
 
 }  // namespace mmaudit::cli

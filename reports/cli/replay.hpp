@@ -2,6 +2,7 @@
 // A recording against a row of the model, bit for bit.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mmaudit/architecture.hpp"
@@ -44,6 +45,14 @@ ReplayResult replay(const corpus::Recording& recording, const Instruction& instr
 
 /// Bits, value and distance in ulps of one mismatch, on indented lines.
 std::string describe(const Mismatch& mismatch, const Instruction& instruction);
+
+/// Hex digits of the width of the format, without 0x.
+std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format);
+
+/// "mmaudit explain ..." of one dot product; without --arch where `architecture` is empty.
+std::string explain_command(const Instruction& instruction, std::string_view architecture,
+                            const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
+                            std::uint64_t c, const std::vector<std::uint8_t>& metadata);
 
 /// Distance of two results in units of the last place of `format`; nullopt text "-" when one is NaN or
 /// infinite.

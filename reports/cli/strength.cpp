@@ -37,22 +37,17 @@ struct Summary {
 std::vector<InstructionStrength> measure_strength(const std::filesystem::path& folder,
                                                   const std::vector<std::string>& filters) {
   std::vector<InstructionStrength> strengths;
-  const std::vector<std::filesystem::path> files = corpus::find_recordings(folder);
-  Progress progress("replaying wrong models", files.size());
-  for (const std::filesystem::path& file : files) {
-    const corpus::Recording recording = corpus::read_recording(file);
-    const Instruction instruction = instruction_of(recording, file.string());
-    const std::string name = name_of(instruction);
-    progress.advance(1, name);
-    if (!selected(name, filters)) continue;
-    InstructionStrength& strength = strengths.emplace_back();
-    strength.instruction = instruction;
-    strength.dots = recording.d.elements();
-    for (gen::Neighbour& neighbour :
-         gen::neighbours(instruction, row_of_recording(recording, instruction, file.string()).model)) {
-      strength.kills.push_back(kill_by(recording, instruction, std::move(neighbour)));
-    }
-  }
+  for_each_recording(
+      folder, filters, "replaying wrong models",
+      [&](const corpus::Recording& recording, const Instruction& instruction, const std::string& file) {
+        InstructionStrength& strength = strengths.emplace_back();
+        strength.instruction = instruction;
+        strength.dots = recording.d.elements();
+        for (gen::Neighbour& neighbour :
+             gen::neighbours(instruction, row_of_recording(recording, instruction, file).model)) {
+          strength.kills.push_back(kill_by(recording, instruction, std::move(neighbour)));
+        }
+      });
   return strengths;
 }
 

@@ -157,15 +157,15 @@ const std::uint8_t* bytes_of(const std::optional<Operand3>& operand) {
 }
 
 TileBatch batch_of(const Work& work, corpus::Tensor& d) {
-  return {work.tiles,
-          work.a.tensor.data.data(),
-          work.b.tensor.data.data(),
-          work.c ? work.c->tensor.data.data() : nullptr,
-          d.data.data(),
-          work.modifiers.data(),
-          bytes_of(work.scale_a),
-          bytes_of(work.scale_b),
-          work.metadata.empty() ? nullptr : work.metadata.data()};
+  return {.tiles = work.tiles,
+          .a = work.a.tensor.data.data(),
+          .b = work.b.tensor.data.data(),
+          .c = work.c ? work.c->tensor.data.data() : nullptr,
+          .d = d.data.data(),
+          .modifiers = work.modifiers.data(),
+          .scale_a = bytes_of(work.scale_a),
+          .scale_b = bytes_of(work.scale_b),
+          .metadata = work.metadata.empty() ? nullptr : work.metadata.data()};
 }
 
 int compare(const TilesOptions& options, const Work& work, const corpus::Tensor& model,

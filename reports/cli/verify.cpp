@@ -84,28 +84,37 @@ std::uint64_t VerifyReport::mismatches() const {
   return sum;
 }
 
-VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
-                           const Architecture* only, const Architecture* instead) {
+void for_each_recording(
+    const std::filesystem::path& folder, const std::vector<std::string>& filters, const std::string& what,
+    const std::function<void(const corpus::Recording&, const Instruction&, const std::string&)>& use) {
   const std::vector<std::filesystem::path> files = corpus::find_recordings(folder);
-  VerifyReport report;
-  Progress progress("replaying", files.size());
-  std::vector<std::string> gpus;
+  Progress progress(what, files.size());
   for (const std::filesystem::path& file : files) {
     const corpus::Recording recording = corpus::read_recording(file);
     const Instruction instruction = instruction_of(recording, file.string());
     const std::string name = name_of(instruction);
     progress.advance(1, name);
-    if (!selected(name, filters)) continue;
-    if (only != nullptr && &architecture_of_recording(recording, file.string()) != only) continue;
-    if (instead != nullptr && find_datapath(*instead, instruction) == nullptr) continue;
-    const DatapathRow& row = instead != nullptr ? *find_datapath(*instead, instruction)
-                                                : row_of_recording(recording, instruction, file.string());
-    report.instructions.push_back(
-        {replay(recording, instruction, row.model), file.string(), std::string(name_of(row.evidence))});
-    const std::string gpu =
-        fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
-    if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+    if (selected(name, filters)) use(recording, instruction, file.string());
   }
+}
+
+VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
+                           const Architecture* only, const Architecture* instead) {
+  VerifyReport report;
+  std::vector<std::string> gpus;
+  for_each_recording(
+      folder, filters, "replaying",
+      [&](const corpus::Recording& recording, const Instruction& instruction, const std::string& file) {
+        if (only != nullptr && &architecture_of_recording(recording, file) != only) return;
+        if (instead != nullptr && find_datapath(*instead, instruction) == nullptr) return;
+        const DatapathRow& row = instead != nullptr ? *find_datapath(*instead, instruction)
+                                                    : row_of_recording(recording, instruction, file);
+        report.instructions.push_back(
+            {replay(recording, instruction, row.model), file, std::string(name_of(row.evidence))});
+        const std::string gpu =
+            fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
+        if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+      });
   // An architecture that nobody recorded is no bad input: the report then says that nothing was checked.
   if (report.instructions.empty() && only != nullptr) return report;
   if (report.instructions.empty())

@@ -1,5 +1,7 @@
 #pragma once
 // Verification as a value: what was compared and what differed. Printed by `verify`, embedded by `audit`.
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +20,12 @@ const Architecture& architecture_of_recording(const corpus::Recording& recording
 /// The row that the recording's own GPU calls for; InputError when there is none.
 const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
                                     const std::string& file);
+
+/// Calls `use` with every recording under `folder` whose instruction name contains one of `filters` (empty:
+/// all), with its file and with the progress line `what`.
+void for_each_recording(
+    const std::filesystem::path& folder, const std::vector<std::string>& filters, const std::string& what,
+    const std::function<void(const corpus::Recording&, const Instruction&, const std::string&)>& use);
 
 struct VerifiedInstruction {
   ReplayResult result;

@@ -9,6 +9,7 @@
 
 #include "common.hpp"
 #include "dataset.hpp"
+#include "mmaudit/report/render.hpp"
 #include "mmaudit/value_text.hpp"
 #include "row_json.hpp"
 #include "strength.hpp"
@@ -43,20 +44,14 @@ std::string report_text(const VerifyReport& report, bool families) {
 }
 
 nlohmann::json example_json(const Mismatch& example, const Instruction& instruction) {
-  const auto all_hex = [](const std::vector<std::uint64_t>& values, const FormatSpec& format) {
-    std::vector<std::string> text;
-    text.reserve(values.size());
-    for (const std::uint64_t x : values) text.push_back(hex_text(x, format.storage_bits));
-    return text;
-  };
   const FormatSpec d = spec_of(instruction.d);
   nlohmann::json out = {{"family", example.family},
                         {"tile", example.tile},
                         {"row", example.row},
                         {"column", example.column},
                         {"modifiers", example.modifiers},
-                        {"a", all_hex(example.a, spec_of(instruction.a))},
-                        {"b", all_hex(example.b, spec_of(instruction.b))},
+                        {"a", hex_texts(example.a, instruction.a)},
+                        {"b", hex_texts(example.b, instruction.b)},
                         {"c", hex_text(example.c, spec_of(instruction.c).storage_bits)},
                         {"expected", hex_text(example.expected, d.storage_bits)},
                         {"model", hex_text(example.modelled, d.storage_bits)},
@@ -92,42 +87,19 @@ std::string report_json(const VerifyReport& report) {
          "\n";
 }
 
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 /// One test case an instruction, as CI systems read it.
 std::string report_junit(const VerifyReport& report) {
   std::size_t failures = 0;
   std::string cases;
   for (const VerifiedInstruction& one : report.instructions) {
     cases += fmt::format("    <testcase classname=\"mmaudit.verify\" name=\"{}\">",
-                         xml_escaped(name_of(one.result.instruction)));
+                         report::escaped_html(name_of(one.result.instruction)));
     if (one.result.mismatches() > 0) {
       ++failures;
       std::string detail;
       for (const Mismatch& example : one.result.examples) detail += describe(example, one.result.instruction);
       cases += fmt::format("<failure message=\"{} of {} dot products differ\">{}</failure>",
-                           one.result.mismatches(), one.result.dots(), xml_escaped(detail));
+                           one.result.mismatches(), one.result.dots(), report::escaped_html(detail));
     }
     cases += "</testcase>\n";
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "html_text.hpp"
+#include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "html_text.hpp"
+#include "mmaudit/report/render.hpp"
 #include "printed.hpp"
 #include "tables.hpp"
 

@@ -7,9 +7,6 @@
 
 namespace mmaudit::report {
 
-/// Safe as element content and inside double quotes; control characters that HTML forbids are dropped.
-std::string escaped_html(std::string_view text);
-
 /// Error against chain length, logarithmic, one curve a (type, inputs). Empty without curves.
 std::string chain_figure(const AuditResult& result);
 

@@ -6,19 +6,15 @@
 
 #include "kernels/shared_layout.hpp"
 #include "mmaudit/convert.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
 
-/// splitmix64. Source: S. Vigna, public domain.
 class Draws {
  public:
-  std::uint64_t bits() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31U);
-  }
+  std::uint64_t bits() { return splitmix64(state_); }
   double normal() {
     constexpr double kUnit = 1.0 / 9007199254740992.0;
     const double u = (static_cast<double>(bits() >> 11U) + 1) * kUnit;
@@ -43,15 +39,9 @@ std::vector<std::byte> draw(Format format, int rows, int cols, int count, Init i
     const std::uint64_t value = spec.integer()
                                     ? draws.bits() & (~std::uint64_t{0} >> (64 - spec.value_bits()))
                                     : encode_nearest_even(kDeviation * draws.normal(), spec);
-    std::memcpy(&out[i * bytes], &value, bytes);  // little-endian host
+    store_word(out.data(), bytes, i, value);
   }
   return out;
-}
-
-std::uint64_t element(const std::vector<std::byte>& tiles, std::size_t index, std::size_t bytes) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, &tiles[index * bytes], bytes);
-  return value;
 }
 
 }  // namespace
@@ -69,23 +59,17 @@ std::vector<std::byte> register_image(const FragmentMap& map, Format format,
                                       const std::vector<std::byte>& tiles, int count) {
   const std::size_t bytes = spec_of(format).storage_bytes();
   const std::size_t register_bytes = bytes > 4 ? 8 : 4;
-  const int each = elements_per_register(format);
-  const auto width = static_cast<unsigned>(register_bits(format));
-  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width);
-  const int registers = map.values / each;
+  const int registers = map.values / elements_per_register(format);
   std::vector<std::byte> image(static_cast<std::size_t>(count) * static_cast<std::size_t>(registers) *
                                static_cast<std::size_t>(map.lanes) * register_bytes);
   std::size_t at = 0;
   for (int tile = 0; tile < count; ++tile)
     for (int r = 0; r < registers; ++r)
       for (int lane = 0; lane < map.lanes; ++lane) {
-        std::uint64_t word = 0;
-        for (int e = 0; e < each; ++e) {
-          const Coord where = map.at(lane, r * each + e);
+        const std::uint64_t word = register_word(map, format, lane, r, [&](Coord where) {
           const int index = (tile * map.rows + where.row) * map.cols + where.col;
-          word |= (element(tiles, static_cast<std::size_t>(index), bytes) & mask)
-                  << (width * static_cast<unsigned>(e));
-        }
+          return load_word(tiles.data(), bytes, static_cast<std::size_t>(index));
+        });
         std::memcpy(&image[at], &word, register_bytes);
         at += register_bytes;
       }
@@ -105,7 +89,7 @@ std::vector<std::byte> shared_image(Format format, const std::vector<std::byte>&
       for (int col = 0; col < cols; ++col) {
         const int mn = rows_are_k ? col : row, k = rows_are_k ? row : col;
         const int index = (tile * rows + row) * cols + col;
-        const std::uint64_t value = element(tiles, static_cast<std::size_t>(index), bytes);
+        const std::uint64_t value = load_word(tiles.data(), bytes, static_cast<std::size_t>(index));
         if (single_bits)
           to[device::shared_offset(mn, k / 8, 1, false)] |= static_cast<std::byte>((value & 1U) << (k % 8));
         else

@@ -64,6 +64,17 @@ constexpr int elements_per_register(const Instruction& instruction, Format forma
   return packed && format == Format::e2m1 ? 8 : elements_per_register(format);
 }
 
+/// The word of register `number` of a lane: the raw bits that `element` has of each Coord, low bits first.
+template <class Element>
+constexpr std::uint64_t register_word(const FragmentMap& map, Format format, int lane, int number,
+                                      const Element& element) {
+  const int each = elements_per_register(format), bits = register_bits(format);
+  std::uint64_t word = 0;
+  for (int e = 0; e < each; ++e)
+    word |= (element(map.at(lane, number * each + e)) & (~std::uint64_t{0} >> (64 - bits))) << (bits * e);
+  return word;
+}
+
 /// How far up in its register's bits an element stands: e2m1 in the byte of a kind that mixes widths, two
 /// bits. Source: PTX ISA 9.0, packing formats of kind::f8f6f4 and kind::mxf8f6f4.
 constexpr int register_shift(const Instruction& instruction, Format format) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "mmaudit/instruction_row.hpp"
 #include "mmaudit/instructions/mma.hpp"
@@ -21,20 +23,26 @@
 namespace mmaudit {
 namespace detail {
 
-template <std::size_t... Sizes>
-constexpr auto joined(const Instruction (&... families)[Sizes]) {
-  std::array<Instruction, (Sizes + ...)> all{};
+template <class Row, std::size_t Size>
+std::integral_constant<std::size_t, Size> size_of(const Row (&list)[Size]);
+template <class Row, std::size_t Size>
+std::integral_constant<std::size_t, Size> size_of(const std::array<Row, Size>& list);
+
+/// One array of the rows of many.
+template <class Row, class... Lists>
+constexpr auto joined(const Lists&... lists) {
+  std::array<Row, (decltype(size_of(lists))::value + ...)> all{};
   auto* out = all.data();
-  ((out = std::copy_n(families, Sizes, out)), ...);
+  ((out = std::copy(std::begin(lists), std::end(lists), out)), ...);
   return all;
 }
 
 }  // namespace detail
 
 /// In the order that listings print.
-inline constexpr auto kInstructions =
-    detail::joined(rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kMmaSparse, rows::kWgmmaSparse,
-                   rows::kWmma, rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
+inline constexpr auto kInstructions = detail::joined<Instruction>(
+    rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kMmaSparse, rows::kWgmmaSparse, rows::kWmma,
+    rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
 
 /// True when wgmma (or tcgen05) of this row exists with n columns. Source: PTX ISA 9.0, shapes of
 /// wgmma.mma_async and tcgen05.mma.

@@ -6,41 +6,24 @@ namespace mmaudit::generations {
 inline constexpr std::string_view kGa10xAliases[] = {"sm_86",   "sm_87",   "a2",       "a10",
                                                      "a16",     "a40",     "rtx3060",  "rtx3070",
                                                      "rtx3080", "rtx3090", "rtxa6000", "orin"};
-inline constexpr DatapathRow kGa10xRows[] = {
-    {Datapath::mma_f16, Format::f32, to_f32(8, 24, -132), Evidence::replayed,
+inline constexpr Steps kGa10xSteps = {to_f32(8, 24, -132), to_f16(8, 24, -20), to_f32(4, 24, -132)};
+inline constexpr DatapathRow kGa10xOwn[] = {
+    {Datapath::mma_f16, Format::f32, kGa10xSteps.f32, Evidence::replayed,
      "MATLAB-tensor-core A2/fp16, A2/bf16 (first 8 k; sm_86 only); second step of k16: MMA-Sim; floor: "
      "MMA-Sim, Khattak and Mikaitis"},
-    {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::replayed,
+    {Datapath::mma_f16, Format::f16, kGa10xSteps.f16, Evidence::replayed,
      "MATLAB-tensor-core A2/fp16 d_fp16 (first 8 k; sm_86 only); second step of k16: MMA-Sim; floor: Khattak "
      "and Mikaitis, MMA-Sim says "
      "-21"},
-    {Datapath::mma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::replayed,
+    {Datapath::mma_tf32, Format::f32, kGa10xSteps.tf32, Evidence::replayed,
      "MATLAB-tensor-core A2/tf32 (first 4 k; sm_86 only); second step of k8: MMA-Sim; floor: MMA-Sim, "
      "Khattak and Mikaitis"},
     {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
-    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_sp_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kSparse},
-    {Datapath::mma_sp_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kSparse},
-    {Datapath::mma_sp_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kSparse},
-    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
-    {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
-     Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
-     Format::f32},
-    {Datapath::wmma_tf32, Format::f32, to_f32(4, 24, -132), Evidence::literature, kWmmaTf32},
-    {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
-    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
-    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
+inline constexpr auto kGa10xRows =
+    detail::joined<DatapathRow>(kGa10xOwn, kIntegerRows, sparse_rows(kGa10xSteps), kSparseIntegerRows,
+                                wmma_rows(kGa10xSteps), k884CodeRows);
 
 inline constexpr Architecture kGa10x = {"ga10x", kGa10xAliases, 86, kGa10xRows};
 

@@ -1,5 +1,6 @@
 #pragma once
 // What the rows of every generation are made of: models by name, and sources that several rows share.
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -148,5 +149,65 @@ inline constexpr std::string_view kWmmaTf32 =
     "as mma.tf32 of k4: ptxas 13.0 turns every n half into two HMMA.1684";
 inline constexpr std::string_view kWmmaF64 = "as mma.f64: ptxas 13.0 turns it into one DMMA";
 inline constexpr std::string_view kWmmaIntegers = "PTX ISA 9.0: wmma.mma, .satfinite, .xor, .and";
+
+// Rows that stand alike in several generations.
+
+/// The steps of a generation's f16 units by their results, and those of its tf32 unit.
+struct Steps {
+  AccumulatorModel f32, f16, tf32;
+};
+
+inline constexpr DatapathRow kIntegerRows[] = {
+    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+};
+
+inline constexpr DatapathRow kSparseIntegerRows[] = {
+    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+};
+
+inline constexpr DatapathRow kWmmaIntegerRows[] = {
+    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+};
+
+/// mma.m8n8k4 where it has lost its unit.
+inline constexpr DatapathRow k884CodeRows[] = {
+    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
+};
+
+/// Sparse f16 and tf32, as the dense ones.
+constexpr std::array<DatapathRow, 3> sparse_rows(const Steps& steps) {
+  return {{
+      {Datapath::mma_sp_f16, Format::f32, steps.f32, Evidence::literature, kSparse},
+      {Datapath::mma_sp_f16, Format::f16, steps.f16, Evidence::literature, kSparse},
+      {Datapath::mma_sp_tf32, Format::f32, steps.tf32, Evidence::literature, kSparse},
+  }};
+}
+
+/// wmma of binary16 factors, every pair of C and D.
+constexpr std::array<DatapathRow, 4> wmma_f16_rows(const AccumulatorModel& f32, const AccumulatorModel& f16) {
+  return {{
+      {Datapath::wmma_f16, Format::f32, f32, Evidence::literature, kWmmaF16, Format::f32},
+      {Datapath::wmma_f16, Format::f16, f16, Evidence::literature, kWmmaF16, Format::f16},
+      {Datapath::wmma_f16, Format::f32, widened_c(f32), Evidence::literature, kWmmaMixed, Format::f16},
+      {Datapath::wmma_f16, Format::f16, narrowed_d(f32), Evidence::literature, kWmmaMixed, Format::f32},
+  }};
+}
+
+/// wmma of every type, as mma; that of tf32 goes in steps of 4 whatever the unit could take.
+constexpr auto wmma_rows(const Steps& steps) {
+  AccumulatorModel tf32 = steps.tf32;
+  tf32.block = 4;
+  const DatapathRow wide[] = {
+      {Datapath::wmma_tf32, Format::f32, tf32, Evidence::literature, kWmmaTf32},
+      {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+  };
+  return detail::joined<DatapathRow>(wmma_f16_rows(steps.f32, steps.f16), wide, kWmmaIntegerRows);
+}
 
 }  // namespace mmaudit::generations

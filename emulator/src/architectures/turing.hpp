@@ -5,7 +5,7 @@ namespace mmaudit::generations {
 
 inline constexpr std::string_view kTuringAliases[] = {"sm_75",   "t4",        "rtx2060",  "rtx2070",
                                                       "rtx2080", "rtx2080ti", "titanrtx", "quadrortx6000"};
-inline constexpr DatapathRow kTuringRows[] = {
+inline constexpr DatapathRow kTuringOwn[] = {
     {Datapath::mma_884, Format::f32, to_f32(4, 24, -132), Evidence::literature,
      "MMA-Sim table 3 (T4); runs as HMMA.884 (Sun et al. 2023)", Format::f32},
     {Datapath::mma_884, Format::f32, to_f32(4, 24, -20), Evidence::literature,
@@ -17,19 +17,9 @@ inline constexpr DatapathRow kTuringRows[] = {
      "= 4"},
     {Datapath::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature,
      "MMA-Sim table 3 (T4); floor: Khattak and Mikaitis, MMA-Sim says -21; Valpey et al. have L = 4"},
-    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::wmma_f16, Format::f32, to_f32(8, 24, -132), Evidence::literature, kWmmaF16, Format::f32},
-    {Datapath::wmma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature, kWmmaF16, Format::f16},
-    {Datapath::wmma_f16, Format::f32, widened_c(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
-     Format::f16},
-    {Datapath::wmma_f16, Format::f16, narrowed_d(to_f32(8, 24, -132)), Evidence::literature, kWmmaMixed,
-     Format::f32},
-    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
 };
+inline constexpr auto kTuringRows = detail::joined<DatapathRow>(
+    kTuringOwn, kIntegerRows, wmma_f16_rows(to_f32(8, 24, -132), to_f16(8, 24, -20)), kWmmaIntegerRows);
 
 inline constexpr Architecture kTuring = {"turing", kTuringAliases, 75, kTuringRows};
 

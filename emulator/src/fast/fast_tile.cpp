@@ -3,8 +3,8 @@
 #include <bit>
 #include <vector>
 
-#include "../raw_words.hpp"
 #include "../tile_sums.hpp"
+#include "mmaudit/raw_words.hpp"
 #include "rules.hpp"
 
 namespace mmaudit {

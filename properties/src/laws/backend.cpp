@@ -1,10 +1,11 @@
 #include "mmaudit/laws/backend.hpp"
 
-#include <cstring>
 #include <stdexcept>
 
 #include "mmaudit/architecture.hpp"
+#include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/oracles/reference.hpp"
+#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -21,30 +22,10 @@ std::string lacks(const Architecture& architecture, const Instruction& instructi
              : std::string(architecture.name) + " has no " + name_of(instruction);
 }
 
-/// Elements of `bytes` bytes, packed and back.
-class Packed {
- public:
-  Packed(std::size_t bytes, std::size_t count) : bytes_(bytes), data_(bytes * count) {}
-  void put(std::size_t at, std::uint64_t bits) { std::memcpy(&data_[at * bytes_], &bits, bytes_); }
-  [[nodiscard]] std::uint64_t get(std::size_t at) const {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &data_[at * bytes_], bytes_);
-    return bits;
-  }
-  std::byte* data() { return data_.data(); }
-
- private:
-  std::size_t bytes_;
-  std::vector<std::byte> data_;
-};
-
 void run_reference(const Architecture& architecture, const Instruction& is, const TileBatch& batch) {
   const AccumulatorModel& row = row_of(architecture, is);
   const auto load = [](const void* base, Format format, std::size_t at) {
-    std::uint64_t bits = 0;
-    const std::size_t bytes = spec_of(format).storage_bytes();
-    if (base != nullptr) std::memcpy(&bits, static_cast<const std::byte*>(base) + at * bytes, bytes);
-    return bits;
+    return base == nullptr ? 0 : load_word(base, spec_of(format).storage_bytes(), at);
   };
   const auto m = static_cast<std::size_t>(is.m), n = static_cast<std::size_t>(is.n),
              k = static_cast<std::size_t>(is.k), stored = static_cast<std::size_t>(is.stored_k());
@@ -62,8 +43,7 @@ void run_reference(const Architecture& architecture, const Instruction& is, cons
         const std::uint64_t d =
             oracle::reference_dot(is, row, a, b, load(batch.c, is.c, element),
                                   batch.modifiers != nullptr ? batch.modifiers[tile] : 0U, {}, metadata);
-        const std::size_t bytes = spec_of(is.d).storage_bytes();
-        std::memcpy(static_cast<std::byte*>(batch.d) + element * bytes, &d, bytes);
+        store_word(batch.d, spec_of(is.d).storage_bytes(), element, d);
       }
 }
 
@@ -97,30 +77,26 @@ Backend reference_model(const Architecture& architecture) {
 void answer(const Backend& backend, std::span<Tile*> tiles) {
   if (tiles.empty()) return;
   const Instruction& is = tiles.front()->instruction;
-  const std::size_t a = tiles.front()->a.size(), b = tiles.front()->b.size(), c = tiles.front()->c.size();
-  Packed bits_a(spec_of(is.a).storage_bytes(), a * tiles.size());
-  Packed bits_b(spec_of(is.b).storage_bytes(), b * tiles.size());
-  Packed bits_c(spec_of(is.c).storage_bytes(), c * tiles.size());
-  Packed bits_d(spec_of(is.d).storage_bytes(), c * tiles.size());
-  std::vector<std::uint8_t> modifiers, metadata;
-  for (std::size_t t = 0; t < tiles.size(); ++t) {
-    const Tile& tile = *tiles[t];
-    for (std::size_t i = 0; i < a; ++i) bits_a.put(t * a + i, tile.a[i]);
-    for (std::size_t i = 0; i < b; ++i) bits_b.put(t * b + i, tile.b[i]);
-    for (std::size_t i = 0; i < c; ++i) bits_c.put(t * c + i, tile.c[i]);
-    modifiers.push_back(tile.modifiers);
-    metadata.insert(metadata.end(), tile.metadata.begin(), tile.metadata.end());
+  gen::HostTiles packed(is);
+  packed.tiles = tiles.size();
+  const auto pack = [&](std::vector<std::byte>& to, Format format, std::vector<std::uint64_t> Tile::*from) {
+    const std::size_t bytes = spec_of(format).storage_bytes(), each = (tiles.front()->*from).size();
+    to.resize(tiles.size() * each * bytes);
+    for (std::size_t t = 0; t < tiles.size(); ++t)
+      for (std::size_t i = 0; i < each; ++i) gen::store_bits(to, bytes, t * each + i, (tiles[t]->*from)[i]);
+  };
+  pack(packed.a, is.a, &Tile::a);
+  pack(packed.b, is.b, &Tile::b);
+  pack(packed.c, is.c, &Tile::c);
+  for (const Tile* tile : tiles) {
+    packed.modifiers.push_back(tile->modifiers);
+    packed.metadata.insert(packed.metadata.end(), tile->metadata.begin(), tile->metadata.end());
   }
-  backend.run(is, {.tiles = tiles.size(),
-                   .a = bits_a.data(),
-                   .b = bits_b.data(),
-                   .c = bits_c.data(),
-                   .d = bits_d.data(),
-                   .modifiers = modifiers.data(),
-                   .metadata = metadata.empty() ? nullptr : metadata.data()});
+  backend.run(is, packed.batch());
+  const std::size_t bytes = spec_of(is.d).storage_bytes(), each = tiles.front()->c.size();
   for (std::size_t t = 0; t < tiles.size(); ++t) {
-    tiles[t]->d.resize(c);
-    for (std::size_t i = 0; i < c; ++i) tiles[t]->d[i] = bits_d.get(t * c + i);
+    tiles[t]->d.resize(each);
+    for (std::size_t i = 0; i < each; ++i) tiles[t]->d[i] = gen::load_bits(packed.d, bytes, t * each + i);
   }
 }
 

@@ -1,7 +1,12 @@
 #include "mmaudit/laws/check.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
 
+#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/families.hpp"
 
 namespace mmaudit::laws {
@@ -137,6 +142,48 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
   }
   if (!law.exhibit && broken) result.failure = shrink(law, subject, backend, *broken);
   return result;
+}
+
+std::vector<Subject> subjects_of(const Architecture& architecture) {
+  std::vector<Subject> all;
+  for (Instruction is : kInstructions) {
+    is = with_shape(is, kWgmmaMinN);
+    if (const DatapathRow* row = find_datapath(architecture, is); row != nullptr)
+      all.emplace_back(architecture, is, row->model);
+  }
+  return all;
+}
+
+std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
+                                               std::span<const Subject> subjects, const Backend& backend,
+                                               const LawRun& how) {
+  std::vector<std::vector<LawResult>> results(laws.size(), std::vector<LawResult>(subjects.size()));
+  const std::size_t pairs = laws.size() * subjects.size();
+  std::mutex lock;
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr problem;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < pairs; i = next++) {
+        const Law& law = *laws[i / subjects.size()];
+        const Subject& subject = subjects[i % subjects.size()];
+        LawResult& result = results[i / subjects.size()][i % subjects.size()];
+        result = check_law(law, subject, backend, how.options(law, subject));
+        const std::lock_guard guard(lock);
+        if (how.done != nullptr) how.done(result);
+      }
+    } catch (...) {
+      const std::lock_guard guard(lock);
+      if (!problem) problem = std::current_exception();
+      next = pairs;
+    }
+  };
+  std::vector<std::thread> threads;
+  const unsigned count = how.threads != 0 ? how.threads : std::thread::hardware_concurrency();
+  for (unsigned t = 0; t < std::max(1U, count); ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  if (problem) std::rethrow_exception(problem);
+  return results;
 }
 
 std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,

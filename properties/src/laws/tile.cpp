@@ -1,5 +1,7 @@
 #include "mmaudit/laws/tile.hpp"
 
+#include "mmaudit/splitmix64.hpp"
+
 namespace mmaudit::laws {
 
 Subject::Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules)
@@ -31,7 +33,9 @@ int Tile::met(int row, int k) const {
 
 Dot dot_of(const Tile& tile, int row, int col) {
   Dot dot;
-  for (int k = 0; k < tile.stored(); ++k) dot.a.push_back(tile.at_a(row, k));
+  const auto first_a = tile.a.begin() + static_cast<std::ptrdiff_t>(row) * tile.stored();
+  dot.a.assign(first_a, first_a + tile.stored());
+  dot.b.reserve(static_cast<std::size_t>(tile.instruction.k));
   for (int k = 0; k < tile.instruction.k; ++k) dot.b.push_back(tile.at_b(k, col));
   dot.c = tile.at_c(row, col);
   dot.modifiers = tile.modifiers;
@@ -66,14 +70,7 @@ int nonzero_products(const Subject& subject, const Dot& dot) {
   return count;
 }
 
-// splitmix64
-std::uint64_t Random::next() {
-  state_ += 0x9E3779B97F4A7C15U;
-  std::uint64_t x = state_;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
+std::uint64_t Random::next() { return splitmix64(state_); }
 
 int Random::in(int low, int high) {
   return low + static_cast<int>(next() % (static_cast<std::uint64_t>(high - low) + 1));

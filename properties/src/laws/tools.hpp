@@ -1,9 +1,10 @@
 #pragma once
 // What several laws need: values, exponents and roundings in plain binary64, which holds every quantity they
 // speak of exactly. Nothing of the model's arithmetic.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 
 #include "mmaudit/convert.hpp"
@@ -110,5 +111,21 @@ inline std::uint64_t power_of_two_bits(const FormatSpec& format, int exponent) {
 inline int random_exponent(Random& random, const FormatSpec& format) {
   return random.in(format.min_exponent() - 1, format.max_exponent());
 }
+
+/// Any integer of the format.
+inline std::uint64_t random_integer(Random& random, const FormatSpec& format) {
+  return random.next() & ((std::uint64_t{1} << format.value_bits()) - 1);
+}
+
+/// One choice of positions for all rows of a sparse tile, and numbers that no step rounds away: exponents of
+/// `lowest` to 4.
+void fill_alike(const Subject& subject, Random& random, int lowest, Tile& tile);
+
+/// A dense instruction of depth k, not the subject's own operation, that computes the subject's formats by
+/// the subject's rules.
+std::optional<Instruction> dense_twin(const Subject& subject, int k);
+
+/// The rows and columns of `tile` that `to` has too, over the elements of B that row 0 meets.
+Tile corner_of(const Tile& tile, const Instruction& to);
 
 }  // namespace mmaudit::laws

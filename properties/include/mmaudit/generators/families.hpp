@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mmaudit/dot.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::gen {
 
@@ -70,18 +71,10 @@ constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, cons
 
 namespace detail {
 
-MMAUDIT_HD constexpr std::uint64_t mix(std::uint64_t x) {  // finaliser of MurmurHash3, variant 13 of Stafford
-  x ^= x >> 30;
-  x *= 0xBF58476D1CE4E5B9U;
-  x ^= x >> 27;
-  x *= 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
-
 /// A stream of independent 64-bit words.
 struct Stream {
   std::uint64_t state;
-  MMAUDIT_HD constexpr std::uint64_t next() { return mix(state += 0x9E3779B97F4A7C15U); }
+  MMAUDIT_HD constexpr std::uint64_t next() { return splitmix64(state); }
   /// Uniform in [low, high].
   MMAUDIT_HD constexpr int in(int low, int high) {
     const auto span = static_cast<std::uint64_t>(std::int64_t{high} - low + 1);

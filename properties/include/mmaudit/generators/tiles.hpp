@@ -6,6 +6,7 @@
 
 #include "mmaudit/emulator.hpp"
 #include "mmaudit/generators/families.hpp"
+#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::gen {
 
@@ -24,8 +25,13 @@ struct HostTiles {
   TileBatch batch();
 };
 
-std::uint64_t load_bits(const std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index);
-void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index, std::uint64_t bits);
+inline std::uint64_t load_bits(const std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index) {
+  return load_word(buffer.data(), bytes, index);
+}
+inline void store_bits(std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index,
+                       std::uint64_t bits) {
+  store_word(buffer.data(), bytes, index, bits);
+}
 
 /// Appends tiles first_tile .. first_tile + count - 1 of a family.
 void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,

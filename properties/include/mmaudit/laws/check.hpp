@@ -40,6 +40,21 @@ struct LawOptions {
 LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,
                     const LawOptions& options);
 
+/// Every row of an architecture that has block scales or not, wgmma and tcgen05 with the least n.
+std::vector<Subject> subjects_of(const Architecture& architecture);
+
+struct LawRun {
+  std::function<LawOptions(const Law&, const Subject&)> options;  ///< called from several threads at once
+  std::function<void(const LawResult&)> done = nullptr;           ///< told of every result, one at a time
+  unsigned threads = 0;                                           ///< 0: as many as there are cores
+};
+
+/// Every law on every subject, spread over threads: a vector a law, its results in the order of the subjects.
+/// Throws what a backend threw first.
+std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
+                                               std::span<const Subject> subjects, const Backend& backend,
+                                               const LawRun& how);
+
 /// What one dot product by itself says to `law`; nullopt: silent.
 std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
                                    const Dot& dot, std::uint64_t* found = nullptr);

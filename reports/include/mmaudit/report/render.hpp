@@ -1,6 +1,7 @@
 #pragma once
 // Writers: a result in, text out. Writing files is the caller's.
 #include <string>
+#include <string_view>
 
 #include "mmaudit/report/result.hpp"
 
@@ -13,5 +14,9 @@ std::string to_markdown(const AuditResult& result);
 std::string to_json(const AuditResult& result);
 /// One page that loads nothing: style and figures are inside, no script.
 std::string to_html(const AuditResult& result);
+
+/// Safe as element content and inside double quotes, of HTML and XML; control characters that both forbid are
+/// dropped.
+std::string escaped_html(std::string_view text);
 
 }  // namespace mmaudit::report
