@@ -19,6 +19,9 @@ assert os.path.exists(os.path.join(os.path.dirname(mmaudit.__file__), "libmmaudi
 d = mmaudit.matmul(np.ones((3, 40), np.float16), np.ones((40, 2), np.float16), inst="wgmma.m64n8k16.f32.f16.f16")
 assert (d == 40).all() and d.dtype == np.float32, d
 PYTHON
-ls "$scratch/site" | grep -q 'mmaudit-.*dist-info'
-git -C "$here" status --short -- "$here" 2>/dev/null | grep -E '^\?\? .*(build/|egg-info)' && exit 1
-echo "pip installed $(ls "$scratch/site" | tr '\n' ' ')"
+compgen -G "$scratch/site/mmaudit-*.dist-info" >/dev/null
+if git -C "$here" status --short -- . 2>/dev/null | grep -E '^\?\? .*(build/|egg-info)'; then
+  echo "pip left files in the sources" >&2
+  exit 1
+fi
+echo "pip installed a wheel without an index"

@@ -27,4 +27,4 @@ dpkg-deb --field "$package" Depends | grep -q 'libc6 '
 dpkg-deb --extract "$package" "$scratch/root"
 cd /
 "$scratch/root/usr/bin/mmaudit" --version
-"$scratch/root/usr/bin/mmaudit" -q verify --help >/dev/null
+"$scratch/root/usr/bin/mmaudit" -q verify --inst mma.m16n8k8.f32.tf32

@@ -41,7 +41,7 @@ if [[ -n $missing ]]; then
   echo "declared but not exported: $missing" >&2
   exit 1
 fi
-if needed=$(readelf -d "$library" | grep NEEDED | grep -vE 'lib(c|m|stdc\+\+|gcc_s|pthread|ld-linux[^.]*|asan|ubsan)\.'); then
+if needed=$(readelf -d "$library" | grep NEEDED | grep -vE '\[(libc|libm|libstdc\+\+|libgcc_s|libpthread|ld-linux[^.]*)\.'); then
   echo "needs more than the run time: $needed" >&2
   exit 1
 fi
