@@ -11,6 +11,6 @@ if(NOT MMAUDIT_SANITIZE)
   add_test(NAME python_test COMMAND ${mmaudit_python}/tests/run.sh "${MMAUDIT_PYTHON}")
   add_test(NAME pip_test COMMAND ${mmaudit_python}/tests/pip.sh "${MMAUDIT_PYTHON}")
   set_tests_properties(install_test package_test python_test pip_test PROPERTIES
-    LABELS install SKIP_RETURN_CODE 77 TIMEOUT 300
+    LABELS install SKIP_RETURN_CODE 77 TIMEOUT 600
     ENVIRONMENT "MMAUDIT_LIBRARY=$<TARGET_FILE:mmaudit_c>;MMAUDIT_TOOL=$<TARGET_FILE:mmaudit>")
 endif()

@@ -65,14 +65,18 @@ std::string listing(const char* arch) {
 }  // namespace
 }  // namespace mmaudit::capi
 
-using namespace mmaudit;        // NOLINT(google-build-using-namespace): this file is the outside
-using namespace mmaudit::capi;  // NOLINT(google-build-using-namespace)
+namespace rows = mmaudit::capi;
+using mmaudit::architectures;
+using mmaudit::kFormats;
+using mmaudit::kInstructions;
+using rows::guarded;
+using rows::refuse;
 
 extern "C" {
 
-const char* mmaudit_version(void) { return kVersion; }
+const char* mmaudit_version(void) { return mmaudit::kVersion; }
 
-const char* mmaudit_revision(void) { return kGitRevision; }
+const char* mmaudit_revision(void) { return mmaudit::kGitRevision; }
 
 unsigned mmaudit_abi(void) { return MMAUDIT_ABI; }
 
@@ -89,33 +93,33 @@ int mmaudit_format_at(size_t index, mmaudit_format* out) {
     if (index >= std::size(kFormats))
       refuse("index",
              "found " + std::to_string(index) + ", allowed: 0 to " + std::to_string(std::size(kFormats) - 1));
-    give(described(kFormats[index]), out);
+    rows::give(rows::described(kFormats[index]), out);
   });
 }
 
 int mmaudit_find_format(const char* name, mmaudit_format* out) {
   return guarded([&] {
-    const Format wanted = capi::format_of("format", name).id;
-    for (const NamedFormat& row : kFormats)
-      if (row.spec.id == wanted) return give(described(row), out);
+    const mmaudit::Format wanted = rows::format_of("format", name).id;
+    for (const mmaudit::NamedFormat& row : kFormats)
+      if (row.spec.id == wanted) return rows::give(rows::described(row), out);
   });
 }
 
 size_t mmaudit_instruction_count(const char* arch) {
-  const Architecture* found = find_architecture(arch == nullptr ? "hopper" : arch);
+  const mmaudit::Architecture* found = mmaudit::find_architecture(arch == nullptr ? "hopper" : arch);
   std::size_t count = 0;
-  for (const Instruction& row : kInstructions)
-    if (found != nullptr && find_datapath(*found, row) != nullptr) ++count;
+  for (const mmaudit::Instruction& row : kInstructions)
+    if (found != nullptr && mmaudit::find_datapath(*found, row) != nullptr) ++count;
   return count;
 }
 
 int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* out) {
   return guarded([&] {
-    const Architecture& architecture = architecture_of(arch);
+    const mmaudit::Architecture& architecture = rows::architecture_of(arch);
     std::size_t position = 0;
-    for (const Instruction& row : kInstructions) {
-      const DatapathRow* datapath = find_datapath(architecture, row);
-      if (datapath != nullptr && position++ == index) return give(described(row, *datapath), out);
+    for (const mmaudit::Instruction& row : kInstructions) {
+      const mmaudit::DatapathRow* datapath = mmaudit::find_datapath(architecture, row);
+      if (datapath != nullptr && position++ == index) return rows::give(rows::described(row, *datapath), out);
     }
     refuse("index", "found " + std::to_string(index) + ", allowed: less than " + std::to_string(position));
   });
@@ -123,12 +127,12 @@ int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* 
 
 int mmaudit_find_instruction(const char* arch, const char* name, mmaudit_instruction* out) {
   return guarded([&] {
-    const Instruction row = capi::instruction_of(name);
-    give(described(row, row_of(architecture_of(arch), row)), out);
+    const mmaudit::Instruction row = rows::instruction_of(name);
+    rows::give(rows::described(row, rows::row_of(rows::architecture_of(arch), row)), out);
   });
 }
 
 int mmaudit_list(const char* arch, char** json) {
-  return guarded([&] { give_text(json, [&] { return listing(arch); }); });
+  return guarded([&] { rows::give_text(json, [&] { return rows::listing(arch); }); });
 }
 }

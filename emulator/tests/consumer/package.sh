@@ -2,7 +2,7 @@
 # package.sh CPACK BUILD_FOLDER: a Debian package of that build, and what has to be in it.
 set -euo pipefail
 cpack=$1 build=$2
-for tool in dpkg-deb dpkg-shlibdeps; do
+for tool in dpkg-deb dpkg-shlibdeps file; do
   if ! command -v "$tool" >/dev/null; then
     echo "skipped: no $tool"
     exit 77
