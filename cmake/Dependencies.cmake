@@ -1,9 +1,12 @@
 # Finds every library once, for all folders:
 #   MPFR::MPFR  Boost::headers  nlohmann_json::nlohmann_json  fmt::fmt  xxHash::xxhash  zstd::zstd  CLI11::CLI11  Threads::Threads
 #   GTest::gtest  rapidcheck (tests)   benchmark::benchmark (benchmarks)
-# All are system packages; nothing is downloaded while configuring.
+# All are system packages; nothing is downloaded while configuring. The libraries alone (MMAUDIT_TOOL=OFF) need Threads.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+if(NOT MMAUDIT_TOOL)
+  return()
+endif()
 find_package(MPFR 4.0 REQUIRED)
 find_package(xxHash REQUIRED)
 find_package(Zstd REQUIRED)

@@ -12,6 +12,7 @@
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/emulator.hpp"
+#include "mmaudit/refusal.hpp"
 #include "row_json.hpp"
 
 namespace mmaudit::cli {
@@ -22,13 +23,7 @@ const Architecture& require_architecture(const std::string& name) {
   const Architecture* own = user_model();
   if (own != nullptr && (name.empty() || own->name == name)) return *own;
   if (const Architecture* found = find_architecture(name.empty() ? "hopper" : name)) return *found;
-  std::string allowed;
-  for (const Architecture& row : architectures()) {
-    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
-    for (const std::string_view alias : row.aliases) allowed += fmt::format(", {}", alias);
-  }
-  if (own != nullptr) allowed += fmt::format(", {}", own->name);
-  throw InputError(fmt::format("--arch: found \"{}\", allowed: {}", name, allowed));
+  throw InputError("--arch: " + why_no_architecture(name, own == nullptr ? std::string_view() : own->name));
 }
 
 void add_model_option(CLI::App& command) {
@@ -44,22 +39,7 @@ Instruction require_instruction(const std::string& name) {
 
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction) {
   if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
-  constexpr std::size_t kMost = 8;  // more than a line holds: point at the list
-  // The nearest that it has: of the same kind and types, else of the same types, else all.
-  std::vector<std::string> near, same, all;
-  for (const Instruction& other : kInstructions) {
-    if (!find_datapath(architecture, other)) continue;
-    all.push_back(name_of(other));
-    if (other.a != instruction.a || other.b != instruction.b) continue;
-    same.push_back(name_of(other));
-    if (other.op == instruction.op) near.push_back(name_of(other));
-  }
-  const std::vector<std::string>& instead = !near.empty() ? near : !same.empty() ? same : all;
-  throw InputError(
-      fmt::format("--inst: found {}, which {} lacks, allowed: {}", name_of(instruction), architecture.name,
-                  instead.size() <= kMost
-                      ? fmt::format("{}", fmt::join(instead, ", "))
-                      : fmt::format("an instruction of `mmaudit list --arch {}`", architecture.name)));
+  throw InputError("--inst: " + why_no_datapath(architecture, instruction));
 }
 
 device::DeviceInfo require_device() {

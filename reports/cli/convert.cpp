@@ -11,6 +11,7 @@
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::cli {
@@ -51,18 +52,13 @@ struct Counts {
 
 FormatSpec require_format(const std::string& option, const std::string& name) {
   if (const auto found = find_format(name)) return spec_of(*found);
-  std::string allowed;
-  for (const NamedFormat& row : kFormats)
-    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
-  throw InputError(fmt::format("{}: found \"{}\", allowed: {}", option, name, allowed));
+  throw InputError(option + ": " + why_no_format(name));
 }
 
 CastRule rule_of(const ConvertOptions& options) {
   CastRule rule;
   rule.saturate = options.saturate;
-  if (options.rounding == "rz") rule.rounding = CastRounding::toward_zero;
-  if (options.rounding == "rna") rule.rounding = CastRounding::nearest_away;
-  if (options.rounding == "rp") rule.rounding = CastRounding::toward_plus;
+  rule.rounding = find_cast_rounding(options.rounding).value_or(CastRounding::nearest_even);
   return rule;
 }
 
@@ -145,16 +141,6 @@ FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& te
   return from;
 }
 
-/// The cast of one stored number: encode_value(), but for the NaN of cvt.rna.tf32.f32, which keeps bits of
-/// it.
-std::uint64_t cast_bits(std::uint64_t stored, double value, const FormatSpec& from, const FormatSpec& to,
-                        const CastRule& rule) {
-  const bool nan_of_rna = value != value && from.id == Format::f32 && to.id == Format::tf32 &&
-                          rule.rounding == CastRounding::nearest_away;
-  return nan_of_rna ? rna_tf32_of_nan(static_cast<std::uint32_t>(stored), rule.saturate)
-                    : encode_value(value, to, rule);
-}
-
 int convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   if (options.out.empty()) throw InputError("--out: found none, allowed: file.npy or file.safetensors");
   const corpus::Tensor source = corpus::load_tensor(options.in);
@@ -170,7 +156,7 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
   for (std::size_t i = 0; i < elements; ++i) {
     const std::uint64_t stored = gen::load_bits(source.data, from.storage_bytes(), i);
     const double value = decode_value(stored, from);
-    const std::uint64_t bits = cast_bits(stored, value, from, to, rule);
+    const std::uint64_t bits = cast_bits(stored, from, to, rule);
     counts.add(outcome_of_cast(value, bits, to, rule));
     gen::store_bits(result.data, to.storage_bytes(), i, bits);
   }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "mmaudit/convert.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -32,18 +30,6 @@ std::string products_text(const Explanation& trace, bool all) {
   }
   if (zeros != 0) text += fmt::format("       ({} zero products)\n", zeros);
   return text;
-}
-
-nlohmann::json products_json(const Explanation& trace) {
-  nlohmann::json products = nlohmann::json::array();
-  for (const ExplainedProduct& x : trace.products)
-    products.push_back({{"k", x.k},
-                        {"a", hex_text(x.a, trace.plan.a.storage_bits)},
-                        {"b", hex_text(x.b, trace.plan.b.storage_bits)},
-                        {"product", x.product},
-                        {"sum", x.sum},
-                        {"clamped", x.clamped}});
-  return products;
 }
 
 std::string integer_verdict(const Explanation& trace, double exact, const std::string& decimal) {

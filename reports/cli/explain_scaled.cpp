@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/value_text.hpp"
 
@@ -60,18 +59,6 @@ std::string groups_text(const Explanation& trace, const ExplainedStep& step, std
                     step.special ? "-" : number(x.kept), step.special ? "-" : number(x.lost));
   }
   return text;
-}
-
-nlohmann::json scales_json(const Explanation& trace) {
-  const auto list = [&](const std::vector<std::uint64_t>& bytes) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const std::uint64_t bits : bytes) all.push_back(hex_text(bits, trace.plan.scale.storage_bits));
-    return all;
-  };
-  return {{"format", mmaudit::name_of(trace.plan.scale.id)},
-          {"block", trace.plan.scale_block},
-          {"a", list(trace.scale_a)},
-          {"b", list(trace.scale_b)}};
 }
 
 }  // namespace mmaudit::cli

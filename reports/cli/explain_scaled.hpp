@@ -1,6 +1,5 @@
 #pragma once
 // What explain says about scales and groups, and the two ways that all of it spells numbers.
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "mmaudit/explain.hpp"
@@ -16,7 +15,4 @@ std::string hex_value(std::uint64_t bits, const FormatSpec& format);
 std::string scales_text(const Explanation& trace);
 /// The addends of a step of groups, a line each.
 std::string groups_text(const Explanation& trace, const ExplainedStep& step, std::size_t index);
-/// {"format", "block", "a": [...], "b": [...]}
-nlohmann::json scales_json(const Explanation& trace);
-
 }  // namespace mmaudit::cli

@@ -9,9 +9,10 @@
 #include "explain_integers.hpp"
 #include "explain_scaled.hpp"
 #include "mmaudit/convert.hpp"
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/row_text.hpp"
 #include "mmaudit/value_text.hpp"
 #include "row_json.hpp"
-#include "row_text.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -79,12 +80,6 @@ std::string exact_line(const ExplainInputs& inputs, const Explanation& trace, co
                      hex_value(nearest, output));
 }
 
-nlohmann::json dyadic_json(Dyadic x) {
-  return {{"significand", x.significand},
-          {"exponent", x.exponent},
-          {"value", std::ldexp(static_cast<double>(x.significand), x.exponent)}};
-}
-
 }  // namespace
 
 std::string trace_text(const ExplainInputs& inputs, const Explanation& trace, bool all) {
@@ -113,59 +108,16 @@ std::string trace_text(const ExplainInputs& inputs, const Explanation& trace, bo
 nlohmann::json trace_json(const ExplainInputs& inputs, const Explanation& trace,
                           const Architecture& architecture, const DatapathRow& row) {
   const FormatSpec output = spec_of(inputs.instruction.d);
-  nlohmann::json steps = nlohmann::json::array();
-  for (const ExplainedStep& step : trace.steps) {
-    nlohmann::json addends = nlohmann::json::array();
-    for (const ExplainedAddend& x : step.addends) {
-      nlohmann::json one = {{"k", x.k}, {"in_maximum", x.in_maximum}, {"exponent", x.exponent}};
-      if (x.k < 0)
-        one["addend"] = hex_text(x.a, step.addend_format.storage_bits);
-      else if (trace.plan.grouped) {
-        one["count"] = x.count;
-        one["products"] = dyadic_json(x.products);
-      } else {
-        one["a"] = hex_text(x.a, trace.plan.a.storage_bits);
-        one["b"] = hex_text(x.b, trace.plan.b.storage_bits);
-      }
-      if (!step.special) {
-        one["exact"] = dyadic_json(x.exact);
-        one["kept"] = dyadic_json(x.kept);
-        one["lost"] = dyadic_json(x.lost);
-      }
-      addends.push_back(one);
-    }
-    steps.push_back({{"maximum", step.maximum},
-                     {"floor_decided", step.floor_decided},
-                     {"special", step.special},
-                     {"addends", addends},
-                     {"sum", dyadic_json(step.sum)},
-                     {"result", hex_text(step.result, trace.plan.step.output.storage_bits)}});
-  }
-  nlohmann::json fmas = nlohmann::json::array();
-  for (const ExplainedFma& x : trace.fmas)
-    fmas.push_back({{"k", x.k},
-                    {"a", hex_text(x.a, 64)},
-                    {"b", hex_text(x.b, 64)},
-                    {"before", hex_text(x.before, 64)},
-                    {"after", hex_text(x.after, 64)}});
   const oracle::ExactDot exact = exact_of(inputs);
-  nlohmann::json out = {{"architecture", architecture.name},
-                        {"row", to_json(inputs.instruction, row)},
-                        {"c", hex_text(trace.addend, trace.plan.step.addend.storage_bits)},
-                        {"final_add", trace.final_add},
-                        {"d", hex_text(trace.result, output.storage_bits)},
-                        {"exact", exact.decimal},
-                        {"exact_is_complete", exact.decimal_is_exact}};
+  nlohmann::json out = nlohmann::json::parse(mmaudit::trace_json(trace));
+  out["architecture"] = architecture.name;
+  out["row"] = to_json(inputs.instruction, row);
+  out["exact"] = exact.decimal;
+  out["exact_is_complete"] = exact.decimal_is_exact;
   if (!inputs.metadata.empty()) out["metadata"] = inputs.metadata;
-  if (trace.plan.integer) {
-    out["products"] = products_json(trace);
-    return out;
-  }
+  if (trace.plan.integer) return out;
   out["correctly_rounded"] =
       hex_text(oracle::correctly_rounded(exact, inputs.instruction.d), output.storage_bits);
-  if (!trace.steps.empty()) out["steps"] = steps;
-  if (trace.plan.block_scaled()) out["scales"] = scales_json(trace);
-  if (!trace.fmas.empty()) out["fmas"] = fmas;
   const double relative = oracle::relative_error(exact, decode_value(trace.result, output));
   const double ulps = oracle::error_in_ulps(exact, trace.result, inputs.instruction.d);
   out["relative_error"] = std::isfinite(relative) ? nlohmann::json(relative) : nlohmann::json();

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "mmaudit/row_text.hpp"
 #include "row_json.hpp"
-#include "row_text.hpp"
 
 namespace mmaudit::cli {
 namespace {

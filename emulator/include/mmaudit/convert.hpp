@@ -5,6 +5,8 @@
 // floating point specification 1.0 (overflow of e4m3 and e5m2 with and without saturation); CUDA's cuda_fp8.h
 // (a negative number becomes the ue8m0 of its magnitude, numbers below the least ue8m0 become that).
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "mmaudit/config.hpp"
 #include "mmaudit/format.hpp"
@@ -164,6 +166,26 @@ MMAUDIT_HD constexpr double decode_value(std::uint64_t bits, const FormatSpec& f
   const int exponent = (normal ? static_cast<int>(field) : 1) - format.bias - format.fraction_bits;
   // Both factors are exact, and every format below f64 lies inside the normal range of binary64.
   return sign * static_cast<double>(significand) * detail::power_of_two(exponent);
+}
+
+/// What: the number that `stored` spells in `from`, as bits of `to`: encode_value() of decode_value(), except
+/// that cvt.rna.tf32.f32 keeps bits of a NaN. Errors: none.
+MMAUDIT_HD constexpr std::uint64_t cast_bits(std::uint64_t stored, const FormatSpec& from,
+                                             const FormatSpec& to, CastRule rule) {
+  const double value = decode_value(stored, from);
+  const bool nan_of_rna = value != value && from.id == Format::f32 && to.id == Format::tf32 &&
+                          rule.rounding == CastRounding::nearest_away;
+  return nan_of_rna ? rna_tf32_of_nan(static_cast<std::uint32_t>(stored), rule.saturate)
+                    : encode_value(value, to, rule);
+}
+
+/// "rn", "rna", "rz", "rp", as PTX spells them; nullopt for anything else. Host only.
+constexpr std::optional<CastRounding> find_cast_rounding(std::string_view name) {
+  if (name == "rn") return CastRounding::nearest_even;
+  if (name == "rna") return CastRounding::nearest_away;
+  if (name == "rz") return CastRounding::toward_zero;
+  if (name == "rp") return CastRounding::toward_plus;
+  return std::nullopt;
 }
 
 }  // namespace mmaudit

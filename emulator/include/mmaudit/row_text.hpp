@@ -4,7 +4,7 @@
 
 #include "mmaudit/architecture.hpp"
 
-namespace mmaudit::cli {
+namespace mmaudit {
 
 std::string_view name_of(KOrder order);
 std::string_view name_of(AddendPlace place);
@@ -21,4 +21,4 @@ std::string rounding_text(const Instruction& instruction, const AccumulatorModel
 /// L of an instruction: the row's, or its depth where that is less.
 int block_of(const Instruction& instruction, const AccumulatorModel& row);
 
-}  // namespace mmaudit::cli
+}  // namespace mmaudit

@@ -1,0 +1,25 @@
+#pragma once
+// Rows and traces as JSON text: what `mmaudit list --json`, `explain --json` and other languages read.
+#include <string>
+
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/explain.hpp"
+
+namespace mmaudit {
+
+/// Every rule of a row by the names of rule_names.hpp, with its datapath, formats, evidence and source.
+std::string row_json(const DatapathRow& row);
+/// The row with what it means for one instruction: its name, its shape, and L where the depth is less than
+/// the block.
+std::string instruction_json(const Instruction& instruction, const DatapathRow& row);
+/// name, compute_capability, aliases, rows, instructions.
+std::string architecture_json(const Architecture& architecture);
+/// One number format: its name and fields.
+std::string format_json(const NamedFormat& format);
+
+/// The trace of one dot product: c, final_add, d and, as far as the datapath has them, steps (maximum,
+/// floor_decided, special, addends, sum, result), scales, fmas or products. Bits are hexadecimal digits of
+/// the storage width; exact numbers {significand, exponent, value}.
+std::string trace_json(const Explanation& trace);
+
+}  // namespace mmaudit

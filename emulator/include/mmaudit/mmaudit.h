@@ -1,0 +1,197 @@
+/* The C interface of mmaudit: which bits a matrix instruction produces, from any language.
+ *
+ * Arrays are row-major and contiguous, elements raw bits in their format's storage width (little-endian; no
+ * alignment is asked for). Every array comes with its size in bytes, and every size is checked before
+ * anything is written. Functions return a status; on anything but MMAUDIT_OK, mmaudit_last_error() says why
+ * in one line "field: found X, allowed: Y". Any thread may call any function at any time. No C++ exception
+ * and no signal handler crosses this interface.
+ *
+ * Structures start with their own size: set them to zero, then `size` to sizeof of the structure, then what
+ * is needed. Later versions only add fields at the end, whose zero means what this version does. */
+#ifndef MMAUDIT_MMAUDIT_H
+#define MMAUDIT_MMAUDIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MMAUDIT_API __attribute__((visibility("default")))
+#else
+#define MMAUDIT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a program was compiled for; compare with mmaudit_abi(). */
+#define MMAUDIT_ABI 1
+
+typedef enum mmaudit_status {
+  MMAUDIT_OK = 0,
+  MMAUDIT_BAD_INPUT = 2,  /* an argument: nothing was written */
+  MMAUDIT_ENVIRONMENT = 3 /* memory or threads ran out: results are not to be read */
+} mmaudit_status;
+
+typedef struct mmaudit_in {
+  const void* data;
+  size_t bytes;
+} mmaudit_in;
+
+typedef struct mmaudit_out {
+  void* data;
+  size_t bytes;
+} mmaudit_out;
+
+/* "0.1.0", and the same with the revision: "0.1.0 (50a56c0...)". */
+MMAUDIT_API const char* mmaudit_version(void);
+MMAUDIT_API const char* mmaudit_revision(void);
+/* MMAUDIT_ABI of the library. */
+MMAUDIT_API unsigned mmaudit_abi(void);
+
+/* Why the last call of this thread that failed did; "" when none has. Valid until this thread's next call. */
+MMAUDIT_API const char* mmaudit_last_error(void);
+
+/* Frees text that a function here returned; null is allowed. */
+MMAUDIT_API void mmaudit_free(void* text);
+
+/* ---- rows ------------------------------------------------------------------------------------------------
+ */
+
+/* Architectures, oldest first: how many, and the name of one; null from `index` = count on. */
+MMAUDIT_API size_t mmaudit_architecture_count(void);
+MMAUDIT_API const char* mmaudit_architecture_name(size_t index);
+
+typedef struct mmaudit_format {
+  size_t size;
+  const char* name;                      /* "e4m3" */
+  uint32_t storage_bits;                 /* of one element in memory */
+  uint32_t value_bits;                   /* low storage bits that mean something (tf32: the high 19) */
+  uint32_t exponent_bits, fraction_bits; /* 0 for integers */
+  int32_t bias;
+  int32_t is_integer, is_signed, has_infinity, has_nan;
+} mmaudit_format;
+
+/* Number formats: by position, from 0 (MMAUDIT_BAD_INPUT from the count on), or by name. */
+MMAUDIT_API size_t mmaudit_format_count(void);
+MMAUDIT_API int mmaudit_format_at(size_t index, mmaudit_format* out);
+MMAUDIT_API int mmaudit_find_format(const char* name, mmaudit_format* out);
+
+typedef struct mmaudit_instruction {
+  size_t size;
+  char name[96];
+  uint32_t m, n, k;          /* in a listing 0 where one row stands for every m or n */
+  uint32_t stored_k;         /* elements a row of A stores: k / 2 of a sparse instruction, else k */
+  const char *a, *b, *c, *d; /* formats */
+  const char* scale;         /* format of the scale bytes; null: there are none */
+  uint32_t scale_block;      /* elements of k a scale */
+  int32_t takes_modifiers;   /* wgmma and tcgen05 */
+  const char* evidence;      /* recorded, replayed or literature; null without an architecture */
+  const char* source;
+} mmaudit_instruction;
+
+/* The instructions of `arch` in the order of listings, by position from 0. MMAUDIT_BAD_INPUT from the count
+ * on and for an unknown architecture (of which the count is 0). `arch` null: "hopper". */
+MMAUDIT_API size_t mmaudit_instruction_count(const char* arch);
+MMAUDIT_API int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* out);
+/* One by name, with m and n filled in; MMAUDIT_BAD_INPUT says what `arch` has instead. */
+MMAUDIT_API int mmaudit_find_instruction(const char* arch, const char* name, mmaudit_instruction* out);
+
+/* Everything about the rows as JSON: {"schema", "architectures": [...], "formats": [...]}. `arch` null: all
+ * of them. Free with mmaudit_free(). */
+MMAUDIT_API int mmaudit_list(const char* arch, char** json);
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------
+ */
+
+/* Bits of a modifier byte; wgmma and tcgen05 only. */
+#define MMAUDIT_SCALE_D_ZERO 1 /* C is not read */
+#define MMAUDIT_NEGATE_A 2
+#define MMAUDIT_NEGATE_B 4
+
+typedef struct mmaudit_tiles {
+  size_t size;
+  const char* arch; /* null: "hopper" */
+  const char* inst;
+  size_t tiles;
+  mmaudit_in a;  /* (tiles, m, stored_k) */
+  mmaudit_in b;  /* (tiles, k, n) */
+  mmaudit_in c;  /* (tiles, m, n) in C's format; null: every element is +0 */
+  mmaudit_out d; /* (tiles, m, n) in D's format; overlaps nothing, but may be c where the formats agree */
+  mmaudit_in scale_a, scale_b; /* (tiles, m, k / scale_block), (tiles, k / scale_block, n); null: 1 */
+  mmaudit_in metadata;  /* sparse, then required: (tiles, m, stored_k) bytes, positions inside the group */
+  mmaudit_in modifiers; /* (tiles) bytes; null: none */
+} mmaudit_tiles;
+
+/* D = A * B + C for every tile with the bits the hardware produces. Any bit pattern is valid; rounding is the
+ * instruction's. */
+MMAUDIT_API int mmaudit_emulate(const mmaudit_tiles* work);
+
+typedef struct mmaudit_product {
+  size_t size;
+  const char* arch; /* null: "hopper" */
+  const char* inst;
+  uint64_t batch, m, n, k; /* any sizes; of the instruction only k has an influence */
+  mmaudit_in a;            /* (batch, m, k) */
+  mmaudit_in b;            /* (batch, k, n) */
+  mmaudit_in c;            /* (batch, m, n) in the format of D; null: every element is +0 */
+  mmaudit_out d;           /* (batch, m, n) in the instruction's format or d_format; may be c */
+  uint64_t promote;        /* k after which the running sum is added to a binary32 total; 0: never */
+  uint64_t split_k;        /* slices of K, summed in ascending order; at least 1 */
+  uint32_t threads;        /* 0: one a core; no influence on the result */
+  uint32_t
+      epilogue; /* 0: C starts the chain; 1: D = fma(alpha, sum, beta * C) in binary32, then one rounding */
+  float alpha, beta;    /* with epilogue */
+  const char* d_format; /* with epilogue: f32, f16 or bf16; null: f32 */
+  const char* simd;     /* portable, avx2 or avx512; null: the widest there is; no influence on the result */
+  uint32_t plain;       /* 1: without vector code; no influence on the result */
+} mmaudit_product;
+
+/* D = A * B + C of any sizes, as a chain of one instruction over K in ascending order. Range and rounding:
+ * those of docs/numerics.md; the same bits for any number of threads. */
+MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
+/* Bytes of all operands, the result and the work space; arrays are not looked at, but for whether c is null.
+ */
+MMAUDIT_API int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes);
+
+typedef struct mmaudit_dot {
+  size_t size;
+  const char* arch; /* null: "hopper" */
+  const char* inst;
+  mmaudit_in a;                /* stored_k elements: a row of A */
+  mmaudit_in b;                /* k elements: a column of B */
+  mmaudit_in c;                /* one element; null: +0 */
+  mmaudit_in scale_a, scale_b; /* k / scale_block bytes; null: 1 */
+  mmaudit_in metadata;         /* sparse, then required: stored_k bytes */
+  uint32_t modifiers;
+} mmaudit_dot;
+
+/* One dot product step by step as JSON: {"schema", "architecture", "instruction", "row", "c", "d",
+ * "final_add", and "steps", "fmas" or "products"}: what each addend brings, what alignment takes from it, the
+ * sum and its rounding. Free with mmaudit_free(). */
+MMAUDIT_API int mmaudit_explain(const mmaudit_dot* work, char** json);
+
+typedef struct mmaudit_cast_counts {
+  size_t size;
+  uint64_t exact, inexact, overflow, nan; /* these add up to the elements */
+  uint64_t underflow, subnormal;          /* of these: became zero, are subnormal */
+} mmaudit_cast_counts;
+
+typedef struct mmaudit_cast {
+  size_t size;
+  const char *from, *to; /* formats */
+  const char* rounding;  /* rn, rz, rna, rp as PTX's cvt; null: rn */
+  int32_t saturate;      /* 1: beyond the largest number gives that number */
+  mmaudit_in source;     /* any number of elements of `from` */
+  mmaudit_out result;    /* as many of `to`; overlaps source only where the two are the same and as wide */
+  mmaudit_cast_counts* counts; /* written unless null */
+} mmaudit_cast;
+
+/* Numbers from one format to another as the conversion instructions do. */
+MMAUDIT_API int mmaudit_convert(const mmaudit_cast* work);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

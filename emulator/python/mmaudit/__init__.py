@@ -1,0 +1,12 @@
+"""Which bits does a tensor-core instruction produce? mmaudit's model on numpy arrays.
+
+>>> import numpy as np, mmaudit
+>>> a = np.ones((16, 16), np.float16); b = np.ones((16, 8), np.float16)
+>>> mmaudit.emulate("mma.m16n8k16.f32.f16.f16.f32", a, b)[0, 0]
+16.0
+"""
+from ._library import lib as _lib
+from ._operations import architectures, convert, emulate, explain, instructions, list, matmul
+
+__version__ = _lib.mmaudit_version().decode()
+__all__ = ["architectures", "convert", "emulate", "explain", "instructions", "list", "matmul"]

@@ -1,0 +1,157 @@
+"""libmmaudit.so: found, loaded, and its structures. Names and fields are those of mmaudit.h."""
+import ctypes
+import os
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32
+from ctypes import c_uint64, c_void_p
+from pathlib import Path
+from typing import Optional
+
+_ABI = 1
+
+
+class In(Structure):
+    _fields_ = [("data", c_void_p), ("bytes", c_size_t)]
+
+
+class Out(Structure):
+    _fields_ = [("data", c_void_p), ("bytes", c_size_t)]
+
+
+class _Sized(Structure):
+    """Zero but for its size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = ctypes.sizeof(self)
+
+
+class Format(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("name", c_char_p), ("storage_bits", c_uint32), ("value_bits", c_uint32),
+        ("exponent_bits", c_uint32), ("fraction_bits", c_uint32), ("bias", c_int32), ("is_integer", c_int32),
+        ("is_signed", c_int32), ("has_infinity", c_int32), ("has_nan", c_int32),
+    ]
+
+
+class Instruction(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("name", c_char * 96), ("m", c_uint32), ("n", c_uint32), ("k", c_uint32),
+        ("stored_k", c_uint32), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p),
+        ("scale", c_char_p), ("scale_block", c_uint32), ("takes_modifiers", c_int32), ("evidence", c_char_p),
+        ("source", c_char_p),
+    ]
+
+
+class Tiles(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("arch", c_char_p), ("inst", c_char_p), ("tiles", c_size_t), ("a", In), ("b", In),
+        ("c", In), ("d", Out), ("scale_a", In), ("scale_b", In), ("metadata", In), ("modifiers", In),
+    ]
+
+
+class Product(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("arch", c_char_p), ("inst", c_char_p), ("batch", c_uint64), ("m", c_uint64),
+        ("n", c_uint64), ("k", c_uint64), ("a", In), ("b", In), ("c", In), ("d", Out), ("promote", c_uint64),
+        ("split_k", c_uint64), ("threads", c_uint32), ("epilogue", c_uint32), ("alpha", c_float),
+        ("beta", c_float), ("d_format", c_char_p), ("simd", c_char_p), ("plain", c_uint32),
+    ]
+
+
+class Dot(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("arch", c_char_p), ("inst", c_char_p), ("a", In), ("b", In), ("c", In),
+        ("scale_a", In), ("scale_b", In), ("metadata", In), ("modifiers", c_uint32),
+    ]
+
+
+class CastCounts(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("exact", c_uint64), ("inexact", c_uint64), ("overflow", c_uint64), ("nan", c_uint64),
+        ("underflow", c_uint64), ("subnormal", c_uint64),
+    ]
+
+
+class Cast(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("from_", c_char_p), ("to", c_char_p), ("rounding", c_char_p), ("saturate", c_int32),
+        ("source", In), ("result", Out), ("counts", POINTER(CastCounts)),
+    ]
+
+
+def _candidates() -> "list[str]":
+    given = os.environ.get("MMAUDIT_LIBRARY")
+    if given:
+        return [given]
+    return [str(Path(__file__).with_name("libmmaudit.so")), "libmmaudit.so.0"]
+
+
+def _load() -> ctypes.CDLL:
+    reasons = []
+    for candidate in _candidates():
+        try:
+            return ctypes.CDLL(candidate)
+        except OSError as error:
+            reasons.append(str(error))
+    raise ImportError(
+        "mmaudit: found no libmmaudit.so (" + "; ".join(reasons) + "), allowed: one beside this package, one that is "
+        "installed, or $MMAUDIT_LIBRARY"
+    )
+
+
+lib = _load()
+lib.mmaudit_abi.restype = ctypes.c_uint
+for _name in ("version", "revision", "last_error"):
+    getattr(lib, "mmaudit_" + _name).restype = c_char_p
+if lib.mmaudit_abi() != _ABI:
+    raise ImportError(f"mmaudit: found a library of interface {lib.mmaudit_abi()}, allowed: {_ABI}")
+
+lib.mmaudit_free.argtypes, lib.mmaudit_free.restype = [c_void_p], None
+lib.mmaudit_architecture_count.restype = c_size_t
+lib.mmaudit_architecture_name.argtypes, lib.mmaudit_architecture_name.restype = [c_size_t], c_char_p
+lib.mmaudit_find_format.argtypes = [c_char_p, POINTER(Format)]
+lib.mmaudit_find_instruction.argtypes = [c_char_p, c_char_p, POINTER(Instruction)]
+lib.mmaudit_list.argtypes = [c_char_p, POINTER(c_void_p)]
+lib.mmaudit_emulate.argtypes = [POINTER(Tiles)]
+lib.mmaudit_matmul.argtypes = [POINTER(Product)]
+lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
+lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
+lib.mmaudit_convert.argtypes = [POINTER(Cast)]
+for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "explain", "convert"):
+    getattr(lib, "mmaudit_" + _name).restype = c_int
+
+
+def check(status: int) -> None:
+    """ValueError for bad input, in the library's one line; MemoryError or RuntimeError for the rest."""
+    if status == 0:
+        return
+    line = lib.mmaudit_last_error().decode()
+    if status == 2:
+        raise ValueError(line)
+    raise MemoryError(line) if line.startswith("memory") else RuntimeError(line)
+
+
+def text_from(function, *arguments) -> str:
+    """Text that `function` returns through its last argument."""
+    pointer = c_void_p()
+    check(function(*arguments, byref(pointer)))
+    try:
+        return ctypes.string_at(pointer.value).decode()
+    finally:
+        lib.mmaudit_free(pointer)
+
+
+def encoded(text: Optional[str]) -> Optional[bytes]:
+    return None if text is None else str(text).encode()
+
+
+def instruction(arch: Optional[str], inst: str) -> Instruction:
+    row = Instruction()
+    check(lib.mmaudit_find_instruction(encoded(arch), encoded(inst), byref(row)))
+    return row
+
+
+def format_named(name: str) -> Format:
+    row = Format()
+    check(lib.mmaudit_find_format(encoded(name), byref(row)))
+    return row

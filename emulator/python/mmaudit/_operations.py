@@ -1,0 +1,316 @@
+"""What the package offers: tiles, matrix products, explanations and conversions of numpy arrays."""
+import json
+from ctypes import byref, c_uint64
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _arrays, _library
+from ._arrays import Casting
+from ._library import lib
+
+Values = Union[np.ndarray, Sequence[float], float]
+
+
+def list(arch: Optional[str] = None) -> Dict[str, Any]:  # noqa: A001 - the name of the command
+    """The rows of the model, as ``mmaudit list --json`` prints them, and the number formats.
+
+    Args:
+        arch: one architecture by name or alias ("hopper", "sm_90", "h200"); all of them without it.
+    Returns: {"schema", "architectures": [{"name", "instructions": [{"instruction", "shape", "F", ...}], ...}],
+        "formats": [{"name", "storage_bits", ...}]}.
+    Raises: ValueError for an architecture that is not known.
+    """
+    return json.loads(_library.text_from(lib.mmaudit_list, _library.encoded(arch)))
+
+
+def architectures() -> List[str]:
+    """Names of the architectures, oldest first."""
+    return [lib.mmaudit_architecture_name(i).decode() for i in range(lib.mmaudit_architecture_count())]
+
+
+def instructions(arch: str = "hopper") -> List[str]:
+    """Names of the instructions of ``arch``; "nN" and "mM" stand for numbers that the caller chooses."""
+    return [row["instruction"] for row in list(arch)["architectures"][0]["instructions"]]
+
+
+def _modifiers(scale_d: int, negate_a: bool, negate_b: bool) -> int:
+    if scale_d not in (0, 1):
+        raise ValueError(f"scale_d: found {scale_d}, allowed: 0, 1")
+    return (0 if scale_d else 1) | (2 if negate_a else 0) | (4 if negate_b else 0)
+
+
+def _bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+    if array is None:
+        return None
+    array = np.asanyarray(array)
+    if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not _arrays.is_ml(array)):
+        raise ValueError(f"{field} dtype: found {array.dtype}, allowed: uint8")
+    if array.ndim == len(shape) - 1:
+        array = array[np.newaxis]
+    _arrays.require_shape(field, array, shape, axes)
+    return np.ascontiguousarray(array)
+
+
+def _scales(field: str, array: Optional[Any], row: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+    if array is not None and not row.scale:
+        raise ValueError(
+            f"{field}: found with {row.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+        )
+    return _bytes(field, array, shape, axes)
+
+
+def emulate(
+    inst: str,
+    a: np.ndarray,
+    b: np.ndarray,
+    c: Optional[np.ndarray] = None,
+    arch: str = "hopper",
+    *,
+    scale_a: Optional[np.ndarray] = None,
+    scale_b: Optional[np.ndarray] = None,
+    metadata: Optional[np.ndarray] = None,
+    scale_d: int = 1,
+    negate_a: bool = False,
+    negate_b: bool = False,
+    rounding: Optional[str] = None,
+    saturate: bool = False,
+) -> np.ndarray:
+    """D = A * B + C of tiles of one instruction, with the bits the hardware produces.
+
+    Args:
+        inst: an instruction, e.g. "mma.m16n8k16.f32.f16.f16.f32".
+        a: (tiles, M, K) or (M, K), a sparse instruction (tiles, M, K/2); b: (tiles, K, N); c: (tiles, M, N) or None
+            for +0. dtypes: those of the formats (float16, float32, float64, int8, int32), raw bits as unsigned
+            integers of the storage width, or ml_dtypes.
+        scale_a, scale_b: block-scaled: (tiles, M, K / block) and (tiles, K / block, N), uint8; None: every scale is 1.
+        metadata: sparse: (tiles, M, K/2), uint8: the position of every element of A inside its group.
+        scale_d, negate_a, negate_b: wgmma and tcgen05 only; scale_d=0 leaves C out.
+        rounding: None refuses float arrays of another format; "rn", "rz", "rna" or "rp" converts them, with
+            `saturate` to the largest number instead of infinity or NaN.
+    Returns: D, (tiles, M, N), or (M, N) where A is one matrix.
+    Raises: ValueError, in one line "field: found X, allowed: Y".
+    """
+    row = _library.instruction(arch, inst)
+    how = Casting(rounding, saturate)
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
+    a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
+    tiles, m, n, k, stored = a.shape[0], row.m, row.n, row.k, row.stored_k
+    _arrays.require_shape("a", a, (tiles, m, stored), "tiles, m, k" if stored == k else "tiles, m, k / 2")
+    _arrays.require_shape("b", b, (tiles, k, n), "tiles, k, n")
+    if c is not None:
+        c = _arrays.three_axes("c", _arrays.operand("c", c, row.c.decode(), how))
+        _arrays.require_shape("c", c, (tiles, m, n), "tiles, m, n")
+    blocks = k // row.scale_block if row.scale_block else 0
+    scale_a = _scales("scale_a", scale_a, row, (tiles, m, blocks), "tiles, m, k / block")
+    scale_b = _scales("scale_b", scale_b, row, (tiles, blocks, n), "tiles, k / block, n")
+    metadata = _bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
+    bits = _modifiers(scale_d, negate_a, negate_b)
+    modifiers = np.full(tiles, bits, np.uint8) if bits else None
+    d = np.empty((tiles, m, n), _arrays.value_dtype(row.d.decode(), with_ml))
+    work = _library.Tiles()
+    work.arch, work.inst, work.tiles = _library.encoded(arch), _library.encoded(inst), tiles
+    work.a, work.b, work.c, work.d = _arrays.given(a), _arrays.given(b), _arrays.given(c), _arrays.written(d)
+    work.scale_a, work.scale_b = _arrays.given(scale_a), _arrays.given(scale_b)
+    work.metadata, work.modifiers = _arrays.given(metadata), _arrays.given(modifiers)
+    _library.check(lib.mmaudit_emulate(byref(work)))
+    return d[0] if single else d
+
+
+def _available_memory() -> Optional[int]:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    c: Optional[np.ndarray] = None,
+    *,
+    inst: str,
+    arch: str = "hopper",
+    promote: Optional[int] = None,
+    split_k: int = 1,
+    alpha: Optional[float] = None,
+    beta: Optional[float] = None,
+    d_format: Optional[str] = None,
+    threads: int = 0,
+    simd: Optional[str] = None,
+    plain: bool = False,
+    memory: Optional[int] = None,
+    rounding: Optional[str] = None,
+    saturate: bool = False,
+) -> np.ndarray:
+    """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
+
+    Args:
+        a: (M, K) or (batch, M, K); b: (K, N) or (batch, K, N); c: (M, N) or (batch, M, N) in D's format, or None for
+            +0. dtypes as in emulate().
+        inst: an instruction; of its shape only K has an influence.
+        promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
+        split_k: slices of K, each with a sum of its own, added in ascending order.
+        alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to
+            d_format (f32, f16 or bf16); with none of them C starts the chain.
+        threads: 0: one a core. simd: "portable", "avx2", "avx512" or None for the widest. plain: no vector code.
+            None of these changes a bit of D.
+        memory: bytes that the result and the work space may take; None: what is available.
+        rounding, saturate: as in emulate().
+    Returns: D, (M, N), or (batch, M, N) where A has a batch.
+    Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
+    """
+    row = _library.instruction(arch, inst)
+    how = Casting(rounding, saturate)
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
+    epilogue = any(x is not None for x in (alpha, beta, d_format))
+    output = (d_format or "f32") if epilogue else row.d.decode()
+    _arrays.raw_dtype(output)  # refuses a format that is not known
+    for field, value in (("promote", promote or 0), ("split_k", split_k), ("threads", threads)):
+        if value < 0:
+            raise ValueError(f"{field}: found {value}, allowed: 0 or more")
+    a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
+    batch, m, k = a.shape
+    n = b.shape[2]
+    _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
+    if c is not None:
+        c = _arrays.three_axes("c", _arrays.operand("c", c, output, how))
+        _arrays.require_shape("c", c, (batch, m, n), "batch, m, n")
+    work = _library.Product()
+    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
+    work.batch, work.m, work.n, work.k = batch, m, n, k
+    work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
+    work.promote, work.split_k, work.threads = promote or 0, split_k, threads
+    work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
+    work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
+    work.simd, work.plain = _library.encoded(simd), int(bool(plain))
+    total = c_uint64()
+    _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
+    needed = total.value - a.nbytes - b.nbytes - (0 if c is None else c.nbytes)
+    limit = _available_memory() if memory is None else memory
+    if limit is not None and needed > limit:
+        raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
+    d = np.empty((batch, m, n), _arrays.value_dtype(output, with_ml))
+    work.d = _arrays.written(d)
+    _library.check(lib.mmaudit_matmul(byref(work)))
+    return d[0] if single else d
+
+
+def convert(
+    x: Values,
+    to: str,
+    source: Optional[str] = None,
+    *,
+    rounding: str = "rn",
+    saturate: bool = False,
+    counts: bool = False,
+) -> Union[np.ndarray, Tuple[np.ndarray, Dict[str, int]]]:
+    """Numbers in another format, as the conversion instructions of the GPU do.
+
+    Args:
+        x: an array, or numbers. to: a format, e.g. "e4m3".
+        source: the format of x; needed where x is raw bits, else the dtype says it.
+        rounding: "rn" to nearest even, "rz" toward zero, "rna" nearest with ties away from zero, "rp" up.
+        saturate: beyond the largest number gives that number.
+        counts: also return {"total", "exact", "inexact", "overflow", "nan", "underflow", "subnormal"}.
+    Returns: an array of x's shape: of numpy's type for the format where there is one, of ml_dtypes' where x has one
+        of those, else raw bits.
+    Raises: ValueError, in one line "field: found X, allowed: Y".
+    """
+    array = np.asanyarray(x)
+    if array.dtype == np.dtype(np.int64) and not isinstance(x, np.ndarray):
+        array = array.astype(np.float64)  # a list of whole numbers
+    name = source if source is not None else _arrays.format_of(array.dtype)
+    if name is None:
+        raise ValueError(
+            f"x dtype: found {array.dtype}, allowed: a float type (say what raw bits are with source='e4m3')"
+        )
+    array = _arrays.operand("x", array, name, Casting())
+    dtype = _arrays.value_dtype(to, _arrays.is_ml(array))
+    result, counted = _arrays.cast(array, name, to, Casting(rounding, saturate), dtype)
+    result = result.reshape(np.shape(x))
+    return (result, counted) if counts else result
+
+
+def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Casting) -> np.ndarray:
+    """At most `count` numbers as raw bits, the rest +0; what the format can't hold is refused."""
+    raw = np.zeros(count, _arrays.raw_dtype(name))
+    if x is None:
+        return raw
+    array = np.atleast_1d(np.asanyarray(x))
+    if array.ndim != 1 or array.size > count:
+        raise ValueError(f"{field}: found {array.size} values, allowed at most {count} (the depth of the instruction)")
+    if not isinstance(x, np.ndarray):
+        array = array.astype(np.float64)
+        found, lost = _arrays.cast(array, "f64", name, Casting(how.rounding or "rn", how.saturate), raw.dtype)
+        if how.rounding is None and lost["inexact"] + lost["overflow"] != 0:
+            raise ValueError(f"{field}: found values that {name} does not hold, allowed: its values, or rounding='rn'")
+    else:
+        found = _arrays.operand(field, array, name, how).view(raw.dtype)
+    raw[: found.size] = found
+    return raw
+
+
+def explain(
+    inst: str,
+    a: Values,
+    b: Values,
+    c: Optional[Values] = None,
+    arch: str = "hopper",
+    *,
+    scale_a: Optional[Values] = None,
+    scale_b: Optional[Values] = None,
+    metadata: Optional[Sequence[int]] = None,
+    scale_d: int = 1,
+    negate_a: bool = False,
+    negate_b: bool = False,
+    rounding: Optional[str] = None,
+    saturate: bool = False,
+) -> Dict[str, Any]:
+    """One dot product step by step: exponents, what alignment loses, the sum, its rounding.
+
+    Args:
+        a, b: a row of A and a column of B, at most K numbers each (a sparse A: K/2); missing ones are +0. Python
+            numbers have to be values of the format, unless `rounding` is given; arrays as in emulate().
+        c: one number. scale_a, scale_b: block-scaled: one number a block; missing ones are 1.
+        metadata: sparse: the K/2 positions of the row of A.
+    Returns: {"architecture", "instruction", "row", "trace": {"c", "d", "final_add", and "steps", "fmas" or
+        "products"}}. Bits are hexadecimal digits.
+    Raises: ValueError, in one line "field: found X, allowed: Y".
+    """
+    row = _library.instruction(arch, inst)
+    how = Casting(rounding, saturate)
+    work = _library.Dot()
+    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
+    work.modifiers = _modifiers(scale_d, negate_a, negate_b)
+    kept = {
+        "a": _exactly("a", a, row.a.decode(), row.stored_k, how),
+        "b": _exactly("b", b, row.b.decode(), row.k, how),
+        "c": _exactly("c", c, row.c.decode(), 1, how),
+    }
+    for field, given in (("scale_a", scale_a), ("scale_b", scale_b)):
+        if given is None:
+            continue
+        if not row.scale:
+            raise ValueError(
+                f"{field}: found with {row.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+            )
+        blocks, name = row.k // row.scale_block, row.scale.decode()
+        scales = _exactly(field, [1.0] * blocks, name, blocks, how)
+        some = _exactly(field, given, name, blocks, how)
+        count = np.atleast_1d(np.asanyarray(given)).size
+        scales[:count] = some[:count]
+        kept[field] = scales
+    if metadata is not None:
+        kept["metadata"] = np.ascontiguousarray(metadata, dtype=np.uint8)
+    for field, array in kept.items():
+        setattr(work, field, _arrays.given(array))
+    return json.loads(_library.text_from(lib.mmaudit_explain, byref(work)))

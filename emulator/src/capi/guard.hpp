@@ -1,0 +1,82 @@
+#pragma once
+// What every function of the C interface does around its work: errors to text and a status, structures of any
+// version to this one's, sizes and overlaps.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/mmaudit.h"
+
+namespace mmaudit::capi {
+
+/// Stops a call with MMAUDIT_BAD_INPUT and this line.
+struct Refused {
+  std::string line;
+};
+
+[[noreturn]] void refuse(std::string_view field, std::string_view clause);
+
+/// Runs `work`, and turns what it throws into a status and the thread's last error.
+int guarded(const std::function<void()>& work) noexcept;
+
+/// The caller's structure as this version's: fields that it lacks are zero; fields that this version lacks
+/// have to be.
+template <typename Struct>
+Struct taken(const Struct* given) {
+  if (given == nullptr) refuse("work", "found null, allowed: a structure");
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  constexpr std::size_t kMost = 4096;
+  if (size < sizeof size || size > kMost)
+    refuse("size", "found " + std::to_string(size) + ", allowed: sizeof of the structure");
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t i = sizeof(Struct); i < size; ++i)
+    if (bytes[i] != 0) refuse("size", "found fields of a newer version, allowed: those of this one");
+  Struct copy{};
+  std::memcpy(&copy, given, size < sizeof(Struct) ? size : sizeof(Struct));
+  copy.size = size;
+  return copy;
+}
+
+/// Writes as much of `value` as the caller's structure has.
+template <typename Struct>
+void give(Struct value, Struct* out) {
+  if (out == nullptr) refuse("out", "found null, allowed: a structure");
+  std::size_t size = 0;
+  std::memcpy(&size, out, sizeof size);
+  if (size < sizeof size)
+    refuse("size", "found " + std::to_string(size) + ", allowed: sizeof of the structure");
+  value.size = size;
+  std::memcpy(out, &value, size < sizeof(Struct) ? size : sizeof(Struct));
+}
+
+/// Text for the caller, by malloc; `make` is called only when there is somewhere to put it.
+void give_text(char** out, const std::function<std::string()>& make);
+
+const Architecture& architecture_of(const char* name);
+Instruction instruction_of(const char* name);
+const DatapathRow& row_of(const Architecture& architecture, const Instruction& instruction);
+FormatSpec format_of(std::string_view field, const char* name);
+
+/// An axis of an array, for messages: its name and length.
+struct Axis {
+  const char* name;
+  std::uint64_t length;
+};
+
+/// Bytes of an array; refused where they exceed 64 bits.
+std::uint64_t bytes_of(std::string_view field, std::initializer_list<Axis> axes, const FormatSpec& format);
+/// Refuses null and any other number of bytes.
+void require(std::string_view field, mmaudit_in array, std::initializer_list<Axis> axes,
+             const FormatSpec& format);
+void require(std::string_view field, mmaudit_out array, std::initializer_list<Axis> axes,
+             const FormatSpec& format);
+/// Refuses d that shares bytes with `x`; with `same` the whole of it may be x.
+void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool same = false);
+
+}  // namespace mmaudit::capi

@@ -1,0 +1,138 @@
+// The C interface: architectures, instructions, formats.
+#include <cstring>
+
+#include "../json/writer.hpp"
+#include "guard.hpp"
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::capi {
+namespace {
+
+// Every name and source of a row is a literal, so that the views of them end with a null byte.
+const char* text_of(Format format) { return format == Format::none ? nullptr : name_of(format).data(); }
+
+mmaudit_format described(const NamedFormat& row) {
+  const FormatSpec& spec = row.spec;
+  mmaudit_format out{};
+  out.name = row.name.data();
+  out.storage_bits = spec.storage_bits;
+  out.value_bits = static_cast<std::uint32_t>(spec.value_bits());
+  out.exponent_bits = spec.exponent_bits;
+  out.fraction_bits = spec.integer() ? 0 : spec.fraction_bits;
+  out.bias = spec.bias;
+  out.is_integer = spec.integer() ? 1 : 0;
+  const bool has_sign = spec.integer() ? spec.encoding == Encoding::signed_integer : !spec.signless;
+  out.is_signed = has_sign ? 1 : 0;
+  out.has_infinity = !spec.integer() && spec.specials == Specials::ieee ? 1 : 0;
+  out.has_nan = !spec.integer() && spec.specials != Specials::finite ? 1 : 0;
+  return out;
+}
+
+mmaudit_instruction described(const Instruction& row, const DatapathRow& datapath) {
+  mmaudit_instruction out{};
+  const std::string name = name_of(row);
+  if (name.size() >= sizeof out.name) refuse("inst", "found a name of " + std::to_string(name.size()));
+  std::memcpy(out.name, name.c_str(), name.size() + 1);
+  out.m = static_cast<std::uint32_t>(row.m);
+  out.n = static_cast<std::uint32_t>(row.n);
+  out.k = static_cast<std::uint32_t>(row.k);
+  out.stored_k = static_cast<std::uint32_t>(row.stored_k());
+  out.a = text_of(row.a);
+  out.b = text_of(row.b);
+  out.c = text_of(row.c);
+  out.d = text_of(row.d);
+  out.scale = text_of(row.scale);
+  out.scale_block = static_cast<std::uint32_t>(row.scale_block);
+  out.takes_modifiers = is_wgmma(row.op) || row.op == Op::tcgen05 ? 1 : 0;
+  out.evidence = name_of(datapath.evidence).data();
+  out.source = datapath.source.data();
+  return out;
+}
+
+std::string listing(const char* arch) {
+  const Architecture* one = arch == nullptr ? nullptr : &architecture_of(arch);
+  json::Writer out;
+  out.begin_object().field("schema", "mmaudit.list/1");
+  out.key("architectures").begin_array();
+  for (const Architecture& row : architectures())
+    if (one == nullptr || one == &row) out.json(architecture_json(row));
+  out.end_array().key("formats").begin_array();
+  for (const NamedFormat& row : kFormats) out.json(format_json(row));
+  return out.end_array().end_object().text();
+}
+
+}  // namespace
+}  // namespace mmaudit::capi
+
+namespace rows = mmaudit::capi;
+using mmaudit::architectures;
+using mmaudit::kFormats;
+using mmaudit::kInstructions;
+using rows::guarded;
+using rows::refuse;
+
+extern "C" {
+
+const char* mmaudit_version(void) { return mmaudit::kVersion; }
+
+const char* mmaudit_revision(void) { return mmaudit::kGitRevision; }
+
+unsigned mmaudit_abi(void) { return MMAUDIT_ABI; }
+
+size_t mmaudit_architecture_count(void) { return architectures().size(); }
+
+const char* mmaudit_architecture_name(size_t index) {
+  return index < architectures().size() ? architectures()[index].name.data() : nullptr;
+}
+
+size_t mmaudit_format_count(void) { return std::size(kFormats); }
+
+int mmaudit_format_at(size_t index, mmaudit_format* out) {
+  return guarded([&] {
+    if (index >= std::size(kFormats))
+      refuse("index",
+             "found " + std::to_string(index) + ", allowed: 0 to " + std::to_string(std::size(kFormats) - 1));
+    rows::give(rows::described(kFormats[index]), out);
+  });
+}
+
+int mmaudit_find_format(const char* name, mmaudit_format* out) {
+  return guarded([&] {
+    const mmaudit::Format wanted = rows::format_of("format", name).id;
+    for (const mmaudit::NamedFormat& row : kFormats)
+      if (row.spec.id == wanted) return rows::give(rows::described(row), out);
+  });
+}
+
+size_t mmaudit_instruction_count(const char* arch) {
+  const mmaudit::Architecture* found = mmaudit::find_architecture(arch == nullptr ? "hopper" : arch);
+  std::size_t count = 0;
+  for (const mmaudit::Instruction& row : kInstructions)
+    if (found != nullptr && mmaudit::find_datapath(*found, row) != nullptr) ++count;
+  return count;
+}
+
+int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* out) {
+  return guarded([&] {
+    const mmaudit::Architecture& architecture = rows::architecture_of(arch);
+    std::size_t position = 0;
+    for (const mmaudit::Instruction& row : kInstructions) {
+      const mmaudit::DatapathRow* datapath = mmaudit::find_datapath(architecture, row);
+      if (datapath != nullptr && position++ == index) return rows::give(rows::described(row, *datapath), out);
+    }
+    refuse("index", "found " + std::to_string(index) + ", allowed: less than " + std::to_string(position));
+  });
+}
+
+int mmaudit_find_instruction(const char* arch, const char* name, mmaudit_instruction* out) {
+  return guarded([&] {
+    const mmaudit::Instruction row = rows::instruction_of(name);
+    rows::give(rows::described(row, rows::row_of(rows::architecture_of(arch), row)), out);
+  });
+}
+
+int mmaudit_list(const char* arch, char** json) {
+  return guarded([&] { rows::give_text(json, [&] { return rows::listing(arch); }); });
+}
+}

@@ -1,0 +1,110 @@
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/row_text.hpp"
+#include "mmaudit/rule_names.hpp"
+#include "writer.hpp"
+
+namespace mmaudit {
+namespace {
+
+/// Writes every rule that it is shown; `without` is left out.
+struct RuleWriter {
+  json::Writer& out;
+  std::string_view without;
+
+  template <typename E, std::size_t N>
+  void choice(std::string_view name, const names::Named<E> (&table)[N], E value) const {
+    if (name != without) out.field(name, names::text_of(table, value));
+  }
+  void format(std::string_view name, Format value) const { out.field(name, name_of(value)); }
+  template <typename T>
+  void integer(std::string_view name, T value, int /*least*/, int /*most*/) const {
+    out.field(name, static_cast<int>(value));
+  }
+  void boolean(std::string_view name, bool value) const { out.field(name, value); }
+  void letters(std::string_view name, const char (&value)[3]) const {
+    out.field(name, std::string_view(value, 3));
+  }
+};
+
+void write_row(json::Writer& out, const DatapathRow& row, std::string_view without) {
+  out.field("datapath", name_of(row.path));
+  out.field("output_format", name_of(row.output));
+  out.field("addend_format", name_of(row.addend));
+  out.field("evidence", name_of(row.evidence));
+  out.field("source", row.source);
+  for_each_rule(row.model, RuleWriter{out, without});
+}
+
+void write_shape(json::Writer& out, const Instruction& row) {
+  // Where one row stands for many shapes, m and n are 0.
+  out.key("shape").begin_object();
+  out.field("m", row.m).field("n", row.n).field("k", row.k).field("stored_k", row.stored_k());
+  out.field("a", name_of(row.a)).field("b", name_of(row.b));
+  out.field("c", name_of(row.c)).field("d", name_of(row.d));
+  out.end_object();
+}
+
+}  // namespace
+
+std::string row_json(const DatapathRow& row) {
+  json::Writer out;
+  out.begin_object();
+  write_row(out, row, {});
+  return out.end_object().text();
+}
+
+std::string instruction_json(const Instruction& instruction, const DatapathRow& row) {
+  const bool integer = row.model.arithmetic == Arithmetic::integer;
+  json::Writer out;
+  out.begin_object();
+  out.field("instruction", name_of(instruction));
+  write_shape(out, instruction);
+  write_row(out, row, integer ? "rounding" : "");
+  if (instruction.scale != Format::none) {
+    out.field("scale_format", name_of(instruction.scale));
+    out.field("scale_block", instruction.scale_block);
+  }
+  if (integer)
+    out.field("rounding", rounding_text(instruction, row.model));
+  else
+    out.field("L", row.model.arithmetic == Arithmetic::fma_chain ? 1 : block_of(instruction, row.model));
+  return out.end_object().text();
+}
+
+std::string architecture_json(const Architecture& architecture) {
+  json::Writer out;
+  out.begin_object();
+  out.field("name", architecture.name);
+  out.field("compute_capability", architecture.compute_capability);
+  out.key("aliases").begin_array();
+  for (const std::string_view alias : architecture.aliases) out.value(alias);
+  out.end_array();
+  out.key("rows").begin_array();
+  for (const DatapathRow& row : architecture.datapaths) out.json(row_json(row));
+  out.end_array();
+  out.key("instructions").begin_array();
+  for (const Instruction& instruction : kInstructions)
+    if (const DatapathRow* row = find_datapath(architecture, instruction))
+      out.json(instruction_json(instruction, *row));
+  out.end_array();
+  return out.end_object().text();
+}
+
+std::string format_json(const NamedFormat& format) {
+  const FormatSpec& spec = format.spec;
+  json::Writer out;
+  out.begin_object();
+  out.field("name", format.name);
+  out.field("storage_bits", spec.storage_bits);
+  out.field("value_bits", spec.value_bits());
+  out.field("integer", spec.integer());
+  out.field("signed", spec.integer() ? spec.encoding == Encoding::signed_integer : !spec.signless);
+  out.field("exponent_bits", spec.exponent_bits);
+  out.field("fraction_bits", spec.integer() ? 0 : spec.fraction_bits);
+  out.field("bias", spec.bias);
+  out.field("infinity", !spec.integer() && spec.specials == Specials::ieee);
+  out.field("nan", !spec.integer() && spec.specials != Specials::finite);
+  return out.end_object().text();
+}
+
+}  // namespace mmaudit

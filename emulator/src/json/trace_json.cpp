@@ -1,0 +1,105 @@
+#include <cmath>
+
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/value_text.hpp"
+#include "writer.hpp"
+
+namespace mmaudit {
+namespace {
+
+void write_dyadic(json::Writer& out, std::string_view name, Dyadic x) {
+  out.key(name).begin_object();
+  out.field("significand", x.significand).field("exponent", x.exponent);
+  out.field("value", std::ldexp(static_cast<double>(x.significand), x.exponent));
+  out.end_object();
+}
+
+void write_addend(json::Writer& out, const Explanation& trace, const ExplainedStep& step,
+                  const ExplainedAddend& x) {
+  out.begin_object();
+  out.field("k", x.k).field("in_maximum", x.in_maximum).field("exponent", x.exponent);
+  if (x.k < 0) {
+    out.field("addend", hex_text(x.a, step.addend_format.storage_bits));
+  } else if (trace.plan.grouped) {
+    out.field("count", x.count);
+    write_dyadic(out, "products", x.products);
+  } else {
+    out.field("a", hex_text(x.a, trace.plan.a.storage_bits));
+    out.field("b", hex_text(x.b, trace.plan.b.storage_bits));
+  }
+  if (!step.special) {
+    write_dyadic(out, "exact", x.exact);
+    write_dyadic(out, "kept", x.kept);
+    write_dyadic(out, "lost", x.lost);
+  }
+  out.end_object();
+}
+
+void write_steps(json::Writer& out, const Explanation& trace) {
+  out.key("steps").begin_array();
+  for (const ExplainedStep& step : trace.steps) {
+    out.begin_object();
+    out.field("maximum", step.maximum).field("floor_decided", step.floor_decided);
+    out.field("special", step.special);
+    out.key("addends").begin_array();
+    for (const ExplainedAddend& x : step.addends) write_addend(out, trace, step, x);
+    out.end_array();
+    write_dyadic(out, "sum", step.sum);
+    out.field("result", hex_text(step.result, trace.plan.step.output.storage_bits));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_products(json::Writer& out, const Explanation& trace) {
+  out.key("products").begin_array();
+  for (const ExplainedProduct& x : trace.products) {
+    out.begin_object().field("k", x.k);
+    out.field("a", hex_text(x.a, trace.plan.a.storage_bits));
+    out.field("b", hex_text(x.b, trace.plan.b.storage_bits));
+    out.field("product", x.product).field("sum", x.sum).field("clamped", x.clamped);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_fmas(json::Writer& out, const Explanation& trace) {
+  out.key("fmas").begin_array();
+  for (const ExplainedFma& x : trace.fmas) {
+    out.begin_object().field("k", x.k);
+    out.field("a", hex_text(x.a, 64)).field("b", hex_text(x.b, 64));
+    out.field("before", hex_text(x.before, 64)).field("after", hex_text(x.after, 64));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_scales(json::Writer& out, const Explanation& trace) {
+  const auto list = [&](std::string_view name, const std::vector<std::uint64_t>& bytes) {
+    out.key(name).begin_array();
+    for (const std::uint64_t bits : bytes) out.value(hex_text(bits, trace.plan.scale.storage_bits));
+    out.end_array();
+  };
+  out.key("scales").begin_object();
+  out.field("format", name_of(trace.plan.scale.id)).field("block", trace.plan.scale_block);
+  list("a", trace.scale_a);
+  list("b", trace.scale_b);
+  out.end_object();
+}
+
+}  // namespace
+
+std::string trace_json(const Explanation& trace) {
+  json::Writer out;
+  out.begin_object();
+  out.field("c", hex_text(trace.addend, trace.plan.step.addend.storage_bits));
+  out.field("final_add", trace.final_add);
+  out.field("d", hex_text(trace.result, trace.plan.d.storage_bits));
+  if (trace.plan.integer) write_products(out, trace);
+  if (!trace.steps.empty()) write_steps(out, trace);
+  if (trace.plan.block_scaled()) write_scales(out, trace);
+  if (!trace.fmas.empty()) write_fmas(out, trace);
+  return out.end_object().text();
+}
+
+}  // namespace mmaudit

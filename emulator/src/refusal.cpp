@@ -1,0 +1,49 @@
+#include "mmaudit/refusal.hpp"
+
+#include <vector>
+
+namespace mmaudit {
+namespace {
+
+void add(std::string& list, std::string_view item) { list.append(list.empty() ? "" : ", ").append(item); }
+
+}  // namespace
+
+std::string why_no_architecture(std::string_view name, std::string_view own) {
+  std::string allowed;
+  for (const Architecture& row : architectures()) {
+    add(allowed, row.name);
+    for (const std::string_view alias : row.aliases) add(allowed, alias);
+  }
+  if (!own.empty()) add(allowed, own);
+  return "found \"" + std::string(name) + "\", allowed: " + allowed;
+}
+
+std::string why_no_format(std::string_view name) {
+  std::string allowed;
+  for (const NamedFormat& row : kFormats) add(allowed, row.name);
+  return "found \"" + std::string(name) + "\", allowed: " + allowed;
+}
+
+std::string why_no_datapath(const Architecture& architecture, const Instruction& instruction) {
+  constexpr std::size_t kMost = 8;  // more than a line holds: point at the list
+  // The nearest that it has: of the same kind and types, else of the same types, else all.
+  std::vector<std::string> near, same, all;
+  for (const Instruction& other : kInstructions) {
+    if (!find_datapath(architecture, other)) continue;
+    all.push_back(name_of(other));
+    if (other.a != instruction.a || other.b != instruction.b) continue;
+    same.push_back(name_of(other));
+    if (other.op == instruction.op) near.push_back(name_of(other));
+  }
+  const std::vector<std::string>& instead = !near.empty() ? near : !same.empty() ? same : all;
+  std::string allowed;
+  if (instead.size() > kMost)
+    allowed = "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`";
+  else
+    for (const std::string& name : instead) add(allowed, name);
+  return "found " + name_of(instruction) + ", which " + std::string(architecture.name) +
+         " lacks, allowed: " + allowed;
+}
+
+}  // namespace mmaudit
