@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "../json/writer.hpp"
-#include "../raw_words.hpp"
 #include "guard.hpp"
 #include "mmaudit/emulator.hpp"
 #include "mmaudit/explain.hpp"
 #include "mmaudit/json_text.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/raw_words.hpp"
 #include "mmaudit/sparse.hpp"
 
 namespace mmaudit::capi {

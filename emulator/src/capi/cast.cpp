@@ -1,8 +1,8 @@
 // The C interface: numbers from one format to another.
-#include "../raw_words.hpp"
 #include "guard.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/convert.hpp"
+#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::capi {
 namespace {
