@@ -1,5 +1,5 @@
-// 448 * 1 + 0.140625 * 0.375: FP8 wgmma keeps 13 bits below the largest exponent, so that the second product loses
-// 0.021484375 (the example of the README).
+// 448 * 1 + 0.140625 * 0.375: FP8 wgmma keeps 13 bits below the largest exponent, so that the second product
+// loses 0.021484375 (the example of the README).
 #include <cstdint>
 #include <cstdio>
 #include <vector>
