@@ -104,7 +104,8 @@ TEST(CInterface, AnOlderStructureGetsWhatItHas) {
 
 TEST(CInterface, TilesAreThoseOfTheModel) {
   const Instruction row = find_instruction(kFp8).value();
-  const auto a = bits<std::uint8_t>(2 * 64 * 32, 1), b = bits<std::uint8_t>(2 * 32 * 64, 2);
+  const auto a = bits<std::uint8_t>(std::size_t{2} * 64 * 32, 1),
+             b = bits<std::uint8_t>(std::size_t{2} * 32 * 64, 2);
   const auto c = bits<std::uint32_t>(std::size_t{2} * 64 * 64, 3);
   const std::vector<std::uint8_t> modifiers = {kScaleDZero, kNegateA};
   std::vector<std::uint32_t> d(c.size()), expected(c.size());
@@ -137,7 +138,7 @@ TEST(CInterface, TilesAreThoseOfTheModel) {
 TEST(CInterface, ProductsAreThoseOfTheModel) {
   const Instruction row = find_instruction(kFp8).value();
   const AccumulatorModel& model = find_datapath(*find_architecture("hopper"), row)->model;
-  const auto a = bits<std::uint8_t>(5 * 100, 1), b = bits<std::uint8_t>(100 * 7, 2);
+  const auto a = bits<std::uint8_t>(std::size_t{5} * 100, 1), b = bits<std::uint8_t>(std::size_t{100} * 7, 2);
   const auto c = bits<std::uint16_t>(std::size_t{5} * 7, 3);
   std::vector<std::uint16_t> d(c.size()), expected(c.size());
   auto work = zeroed<mmaudit_product>();
@@ -209,8 +210,8 @@ TEST(CInterface, ExplainsAndConverts) {
 
 /// Every refusal, with D as it was.
 TEST(CInterface, RefusesInOneLineAndWritesNothing) {
-  const std::vector<std::uint16_t> a(16 * 16), b(16 * 8);
-  std::vector<std::uint32_t> d(16 * 8, 0x12345678);
+  const std::vector<std::uint16_t> a(std::size_t{16} * 16), b(std::size_t{16} * 8);
+  std::vector<std::uint32_t> d(std::size_t{16} * 8, 0x12345678);
   const auto untouched = d;
   mmaudit_tiles good = zeroed<mmaudit_tiles>();
   good.inst = kF16;
@@ -271,10 +272,11 @@ TEST(CInterface, RefusesInOneLineAndWritesNothing) {
 }
 
 TEST(CInterface, SparseNeedsMetadata) {
-  const auto a = bits<std::uint16_t>(16 * 16, 1), b = bits<std::uint16_t>(32 * 8, 2);
-  std::vector<std::uint8_t> metadata(16 * 16);
+  const auto a = bits<std::uint16_t>(std::size_t{16} * 16, 1),
+             b = bits<std::uint16_t>(std::size_t{32} * 8, 2);
+  std::vector<std::uint8_t> metadata(std::size_t{16} * 16);
   for (std::size_t i = 0; i < metadata.size(); ++i) metadata[i] = i % 2 == 0 ? 1 : 3;
-  std::vector<std::uint32_t> d(16 * 8);
+  std::vector<std::uint32_t> d(std::size_t{16} * 8);
   auto work = zeroed<mmaudit_tiles>();
   work.inst = kSparse;
   work.tiles = 1;

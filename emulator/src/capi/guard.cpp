@@ -126,7 +126,7 @@ void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool sam
 
 extern "C" {
 
-const char* mmaudit_last_error(void) {
+const char* mmaudit_last_error() {
   return mmaudit::capi::lost_error ? "memory: ran out" : mmaudit::capi::last_error.c_str();
 }
 

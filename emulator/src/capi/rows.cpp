@@ -74,19 +74,19 @@ using rows::refuse;
 
 extern "C" {
 
-const char* mmaudit_version(void) { return mmaudit::kVersion; }
+const char* mmaudit_version() { return mmaudit::kVersion; }
 
-const char* mmaudit_revision(void) { return mmaudit::kGitRevision; }
+const char* mmaudit_revision() { return mmaudit::kGitRevision; }
 
-unsigned mmaudit_abi(void) { return MMAUDIT_ABI; }
+unsigned mmaudit_abi() { return MMAUDIT_ABI; }
 
-size_t mmaudit_architecture_count(void) { return architectures().size(); }
+size_t mmaudit_architecture_count() { return architectures().size(); }
 
 const char* mmaudit_architecture_name(size_t index) {
   return index < architectures().size() ? architectures()[index].name.data() : nullptr;
 }
 
-size_t mmaudit_format_count(void) { return std::size(kFormats); }
+size_t mmaudit_format_count() { return std::size(kFormats); }
 
 int mmaudit_format_at(size_t index, mmaudit_format* out) {
   return guarded([&] {
