@@ -15,17 +15,21 @@ Exact plus(const Exact& x, const Exact& y) {
 
 cpp_int in_units(const Exact& x, int unit, Rounding rounding) {
   if (x.exponent >= unit) return x.significand << (x.exponent - unit);
+  if (x.significand == 0) return 0;
   const bool negative = x.significand < 0;
-  const cpp_int divisor = cpp_int(1) << (unit - x.exponent);
-  cpp_int quotient, rest;
-  divide_qr(cpp_int(abs(x.significand)), divisor, quotient, rest);
-  const int half = cpp_int(rest * 2).compare(divisor);  // -1, 0, 1: below, at, above one half
+  const cpp_int whole = abs(x.significand);
+  // What stands below the unit: whether anything does, and where it lies to one half.
+  const auto cut = static_cast<std::size_t>(unit - x.exponent);
+  const std::size_t lowest = lsb(whole);
+  const bool inexact = lowest < cut, half_set = bit_test(whole, cut - 1);
+  cpp_int quotient = whole >> cut;
+  const bool above_half = half_set && lowest < cut - 1, at_half = half_set && lowest == cut - 1;
   const bool away =
-      rest != 0 &&
-      ((rounding == Rounding::up && !negative) || (rounding == Rounding::down && negative) ||
-       (rounding == Rounding::nearest_even && (half > 0 || (half == 0 && bit_test(quotient, 0)))));
+      inexact && ((rounding == Rounding::up && !negative) || (rounding == Rounding::down && negative) ||
+                  (rounding == Rounding::nearest_even && (above_half || (at_half && bit_test(quotient, 0)))));
   if (away) ++quotient;
-  return negative ? cpp_int(-quotient) : quotient;
+  if (negative) quotient = -quotient;
+  return quotient;
 }
 
 Number decode(const FormatSpec& format, std::uint64_t bits, bool read_ignored_bits) {
@@ -72,21 +76,22 @@ std::uint64_t encode(const Exact& sum, const OutputRule& rule, const FormatSpec&
   const int p = rule.fraction_bits;
   const bool negative = sum.significand < 0;
   int exponent = std::max(leading_exponent(sum), format.min_exponent());
-  cpp_int units = abs(in_units(sum, exponent - p, rule.rounding));
+  // At most 2^(p + 1), and p is at most 52.
+  auto units = static_cast<std::uint64_t>(cpp_int(abs(in_units(sum, exponent - p, rule.rounding))));
   if (units == 0) return signed_bits(format, negative && rule.zero_sign != ZeroSign::plus, 0);
-  if (units == cpp_int(1) << (p + 1)) {
-    units >>= 1;
+  if (units == 1ULL << (p + 1)) {
+    units /= 2;
     ++exponent;
   }
-  const bool subnormal = units < cpp_int(1) << p;
+  const bool subnormal = units < 1ULL << p;
   if (subnormal && rule.flush_subnormals) return signed_bits(format, negative, 0);
   if (exponent > format.max_exponent()) {
     if (to_infinity) return infinity_of(format, negative);
     exponent = format.max_exponent();
-    units = (cpp_int(1) << (p + 1)) - 1;
+    units = (1ULL << (p + 1)) - 1;
   }
   const auto field = static_cast<std::uint64_t>(subnormal ? 0 : exponent + format.bias);
-  const auto fraction = static_cast<std::uint64_t>(units % (cpp_int(1) << p));
+  const std::uint64_t fraction = units % (1ULL << p);
   return signed_bits(format, negative,
                      (field << format.fraction_bits) + (fraction << (format.fraction_bits - p)));
 }

@@ -7,6 +7,7 @@
 #include "mmaudit/emulator.hpp"
 #include "number.hpp"
 #include "reference_integer.hpp"
+#include "reference_order.hpp"
 #include "reference_scaled.hpp"
 
 namespace mmaudit::oracle {
@@ -44,28 +45,29 @@ struct Product {
 class Step {
  public:
   Step(const Instruction& instruction, const AccumulatorModel& row)
-      : row_(row), output_(spec_of(instruction.d)) {}
+      : row_(row), output_(spec_of(instruction.d)) {
+    products_.reserve(static_cast<std::size_t>(std::max<int>(row.block, 0)));
+  }
 
-  std::uint64_t operator()(std::span<const Number> a, std::span<const Number> b, const Number& c) const {
+  std::uint64_t operator()(std::span<const Number> a, std::span<const Number> b, const Number& c) {
     bool nan = c.nan, only_dropped_infinities = false;
     bool infinite[2] = {c.infinite && !c.negative, c.infinite && c.negative};
-    std::vector<Product> products;
+    products_.clear();
     for (std::size_t k = 0; k < a.size(); ++k) {
       nan = nan || a[k].nan || b[k].nan;
       if (a[k].nan || b[k].nan) continue;
-      const Product product = multiply(a[k], b[k]);
+      const Product& product = products_.emplace_back(multiply(a[k], b[k]));
       if (product.infinite && product.zero) {
         nan = nan || row_.infinity_times_zero == InfinityTimesZero::nan;
         only_dropped_infinities = true;
       } else if (product.infinite) {
         infinite[product.negative ? 1 : 0] = true;
       }
-      products.push_back(product);
     }
     if (nan || (infinite[0] && infinite[1])) return nan_of(row_.output, output_);
     if (infinite[0] || infinite[1]) return infinity_of(output_, infinite[1]);
     if (only_dropped_infinities) return 0;
-    return sum(products, c);
+    return sum(c);
   }
 
  private:
@@ -82,12 +84,12 @@ class Step {
     return product;
   }
 
-  std::uint64_t sum(const std::vector<Product>& products, const Number& c) const {
+  std::uint64_t sum(const Number& c) const {
     const bool zeros_count = row_.zero == ZeroRule::operand_exponent;
     int maximum = row_.floor;
     if (!c.zero() || zeros_count) maximum = std::max(maximum, c.spelled);
     bool all_minus_zero = c.zero() && c.negative;
-    for (const Product& product : products) {
+    for (const Product& product : products_) {
       if (!product.zero || zeros_count) maximum = std::max(maximum, product.spelled);
       all_minus_zero = all_minus_zero && product.zero && product.negative;
     }
@@ -96,7 +98,7 @@ class Step {
                               : row_.alignment == Alignment::nearest_even     ? Rounding::nearest_even
                                                                               : Rounding::down;
     Exact total{in_units(c.value, unit, rounding), unit};
-    for (const Product& product : products) total.significand += in_units(product.value, unit, rounding);
+    for (const Product& product : products_) total.significand += in_units(product.value, unit, rounding);
     if (total.significand == 0)
       return signed_bits(output_, all_minus_zero && row_.output.zero_sign == ZeroSign::ieee, 0);
     return encode(total, row_.output, output_, row_.output.overflow == Overflow::infinity);
@@ -104,6 +106,7 @@ class Step {
 
   AccumulatorModel row_;
   FormatSpec output_;
+  std::vector<Product> products_;  // of the step, in room that the next one uses again
 };
 
 /// An IEEE addition of two values of the output format, every fraction bit kept.
@@ -131,20 +134,6 @@ std::uint64_t converted(std::uint64_t bits, const FormatSpec& from, const Format
   if (x.infinite) return infinity_of(to, x.negative);
   if (x.zero()) return signed_bits(to, x.negative && rule.zero_sign == ZeroSign::ieee, 0);
   return encode(x.value, rule, to, rule.overflow == Overflow::infinity);
-}
-
-/// Positions k in the order of evaluation, cut into segments that no step crosses.
-std::vector<std::vector<std::size_t>> segments_of(KOrder order, std::size_t depth) {
-  std::vector<std::vector<std::size_t>> segments(2);
-  for (std::size_t k = 0; k < depth; ++k) {
-    const bool second = order == KOrder::pairs_of_four   ? k % 4 >= 2
-                        : order == KOrder::halves        ? k >= depth / 2
-                        : order == KOrder::even_then_odd ? k % 2 == 1
-                                                         : false;
-    segments[second ? 1 : 0].push_back(k);
-  }
-  if (order == KOrder::descending) std::reverse(segments[0].begin(), segments[0].end());
-  return segments;
 }
 
 std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std::uint64_t c_bits,
@@ -187,34 +176,6 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
   return encode(total, rule, f64, to_infinity);
 }
 
-/// The elements of B that the stored elements of a sparse A meet, in the order of the latter. `spoilt`: an
-/// element that is met by nothing makes the result a NaN.
-std::vector<std::uint64_t> met_by_stored(const Instruction& instruction, MetadataRule rule,
-                                         std::span<const std::uint64_t> b,
-                                         std::span<const std::uint8_t> metadata, bool& spoilt) {
-  const bool four_bits = instruction.a == Format::s4 || instruction.a == Format::u4;
-  const std::size_t group = instruction.a == Format::tf32 ? 2 : four_bits ? 8 : 4;
-  std::vector<std::uint64_t> met;
-  for (std::size_t first = 0; first < b.size(); first += group) {
-    const auto named = metadata.subspan(first / 2, group / 2);
-    std::vector<std::size_t> places(named.begin(), named.end());
-    std::vector<bool> read(group, false);
-    for (const std::size_t place : places) read[place] = true;
-    if (rule == MetadataRule::exchanged) std::reverse(places.begin(), places.end());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (rule == MetadataRule::ignored) places[i] = i;
-      if (rule == MetadataRule::mirrored) places[i] = group - 1 - places[i];
-      met.push_back(b[first + places[i]]);
-    }
-    if (rule != MetadataRule::whole_group || spec_of(instruction.b).integer()) continue;
-    for (std::size_t i = 0; i < group; ++i) {
-      const Number x = decode(spec_of(instruction.b), b[first + i], true);
-      spoilt = spoilt || (!read[i] && (x.nan || x.infinite));
-    }
-  }
-  return met;
-}
-
 }  // namespace
 
 std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorModel& row,
@@ -229,17 +190,13 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
     b = met;
   }
   const std::size_t depth = a.size();
-  const std::vector<std::vector<std::size_t>> segments = segments_of(row.order, depth);
+  const Evaluation evaluation(row.order, depth);
   if ((modifiers & kScaleDZero) != 0) c = 0;
-  if (row.arithmetic == Arithmetic::integer) {
-    std::vector<std::size_t> all = segments[0];
-    all.insert(all.end(), segments[1].begin(), segments[1].end());
-    return reference_integer_dot(instruction, row, all, a, b, c);
-  }
+  if (row.arithmetic == Arithmetic::integer)
+    return reference_integer_dot(instruction, row, evaluation.all(), a, b, c);
   if (row.arithmetic == Arithmetic::fma_chain) {
     std::uint64_t running = c;
-    for (const std::vector<std::size_t>& segment : segments)
-      for (const std::size_t k : segment) running = fused_multiply_add(a[k], b[k], running, row);
+    for (const std::size_t k : evaluation.all()) running = fused_multiply_add(a[k], b[k], running, row);
     return running;
   }
 
@@ -261,17 +218,23 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
     rules.output.rounding = Rounding::nearest_even;
     rules.output.zero_sign = ZeroSign::ieee;
   }
-  const Step step(within, rules);
+  Step step(within, rules);
   std::uint64_t running = addend_first ? c : 0;
-  for (const std::vector<std::size_t>& segment : segments) {
-    const auto block = static_cast<std::size_t>(row.block);
+  const FormatSpec format_a = spec_of(instruction.a), format_b = spec_of(instruction.b);
+  const auto block = static_cast<std::size_t>(row.block);
+  std::vector<Number> x, y;
+  x.reserve(std::min(block, depth));
+  y.reserve(std::min(block, depth));
+  std::vector<ScaledPair> pairs;
+  for (const std::span<const std::size_t> segment : evaluation.segments()) {
     for (std::size_t first = 0; first < segment.size(); first += block) {
-      std::vector<Number> x, y;
-      std::vector<ScaledPair> pairs;
+      x.clear();
+      y.clear();
+      pairs.clear();
       for (std::size_t i = first; i < std::min(first + block, segment.size()); ++i) {
         const std::size_t k = segment[i];
-        x.push_back(decode_factor(spec_of(instruction.a), row, a[k], (modifiers & kNegateA) != 0));
-        y.push_back(decode_factor(spec_of(instruction.b), row, b[k], (modifiers & kNegateB) != 0));
+        x.push_back(decode_factor(format_a, row, a[k], (modifiers & kNegateA) != 0));
+        y.push_back(decode_factor(format_b, row, b[k], (modifiers & kNegateB) != 0));
         if (instruction.scale == Format::none) continue;
         const Number scale_a = scale_of(instruction, row, scales.a, k);
         const Number scale_b = scale_of(instruction, row, scales.b, k);

@@ -5,17 +5,25 @@
 namespace mmaudit::oracle {
 namespace {
 
-using Integer = boost::multiprecision::cpp_int;
+/// Throws where a sum would not fit, which it never does.
+using Integer = boost::multiprecision::checked_int128_t;
 
 const Integer kModulus = Integer(std::uint64_t{1} << 32);
 
-/// The number that the low bits of `bits` spell in two's complement or in plain binary.
-Integer number_of(Format format, bool is_signed, std::uint64_t bits) {
-  const Integer range = Integer(std::uint64_t{1} << spec_of(format).value_bits());
-  Integer value = Integer(bits) % range;
-  if (is_signed && value >= range / 2) value -= range;
-  return value;
-}
+/// The number that the low bits of an element spell in two's complement or in plain binary; 32 at most.
+class Reader {
+ public:
+  Reader(Format format, bool is_signed)
+      : range_(std::int64_t{1} << spec_of(format).value_bits()), signed_(is_signed) {}
+  std::int64_t operator()(std::uint64_t bits) const {
+    const auto value = static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(range_));
+    return signed_ && value >= range_ / 2 ? value - range_ : value;
+  }
+
+ private:
+  std::int64_t range_;
+  bool signed_;
+};
 
 bool reads_signed(const Instruction& instruction, IntegerSign rule, bool of_a) {
   const auto typed = [](Format format) { return spec_of(format).encoding == Encoding::signed_integer; };
@@ -32,17 +40,18 @@ Integer clamped(const Integer& sum) {
 }  // namespace
 
 std::uint64_t reference_integer_dot(const Instruction& instruction, const AccumulatorModel& row,
-                                    const std::vector<std::size_t>& order, std::span<const std::uint64_t> a,
+                                    std::span<const std::size_t> order, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::uint64_t c) {
-  Integer sum = number_of(Format::s32, true, c);
+  const Reader read_a(instruction.a, reads_signed(instruction, row.integer_sign, true)),
+      read_b(instruction.b, reads_signed(instruction, row.integer_sign, false));
+  bool differs = instruction.multiply == Multiply::xor_popc;
+  if (instruction.multiply != Multiply::product && row.bit_operation == BitOperation::exchanged)
+    differs = !differs;
+  Integer sum = Reader(Format::s32, true)(c);
   std::size_t in_step = 0;
   for (const std::size_t k : order) {
-    const Integer x = number_of(instruction.a, reads_signed(instruction, row.integer_sign, true), a[k]);
-    const Integer y = number_of(instruction.b, reads_signed(instruction, row.integer_sign, false), b[k]);
-    bool differs = instruction.multiply == Multiply::xor_popc;
-    if (instruction.multiply != Multiply::product && row.bit_operation == BitOperation::exchanged)
-      differs = !differs;
-    sum += differs ? Integer(x != y ? 1 : 0) : Integer(x * y);
+    const std::int64_t x = read_a(a[k]), y = read_b(b[k]);
+    sum += differs ? std::int64_t{x != y} : x * y;
     const bool step_ends = ++in_step == static_cast<std::size_t>(row.block);
     if (step_ends) in_step = 0;
     if (step_ends && instruction.satfinite && row.saturation == SaturationRule::every_step)

@@ -2,7 +2,6 @@
 // The integer datapath of reference_dot(), in Boost's integers and from the text of the PTX ISA.
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "mmaudit/instruction.hpp"
 #include "mmaudit/model.hpp"
@@ -11,7 +10,7 @@ namespace mmaudit::oracle {
 
 /// `order`: the k in the order of evaluation. c has been replaced by 0 where it is not read.
 std::uint64_t reference_integer_dot(const Instruction& instruction, const AccumulatorModel& row,
-                                    const std::vector<std::size_t>& order, std::span<const std::uint64_t> a,
+                                    std::span<const std::size_t> order, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::uint64_t c);
 
 }  // namespace mmaudit::oracle
