@@ -31,7 +31,8 @@ double rounding_loss(const DotPlan& plan, int exponent) {
 }
 
 double final_add_loss(const DotPlan& plan, int exponent) {
-  const double unit = power(std::max(exponent, plan.d.min_exponent()) - static_cast<int>(plan.d.fraction_bits));
+  const double unit =
+      power(std::max(exponent, plan.d.min_exponent()) - static_cast<int>(plan.d.fraction_bits));
   return final_add_rounding(plan.row) == Rounding::nearest_even ? unit / 2 : unit;
 }
 
