@@ -78,18 +78,23 @@ double instruction_error_bound(const DotPlan& plan, const SumFacts& facts,
   return bound;
 }
 
-double chain_error_bound(const DotPlan& plan, std::uint64_t instructions, const SumFacts& facts) {
+ChainErrorBound::ChainErrorBound(const DotPlan& plan) : plan_(plan) {
   const bool c_last = c_is_added_last(plan.row);
-  int steps = 0, addends = 0;
   for_each_step(plan, [&](int, int products) {
-    addends += addends_of(plan, products) + (steps > 0 || !c_last ? 1 : 0);
-    ++steps;
+    addends_ += addends_of(plan, products) + (steps_ > 0 || !c_last ? 1 : 0);
+    ++steps_;
   });
+}
+
+bool ChainErrorBound::only_shrinks() const { return truncates(plan_) && !c_is_added_last(plan_.row); }
+
+double ChainErrorBound::operator()(std::uint64_t instructions, const SumFacts& facts) const {
+  const bool c_last = c_is_added_last(plan_.row);
   const auto count = static_cast<double>(instructions);
-  const int of_sum = exponent_of(running_limit(plan, facts.magnitude, count * (steps + (c_last ? 1 : 0))));
-  const int e = std::max({facts.largest_exponent, of_sum, static_cast<int>(plan.row.floor)});
-  const double one = addends * power(e - plan.row.fraction_bits) + steps * rounding_loss(plan, of_sum) +
-                     (c_last ? final_add_loss(plan, of_sum) : 0);
+  const int of_sum = exponent_of(running_limit(plan_, facts.magnitude, count * (steps_ + (c_last ? 1 : 0))));
+  const int e = std::max({facts.largest_exponent, of_sum, static_cast<int>(plan_.row.floor)});
+  const double one = addends_ * power(e - plan_.row.fraction_bits) + steps_ * rounding_loss(plan_, of_sum) +
+                     (c_last ? final_add_loss(plan_, of_sum) : 0);
   return count * one;
 }
 

@@ -28,7 +28,17 @@ double instruction_error_bound(const DotPlan& plan, const SumFacts& facts,
 
 /// What: most that `instructions` of them, each with the D of the one before as its C, can add to the error.
 /// `facts` cover the whole chain up to there: `magnitude` bounds every running sum.
-double chain_error_bound(const DotPlan& plan, std::uint64_t instructions, const SumFacts& facts);
+class ChainErrorBound {
+ public:
+  explicit ChainErrorBound(const DotPlan& plan);
+  [[nodiscard]] double operator()(std::uint64_t instructions, const SumFacts& facts) const;
+  /// True when no rounding makes a sum larger: then the sum of magnitudes bounds the running sum by itself.
+  [[nodiscard]] bool only_shrinks() const;
+
+ private:
+  DotPlan plan_;
+  int steps_ = 0, addends_ = 0;
+};
 
 /// What: most that an addition in binary32 to nearest even loses when the sum's magnitude is at most
 /// `magnitude`.

@@ -1,11 +1,13 @@
 // Numbers to elements and scales.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
 
 #include "exact_product.hpp"
+#include "fast_cast.hpp"
 #include "parallel.hpp"
 
 namespace mmaudit::report {
@@ -19,21 +21,25 @@ struct Layout {
   }
 };
 
-/// Every number that an element of at most 8 bits spells; wider ones are decoded one by one.
+/// Every number that an element of at most 16 bits spells; of 32 bits they are those of binary32.
 class Decoder {
  public:
   explicit Decoder(const FormatSpec& format) : format_(format) {
-    if (format.storage_bits != 8) return;
-    for (std::uint64_t bits = 0; bits < 256; ++bits) table_.push_back(decode_value(bits, format));
+    if (format.storage_bits > 16) return;
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << format.storage_bits; ++bits)
+      table_.push_back(decode_value(bits, format));
   }
   double operator()(std::uint64_t bits) const {
-    return table_.empty() ? decode_value(bits, format_) : table_[bits];
+    if (!table_.empty()) return table_[bits];
+    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   }
 
  private:
   FormatSpec format_;
   std::vector<double> table_;
 };
+
+int field_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF) - 1023; }
 
 /// Largest finite magnitude of every `length` of k of every lane: (lanes, blocks).
 std::vector<double> largest_of_blocks(std::span<const double> x, const Layout& layout, std::uint64_t length) {
@@ -81,6 +87,7 @@ class Conversion {
         layout_(layout),
         format_(spec_of(dtype.element)),
         decode_(format_),
+        cast_(format_, dtype.cast),
         most_(decode_value(format_.max_finite_bits(), format_)),
         least_normal_(std::ldexp(1.0, format_.min_exponent())) {
     out_.lanes = out_.blocks = 1;
@@ -96,10 +103,12 @@ class Conversion {
     const std::uint64_t count = x_.size();
     out_.raw.resize(count * format_.storage_bytes());
     out_.values.resize(count);
+    pieces_ = (layout_.depth + kPiece - 1) / kPiece;
+    out_.pieces.resize(layout_.lanes * pieces_);
     const bool lanes_inside = layout_.of_lane == 1;
     const std::uint64_t outer = lanes_inside ? layout_.depth : layout_.lanes;
     const std::uint64_t inner = lanes_inside ? layout_.lanes : layout_.depth;
-    constexpr std::uint64_t kSlice = 16;
+    constexpr std::uint64_t kSlice = kPiece;  // a piece is one slice's
     std::mutex mutex;
     parallel_for((outer + kSlice - 1) / kSlice, threads, [&](std::uint64_t slice) {
       CastCounts counts;
@@ -154,10 +163,18 @@ class Conversion {
     const double whole = by * static_cast<double>(out_.factor(lane, k / kScaleBlock));
     // A scale that became zero leaves nothing of its block.
     const double scaled = by == 0 ? std::copysign(0.0, x) : x / whole;
-    const std::uint64_t bits = encode_value(scaled, format_, dtype_.cast);
-    std::memcpy(out_.raw.data() + at * format_.storage_bytes(), &bits, format_.storage_bytes());
+    const std::uint64_t bits = cast_(scaled);
+    store(at, bits);
     const double value = decode_(bits);
     out_.values[at] = value * by;
+    LanePiece& piece = out_.pieces[lane * pieces_ + k / kPiece];
+    if (value != 0 && by != 0 && std::isfinite(value)) {
+      const int of_scale = field_of(by);
+      piece.squares += value * by * (value * by);
+      // A subnormal keeps the least exponent; widened or normalised it would have a lower one.
+      piece.element = std::max(piece.element, std::max(field_of(value), format_.min_exponent()) + of_scale);
+      piece.scale = std::max(piece.scale, of_scale);
+    }
     ++counts.elements;
     if (!std::isfinite(x)) {
       ++counts.not_finite;
@@ -171,6 +188,20 @@ class Conversion {
     }
   }
 
+  void store(std::uint64_t at, std::uint64_t bits) {
+    std::byte* to = out_.raw.data() + at * format_.storage_bytes();
+    switch (format_.storage_bits) {  // of a known width the copy is fast
+      case 8:
+        std::memcpy(to, &bits, 1);
+        break;
+      case 16:
+        std::memcpy(to, &bits, 2);
+        break;
+      default:
+        std::memcpy(to, &bits, 4);
+    }
+  }
+
   /// The largest element over its own binary32 scale may come out a hair above the format's largest.
   static constexpr double kSlack = 0x1p-22;
 
@@ -179,9 +210,10 @@ class Conversion {
   Layout layout_;
   FormatSpec format_;
   Decoder decode_;
+  FastCast cast_;
   double most_, least_normal_;
   std::vector<double> scale_values_;
-  std::uint64_t scale_blocks_ = 0;
+  std::uint64_t scale_blocks_ = 0, pieces_ = 0;
   ConvertedOperand out_;
 };
 

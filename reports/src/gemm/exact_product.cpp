@@ -17,9 +17,16 @@ struct Sums {
   double high[kPanel] = {}, low[kPanel] = {};
 };
 
+// Wider vectors where there are any: the same operations, so the same sums.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define MMAUDIT_EVERY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MMAUDIT_EVERY_WIDTH
+#endif
+
 /// high + low += a . b, for every column of the panel; the rounding of each addition to high goes to low.
-void add_products(const double* __restrict__ a, const double* __restrict__ b, std::uint64_t depth,
-                  Sums& sums) {
+MMAUDIT_EVERY_WIDTH void add_products(const double* __restrict__ a, const double* __restrict__ b,
+                                      std::uint64_t depth, Sums& sums) {
   double high[kPanel], low[kPanel];
   for (std::uint64_t j = 0; j < kPanel; ++j) high[j] = sums.high[j], low[j] = sums.low[j];
   for (std::uint64_t k = 0; k < depth; ++k) {

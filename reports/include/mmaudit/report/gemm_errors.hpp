@@ -67,6 +67,14 @@ struct GemmMeans {
 /// |a_k b_k|, and NaN or infinite where they are. (m, n).
 std::vector<double> exact_product(const GemmOperands& operands, const GemmMeans& means = {});
 
+/// What a bound needs of kPiece consecutive k of a lane.
+struct LanePiece {
+  double squares = 0;    ///< of the elements times the scales of the instruction
+  int element = -10000;  ///< largest exponent that such a product's factors spell
+  int scale = -10000;    ///< largest exponent of a scale of the instruction
+};
+inline constexpr std::uint64_t kPiece = 32;
+
 /// One operand after conversion, in the layout it came in. A lane is a row of A, a column of B.
 struct ConvertedOperand {
   std::vector<std::byte> raw;           ///< elements in storage width
@@ -74,6 +82,7 @@ struct ConvertedOperand {
   std::vector<std::uint8_t> scales;     ///< of the instruction: (lanes, ceil(k / scale_block))
   std::vector<float> factors;           ///< of software: one, (lanes) or (lanes, ceil(k / kScaleBlock))
   std::uint64_t lanes = 0, blocks = 1;  ///< of `factors`; one lane and one block: the same for all
+  std::vector<LanePiece> pieces;        ///< (lanes of the operand, ceil(k / kPiece))
   CastCounts counts;
 
   [[nodiscard]] float factor(std::uint64_t lane, std::uint64_t block = 0) const {

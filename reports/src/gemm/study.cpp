@@ -1,0 +1,153 @@
+#include "mmaudit/report/gemm_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "mmaudit/fast.hpp"
+#include "parallel.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+constexpr std::string_view kAccumulations[] = {"plain",       "promote:32",  "promote:64",
+                                               "promote:128", "promote:256", "split-k:2",
+                                               "split-k:4",   "split-k:8",   "half"};
+
+struct Planned {
+  GemmCombination combination;
+  GemmPath path;
+  std::size_t curve = 0;  ///< of the first distribution; the others follow
+};
+
+/// All accumulations of one dtype under one scaling.
+struct Group {
+  GemmDtype dtype;
+  Scaling scaling = Scaling::none;
+  bool fast = true;
+  std::vector<Planned> planned;
+};
+
+/// With binary16 sums the largest numbers of FP8 would overflow at once: no scaling then.
+Scaling scaling_for(const GemmDtype& dtype, const Accumulation& how) {
+  return how.half && usual_scaling(dtype) == Scaling::tensor ? Scaling::none : usual_scaling(dtype);
+}
+
+void leave_out(GemmStudy& study, std::string line) {
+  if (std::find(study.left_out.begin(), study.left_out.end(), line) == study.left_out.end())
+    study.left_out.push_back(std::move(line));
+}
+
+void add_curves(GemmStudy& study, const Planned& planned) {
+  for (const Distribution distribution : kDistributions) {
+    GemmCurve curve;
+    curve.dtype = std::string(planned.combination.dtype.name);
+    curve.title = std::string(planned.combination.dtype.title);
+    curve.scaling = std::string(name_of(planned.combination.scaling));
+    curve.accumulation = name_of(planned.combination.accumulation);
+    curve.output = planned.combination.output;
+    curve.distribution = distribution;
+    curve.instruction = name_of(planned.path.instruction);
+    curve.evidence = std::string(name_of(planned.path.row->evidence));
+    study.curves.push_back(std::move(curve));
+  }
+}
+
+std::vector<Group> plan(const Architecture& architecture, GemmStudy& study) {
+  std::vector<Group> groups;
+  for (const GemmDtype& dtype : gemm_dtypes()) {
+    for (const std::string_view name : kAccumulations) {
+      const Accumulation how = *find_accumulation(name);
+      Planned planned;
+      planned.combination = settled({&architecture, dtype, scaling_for(dtype, how), how, Format::none, {}});
+      planned.path = find_path(planned.combination);
+      if (!planned.path.why_not.empty()) {
+        leave_out(study, fmt::format("{}, {}: {}", dtype.title, name, planned.path.why_not));
+        continue;
+      }
+      const Scaling scaling = planned.combination.scaling;
+      auto at = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+        return group.dtype.name == dtype.name && group.scaling == scaling;
+      });
+      if (at == groups.end()) at = groups.insert(at, {dtype, scaling, true, {}});
+      at->fast = at->fast && fast_serves(planned.path.instruction, planned.path.row->model);
+      planned.curve = study.curves.size();
+      add_curves(study, planned);
+      at->planned.push_back(std::move(planned));
+    }
+  }
+  return groups;
+}
+
+/// One distribution at one K.
+struct Task {
+  std::size_t distribution = 0, depth = 0;  ///< indices
+};
+
+}  // namespace
+
+GemmStudy study_gemm(const Architecture& architecture, const GemmStudyOptions& options) {
+  GemmStudy study;
+  study.rows = options.rows;
+  study.columns = options.columns;
+  study.seed = options.seed;
+  study.method = fmt::format(
+      "{} x {} elements of D for every K, by the model; A, B and their scales as binary32 programs make "
+      "them; errors "
+      "relative to the exact product (Frobenius norms). D is BF16 for FP8 and BF16, FP16 for FP16, FP32 for "
+      "TF32. "
+      "FP8 is scaled by one factor a tensor, with binary16 accumulators not at all.",
+      options.rows, options.columns);
+  const std::vector<Group> groups = plan(architecture, study);
+  std::vector<std::uint64_t> depths = options.depths;
+  std::sort(depths.begin(), depths.end());
+  for (GemmCurve& curve : study.curves)
+    for (const std::uint64_t k : depths) curve.points.push_back({k, {}, {}, {}});
+
+  const std::uint64_t deepest = depths.empty() ? 0 : depths.back();
+  constexpr std::size_t kCount = std::size(kDistributions);
+  std::vector<std::vector<double>> b(kCount);
+  parallel_for(kCount, options.threads, [&](std::uint64_t d) {
+    const bool own = d == 0 || (kDistributions[d] != Distribution::outlier_channels &&
+                                kDistributions[d] != Distribution::relu);
+    if (own) b[d] = draw_b(kDistributions[d], deepest, options.columns, options.seed);
+  });
+  std::vector<Task> tasks;
+  for (std::size_t depth = depths.size(); depth-- > 0;)  // the long ones first
+    for (std::size_t d = 0; d < kCount; ++d) tasks.push_back({d, depth});
+
+  std::mutex mutex;
+  std::uint64_t done = 0, total = 0;
+  for (const Task& task : tasks) total += depths[task.depth];
+  parallel_for(tasks.size(), options.threads, [&](std::uint64_t t) {
+    const auto [d, depth] = tasks[t];
+    const std::uint64_t k = depths[depth];
+    GemmOperands operands;
+    operands.m = options.rows, operands.n = options.columns, operands.k = k;
+    const std::vector<double> a = draw_a(kDistributions[d], operands.m, k, options.seed);
+    operands.a = a;
+    operands.b = std::span(b[d].empty() ? b[0] : b[d]).first(k * operands.n);
+    const std::vector<double> exact = exact_product(operands);
+    for (const Group& group : groups) {
+      if (!group.fast && k > options.slow_depth) continue;
+      const ConvertedOperands converted = convert_operands(group.dtype, group.scaling, operands);
+      for (const Planned& planned : group.planned) {
+        GemmPoint& point = study.curves[planned.curve + d].points[depth];
+        const GemmElements elements = compute_elements(planned.combination, planned.path, converted, {});
+        point.errors = errors_of(exact, converted, elements, planned.combination.output);
+        point.cast_a = converted.a.counts;
+        point.cast_b = converted.b.counts;
+      }
+    }
+    if (!options.progress) return;
+    const std::lock_guard lock(mutex);
+    done += k;
+    options.progress(done, total);
+  });
+  for (GemmCurve& curve : study.curves)
+    std::erase_if(curve.points, [](const GemmPoint& point) { return point.errors.elements == 0; });
+  return study;
+}
+
+}  // namespace mmaudit::report
