@@ -1,6 +1,7 @@
 #include "mmaudit/error_bound.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "mmaudit/convert.hpp"
@@ -14,7 +15,11 @@ double power(int exponent) {
   return std::ldexp(1.0, exponent);
 }
 
-int exponent_of(double magnitude) { return magnitude > 0 ? std::ilogb(magnitude) : -10000; }
+/// floor(log2) of a magnitude; of a subnormal or zero that of the least normal number.
+int exponent_of(double magnitude) {
+  const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52 & 0x7FF);
+  return field == 0 ? -1022 : field - 1023;
+}
 
 bool truncates(const DotPlan& plan) { return plan.row.output.rounding == Rounding::toward_zero; }
 

@@ -156,8 +156,8 @@ GemmPath find_path(const GemmCombination& c) {
     path.row = datapath;
   }
   if (path.row == nullptr) {
-    path.why_not = fmt::format("{} has no such instruction for {} with sums of {}", c.architecture->name,
-                               c.dtype.name, name_of(sums));
+    path.why_not = fmt::format("{} has no instruction for {}{}", c.architecture->name, c.dtype.name,
+                               c.accumulation.half ? " with binary16 sums" : "");
     return path;
   }
   const auto k = static_cast<std::uint64_t>(path.instruction.k);

@@ -112,8 +112,20 @@ class Conversion {
     std::mutex mutex;
     parallel_for((outer + kSlice - 1) / kSlice, threads, [&](std::uint64_t slice) {
       CastCounts counts;
-      for (std::uint64_t o = slice * kSlice; o < std::min(outer, (slice + 1) * kSlice); ++o)
-        for (std::uint64_t i = 0; i < inner; ++i) one(lanes_inside ? i : o, lanes_inside ? o : i, counts);
+      std::vector<LanePiece> pieces(lanes_inside ? layout_.lanes : pieces_);
+      for (std::uint64_t o = slice * kSlice; o < std::min(outer, (slice + 1) * kSlice); ++o) {
+        if (!lanes_inside) std::fill(pieces.begin(), pieces.end(), LanePiece{});
+        for (std::uint64_t i = 0; i < inner; ++i) {
+          if (lanes_inside) {
+            one(i, o, counts, pieces[i]);
+          } else {
+            one(o, i, counts, pieces[i / kPiece]);
+          }
+        }
+        if (!lanes_inside) std::copy(pieces.begin(), pieces.end(), &out_.pieces[o * pieces_]);
+      }
+      for (std::uint64_t lane = 0; lanes_inside && lane < layout_.lanes; ++lane)
+        out_.pieces[lane * pieces_ + slice] = pieces[lane];
       const std::lock_guard lock(mutex);
       out_.counts += counts;
     });
@@ -153,7 +165,7 @@ class Conversion {
     }
   }
 
-  void one(std::uint64_t lane, std::uint64_t k, CastCounts& counts) {
+  void one(std::uint64_t lane, std::uint64_t k, CastCounts& counts, LanePiece& piece) {
     const std::uint64_t at = layout_.at(lane, k);
     const double x = x_[at];
     const double by =
@@ -162,12 +174,11 @@ class Conversion {
             : scale_values_[lane * scale_blocks_ + k / static_cast<std::uint64_t>(dtype_.scale_block)];
     const double whole = by * static_cast<double>(out_.factor(lane, k / kScaleBlock));
     // A scale that became zero leaves nothing of its block.
-    const double scaled = by == 0 ? std::copysign(0.0, x) : x / whole;
+    const double scaled = by == 0 ? std::copysign(0.0, x) : whole == 1 ? x : x / whole;
     const std::uint64_t bits = cast_(scaled);
     store(at, bits);
     const double value = decode_(bits);
     out_.values[at] = value * by;
-    LanePiece& piece = out_.pieces[lane * pieces_ + k / kPiece];
     if (value != 0 && by != 0 && std::isfinite(value)) {
       const int of_scale = field_of(by);
       piece.squares += value * by * (value * by);

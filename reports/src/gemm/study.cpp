@@ -34,11 +34,6 @@ Scaling scaling_for(const GemmDtype& dtype, const Accumulation& how) {
   return how.half && usual_scaling(dtype) == Scaling::tensor ? Scaling::none : usual_scaling(dtype);
 }
 
-void leave_out(GemmStudy& study, std::string line) {
-  if (std::find(study.left_out.begin(), study.left_out.end(), line) == study.left_out.end())
-    study.left_out.push_back(std::move(line));
-}
-
 void add_curves(GemmStudy& study, const Planned& planned) {
   for (const Distribution distribution : kDistributions) {
     GemmCurve curve;
@@ -57,13 +52,19 @@ void add_curves(GemmStudy& study, const Planned& planned) {
 std::vector<Group> plan(const Architecture& architecture, GemmStudy& study) {
   std::vector<Group> groups;
   for (const GemmDtype& dtype : gemm_dtypes()) {
+    if (dtype.cast.rounding == CastRounding::toward_zero) continue;  // TF32 again, but for the conversion
+    GemmCombination plainest = settled({&architecture, dtype, Scaling::none, {}, Format::none, {}});
+    if (const std::string why = find_path(plainest).why_not; !why.empty()) {
+      study.left_out.push_back(fmt::format("{}: {}", dtype.title, why));
+      continue;
+    }
     for (const std::string_view name : kAccumulations) {
       const Accumulation how = *find_accumulation(name);
       Planned planned;
       planned.combination = settled({&architecture, dtype, scaling_for(dtype, how), how, Format::none, {}});
       planned.path = find_path(planned.combination);
       if (!planned.path.why_not.empty()) {
-        leave_out(study, fmt::format("{}, {}: {}", dtype.title, name, planned.path.why_not));
+        study.left_out.push_back(fmt::format("{}, {}: {}", dtype.title, name, planned.path.why_not));
         continue;
       }
       const Scaling scaling = planned.combination.scaling;
