@@ -81,7 +81,7 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
   std::vector<double> out(x.m * x.n);
   parallel_for(x.m, means.threads, [&](std::uint64_t i) {
     for (std::uint64_t j = 0; j < x.n; ++j) {
-      const Run *left = &a[i * runs], *right = &b[j * runs];
+      const Run *left = a.data() + i * runs, *right = b.data() + j * runs;
       double bound = 0, total = 0, running = 0, of_chain = 0;
       for_each_run(division, x.k, [&](std::uint64_t first, std::uint64_t last, bool ends) {
         running += left->norm * right->norm;
