@@ -28,7 +28,7 @@ std::string share_text(std::uint64_t a, std::uint64_t of_a, std::uint64_t b, std
     return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
   };
   const double most = std::max(share(a, of_a), share(b, of_b));
-  return most == 0 ? "0" : fmt::format("{:.2g}%", 100 * most);
+  return most == 0 ? "0" : fmt::format("{:.3g}%", 100 * most);
 }
 
 std::string value_text(const GemmErrors& errors, double value) {
@@ -39,7 +39,7 @@ std::string value_text(const GemmErrors& errors, double value) {
 std::string interval_text(const GemmErrors& errors) {
   if (!errors.interval || errors.compared == 0 || errors.total == 0) return "-";
   const double most = std::max(errors.interval->high - errors.total, errors.total - errors.interval->low);
-  return std::isfinite(most) ? fmt::format("{:.2g}%", 100 * most / errors.total) : "-";
+  return std::isfinite(most) ? fmt::format("{:.3g}%", 100 * most / errors.total) : "-";
 }
 
 Tone tone_of(GemmVerdict verdict) {

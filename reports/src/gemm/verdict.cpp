@@ -21,7 +21,7 @@ double saturated_of(const GemmAuditRow& row) {
                   share(row.cast_b.saturated, row.cast_b.elements));
 }
 
-std::string percent(double part) { return fmt::format("{:.2g}%", 100 * part); }
+std::string percent(double part) { return fmt::format("{:.3g}%", 100 * part); }
 
 enum class Cause : std::uint8_t { quantization, accumulation, output };
 
