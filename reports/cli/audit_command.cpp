@@ -81,7 +81,7 @@ int audit(const Options& options) {
     result.gemm = report::study_gemm(architecture, study);
   }
   if (!options.no_files) write_files(options, result);
-  const bool print_json = options.json == "-" || options.json == "true";  // CLI11's word for no value
+  const bool print_json = options.json == "-";
   if (!options.json.empty() && !print_json) emit(options.json, report::to_json(result));
   if (print_json) {
     emit("-", report::to_json(result));
@@ -122,8 +122,9 @@ void add_audit(CLI::App& app, Action& action) {
       command->add_option("--json", options->json, "write the JSON; without a file print it instead");
   json->expected(0, 1);
   add_tensor_options(*command, *tensors);
-  command->callback([&action, options, tensors, command, seed] {
+  command->callback([&action, options, tensors, command, seed, json] {
     if (seed->count() != 0) tensors->seed = options->seed;
+    if (json->count() != 0 && options->json.empty()) options->json = "-";
     tensors->json = options->json;
     const bool own = !command
                           ->get_options([](const CLI::Option* option) {

@@ -123,7 +123,7 @@ void require_match(const FileMatrix& a, const FileMatrix& b, const std::optional
 }
 
 void write(const report::GemmAudit& audit, const TensorAuditOptions& options) {
-  const bool json_only = options.json == "-" || options.json == "true";  // CLI11's word for no value
+  const bool json_only = options.json == "-";
   if (!options.json.empty()) emit(json_only ? "-" : options.json, report::to_json(audit));
   if (!options.markdown.empty()) emit(options.markdown, report::to_markdown(audit));
   if (!options.csv.empty()) emit(options.csv, report::to_csv(audit));

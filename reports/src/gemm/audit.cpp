@@ -25,8 +25,39 @@ bool same_conversion(const GemmCombination& x, const GemmCombination& y) {
 
 bool is_fast(const GemmPath& path) { return fast_serves(path.instruction, path.row->model); }
 
+/// "bf16, tf32 with tensor, 1x128 and plain, half: the reason" for all combinations that share a reason.
+class LeftOut {
+ public:
+  void add(const GemmCombination& c, const std::string& why) {
+    auto at =
+        std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.why == why; });
+    if (at == groups_.end()) at = groups_.insert(at, Group{why, {}, {}, {}});
+    put(at->dtypes, std::string(c.dtype.name));
+    put(at->scalings, std::string(name_of(c.scaling)));
+    put(at->accumulations, name_of(c.accumulation));
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> out;
+    for (const Group& group : groups_)
+      out.push_back(fmt::format("{} with scale {} and policy {}: {}", fmt::join(group.dtypes, ", "),
+                                fmt::join(group.scalings, ", "), fmt::join(group.accumulations, ", "),
+                                group.why));
+    return out;
+  }
+
+ private:
+  struct Group {
+    std::string why;
+    std::vector<std::string> dtypes, scalings, accumulations;
+  };
+  static void put(std::vector<std::string>& list, const std::string& one) {
+    if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+  }
+  std::vector<Group> groups_;
+};
+
 /// The combinations that can be computed, those of one conversion together.
-std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<std::string>* left_out) {
+std::vector<Planned> planned(const GemmAuditRequest& request, LeftOut* left_out) {
   std::vector<Planned> out;
   std::set<std::string> seen;
   for (const GemmCombination& c : request.combinations) {
@@ -35,9 +66,7 @@ std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<std::s
     if (!seen.insert(key).second) continue;  // "mxf8" and "e4m3" with "mx" are one
     Planned one{c, find_path(c)};
     if (!one.path.why_not.empty()) {
-      const std::string line = fmt::format("{} {} {}: {}", c.dtype.name, name_of(c.scaling),
-                                           name_of(c.accumulation), one.path.why_not);
-      if (left_out != nullptr) left_out->push_back(line);
+      if (left_out != nullptr) left_out->add(c, one.path.why_not);
       continue;
     }
     auto at = out.end();
@@ -144,7 +173,9 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means) {
   audit.rows = x.m, audit.columns = x.n;
   audit.seed = request.seed;
   audit.limit = request.limit;
-  const std::vector<Planned> all = planned(request, &audit.left_out);
+  LeftOut left_out;
+  const std::vector<Planned> all = planned(request, &left_out);
+  audit.left_out = left_out.lines();
   const std::vector<double> exact = exact_product(x, means);
   std::optional<Part> part;
   ConvertedOperands converted;

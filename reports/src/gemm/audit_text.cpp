@@ -63,7 +63,7 @@ Table tensor_table(const GemmAudit& audit) {
   for (const TensorFacts& one : audit.tensors)
     table.rows.push_back({{one.role},
                           {printable(one.name)},
-                          {one.dtype},
+                          {printable(one.dtype)},
                           {shape_text(one.shape)},
                           {fmt::format("{:.4g}", one.largest)},
                           {fmt::format("{:.4g}", one.least)},
@@ -109,7 +109,7 @@ Table row_table(const GemmAudit& audit) {
     const GemmErrors& e = row.errors;
     const bool any = e.compared != 0;
     std::vector<Cell> cells;
-    if (several) cells.push_back({row.architecture});
+    if (several) cells.push_back({printable(row.architecture)});
     for (Cell& cell : std::vector<Cell>{{row.dtype},
                                         {row.scaling},
                                         {row.accumulation},
@@ -164,7 +164,7 @@ std::vector<std::string> reasons(const GemmAudit& audit) {
                                    row.scaling, row.accumulation, name_of(row.verdict), row.why);
     if (!row.advice.empty())
       line += fmt::format("; {}{}", row.advice.starts_with("passes") ? "" : "try ", row.advice);
-    out.push_back(std::move(line));
+    out.push_back(printable(line));
   }
   return out;
 }
@@ -193,9 +193,9 @@ std::string to_console(const GemmAudit& audit, bool colour) {
   if (!lines.empty()) out += "\nWhy, and what would help\n";
   for (const std::string& line : lines) out += wrapped(line, "  ");
   if (!audit.rows_of.empty()) out += "\n" + wrapped(columns_remark(), "");
-  for (const std::string& remark : audit.remarks) out += wrapped(remark, "");
+  for (const std::string& remark : audit.remarks) out += wrapped(printable(remark), "");
   if (!audit.left_out.empty()) out += "\nLeft out\n";
-  for (const std::string& line : audit.left_out) out += wrapped(line, "  ");
+  for (const std::string& line : audit.left_out) out += wrapped(printable(line), "  ");
   return out;
 }
 

@@ -59,7 +59,7 @@ std::string why_no_scaling(const GemmCombination& c) {
   if (c.scaling == Scaling::mx && dtype.scale == Format::none)
     return fmt::format("no instruction scales blocks of {}", dtype.name);
   if (c.scaling == Scaling::none || dtype.scale != Format::none) return {};
-  if (!dtype.scalable) return fmt::format("{} has the exponents of binary32: nothing to scale", dtype.name);
+  if (!dtype.scalable) return "the dtype has the exponents of binary32: nothing to scale";
   const bool leaves = c.accumulation.promote != 0 && kScaleBlock % c.accumulation.promote == 0;
   if (c.scaling == Scaling::blocks && !leaves)
     return "scales of 1x128 are applied when a sum leaves the tensor core: promote:128 or a divisor";

@@ -7,9 +7,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no infinity.
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 }  // namespace
 
 Json json_of(const CastCounts& counts) {
@@ -20,12 +17,15 @@ Json json_of(const CastCounts& counts) {
           {"not_finite", counts.not_finite}};
 }
 
+/// What is not there, or infinite, is null.
 Json json_of(const GemmErrors& errors) {
   Json out = {{"elements", errors.elements},
               {"compared", errors.compared},
               {"no_exact", errors.no_exact},
               {"overflow", errors.overflow}};
-  if (errors.compared == 0) return out;
+  const auto number = [any = errors.compared != 0](double x) {
+    return any && std::isfinite(x) ? Json(x) : Json(nullptr);
+  };
   out["relative_frobenius"] = {{"total", number(errors.total)},
                                {"quantization", number(errors.quantization)},
                                {"accumulation", number(errors.accumulation)},
