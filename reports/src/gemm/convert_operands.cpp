@@ -89,7 +89,8 @@ class Conversion {
         decode_(format_),
         cast_(format_, dtype.cast),
         most_(decode_value(format_.max_finite_bits(), format_)),
-        least_normal_(std::ldexp(1.0, format_.min_exponent())) {
+        least_normal_(std::ldexp(1.0, format_.min_exponent())),
+        overflow_(most_ + std::ldexp(0.5, format_.max_exponent() - format_.fraction_bits)) {
     out_.lanes = out_.blocks = 1;
     out_.factors = {1.0F};
     if (scaling == Scaling::mx) {
@@ -193,8 +194,7 @@ class Conversion {
       ++counts.underflow;
     } else if (std::fabs(value) < least_normal_ && value != 0) {
       ++counts.subnormal;
-    } else if (!std::isfinite(value) ||
-               (std::fabs(value) == most_ && std::fabs(scaled) > most_ * (1 + kSlack))) {
+    } else if (!std::isfinite(value) || std::fabs(scaled) > overflow_) {
       ++counts.saturated;
     }
   }
@@ -213,9 +213,6 @@ class Conversion {
     }
   }
 
-  /// The largest element over its own binary32 scale may come out a hair above the format's largest.
-  static constexpr double kSlack = 0x1p-22;
-
   GemmDtype dtype_;
   std::span<const double> x_;
   Layout layout_;
@@ -223,6 +220,7 @@ class Conversion {
   Decoder decode_;
   FastCast cast_;
   double most_, least_normal_;
+  double overflow_;  ///< what is larger rounds to a number that the format lacks
   std::vector<double> scale_values_;
   std::uint64_t scale_blocks_ = 0, pieces_ = 0;
   ConvertedOperand out_;
@@ -240,11 +238,13 @@ CastCounts& CastCounts::operator+=(const CastCounts& other) {
 }
 
 ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
-                                   const GemmMeans& means) {
+                                   const GemmMeans& means, const ConvertedOperand* b) {
   const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
   ConvertedOperands out{dtype, scaling, m, n, k, {}, {}, {}};
   out.a = Conversion(dtype, scaling, operands.a, {m, k, k, 1}, operands.largest_a).run(means.threads);
-  out.b = Conversion(dtype, scaling, operands.b, {n, k, 1, n}, operands.largest_b).run(means.threads);
+  out.b = b != nullptr
+              ? *b
+              : Conversion(dtype, scaling, operands.b, {n, k, 1, n}, operands.largest_b).run(means.threads);
   out.product = blocked_product(
       m, n, k, out.a.values, out.b.values, scaling == Scaling::blocks ? kScaleBlock : 0,
       [&out](std::uint64_t i, std::uint64_t j, std::uint64_t block) {

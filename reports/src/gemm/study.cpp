@@ -81,9 +81,69 @@ std::vector<Group> plan(const Architecture& architecture, GemmStudy& study) {
   return groups;
 }
 
-/// One distribution at one K.
+/// One K, and distributions that share their B.
 struct Task {
-  std::size_t distribution = 0, depth = 0;  ///< indices
+  std::vector<std::size_t> distributions;  ///< indices
+  std::size_t depth = 0;                   ///< index
+};
+
+/// Distributions whose B is that of the first.
+std::vector<std::vector<std::size_t>> families() {
+  std::vector<std::vector<std::size_t>> out = {{}};
+  for (std::size_t d = 0; d < std::size(kDistributions); ++d) {
+    const Distribution each = kDistributions[d];
+    const bool of_normal =
+        each == Distribution::normal || each == Distribution::outlier_channels || each == Distribution::relu;
+    if (of_normal) {
+      out.front().push_back(d);
+    } else {
+      out.push_back({d});
+    }
+  }
+  return out;
+}
+
+/// What every task reads, and the study it writes to: each its own points.
+class Measurement {
+ public:
+  Measurement(GemmStudy& study, const GemmStudyOptions& options, const std::vector<Group>& groups)
+      : study_(study), options_(options), groups_(groups) {}
+
+  /// `b` holds at least k rows.
+  void run(const Task& task, std::uint64_t k, std::span<const double> b) {
+    std::vector<std::vector<double>> a, exact;
+    std::vector<GemmOperands> operands;
+    for (const std::size_t d : task.distributions)
+      a.push_back(draw_a(kDistributions[d], options_.rows, k, options_.seed));
+    for (const std::vector<double>& each : a) {
+      operands.push_back({options_.rows, options_.columns, k, each, b.first(k * options_.columns), {}, 0, 0});
+      exact.push_back(exact_product(operands.back()));
+    }
+    for (const Group& group : groups_) {
+      if (!group.fast && k > options_.slow_depth) continue;
+      ConvertedOperands converted;
+      for (std::size_t i = 0; i < task.distributions.size(); ++i) {
+        ConvertedOperand same_b = std::move(converted.b);
+        converted = convert_operands(group.dtype, group.scaling, operands[i], {}, i == 0 ? nullptr : &same_b);
+        for (const Planned& planned : group.planned)
+          measure(planned, study_.curves[planned.curve + task.distributions[i]].points[task.depth], converted,
+                  exact[i]);
+      }
+    }
+  }
+
+ private:
+  static void measure(const Planned& planned, GemmPoint& point, const ConvertedOperands& converted,
+                      const std::vector<double>& exact) {
+    const GemmElements elements = compute_elements(planned.combination, planned.path, converted, {});
+    point.errors = errors_of(exact, converted, elements, planned.combination.output);
+    point.cast_a = converted.a.counts;
+    point.cast_b = converted.b.counts;
+  }
+
+  GemmStudy& study_;
+  const GemmStudyOptions& options_;
+  const std::vector<Group>& groups_;
 };
 
 }  // namespace
@@ -107,40 +167,22 @@ GemmStudy study_gemm(const Architecture& architecture, const GemmStudyOptions& o
     for (const std::uint64_t k : depths) curve.points.push_back({k, {}, {}, {}});
 
   const std::uint64_t deepest = depths.empty() ? 0 : depths.back();
-  constexpr std::size_t kCount = std::size(kDistributions);
-  std::vector<std::vector<double>> b(kCount);
-  parallel_for(kCount, options.threads, [&](std::uint64_t d) {
-    const bool own = d == 0 || (kDistributions[d] != Distribution::outlier_channels &&
-                                kDistributions[d] != Distribution::relu);
-    if (own) b[d] = draw_b(kDistributions[d], deepest, options.columns, options.seed);
+  const std::vector<std::vector<std::size_t>> sharing = families();
+  std::vector<std::vector<double>> b(sharing.size());
+  parallel_for(b.size(), options.threads, [&](std::uint64_t f) {
+    b[f] = draw_b(kDistributions[sharing[f].front()], deepest, options.columns, options.seed);
   });
   std::vector<Task> tasks;
-  for (std::size_t depth = depths.size(); depth-- > 0;)  // the long ones first
-    for (std::size_t d = 0; d < kCount; ++d) tasks.push_back({d, depth});
-
-  std::mutex mutex;
   std::uint64_t done = 0, total = 0;
-  for (const Task& task : tasks) total += depths[task.depth];
+  for (std::size_t depth = depths.size(); depth-- > 0;) {  // the long ones first
+    for (const auto& family : sharing) tasks.push_back({family, depth});
+    total += depths[depth] * sharing.size();
+  }
+  std::mutex mutex;
+  Measurement measurement(study, options, groups);
   parallel_for(tasks.size(), options.threads, [&](std::uint64_t t) {
-    const auto [d, depth] = tasks[t];
-    const std::uint64_t k = depths[depth];
-    GemmOperands operands;
-    operands.m = options.rows, operands.n = options.columns, operands.k = k;
-    const std::vector<double> a = draw_a(kDistributions[d], operands.m, k, options.seed);
-    operands.a = a;
-    operands.b = std::span(b[d].empty() ? b[0] : b[d]).first(k * operands.n);
-    const std::vector<double> exact = exact_product(operands);
-    for (const Group& group : groups) {
-      if (!group.fast && k > options.slow_depth) continue;
-      const ConvertedOperands converted = convert_operands(group.dtype, group.scaling, operands);
-      for (const Planned& planned : group.planned) {
-        GemmPoint& point = study.curves[planned.curve + d].points[depth];
-        const GemmElements elements = compute_elements(planned.combination, planned.path, converted, {});
-        point.errors = errors_of(exact, converted, elements, planned.combination.output);
-        point.cast_a = converted.a.counts;
-        point.cast_b = converted.b.counts;
-      }
-    }
+    const std::uint64_t k = depths[tasks[t].depth];
+    measurement.run(tasks[t], k, b[t % sharing.size()]);
     if (!options.progress) return;
     const std::lock_guard lock(mutex);
     done += k;

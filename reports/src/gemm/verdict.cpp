@@ -139,9 +139,12 @@ std::string_view name_of(GemmVerdict verdict) {
 void judge(GemmAudit& audit) {
   audit.method = method_of(audit);
   for (GemmAuditRow& row : audit.rows_of) row.verdict = verdict_of(row.errors, audit.limit);
-  bool unlike = false, no_exact = false, slow = false;
+  bool no_exact = false, slow = false;
+  std::vector<std::string> unlike;
   for (GemmAuditRow& row : audit.rows_of) {
-    unlike = unlike || row.evidence != "recorded";
+    const std::string who = fmt::format("{} {} ({})", row.architecture, row.instruction, row.evidence);
+    if (row.evidence != "recorded" && std::find(unlike.begin(), unlike.end(), who) == unlike.end())
+      unlike.push_back(who);
     no_exact = no_exact || row.errors.no_exact != 0;
     slow = slow || row.errors.elements != audit.rows * audit.columns;
     if (row.verdict == GemmVerdict::pass) continue;
@@ -159,9 +162,9 @@ void judge(GemmAudit& audit) {
     audit.remarks.emplace_back(
         "Rows that no vector code serves (scales applied by the instruction) were computed on fewer "
         "elements.");
-  if (unlike)
-    audit.remarks.emplace_back(
-        "\"Known from\" other than recorded: nobody has held this project's model of the row to that GPU.");
+  if (!unlike.empty())
+    audit.remarks.push_back(fmt::format(
+        "Not recorded on such a GPU, but known from papers or public data: {}.", fmt::join(unlike, ", ")));
 }
 
 }  // namespace mmaudit::report

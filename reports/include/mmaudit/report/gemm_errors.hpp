@@ -16,7 +16,7 @@ struct CastCounts {
   std::uint64_t elements = 0;
   std::uint64_t underflow = 0;  ///< not zero, became zero
   std::uint64_t subnormal = 0;  ///< became a subnormal
-  std::uint64_t saturated = 0;  ///< beyond the format's largest number after scaling
+  std::uint64_t saturated = 0;  ///< rounds, after scaling, to more than the format's largest number
   std::uint64_t not_finite = 0;
 
   CastCounts& operator+=(const CastCounts& other);
@@ -104,8 +104,9 @@ struct ConvertedOperands {
 /// magnitude they cover becomes the format's largest number (1 where all are zero); of ue8m0 2^(floor(log2
 /// largest) - the element's largest exponent) (OCP Microscaling 1.0, section 6.3); of ue4m3 the nearest to
 /// largest / 6 over a binary32 factor of the tensor, largest of the tensor / (6 * 448).
+/// `b`: operands.b converted like this before; null: it is converted here.
 ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
-                                   const GemmMeans& means = {});
+                                   const GemmMeans& means = {}, const ConvertedOperand* b = nullptr);
 
 /// (m, n) each.
 struct GemmElements {
