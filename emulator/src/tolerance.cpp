@@ -90,10 +90,10 @@ class Element {
 
 std::string why_no_tolerance(const Instruction& instruction, const AccumulatorModel& row,
                              const Matmul& problem) {
-  if (const std::string why = why_no_matmul(instruction, row, problem); !why.empty()) return why;
+  if (std::string why = why_no_matmul(instruction, row, problem); !why.empty()) return why;
   if (problem.epilogue) return "epilogue: found one, allowed: none";
   const std::string why = why_no_error_bound(make_plan(instruction, row));
-  return why.empty() ? why : "row: found " + why + ", allowed: fused dot-adds that truncate";
+  return why.empty() ? std::string() : "row: found " + why + ", allowed: fused dot-adds that truncate";
 }
 
 GemmTolerance gemm_tolerance(const Instruction& instruction, const AccumulatorModel& row,

@@ -1,6 +1,6 @@
 #pragma once
-// What a test may demand of a matrix product: per element the exact value, and the most that the arithmetic of
-// the row can be off.
+// What a test may demand of a matrix product: per element the exact value, and the most that the arithmetic
+// of the row can be off.
 #include <cstdint>
 #include <string>
 #include <vector>
