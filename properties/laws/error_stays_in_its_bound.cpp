@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "laws.hpp"
+#include "mmaudit/error_bound.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -71,24 +72,8 @@ Verdict judge(const Case& at) {
   }
   const double largest = value_of(d.max_finite_bits(), d);
   if (magnitude >= largest / 4) return silent();
-  const bool truncates = subject.row.output.rounding == Rounding::toward_zero;
-  // A sum that is rounded up may reach the next power of two.
-  const int of_sum = magnitude == 0 ? most : std::ilogb(magnitude) + (truncates ? 0 : 1);
-  const bool c_last = subject.row.addend != AddendPlace::in_first_step;
-  double bound = 0;
-  for (std::size_t step = 0; step < subject.steps.size(); ++step) {
-    // The running sum enters every step but a first one without c.
-    const int addends = static_cast<int>(subject.steps[step].size()) + (step > 0 || !c_last ? 1 : 0);
-    const int e = std::max({step == 0 ? most : std::max(most, of_sum), static_cast<int>(subject.row.floor)});
-    bound += addends * std::ldexp(1.0, e - subject.row.fraction_bits);
-    const bool final_rounding = step + 1 == subject.steps.size() && !c_last;
-    const int of_result =
-        final_rounding ? field_exponent(at.d(), d) : std::max<int>(of_sum, d.min_exponent());
-    // Rounding up by a hair may raise the exponent: the error is then below half a unit of the lower one.
-    bound += std::ldexp(truncates ? 1.0 : 0.5, of_result - subject.row.output.fraction_bits);
-  }
-  if (c_last)
-    bound += std::ldexp(0.5, std::max<int>(field_exponent(at.d(), d), d.min_exponent()) - d.fraction_bits);
+  const double bound =
+      instruction_error_bound(subject.plan, {magnitude, most}, field_exponent(at.d(), subject.d()));
   const Wide error = static_cast<Wide>(value_of(at.d(), d)) - exact;
   const double size = std::fabs(static_cast<double>(error));
   Verdict out = verdict(size <= bound);

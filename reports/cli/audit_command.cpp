@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "audit_tensors.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/report/audit.hpp"
@@ -17,8 +18,8 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture, corpus, out = "out";
-  bool no_gpu = false, no_files = false, json = false;
+  std::string architecture, corpus, out = "out", json;
+  bool no_gpu = false, no_files = false, no_study = false;
   double dots = 1e6;
   std::uint64_t seed = 20220601;
 };
@@ -69,8 +70,20 @@ int audit(const Options& options) {
       std::string(architecture.name),
       "mmaudit audit --arch " + std::string(architecture.name)};
   result.verification = verification_of(verified);
+  if (!options.no_study) {
+    Progress progress("whole products", 100);
+    std::uint64_t shown = 0;
+    report::GemmStudyOptions study;
+    study.progress = [&](std::uint64_t done, std::uint64_t total) {
+      progress.advance(100 * done / total - shown);
+      shown = 100 * done / total;
+    };
+    result.gemm = report::study_gemm(architecture, study);
+  }
   if (!options.no_files) write_files(options, result);
-  if (options.json) {
+  const bool print_json = options.json == "-";
+  if (!options.json.empty() && !print_json) emit(options.json, report::to_json(result));
+  if (print_json) {
     emit("-", report::to_json(result));
   } else {
     emit("-", report::to_console(result, isatty(STDOUT_FILENO) == 1));
@@ -84,9 +97,14 @@ int audit(const Options& options) {
 
 void add_audit(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
+  auto tensors = std::make_shared<TensorAuditOptions>();
   CLI::App* command = app.add_subcommand(
-      "audit", "The main job: verify the model, then report the error level of every data type");
-  command->add_option("--arch", options->architecture, "architecture to report on")
+      "audit",
+      "The main job: verify the model, then report the error level of every data type; with --a and --b the "
+      "errors of that product");
+  command
+      ->add_option("--arch", tensors->architectures, "architecture to report on (with --a and --b several)")
+      ->delimiter(',')
       ->default_str(kDefaultArchitecture);
   add_model_option(*command);
   command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
@@ -97,9 +115,32 @@ void add_audit(CLI::App& app, Action& action) {
   command->add_option("--dots", options->dots, "on a GPU: fresh dot products an instruction")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e15));
-  command->add_option("--seed", options->seed, "on a GPU: seed of the fresh inputs")->capture_default_str();
-  command->add_flag("--json", options->json, "print the JSON instead of the tables");
-  command->callback([&action, options] { action = [options] { return audit(*options); }; });
+  command->add_flag("--no-study", options->no_study, "without the errors of whole products");
+  CLI::Option* seed =
+      command->add_option("--seed", options->seed, "of the fresh inputs on a GPU, of a sample");
+  CLI::Option* json =
+      command->add_option("--json", options->json, "write the JSON; without a file print it instead");
+  json->expected(0, 1);
+  add_tensor_options(*command, *tensors);
+  command->callback([&action, options, tensors, command, seed, json] {
+    if (seed->count() != 0) tensors->seed = options->seed;
+    if (json->count() != 0 && options->json.empty()) options->json = "-";
+    tensors->json = options->json;
+    const bool own = !command
+                          ->get_options([](const CLI::Option* option) {
+                            return option->get_group() == kTensorGroup && option->count() != 0;
+                          })
+                          .empty();
+    if (own) {
+      action = [tensors] { return audit_tensors(*tensors); };
+      return;
+    }
+    if (tensors->architectures.size() > 1)
+      throw InputError(fmt::format("--arch: found {}, allowed: one (several with --a and --b)",
+                                   tensors->architectures.size()));
+    if (!tensors->architectures.empty()) options->architecture = tensors->architectures.front();
+    action = [options] { return audit(*options); };
+  });
 }
 
 }  // namespace mmaudit::cli

@@ -51,9 +51,9 @@ std::vector<std::string> limits(const Architecture& architecture, const AuditRes
       "than 8 bits (MX, NVFP4, FP6, FP4), and tcgen05. Integer and binary instructions are exact and have no "
       "error levels.",
       "A comparison covers the inputs that were compared. It is evidence, not a proof for every input.",
-      "The error levels are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). Sums over a "
-      "long k, "
-      "scaled or skewed tensors and other distributions have other errors.",
+      "The error levels per data type are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). "
+      "Whole "
+      "products of other tensors than those of the study have other errors: mmaudit audit --a A --b B.",
       "Libraries on top of an instruction (cuBLAS, CUTLASS) split k, scale and add in their own order.",
   };
   for (const DatapathRow& row : architecture.datapaths)

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "gemm/gemm_json.hpp"
 #include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report {
@@ -96,7 +97,7 @@ Json array_of(const std::vector<Row>& rows) {
 
 std::string to_json(const AuditResult& result) {
   const Provenance& from = result.provenance;
-  const Json out = {{"schema", "mmaudit.audit/1"},
+  const Json out = {{"schema", "mmaudit.audit/2"},
                     {"provenance",
                      {{"version", from.version},
                       {"git_revision", from.git_revision},
@@ -114,6 +115,7 @@ std::string to_json(const AuditResult& result) {
                     {"cells", array_of(result.cells)},
                     {"chain_method", result.chain_method},
                     {"chains", array_of(result.chains)},
+                    {"gemm", json_of(result.gemm)},
                     {"formats", array_of(result.formats)},
                     {"not_covered", result.not_covered}};
   // Names may come from anywhere (a driver, a file): bytes that aren't UTF-8 are replaced, not thrown about.

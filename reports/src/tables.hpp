@@ -51,6 +51,12 @@ Table format_table(const AuditResult& result);
 Table verification_table(const Verification& verification, bool only_failing);
 Table provenance_table(const Provenance& provenance);
 
+/// At K = 4096, or the deepest below.
+std::uint64_t shown_k(const GemmStudy& study);
+Table study_table(const GemmStudy& study);
+Table study_distribution_table(const GemmStudy& study);
+Table study_depth_table(const GemmStudy& study);
+
 /// The distinct notes of the cells.
 std::vector<std::string> notes(const AuditResult& result);
 

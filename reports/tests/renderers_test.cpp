@@ -80,7 +80,7 @@ TEST(Verdict, NothingComparedIsNotAgreement) {
 
 TEST(Json, HasItsSchemaAndFields) {
   const auto json = nlohmann::json::parse(to_json(small_result()));
-  EXPECT_EQ(json.at("schema"), "mmaudit.audit/1");
+  EXPECT_EQ(json.at("schema"), "mmaudit.audit/2");
   EXPECT_EQ(json.at("provenance").at("backend"), "NVIDIA H200 (driver 580.1)");
   EXPECT_EQ(json.at("verification").at("verdict"), "agrees");
   EXPECT_EQ(json.at("verification").at("dots"), 1235567);

@@ -104,7 +104,7 @@ TEST_F(Damage, ExplainReadsADotProductOfARecording) {
 
 TEST_F(Damage, AuditWritesItsThreeFiles) {
   const Outcome outcome =
-      run({"-q", "audit", "--no-gpu", "--corpus", MMAUDIT_TEST_CORPUS, "--out", path("out")});
+      run({"-q", "audit", "--no-gpu", "--no-study", "--corpus", MMAUDIT_TEST_CORPUS, "--out", path("out")});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   for (const char* name : {"out/audit.html", "out/audit.md", "out/audit.json"})
     EXPECT_GT(std::filesystem::file_size(path(name)), 1000U);

@@ -10,7 +10,7 @@ namespace mmaudit::report {
 /// At most 110 columns; escape sequences only with `colour`.
 std::string to_console(const AuditResult& result, bool colour = false);
 std::string to_markdown(const AuditResult& result);
-/// The "schema" field is "mmaudit.audit/1"; numbers that do not exist are null.
+/// The "schema" field is "mmaudit.audit/2" (1 had no "gemm"); numbers that do not exist are null.
 std::string to_json(const AuditResult& result);
 /// One page that loads nothing: style and figures are inside, no script.
 std::string to_html(const AuditResult& result);

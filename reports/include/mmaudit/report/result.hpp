@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mmaudit/format.hpp"
+#include "mmaudit/report/gemm_study.hpp"
 
 namespace mmaudit::report {
 
@@ -152,6 +153,7 @@ struct AuditResult {
   std::vector<ProfileCell> cells;
   std::vector<ChainCurve> chains;
   std::string chain_method;  ///< one sentence
+  GemmStudy gemm;            ///< whole products; no curves: not studied
   std::vector<FormatFacts> formats;
   std::vector<std::string> not_covered;
 

@@ -1,0 +1,157 @@
+// mmaudit audit --a --b as a user types it.
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "mmaudit/corpus/npy.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+using corpus::DType;
+
+class AuditTensors : public Folder {
+ protected:
+  void save(const std::string& name, std::vector<std::uint64_t> shape, float scale = 1) {
+    const auto count = std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+    std::vector<float> values(count);
+    std::uint32_t state = 1;
+    for (float& x : values) {
+      state = state * 1664525U + 1013904223U;
+      x = scale * (static_cast<float>(state >> 8) * 0x1p-23F - 1);
+    }
+    save_values(name, std::move(shape), values);
+  }
+  void save_values(const std::string& name, std::vector<std::uint64_t> shape,
+                   const std::vector<float>& values) {
+    corpus::save_tensor(path(name), corpus::make_tensor<float>("x", DType::f32, std::move(shape), values));
+  }
+  void SetUp() override {
+    Folder::SetUp();
+    save("A.npy", {10, 96});
+    save("B.npy", {96, 6});
+  }
+  Outcome audit(std::vector<std::string> more, const std::string& a = "A.npy",
+                const std::string& b = "B.npy") {
+    std::vector<std::string> arguments = {"-q", "audit", "--a", path(a), "--b", path(b)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  static void refused(const Outcome& outcome, const std::vector<std::string>& words) {
+    EXPECT_EQ(outcome.code, kBadInput) << outcome.out;
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    for (const std::string& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+  }
+};
+
+TEST_F(AuditTensors, PassesAndFails) {
+  const Outcome pass = audit({"--dtype", "f16,tf32", "--max-rel-fro", "1e-2"});
+  EXPECT_EQ(pass.code, kAllGood) << pass.err << pass.out;
+  EXPECT_NE(pass.out.find("4 of 4 combinations"), std::string::npos) << pass.out;
+  const Outcome fail = audit({"--dtype", "e4m3,bf16", "--policy", "plain", "--max-rel-fro", "1e-2"});
+  EXPECT_EQ(fail.code, kMismatch);
+  EXPECT_NE(fail.out.find("passes here: bf16"), std::string::npos) << fail.out;
+  EXPECT_EQ(audit({}).code, kAllGood);  // no limit: nothing to fail
+}
+
+TEST_F(AuditTensors, EveryOptionOfTheIssue) {
+  save("C.npy", {10, 6});
+  save("BT.npy", {6, 96});
+  const Outcome outcome = audit({"--c",
+                                 path("C.npy"),
+                                 "--b-transposed",
+                                 "--arch",
+                                 "hopper,blackwell",
+                                 "--dtype",
+                                 "e4m3,mxf8,nvf4,tf32-raw",
+                                 "--scale",
+                                 "none,tensor,row,1x128,mx",
+                                 "--policy",
+                                 "plain,fast,promote:128,split-k:2,half",
+                                 "--d-format",
+                                 "f32",
+                                 "--json",
+                                 path("a.json"),
+                                 "--md",
+                                 path("a.md"),
+                                 "--csv",
+                                 path("a.csv"),
+                                 "--junit",
+                                 path("a.xml"),
+                                 "--sample",
+                                 "20",
+                                 "--seed",
+                                 "7"},
+                                "A.npy", "BT.npy");
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_NE(outcome.out.find("Left out"), std::string::npos);
+  const auto json = nlohmann::json::parse(std::ifstream(path("a.json")));
+  EXPECT_EQ(json.at("schema"), "mmaudit.audit.gemm/1");
+  EXPECT_EQ(json.at("m"), 10);
+  EXPECT_LE(json.at("sampled_rows").get<int>() * json.at("sampled_columns").get<int>(), 20);
+  bool blocks = false, blackwell = false;
+  for (const auto& row : json.at("rows")) {
+    blocks = blocks || row.at("scaling") == "1x128";
+    blackwell = blackwell || row.at("architecture") == "blackwell";
+    EXPECT_EQ(row.at("output"), "f32");
+  }
+  EXPECT_TRUE(blocks && blackwell);
+  for (const char* name : {"a.md", "a.csv", "a.xml"}) EXPECT_GT(std::filesystem::file_size(path(name)), 500U);
+}
+
+TEST_F(AuditTensors, JsonWithoutAFileIsPrinted) {
+  const Outcome outcome = audit({"--dtype", "bf16", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("rows").size(), 2U);
+}
+
+TEST_F(AuditTensors, SmallNumbersUnderflowAndItSaysSo) {
+  save("small.npy", {10, 96}, 1e-6F);
+  const Outcome outcome =
+      audit({"--dtype", "e4m3", "--scale", "none,tensor", "--policy", "plain", "--max-rel-fro", "0.1"},
+            "small.npy");
+  EXPECT_EQ(outcome.code, kMismatch);
+  EXPECT_NE(outcome.out.find("100% become zero"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("passes here: --scale tensor"), std::string::npos) << outcome.out;
+}
+
+TEST_F(AuditTensors, NanAndEmptyTensorsAreRows) {
+  save_values("nan.npy", {10, 96}, std::vector<float>(960, std::numeric_limits<float>::quiet_NaN()));
+  const Outcome nan = audit({"--dtype", "e4m3,bf16", "--max-rel-fro", "1"}, "nan.npy");
+  EXPECT_EQ(nan.code, kMismatch);
+  EXPECT_NE(nan.out.find("NOT JUDGED"), std::string::npos) << nan.out;
+  EXPECT_NE(nan.out.find("960"), std::string::npos);
+  save_values("empty.npy", {0, 96}, {});
+  const Outcome empty = audit({"--max-rel-fro", "1"}, "empty.npy");
+  EXPECT_EQ(empty.code, kMismatch);
+  EXPECT_NE(empty.out.find("there is no element"), std::string::npos) << empty.out << empty.err;
+  save_values("flat.npy", {10, 0}, {});
+  save_values("flat_b.npy", {0, 6}, {});
+  EXPECT_EQ(audit({"--max-rel-fro", "1"}, "flat.npy", "flat_b.npy").code, kAllGood);  // 0 = 0
+}
+
+TEST_F(AuditTensors, RefusesInOneLine) {
+  refused(run({"audit", "--a", path("A.npy")}), {"--a alone"});
+  refused(run({"audit", "--dtype", "bf16"}), {"without them"});
+  refused(audit({}, "A.npy", "A.npy"), {"K = 96", "10"});
+  refused(audit({"--dtype", "e9m9"}), {"--dtype: found e9m9", "e4m3"});
+  refused(audit({"--scale", "big"}), {"--scale: found big", "1x128"});
+  refused(audit({"--policy", "promote:x"}), {"--policy: found promote:x", "split-k:S"});
+  refused(audit({"--sample", "0"}), {"--sample: found 0"});
+  refused(audit({"--d-format", "e4m3"}), {"--d-format"});
+  refused(audit({"--unit", "dp4a"}), {"--unit"});
+  refused(audit({"--dtype", "mxf8"}), {"hopper has no instruction for mxf8"});
+  refused(audit({"--c", path("A.npy")}), {"--c: found 10 x 96, allowed: 10 x 6"});
+  corpus::save_tensor(path("raw.npy"), corpus::make_tensor<std::uint8_t>("x", DType::u8, {2, 3},
+                                                                         std::vector<std::uint8_t>(6)));
+  refused(audit({}, "raw.npy"), {"raw.npy", "--a dtype: found U8", "BF16"});
+  save("cube.npy", {2, 3, 4});
+  refused(audit({}, "cube.npy"), {"--a shape: found [2, 3, 4]"});
+  refused(run({"audit", "--arch", "hopper,ada"}), {"--arch: found 2"});
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test

@@ -1,0 +1,94 @@
+#pragma once
+// May these tensors be multiplied in this dtype? One row a combination, each with its verdict. docs/audit.md.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/report/gemm_errors.hpp"
+#include "mmaudit/report/result.hpp"
+
+namespace mmaudit::report {
+
+/// What a tensor holds, all of it.
+struct TensorFacts {
+  std::string role;   ///< "A", "B" or "C"
+  std::string name;   ///< as the user named it
+  std::string dtype;  ///< of the file
+  std::vector<std::uint64_t> shape;
+  std::uint64_t elements = 0, nan = 0, infinite = 0, zeros = 0;
+  double largest = 0, least = 0;  ///< finite magnitudes other than zero; 0: there is none
+};
+
+enum class GemmVerdict : std::uint8_t {
+  not_asked,  ///< no limit was given
+  pass,
+  fail,
+  undecided,  ///< the sample's interval holds the limit
+  not_judged  ///< no element can be compared
+};
+std::string_view name_of(GemmVerdict verdict);
+
+struct GemmAuditRow {
+  std::string architecture, evidence, instruction;
+  std::string dtype, title, scaling, accumulation;
+  Format output = Format::none;
+  CastCounts cast_a, cast_b;
+  GemmErrors errors;
+  GemmVerdict verdict = GemmVerdict::not_asked;
+  std::string why;     ///< of a verdict other than pass: what dominates
+  std::string advice;  ///< what would help
+};
+
+struct GemmAudit {
+  Provenance provenance;
+  std::vector<TensorFacts> tensors;
+  std::uint64_t m = 0, n = 0, k = 0;
+  std::uint64_t rows = 0, columns = 0;  ///< of D that were computed
+  std::uint64_t seed = 0;
+  std::optional<double> limit;  ///< on the relative Frobenius error
+  std::string method;           ///< how D was sampled and what the interval is
+  std::vector<std::string> remarks;
+  std::vector<GemmAuditRow> rows_of;
+  std::vector<std::string> left_out;  ///< combinations asked for that can't be computed, with the reason
+
+  [[nodiscard]] int count(GemmVerdict verdict) const;
+  /// A limit was given, something was judged, and every row passes.
+  [[nodiscard]] bool passes() const;
+};
+
+struct GemmAuditRequest {
+  std::vector<GemmCombination> combinations;  ///< settled; those without a path are left out with the reason
+  GemmOperands operands;                      ///< the sampled rows of A and columns of B
+  std::uint64_t whole_m = 0, whole_n = 0;
+  std::optional<double> limit;
+  std::uint64_t seed = 1;
+};
+
+/// Fills in everything but provenance and tensors. `progress` of `means` counts multiply-adds of
+/// audit_work().
+GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means = {});
+/// Multiply-adds that audit_gemm() does in all.
+std::uint64_t audit_work(const GemmAuditRequest& request);
+
+/// `count` of `from` at random, ascending; all of them when there are no more.
+std::vector<std::uint64_t> sampled(std::uint64_t count, std::uint64_t from, std::uint64_t seed);
+
+/// Rows and columns of D such that at most `elements` of them and about `multiply_adds` are computed, as
+/// square as m and n allow.
+struct SampleSize {
+  std::uint64_t rows = 0, columns = 0;
+};
+SampleSize sample_size(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t elements,
+                       std::uint64_t multiply_adds);
+
+/// Writers, as render.hpp has them for AuditResult. The "schema" of the JSON is "mmaudit.audit.gemm/1".
+std::string to_console(const GemmAudit& audit, bool colour = false);
+std::string to_markdown(const GemmAudit& audit);
+std::string to_json(const GemmAudit& audit);
+/// One line a row, header first (RFC 4180).
+std::string to_csv(const GemmAudit& audit);
+/// One test case a row; fail and undecided are failures, not_judged an error.
+std::string to_junit(const GemmAudit& audit);
+
+}  // namespace mmaudit::report

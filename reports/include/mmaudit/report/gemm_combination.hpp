@@ -1,0 +1,82 @@
+#pragma once
+// How a whole product can be computed: the type of its operands, how they are scaled, how the sum is kept.
+// Each is a row or a small value with a name; which of them fit together is decided from the rows.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/convert.hpp"
+
+namespace mmaudit::report {
+
+/// What operands are converted to.
+struct GemmDtype {
+  std::string_view name;   ///< "e4m3", "mxf8"
+  std::string_view title;  ///< "FP8 E4M3"
+  Format element = Format::none;
+  Format scale = Format::none;  ///< of the scales that the instruction applies; none: it has none
+  int scale_block = 0;          ///< elements of k a scale
+  CastRule cast;
+  Format output = Format::none;  ///< what libraries usually give back for such operands
+  bool scalable = false;         ///< so few exponents that software scales
+};
+
+/// Every one, in the order that listings print.
+std::span<const GemmDtype> gemm_dtypes();
+const GemmDtype* find_gemm_dtype(std::string_view name);
+/// The row whose instruction scales blocks of `element` by powers of two; null when there is none.
+const GemmDtype* microscaled(Format element);
+
+/// Who scales, and over what.
+enum class Scaling : std::uint8_t {
+  none,
+  tensor,  ///< one binary32 factor: the largest magnitude becomes the format's largest number
+  row,     ///< one a row of A and one a column of B
+  blocks,  ///< "1x128": one every 128 of k of a row of A, of a column of B; applied in binary32 when the
+           ///< block's sum leaves the tensor core
+  mx       ///< by the instruction: powers of two every 32 of k, or what the dtype has in their place
+};
+std::string_view name_of(Scaling scaling);
+std::optional<Scaling> find_scaling(std::string_view name);
+inline constexpr std::uint64_t kScaleBlock = 128;
+/// What is done to such operands when nobody says.
+Scaling usual_scaling(const GemmDtype& dtype);
+
+/// How the sum over K is kept.
+struct Accumulation {
+  std::uint64_t promote = 0;  ///< k after which the running sum goes to a binary32 total; 0: never
+  std::uint64_t split_k = 1;  ///< slices of K, summed in binary32
+  bool half = false;          ///< binary16 accumulators
+  constexpr bool operator==(const Accumulation&) const = default;
+};
+/// "plain", "promote:128", "split-k:4", "half".
+std::string name_of(const Accumulation& accumulation);
+/// Those, and "fast" for "plain". Powers of two of 1 to 2^20; nullopt for anything else.
+std::optional<Accumulation> find_accumulation(std::string_view name);
+
+struct GemmCombination {
+  const Architecture* architecture = nullptr;
+  GemmDtype dtype;
+  Scaling scaling = Scaling::none;
+  Accumulation accumulation;
+  Format output = Format::none;  ///< of D; none: the dtype's
+  std::optional<Op> op;          ///< only this kind of instruction
+};
+
+/// The instruction that does it, and the row of the model; or why there is none.
+struct GemmPath {
+  Instruction instruction;
+  const DatapathRow* row = nullptr;
+  std::string why_not;  ///< one clause; empty: it can be computed
+};
+/// Of several instructions the one whose unit is the newest (tcgen05, wgmma, mma), then the deepest k.
+GemmPath find_path(const GemmCombination& combination);
+
+/// The same combination as the instruction sees it: e4m3 scaled by "mx" is the dtype mxf8, and a dtype whose
+/// instruction scales is scaled by it.
+GemmCombination settled(GemmCombination combination);
+
+}  // namespace mmaudit::report

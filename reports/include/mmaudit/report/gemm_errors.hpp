@@ -1,0 +1,136 @@
+#pragma once
+// The error of a whole product under the model, split into its causes. Method and definitions: docs/audit.md.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mmaudit/report/gemm_combination.hpp"
+
+namespace mmaudit::report {
+
+/// What one operand lost when it was converted. NaN and infinite elements count nowhere else.
+struct CastCounts {
+  std::uint64_t elements = 0;
+  std::uint64_t underflow = 0;  ///< not zero, became zero
+  std::uint64_t subnormal = 0;  ///< became a subnormal
+  std::uint64_t saturated = 0;  ///< rounds, after scaling, to more than the format's largest number
+  std::uint64_t not_finite = 0;
+
+  CastCounts& operator+=(const CastCounts& other);
+};
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// Every error is relative to the exact product: Frobenius norms over that of the exact product, means over
+/// the mean magnitude of the exact elements. Over the elements that were compared.
+struct GemmErrors {
+  std::uint64_t elements = 0;  ///< of D that were computed
+  std::uint64_t compared = 0;  ///< of these: exact and D both finite
+  std::uint64_t no_exact = 0;  ///< a NaN or an infinity in the operands, or beyond binary64
+  std::uint64_t overflow = 0;  ///< D infinite or NaN where the exact element is finite
+  double total = 0;            ///< D - exact
+  double quantization = 0;     ///< product of the converted operands - exact
+  double accumulation = 0;     ///< accumulator before D's rounding - product of the converted operands
+  double output = 0;           ///< D - accumulator: the factors of the scales, and D's type
+  double max_ulp = 0, p50_ulp = 0, p99_ulp = 0;  ///< |D - exact| in units in the last place of D's type
+  double bias = 0;                               ///< mean of D - exact
+  double magnitude_bias = 0;                     ///< mean of |D| - |exact|
+  double accumulation_drift = 0;     ///< mean of |accumulator| - |product of the converted operands|
+  std::optional<double> bound;       ///< a-priori bound on the accumulation part, as norm
+  double of_bound = 0;               ///< largest accumulation error of an element, in units of its own bound
+  std::optional<Interval> interval;  ///< of `total`, 95 %, where only a sample was computed
+  /// The largest |D - exact|.
+  std::uint64_t worst_row = 0, worst_column = 0;
+  double worst_exact = 0, worst_result = 0;
+};
+
+/// Operands as numbers: A (m, k), B (k, n), C (m, n) or empty, row-major and contiguous.
+struct GemmOperands {
+  std::uint64_t m = 0, n = 0, k = 0;
+  std::span<const double> a, b, c;
+  /// Largest finite magnitudes of the whole tensors that these are a part of; 0: of these.
+  double largest_a = 0, largest_b = 0;
+};
+
+/// How, never what: no number of threads changes a result.
+struct GemmMeans {
+  unsigned threads = 1;                              ///< 0: one a core
+  std::function<void(std::uint64_t)> progress = {};  ///< multiply-adds done, from one thread at a time
+};
+
+/// The product of the operands as they are, in binary64 with compensated sums: within 2^-52 of the sum of all
+/// |a_k b_k|, and NaN or infinite where they are. (m, n).
+std::vector<double> exact_product(const GemmOperands& operands, const GemmMeans& means = {});
+
+/// What a bound needs of kPiece consecutive k of a lane.
+struct LanePiece {
+  double squares = 0;    ///< of the elements times the scales of the instruction
+  int element = -10000;  ///< largest exponent that such a product's factors spell
+  int scale = -10000;    ///< largest exponent of a scale of the instruction
+};
+inline constexpr std::uint64_t kPiece = 32;
+
+/// One operand after conversion, in the layout it came in. A lane is a row of A, a column of B.
+struct ConvertedOperand {
+  std::vector<std::byte> raw;           ///< elements in storage width
+  std::vector<double> values;           ///< what they spell, times the scale of the instruction: exact
+  std::vector<std::uint8_t> scales;     ///< of the instruction: (lanes, ceil(k / scale_block))
+  std::vector<float> factors;           ///< of software: one, (lanes) or (lanes, ceil(k / kScaleBlock))
+  std::uint64_t lanes = 0, blocks = 1;  ///< of `factors`; one lane and one block: the same for all
+  std::vector<LanePiece> pieces;        ///< (lanes of the operand, ceil(k / kPiece))
+  CastCounts counts;
+
+  [[nodiscard]] float factor(std::uint64_t lane, std::uint64_t block = 0) const {
+    return factors[(lanes == 1 ? 0 : lane) * blocks + (blocks == 1 ? 0 : block)];
+  }
+};
+
+/// Both operands converted to one dtype under one scaling, and the product of what they became: the same for
+/// every accumulation.
+struct ConvertedOperands {
+  GemmDtype dtype;
+  Scaling scaling = Scaling::none;
+  std::uint64_t m = 0, n = 0, k = 0;
+  ConvertedOperand a, b;
+  std::vector<double> product;  ///< with C; computed like exact_product()
+};
+
+/// What: x / scale, rounded once to the element format. Scales: of software binary32, such that the largest
+/// magnitude they cover becomes the format's largest number (1 where all are zero); of ue8m0 2^(floor(log2
+/// largest) - the element's largest exponent) (OCP Microscaling 1.0, section 6.3); of ue4m3 the nearest to
+/// largest / 6 over a binary32 factor of the tensor, largest of the tensor / (6 * 448).
+/// `b`: operands.b converted like this before; null: it is converted here.
+ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
+                                   const GemmMeans& means = {}, const ConvertedOperand* b = nullptr);
+
+/// (m, n) each.
+struct GemmElements {
+  std::vector<double> accumulator;  ///< as the sum leaves the tensor core or the total, times the scales, + C
+  std::vector<double> result;       ///< D
+  std::vector<double> bound;        ///< on |accumulator - converted product|; empty where the row has none
+};
+
+/// What: D by the model. Order of the arithmetic: D is fl32(scale_a * scale_b) times the sum in binary32
+/// (with C one fma), then D's type to nearest even. Blocks: total = fma(fl32(scale_a * scale_b), sum of the
+/// block, total) in binary32, every `promote` of k. Errors: none while find_path() gave no reason.
+GemmElements compute_elements(const GemmCombination& combination, const GemmPath& path,
+                              const ConvertedOperands& converted, std::span<const double> c,
+                              const GemmMeans& means = {});
+
+/// Everything that they say. (converted - exact) + (accumulator - converted) + (result - accumulator) is
+/// result - exact, up to the binary64 rounding of the differences.
+GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& converted,
+                     const GemmElements& elements, Format output);
+
+/// What: 95 % interval of errors_of().total over all rows and columns of which these were drawn at random: a
+/// bootstrap over rows and over columns, independently (400 resamples; percentiles). `whole_rows`: every row
+/// is here, and none is resampled; likewise columns.
+Interval total_interval(std::span<const double> exact, const GemmElements& elements, std::uint64_t columns,
+                        bool whole_rows, bool whole_columns, std::uint64_t seed);
+
+}  // namespace mmaudit::report

@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "draws.hpp"
+#include "mmaudit/fast.hpp"
+#include "verdict.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+/// Plain-core rows do so much less.
+constexpr std::uint64_t kSlowWork = std::uint64_t{1} << 25;
+
+struct Planned {
+  GemmCombination combination;
+  GemmPath path;
+};
+
+bool same_conversion(const GemmCombination& x, const GemmCombination& y) {
+  return x.dtype.name == y.dtype.name && x.scaling == y.scaling;
+}
+
+bool is_fast(const GemmPath& path) { return fast_serves(path.instruction, path.row->model); }
+
+/// "bf16, tf32 with tensor, 1x128 and plain, half: the reason" for all combinations that share a reason.
+class LeftOut {
+ public:
+  void add(const GemmCombination& c, const std::string& why) {
+    auto at =
+        std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.why == why; });
+    if (at == groups_.end()) at = groups_.insert(at, Group{why, {}, {}, {}});
+    put(at->dtypes, std::string(c.dtype.name));
+    put(at->scalings, std::string(name_of(c.scaling)));
+    put(at->accumulations, name_of(c.accumulation));
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> out;
+    for (const Group& group : groups_)
+      out.push_back(fmt::format("{} with scale {} and policy {}: {}", fmt::join(group.dtypes, ", "),
+                                fmt::join(group.scalings, ", "), fmt::join(group.accumulations, ", "),
+                                group.why));
+    return out;
+  }
+
+ private:
+  struct Group {
+    std::string why;
+    std::vector<std::string> dtypes, scalings, accumulations;
+  };
+  static void put(std::vector<std::string>& list, const std::string& one) {
+    if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+  }
+  std::vector<Group> groups_;
+};
+
+/// The combinations that can be computed, those of one conversion together.
+std::vector<Planned> planned(const GemmAuditRequest& request, LeftOut* left_out) {
+  std::vector<Planned> out;
+  std::set<std::string> seen;
+  for (const GemmCombination& c : request.combinations) {
+    const std::string key = fmt::format("{} {} {} {}", c.architecture->name, c.dtype.name, name_of(c.scaling),
+                                        name_of(c.accumulation));
+    if (!seen.insert(key).second) continue;  // "mxf8" and "e4m3" with "mx" are one
+    Planned one{c, find_path(c)};
+    if (!one.path.why_not.empty()) {
+      if (left_out != nullptr) left_out->add(c, one.path.why_not);
+      continue;
+    }
+    auto at = out.end();
+    for (auto each = out.begin(); each != out.end(); ++each)
+      if (same_conversion(each->combination, c)) at = each + 1;
+    out.insert(at, one);
+  }
+  return out;
+}
+
+/// The first rows and columns of the sample.
+struct Part {
+  GemmOperands operands;
+  std::vector<double> b, c, exact;
+};
+
+Part first_part(const GemmOperands& whole, const SampleSize& size) {
+  Part part;
+  part.operands = whole;
+  part.operands.m = size.rows, part.operands.n = size.columns;
+  part.operands.a = whole.a.first(size.rows * whole.k);
+  const auto columns_of = [&](std::span<const double> x, std::uint64_t rows, std::vector<double>& out) {
+    for (std::uint64_t i = 0; i < rows; ++i)
+      for (std::uint64_t j = 0; j < size.columns; ++j) out.push_back(x[i * whole.n + j]);
+  };
+  columns_of(whole.b, whole.k, part.b);
+  if (!whole.c.empty()) columns_of(whole.c, size.rows, part.c);
+  part.operands.b = part.b, part.operands.c = part.c;
+  return part;
+}
+
+SampleSize slow_size(const GemmOperands& x) { return sample_size(x.m, x.n, x.k, x.m * x.n, kSlowWork); }
+
+GemmAuditRow row_of(const Planned& one, const ConvertedOperands& converted) {
+  const GemmCombination& c = one.combination;
+  GemmAuditRow row;
+  row.architecture = std::string(c.architecture->name);
+  row.evidence = std::string(name_of(one.path.row->evidence));
+  row.instruction = name_of(one.path.instruction);
+  row.dtype = std::string(c.dtype.name);
+  row.title = std::string(c.dtype.title);
+  row.scaling = std::string(name_of(c.scaling));
+  row.accumulation = name_of(c.accumulation);
+  row.output = c.output;
+  row.cast_a = converted.a.counts;
+  row.cast_b = converted.b.counts;
+  return row;
+}
+
+}  // namespace
+
+int GemmAudit::count(GemmVerdict verdict) const {
+  return static_cast<int>(std::count_if(rows_of.begin(), rows_of.end(),
+                                        [&](const GemmAuditRow& row) { return row.verdict == verdict; }));
+}
+
+bool GemmAudit::passes() const {
+  return limit && !rows_of.empty() && count(GemmVerdict::pass) == static_cast<int>(rows_of.size());
+}
+
+std::vector<std::uint64_t> sampled(std::uint64_t count, std::uint64_t from, std::uint64_t seed) {
+  std::vector<std::uint64_t> all(from);
+  for (std::uint64_t i = 0; i < from; ++i) all[i] = i;
+  if (count >= from) return all;
+  const Draws draws(seed);
+  for (std::uint64_t i = 0; i < count; ++i) std::swap(all[i], all[i + draws.below(from - i, i)]);
+  all.resize(count);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+SampleSize sample_size(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t elements,
+                       std::uint64_t multiply_adds) {
+  const std::uint64_t most =
+      std::max<std::uint64_t>(1, std::min(elements, multiply_adds / std::max<std::uint64_t>(k, 1)));
+  const auto side =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::sqrt(static_cast<double>(most))));
+  SampleSize size{std::min(m, side), std::min(n, side)};
+  if (size.rows < side && size.rows != 0) size.columns = std::min(n, most / size.rows);
+  if (size.columns < side && size.columns != 0) size.rows = std::min(m, most / size.columns);
+  return size;
+}
+
+std::uint64_t audit_work(const GemmAuditRequest& request) {
+  const GemmOperands& x = request.operands;
+  const SampleSize slow = slow_size(x);
+  const std::uint64_t whole = x.m * x.n * x.k;
+  std::uint64_t work = whole;  // the exact product
+  const GemmCombination* last = nullptr;
+  const std::vector<Planned> all = planned(request, nullptr);
+  for (const Planned& one : all) {
+    const std::uint64_t each = is_fast(one.path) ? whole : slow.rows * slow.columns * x.k;
+    work += each;
+    if (last == nullptr || !same_conversion(*last, one.combination)) work += each;
+    last = &one.combination;
+  }
+  return work;
+}
+
+GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means) {
+  GemmAudit audit;
+  const GemmOperands& x = request.operands;
+  audit.m = request.whole_m, audit.n = request.whole_n, audit.k = x.k;
+  audit.rows = x.m, audit.columns = x.n;
+  audit.seed = request.seed;
+  audit.limit = request.limit;
+  LeftOut left_out;
+  const std::vector<Planned> all = planned(request, &left_out);
+  audit.left_out = left_out.lines();
+  const std::vector<double> exact = exact_product(x, means);
+  std::optional<Part> part;
+  ConvertedOperands converted;
+  const GemmCombination* last = nullptr;
+  for (const Planned& one : all) {
+    const GemmCombination& c = one.combination;
+    const bool fast = is_fast(one.path);
+    if (!fast && !part) {
+      part = first_part(x, slow_size(x));
+      part->exact = exact_product(part->operands);
+    }
+    const GemmOperands& operands = fast ? x : part->operands;
+    if (last == nullptr || !same_conversion(*last, c) || converted.m != operands.m ||
+        converted.n != operands.n)
+      converted = convert_operands(c.dtype, c.scaling, operands, means);
+    last = &c;
+    const GemmElements elements = compute_elements(c, one.path, converted, operands.c, means);
+    const std::vector<double>& reference = fast ? exact : part->exact;
+    GemmAuditRow row = row_of(one, converted);
+    row.errors = errors_of(reference, converted, elements, c.output);
+    const bool all_rows = operands.m == request.whole_m, all_columns = operands.n == request.whole_n;
+    if (!all_rows || !all_columns)
+      row.errors.interval =
+          total_interval(reference, elements, operands.n, all_rows, all_columns, request.seed);
+    audit.rows_of.push_back(std::move(row));
+  }
+  judge(audit);
+  return audit;
+}
+
+}  // namespace mmaudit::report

@@ -1,0 +1,171 @@
+#include "mmaudit/report/gemm_combination.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "mmaudit/matmul.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+constexpr CastRule kNearest{CastRounding::nearest_even, false};
+constexpr CastRule kSaturating{CastRounding::nearest_even, true};  // as cvt to 8 bits and fewer always does
+constexpr CastRule kAway{CastRounding::nearest_away, false};       // cvt.rna.tf32
+constexpr CastRule kCut{CastRounding::toward_zero, false};
+
+// clang-format off
+constexpr GemmDtype kDtypes[] = {
+    {"e4m3", "FP8 E4M3", Format::e4m3, Format::none, 0, kSaturating, Format::bf16, true},
+    {"e5m2", "FP8 E5M2", Format::e5m2, Format::none, 0, kSaturating, Format::bf16, true},
+    {"bf16", "BF16", Format::bf16, Format::none, 0, kNearest, Format::bf16, false},
+    {"f16", "FP16", Format::f16, Format::none, 0, kNearest, Format::f16, true},
+    {"tf32", "TF32", Format::tf32, Format::none, 0, kAway, Format::f32, false},
+    {"tf32-raw", "TF32, raw FP32 bits", Format::tf32, Format::none, 0, kCut, Format::f32, false},
+    {"mxf8", "MXFP8 E4M3", Format::e4m3, Format::ue8m0, 32, kSaturating, Format::bf16, false},
+    {"mxf8-e5m2", "MXFP8 E5M2", Format::e5m2, Format::ue8m0, 32, kSaturating, Format::bf16, false},
+    {"mxf4", "MXFP4", Format::e2m1, Format::ue8m0, 32, kSaturating, Format::bf16, false},
+    {"nvf4", "NVFP4", Format::e2m1, Format::ue4m3, 16, kSaturating, Format::bf16, false},
+};
+// clang-format on
+
+struct NamedScaling {
+  std::string_view name;
+  Scaling scaling;
+};
+constexpr NamedScaling kScalings[] = {{"none", Scaling::none},
+                                      {"tensor", Scaling::tensor},
+                                      {"row", Scaling::row},
+                                      {"1x128", Scaling::blocks},
+                                      {"mx", Scaling::mx}};
+
+/// Newest unit first; the others are not what a kernel would use for a whole product.
+constexpr Op kPreference[] = {Op::tcgen05, Op::wgmma, Op::mma};
+
+int rank_of(Op op) {
+  return static_cast<int>(std::find(std::begin(kPreference), std::end(kPreference), op) -
+                          std::begin(kPreference));
+}
+
+bool computes(const Instruction& row, const GemmDtype& dtype, Format sums) {
+  return rank_of(row.op) < static_cast<int>(std::size(kPreference)) && row.a == dtype.element &&
+         row.b == dtype.element && row.d == sums && row.c == sums && row.scale == dtype.scale &&
+         row.scale_block == dtype.scale_block && !row.satfinite;
+}
+
+std::string why_no_scaling(const GemmCombination& c) {
+  const GemmDtype& dtype = c.dtype;
+  if (c.scaling == Scaling::mx && dtype.scale == Format::none)
+    return fmt::format("no instruction scales blocks of {}", dtype.name);
+  if (c.scaling == Scaling::none || dtype.scale != Format::none) return {};
+  if (!dtype.scalable) return "the dtype has the exponents of binary32: nothing to scale";
+  const bool leaves = c.accumulation.promote != 0 && kScaleBlock % c.accumulation.promote == 0;
+  if (c.scaling == Scaling::blocks && !leaves)
+    return "scales of 1x128 are applied when a sum leaves the tensor core: promote:128 or a divisor";
+  return {};
+}
+
+}  // namespace
+
+std::span<const GemmDtype> gemm_dtypes() { return kDtypes; }
+
+const GemmDtype* find_gemm_dtype(std::string_view name) {
+  for (const GemmDtype& row : kDtypes)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+const GemmDtype* microscaled(Format element) {
+  for (const GemmDtype& row : kDtypes)
+    if (row.element == element && row.scale == Format::ue8m0) return &row;
+  return nullptr;
+}
+
+std::string_view name_of(Scaling scaling) {
+  for (const NamedScaling& row : kScalings)
+    if (row.scaling == scaling) return row.name;
+  return "";
+}
+
+std::optional<Scaling> find_scaling(std::string_view name) {
+  for (const NamedScaling& row : kScalings)
+    if (row.name == name) return row.scaling;
+  return std::nullopt;
+}
+
+Scaling usual_scaling(const GemmDtype& dtype) {
+  if (dtype.scale != Format::none) return Scaling::mx;
+  return spec_of(dtype.element).storage_bits == 8 ? Scaling::tensor : Scaling::none;
+}
+
+std::string name_of(const Accumulation& accumulation) {
+  if (accumulation.half) return "half";
+  if (accumulation.promote != 0) return fmt::format("promote:{}", accumulation.promote);
+  return accumulation.split_k > 1 ? fmt::format("split-k:{}", accumulation.split_k) : "plain";
+}
+
+std::optional<Accumulation> find_accumulation(std::string_view name) {
+  Accumulation out;
+  if (name == "plain" || name == "fast") return out;
+  if (name == "half") {
+    out.half = true;
+    return out;
+  }
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = name.substr(colon + 1);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+  if (error != std::errc{} || end != digits.data() + digits.size() || number == 0 || number > kMost)
+    return std::nullopt;
+  if (name.substr(0, colon) == "promote") {
+    out.promote = number;
+  } else if (name.substr(0, colon) == "split-k") {
+    out.split_k = number;
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
+GemmCombination settled(GemmCombination combination) {
+  if (combination.scaling == Scaling::mx && combination.dtype.scale == Format::none) {
+    if (const GemmDtype* row = microscaled(combination.dtype.element)) combination.dtype = *row;
+  }
+  if (combination.dtype.scale != Format::none) combination.scaling = Scaling::mx;
+  if (combination.output == Format::none) combination.output = combination.dtype.output;
+  return combination;
+}
+
+GemmPath find_path(const GemmCombination& c) {
+  GemmPath path;
+  path.why_not = why_no_scaling(c);
+  if (!path.why_not.empty()) return path;
+  const Format sums = c.accumulation.half ? Format::f16 : Format::f32;
+  for (const Instruction& each : kInstructions) {
+    const Instruction row = with_shape(each, kWgmmaMinN);
+    if (!computes(row, c.dtype, sums) || (c.op && row.op != *c.op)) continue;
+    const DatapathRow* datapath = find_datapath(*c.architecture, row);
+    if (datapath == nullptr) continue;
+    const bool better = path.row == nullptr || rank_of(row.op) < rank_of(path.instruction.op) ||
+                        (row.op == path.instruction.op && row.k > path.instruction.k);
+    if (!better) continue;
+    path.instruction = row;
+    path.row = datapath;
+  }
+  if (path.row == nullptr) {
+    path.why_not = fmt::format("{} has no instruction for {}{}", c.architecture->name, c.dtype.name,
+                               c.accumulation.half ? " with binary16 sums" : "");
+    return path;
+  }
+  const auto k = static_cast<std::uint64_t>(path.instruction.k);
+  if (c.accumulation.promote % k != 0)
+    path.why_not = fmt::format("{} has a k of {}", name_of(path.instruction), k);
+  if (c.accumulation.half && (c.accumulation.promote != 0 || c.accumulation.split_k > 1))
+    path.why_not = "totals are binary32";
+  return path;
+}
+
+}  // namespace mmaudit::report

@@ -1,0 +1,94 @@
+#include "text_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mmaudit::report {
+namespace {
+
+constexpr std::size_t kColumns = 110;
+
+/// Code points, not bytes: what a terminal advances by for the text written here.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Header words on two lines where one is too long: a column is as wide as its cells need, within reason.
+std::vector<std::string> header_lines(const std::string& header, std::size_t width) {
+  if (width_of(header) <= width) return {"", header};
+  const std::size_t middle = header.size() / 2;
+  const std::size_t before = header.rfind(' ', middle), after = header.find(' ', middle);
+  const std::size_t cut =
+      before != std::string::npos && (after == std::string::npos || middle - before <= after - middle)
+          ? before
+          : after;
+  if (cut == std::string::npos) return {"", header};
+  return {header.substr(0, cut), header.substr(cut + 1)};
+}
+
+}  // namespace
+
+std::string painted(std::string text, Tone tone, bool colour) {
+  if (!colour || tone == Tone::plain) return text;
+  const std::string_view code = tone == Tone::good ? "32" : tone == Tone::bad ? "31" : "33";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string wrapped(std::string_view text, std::string_view first_indent) {
+  std::string out(first_indent), line_indent(first_indent.size(), ' ');
+  std::size_t used = first_indent.size();
+  bool start = true;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!start && used + 1 + width_of(word) > kColumns) {
+      out += '\n' + line_indent;
+      used = line_indent.size();
+      start = true;
+    }
+    if (!start) out += ' ', ++used;
+    out += word;
+    used += width_of(word);
+    start = false;
+  }
+  return out + '\n';
+}
+
+std::string console_table(const Table& table, bool colour) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (!table.columns[i].wide_only) shown.push_back(i);
+  std::vector<std::size_t> widths(table.columns.size(), 0);
+  std::vector<std::vector<std::string>> headers(table.columns.size());
+  for (const std::size_t i : shown) {
+    for (const auto& row : table.rows) widths[i] = std::max(widths[i], width_of(row[i].text));
+    headers[i] = header_lines(table.columns[i].header, std::max<std::size_t>(widths[i], 8));
+    for (const std::string& line : headers[i]) widths[i] = std::max(widths[i], width_of(line));
+  }
+  std::string out;
+  const auto put = [&](std::size_t column, const std::string& text, Tone tone, bool last) {
+    const std::string padding(widths[column] - width_of(text), ' ');
+    out += "  ";
+    if (table.columns[column].number) out += padding;
+    out += painted(text, tone, colour);
+    if (!table.columns[column].number && !last) out += padding;
+  };
+  for (std::size_t line = 0; line < 2; ++line) {
+    if (line == 0 &&
+        std::all_of(shown.begin(), shown.end(), [&](std::size_t i) { return headers[i][0].empty(); }))
+      continue;
+    for (const std::size_t i : shown) put(i, headers[i][line], Tone::plain, i == shown.back());
+    while (!out.empty() && out.back() == ' ') out.pop_back();
+    out += '\n';
+  }
+  for (const auto& row : table.rows) {
+    for (const std::size_t i : shown) put(i, row[i].text, row[i].tone, i == shown.back());
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace mmaudit::report

@@ -1,0 +1,134 @@
+// Verdicts, samples and what is written of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "mmaudit/report/gemm_audit.hpp"
+#include "mmaudit/report/gemm_study.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+GemmCombination combination(const char* dtype, Scaling scaling, const char* how,
+                            Format output = Format::none) {
+  return settled(
+      {find_architecture("hopper"), *find_gemm_dtype(dtype), scaling, *find_accumulation(how), output, {}});
+}
+
+struct Fixture {
+  std::vector<double> a = draw_a(Distribution::normal, 12, 256, 1),
+                      b = draw_b(Distribution::normal, 256, 20, 1);
+  GemmAuditRequest request;
+  Fixture() {
+    request.combinations = {combination("e4m3", Scaling::tensor, "plain"),
+                            combination("bf16", Scaling::none, "plain"),
+                            combination("bf16", Scaling::mx, "plain")};
+    request.operands = {12, 20, 256, a, b, {}, 0, 0};
+    request.whole_m = 12;
+    request.whole_n = 20;
+    request.limit = 1e-2;
+  }
+};
+
+TEST(GemmAudit, JudgesAndAdvises) {
+  const Fixture fixture;
+  const GemmAudit audit = audit_gemm(fixture.request);
+  ASSERT_EQ(audit.rows_of.size(), 2U);
+  EXPECT_EQ(audit.rows_of[0].verdict, GemmVerdict::fail);
+  EXPECT_EQ(audit.rows_of[0].why.find("quantization"), 0U);
+  EXPECT_EQ(audit.rows_of[0].advice, "passes here: bf16 --scale none");
+  EXPECT_EQ(audit.rows_of[1].verdict, GemmVerdict::pass);
+  EXPECT_FALSE(audit.rows_of[1].errors.interval);
+  EXPECT_FALSE(audit.passes());
+  ASSERT_EQ(audit.left_out.size(), 1U);
+  EXPECT_NE(audit.left_out[0].find("bf16"), std::string::npos);
+}
+
+TEST(GemmAudit, OutputAndAccumulationAreNamed) {
+  Fixture fixture;
+  fixture.request.combinations = {combination("tf32", Scaling::none, "plain", Format::bf16),
+                                  combination("f16", Scaling::none, "half", Format::f32)};
+  fixture.request.limit = 1e-4;
+  const GemmAudit audit = audit_gemm(fixture.request);
+  EXPECT_EQ(audit.rows_of[0].why.find("rounding of D to bf16"), 0U);
+  EXPECT_EQ(audit.rows_of[0].advice, "--d-format f32");
+  EXPECT_EQ(audit.rows_of[1].why.find("accumulation"), 0U);
+  EXPECT_EQ(audit.rows_of[1].advice, "binary32 accumulators");
+}
+
+TEST(GemmAudit, ASampleSaysHowSureItIs) {
+  Fixture fixture;
+  fixture.request.whole_m = fixture.request.whole_n = 1000;
+  const GemmAudit audit = audit_gemm(fixture.request);
+  const GemmErrors& errors = audit.rows_of[0].errors;
+  ASSERT_TRUE(errors.interval);
+  EXPECT_LT(errors.interval->low, errors.total);
+  EXPECT_GT(errors.interval->high, errors.total);
+  EXPECT_LT(errors.interval->high - errors.interval->low, errors.total);
+  EXPECT_NE(audit.method.find("12 of 1000 rows"), std::string::npos);
+  fixture.request.limit = errors.total;
+  EXPECT_EQ(audit_gemm(fixture.request).rows_of[0].verdict, GemmVerdict::undecided);
+}
+
+TEST(GemmAudit, NothingFiniteIsNotJudged) {
+  Fixture fixture;
+  std::fill(fixture.a.begin(), fixture.a.end(), std::numeric_limits<double>::quiet_NaN());
+  const GemmAudit audit = audit_gemm(fixture.request);
+  EXPECT_EQ(audit.count(GemmVerdict::not_judged), 2);
+  EXPECT_FALSE(audit.passes());
+  EXPECT_NE(to_console(audit).find("can't be judged"), std::string::npos);
+  const auto row = nlohmann::json::parse(to_json(audit)).at("rows").at(0);
+  EXPECT_TRUE(row.at("bias").is_null());
+  EXPECT_EQ(row.at("verdict"), "NOT JUDGED");
+}
+
+TEST(GemmAudit, EmptyIsNotJudged) {
+  GemmAuditRequest request = Fixture().request;
+  const std::vector<double> b(15, 1.0);
+  request.operands = {0, 5, 3, {}, b, {}, 0, 0};
+  request.whole_m = 0;
+  request.whole_n = 5;
+  const GemmAudit audit = audit_gemm(request);
+  EXPECT_EQ(audit.count(GemmVerdict::not_judged), 2);
+  EXPECT_NE(to_console(audit).find("there is no element"), std::string::npos);
+}
+
+TEST(GemmAudit, WritersKeepHostileNamesInTheirPlace) {
+  GemmAudit audit = audit_gemm(Fixture().request);
+  const std::string hostile = "<script>alert(\"x\")</script>&|`\x1b[2J\n,\"";
+  audit.tensors = {{"A", hostile, hostile, {1, 2}, 2, 0, 0, 0, 1, 1}};
+  for (GemmAuditRow& row : audit.rows_of)
+    row.architecture = row.why = hostile, row.verdict = GemmVerdict::fail;
+  EXPECT_EQ(to_markdown(audit).find("<script"), std::string::npos);
+  EXPECT_EQ(to_junit(audit).find("<script"), std::string::npos);
+  EXPECT_EQ(to_console(audit).find("\x1b[2J"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(to_json(audit)).at("schema"), "mmaudit.audit.gemm/1");
+  EXPECT_NE(to_csv(audit).find("alert(\"\"x\"\")"), std::string::npos);
+}
+
+TEST(GemmAudit, FitsATerminal) {
+  Fixture fixture;
+  fixture.request.whole_m = 4096;
+  std::istringstream lines(to_console(audit_gemm(fixture.request)));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+}
+
+TEST(Sample, IsSortedDistinctAndRepeatable) {
+  const std::vector<std::uint64_t> x = sampled(50, 1000, 3);
+  EXPECT_EQ(x.size(), 50U);
+  for (std::size_t i = 1; i < x.size(); ++i) EXPECT_LT(x[i - 1], x[i]);
+  EXPECT_EQ(x, sampled(50, 1000, 3));
+  EXPECT_NE(x, sampled(50, 1000, 4));
+  EXPECT_EQ(sampled(9, 4, 1), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  const SampleSize size = sample_size(4096, 4096, 4096, 1 << 16, 1 << 28);
+  EXPECT_EQ(size.rows * size.columns, std::uint64_t{1} << 16);
+  EXPECT_EQ(sample_size(2, 100000, 16, 1 << 16, 1 << 28).columns, 32768U);
+  EXPECT_EQ(sample_size(0, 5, 3, 100, 100).rows, 0U);
+}
+
+}  // namespace
+}  // namespace mmaudit::report
