@@ -11,12 +11,11 @@
 
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "slices.hpp"
 #include "tile_sums.hpp"
 
 namespace mmaudit {
 namespace {
-
-std::uint64_t up(std::uint64_t x, std::uint64_t unit) { return (x + unit - 1) / unit; }
 
 Format output_of(const Instruction& instruction, const Matmul& problem) {
   return problem.epilogue ? problem.epilogue->output : instruction.d;
@@ -30,7 +29,8 @@ std::optional<std::uint64_t> product(std::initializer_list<std::uint64_t> factor
 }
 
 std::uint64_t tiles_of(const Matmul& problem) {
-  return problem.batch * up(problem.m, kTileRows) * up(problem.n, kTileColumns);
+  return problem.batch * detail::quotient_up(problem.m, kTileRows) *
+         detail::quotient_up(problem.n, kTileColumns);
 }
 
 unsigned threads_of(const Matmul& problem, const MatmulMeans& means) {
@@ -118,7 +118,7 @@ void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
   sums.start(tile);
   if (problem.c != nullptr && !problem.epilogue) load_c(job, tile, of_slice, sums);
   const auto k = static_cast<std::uint64_t>(job.instruction.k);
-  const std::uint64_t slice = up(up(problem.k, k), problem.split_k) * k;
+  const std::uint64_t slice = detail::slice_length(problem, k);
   for (std::uint64_t first = 0; first < problem.k; first += slice) {
     const std::uint64_t last = std::min(problem.k, first + slice);
     const std::uint64_t stride = promotes ? problem.promote : slice;
@@ -133,7 +133,8 @@ void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
 }
 
 Tile tile_at(const Matmul& problem, std::uint64_t index) {
-  const std::uint64_t down = up(problem.m, kTileRows), across = up(problem.n, kTileColumns);
+  const std::uint64_t down = detail::quotient_up(problem.m, kTileRows),
+                      across = detail::quotient_up(problem.n, kTileColumns);
   Tile tile;
   tile.column = index % across * kTileColumns;
   tile.row = index / across % down * kTileRows;

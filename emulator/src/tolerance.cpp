@@ -7,12 +7,11 @@
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/error_bound.hpp"
-#include "raw_words.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "slices.hpp"
 
 namespace mmaudit {
 namespace {
-
-std::uint64_t up(std::uint64_t x, std::uint64_t unit) { return (x + unit - 1) / unit; }
 
 /// Two binary64 words: what the additions round off is kept.
 struct Sum {
@@ -38,8 +37,7 @@ class Element {
 
   void run(std::uint64_t matrix, std::uint64_t i, std::uint64_t j, double c, double& exact,
            double& bound) const {
-    const std::uint64_t slice =
-        std::max<std::uint64_t>(up(up(problem_.k, depth_), problem_.split_k), 1) * depth_;
+    const std::uint64_t slice = std::max<std::uint64_t>(detail::slice_length(problem_, depth_), depth_);
     const std::uint64_t length = problem_.promote != 0 ? problem_.promote : slice;
     const bool totals = problem_.promote != 0 || problem_.split_k > 1;
     Sum sum;
@@ -60,7 +58,7 @@ class Element {
           if (a != 0 && b != 0)
             largest = std::max(largest, exponent_of(a, plan_.a) + exponent_of(b, plan_.b));
         }
-        error += chain_(up(last - at, depth_), {of_chain * (1 + kGrowth), largest});
+        error += chain_(detail::quotient_up(last - at, depth_), {of_chain * (1 + kGrowth), largest});
         if (totals) error += 2 * total_error_bound(magnitude + error);
         of_chain = 0;
         largest = -10000;

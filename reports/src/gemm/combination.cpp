@@ -10,23 +10,24 @@
 namespace mmaudit::report {
 namespace {
 
-constexpr CastRule kNearest{CastRounding::nearest_even, false};
-constexpr CastRule kSaturating{CastRounding::nearest_even, true};  // as cvt to 8 bits and fewer always does
-constexpr CastRule kAway{CastRounding::nearest_away, false};       // cvt.rna.tf32
+constexpr CastRule kCast{CastRounding::nearest_even, false};
+constexpr CastRule kSaturatingCast{CastRounding::nearest_even,
+                                   true};                     // as cvt to 8 bits and fewer always does
+constexpr CastRule kAway{CastRounding::nearest_away, false};  // cvt.rna.tf32
 constexpr CastRule kCut{CastRounding::toward_zero, false};
 
 // clang-format off
 constexpr GemmDtype kDtypes[] = {
-    {"e4m3", "FP8 E4M3", Format::e4m3, Format::none, 0, kSaturating, Format::bf16, true},
-    {"e5m2", "FP8 E5M2", Format::e5m2, Format::none, 0, kSaturating, Format::bf16, true},
-    {"bf16", "BF16", Format::bf16, Format::none, 0, kNearest, Format::bf16, false},
-    {"f16", "FP16", Format::f16, Format::none, 0, kNearest, Format::f16, true},
+    {"e4m3", "FP8 E4M3", Format::e4m3, Format::none, 0, kSaturatingCast, Format::bf16, true},
+    {"e5m2", "FP8 E5M2", Format::e5m2, Format::none, 0, kSaturatingCast, Format::bf16, true},
+    {"bf16", "BF16", Format::bf16, Format::none, 0, kCast, Format::bf16, false},
+    {"f16", "FP16", Format::f16, Format::none, 0, kCast, Format::f16, true},
     {"tf32", "TF32", Format::tf32, Format::none, 0, kAway, Format::f32, false},
     {"tf32-raw", "TF32, raw FP32 bits", Format::tf32, Format::none, 0, kCut, Format::f32, false},
-    {"mxf8", "MXFP8 E4M3", Format::e4m3, Format::ue8m0, 32, kSaturating, Format::bf16, false},
-    {"mxf8-e5m2", "MXFP8 E5M2", Format::e5m2, Format::ue8m0, 32, kSaturating, Format::bf16, false},
-    {"mxf4", "MXFP4", Format::e2m1, Format::ue8m0, 32, kSaturating, Format::bf16, false},
-    {"nvf4", "NVFP4", Format::e2m1, Format::ue4m3, 16, kSaturating, Format::bf16, false},
+    {"mxf8", "MXFP8 E4M3", Format::e4m3, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
+    {"mxf8-e5m2", "MXFP8 E5M2", Format::e5m2, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
+    {"mxf4", "MXFP4", Format::e2m1, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
+    {"nvf4", "NVFP4", Format::e2m1, Format::ue4m3, 16, kSaturatingCast, Format::bf16, false},
 };
 // clang-format on
 

@@ -13,7 +13,7 @@ constexpr std::uint64_t kPanel = 8;      // columns whose sums stay in registers
 constexpr std::uint64_t kDepth = 512;    // k of a panel of B that stay in the first cache
 constexpr std::uint64_t kRowGroup = 64;  // rows that share a packed panel
 
-struct Sums {
+struct ExactSums {
   double high[kPanel] = {}, low[kPanel] = {};
 };
 
@@ -26,7 +26,7 @@ struct Sums {
 
 /// high + low += a . b, for every column of the panel; the rounding of each addition to high goes to low.
 MMAUDIT_EVERY_WIDTH void add_products(const double* __restrict__ a, const double* __restrict__ b,
-                                      std::uint64_t depth, Sums& sums) {
+                                      std::uint64_t depth, ExactSums& sums) {
   double high[kPanel], low[kPanel];
   for (std::uint64_t j = 0; j < kPanel; ++j) high[j] = sums.high[j], low[j] = sums.low[j];
   for (std::uint64_t k = 0; k < depth; ++k) {
@@ -43,7 +43,7 @@ MMAUDIT_EVERY_WIDTH void add_products(const double* __restrict__ a, const double
 }
 
 /// Of an infinite or NaN sum the low word says nothing.
-double value(double high, double low) { return std::isfinite(high) ? high + low : high; }
+double value_of_sum(double high, double low) { return std::isfinite(high) ? high + low : high; }
 
 }  // namespace
 
@@ -60,7 +60,7 @@ std::vector<double> blocked_product(
     const std::uint64_t columns = std::min(kPanel, n - first_column),
                         rows = std::min(kRowGroup, m - first_row);
     std::vector<double> packed(kDepth * kPanel);
-    std::vector<Sums> sums(rows), totals(rows);
+    std::vector<ExactSums> sums(rows), totals(rows);
     for (std::uint64_t start = 0; start < k; start += length) {
       const std::uint64_t end = std::min(k, start + length);
       for (std::uint64_t at = start; at < end; at += kDepth) {
@@ -74,7 +74,7 @@ std::vector<double> blocked_product(
       for (std::uint64_t i = 0; i < rows; ++i) {
         double scaled[kPanel] = {};
         for (std::uint64_t j = 0; j < columns; ++j)
-          scaled[j] = value(sums[i].high[j], sums[i].low[j]) *
+          scaled[j] = value_of_sum(sums[i].high[j], sums[i].low[j]) *
                       factor(first_row + i, first_column + j, start / length);
         constexpr double kOne = 1;
         add_products(&kOne, scaled, 1, totals[i]);
@@ -83,7 +83,7 @@ std::vector<double> blocked_product(
     }
     for (std::uint64_t i = 0; i < rows; ++i)
       for (std::uint64_t j = 0; j < columns; ++j)
-        out[(first_row + i) * n + first_column + j] = value(totals[i].high[j], totals[i].low[j]);
+        out[(first_row + i) * n + first_column + j] = value_of_sum(totals[i].high[j], totals[i].low[j]);
     if (!means.progress) return;
     const std::lock_guard lock(mutex);
     means.progress(rows * columns * k);

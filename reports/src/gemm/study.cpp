@@ -15,7 +15,7 @@ constexpr std::string_view kAccumulations[] = {"plain",       "promote:32",  "pr
                                                "promote:128", "promote:256", "split-k:2",
                                                "split-k:4",   "split-k:8",   "half"};
 
-struct Planned {
+struct PlannedCurve {
   GemmCombination combination;
   GemmPath path;
   std::size_t curve = 0;  ///< of the first distribution; the others follow
@@ -26,7 +26,7 @@ struct Group {
   GemmDtype dtype;
   Scaling scaling = Scaling::none;
   bool fast = true;
-  std::vector<Planned> planned;
+  std::vector<PlannedCurve> planned;
 };
 
 /// With binary16 sums the largest numbers of FP8 would overflow at once: no scaling then.
@@ -34,7 +34,7 @@ Scaling scaling_for(const GemmDtype& dtype, const Accumulation& how) {
   return how.half && usual_scaling(dtype) == Scaling::tensor ? Scaling::none : usual_scaling(dtype);
 }
 
-void add_curves(GemmStudy& study, const Planned& planned) {
+void add_curves(GemmStudy& study, const PlannedCurve& planned) {
   for (const Distribution distribution : kDistributions) {
     GemmCurve curve;
     curve.dtype = std::string(planned.combination.dtype.name);
@@ -60,7 +60,7 @@ std::vector<Group> plan(const Architecture& architecture, GemmStudy& study) {
     }
     for (const std::string_view name : kAccumulations) {
       const Accumulation how = *find_accumulation(name);
-      Planned planned;
+      PlannedCurve planned;
       planned.combination = settled({&architecture, dtype, scaling_for(dtype, how), how, Format::none, {}});
       planned.path = find_path(planned.combination);
       if (!planned.path.why_not.empty()) {
@@ -125,7 +125,7 @@ class Measurement {
       for (std::size_t i = 0; i < task.distributions.size(); ++i) {
         ConvertedOperand same_b = std::move(converted.b);
         converted = convert_operands(group.dtype, group.scaling, operands[i], {}, i == 0 ? nullptr : &same_b);
-        for (const Planned& planned : group.planned)
+        for (const PlannedCurve& planned : group.planned)
           measure(planned, study_.curves[planned.curve + task.distributions[i]].points[task.depth], converted,
                   exact[i]);
       }
@@ -133,7 +133,7 @@ class Measurement {
   }
 
  private:
-  static void measure(const Planned& planned, GemmPoint& point, const ConvertedOperands& converted,
+  static void measure(const PlannedCurve& planned, GemmPoint& point, const ConvertedOperands& converted,
                       const std::vector<double>& exact) {
     const GemmElements elements = compute_elements(planned.combination, planned.path, converted, {});
     point.errors = errors_of(exact, converted, elements, planned.combination.output);
