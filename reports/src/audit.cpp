@@ -46,10 +46,8 @@ bool same_unit(const DtypeSummary& summary, const ProfileCell& cell) {
 
 std::vector<std::string> limits(const Architecture& architecture, const AuditResult& result) {
   std::vector<std::string> list = {
-      "Instructions without a model here: sparse (mma.sp, wgmma.sp), block-scaled and "
-      "narrower "
-      "than 8 bits (MX, NVFP4, FP6, FP4), and tcgen05. Integer and binary instructions are exact and have no "
-      "error levels.",
+      "Error levels of sparse instructions (those of the dense one over the stored elements) and, per data "
+      "type, of block-scaled kinds; integer and binary instructions are exact and have none.",
       "A comparison covers the inputs that were compared. It is evidence, not a proof for every input.",
       "The error levels per data type are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). "
       "Whole "

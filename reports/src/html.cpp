@@ -175,6 +175,17 @@ std::string chains(const AuditResult& result) {
       escaped_html(table.title), escaped_html(result.chain_method), chain_figure(result), html_table(table));
 }
 
+std::string whole_products(const AuditResult& result) {
+  const GemmStudy& study = result.gemm;
+  const Table depth = study_depth_table(study);
+  std::string out = section(study_table(study), study.method) + section(study_distribution_table(study), "");
+  if (depth.rows.empty()) return out;
+  return out + fmt::format(
+                   "<section class=\"card\"><h2>{}</h2><div>{}</div><details><summary><h3>The same in "
+                   "numbers</h3></summary>{}</details></section>\n",
+                   escaped_html(depth.title), depth_figure(study), html_table(depth));
+}
+
 std::string published(const AuditResult& result) {
   const Table table = published_table(result);
   if (table.rows.empty()) return "";
@@ -211,7 +222,7 @@ std::string to_html(const AuditResult& result) {
       "<title>Tensor-core audit: {}</title>\n<style>{}</style></head>\n<body>\n",
       base64_of_hex(kStyleSha256), escaped_html(capitalised(result.provenance.architecture)), kStyle);
   out += first_screen(result) + "<main>\n";
-  out += levels(result) + chains(result) + published(result) + every_cell(result);
+  out += levels(result) + whole_products(result) + chains(result) + published(result) + every_cell(result);
   out += section(format_table(result), "");
   out += section(verification_table(result.verification, false), "", "card long");
   out += section(provenance_table(result.provenance), "");

@@ -8,67 +8,11 @@
 #include "html_text.hpp"
 #include "mmaudit/report/render.hpp"
 #include "printed.hpp"
+#include "svg_parts.hpp"
 #include "tables.hpp"
 
 namespace mmaudit::report {
 namespace {
-
-/// A logarithmic axis over whole decades.
-struct LogAxis {
-  double from = 0, to = 1;  ///< coordinates of the two ends
-  int low = -9, high = 0;   ///< decades
-
-  [[nodiscard]] double at(double value) const {
-    const double share = (std::log10(value) - low) / static_cast<double>(high - low);
-    return from + std::clamp(share, 0.0, 1.0) * (to - from);
-  }
-};
-
-int decade_below(double value) { return static_cast<int>(std::floor(std::log10(value))); }
-int decade_above(double value) { return static_cast<int>(std::ceil(std::log10(value))); }
-
-/// "10" with a raised exponent.
-std::string decade_text(int decade) {
-  return fmt::format("10<tspan dy=\"-4\" font-size=\"9\">{}{}</tspan>", decade < 0 ? "\u2212" : "",
-                     std::abs(decade));
-}
-
-std::string line(double x1, double y1, double x2, double y2, std::string_view cls) {
-  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>", cls, x1,
-                     y1, x2, y2);
-}
-
-/// `content` is markup, already escaped.
-std::string text(double x, double y, std::string_view cls, std::string_view content) {
-  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", cls, x, y, content);
-}
-
-/// Types differ in shape too, not only in colour.
-std::string mark(Format dtype, bool hollow, double x, double y) {
-  const std::string cls = fmt::format("mark {}{}", name_of(dtype), hollow ? " hollow" : "");
-  switch (dtype) {
-    case Format::bf16:
-      return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"7\" height=\"7\"/>", cls,
-                         x - 3.5, y - 3.5);
-    case Format::f16:
-      return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}l5 8.6h-10z\"/>", cls, x, y - 5.5);
-    case Format::e4m3:
-    case Format::e5m2:
-      return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}l4.8 4.8l-4.8 4.8l-4.8 -4.8z\"/>", cls, x,
-                         y - 4.8);
-    default:
-      return fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.9\"/>", cls, x, y);
-  }
-}
-
-std::string open_svg(double width, double height, std::string_view id, std::string_view title,
-                     std::string_view about) {
-  return fmt::format(
-      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-labelledby=\"{}-title {}-desc\"><title "
-      "id=\"{}-title\">{}"
-      "</title><desc id=\"{}-desc\">{}</desc>",
-      width, height, id, id, id, escaped_html(title), id, escaped_html(about));
-}
 
 /// What the curves show, for readers who don't see them.
 std::string chain_description(const AuditResult& result) {
@@ -103,23 +47,24 @@ std::string chain_figure(const AuditResult& result) {
   if (longest == 0 || least > most) return "";
 
   constexpr double kLeft = 48, kRight = 448, kTop = 12, kBottom = 300;
-  LogAxis y{kBottom, kTop, decade_below(least), decade_above(most)};
+  svg::LogAxis y{kBottom, kTop, svg::decade_below(least), svg::decade_above(most)};
   if (y.high <= y.low) y.high = y.low + 1;
   const double step = (kRight - kLeft - 24) / std::max(longest - 1, 1);
   const auto x = [&](int length) { return kLeft + 12 + (length - 1) * step; };
   const double legend_rows = std::ceil(static_cast<double>(result.chains.size()) / 2);
 
-  std::string svg = open_svg(460, kBottom + 50 + 20 * legend_rows, "chain",
-                             "Error along a chain of multiplications", chain_description(result));
+  std::string out = svg::open_svg(460, kBottom + 50 + 20 * legend_rows, "chain",
+                                  "Error along a chain of multiplications", chain_description(result));
   for (int decade = y.low; decade <= y.high; ++decade) {
     const double at = y.at(std::pow(10.0, decade));
-    svg += line(kLeft, at, kRight, at, "grid") + text(kLeft - 7, at + 4, "soft end", decade_text(decade));
+    out += svg::line(kLeft, at, kRight, at, "grid") +
+           svg::text(kLeft - 7, at + 4, "soft end", svg::decade_text(decade));
   }
   for (int length = 1; length <= longest; ++length)
-    svg += line(x(length), kBottom, x(length), kBottom + 4, "axis") +
-           text(x(length), kBottom + 18, "soft middle", fmt::format("{}", length));
-  svg += line(kLeft, kBottom, kRight, kBottom, "axis");
-  svg += text((kLeft + kRight) / 2, kBottom + 35, "soft middle", "multiplications in the chain, N");
+    out += svg::line(x(length), kBottom, x(length), kBottom + 4, "axis") +
+           svg::text(x(length), kBottom + 18, "soft middle", fmt::format("{}", length));
+  out += svg::line(kLeft, kBottom, kRight, kBottom, "axis");
+  out += svg::text((kLeft + kRight) / 2, kBottom + 35, "soft middle", "multiplications in the chain, N");
 
   // The first curve is drawn last: where curves coincide, its small marks lie on the larger ones of the
   // others.
@@ -132,35 +77,35 @@ std::string chain_figure(const AuditResult& result) {
     for (const ChainPoint& point : curve.points) {
       if (!point.error || *point.error <= 0) continue;
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.length), y.at(*point.error));
-      marks += mark(curve.dtype, curve.dtype == Format::f16, x(point.length), y.at(*point.error));
+      marks += svg::mark(curve.dtype, curve.dtype == Format::f16, x(point.length), y.at(*point.error));
     }
-    svg += fmt::format("<path class=\"{}\" d=\"{}\"/>{}", cls, path, marks);
+    out += fmt::format("<path class=\"{}\" d=\"{}\"/>{}", cls, path, marks);
     const auto row = i / 2;
     const double left = kLeft - 34 + static_cast<double>(i % 2) * 215;
     const double at = kBottom + 56 + static_cast<double>(row) * 20;
-    std::string entry = line(left, at, left + 34, at, cls);
-    entry += mark(curve.dtype, curve.dtype == Format::f16, left + 17, at);
-    entry += text(left + 42, at + 4, "", escaped_html(curve_name(curve)));
+    std::string entry = svg::line(left, at, left + 34, at, cls);
+    entry += svg::mark(curve.dtype, curve.dtype == Format::f16, left + 17, at);
+    entry += svg::text(left + 42, at + 4, "", escaped_html(curve_name(curve)));
     legend.insert(0, entry);
   }
-  svg += legend;
+  out += legend;
   for (const ChainCurve& curve : result.chains) {
     if (!curve.first_infinity || curve.init != Initialisation::fp32) continue;
     const double at = x(*curve.first_infinity);
     const std::string label =
         fmt::format("{}: first infinity at N = {}", title_of(curve.dtype), *curve.first_infinity);
-    svg += fmt::format("<path class=\"curve {}\" stroke-dasharray=\"2 3\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
+    out += fmt::format("<path class=\"curve {}\" stroke-dasharray=\"2 3\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
                        name_of(curve.dtype), at, kTop + 96, kBottom) +
-           text(at - 6, kBottom - 12, "end", escaped_html(label));
+           svg::text(at - 6, kBottom - 12, "end", escaped_html(label));
   }
-  return svg + "</svg>";
+  return out + "</svg>";
 }
 
 std::string dtype_figure(const AuditResult& result) {
   if (result.dtypes.empty()) return "";
   constexpr double kLeft = 140, kRight = 440, kTop = 44, kRow = 24;
   const double bottom = kTop + kRow * static_cast<double>(result.dtypes.size());
-  const LogAxis x{kLeft + 44, kRight, -8, 0};
+  const svg::LogAxis x{kLeft + 44, kRight, -8, 0};
   const double zero = kLeft + 14;  // off the logarithmic axis
 
   std::string about = "Mean relative errors on a logarithmic axis.";
@@ -168,33 +113,36 @@ std::string dtype_figure(const AuditResult& result) {
     about += fmt::format(" {} on {}: product of FP32 inputs {}, unit alone {}.", title_of(row.dtype),
                          row.instruction, error_text(row.conversion.mean_relative),
                          error_text(row.accumulator_alone.mean_relative));
-  std::string svg = open_svg(460, bottom + 42, "dtype", "Error level per data type", about);
+  std::string out = svg::open_svg(460, bottom + 42, "dtype", "Error level per data type", about);
 
-  svg += mark(Format::tf32, false, 4, 12) + text(14, 16, "", "a times b of FP32 inputs, mean");
-  svg += mark(Format::tf32, true, 254, 12) + text(264, 16, "", "the unit alone, mean");
-  svg += line(zero, kTop - 8, zero, bottom, "grid") + text(zero, bottom + 16, "soft middle", "0");
+  out += svg::mark(Format::tf32, false, 4, 12) + svg::text(14, 16, "", "a times b of FP32 inputs, mean");
+  out += svg::mark(Format::tf32, true, 254, 12) + svg::text(264, 16, "", "the unit alone, mean");
+  out += svg::line(zero, kTop - 8, zero, bottom, "grid") + svg::text(zero, bottom + 16, "soft middle", "0");
   for (int decade = x.low; decade <= x.high; decade += 2) {
     const double at = x.at(std::pow(10.0, decade));
-    svg += line(at, kTop - 8, at, bottom, "grid") + text(at, bottom + 16, "soft middle", decade_text(decade));
+    out += svg::line(at, kTop - 8, at, bottom, "grid") +
+           svg::text(at, bottom + 16, "soft middle", svg::decade_text(decade));
   }
-  svg += line(kLeft, bottom, zero + 12, bottom, "axis") + line(zero + 20, bottom, kRight, bottom, "axis");
-  svg += text((kLeft + kRight) / 2, bottom + 35, "soft middle", "mean relative error");
+  out += svg::line(kLeft, bottom, zero + 12, bottom, "axis") +
+         svg::line(zero + 20, bottom, kRight, bottom, "axis");
+  out += svg::text((kLeft + kRight) / 2, bottom + 35, "soft middle", "mean relative error");
   double at = kTop + kRow / 2 - 4;
   for (const DtypeSummary& row : result.dtypes) {
     const bool wgmma = row.instruction.starts_with("wgmma");
     const std::string label =
         fmt::format("{}{}", title_of(row.dtype), row.output == Format::f32 ? "" : ", D FP16");
-    svg += text(0, at + 4, "", escaped_html(label)) + text(92, at + 4, "soft", wgmma ? "wgmma" : "mma");
+    out += svg::text(0, at + 4, "", escaped_html(label)) +
+           svg::text(92, at + 4, "soft", wgmma ? "wgmma" : "mma");
     const auto place = [&](const ErrorStatistics& error) {
       return error.mean_relative == 0 ? zero : x.at(error.mean_relative);
     };
     const bool both = row.conversion.count != 0 && row.accumulator_alone.count != 0;
-    if (both) svg += line(place(row.accumulator_alone), at, place(row.conversion), at, "grid");
-    if (row.conversion.count != 0) svg += mark(row.dtype, false, place(row.conversion), at);
-    if (row.accumulator_alone.count != 0) svg += mark(row.dtype, true, place(row.accumulator_alone), at);
+    if (both) out += svg::line(place(row.accumulator_alone), at, place(row.conversion), at, "grid");
+    if (row.conversion.count != 0) out += svg::mark(row.dtype, false, place(row.conversion), at);
+    if (row.accumulator_alone.count != 0) out += svg::mark(row.dtype, true, place(row.accumulator_alone), at);
     at += kRow;
   }
-  return svg + "</svg>";
+  return out + "</svg>";
 }
 
 }  // namespace mmaudit::report

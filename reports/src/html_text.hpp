@@ -1,8 +1,9 @@
 #pragma once
-// Text into HTML, and the two figures of the page.
+// Text into HTML, and the figures of the page.
 #include <string>
 #include <string_view>
 
+#include "mmaudit/report/gemm_study.hpp"
 #include "mmaudit/report/result.hpp"
 
 namespace mmaudit::report {
@@ -12,5 +13,8 @@ std::string chain_figure(const AuditResult& result);
 
 /// Error level of every data type on one logarithmic axis. Empty without rows.
 std::string dtype_figure(const AuditResult& result);
+
+/// Accumulation error against K on logarithmic axes, plain and with promotion. Empty without curves.
+std::string depth_figure(const GemmStudy& study);
 
 }  // namespace mmaudit::report

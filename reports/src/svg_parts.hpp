@@ -1,0 +1,73 @@
+#pragma once
+// Pieces of the page's inline SVG. Colours and line styles are classes, so that one drawing serves light,
+// dark and print.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/format.hpp"
+#include "mmaudit/report/render.hpp"
+
+namespace mmaudit::report::svg {
+
+/// A logarithmic axis over whole decades.
+struct LogAxis {
+  double from = 0, to = 1;  ///< coordinates of the two ends
+  int low = -9, high = 0;   ///< decades
+
+  [[nodiscard]] double at(double value) const {
+    const double share = (std::log10(value) - low) / static_cast<double>(high - low);
+    return from + std::clamp(share, 0.0, 1.0) * (to - from);
+  }
+};
+
+inline int decade_below(double value) { return static_cast<int>(std::floor(std::log10(value))); }
+inline int decade_above(double value) { return static_cast<int>(std::ceil(std::log10(value))); }
+
+/// "10" with a raised exponent.
+inline std::string decade_text(int decade) {
+  return fmt::format("10<tspan dy=\"-4\" font-size=\"9\">{}{}</tspan>", decade < 0 ? "\u2212" : "",
+                     std::abs(decade));
+}
+
+inline std::string line(double x1, double y1, double x2, double y2, std::string_view cls) {
+  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>", cls, x1,
+                     y1, x2, y2);
+}
+
+/// `content` is markup, already escaped.
+inline std::string text(double x, double y, std::string_view cls, std::string_view content) {
+  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", cls, x, y, content);
+}
+
+/// Types differ in shape too, not only in colour.
+inline std::string mark(Format dtype, bool hollow, double x, double y) {
+  const std::string cls = fmt::format("mark {}{}", name_of(dtype), hollow ? " hollow" : "");
+  switch (dtype) {
+    case Format::bf16:
+      return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"7\" height=\"7\"/>", cls,
+                         x - 3.5, y - 3.5);
+    case Format::f16:
+      return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}l5 8.6h-10z\"/>", cls, x, y - 5.5);
+    case Format::e4m3:
+    case Format::e5m2:
+      return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}l4.8 4.8l-4.8 4.8l-4.8 -4.8z\"/>", cls, x,
+                         y - 4.8);
+    default:
+      return fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.9\"/>", cls, x, y);
+  }
+}
+
+inline std::string open_svg(double width, double height, std::string_view id, std::string_view title,
+                            std::string_view about) {
+  return fmt::format(
+      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-labelledby=\"{}-title {}-desc\"><title "
+      "id=\"{}-title\">{}"
+      "</title><desc id=\"{}-desc\">{}</desc>",
+      width, height, id, id, id, escaped_html(title), id, escaped_html(about));
+}
+
+}  // namespace mmaudit::report::svg
