@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "mmaudit/printable.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -119,7 +121,7 @@ std::string why_no_instruction(std::string_view spelled) {
       nearest = candidate;
     }
   }
-  std::string text = "found \"" + std::string(name) + "\", allowed: an instruction of `mmaudit list`";
+  std::string text = "found \"" + printable(name) + "\", allowed: an instruction of `mmaudit list`";
   if (best > 4) text += " (the nearest is " + nearest + ")";
   return text;
 }

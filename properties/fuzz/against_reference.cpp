@@ -136,7 +136,7 @@ std::uint64_t explained(const Instruction& instruction, const AccumulatorModel& 
       .result;
 }
 
-[[noreturn]] void report(const gen::HostTiles& tiles, const Element& one, const char* who,
+std::string report(const gen::HostTiles& tiles, const Element& one, const char* who,
                          std::uint64_t found, std::uint64_t expected) {
   const Instruction& is = tiles.instruction;
   std::string text = name_of(is) + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
@@ -153,17 +153,18 @@ std::uint64_t explained(const Instruction& instruction, const AccumulatorModel& 
   list("scales of a", one.scale_a, 8);
   list("scales of b", one.scale_b, 8);
   list("metadata", one.metadata, 8);
-  fail(text);
+  return text;
 }
 
 }  // namespace
 
-void hold_to_reference(const Instruction& instruction, const AccumulatorModel& row, Bytes& bytes) {
+std::string difference(const Instruction& instruction, const AccumulatorModel& model,
+                       const AccumulatorModel& reference, Bytes& bytes) {
   Instruction is = instruction;
   is.m = is.n = kSide;
   gen::HostTiles tiles = tiles_from(is, bytes);
   const unsigned modifiers = tiles.modifiers[0];
-  emulate(is, row, tiles.batch());
+  emulate(is, model, tiles.batch());
   std::vector<std::byte> product(tiles.d.size());
   Matmul whole;
   whole.m = whole.n = kSide;
@@ -173,23 +174,28 @@ void hold_to_reference(const Instruction& instruction, const AccumulatorModel& r
   whole.c = tiles.c.data();
   whole.d = product.data();
   const unsigned changing = kScaleDZero | kNegateA | kNegateB;
-  if ((modifiers & changing) == 0 && tiles.scale_a.empty() && why_no_matmul(instruction, row, whole).empty())
-    matmul(instruction, row, whole);
+  if ((modifiers & changing) == 0 && why_no_matmul(instruction, model, whole).empty())
+    matmul(instruction, model, whole);
   else
     product = tiles.d;
   const std::size_t width = spec_of(is.d).storage_bytes();
   for (std::size_t at = 0; at < kSide * kSide; ++at) {
     const Element one = element_of(tiles, at / kSide, at % kSide);
-    const std::uint64_t expected = oracle::reference_dot(is, row, one.a, one.b, one.c, modifiers,
+    const std::uint64_t expected = oracle::reference_dot(is, reference, one.a, one.b, one.c, modifiers,
                                                          {one.scale_a, one.scale_b}, one.metadata);
     const std::uint64_t tile = load_word(tiles.d.data(), width, at);
-    if (tile != expected) report(tiles, one, "emulate()", tile, expected);
+    if (tile != expected) return report(tiles, one, "emulate()", tile, expected);
     const std::uint64_t fast = load_word(product.data(), width, at);
-    if (fast != expected) report(tiles, one, "matmul()", fast, expected);
+    if (fast != expected) return report(tiles, one, "matmul()", fast, expected);
     if (at != 0) continue;
-    const std::uint64_t trace = explained(is, row, one, modifiers);
-    if (trace != expected) report(tiles, one, "explain()", trace, expected);
+    const std::uint64_t trace = explained(is, model, one, modifiers);
+    if (trace != expected) return report(tiles, one, "explain()", trace, expected);
   }
+  return {};
+}
+
+void hold_to_reference(const Instruction& instruction, const AccumulatorModel& row, Bytes& bytes) {
+  if (const std::string found = difference(instruction, row, row, bytes); !found.empty()) fail(found);
 }
 
 }  // namespace mmaudit::fuzz

@@ -24,6 +24,7 @@ constexpr std::size_t kRowKinds = 7;
 struct Served {
   Instruction instruction;
   AccumulatorModel row;
+  std::vector<AccumulatorModel> beside{};  ///< wrong models, made when first asked for
 };
 
 RowKind kind_of(const Served& one) {
@@ -59,14 +60,16 @@ ServedByKind all_served() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit;
   using namespace mmaudit::fuzz;
-  static const ServedByKind served = all_served();
+  static ServedByKind served = all_served();
   Bytes bytes(data, size);
-  const std::vector<Served>& some = served.at(bytes.byte() % kRowKinds);
-  const Served& one = some[bytes.word(2) % some.size()];
+  std::vector<Served>& some = served.at(bytes.byte() % kRowKinds);
+  Served& one = some[bytes.word(2) % some.size()];
   AccumulatorModel row = one.row;
   if (const unsigned wrong = bytes.byte(); wrong != 0) {
-    const std::vector<gen::Neighbour> beside = gen::neighbours(one.instruction, one.row);
-    if (!beside.empty()) row = beside[(wrong - 1) % beside.size()].row;
+    if (one.beside.empty())
+      for (const gen::Neighbour& neighbour : gen::neighbours(one.instruction, one.row))
+        one.beside.push_back(neighbour.row);
+    if (!one.beside.empty()) row = one.beside[(wrong - 1) % one.beside.size()];
   }
   hold_to_reference(one.instruction, row, bytes);
   return 0;

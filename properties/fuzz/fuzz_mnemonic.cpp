@@ -6,7 +6,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace mmaudit;
   const std::string_view text = fuzz::Bytes(data, size).text();
   const auto found = find_instruction(text);
-  if (found.has_value() != why_no_instruction(text).empty()) fuzz::fail("refused without a reason");
+  const std::string reason = why_no_instruction(text);
+  fuzz::check_one_line(reason);
+  if (found.has_value() != reason.empty()) fuzz::fail("refused without a reason");
   if (!found) return 0;
   if (!has_shape(*found, found->m, found->n)) {
     bool listed = false;

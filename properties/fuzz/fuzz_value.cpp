@@ -10,6 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Bytes bytes(data, size);
   const FormatSpec& format = kFormats[bytes.byte() % std::size(kFormats)].spec;
   const ParsedValue parsed = parse_value(bytes.text(), format);
+  fuzz::check_one_line(parsed.error);
   if (!parsed.error.empty()) return 0;
   if (format.storage_bits < 64 && parsed.bits >> format.storage_bits != 0)
     fuzz::fail("bits above the storage width");
