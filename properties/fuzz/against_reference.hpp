@@ -8,10 +8,10 @@
 
 namespace mmaudit::fuzz {
 
-/// What: fills two rows of A and two columns of B from `bytes` (how elements are spelled, modifiers, metadata,
-/// scales, C, elements in the order of k) and compares emulate(), explain() and, where it can compute the same,
-/// matmul(), all of them by `model`, with the reference by `reference`. Both rows have to serve `instruction`.
-/// Returns who differs on which bits; empty: nobody.
+/// What: fills two rows of A and two columns of B from `bytes` (how elements are spelled, modifiers,
+/// metadata, scales, C, elements in the order of k) and compares emulate(), explain() and, where it can
+/// compute the same, matmul(), all of them by `model`, with the reference by `reference`. Both rows have to
+/// serve `instruction`. Returns who differs on which bits; empty: nobody.
 std::string difference(const Instruction& instruction, const AccumulatorModel& model,
                        const AccumulatorModel& reference, Bytes& bytes);
 

@@ -23,8 +23,10 @@ TEST(Fuzzers, RandomBytesTellWrongModels) {
   constexpr int kInputs = 300;
   std::size_t wrong = 0, found = 0;
   for (const auto& [architecture, name] :
-       {std::pair("hopper", "mma.m16n8k16.f32.f16.f16.f32"), std::pair("hopper", "mma.m16n8k8.f16.f16.f16.f16"),
-        std::pair("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3"), std::pair("hopper", "mma.m16n8k4.f64.f64.f64.f64"),
+       {std::pair("hopper", "mma.m16n8k16.f32.f16.f16.f32"),
+        std::pair("hopper", "mma.m16n8k8.f16.f16.f16.f16"),
+        std::pair("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3"),
+        std::pair("hopper", "mma.m16n8k4.f64.f64.f64.f64"),
         std::pair("hopper", "mma.m16n8k16.satfinite.s32.s8.u8.s32"),
         std::pair("hopper", "mma.sp.m16n8k16.f32.f16.f16.f32"),
         std::pair("blackwell_rtx", "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3")}) {
@@ -41,7 +43,8 @@ TEST(Fuzzers, RandomBytesTellWrongModels) {
         differs = !difference(instruction, neighbour.row, right.model, bytes).empty();
       }
       found += differs ? 1U : 0U;
-      if (!differs) std::printf("%s, %s %s: needs more\n", name, neighbour.rule.c_str(), neighbour.change.c_str());
+      if (!differs)
+        std::printf("%s, %s %s: needs more\n", name, neighbour.rule.c_str(), neighbour.change.c_str());
     }
   }
   std::printf("%zu of %zu wrong models found by %d inputs at most\n", found, wrong, kInputs);
