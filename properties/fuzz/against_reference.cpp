@@ -136,10 +136,10 @@ std::uint64_t explained(const Instruction& instruction, const AccumulatorModel& 
       .result;
 }
 
-std::string report(const gen::HostTiles& tiles, const Element& one, const char* who, std::uint64_t found,
-                   std::uint64_t expected) {
+std::string report(const std::string& name, const gen::HostTiles& tiles, const Element& one, const char* who,
+                   std::uint64_t found, std::uint64_t expected) {
   const Instruction& is = tiles.instruction;
-  std::string text = name_of(is) + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
+  std::string text = name + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
                      hex_text(found, spec_of(is.d).storage_bits) + ", reference 0x" +
                      hex_text(expected, spec_of(is.d).storage_bits) + "\n  c 0x" +
                      hex_text(one.c, spec_of(is.c).storage_bits);
@@ -185,12 +185,12 @@ std::string difference(const Instruction& instruction, const AccumulatorModel& m
     const std::uint64_t expected = oracle::reference_dot(is, reference, one.a, one.b, one.c, modifiers,
                                                          {one.scale_a, one.scale_b}, one.metadata);
     const std::uint64_t tile = load_word(tiles.d.data(), width, at);
-    if (tile != expected) return report(tiles, one, "emulate()", tile, expected);
+    if (tile != expected) return report(name_of(instruction), tiles, one, "emulate()", tile, expected);
     const std::uint64_t fast = load_word(product.data(), width, at);
-    if (fast != expected) return report(tiles, one, "matmul()", fast, expected);
+    if (fast != expected) return report(name_of(instruction), tiles, one, "matmul()", fast, expected);
     if (i != 0) continue;
     const std::uint64_t trace = explained(is, model, one, modifiers);
-    if (trace != expected) return report(tiles, one, "explain()", trace, expected);
+    if (trace != expected) return report(name_of(instruction), tiles, one, "explain()", trace, expected);
   }
   return {};
 }
