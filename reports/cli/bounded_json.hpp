@@ -7,7 +7,8 @@
 namespace mmaudit::cli {
 
 /// What: the JSON that `text` spells. Errors: nlohmann::json::parse_error where it spells none, InputError
-/// "<where>: nesting: found ..., allowed: ..." where brackets stand more than 32 deep.
+/// "<where>: nesting: found ..., allowed: ..." where brackets stand more than 32 deep, and "<where>: number:
+/// ..." for one beyond binary64.
 nlohmann::json parse_bounded(std::string_view text, const std::string& where);
 
 }  // namespace mmaudit::cli
