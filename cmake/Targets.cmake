@@ -15,6 +15,11 @@ if(MMAUDIT_SANITIZE)
     -fno-omit-frame-pointer)
 endif()
 
+if(MMAUDIT_FUZZ)
+  # What an input reached is what libFuzzer steers by.
+  list(APPEND mmaudit_sanitize_flags -fsanitize=fuzzer-no-link)
+endif()
+
 function(mmaudit_target_defaults target)
   get_target_property(type ${target} TYPE)
 

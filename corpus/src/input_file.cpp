@@ -22,6 +22,8 @@ constexpr std::size_t kLargestRead = std::size_t{1} << 30;  // Linux transfers l
 
 /// Recordings have a hundredth of it; a frame of a few bytes may claim anything.
 constexpr std::uint64_t kMostContent = std::uint64_t{256} << 20;
+/// Every block has a header of its own, however much it stands for. Source: RFC 8878, 3.1.1.2.
+constexpr std::uint64_t kBlockHeader = 3, kMostOfBlock = std::uint64_t{128} << 10;
 
 [[noreturn]] void cannot_read(const std::string& label, int error) {
   throw InputError(fmt::format("{}: cannot read: {}", label, std::generic_category().message(error)));
@@ -62,6 +64,10 @@ void InputFile::decompress() {
   if (size == ZSTD_CONTENTSIZE_UNKNOWN) refuse(label_, "content", "a frame without its size", "one with it");
   if (size > kMostContent)
     refuse(label_, "content", fmt::format("{} bytes", size), fmt::format("at most {}", kMostContent));
+  const std::size_t whole = ZSTD_findFrameCompressedSize(frame.data(), frame.size());
+  if (ZSTD_isError(whole) != 0U) refuse(label_, "content", ZSTD_getErrorName(whole), "one whole zstd frame");
+  if (const std::uint64_t most = whole / kBlockHeader * kMostOfBlock; size > most)
+    refuse(label_, "content", fmt::format("{} bytes", size), fmt::format("the {} that {} hold", most, whole));
   content_.resize(static_cast<std::size_t>(size));
   const std::size_t done = ZSTD_decompress(content_.data(), content_.size(), frame.data(), frame.size());
   if (ZSTD_isError(done) != 0U) refuse(label_, "content", ZSTD_getErrorName(done), "one whole zstd frame");

@@ -83,6 +83,9 @@ TEST(Recording, CompressedFilesAreReadWithTheirSizeCheckedFirst) {
   std::string huge("\x28\xB5\x2F\xFD\xE0", 5);
   huge += std::string("\0\0\0\0\0\0\0\x10", 8) + std::string(16, '\0');
   refused(huge, "content: found 1152921504606846976 bytes, allowed at most");
+  // 200 MiB out of one block: an empty last one, behind a 4-byte size.
+  refused(std::string("\x28\xB5\x2F\xFD\xA0\x00\x00\x80\x0C\x01\x00\x00", 12),
+          "content: found 209715200 bytes, allowed the 524288 that 12 hold");
   refused(std::string("\x28\xB5\x2F\xFD\x00\x58", 6) + std::string(16, '\0'), "a frame without its size");
 }
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "mmaudit/printable.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -51,6 +53,15 @@ Shaped take_shape(std::string_view name, const Instruction& row) {
   return shaped;
 }
 
+/// Cheap to ask before the whole name is put together: operation and shape are those of `row`.
+bool may_spell(std::string_view name, const Instruction& row) {
+  const std::string_view op = op_text(row.op);
+  if (name.substr(0, op.size()) != op) return false;
+  name.remove_prefix(op.size());
+  const std::string shape = shape_text(row);
+  return !name.empty() && name.front() == '.' && name.substr(1, shape.size()) == shape;
+}
+
 std::string allowed_shapes(const Instruction& row, const Shaped& found) {
   if (row.op == Op::tcgen05 && !tcgen05_has_m(row, found.m))
     return "m: found " + std::to_string(found.m) + ", allowed " +
@@ -87,7 +98,7 @@ std::optional<Instruction> find_instruction(std::string_view spelled) {
   const std::string name = plain_spelling(spelled);
   for (Instruction row : kInstructions) {
     if (row.n != 0) {
-      if (name_of(row) == name) return row;
+      if (may_spell(name, row) && name_of(row) == name) return row;
       continue;
     }
     const Shaped shaped = take_shape(name, row);
@@ -110,16 +121,22 @@ std::string why_no_instruction(std::string_view spelled) {
   // Point at the rows that share the longest prefix with what was typed.
   std::size_t best = 0;
   std::string nearest;
-  for (const Instruction& row : kInstructions) {
-    const std::string candidate = name_of(row);
+  const auto shared_with = [&](std::string_view candidate) {
     std::size_t common = 0;
     while (common < candidate.size() && common < name.size() && candidate[common] == name[common]) ++common;
-    if (common > best) {
+    return common;
+  };
+  for (const Instruction& row : kInstructions) {
+    // The whole name is put together only where it can matter.
+    const std::string front = std::string(op_text(row.op)) + "." + shape_text(row);
+    if (const std::size_t common = shared_with(front); common < front.size() && common <= best) continue;
+    const std::string candidate = name_of(row);
+    if (const std::size_t common = shared_with(candidate); common > best) {
       best = common;
       nearest = candidate;
     }
   }
-  std::string text = "found \"" + std::string(name) + "\", allowed: an instruction of `mmaudit list`";
+  std::string text = "found \"" + printable(name) + "\", allowed: an instruction of `mmaudit list`";
   if (best > 4) text += " (the nearest is " + nearest + ")";
   return text;
 }

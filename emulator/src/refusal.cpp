@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "mmaudit/printable.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -16,13 +18,13 @@ std::string why_no_architecture(std::string_view name, std::string_view own) {
     for (const std::string_view alias : row.aliases) add(allowed, alias);
   }
   if (!own.empty()) add(allowed, own);
-  return "found \"" + std::string(name) + "\", allowed: " + allowed;
+  return "found \"" + printable(name) + "\", allowed: " + allowed;
 }
 
 std::string why_no_format(std::string_view name) {
   std::string allowed;
   for (const NamedFormat& row : kFormats) add(allowed, row.name);
-  return "found \"" + std::string(name) + "\", allowed: " + allowed;
+  return "found \"" + printable(name) + "\", allowed: " + allowed;
 }
 
 std::string why_no_datapath(const Architecture& architecture, const Instruction& instruction) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mmaudit/convert.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit {
 namespace {
@@ -67,7 +68,7 @@ ParsedValue parse_integer(std::string_view text, const FormatSpec& format) {
   } else if (text == "min") {
     value = least;
   } else if (!read_all(text, value, 10) || value < least || value > most) {
-    return {0, "found \"" + std::string(text) + "\", allowed: " + std::to_string(least) + " to " +
+    return {0, "found \"" + printable(text) + "\", allowed: " + std::to_string(least) + " to " +
                    std::to_string(most) + ", 0x raw bits, max, min"};
   }
   return {static_cast<std::uint64_t>(value & all), {}};
@@ -84,7 +85,7 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
   const std::string_view whole = text;
   const auto refuse = [&](const std::string& allowed) {
     std::string message("found \"");
-    message.append(whole).append("\", allowed: ").append(allowed);
+    message.append(printable(whole)).append("\", allowed: ").append(allowed);
     return ParsedValue{0, message};
   };
   if (is_raw(text)) {

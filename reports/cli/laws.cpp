@@ -14,6 +14,7 @@
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/device/campaign.hpp"
 #include "mmaudit/laws/check.hpp"
+#include "regression_file.hpp"
 
 namespace mmaudit::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bounded_json.hpp"
 #include "mmaudit/error.hpp"
 #include "row_json.hpp"
 
@@ -49,7 +50,7 @@ std::string text_of_file(const std::string& file) {
 Json parse(const std::string& file) {
   const std::string text = text_of_file(file);
   try {
-    return Json::parse(text);
+    return parse_bounded(text, file);
   } catch (const Json::parse_error& error) {
     const auto at = std::min(text.size(), error.byte);
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');

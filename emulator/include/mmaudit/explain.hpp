@@ -24,7 +24,8 @@ struct ExplainedAddend {
   int exponent = 0;            ///< what it brought to the maximum
   Dyadic exact;                ///< the exact product (or sum of the group's) with its scales, or c
   Dyadic kept;                 ///< after alignment
-  Dyadic lost;                 ///< exact - kept
+  Dyadic lost;                 ///< exact - kept; -kept where a row that floors made a unit of an addend
+                               ///< over 61 bits below it, and 64 bits don't hold both
 };
 
 struct ExplainedStep {

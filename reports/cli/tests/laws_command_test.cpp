@@ -6,6 +6,7 @@
 #include "law_failures.hpp"
 #include "mmaudit/architecture.hpp"
 #include "program.hpp"
+#include "regression_file.hpp"
 
 namespace mmaudit::cli::test {
 namespace {
@@ -65,7 +66,9 @@ TEST_F(Laws, WhatIsWrongIsOneLine) {
          "c:1: a: found \"zz\", allowed hex digits of 64 bits"},
         {{"laws", "--regressions",
           write("d", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["0"]})")},
-         "d:1: a: found 1 elements, allowed 4"}}) {
+         "d:1: a: found 1 elements, allowed 4"},
+        {{"laws", "--regressions", write("e", R"({"law":)" + std::string(100'000, '['))},
+         "e:1: nesting: found more, allowed: 32 levels"}}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, kBadInput) << outcome.out;
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;

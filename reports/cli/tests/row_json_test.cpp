@@ -156,6 +156,11 @@ TEST_F(ModelFile, RefusesInOneLine) {
   EXPECT_NE(changed([](Json& m) { m["rows"][0]["F"] = 60; }).find("rows[0].F: found 60"), std::string::npos);
   EXPECT_NE(changed([](Json& m) { m["x"] = 1; }).find("found \"x\""), std::string::npos);
   EXPECT_THROW(load_model(file_ + ".missing"), InputError);
+  EXPECT_NE(error_of(R"({"name":1e999})").find("number: found one beyond binary64"), std::string::npos);
+  // As deep as a file of 1 MiB can be: values are copied and printed by recursion.
+  const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+  EXPECT_NE(error_of(R"({"name":)" + deep + "}").find("nesting: found more, allowed: 32 levels"),
+            std::string::npos);
 }
 
 }  // namespace

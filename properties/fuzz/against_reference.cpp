@@ -1,0 +1,202 @@
+#include "against_reference.hpp"
+
+#include <vector>
+
+#include "mmaudit/dot.hpp"
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/explain.hpp"
+#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/matmul.hpp"
+#include "mmaudit/oracles/reference.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::fuzz {
+namespace {
+
+constexpr std::size_t kSide = 2;
+
+/// One byte an element: the values where rules differ, and powers of two with some fraction bits.
+std::uint64_t spelled(const FormatSpec& format, std::uint8_t byte) {
+  const std::uint64_t mask =
+      format.storage_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << format.storage_bits) - 1;
+  const std::uint64_t noise = mix(byte + std::uint64_t{0x9E3779B97F4A7C15});
+  if (format.integer()) {
+    const std::uint64_t all = (std::uint64_t{1} << format.value_bits()) - 1;
+    const std::uint64_t ends[] = {0, 1, all, all >> 1, (all >> 1) + 1, noise & all, noise & mask, byte};
+    return ends[byte % 8U] & mask;
+  }
+  const std::uint64_t sign = (byte & 0x80U) != 0 ? format.sign_bit() : 0;
+  const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
+  const int point = format.fraction_bits + format.ignored_low_bits;
+  const unsigned low = byte & 0x7FU;
+  if (low < 8) {
+    const std::uint64_t edges[] = {0,
+                                   unit,
+                                   unit << format.fraction_bits,
+                                   (unit << format.fraction_bits) - unit,
+                                   format.max_finite_bits(),
+                                   format.infinity_bits() & mask,
+                                   format.magnitude_mask(),
+                                   unit - 1};
+    return (sign | edges[low]) & mask;
+  }
+  if (low < 16) return noise & mask;
+  // Exponents around that of 1, a step of a third of the format's range for the outer ones.
+  const int offset = static_cast<int>(low % 32U) - 16;
+  const int field = format.bias + offset * (low < 64 ? 1 : 1 + format.bias / 24);
+  const int most = (1 << format.exponent_bits) - 1;
+  const int kept = field < 0 ? 0 : field > most ? most : field;
+  const std::uint64_t fraction = low % 3U == 0 ? 0 : noise & ((std::uint64_t{1} << point) - 1);
+  return (sign | static_cast<std::uint64_t>(kept) << point | fraction) & mask;
+}
+
+/// What modifies this instruction: only the warpgroup's forms have the first three.
+std::uint8_t modifiers_of(const Instruction& instruction, std::uint8_t byte) {
+  const bool all = is_wgmma(instruction.op) || instruction.op == Op::tcgen05;
+  return all && !spec_of(instruction.d).integer() ? byte & kModifierBits
+         : all ? byte & static_cast<std::uint8_t>(kScaleDZero | kAFromRegisters)
+               : 0;
+}
+
+gen::HostTiles tiles_from(const Instruction& instruction, Bytes& bytes) {
+  gen::HostTiles tiles(instruction);
+  tiles.tiles = 1;
+  const bool raw = (bytes.byte() & 1U) != 0;
+  const auto depth = static_cast<std::size_t>(instruction.k),
+             stored = static_cast<std::size_t>(instruction.stored_k()),
+             blocks = static_cast<std::size_t>(scales_of(instruction));
+  const Sparsity sparsity = sparsity_of(instruction);
+  tiles.modifiers = {modifiers_of(instruction, bytes.byte())};
+  if (is_sparse(instruction.op)) {
+    tiles.metadata.resize(kSide * stored);
+    for (std::size_t k = 0; k < tiles.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
+      write_pattern(sparsity, bytes.byte() % patterns(sparsity), &tiles.metadata[k]);
+  }
+  for (auto* scales : {&tiles.scale_a, &tiles.scale_b})
+    for (std::size_t i = 0; i < kSide * blocks; ++i) scales->push_back(bytes.byte());
+  const auto store = [&](std::vector<std::byte>& to, Format of, std::size_t at) {
+    const FormatSpec format = spec_of(of);
+    const std::uint64_t bits = raw ? bytes.word(format.storage_bytes()) : spelled(format, bytes.byte());
+    store_word(to.data(), format.storage_bytes(), at, bits);
+  };
+  tiles.c.resize(kSide * kSide * spec_of(instruction.c).storage_bytes());
+  tiles.a.resize(kSide * stored * spec_of(instruction.a).storage_bytes());
+  tiles.b.resize(depth * kSide * spec_of(instruction.b).storage_bytes());
+  for (std::size_t i = 0; i < kSide * kSide; ++i) store(tiles.c, instruction.c, i);
+  for (std::size_t k = 0; k < depth; ++k)
+    for (std::size_t side = 0; side < kSide; ++side) {
+      if (k < stored) store(tiles.a, instruction.a, side * stored + k);
+      store(tiles.b, instruction.b, k * kSide + side);
+    }
+  return tiles;
+}
+
+/// Element (i, j) of the tile by itself.
+struct Element {
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0;
+  std::vector<std::uint8_t> scale_a, scale_b, metadata;
+};
+
+Element element_of(const gen::HostTiles& tiles, std::size_t i, std::size_t j) {
+  const Instruction& is = tiles.instruction;
+  const auto stored = static_cast<std::size_t>(is.stored_k()),
+             blocks = static_cast<std::size_t>(scales_of(is));
+  Element one;
+  for (std::size_t k = 0; k < stored; ++k) {
+    one.a.push_back(load_word(tiles.a.data(), spec_of(is.a).storage_bytes(), i * stored + k));
+    if (!tiles.metadata.empty()) one.metadata.push_back(tiles.metadata[i * stored + k]);
+  }
+  for (std::size_t k = 0; k < static_cast<std::size_t>(is.k); ++k)
+    one.b.push_back(load_word(tiles.b.data(), spec_of(is.b).storage_bytes(), k * kSide + j));
+  one.c = load_word(tiles.c.data(), spec_of(is.c).storage_bytes(), i * kSide + j);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    one.scale_a.push_back(tiles.scale_a[i * blocks + block]);
+    one.scale_b.push_back(tiles.scale_b[block * kSide + j]);
+  }
+  return one;
+}
+
+std::uint64_t explained(const Instruction& instruction, const AccumulatorModel& row, const Element& one,
+                        unsigned modifiers) {
+  const DotPlan plan = make_plan(instruction, row);
+  std::vector<std::uint64_t> met = one.b;
+  if (is_sparse(instruction.op)) {
+    const auto load = [&](int k) { return one.b[static_cast<std::size_t>(k)]; };
+    const Gathered<decltype(load)> gathered{plan.sparsity, plan.row.metadata, plan.b, one.metadata.data(),
+                                            load};
+    met.clear();
+    for (int k = 0; k < instruction.stored_k(); ++k) met.push_back(gathered(k));
+  }
+  const bool scaled = !one.scale_a.empty();
+  return explain(plan, one.a.data(), met.data(), one.c, modifiers, scaled ? one.scale_a.data() : nullptr,
+                 scaled ? one.scale_b.data() : nullptr)
+      .result;
+}
+
+std::string report(const std::string& name, const gen::HostTiles& tiles, const Element& one, const char* who,
+                   std::uint64_t found, std::uint64_t expected) {
+  const Instruction& is = tiles.instruction;
+  std::string text = name + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
+                     hex_text(found, spec_of(is.d).storage_bits) + ", reference 0x" +
+                     hex_text(expected, spec_of(is.d).storage_bits) + "\n  c 0x" +
+                     hex_text(one.c, spec_of(is.c).storage_bits);
+  const auto list = [&](const char* name, const auto& values, int bits) {
+    if (values.empty()) return;
+    text += std::string("\n  ") + name;
+    for (const std::uint64_t x : values) text += " " + hex_text(x, bits);
+  };
+  list("a", one.a, spec_of(is.a).storage_bits);
+  list("b", one.b, spec_of(is.b).storage_bits);
+  list("scales of a", one.scale_a, 8);
+  list("scales of b", one.scale_b, 8);
+  list("metadata", one.metadata, 8);
+  return text;
+}
+
+}  // namespace
+
+std::string difference(const Instruction& instruction, const AccumulatorModel& model,
+                       const AccumulatorModel& reference, Bytes& bytes) {
+  Instruction is = instruction;
+  is.m = is.n = kSide;
+  gen::HostTiles tiles = tiles_from(is, bytes);
+  const unsigned modifiers = tiles.modifiers[0];
+  emulate(is, model, tiles.batch());
+  std::vector<std::byte> product(tiles.d.size());
+  Matmul whole;
+  whole.m = whole.n = kSide;
+  whole.k = static_cast<std::uint64_t>(is.k);
+  whole.a = tiles.a.data();
+  whole.b = tiles.b.data();
+  whole.c = tiles.c.data();
+  whole.d = product.data();
+  const unsigned changing = kScaleDZero | kNegateA | kNegateB;
+  if ((modifiers & changing) == 0 && why_no_matmul(instruction, model, whole).empty())
+    matmul(instruction, model, whole);
+  else
+    product = tiles.d;
+  const std::size_t width = spec_of(is.d).storage_bytes();
+  for (std::size_t i = 0; i < kSide; ++i) {  // the diagonal has every row and every column
+    const std::size_t at = i * kSide + i;
+    const Element one = element_of(tiles, i, i);
+    const std::uint64_t expected = oracle::reference_dot(is, reference, one.a, one.b, one.c, modifiers,
+                                                         {one.scale_a, one.scale_b}, one.metadata);
+    const std::uint64_t tile = load_word(tiles.d.data(), width, at);
+    if (tile != expected) return report(name_of(instruction), tiles, one, "emulate()", tile, expected);
+    const std::uint64_t fast = load_word(product.data(), width, at);
+    if (fast != expected) return report(name_of(instruction), tiles, one, "matmul()", fast, expected);
+    if (i != 0) continue;
+    const std::uint64_t trace = explained(is, model, one, modifiers);
+    if (trace != expected) return report(name_of(instruction), tiles, one, "explain()", trace, expected);
+  }
+  return {};
+}
+
+void hold_to_reference(const Instruction& instruction, const AccumulatorModel& row, Bytes& bytes) {
+  if (const std::string found = difference(instruction, row, row, bytes); !found.empty()) fail(found);
+}
+
+}  // namespace mmaudit::fuzz

@@ -1,0 +1,55 @@
+// The differential fuzzer can fail: a model with one rule changed differs from the reference on bytes that
+// nobody chose.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "against_reference.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/splitmix64.hpp"
+
+namespace mmaudit::fuzz {
+namespace {
+
+std::vector<std::uint8_t> random_input(std::uint64_t& state) {
+  std::vector<std::uint8_t> bytes(2, 0);  // elements of one byte each, no modifier
+  for (int i = 0; i < 300; ++i) bytes.push_back(static_cast<std::uint8_t>(splitmix64(state)));
+  return bytes;
+}
+
+TEST(Fuzzers, RandomBytesTellWrongModels) {
+  constexpr int kInputs = 300;
+  std::size_t wrong = 0, found = 0;
+  for (const auto& [architecture, name] :
+       {std::pair("hopper", "mma.m16n8k16.f32.f16.f16.f32"),
+        std::pair("hopper", "mma.m16n8k8.f16.f16.f16.f16"),
+        std::pair("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3"),
+        std::pair("hopper", "mma.m16n8k4.f64.f64.f64.f64"),
+        std::pair("hopper", "mma.m16n8k16.satfinite.s32.s8.u8.s32"),
+        std::pair("hopper", "mma.sp.m16n8k16.f32.f16.f16.f32"),
+        std::pair("blackwell_rtx", "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3")}) {
+    const Instruction instruction = find_instruction(name).value();
+    const DatapathRow& right = *find_datapath(*find_architecture(architecture), instruction);
+    std::uint64_t state = 20261121;
+    for (const gen::Neighbour& neighbour : gen::neighbours(instruction, right.model)) {
+      if (!neighbour.invisible.empty()) continue;
+      ++wrong;
+      bool differs = false;
+      for (int i = 0; i < kInputs && !differs; ++i) {
+        const std::vector<std::uint8_t> input = random_input(state);
+        Bytes bytes(input.data(), input.size());
+        differs = !difference(instruction, neighbour.row, right.model, bytes).empty();
+      }
+      found += differs ? 1U : 0U;
+      if (!differs)
+        std::printf("%s, %s %s: needs more\n", name, neighbour.rule.c_str(), neighbour.change.c_str());
+    }
+  }
+  std::printf("%zu of %zu wrong models found by %d inputs at most\n", found, wrong, kInputs);
+  EXPECT_GE(found * 4, wrong * 3);
+}
+
+}  // namespace
+}  // namespace mmaudit::fuzz

@@ -1,0 +1,76 @@
+// The model against the reference. The first byte picks a kind of row, the next two one of its rows on some
+// architecture with an instruction, the next a wrong model beside it (0: the row itself), the rest a tile.
+#include <array>
+#include <vector>
+
+#include "against_reference.hpp"
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/generators/neighbours.hpp"
+
+namespace mmaudit::fuzz {
+namespace {
+
+enum class RowKind : std::size_t {
+  dense,
+  dense_integer,
+  sparse,
+  sparse_integer,
+  scaled_elements,
+  scaled_groups,
+  binary64
+};
+constexpr std::size_t kRowKinds = 7;
+
+struct Served {
+  Instruction instruction;
+  AccumulatorModel row;
+  std::vector<AccumulatorModel> beside{};  ///< wrong models, made when first asked for
+};
+
+RowKind kind_of(const Served& one) {
+  const bool sparse = is_sparse(one.instruction.op);
+  if (one.row.arithmetic == Arithmetic::integer)
+    return sparse ? RowKind::sparse_integer : RowKind::dense_integer;
+  if (one.row.arithmetic == Arithmetic::fma_chain) return RowKind::binary64;
+  if (one.row.arithmetic == Arithmetic::grouped_dot_add) return RowKind::scaled_groups;
+  if (one.instruction.scale != Format::none) return RowKind::scaled_elements;
+  return sparse ? RowKind::sparse : RowKind::dense;
+}
+
+/// Every row of every architecture with every instruction that it serves, by kind.
+using ServedByKind = std::array<std::vector<Served>, kRowKinds>;
+ServedByKind all_served() {
+  ServedByKind all;
+  for (const Architecture& architecture : architectures())
+    for (Instruction instruction : kInstructions) {
+      instruction = with_shape(instruction, kWgmmaMinN);
+      const DatapathRow* row = find_datapath(architecture, instruction);
+      if (row == nullptr) continue;
+      const Served one{instruction, row->model};
+      all.at(static_cast<std::size_t>(kind_of(one))).push_back(one);
+    }
+  for (const std::vector<Served>& some : all)
+    if (some.empty()) fail("a kind of row that no architecture has");
+  return all;
+}
+
+}  // namespace
+}  // namespace mmaudit::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace mmaudit;
+  using namespace mmaudit::fuzz;
+  static ServedByKind served = all_served();
+  Bytes bytes(data, size);
+  std::vector<Served>& some = served.at(bytes.byte() % kRowKinds);
+  Served& one = some[bytes.word(2) % some.size()];
+  AccumulatorModel row = one.row;
+  if (const unsigned wrong = bytes.byte(); wrong != 0) {
+    if (one.beside.empty())
+      for (const gen::Neighbour& neighbour : gen::neighbours(one.instruction, one.row))
+        one.beside.push_back(neighbour.row);
+    if (!one.beside.empty()) row = one.beside[(wrong - 1) % one.beside.size()];
+  }
+  hold_to_reference(one.instruction, row, bytes);
+  return 0;
+}

@@ -1,0 +1,43 @@
+// Bytes as a file for --model. A model that is accepted comes back from its own JSON, and its arithmetic is
+// the reference's on a tile that the same bytes spell.
+#include <nlohmann/json.hpp>
+
+#include "against_reference.hpp"
+#include "mmaudit/architecture.hpp"
+#include "row_json.hpp"
+
+namespace mmaudit::fuzz {
+namespace {
+
+/// The first `most` instructions that the row serves, wherever in the list; more would only take time.
+void compute_some(const Architecture& architecture, const DatapathRow& row,
+                  std::span<const std::uint8_t> tile) {
+  int left = 2;
+  for (Instruction one : kInstructions) {
+    one = with_shape(one, kWgmmaMinN);
+    if (find_datapath(architecture, one) != &row || left-- == 0) continue;
+    Bytes bytes(tile.data(), tile.size());
+    hold_to_reference(one, row.model, bytes);
+    if (left == 0) return;
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace mmaudit;
+  static fuzz::ScratchFile file("x.json");
+  const std::string& path = file.holding(std::span(data, size)).native();
+  fuzz::accepted([&] {
+    const Architecture& architecture = cli::load_model(path);
+    for (const DatapathRow& row : architecture.datapaths) {
+      const DatapathRow again = cli::row_from_json(cli::to_json(row), "row", row.source);
+      if (again.model != row.model || again.path != row.path || again.output != row.output ||
+          again.addend != row.addend)
+        fuzz::fail("a row that does not come back");
+      fuzz::compute_some(architecture, row, std::span(data, size));
+    }
+  });
+  return 0;
+}
