@@ -143,9 +143,9 @@ std::string report(const std::string& name, const gen::HostTiles& tiles, const E
                      hex_text(found, spec_of(is.d).storage_bits) + ", reference 0x" +
                      hex_text(expected, spec_of(is.d).storage_bits) + "\n  c 0x" +
                      hex_text(one.c, spec_of(is.c).storage_bits);
-  const auto list = [&](const char* title, const auto& values, int bits) {
+  const auto list = [&](const char* field, const auto& values, int bits) {
     if (values.empty()) return;
-    text += std::string("\n  ") + title;
+    text += std::string("\n  ") + field;
     for (const std::uint64_t x : values) text += " " + hex_text(x, bits);
   };
   list("a", one.a, spec_of(is.a).storage_bits);

@@ -6,6 +6,7 @@
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
 #include "support.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit;
   static fuzz::ScratchFile files[4]{fuzz::ScratchFile("a.txt"), fuzz::ScratchFile("b.txt"),

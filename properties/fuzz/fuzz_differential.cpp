@@ -57,6 +57,7 @@ ServedByKind all_served() {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit;
   using namespace mmaudit::fuzz;

@@ -2,6 +2,7 @@
 #include "mmaudit/instruction.hpp"
 #include "support.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit;
   const std::string_view text = fuzz::Bytes(data, size).text();

@@ -25,6 +25,7 @@ void compute_some(const Architecture& architecture, const DatapathRow& row,
 }  // namespace
 }  // namespace mmaudit::fuzz
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit;
   static fuzz::ScratchFile file("x.json");

@@ -36,6 +36,7 @@ std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> bytes) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit::fuzz;
   static ScratchFile plain("x.safetensors"), packed("x.safetensors.zst");

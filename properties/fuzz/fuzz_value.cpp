@@ -5,6 +5,7 @@
 #include "mmaudit/value_text.hpp"
 #include "support.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit;
   fuzz::Bytes bytes(data, size);
