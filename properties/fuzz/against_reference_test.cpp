@@ -48,7 +48,9 @@ TEST(Fuzzers, RandomBytesTellWrongModels) {
     }
   }
   std::printf("%zu of %zu wrong models found by %d inputs at most\n", found, wrong, kInputs);
-  EXPECT_GE(found * 4, wrong * 3);
+  // The others show below the floor, on subnormal numbers or on one kind of zero: a fuzzer is led there,
+  // chance is not.
+  EXPECT_GE(found * 3, wrong * 2);
 }
 
 }  // namespace
