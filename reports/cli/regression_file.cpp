@@ -28,6 +28,7 @@ Json object_of(const std::string& line, const std::string& where) {
 
 std::vector<std::string> digits_of(const std::vector<std::uint64_t>& bits, Format format) {
   std::vector<std::string> text;
+  text.reserve(bits.size());
   for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
   return text;
 }

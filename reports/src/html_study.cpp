@@ -98,7 +98,8 @@ std::string depth_figure(const GemmStudy& study) {
     }
     out += fmt::format("<path class=\"{}\" d=\"{}\"/>{}", cls, path, marks);
     const double left = kLeft - 34 + static_cast<double>(i % 2) * 215;
-    const double at = kBottom + 56 + static_cast<double>(i / 2) * 20;
+    const std::size_t row = i / 2;
+    const double at = kBottom + 56 + static_cast<double>(row) * 20;
     out += svg::line(left, at, left + 34, at, cls) + svg::mark(colour, promoted, left + 17, at) +
            svg::text(left + 42, at + 4, "",
                      escaped_html(fmt::format("{}, {}", curve.title, curve.accumulation)));
