@@ -135,4 +135,11 @@ std::string hex_text(std::uint64_t bits, int storage_bits) {
   return text;
 }
 
+std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format) {
+  std::vector<std::string> text;
+  text.reserve(bits.size());
+  for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
+  return text;
+}
+
 }  // namespace mmaudit

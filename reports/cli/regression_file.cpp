@@ -26,13 +26,6 @@ Json object_of(const std::string& line, const std::string& where) {
   }
 }
 
-std::vector<std::string> digits_of(const std::vector<std::uint64_t>& bits, Format format) {
-  std::vector<std::string> text;
-  text.reserve(bits.size());
-  for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
-  return text;
-}
-
 std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::size_t count, int bits,
                                     const std::string& where) {
   const auto refuse = [&](const std::string& found, const std::string& allowed) {
@@ -111,12 +104,12 @@ void RegressionFile::add(const laws::Failure& failure, const Architecture& archi
   Json line = {{"law", failure.law},
                {"instruction", name_of(is)},
                {"architecture", architecture.name},
-               {"a", digits_of(failure.dot.a, is.a)},
-               {"b", digits_of(failure.dot.b, is.b)},
-               {"c", digits_of({failure.dot.c}, is.c)},
+               {"a", hex_texts(failure.dot.a, is.a)},
+               {"b", hex_texts(failure.dot.b, is.b)},
+               {"c", hex_texts({failure.dot.c}, is.c)},
                {"salt", {hex_text(failure.dot.salt, 64)}},
                {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
-  if (!metadata.empty()) line["metadata"] = digits_of(metadata, Format::u8);
+  if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);
   const std::string text = line.dump() + "\n";
   if (text_.find(text) != std::string::npos) return;
   text_ += text;

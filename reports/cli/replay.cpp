@@ -130,13 +130,6 @@ std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format
                                  : static_cast<std::uint64_t>(q) - static_cast<std::uint64_t>(p));
 }
 
-std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format) {
-  std::vector<std::string> text;
-  text.reserve(bits.size());
-  for (const std::uint64_t x : bits) text.push_back(hex_text(x, spec_of(format).storage_bits));
-  return text;
-}
-
 std::string explain_command(const Instruction& instruction, std::string_view architecture,
                             const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
                             std::uint64_t c, const std::vector<std::uint8_t>& metadata) {

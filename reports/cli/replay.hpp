@@ -46,9 +46,6 @@ ReplayResult replay(const corpus::Recording& recording, const Instruction& instr
 /// Bits, value and distance in ulps of one mismatch, on indented lines.
 std::string describe(const Mismatch& mismatch, const Instruction& instruction);
 
-/// Hex digits of the width of the format, without 0x.
-std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format);
-
 /// "mmaudit explain ..." of one dot product; without --arch where `architecture` is empty.
 std::string explain_command(const Instruction& instruction, std::string_view architecture,
                             const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,

@@ -35,70 +35,42 @@ std::string chain_description(const AuditResult& result) {
 }  // namespace
 
 std::string chain_figure(const AuditResult& result) {
-  double least = 1, most = 1e-12;
   int longest = 0;
   for (const ChainCurve& curve : result.chains)
-    for (const ChainPoint& point : curve.points) {
-      longest = std::max(longest, point.length);
-      if (!point.error || *point.error <= 0) continue;
-      least = std::min(least, *point.error);
-      most = std::max(most, *point.error);
-    }
-  if (longest == 0 || least > most) return "";
+    for (const ChainPoint& point : curve.points) longest = std::max(longest, point.length);
+  const double step = (svg::kRight - svg::kLeft - 24) / std::max(longest - 1, 1);
+  const auto x = [&](int length) { return svg::kLeft + 12 + (length - 1) * step; };
 
-  constexpr double kLeft = 48, kRight = 448, kTop = 12, kBottom = 300;
-  svg::LogAxis y{kBottom, kTop, svg::decade_below(least), svg::decade_above(most)};
-  if (y.high <= y.low) y.high = y.low + 1;
-  const double step = (kRight - kLeft - 24) / std::max(longest - 1, 1);
-  const auto x = [&](int length) { return kLeft + 12 + (length - 1) * step; };
-  const double legend_rows = std::ceil(static_cast<double>(result.chains.size()) / 2);
-
-  std::string out = svg::open_svg(460, kBottom + 50 + 20 * legend_rows, "chain",
-                                  "Error along a chain of multiplications", chain_description(result));
-  for (int decade = y.low; decade <= y.high; ++decade) {
-    const double at = y.at(std::pow(10.0, decade));
-    out += svg::line(kLeft, at, kRight, at, "grid") +
-           svg::text(kLeft - 7, at + 4, "soft end", svg::decade_text(decade));
-  }
+  svg::Plot plot{.id = "chain",
+                 .title = "Error along a chain of multiplications",
+                 .x_title = "multiplications in the chain, N",
+                 .about = chain_description(result),
+                 .ticks = {},
+                 .curves = {},
+                 .first_on_top = true};
   for (int length = 1; length <= longest; ++length)
-    out += svg::line(x(length), kBottom, x(length), kBottom + 4, "axis") +
-           svg::text(x(length), kBottom + 18, "soft middle", fmt::format("{}", length));
-  out += svg::line(kLeft, kBottom, kRight, kBottom, "axis");
-  out += svg::text((kLeft + kRight) / 2, kBottom + 35, "soft middle", "multiplications in the chain, N");
-
-  // The first curve is drawn last: where curves coincide, its small marks lie on the larger ones of the
-  // others.
-  std::string legend;
-  for (std::size_t i = result.chains.size(); i-- > 0;) {
-    const ChainCurve& curve = result.chains[i];
-    const bool fp32 = curve.init == Initialisation::fp32;
-    const std::string cls = fmt::format("curve {}{}", name_of(curve.dtype), fp32 ? " fp32" : "");
-    std::string path, marks;
-    for (const ChainPoint& point : curve.points) {
-      if (!point.error || *point.error <= 0) continue;
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.length), y.at(*point.error));
-      marks += svg::mark(curve.dtype, curve.dtype == Format::f16, x(point.length), y.at(*point.error));
-    }
-    out += fmt::format("<path class=\"{}\" d=\"{}\"/>{}", cls, path, marks);
-    const auto row = i / 2;
-    const double left = kLeft - 34 + static_cast<double>(i % 2) * 215;
-    const double at = kBottom + 56 + static_cast<double>(row) * 20;
-    std::string entry = svg::line(left, at, left + 34, at, cls);
-    entry += svg::mark(curve.dtype, curve.dtype == Format::f16, left + 17, at);
-    entry += svg::text(left + 42, at + 4, "", escaped_html(curve_name(curve)));
-    legend.insert(0, entry);
-  }
-  out += legend;
+    plot.ticks.emplace_back(x(length), fmt::format("{}", length));
+  std::string infinities;
   for (const ChainCurve& curve : result.chains) {
-    if (!curve.first_infinity || curve.init != Initialisation::fp32) continue;
+    const bool fp32 = curve.init == Initialisation::fp32;
+    svg::PlotCurve drawn{fmt::format("curve {}{}", name_of(curve.dtype), fp32 ? " fp32" : ""),
+                         curve.dtype,
+                         curve.dtype == Format::f16,
+                         curve_name(curve),
+                         {}};
+    for (const ChainPoint& point : curve.points)
+      if (point.error && *point.error > 0) drawn.points.emplace_back(x(point.length), *point.error);
+    plot.curves.push_back(std::move(drawn));
+    if (!curve.first_infinity || !fp32) continue;
     const double at = x(*curve.first_infinity);
     const std::string label =
         fmt::format("{}: first infinity at N = {}", title_of(curve.dtype), *curve.first_infinity);
-    out += fmt::format("<path class=\"curve {}\" stroke-dasharray=\"2 3\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
-                       name_of(curve.dtype), at, kTop + 96, kBottom) +
-           svg::text(at - 6, kBottom - 12, "end", escaped_html(label));
+    infinities +=
+        fmt::format("<path class=\"curve {}\" stroke-dasharray=\"2 3\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
+                    name_of(curve.dtype), at, svg::kTop + 96, svg::kBottom) +
+        svg::text(at - 6, svg::kBottom - 12, "end", escaped_html(label));
   }
-  return out + "</svg>";
+  return svg::drawn(plot, infinities);
 }
 
 std::string dtype_figure(const AuditResult& result) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm/gemm_json.hpp"
+#include "json_parts.hpp"
 #include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report {
@@ -95,16 +96,18 @@ Json array_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
+Json json_of(const Provenance& from) {
+  return {{"version", from.version}, {"git_revision", from.git_revision}, {"date", from.date},
+          {"backend", from.backend}, {"architecture", from.architecture}, {"command", from.command}};
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
 std::string to_json(const AuditResult& result) {
-  const Provenance& from = result.provenance;
   const Json out = {{"schema", "mmaudit.audit/2"},
-                    {"provenance",
-                     {{"version", from.version},
-                      {"git_revision", from.git_revision},
-                      {"date", from.date},
-                      {"backend", from.backend},
-                      {"architecture", from.architecture},
-                      {"command", from.command}}},
+                    {"provenance", json_of(result.provenance)},
                     {"verification", to_json_value(result.verification)},
                     {"published_agreement",
                      {{"cells", result.published_cells()},
@@ -118,8 +121,7 @@ std::string to_json(const AuditResult& result) {
                     {"gemm", json_of(result.gemm)},
                     {"formats", array_of(result.formats)},
                     {"not_covered", result.not_covered}};
-  // Names may come from anywhere (a driver, a file): bytes that aren't UTF-8 are replaced, not thrown about.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(out);
 }
 
 }  // namespace mmaudit::report

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "mmaudit/format.hpp"
 #include "mmaudit/report/render.hpp"
@@ -69,5 +71,29 @@ inline std::string open_svg(double width, double height, std::string_view id, st
       "</title><desc id=\"{}-desc\">{}</desc>",
       width, height, id, id, id, escaped_html(title), id, escaped_html(about));
 }
+
+/// The area of a plot.
+inline constexpr double kLeft = 48, kRight = 448, kTop = 12, kBottom = 300;
+
+struct PlotCurve {
+  std::string classes;  ///< of the line
+  Format colour = Format::none;
+  bool hollow = false;
+  std::string name;                               ///< of the legend
+  std::vector<std::pair<double, double>> points;  ///< coordinate, value above 0
+};
+
+struct Plot {
+  std::string_view id, title, x_title;
+  std::string about;
+  std::vector<std::pair<double, std::string>> ticks;  ///< coordinate, label
+  std::vector<PlotCurve> curves;
+  /// Where curves coincide, the small marks of the first lie on the larger ones of the others.
+  bool first_on_top = false;
+};
+
+/// What: curves over a logarithmic axis of values, a legend of two columns, then `extra` markup. Empty
+/// without a point.
+std::string drawn(const Plot& plot, std::string_view extra = "");
 
 }  // namespace mmaudit::report::svg

@@ -43,6 +43,17 @@ AuditResult small_result() {
   curve.points = {{1, 1e-4, 0}, {2, 2e-4, 0}, {3, std::nullopt, 4}};
   curve.first_infinity = 3;
   result.chains = {curve};
+  GemmCurve depth;
+  depth.dtype = "f16", depth.title = "FP16", depth.scaling = "none", depth.accumulation = "plain";
+  depth.instruction = "wgmma.m64n64k16.f32.f16.f16";
+  for (const std::uint64_t k : {16U, 64U}) {
+    GemmPoint point;
+    point.k = k;
+    point.errors.compared = 1;
+    point.errors.accumulation = 1e-6 * static_cast<double>(k);
+    depth.points.push_back(point);
+  }
+  result.gemm.curves = {depth};
   result.formats = format_facts();
   result.not_covered = {"the moon"};
   return result;
@@ -59,6 +70,8 @@ AuditResult hostile_result() {
   for (DtypeSummary& row : result.dtypes) row.instruction = row.accumulator = row.evidence = kHostile;
   for (FormatFacts& row : result.formats) row.name = kHostile;
   result.chain_method = kHostile;
+  result.gemm.method = kHostile;
+  for (GemmCurve& curve : result.gemm.curves) curve.title = curve.scaling = curve.evidence = kHostile;
   result.not_covered = {kHostile};
   return result;
 }
@@ -135,6 +148,8 @@ TEST(Html, IsReadableWithoutEyes) {
   EXPECT_NE(html.find("role=\"img\""), std::string::npos);
   EXPECT_NE(html.find("<desc id=\"chain-desc\">"), std::string::npos);
   EXPECT_NE(html.find("First infinity at N = 3."), std::string::npos);
+  EXPECT_NE(html.find("<desc id=\"depth-desc\">"), std::string::npos);
+  EXPECT_NE(html.find("FP16, plain: 1.60e-05 at K = 16, 6.40e-05 at K = 64."), std::string::npos);
   EXPECT_NE(html.find("<th scope=\"col\""), std::string::npos);
   EXPECT_NE(html.find("<th scope=\"row\""), std::string::npos);
   EXPECT_NE(html.find("name=\"viewport\""), std::string::npos);

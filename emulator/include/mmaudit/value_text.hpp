@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mmaudit/format.hpp"
 
@@ -24,5 +25,8 @@ std::string value_text(std::uint64_t bits, const FormatSpec& format);
 
 /// Raw bits as hexadecimal digits of the storage width, without prefix.
 std::string hex_text(std::uint64_t bits, int storage_bits);
+
+/// The same of several elements of one format.
+std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format);
 
 }  // namespace mmaudit

@@ -103,14 +103,8 @@ SampleSize slow_size(const GemmOperands& x) { return sample_size(x.m, x.n, x.k, 
 GemmAuditRow row_of(const Planned& one, const ConvertedOperands& converted) {
   const GemmCombination& c = one.combination;
   GemmAuditRow row;
+  static_cast<GemmSubject&>(row) = subject_of(c, one.path);
   row.architecture = std::string(c.architecture->name);
-  row.evidence = std::string(name_of(one.path.row->evidence));
-  row.instruction = name_of(one.path.instruction);
-  row.dtype = std::string(c.dtype.name);
-  row.title = std::string(c.dtype.title);
-  row.scaling = std::string(name_of(c.scaling));
-  row.accumulation = name_of(c.accumulation);
-  row.output = c.output;
   row.cast_a = converted.a.counts;
   row.cast_b = converted.b.counts;
   return row;

@@ -4,31 +4,14 @@
 #include <cmath>
 
 #include "gemm_json.hpp"
+#include "json_parts.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
+#include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string xml_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      // Control characters have no spelling in XML 1.0.
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 std::string csv_quoted(std::string_view text) {
   std::string out = "\"";
@@ -75,15 +58,8 @@ std::string to_json(const GemmAudit& audit) {
     out.update(json_of(row.errors));
     rows.push_back(std::move(out));
   }
-  const Provenance& from = audit.provenance;
   const Json out = {{"schema", "mmaudit.audit.gemm/1"},
-                    {"provenance",
-                     {{"version", from.version},
-                      {"git_revision", from.git_revision},
-                      {"date", from.date},
-                      {"backend", from.backend},
-                      {"architecture", from.architecture},
-                      {"command", from.command}}},
+                    {"provenance", json_of(audit.provenance)},
                     {"m", audit.m},
                     {"n", audit.n},
                     {"k", audit.k},
@@ -97,7 +73,7 @@ std::string to_json(const GemmAudit& audit) {
                     {"rows", std::move(rows)},
                     {"remarks", audit.remarks},
                     {"left_out", audit.left_out}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(out);
 }
 
 std::string to_csv(const GemmAudit& audit) {
@@ -141,16 +117,16 @@ std::string to_junit(const GemmAudit& audit) {
       "failures=\"{}\" errors=\"{}\">\n",
       audit.rows_of.size(), failures, errors);
   for (const GemmAuditRow& row : audit.rows_of) {
-    out += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_escaped(row.architecture),
-                       xml_escaped(case_name(row)));
+    out += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped_html(row.architecture),
+                       escaped_html(case_name(row)));
     const bool bad = row.verdict == GemmVerdict::fail || row.verdict == GemmVerdict::undecided;
     if (!bad && row.verdict != GemmVerdict::not_judged) {
       out += "/>\n";
       continue;
     }
     out += fmt::format(">\n      <{0} message=\"{1}: {2}\">{3}</{0}>\n    </testcase>\n",
-                       bad ? "failure" : "error", name_of(row.verdict), xml_escaped(row.why),
-                       xml_escaped(row.advice));
+                       bad ? "failure" : "error", name_of(row.verdict), escaped_html(row.why),
+                       escaped_html(row.advice));
   }
   return out + "  </testsuite>\n</testsuites>\n";
 }

@@ -169,4 +169,14 @@ GemmPath find_path(const GemmCombination& c) {
   return path;
 }
 
+GemmSubject subject_of(const GemmCombination& combination, const GemmPath& path) {
+  return {.dtype = std::string(combination.dtype.name),
+          .title = std::string(combination.dtype.title),
+          .scaling = std::string(name_of(combination.scaling)),
+          .accumulation = name_of(combination.accumulation),
+          .output = combination.output,
+          .instruction = name_of(path.instruction),
+          .evidence = std::string(name_of(path.row->evidence))};
+}
+
 }  // namespace mmaudit::report

@@ -37,14 +37,8 @@ Scaling scaling_for(const GemmDtype& dtype, const Accumulation& how) {
 void add_curves(GemmStudy& study, const PlannedCurve& planned) {
   for (const Distribution distribution : kDistributions) {
     GemmCurve curve;
-    curve.dtype = std::string(planned.combination.dtype.name);
-    curve.title = std::string(planned.combination.dtype.title);
-    curve.scaling = std::string(name_of(planned.combination.scaling));
-    curve.accumulation = name_of(planned.combination.accumulation);
-    curve.output = planned.combination.output;
+    static_cast<GemmSubject&>(curve) = subject_of(planned.combination, planned.path);
     curve.distribution = distribution;
-    curve.instruction = name_of(planned.path.instruction);
-    curve.evidence = std::string(name_of(planned.path.row->evidence));
     study.curves.push_back(std::move(curve));
   }
 }

@@ -29,10 +29,8 @@ enum class GemmVerdict : std::uint8_t {
 };
 std::string_view name_of(GemmVerdict verdict);
 
-struct GemmAuditRow {
-  std::string architecture, evidence, instruction;
-  std::string dtype, title, scaling, accumulation;
-  Format output = Format::none;
+struct GemmAuditRow : GemmSubject {
+  std::string architecture;
   CastCounts cast_a, cast_b;
   GemmErrors errors;
   GemmVerdict verdict = GemmVerdict::not_asked;

@@ -75,6 +75,15 @@ struct GemmPath {
 /// Of several instructions the one whose unit is the newest (tcgen05, wgmma, mma), then the deepest k.
 GemmPath find_path(const GemmCombination& combination);
 
+/// What was computed, in words: of a curve of the study, of a row of an audit.
+struct GemmSubject {
+  std::string dtype, title;  ///< "e4m3", "FP8 E4M3"
+  std::string scaling, accumulation;
+  Format output = Format::none;
+  std::string instruction, evidence;
+};
+GemmSubject subject_of(const GemmCombination& combination, const GemmPath& path);
+
 /// The same combination as the instruction sees it: e4m3 scaled by "mx" is the dtype mxf8, and a dtype whose
 /// instruction scales is scaled by it.
 GemmCombination settled(GemmCombination combination);

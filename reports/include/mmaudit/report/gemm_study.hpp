@@ -34,12 +34,8 @@ struct GemmPoint {
   GemmErrors errors;
 };
 
-struct GemmCurve {
-  std::string dtype, title;  ///< "e4m3", "FP8 E4M3"
-  std::string scaling, accumulation;
-  Format output = Format::none;
+struct GemmCurve : GemmSubject {
   Distribution distribution = Distribution::normal;
-  std::string instruction, evidence;
   std::vector<GemmPoint> points;  ///< ascending k
 };
 
