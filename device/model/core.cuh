@@ -14,16 +14,9 @@
 
 namespace mmaudit::device::core {
 
-#ifndef LB
-#define LB 3
-#define RR 4
-#endif
-#ifndef UU
-#define UU 2
-#endif
-inline constexpr int kThreads = 256, kUnroll = UU;
-inline constexpr int kBlocksAtOnce = LB;       ///< on a multiprocessor
-inline constexpr int kRows = RR, kColumns = 4;  // of a thread
+inline constexpr int kThreads = 256;
+inline constexpr int kBlocksAtOnce = 3;         ///< on a multiprocessor
+inline constexpr int kRows = 4, kColumns = 4;  // of a thread
 inline constexpr int kWarpsAcross = 2, kLanesAcross = 8;
 inline constexpr int kWarpRows = 32 / kLanesAcross * kRows, kWarpColumns = kLanesAcross * kColumns;
 inline constexpr int kBlockRows = kThreads / 32 / kWarpsAcross * kWarpRows;
@@ -71,7 +64,7 @@ __device__ inline int thread_column() {
 
 /// Four neighbours of one position.
 template <int Halves>
-__device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int step,
+__device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int log_step,
                               int min_exponent) {
   const std::uint32_t x[4] = {words.x, words.y, words.z, words.w};
   std::uint32_t high[4], flip[4], exponent[4];
@@ -94,9 +87,9 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
     *reinterpret_cast<uint2*>(panel.exponent + at) =
         make_uint2(exponent[0] | exponent[1] << 16, exponent[2] | exponent[3] << 16);
   }
-  if ((position + 1) % step == 0) {
+  if (((position + 1) & ((1 << log_step) - 1)) == 0) {
     const auto sign = [](std::uint32_t word) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> 31); };
-    *reinterpret_cast<uint4*>(panel.last + position / step * kPitch + first) =
+    *reinterpret_cast<uint4*>(panel.last + (position >> log_step) * kPitch + first) =
         make_uint4(sign(x[0]), sign(x[1]), sign(x[2]), sign(x[3]));
   }
   return special;
@@ -120,11 +113,12 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
   __syncthreads();
   if (threadIdx.x == 0) *panels.special = 0;
   bool special = false;
+  const int log_step = 31 - __clz(rules.step);
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     const int position = first + i * (kThreads / kVectors);
-    special |= unfold(panels.a, x[i], position, 4 * vector, rules.step, rules.a.min_exponent);
-    special |= unfold(panels.b, y[i], position, 4 * vector, rules.step, rules.b.min_exponent);
+    special |= unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent);
+    special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent);
   }
   if (__syncthreads_or(special ? 1 : 0) != 0 && threadIdx.x == 0) *panels.special = 1;
   __syncthreads();
@@ -151,8 +145,8 @@ __device__ inline float not_a_number(const CoreRules& rules) {
   return __uint_as_float(Half ? 0x7FFFFFFFU : rules.nan);
 }
 
-/// An exact sum as a value of the output; every zero is +0.
-template <bool Half>
+/// An exact sum as a value of the output; every zero is +0. Tame: a number below 2^127.
+template <bool Half, bool Tame>
 __device__ inline float round_sum(double sum, const CoreRules& rules) {
   float result = 0;
   if constexpr (Half) {
@@ -161,6 +155,7 @@ __device__ inline float round_sum(double sum, const CoreRules& rules) {
     constexpr std::uint32_t kBeyond = (1023U + 128U) << 20;  // 2^128
     const auto high = static_cast<std::uint32_t>(__double2hiint(sum));
     const std::uint32_t bits = __float_as_uint(__double2float_rz(sum)) & rules.keep_mask;
+    if constexpr (Tame) return __uint_as_float(bits) + 0.0F;
     result = __uint_as_float((high & 0x7FFFFFFFU) >= kBeyond ? (high & 0x80000000U) | 0x7F800000U : bits);
   }
   return sum != sum ? not_a_number<Half>(rules) : result + 0.0F;
@@ -219,9 +214,34 @@ __device__ inline void special_elements(const CoreRules& rules, const Panels& pa
     for (int c = 0; c < kColumns; ++c) sums[r][c] = now[r * kColumns + c];
 }
 
-/// One step: positions [first, first + step) of the chunk.
-template <bool Half>
+/// The end of a step: C is cut off like a product, added, and the sum rounded.
+template <bool Half, bool Tame>
+__device__ inline void finish(const CoreRules& rules, const Panels& panels, int first,
+                              const double (&x)[kRows][kColumns], Sums& sums) {
+  std::uint32_t a_last[kRows], b_last[kColumns];
+  const int last = (first >> (31 - __clz(rules.step))) * kPitch;
+  load_words(a_last, panels.a.last + last + thread_row());
+  load_words(b_last, panels.b.last + last + thread_column());
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const auto products =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x[r][c])) ^ a_last[r] ^ b_last[c]);
+      const std::int32_t unit_high = __double2hiint(x[r][c]) & static_cast<std::int32_t>(0xFFF00000U);
+      const double unit52 = __hiloint2double(unit_high, 0), unit = __hiloint2double(unit_high - (52 << 20), 0);
+      const auto addend = static_cast<double>(sums[r][c]);
+      const double cut = __dadd_rz(fabs(addend), unit52) - unit52;
+      const double sum = __fma_rn(static_cast<double>(products), unit, copysign(cut, addend));
+      sums[r][c] = round_sum<Half, Tame>(sum, rules);
+    }
+  }
+}
+
+/// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known before.
+template <bool Half, int Step>
 __device__ inline void one_step(const CoreRules& rules, const Panels& panels, int first, Sums& sums) {
+  const int end = first + (Step != 0 ? Step : rules.step);
   const int row = thread_row(), column = thread_column();
   const bool special = *panels.special != 0;
   float before[kRows * kColumns];  // rarely needed, so not in registers
@@ -233,7 +253,7 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
 #pragma unroll
     for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = floor;
 #pragma unroll 4
-  for (int p = first; p < first + rules.step; ++p) {
+  for (int p = first; p < end; ++p) {
     std::uint32_t a[kRows];
     load_words(a, panels.a.exponent + 2 * (p * kPitch + row));
     const uint2 b = *reinterpret_cast<const uint2*>(panels.b.exponent + p * kPitch + column);
@@ -244,6 +264,7 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
     }
   }
   double x[kRows][kColumns];
+  std::int32_t above = kZeroExponent;  ///< the largest exponent of all elements
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
@@ -253,11 +274,12 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
       const std::int32_t exponent = c % 2 == 0 ? (both << 16) >> 16 : both >> 16;
       const std::int32_t own = max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent);
       const std::int32_t largest = max(exponent, magnitude != 0 ? own : kZeroExponent);
+      above = max(above, largest);
       x[r][c] = __hiloint2double((largest + (52 + 1023 - rules.fraction_bits)) << 20, 0);
     }
   }
-#pragma unroll (kUnroll)
-  for (int p = first; p < first + rules.step; ++p) {
+#pragma unroll 1
+  for (int p = first; p < end; ++p) {
     std::uint32_t a[kRows], a_flip[kRows], b[kColumns], b_flip[kColumns];
     load_words(a, panels.a.high + p * kPitch + row);
     load_words(a_flip, panels.a.flip + p * kPitch + row);
@@ -273,33 +295,20 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
       }
     }
   }
-  std::uint32_t a_last[kRows], b_last[kColumns];
-  const int last = first / rules.step * kPitch;
-  load_words(a_last, panels.a.last + last + row);
-  load_words(b_last, panels.b.last + last + column);
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      const auto products =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x[r][c])) ^ a_last[r] ^ b_last[c]);
-      const std::int32_t unit_high = __double2hiint(x[r][c]) & static_cast<std::int32_t>(0xFFF00000U);
-      const double unit52 = __hiloint2double(unit_high, 0), unit = __hiloint2double(unit_high - (52 << 20), 0);
-      const auto addend = static_cast<double>(sums[r][c]);
-      const double cut = __dadd_rz(fabs(addend), unit52) - unit52;
-      const double sum = __fma_rn(static_cast<double>(products), unit, copysign(cut, addend));
-      sums[r][c] = round_sum<Half>(sum, rules);
-    }
-  }
+  constexpr std::int32_t kTame = 110;  // no sum of up to 33 of these reaches 2^127; no infinity, no NaN
+  if (above < kTame)
+    finish<Half, true>(rules, panels, first, x, sums);
+  else
+    finish<Half, false>(rules, panels, first, x, sums);
   if (special) special_elements<Half>(rules, panels, first, before, sums);
 }
 
 /// Positions [0, count) of the chunk, whole instructions.
-template <bool Half, bool AddendLast>
+template <bool Half, bool AddendLast, int Step>
 __device__ inline void run(const CoreRules& rules, const Panels& panels, int count, Sums& sums) {
   Sums fresh = {};
-  for (int first = 0; first < count; first += rules.step) {
-    one_step<Half>(rules, panels, first, AddendLast ? fresh : sums);
+  for (int first = 0; first < count; first += Step != 0 ? Step : rules.step) {
+    one_step<Half, Step>(rules, panels, first, AddendLast ? fresh : sums);
     if constexpr (AddendLast) {
       if ((first + rules.step) % rules.depth != 0) continue;
 #pragma unroll

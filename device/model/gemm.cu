@@ -23,7 +23,7 @@ __device__ void for_each(const Element& element) {
 }
 
 /// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every `slice`.
-template <bool Half, bool AddendLast, bool Totals>
+template <bool Half, bool AddendLast, bool Totals, int Step>
 __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const CoreRules rules, const GemmArgs args) {
   extern __shared__ uint4 memory[];
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory));
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const Cor
       stage(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch);
       k0 += count;
       // The last instruction is whole: the padding is +0.
-      run<Half, AddendLast>(rules, panels, static_cast<int>(padded(count, static_cast<unsigned>(rules.depth))), sums);
+      run<Half, AddendLast, Step>(rules, panels, static_cast<int>(padded(count, static_cast<unsigned>(rules.depth))), sums);
       if constexpr (Totals) {
         const bool last = k0 >= args.k;
         to_stride -= count;
@@ -101,9 +101,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const Cor
   }
 }
 
-template <bool Half, bool AddendLast, bool Totals>
+template <bool Half, bool AddendLast, bool Totals, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
-  const auto kernel = gemm_kernel<Half, AddendLast, Totals>;
+  const auto kernel = gemm_kernel<Half, AddendLast, Totals, Step>;
   constexpr std::size_t bytes = Panels::kWords * sizeof(std::uint32_t);
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
              "making room in shared memory");
@@ -123,8 +123,19 @@ void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
     rules.addend_last ? start<true, true, false>(rules, args) : start<true, false, false>(rules, args);
   } else if (rules.addend_last) {
     totals ? start<false, true, true>(rules, args) : start<false, true, false>(rules, args);
+  } else if (totals) {
+    start<false, false, true>(rules, args);
   } else {
-    totals ? start<false, false, true>(rules, args) : start<false, false, false>(rules, args);
+    switch (rules.step) {
+      case 8:
+        return start<false, false, false, 8>(rules, args);
+      case 16:
+        return start<false, false, false, 16>(rules, args);
+      case 32:
+        return start<false, false, false, 32>(rules, args);
+      default:
+        return start<false, false, false>(rules, args);
+    }
   }
 }
 
