@@ -39,32 +39,6 @@ const Law* caught_by(const Subject& subject, const gen::Neighbour& wrong, std::u
   return nullptr;
 }
 
-// What follows shows that the laws can fail: a backend with one rule changed is found by one of them.
-TEST(Laws, CatchWrongModels) {
-  const Architecture& hopper = *find_architecture("hopper");
-  std::map<std::string, int> catches;
-  int wrong = 0, missed = 0;
-  for (const char* name :
-       {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k32.f32.e4m3.e5m2.f32",
-        "wgmma.m64n8k32.f32.e4m3.e4m3", "mma.m8n8k4.f64.f64.f64.f64", "mma.sp.m16n8k32.f32.f16.f16.f32",
-        "mma.m16n8k32.satfinite.s32.s8.u8.s32", "mma.m16n8k8.f32.tf32.tf32.f32"}) {
-    const Instruction is = find_instruction(name).value();
-    const Subject subject(hopper, is, find_datapath(hopper, is)->model);
-    for (const gen::Neighbour& one : gen::neighbours(is, subject.row)) {
-      if (!one.invisible.empty()) continue;
-      ++wrong;
-      const Law* law = caught_by(subject, one, 3000, nullptr);
-      ++catches[law == nullptr ? "none" : std::string(law->name)];
-      if (law != nullptr) continue;
-      ++missed;
-      std::printf("no law catches %s: %s %s\n", name, one.rule.c_str(), one.change.c_str());
-    }
-  }
-  for (const auto& [law, count] : catches) std::printf("%4d caught by %s\n", count, law.c_str());
-  EXPECT_GT(wrong, 100);
-  EXPECT_LT(missed * 20, wrong);
-}
-
 TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
   const Architecture& hopper = *find_architecture("hopper");
   const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();

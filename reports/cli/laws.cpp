@@ -11,6 +11,7 @@
 
 #include "common.hpp"
 #include "law_failures.hpp"
+#include "law_strength.hpp"
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/device/campaign.hpp"
 #include "mmaudit/laws/check.hpp"
@@ -24,12 +25,12 @@ using laws::LawResult;
 using laws::Subject;
 
 struct LawsOptions {
-  std::string architecture, backend = "model", regressions, json, repro;
+  std::string architecture, backend = "model", regressions, json, repro, corpus;
   std::vector<std::string> laws, instructions;
   double dots = 1e5;
   std::uint64_t seed = 0;
   unsigned threads = 0;
-  bool list = false, verbose = false, has_seed = false, no_slow = false;
+  bool list = false, verbose = false, has_seed = false, has_dots = false, no_slow = false, strength = false;
 };
 
 /// All results of one law.
@@ -178,6 +179,21 @@ nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& bac
           {"laws", laws}};
 }
 
+int run_strength(const LawsOptions& options) {
+  const Architecture& architecture = require_architecture(options.architecture);
+  const std::vector<Subject> subjects = chosen_subjects(options, architecture);
+  std::size_t wrong = 0;
+  for (const Subject& one : subjects) wrong += gen::neighbours(one.instruction, one.row).size();
+  Progress progress("wrong models", wrong);
+  laws::MutationRun how{.seed = options.seed, .threads = options.threads};
+  if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);
+  how.done = [&](const laws::Mutant& one) { progress.advance(1, name_of(one.instruction)); };
+  const LawStrength strength = measure_laws(subjects, how, corpus_folder(options.corpus));
+  if (!options.json.empty()) emit(options.json, law_strength_json(strength));
+  if (options.json != "-") emit("-", law_strength_text(strength));
+  return strength.survivors() + strength.wrongly_excused() == 0 ? kAllGood : kMismatch;
+}
+
 int run(LawsOptions options) {
   if (options.list) {
     std::string text;
@@ -187,6 +203,7 @@ int run(LawsOptions options) {
     return kAllGood;
   }
   if (!options.has_seed) options.seed = std::random_device{}();
+  if (options.strength) return run_strength(options);
   std::vector<const Law*> chosen;
   for (const Law& law : laws::lawbook())
     if (named(options.laws, law.name) && !(options.no_slow && law.slow)) chosen.push_back(&law);
@@ -227,16 +244,22 @@ int run(LawsOptions options) {
 void add_laws(CLI::App& app, Action& action) {
   auto options = std::make_shared<LawsOptions>();
   CLI::App* command = app.add_subcommand("laws", "Laws that hardware and model obey, on tiles made for them");
-  command->add_option("--on", options->backend, "who answers: model, gpu-model, hardware, reference")
-      ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference"}))
-      ->capture_default_str();
+  CLI::Option* on =
+      command->add_option("--on", options->backend, "who answers: model, gpu-model, hardware, reference")
+          ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference"}))
+          ->capture_default_str();
   command->add_option("--arch", options->architecture,
                       fmt::format("architecture (default: {})", kDefaultArchitecture));
-  command->add_option("--law", options->laws, "only laws whose name contains one of these");
+  CLI::Option* law =
+      command->add_option("--law", options->laws, "only laws whose name contains one of these");
   command->add_option("--inst", options->instructions, "only instructions whose name contains one of these");
-  command->add_option("--dots", options->dots, "at least this many dot products a law, spread over its rows")
-      ->check(CLI::Range(1.0, 1e13))
-      ->capture_default_str();
+  CLI::Option* dots =
+      command
+          ->add_option("--dots", options->dots,
+                       "at least this many dot products a law, spread over its rows; with --strength of each "
+                       "wrong model, 3000 where not given")
+          ->check(CLI::Range(1.0, 1e13))
+          ->capture_default_str();
   CLI::Option* seed = command->add_option("--seed", options->seed, "seed (default: fresh, printed)");
   command->add_option("--threads", options->threads, "threads that make and judge tiles (default: all)");
   command->add_flag("--no-slow", options->no_slow, "without laws that an oracle judges");
@@ -249,9 +272,17 @@ void add_laws(CLI::App& app, Action& action) {
       ->expected(0, 1)
       ->default_str("-");
   command->add_flag("--list", options->list, "print the laws and their sources");
+  command
+      ->add_flag("--strength", options->strength,
+                 "wrong models: which law notices each, and which recordings contradict it?")
+      ->excludes(on)
+      ->excludes(law);
+  command->add_option("--corpus", options->corpus,
+                      "with --strength: folder of recordings (default: the project's own)");
   add_model_option(*command);
-  command->callback([options, seed, &action] {
+  command->callback([options, seed, dots, &action] {
     options->has_seed = seed->count() > 0;
+    options->has_dots = dots->count() > 0;
     action = [options] { return run(*options); };
   });
 }

@@ -1,13 +1,11 @@
 #include "mmaudit/laws/check.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/families.hpp"
+#include "parallel.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -139,6 +137,7 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
     for (std::uint64_t t = first; t < std::min(first + launch, wanted); ++t)
       tiles.push_back(make_tile(law, subject, options.seed, t));
     judge_all(law, subject, Answered(law, subject, backend, std::move(tiles)), result, broken);
+    if (options.until_broken && !law.exhibit && broken) return result;
   }
   if (!law.exhibit && broken) result.failure = shrink(law, subject, backend, *broken);
   return result;
@@ -158,31 +157,15 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
                                                std::span<const Subject> subjects, const Backend& backend,
                                                const LawRun& how) {
   std::vector<std::vector<LawResult>> results(laws.size(), std::vector<LawResult>(subjects.size()));
-  const std::size_t pairs = laws.size() * subjects.size();
   std::mutex lock;
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr problem;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < pairs; i = next++) {
-        const Law& law = *laws[i / subjects.size()];
-        const Subject& subject = subjects[i % subjects.size()];
-        LawResult& result = results[i / subjects.size()][i % subjects.size()];
-        result = check_law(law, subject, backend, how.options(law, subject));
-        const std::lock_guard guard(lock);
-        if (how.done != nullptr) how.done(result);
-      }
-    } catch (...) {
-      const std::lock_guard guard(lock);
-      if (!problem) problem = std::current_exception();
-      next = pairs;
-    }
-  };
-  std::vector<std::thread> threads;
-  const unsigned count = how.threads != 0 ? how.threads : std::thread::hardware_concurrency();
-  for (unsigned t = 0; t < std::max(1U, count); ++t) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  if (problem) std::rethrow_exception(problem);
+  in_parallel(laws.size() * subjects.size(), how.threads, [&](std::size_t i) {
+    const Law& law = *laws[i / subjects.size()];
+    const Subject& subject = subjects[i % subjects.size()];
+    LawResult& result = results[i / subjects.size()][i % subjects.size()];
+    result = check_law(law, subject, backend, how.options(law, subject));
+    const std::lock_guard guard(lock);
+    if (how.done != nullptr) how.done(result);
+  });
   return results;
 }
 

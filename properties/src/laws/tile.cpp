@@ -5,10 +5,15 @@
 namespace mmaudit::laws {
 
 Subject::Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules)
-    : architecture(&of), instruction(which), row(rules), plan(make_plan(which, rules)) {
+    : architecture(&of),
+      instruction(which),
+      row(rules),
+      plan(make_plan(which, rules)),
+      step_of(static_cast<std::size_t>(plan.k)) {
   for_each_step(plan, [&](int start, int count) {
     std::vector<int> ks;
     for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(row.order, plan.k, i));
+    for (const int k : ks) step_of[static_cast<std::size_t>(k)] = static_cast<int>(steps.size());
     steps.push_back(std::move(ks));
   });
 }

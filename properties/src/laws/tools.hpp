@@ -66,6 +66,19 @@ inline double cut(double x, int exponent) {
   return std::ldexp(std::trunc(std::ldexp(x, -exponent)), exponent);
 }
 
+/// The addends of a step, each cut off at 2^(E - F), added.
+struct AlignedSum {
+  double sum = 0;  ///< exact
+  int products = 0;
+  bool c = false;  ///< c is one of them
+};
+/// nullopt: an addend is NaN or infinite, or they are of several steps, or c comes last.
+std::optional<AlignedSum> aligned_sum(const Case& at);
+
+/// +-2^e in element k of a row of A times that of a column of B, as near as the formats have it, with
+/// subnormal factors; b's part near 2^of_b.
+void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool negative);
+
 /// The bits that `x` (exact) has after the one rounding of the row's output. Zero is +0.
 inline std::uint64_t rounded_output(const Subject& subject, double x) {
   const FormatSpec d = subject.d();

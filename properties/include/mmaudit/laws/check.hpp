@@ -35,6 +35,7 @@ struct LawOptions {
   std::uint64_t dots = 100'000;    ///< at least so many dot products of the base tiles
   std::uint64_t launch = 100'000;  ///< about so many of them at once
   std::vector<Dot> first{};        ///< tried before any generated one (known regressions)
+  bool until_broken = false;       ///< stop at the first launch that breaks it, and shrink nothing
 };
 
 LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,

@@ -21,6 +21,7 @@ struct Subject {
   AccumulatorModel row;
   DotPlan plan;
   std::vector<std::vector<int>> steps;  ///< the k of every step, in the order of the steps
+  std::vector<int> step_of;             ///< the step of every k
 
   [[nodiscard]] bool fused() const { return row.arithmetic == Arithmetic::fused_dot_add; }
   [[nodiscard]] bool c_in_first_step() const {
