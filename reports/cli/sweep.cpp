@@ -16,6 +16,7 @@
 #include "mmaudit/sweeps/render.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
 #include "mmaudit/version.hpp"
+#include "sweep_gemm.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -184,6 +185,18 @@ void add_census(CLI::App& command, Action& action) {
   census_command->callback([&action, files] { action = [files] { return census(*files); }; });
 }
 
+void add_gemm(CLI::App& command, Action& action) {
+  auto options = std::make_shared<SweepGemmOptions>();
+  CLI::App* gemm_command = command.add_subcommand(
+      "gemm", "whole products, bfloat16 to binary32: what each step of a kernel's design brings, and cuBLAS");
+  gemm_command->add_option("--size", options->sizes, "m, n and k, e.g. 2048,8192 (which is the default)")
+      ->delimiter(',');
+  gemm_command->add_option("--out", options->out, "a file for the JSON");
+  gemm_command->add_flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
+  gemm_command->add_flag("--json", options->json, "print the JSON instead of the table");
+  gemm_command->callback([&action, options] { action = [options] { return sweep_gemm(*options); }; });
+}
+
 }  // namespace
 
 void add_sweep(CLI::App& app, Action& action) {
@@ -212,6 +225,7 @@ void add_sweep(CLI::App& app, Action& action) {
   });
   add_compare(*command, action);
   add_census(*command, action);
+  add_gemm(*command, action);
 }
 
 }  // namespace mmaudit::cli

@@ -9,8 +9,11 @@ namespace mmaudit::sweeps {
 /// The widest access pattern: 32 lanes, 8 ways of 4 bytes apart; and 32 rows of 16 bytes.
 inline constexpr int kPatternBytes = 32 * 32;
 inline constexpr int kStoreBytesPerWarp = 32 * 16;
+/// The largest matrix of wmma: 16 x 16 of 4 bytes.
+inline constexpr int kFragmentBytes = 16 * 16 * 4;
+static_assert(kFragmentBytes <= kPatternBytes);
 /// Words that a lane writes out, used or not.
-inline constexpr int kLoadWords = 4;
+inline constexpr int kLoadWords = 8;
 
 MMAUDIT_HD constexpr std::uint32_t pattern_word(int word) {
   return 0x9E3779B9U * (static_cast<std::uint32_t>(word) + 1);

@@ -1,23 +1,10 @@
 // Loads chase a pointer: the first word a lane loads is the address it loads from next, its own. Stores have
 // no result to wait for: what is timed is their issue.
-#include <cstdint>
-
-#include "ptx/line.cuh"
 #include "ptx/shared_memory.cuh"
-#include "sweeps/kernels/load_pattern.hpp"
-#include "sweeps/kernels/stopwatch.cuh"
+#include "sweeps/kernels/load_timed.cuh"
 
 namespace mmaudit::sweeps {
 namespace {
-
-constexpr int kUnroll = 8;
-constexpr int kLanes = 32;
-
-extern __shared__ __align__(16) unsigned char memory[];
-
-__device__ __forceinline__ std::uint32_t base_address() {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
-}
 
 /// Every word its pattern, and the words that a lane loads first the lane's address.
 template <int kMatrices, bool kTrans>
@@ -40,16 +27,6 @@ __device__ void fill(int stride, int lane) {
     }
   }
   __syncthreads();
-}
-
-template <int kWords>
-__device__ void finish(const TimedArgs& args, Stamp& stamp, int lane, int slot,
-                       const std::uint32_t (&first)[kWords], std::uint32_t differ) {
-  auto* out = static_cast<std::uint32_t*>(args.d) + (slot * kLanes + lane) * kLoadWords;
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) out[w] = w == 0 ? first[0] - base_address() : first[w];
-  stamp.chains_differ = __any_sync(~0U, differ != 0) != 0 ? 1 : 0;
-  if (lane == 0) args.stamps[slot] = stamp;
 }
 
 /// kMatrices: ldmatrix of so many words; 0: ld.shared of kWords.
@@ -141,12 +118,6 @@ TimedLoad store_row(std::string_view name) {
           },
           reinterpret_cast<const void*>(store_timed<kWords, kTrans, kIlp>)};
 }
-
-// clang-format off
-#define MMAUDIT_EVERY_ILP(ROW, NAME, ...) \
-  ROW<__VA_ARGS__, 1>(NAME), ROW<__VA_ARGS__, 2>(NAME), ROW<__VA_ARGS__, 3>(NAME), \
-  ROW<__VA_ARGS__, 4>(NAME), ROW<__VA_ARGS__, 5>(NAME), ROW<__VA_ARGS__, 6>(NAME),
-// clang-format on
 
 }  // namespace
 

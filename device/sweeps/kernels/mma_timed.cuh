@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/fragments.cuh"
-#include "ptx/mma.cuh"
+#include "ptx/mma_sp.cuh"
 #include "sweeps/kernels/stopwatch.cuh"
 
 namespace mmaudit::sweeps {
@@ -15,6 +15,19 @@ __device__ __forceinline__ void read_image(const void* image, int tile, int lane
   const auto* from = static_cast<const Register*>(image) + tile * kRegisters * kWarpLanes + lane;
 #pragma unroll
   for (int i = 0; i < kRegisters; ++i) r[i] = from[i * kWarpLanes];
+}
+
+/// Evaluated here: device code can't call the function.
+template <typename Line>
+inline constexpr bool kSparse = is_sparse(Line::kInstruction.op);
+
+/// Metadata is of the selector 0.
+template <typename Line, typename D, typename A, typename B>
+__device__ __forceinline__ void issue(D& d, const A& a, const B& b, std::uint32_t metadata) {
+  if constexpr (kSparse<Line>)
+    device::mma_sp<Line, 0>(d, a, b, metadata);
+  else
+    device::mma<Line>(d, a, b);
 }
 
 template <typename Line, int kIlp, int kUnroll>
@@ -32,6 +45,8 @@ __global__ void mma_timed(const TimedArgs args) {
     device::RegisterOf<kIs.a> a[F::kRegistersA];
     device::RegisterOf<kIs.b> b[F::kRegistersB];
     C d[kIlp][F::kRegistersC];
+    std::uint32_t metadata[1] = {};
+    if constexpr (kSparse<Line>) read_image(args.metadata, tile, lane, metadata);
     read_image(args.a, tile, lane, a);
     read_image(args.b, tile, lane, b);
 #pragma unroll
@@ -44,7 +59,7 @@ __global__ void mma_timed(const TimedArgs args) {
 #pragma unroll
       for (int j = 0; j < kUnroll; ++j)
 #pragma unroll
-        for (int chain = 0; chain < kIlp; ++chain) device::mma<Line>(d[chain], a, b);
+        for (int chain = 0; chain < kIlp; ++chain) issue<Line>(d[chain], a, b, metadata[0]);
     }
     stop(stamp);
 
@@ -73,8 +88,13 @@ TimedKernel mma_timed_row() {
 
 }  // namespace mmaudit::sweeps
 
-// X for a list of structs that the lines of ptx/ define: a row for every number of chains.
+// X for a list of structs that the lines of ptx/ define: a row for every number of chains. The census looks
+// at one chain only.
+#ifdef MMAUDIT_CENSUS
+#define MMAUDIT_TIMED_ROWS(NAME, UNROLL) mma_timed_row<NAME, 1, UNROLL>(),
+#else
 #define MMAUDIT_TIMED_ROWS(NAME, UNROLL)                                                                \
   mma_timed_row<NAME, 1, UNROLL>(), mma_timed_row<NAME, 2, UNROLL>(), mma_timed_row<NAME, 3, UNROLL>(), \
       mma_timed_row<NAME, 4, UNROLL>(), mma_timed_row<NAME, 5, UNROLL>(), mma_timed_row<NAME, 6, UNROLL>(),
+#endif
 #define MMAUDIT_TIMED(...) MMAUDIT_TIMED_ROWS(MMAUDIT_MMA_NAME(__VA_ARGS__), 4)

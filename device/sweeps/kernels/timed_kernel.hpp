@@ -22,7 +22,8 @@ struct TimedArgs {
   const void* a = nullptr;  ///< (tiles) images of A; loads: unused
   const void* b = nullptr;
   const void* c = nullptr;
-  void* d = nullptr;  ///< an image of D for every warp or warpgroup of the grid
+  const void* metadata = nullptr;  ///< sparse: a register for every lane of a tile's warp or warpgroup
+  void* d = nullptr;               ///< an image of D for every warp or warpgroup of the grid
   Stamp* stamps = nullptr;
   int tiles = 0;       ///< warp w of a block takes tile w % tiles
   int iterations = 0;  ///< steps of every chain, a multiple of kStepMultiple
@@ -37,11 +38,12 @@ struct TimedKernel {
   int ilp = 1;                    ///< independent chains of a warp
   bool a_from_registers = false;  ///< wgmma only
   int group = 1;                  ///< wgmma only: instructions between two commits
+  int promote = 0;                ///< k after which the sum is added to a binary32 total; 0: never
   void (*launch)(const TimedArgs& args, unsigned blocks, unsigned threads, unsigned shared) = nullptr;
   const void* function = nullptr;  ///< to ask the runtime about it
 };
 
-/// A load or store of shared memory.
+/// A load or store of shared memory, ldmatrix or wmma's.
 struct TimedLoad {
   std::string_view name;  ///< of the subject
   int ilp = 1;
@@ -58,13 +60,20 @@ std::span<const TimedKernel> timed_mma_f64();
 std::span<const TimedKernel> timed_mma_i8();
 std::span<const TimedKernel> timed_mma_i4();
 std::span<const TimedKernel> timed_mma_b1();
+std::span<const TimedKernel> timed_mma_sp_f16();  // tf32 too
+std::span<const TimedKernel> timed_mma_sp_narrow();
+std::span<const TimedKernel> timed_wmma();
 std::span<const TimedKernel> timed_wgmma_f16();
 std::span<const TimedKernel> timed_wgmma_half();  // binary16 accumulators
 std::span<const TimedKernel> timed_wgmma_bf16();
 std::span<const TimedKernel> timed_wgmma_tf32();
 std::span<const TimedKernel> timed_wgmma_fp8();
 std::span<const TimedKernel> timed_wgmma_int();
+std::span<const TimedKernel> timed_wgmma_promoted();
+std::span<const TimedKernel> timed_wgmma_sp_f16();  // tf32 too
+std::span<const TimedKernel> timed_wgmma_sp_narrow();
 
 std::span<const TimedLoad> timed_loads();
+std::span<const TimedLoad> timed_wmma_loads();
 
 }  // namespace mmaudit::sweeps

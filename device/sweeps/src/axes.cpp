@@ -22,6 +22,7 @@ constexpr AxisSpec kAxisSpecs[] = {
     {"n",      true,  8,256, "8,16,32,64,128,256", "[8,16,32,64,128,256]", "[8,64,256]",  "columns of a wgmma"},
     {"a",      false, 0,  0, "shared,registers", "[shared,registers]",    "[shared,registers]", "where A of a wgmma comes from"},
     {"group",  true,  1,  8, "1,8",              "[8]",                   "[8]",          "wgmma between two commits"},
+    {"promote",true, 32,512, "32,64,128,256,512", "[32,64,128,256,512]", "[128]",        "k after which an FP8 sum is added to a binary32 total"},
     {"ways",   true,  1,  8, "1,2,4,8",          "[1,2,4,8]",             "[1,2,4,8]",    "bank conflicts of an ld.shared"},
 };
 // clang-format on

@@ -27,6 +27,12 @@ struct Kernel {
   int copies = 1;
 };
 
+/// Structs of the lines of ptx/, and how the table spells them.
+struct Family {
+  std::string_view prefix, spelled;
+};
+constexpr Family kFamilies[] = {{"Mma_", ""}, {"MmaSp_", "sp "}, {"Wmma_", "wmma "}};
+
 /// "...9mma_timedINS0_28Mma_m16n8k8_f32_f16_f16_f32ELi1ELi4EEE..." and
 /// "...11wgmma_timedINS0_6F16_n8ELb0ELi8EEE...": chains and copies, A from registers and copies.
 std::optional<Kernel> kernel_of(std::string_view symbol) {
@@ -46,10 +52,11 @@ std::optional<Kernel> kernel_of(std::string_view symbol) {
     rest.remove_prefix(found + kind.size());
     return value;
   };
-  if (name.starts_with("Mma_")) {
+  for (const Family& family : kFamilies) {
+    if (!name.starts_with(family.prefix)) continue;
     const int chains = argument("Li"), copies = argument("Li");
     if (chains != 1 || copies < 1) return std::nullopt;
-    return Kernel{name.substr(4), copies};
+    return Kernel{std::string(family.spelled) + name.substr(family.prefix.size()), copies};
   }
   const int registers = argument("Lb"), copies = argument("Li");
   if (registers < 0 || copies < 1) return std::nullopt;
@@ -59,7 +66,12 @@ std::optional<Kernel> kernel_of(std::string_view symbol) {
 /// The opcode of "  /*0080*/   @!P0 HMMA.16816.F32 R4, ... ;", empty for other lines.
 std::string_view opcode_of(std::string_view line) {
   const std::size_t address = line.find("/*"), end = line.find("*/");
-  if (address == std::string_view::npos || end == std::string_view::npos || end != address + 6) return {};
+  if (address == std::string_view::npos || end == std::string_view::npos || end < address + 6) return {};
+  // Addresses are digits alone; the encoding of an instruction starts with a blank.
+  if (!std::all_of(line.begin() + static_cast<std::ptrdiff_t>(address) + 2,
+                   line.begin() + static_cast<std::ptrdiff_t>(end),
+                   [](unsigned char c) { return std::isxdigit(c) != 0; }))
+    return {};
   line.remove_prefix(end + 2);
   const auto skip_blanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
   skip_blanks();

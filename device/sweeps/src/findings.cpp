@@ -11,7 +11,10 @@ namespace {
 constexpr double kConverged = 0.97;
 // The instruction on which the papers found what they found about warps, and its larger sibling's.
 constexpr std::string_view kMma = "mma.m16n8k16.f32.f16.f16.f32", kSmallMma = "mma.m16n8k8.f32.f16.f16.f32";
-constexpr std::string_view kWgmma = "wgmma.m64nNk16.f32.f16.f16";
+constexpr std::string_view kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32",
+                           kSmallSparse = "mma.sp.m16n8k16.f32.f16.f16.f32";
+constexpr std::string_view kWgmma = "wgmma.m64nNk16.f32.f16.f16",
+                           kWgmmaSparse = "wgmma.sp.m64nNk32.f32.f16.f16";
 constexpr int kWgmmaN[] = {8, 16, 32, 64, 128, 256};
 
 std::string_view init_of(const SweepResult& result, std::string_view subject) {
@@ -106,6 +109,33 @@ Finding small_k_costs(const SweepResult& result) {
   out.holds = *small < 0.9 * *large;
   out.measured = fmt::format("{:.1f} and {:.1f} FMA/clk/SM with k = 8 and 16, a ratio of {:.2f}", *small,
                              *large, *small / *large);
+  return out;
+}
+
+Finding small_sparse_costs(const SweepResult& result) {
+  Finding out{"mma.sp with the smaller k does less than 90% of the larger one at best", {}, {}, "Sun VI"};
+  const auto small = best_rate(result, kSmallSparse, 1, 32), large = best_rate(result, kSparse, 1, 32);
+  if (!small || !large) return out;
+  out.holds = *small < 0.9 * *large;
+  out.measured = fmt::format("{:.1f} and {:.1f} FMA/clk/SM with k = 16 and 32, a ratio of {:.2f}", *small,
+                             *large, *small / *large);
+  return out;
+}
+
+Finding sparse_shared_a_costs(const SweepResult& result) {
+  Finding out{"wgmma.sp, N = 256, takes at least 4 cycles longer with A in shared memory", {}, {}, "Luo X"};
+  const auto init =
+      find_point(result, {.subject = kWgmmaSparse, .warps = 4, .init = "zero", .n = 256, .a = "shared"})
+          ? "zero"
+          : "random";
+  const auto at = [&](std::string_view a) {
+    return value_at(result, {.subject = kWgmmaSparse, .warps = 4, .init = init, .n = 256, .a = a},
+                    tag::kCycles);
+  };
+  const auto shared = at("shared"), registers = at("registers");
+  if (!shared || !registers) return out;
+  out.holds = *shared - *registers >= 4;
+  out.measured = fmt::format("{:.1f} cycles from shared memory, {:.1f} from registers", *shared, *registers);
   return out;
 }
 
@@ -233,6 +263,7 @@ std::vector<Finding> findings_of(const SweepResult& result) {
   return {one_warp_owns_a_quarter(result),  flat_to_four_warps(result),
           more_warps_cost_little(result),   six_warp_dip(result),
           eight_beat_four(result),          small_k_costs(result),
+          small_sparse_costs(result),       sparse_shared_a_costs(result),
           shared_a_costs_below_64(result),  data_costs_speed(result),
           ldmatrix_fills_the_banks(result), ldmatrix_is_a_conflicted_load(result),
           conflict_costs_two_cycles(result)};

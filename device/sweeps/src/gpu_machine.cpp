@@ -5,8 +5,10 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
+#include "cuda_event.hpp"
 #include "energy_meter.hpp"
 #include "kernel_table.hpp"
 #include "kernels/variants.hpp"
@@ -14,6 +16,7 @@
 #include "operands.hpp"
 #include "readings.hpp"
 #include "sweeps/kernels/load_pattern.hpp"
+#include "sweeps/kernels/wgmma_images.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -26,19 +29,6 @@ constexpr int kWarpgroupWarps = 4;
 constexpr double kLongRun = 1 << 21;
 constexpr int kWholeGpuStepMultiple = 1024;
 constexpr double kEnergyLaunchSeconds = 0.05;
-
-class Event {
- public:
-  Event() { cuda_check(cudaEventCreate(&event_), "creating an event"); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { cudaEventDestroy(event_); }
-  void record() { cuda_check(cudaEventRecord(event_), "recording an event"); }
-  [[nodiscard]] cudaEvent_t get() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 int attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
@@ -126,13 +116,14 @@ class GpuMachine final : public Machine {
     if (kernel.matrix) {
       if (cell.subject.name != subject_) every_operands_.clear();
       subject_ = cell.subject.name;
-      auto& kept = every_operands_[{cell.instruction.n, cell.init}];
-      if (!kept) kept = std::make_unique<Operands>(device_, cell.instruction, cell.init);
+      auto& kept = every_operands_[{cell.instruction.n, cell.init, cell.promote}];
+      if (!kept) kept = std::make_unique<Operands>(device_, cell.instruction, cell.init, cell.promote);
       operands_ = kept.get();
       d_bytes = operands_->d_bytes();
       launch.args.a = operands_->a(cell.a_from_registers || cell.subject.kind == Kind::mma);
       launch.args.b = operands_->b();
       launch.args.c = operands_->c();
+      launch.args.metadata = operands_->metadata();
     }
     const std::size_t slots = launch.blocks * static_cast<std::size_t>(launch.slots_per_block);
     grow(d_, slots * d_bytes);
@@ -149,9 +140,11 @@ class GpuMachine final : public Machine {
       case Kind::mma:
         return 0;
       case Kind::wgmma:
-        return slots * 32 * (cell.instruction.m + cell.instruction.n);
+        return slots * (kBytesA + cell.instruction.n * bytes_per_column(is_sparse(cell.instruction.op)));
       case Kind::store_matrix:
         return slots * kStoreBytesPerWarp;
+      case Kind::store_fragment:
+        return slots * kFragmentBytes;
       default:
         return kPatternBytes;
     }
@@ -224,12 +217,9 @@ class GpuMachine final : public Machine {
     end_.record();
     cuda_check(cudaGetLastError(), "launching a timed kernel");
     cuda_check(cudaEventSynchronize(end_.get()), "running a timed kernel");
-    float milliseconds = 0;
-    cuda_check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "reading an event");
     found_.resize(launch.blocks * static_cast<std::size_t>(launch.slots_per_block));
     device::copy_out(found_.data(), launch.args.stamps, found_.size() * sizeof(Stamp));
-    return sample_of(found_, launch.slots_per_block, launch.args.iterations,
-                     1e-3 * static_cast<double>(milliseconds));
+    return sample_of(found_, launch.slots_per_block, launch.args.iterations, Event::seconds(begin_, end_));
   }
 
   void poison(const Cell& cell, const Launch& launch) {
@@ -274,8 +264,8 @@ class GpuMachine final : public Machine {
   int shared_optin_ = 0, shared_multiprocessor_ = 0;
   double nominal_hz_ = 0;
   std::string subject_;
-  std::map<std::pair<int, Init>, std::unique_ptr<Operands>> every_operands_;  ///< of subject_
-  const Operands* operands_ = nullptr;                                        ///< of the cell at hand
+  std::map<std::tuple<int, Init, int>, std::unique_ptr<Operands>> every_operands_;  ///< of subject_
+  const Operands* operands_ = nullptr;                                              ///< of the cell at hand
   Growing d_, stamps_;
   std::vector<Stamp> found_;
   Event begin_, end_;

@@ -1,5 +1,7 @@
 #include "operands.hpp"
 
+#include <cstring>
+
 #include "campaign/campaign_kernels.hpp"
 #include "mmaudit/architecture.hpp"
 
@@ -15,51 +17,88 @@ std::unique_ptr<Buffer> upload(const std::vector<std::byte>& bytes) {
   return buffer;
 }
 
+/// To nearest even, as the totals of promoted sums are.
+void add_binary32(std::vector<std::byte>& totals, const std::vector<std::byte>& sums) {
+  for (std::size_t i = 0; i < totals.size(); i += sizeof(float)) {
+    float total = 0, sum = 0;
+    std::memcpy(&total, &totals[i], sizeof(float));
+    std::memcpy(&sum, &sums[i], sizeof(float));
+    total += sum;
+    std::memcpy(&totals[i], &total, sizeof(float));
+  }
+}
+
 }  // namespace
 
-Operands::Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init)
+Operands::Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init, int promote)
     : instruction_(instruction) {
   const Instruction& is = instruction_;
   const Tiles tiles = make_tiles(is, init, kTiles);
-  a_registers_ = upload(register_image(fragment_a(is), is.a, tiles.a, kTiles));
-  if (is.op == Op::wgmma) {
-    a_ = upload(shared_image(is.a, tiles.a, kTiles, is.m, is.k, false));
-    b_ = upload(shared_image(is.b, tiles.b, kTiles, is.k, is.n, true));
+  if (is.op == Op::wmma) {
+    a_registers_ = upload(line_image(is, device::WmmaOperand::a, tiles.a, kTiles, false));
+    b_ = upload(line_image(is, device::WmmaOperand::b, tiles.b, kTiles, true));
   } else {
-    b_ = upload(register_image(fragment_b(is), is.b, tiles.b, kTiles));
+    a_registers_ = upload(register_image(fragment_a(is), is.a, tiles.a, kTiles));
+    if (is_wgmma(is.op)) {
+      a_ = upload(shared_image(is.a, tiles.a, kTiles, is.m, is.stored_k(), false));
+      b_ = upload(shared_image(is.b, tiles.b, kTiles, is.k, is.n, true));
+    } else {
+      b_ = upload(register_image(fragment_b(is), is.b, tiles.b, kTiles));
+    }
   }
-  const std::vector<std::byte> c = register_image(fragment_c(is), is.c, tiles.c, kTiles);
+  if (is_sparse(is.op)) metadata_ = upload(metadata_image(is, tiles));
+  const std::vector<std::byte> c = image_of_c(tiles.c);
   d_bytes_ = c.size() / kTiles;
   c_ = upload(c);
-  run_model(device, tiles);
+  run_model(device, tiles, promote);
 }
 
 const std::vector<std::byte>& Operands::expected(int steps) const {
   return steps == kFewSteps ? few_ : steps == kManySteps ? many_ : none_;
 }
 
+std::vector<std::byte> Operands::image_of_c(const std::vector<std::byte>& tiles) const {
+  return instruction_.op == Op::wmma
+             ? line_image(instruction_, device::WmmaOperand::c, tiles, kTiles, false)
+             : register_image(fragment_c(instruction_), instruction_.c, tiles, kTiles);
+}
+
 /// The same kernel that the live check runs; D becomes the next C in place.
-void Operands::run_model(const device::DeviceInfo& device, const Tiles& tiles) {
+void Operands::run_model(const device::DeviceInfo& device, const Tiles& tiles, int promote) {
   const Architecture* architecture = find_architecture(device.compute_capability);
   const DatapathRow* row = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction_);
   if (row == nullptr || instruction_.c != instruction_.d) return;
   const auto a = upload(tiles.a), b = upload(tiles.b), d = upload(tiles.c);
   const DotPlan plan = make_plan(instruction_, row->model);
-  const device::TileExtents extents{instruction_.m, instruction_.n, instruction_.k};
-  const device::KernelArgs args{
-      .a = a->data(), .b = b->data(), .c = d->data(), .d = d->data(), .tiles = kTiles, .n = instruction_.n};
-  const auto image = [&] {
+  const device::TileExtents extents{instruction_.m, instruction_.n, instruction_.k, instruction_.stored_k()};
+  std::unique_ptr<Buffer> metadata;
+  if (!tiles.metadata.empty()) {
+    metadata = std::make_unique<Buffer>(tiles.metadata.size());
+    device::copy_in(metadata->data(), tiles.metadata.data(), tiles.metadata.size());
+  }
+  device::KernelArgs args{.a = a->data(),
+                          .b = b->data(),
+                          .c = d->data(),
+                          .d = d->data(),
+                          .metadata = metadata ? metadata->data<std::uint8_t>() : nullptr,
+                          .tiles = kTiles,
+                          .n = instruction_.n};
+  const auto read = [&] {
     std::vector<std::byte> out(tiles.c.size());
     cuda_check(cudaDeviceSynchronize(), "running the model");
     device::copy_out(out.data(), d->data(), out.size());
-    return register_image(fragment_c(instruction_), instruction_.d, out, kTiles);
+    return out;
   };
+  const int group = promote / instruction_.k;
+  std::vector<std::byte> totals = tiles.c;
   for (int step = 1; step <= kManySteps; ++step) {
+    if (group > 0) args.c = (step - 1) % group == 0 ? nullptr : d->data();
     device::launch_model(plan, extents, args, nullptr);
-    if (step == kFewSteps) few_ = image();
+    if (group > 0 && step % group == 0) add_binary32(totals, read());
+    if (step == kFewSteps) few_ = image_of_c(group > 0 ? totals : read());
   }
   cuda_check(cudaGetLastError(), "launching the model");
-  many_ = image();
+  many_ = image_of_c(group > 0 ? totals : read());
 }
 
 }  // namespace mmaudit::sweeps

@@ -33,7 +33,8 @@ constexpr PeakRow kPeaks[] = {
 
 double peak_fma(int compute_capability, const Instruction& instruction) {
   for (const PeakRow& row : kPeaks)
-    if (row.compute_capability == compute_capability && row.format == instruction.a) return row.fma;
+    if (row.compute_capability == compute_capability && row.format == instruction.a)
+      return is_sparse(instruction.op) ? 2 * row.fma : row.fma;
   return 0;
 }
 

@@ -8,6 +8,26 @@
 
 namespace mmaudit::sweeps {
 
+namespace {
+
+/// Word w of a lane after a load; of what a store left in memory.
+std::uint32_t right_word(const Cell& cell, int lane, int w) {
+  const Subject& subject = cell.subject;
+  switch (subject.kind) {
+    case Kind::load_fragment:  // addresses, relative to the matrix
+      return 0;
+    case Kind::store_fragment:
+      return pattern_word(0);
+    case Kind::store_matrix:
+      return pattern_word(kWarpLanes * w + lane);
+    default:
+      return expected_word(subject.kind == Kind::load_matrix ? subject.words : 0, subject.trans,
+                           cell.stride(), lane, w);
+  }
+}
+
+}  // namespace
+
 Sample sample_of(std::span<const Stamp> stamps, int slots_per_block, int steps, double event_seconds) {
   double clocks = 0, clocks_timed = 0, nanoseconds = 0;
   std::uint64_t first = ~std::uint64_t{0}, last = 0;
@@ -56,10 +76,7 @@ void compare_words(const Cell& cell, std::span<const std::byte> seen, Measuremen
         std::uint32_t word = 0;
         const std::size_t at = slot * kSlotWords + static_cast<std::size_t>(lane * kLoadWords + w);
         std::memcpy(&word, seen.data() + sizeof(word) * at, sizeof(word));
-        const std::uint32_t right = subject.kind == Kind::store_matrix
-                                        ? pattern_word(kWarpLanes * w + lane)
-                                        : expected_word(subject.kind == Kind::load_matrix ? subject.words : 0,
-                                                        subject.trans, cell.stride(), lane, w);
+        const std::uint32_t right = right_word(cell, lane, w);
         ++out.compared;
         out.differing += word != right ? 1 : 0;
       }

@@ -46,6 +46,28 @@ constexpr std::string_view kMatrixSubjects[] = {
     "mma.m16n8k128.s32.b1.b1.s32.and.popc",
     "mma.m16n8k256.s32.b1.b1.s32.xor.popc",
     "mma.m16n8k256.s32.b1.b1.s32.and.popc",
+    "mma.sp.m16n8k16.f32.f16.f16.f32",
+    "mma.sp.m16n8k32.f32.f16.f16.f32",
+    "mma.sp.m16n8k16.f16.f16.f16.f16",
+    "mma.sp.m16n8k32.f16.f16.f16.f16",
+    "mma.sp.m16n8k16.f32.bf16.bf16.f32",
+    "mma.sp.m16n8k32.f32.bf16.bf16.f32",
+    "mma.sp.m16n8k8.f32.tf32.tf32.f32",
+    "mma.sp.m16n8k16.f32.tf32.tf32.f32",
+    "mma.sp.m16n8k64.f32.e4m3.e4m3.f32",
+    "mma.sp.m16n8k64.f32.e5m2.e5m2.f32",
+    "mma.sp.m16n8k32.s32.s8.s8.s32",
+    "mma.sp.m16n8k64.s32.s8.s8.s32",
+    "mma.sp.m16n8k64.s32.s4.s4.s32",
+    "mma.sp.m16n8k128.s32.s4.s4.s32",
+    "wmma.m16n16k16.f32.f16.f16.f32",
+    "wmma.m16n16k16.f16.f16.f16.f16",
+    "wmma.m32n8k16.f32.f16.f16.f32",
+    "wmma.m8n32k16.f32.f16.f16.f32",
+    "wmma.m16n16k16.f32.bf16.bf16.f32",
+    "wmma.m16n16k8.f32.tf32.tf32.f32",
+    "wmma.m8n8k4.f64.f64.f64.f64",
+    "wmma.m16n16k16.s32.s8.s8.s32",
     "wgmma.m64n8k16.f32.f16.f16",
     "wgmma.m64n8k16.f16.f16.f16",
     "wgmma.m64n8k16.f32.bf16.bf16",
@@ -57,7 +79,19 @@ constexpr std::string_view kMatrixSubjects[] = {
     "wgmma.m64n8k32.s32.s8.s8",
     "wgmma.m64n8k32.s32.u8.u8",
     "wgmma.m64n8k256.s32.b1.b1.and.popc",
+    "wgmma.sp.m64n8k32.f32.f16.f16",
+    "wgmma.sp.m64n8k32.f16.f16.f16",
+    "wgmma.sp.m64n8k32.f32.bf16.bf16",
+    "wgmma.sp.m64n8k16.f32.tf32.tf32",
+    "wgmma.sp.m64n8k64.f32.e4m3.e4m3",
+    "wgmma.sp.m64n8k64.f16.e4m3.e4m3",
+    "wgmma.sp.m64n8k64.s32.s8.s8",
 };
+
+/// Subjects whose sums are promoted: the instruction's name, n left open, and this.
+constexpr std::string_view kPromotedSubjects[] = {"wgmma.m64n8k32.f32.e4m3.e4m3"};
+constexpr char kPromotedSuffix[] = "+promote";
+constexpr int kPromotedN[] = {64, 128};  // totals and sums fit into the registers
 
 struct MemoryRow {
   std::string_view name;
@@ -79,6 +113,12 @@ constexpr MemoryRow kMemorySubjects[] = {
     {"ld.shared.u32", Kind::load_words, 1},
     {"ld.shared.u64", Kind::load_words, 2},
     {"ld.shared.v4.u32", Kind::load_words, 4},
+    {"wmma.load.a.m16n16k16.f16", Kind::load_fragment, 4},
+    {"wmma.load.b.m16n16k16.f16", Kind::load_fragment, 4},
+    {"wmma.load.c.m16n16k16.f32", Kind::load_fragment, 8},
+    {"wmma.load.c.m16n16k16.f16", Kind::load_fragment, 4},
+    {"wmma.store.d.m16n16k16.f32", Kind::store_fragment, 8},
+    {"wmma.store.d.m16n16k16.f16", Kind::store_fragment, 4},
 };
 
 std::vector<std::string> axes_of(Kind kind) {
@@ -105,8 +145,12 @@ bool place(Cell& cell, std::string_view axis, const std::string& value) {
   if (axis == "ilp") cell.ilp = std::stoi(value);
   if (axis == "group") cell.group = std::stoi(value);
   if (axis == "ways") cell.ways = std::stoi(value);
+  if (axis == "promote") cell.promote = std::stoi(value);
   if (axis == "a") cell.a_from_registers = value == "registers";
   if (axis == "n") cell.instruction.n = static_cast<std::int16_t>(std::stoi(value));
+  if (cell.subject.promotes && cell.instruction.n != 0 &&
+      std::find(std::begin(kPromotedN), std::end(kPromotedN), cell.instruction.n) == std::end(kPromotedN))
+    return false;
   if (cell.subject.kind == Kind::wgmma)
     return cell.warps % kWarpgroupWarps == 0 && cell.warps <= kMostWarpgroups * kWarpgroupWarps;
   return cell.subject.kind != Kind::load_words || cell.stride() != 0;
@@ -143,6 +187,7 @@ std::vector<std::pair<std::string, std::string>> Cell::axis_values() const {
     if (axis == "n") values.emplace_back(axis, std::to_string(instruction.n));
     if (axis == "a") values.emplace_back(axis, a_from_registers ? "registers" : "shared");
     if (axis == "group") values.emplace_back(axis, std::to_string(group));
+    if (axis == "promote") values.emplace_back(axis, std::to_string(promote));
     if (axis == "ways") values.emplace_back(axis, std::to_string(ways));
   }
   return values;
@@ -154,15 +199,32 @@ std::vector<Subject> subjects() {
     const std::optional<Instruction> found = find_instruction(name);
     if (!found) throw std::logic_error("no such instruction: " + std::string(name));
     Subject subject;
-    subject.kind = found->op == Op::wgmma ? Kind::wgmma : Kind::mma;
+    subject.kind = is_wgmma(found->op) ? Kind::wgmma : Kind::mma;
     subject.instruction = *found;
     if (subject.kind == Kind::wgmma) subject.instruction.n = 0;
     subject.name = name_of(subject.instruction);
     subject.axes = axes_of(subject.kind);
     all.push_back(subject);
   }
-  for (const MemoryRow& row : kMemorySubjects)
-    all.push_back({std::string(row.name), row.kind, {}, row.words, row.trans, axes_of(row.kind)});
+  for (const std::string_view name : kPromotedSubjects) {
+    Subject subject;
+    subject.kind = Kind::wgmma;
+    subject.instruction = *find_instruction(name);
+    subject.instruction.n = 0;
+    subject.name = name_of(subject.instruction) + kPromotedSuffix;
+    subject.promotes = true;
+    subject.axes = {"scope", "init", "warps", "n", "promote"};
+    all.push_back(subject);
+  }
+  for (const MemoryRow& row : kMemorySubjects) {
+    Subject subject;
+    subject.name = row.name;
+    subject.kind = row.kind;
+    subject.words = row.words;
+    subject.trans = row.trans;
+    subject.axes = axes_of(row.kind);
+    all.push_back(subject);
+  }
   return all;
 }
 

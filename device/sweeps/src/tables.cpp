@@ -1,4 +1,4 @@
-#include "tables.hpp"
+#include "mmaudit/sweeps/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -40,11 +40,13 @@ std::string_view measured_init(const SweepResult& result, std::string_view subje
 }
 
 Table mma_table(const SweepResult& result) {
-  Table table{"mma on one multiprocessor: (warps, ILP) cycles, FMA/clk/SM",
+  Table table{"mma, mma.sp and wmma on one multiprocessor: (warps, ILP) cycles, FMA/clk/SM",
               {"instruction", "latency", "4 warps converge", "8 warps converge", "best FMA/clk/SM", "of peak",
                "published latency"},
               {}};
-  for (const std::string& name : subjects_with(result, "mma.")) {
+  std::vector<std::string> names = subjects_with(result, "mma.");
+  for (const std::string& name : subjects_with(result, "wmma.m")) names.push_back(name);
+  for (const std::string& name : names) {
     const std::string_view init = measured_init(result, name);
     const State* one = find_point(result, {.subject = name, .init = init});
     const State* best = nullptr;
@@ -124,7 +126,7 @@ Table memory_table(const SweepResult& result) {
               {"instruction", "ways", "latency", "4 warps converge", "8 warps converge", "best B/clk/SM",
                "published latency"},
               {}};
-  for (const std::string_view prefix : {"ldmatrix", "ld.shared", "stmatrix"})
+  for (const std::string_view prefix : {"ldmatrix", "ld.shared", "stmatrix", "wmma.load", "wmma.store"})
     for (const std::string& name : subjects_with(result, prefix))
       for (const int ways : {0, 1, 2, 4, 8}) {
         const bool has_ways = prefix == "ld.shared";

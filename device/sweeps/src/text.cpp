@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "mmaudit/sweeps/render.hpp"
-#include "tables.hpp"
+#include "mmaudit/sweeps/tables.hpp"
 
 namespace mmaudit::sweeps {
 namespace {

@@ -51,6 +51,22 @@ TEST(Census, SeesConversionsAndTheAbsenceOfATensorCore) {
   EXPECT_EQ(rows[1].verdict(), "no tensor core");
 }
 
+TEST(Census, SparseAndWholeTileKernelsAndLongLoops) {
+  std::string loop;
+  for (int i = 0; i < 4; ++i)
+    loop += "        /*1a20" + std::to_string(i) + "*/                  HMMA.SP.16832.F32 R4, R8, R2, R4 ;\n";
+  const auto rows = census_of(
+      "code for sm_80\n" +
+      kernel("_ZN7mmaudit6sweeps9mma_timedINS0_30MmaSp_m16n8k32_f32_f16_f16_f32ELi1ELi4EEEvNS0_9TimedArgsE",
+             loop) +
+      kernel("_ZN7mmaudit6sweeps10wmma_timedINS0_26Wmma_m16n16k16_f32_f16_f32ELi1ELi4EEEvNS0_9TimedArgsE",
+             loop));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].subject, "sp m16n8k32_f32_f16_f16_f32");
+  EXPECT_EQ(rows[0].matrix(), "HMMA.SP.16832.F32");
+  EXPECT_EQ(rows[1].subject, "wmma m16n16k16_f32_f16_f32");
+}
+
 TEST(Census, OneChainOfEachKernelAndNoOtherFunctions) {
   const std::string loop = instruction("HGMMA.64x8x16.F32 R4, R8, gdesc[UR4]");
   const auto count = [&](const std::string& symbol) { return census_of(kernel(symbol, loop)).size(); };

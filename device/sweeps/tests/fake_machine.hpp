@@ -14,12 +14,13 @@ inline double usual_cycles(const Cell& cell) {
   if (cell.subject.kind == Kind::wgmma) {
     const int n = cell.instruction.n, warpgroups = cell.warps / 4;
     const double shared_a = cell.a_from_registers ? 0 : 16 + n / 4.0;
-    return warpgroups * std::max({13.0, n / 2.0, shared_a});
+    const double sparse = is_sparse(cell.instruction.op) && !cell.a_from_registers ? 16 : 0;
+    return warpgroups * std::max({13.0, n / 2.0, shared_a}) + sparse;
   }
   // The busiest of the four sub-cores.
   const int deepest = (cell.warps + 3) / 4 * cell.ilp;
   if (cell.subject.kind == Kind::mma) {
-    const bool small = cell.instruction.k == 8;
+    const bool small = cell.instruction.stored_k() == 8;
     const double latency = small ? 16 : 24, each = small ? 7 : 8;
     const double issue = cell.warps <= 4 && cell.ilp > 1 ? 1.15 : 1.0;  // one warp cannot fill its sub-core
     return std::max(latency, deepest * each * issue) + 0.1 * (cell.warps > 4 ? 1 : 0);

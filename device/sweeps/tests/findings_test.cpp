@@ -10,6 +10,15 @@
 namespace mmaudit::sweeps::test {
 namespace {
 
+const std::vector<std::string> kOfFindings = {"mma.m16n8k16.f32.f16",
+                                              "mma.m16n8k8.f32.f16",
+                                              "mma.sp.m16n8k16.f32.f16",
+                                              "mma.sp.m16n8k32.f32.f16",
+                                              "wgmma.m64nNk16.f32.f16",
+                                              "wgmma.sp.m64nNk32.f32.f16",
+                                              "ldmatrix",
+                                              "ld.shared"};
+
 State state_at(const std::string& subject, std::vector<std::pair<std::string, std::string>> axes) {
   State state;
   state.subject = subject;
@@ -19,8 +28,7 @@ State state_at(const std::string& subject, std::vector<std::pair<std::string, st
 
 TEST(Findings, AllHoldOnAGridThatBehavesAsThePapersSay) {
   FakeMachine machine;
-  const SweepResult result = sweep_of(machine, {"mma.m16n8k16.f32.f16", "mma.m16n8k8.f32.f16",
-                                                "wgmma.m64nNk16.f32.f16", "ldmatrix", "ld.shared"});
+  const SweepResult result = sweep_of(machine, kOfFindings);
   for (const Finding& finding : findings_of(result)) {
     ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
     EXPECT_TRUE(*finding.holds) << finding.statement << ": " << finding.measured;
@@ -33,13 +41,13 @@ TEST(Findings, EachFailsOnAGridThatContradictsIt) {
   FakeMachine machine;
   // One flat unit: no sub-cores, no cost of small k, of shared memory, of data, of conflicts.
   machine.cycles = [](const Cell& cell) {
+    if (is_sparse(cell.instruction.op) && cell.subject.kind == Kind::wgmma) return 128.0;
     if (cell.subject.kind == Kind::wgmma) return 3.0 * cell.instruction.n + (cell.a_from_registers ? 0 : 20);
     if (cell.subject.kind == Kind::mma) return 0.5 * cell.instruction.k * cell.warps * cell.ilp;
     return 20.0 * cell.warps + 3 * cell.ways + 5 * cell.subject.words;
   };
   machine.clock = [](const Cell&) { return 2e9; };
-  const SweepResult result = sweep_of(machine, {"mma.m16n8k16.f32.f16", "mma.m16n8k8.f32.f16",
-                                                "wgmma.m64nNk16.f32.f16", "ldmatrix", "ld.shared"});
+  const SweepResult result = sweep_of(machine, kOfFindings);
   for (const Finding& finding : findings_of(result)) {
     ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
     EXPECT_FALSE(*finding.holds) << finding.statement << ": " << finding.measured;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "mmaudit/sparse.hpp"
 #include "mmaudit/sweeps/images.hpp"
 #include "sweeps/kernels/load_pattern.hpp"
 
@@ -18,9 +19,9 @@ std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t index, st
 
 TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
   for (const Subject& subject : subjects()) {
-    if (subject.words != 0) continue;
+    if (subject.words != 0 || subject.instruction.op == Op::wmma) continue;
     Instruction is = subject.instruction;
-    if (is.op == Op::wgmma) is.n = 16;
+    if (is_wgmma(is.op)) is.n = 16;
     const Tiles tiles = make_tiles(is, Init::random, 2);
     const FragmentMap map = fragment_a(is);
     const std::vector<std::byte> image = register_image(map, is.a, tiles.a, 2);
@@ -53,6 +54,44 @@ TEST(SharedImage, CoreMatricesOfKMajorOperands) {
   // Row 9, column 11: the second core matrix along m, the second along k, line 1, element 3.
   EXPECT_EQ(word_at(a, (256 + 128 + 16 + 6) / 2, 2), word_at(tiles.a, 9 * 16 + 11, 2));
   EXPECT_EQ(word_at(b, (256 + 128 + 16 + 6) / 2, 2), word_at(tiles.b, 11 * 16 + 9, 2));
+}
+
+TEST(SharedImage, SparseColumnsAreTwiceAsLong) {
+  const Instruction is = *find_instruction("wgmma.sp.m64n16k32.f32.f16.f16");
+  const Tiles tiles = make_tiles(is, Init::random, 1);
+  const std::vector<std::byte> b = shared_image(is.b, tiles.b, 1, is.k, is.n, true);
+  ASSERT_EQ(tiles.a.size(), 64U * 16 * 2);
+  ASSERT_EQ(b.size(), 1024U);
+  // Column 9, k = 27: the second core matrix along n after four along k, the fourth of those, line 1,
+  // element 3.
+  EXPECT_EQ(word_at(b, (512 + 3 * 128 + 16 + 6) / 2, 2), word_at(tiles.b, 27 * 16 + 9, 2));
+}
+
+TEST(MetadataImage, WordsOfTheLanesThatTheSelectorNames) {
+  const Instruction is = *find_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
+  const Tiles tiles = make_tiles(is, Init::zero, 2);
+  ASSERT_EQ(tiles.metadata.size(), 2U * 16 * 16);
+  EXPECT_EQ(why_bad_metadata(is, tiles.metadata, 2), "");
+  const std::vector<std::byte> image = metadata_image(is, tiles);
+  ASSERT_EQ(image.size(), 2U * 32 * 4);
+  // Two lanes of a quad have words. Lane 9 of the second tile: word 1 (groups 4 to 7) of rows 2 and 10.
+  const auto word = static_cast<std::uint32_t>(word_at(image, 32 + 9, 4));
+  for (unsigned slot = 0; slot < 8; ++slot) {
+    const std::uint8_t* at = &tiles.metadata[(16 + 2 + 8 * (slot / 4)) * 16 + 2 * (4 + slot % 4)];
+    EXPECT_EQ(word >> (4 * slot) & 0xFU, static_cast<unsigned>(at[0] | at[1] << 2)) << slot;
+  }
+  EXPECT_EQ(word_at(image, 32 + 10, 4), 0U);
+}
+
+TEST(LineImage, RowsAndColumnsStartAtMultiplesOf32Bytes) {
+  const Instruction is = *find_instruction("wmma.m8n32k16.f32.f16.f16.f32");
+  const Tiles tiles = make_tiles(is, Init::random, 2);
+  const std::vector<std::byte> a = line_image(is, device::WmmaOperand::a, tiles.a, 2, false),
+                               b = line_image(is, device::WmmaOperand::b, tiles.b, 2, true);
+  ASSERT_EQ(a.size(), 2U * 8 * 32);
+  ASSERT_EQ(b.size(), 2U * 32 * 32);
+  EXPECT_EQ(word_at(a, (256 + 3 * 32) / 2 + 5, 2), word_at(tiles.a, 128 + 3 * 16 + 5, 2));
+  EXPECT_EQ(word_at(b, (1024 + 3 * 32) / 2 + 5, 2), word_at(tiles.b, 512 + 5 * 32 + 3, 2));
 }
 
 TEST(SharedImage, SingleBitsEightToAByte) {

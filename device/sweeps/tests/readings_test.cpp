@@ -42,7 +42,8 @@ TEST(CompareTiles, EverySlotAgainstItsTileAndEveryElementCounts) {
 }
 
 TEST(CompareWords, TellsARightLoadFromAWrongOne) {
-  for (const char* name : {"ldmatrix.x2", "ldmatrix.x4.trans", "ld.shared.u64", "stmatrix.x4"}) {
+  for (const char* name :
+       {"ldmatrix.x2", "ldmatrix.x4.trans", "ld.shared.u64", "stmatrix.x4", "wmma.load.a", "wmma.store.d"}) {
     Cell cell;
     cell.subject = select_subjects({name}).front();
     cell.ways = 4;
@@ -52,7 +53,9 @@ TEST(CompareWords, TellsARightLoadFromAWrongOne) {
         for (int w = 0; w < cell.subject.words; ++w)
           words[static_cast<std::size_t>(slot * kWarpLanes + lane) * kLoadWords +
                 static_cast<std::size_t>(w)] =
-              cell.subject.kind == Kind::store_matrix
+              cell.subject.kind == Kind::load_fragment    ? 0
+              : cell.subject.kind == Kind::store_fragment ? pattern_word(0)
+              : cell.subject.kind == Kind::store_matrix
                   ? pattern_word(kWarpLanes * w + lane)
                   : expected_word(cell.subject.kind == Kind::load_matrix ? cell.subject.words : 0,
                                   cell.subject.trans, cell.stride(), lane, w);

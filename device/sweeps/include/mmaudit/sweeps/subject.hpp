@@ -10,7 +10,16 @@
 
 namespace mmaudit::sweeps {
 
-enum class Kind : std::uint8_t { mma, wgmma, load_matrix, store_matrix, load_words };
+/// Sparse instructions are of the kind of the dense ones, wmma's mma is of mma's.
+enum class Kind : std::uint8_t {
+  mma,
+  wgmma,
+  load_matrix,
+  store_matrix,
+  load_words,
+  load_fragment,  ///< wmma.load
+  store_fragment  ///< wmma.store
+};
 
 struct Subject {
   std::string
@@ -19,6 +28,7 @@ struct Subject {
   Instruction instruction;  ///< of mma and wgmma
   int words = 0;            ///< of loads and stores: 32-bit words a lane
   bool trans = false;
+  bool promotes = false;          ///< sums are added to binary32 totals after `promote` of k
   std::vector<std::string> axes;  ///< names, in the order of axis_specs()
 };
 
@@ -40,7 +50,7 @@ struct Cell {
   Instruction instruction;  ///< n filled in
   Scope scope = Scope::sm;
   Init init = Init::zero;
-  int warps = 1, ilp = 1, group = 8, ways = 1;
+  int warps = 1, ilp = 1, group = 8, ways = 1, promote = 0;
   bool a_from_registers = false;
 
   [[nodiscard]] bool whole_gpu() const { return scope != Scope::sm; }

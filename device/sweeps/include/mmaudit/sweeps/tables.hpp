@@ -1,5 +1,5 @@
 #pragma once
-// What the console and Markdown both print.
+// What the console, Markdown and the page all print.
 #include <string>
 #include <vector>
 

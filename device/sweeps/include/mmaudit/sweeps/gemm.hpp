@@ -1,0 +1,62 @@
+#pragma once
+// Whole matrix products, bfloat16 to binary32: what each step of a kernel's design brings, with cuBLAS as the
+// ceiling.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/device/runner.hpp"
+#include "mmaudit/sweeps/result.hpp"
+
+namespace mmaudit::sweeps {
+
+/// One kernel at one size.
+struct GemmPoint {
+  std::string kernel, what;
+  int size = 0;         ///< m, n and k
+  std::string skipped;  ///< why there is nothing; empty: measured
+  Statistics seconds;   ///< by CUDA events
+  double cycles = 0;    ///< first start to last stop, at the clock held; 0 where the kernel has no stamps
+  double hz = 0;        ///< clock held; 0 likewise
+  std::uint64_t compared = 0, differing = 0;  ///< sampled elements of D against the chain of the model
+  bool order_known = true;                    ///< of k: else differing bits are no error
+
+  [[nodiscard]] double flops() const {
+    return seconds.median > 0 ? 2.0 * size * size * size / seconds.median : 0;
+  }
+};
+
+struct GemmResult {
+  std::string version, revision, date;
+  DeviceFacts device;
+  std::string ceiling;  ///< the library, or why there is none
+  std::vector<GemmPoint> points;
+
+  [[nodiscard]] const GemmPoint* find(std::string_view kernel, int size) const;
+  /// Points whose bits differ although the order of k is known.
+  [[nodiscard]] int wrong() const;
+};
+
+inline constexpr char kGemmSchema[] = "mmaudit.gemm/1";
+inline constexpr char kCublas[] = "cuBLAS";
+/// The largest size at which the kernels of mma are measured too.
+inline constexpr int kMostOfAblation = 4096;
+
+struct GemmOptions {
+  std::vector<int> sizes = {2048, 8192};
+  RunRule rule;
+  std::function<bool()> keep_going = [] { return true; };
+};
+
+/// Why a size is refused, as "found X, allowed: Y"; empty when it can be run.
+std::string why_no_gemm_size(int size);
+
+/// What: every kernel at every size; rounds of one run each, so that a clock that moves moves for all. D is
+/// poisoned and 256 elements compared with the model before and after. Errors: EnvironmentError.
+GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options);
+
+/// Tables, the order of the ablation, and the share of the ceiling that the best kernel reaches.
+std::string gemm_text(const GemmResult& result);
+std::string gemm_json(const GemmResult& result);
+
+}  // namespace mmaudit::sweeps
