@@ -26,20 +26,22 @@ inline constexpr int kLeastStep = 4;
 static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
 static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
 
-/// kChunk positions of A or B in shared memory.
+/// A chunk of positions of A or B in shared memory.
 template <int Halves>
 struct Panel {
-  std::uint32_t* high;      ///< (kChunk, kPitch) high words of magnitudes
-  std::uint32_t* flip;      ///< (kChunk, kPitch) ~0 where the sign is not that of the step's last position; else 0
-  std::uint32_t* last;      ///< (kChunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
-  std::uint16_t* exponent;  ///< (kChunk, Halves * kPitch) Halves times each
+  std::uint32_t* high;      ///< (chunk, kPitch) high words of magnitudes
+  std::uint32_t* flip;      ///< (chunk, kPitch) ~0 where the sign is not that of the position before; else 0
+  std::uint32_t* last;      ///< (chunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
+  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) Halves times each
 
-  static constexpr int kWords = kChunk * kPitch * 2 + kChunk / kLeastStep * kPitch + kChunk * kPitch * Halves / 2;
-  __device__ explicit Panel(std::uint32_t* words)
+  MMAUDIT_HD static constexpr int words(int chunk) {
+    return chunk * kPitch * 2 + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
+  }
+  __device__ Panel(std::uint32_t* words, int chunk)
       : high(words),
-        flip(high + kChunk * kPitch),
-        last(flip + kChunk * kPitch),
-        exponent(reinterpret_cast<std::uint16_t*>(last + kChunk / kLeastStep * kPitch)) {}
+        flip(high + chunk * kPitch),
+        last(flip + chunk * kPitch),
+        exponent(reinterpret_cast<std::uint16_t*>(last + chunk / kLeastStep * kPitch)) {}
 };
 
 struct Panels {
@@ -47,9 +49,9 @@ struct Panels {
   Panel<1> b;
   std::uint32_t* special;  ///< not 0: some operand of the chunk is infinite or NaN
 
-  static constexpr int kWords = Panel<2>::kWords + Panel<1>::kWords + 4;
-  __device__ explicit Panels(std::uint32_t* words)
-      : a(words), b(words + Panel<2>::kWords), special(words + Panel<2>::kWords + Panel<1>::kWords) {}
+  MMAUDIT_HD static constexpr int words(int chunk) { return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 4; }
+  __device__ Panels(std::uint32_t* memory, int chunk)
+      : a(memory, chunk), b(memory + Panel<2>::words(chunk), chunk), special(memory + words(chunk) - 4) {}
 };
 
 /// What a thread owns: rows thread_row() .. + kRows, columns thread_column() .. + kColumns of the block.
@@ -71,10 +73,10 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
   bool special = false;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    high[i] = x[i] & kUnpackedHigh;
+    high[i] = x[i] & (kUnpackedHigh | kUnpackedAbsent);
     flip[i] = 0U - (x[i] & kUnpackedFlip);
     const int field = static_cast<int>(high[i] >> 20);
-    exponent[i] = static_cast<std::uint32_t>(high[i] == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
+    exponent[i] = static_cast<std::uint32_t>(field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
     special = special || high[i] >= kDoubleInfinity;
   }
   const int at = position * kPitch + first;
@@ -95,30 +97,36 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
   return special;
 }
 
-/// Reads kChunk positions: `a` and `b` point to the first position and the block's first row or column, `a_pitch` and
+/// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first row or column, `a_pitch` and
 /// `b_pitch` words from one position to the next. Between two barriers of its own.
 __device__ inline void stage(const CoreRules& rules, const Panels& panels, const std::uint32_t* a, std::uint64_t a_pitch,
-                             const std::uint32_t* b, std::uint64_t b_pitch) {
+                             const std::uint32_t* b, std::uint64_t b_pitch, int count) {
   constexpr int kVectors = kBlockRows / 4;
-  constexpr int kEach = kChunk * kVectors / kThreads;
+  constexpr int kEach = kChunk * kVectors / kThreads;  // at a time: loads that are under way together
   static_assert(kBlockRows == kBlockColumns && kChunk * kVectors % kThreads == 0);
   const int vector = static_cast<int>(threadIdx.x) % kVectors, first = static_cast<int>(threadIdx.x) / kVectors;
-  uint4 x[kEach], y[kEach];
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const auto position = static_cast<unsigned>(first + i * (kThreads / kVectors));
-    x[i] = __ldg(reinterpret_cast<const uint4*>(a + position * a_pitch) + vector);
-    y[i] = __ldg(reinterpret_cast<const uint4*>(b + position * b_pitch) + vector);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) *panels.special = 0;
   bool special = false;
   const int log_step = 31 - __clz(rules.step);
+  for (int from = 0; from < count; from += kChunk) {
+    uint4 x[kEach], y[kEach];
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int position = first + i * (kThreads / kVectors);
-    special |= unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent);
-    special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent);
+    for (int i = 0; i < kEach; ++i) {
+      const int position = from + first + i * (kThreads / kVectors);
+      if (position >= count) continue;
+      x[i] = __ldg(reinterpret_cast<const uint4*>(a + static_cast<unsigned>(position) * a_pitch) + vector);
+      y[i] = __ldg(reinterpret_cast<const uint4*>(b + static_cast<unsigned>(position) * b_pitch) + vector);
+    }
+    if (from == 0) {
+      __syncthreads();
+      if (threadIdx.x == 0) *panels.special = 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int position = from + first + i * (kThreads / kVectors);
+      if (position >= count) continue;
+      special |= unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent);
+      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent);
+    }
   }
   if (__syncthreads_or(special ? 1 : 0) != 0 && threadIdx.x == 0) *panels.special = 1;
   __syncthreads();
@@ -183,7 +191,7 @@ __device__ inline float special_element(const CoreRules& rules, const Panels& pa
     const int at_a = p * kPitch + row, at_b = p * kPitch + column;
     sign ^= panels.a.flip[at_a] ^ panels.b.flip[at_b];
     const std::uint32_t a = panels.a.high[at_a], b = panels.b.high[at_b];
-    if (a < kDoubleInfinity && b < kDoubleInfinity) continue;
+    if ((a < kDoubleInfinity && b < kDoubleInfinity) || a == kUnpackedAbsent) continue;
     found = true;
     const double product = __hiloint2double(static_cast<int>(a), 0) * __hiloint2double(static_cast<int>(b), 0);
     total += sign != 0 ? -product : product;

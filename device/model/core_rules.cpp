@@ -2,6 +2,9 @@
 
 #include <bit>
 
+#include "mmaudit/device/matmul.hpp"
+#include "model/unpacked.hpp"
+
 namespace mmaudit::device {
 namespace {
 
@@ -60,7 +63,7 @@ bool sums_fit(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) 
       ((std::int64_t{2} << a.fraction_bits) - 1) * ((std::int64_t{2} << b.fraction_bits) - 1);
   const int lift = rules.fraction_bits - product_bits;
   const std::int64_t product = lift >= 0 ? largest << lift : largest >> -lift;
-  return rules.step * product < std::int64_t{1} << 31;
+  return rules.products * product < std::int64_t{1} << 31;
 }
 
 }  // namespace
@@ -87,19 +90,37 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   rules.keep_mask = ~((1U << (spec_of(Format::f32).fraction_bits - row.output.fraction_bits)) - 1);
   if (rules.half) rules.keep_mask = ~0U;
   rules.nan = static_cast<std::uint32_t>(nan_bits(row.output, plan.step.output));
-  rules.depth = plan.k;
+  const int kept = plan.sparsity.kept, group = plan.sparsity.group;
   const int segment = plan.k / plan.segments;
-  rules.step = row.block < segment ? row.block : segment;
-  constexpr int kLeastDepth = 4, kMostStep = 32, kLeastFloor = -200;
-  if (plan.k < kLeastDepth || plan.k > kCoreDepth || !std::has_single_bit(static_cast<unsigned>(plan.k)) ||
-      rules.step < kLeastDepth || rules.step > kMostStep || segment % rules.step != 0 ||
+  rules.products = row.block < segment ? row.block : segment;
+  rules.step = rules.products / kept * group;
+  rules.depth = plan.k / kept * group;
+  constexpr int kLeastDepth = 4, kLeastFloor = -200;
+  if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
+      !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
+      !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
+      segment % rules.products != 0 ||
       row.fraction_bits < 1 || row.fraction_bits > 26 || row.floor < kLeastFloor ||
       !sums_fit(rules, seen_a, seen_b)) {
     return std::nullopt;
   }
-  for (int i = 0; i < plan.k; ++i)
-    rules.order[i] = static_cast<std::int8_t>(evaluation_k(row.order, plan.k, i));
+  for (int i = 0; i < rules.depth; ++i) {
+    // Groups stay together, in the order of their first stored elements.
+    const int stored = evaluation_k(row.order, plan.k, i / group * kept);
+    if (stored % kept != 0) return std::nullopt;
+    rules.order[i] = static_cast<std::int8_t>(stored / kept * group + i % group);
+  }
   return rules;
+}
+
+std::string why_no_matmul_on_device(const Instruction& instruction, const AccumulatorModel& row,
+                                    const Matmul& problem) {
+  const auto rules = core_rules(make_plan(instruction, row));
+  if (!rules || rules->depth > kChunk)
+    return "instruction: found " + name_of(instruction) +
+           ", allowed on a GPU: those of f16, bf16, tf32, e4m3 and e5m2 operands with rows that truncate";
+  if (problem.epilogue) return "epilogue: found alpha, beta or an output type, allowed on a GPU: none";
+  return {};
 }
 
 }  // namespace mmaudit::device

@@ -21,7 +21,7 @@ struct CoreDecode {
   std::int32_t min_exponent = 0;   ///< of the format that the datapath sees
 };
 
-inline constexpr int kCoreDepth = 32;  ///< most positions of one instruction
+inline constexpr int kCoreDepth = 64;  ///< most positions of one instruction
 
 struct CoreRules {
   CoreDecode a, b;
@@ -31,12 +31,14 @@ struct CoreRules {
   std::uint32_t keep_mask = 0;           ///< bits of a binary32 result that stay
   std::uint32_t nan = 0;                 ///< of the output's format
   std::int32_t depth = 0;                ///< positions of one instruction, a power of two
+  std::int32_t products = 0;             ///< of one step: of a sparse row fewer than `step`
   std::int32_t step = 0;                 ///< products of one step, divides `depth`
   bool half = false;                     ///< C and D are binary16, rounded to nearest even; else binary32, cut off
   bool addend_last = false;              ///< C is added after the steps of an instruction, by an ordinary add
   std::int8_t order[kCoreDepth] = {};    ///< position -> k
 };
 
+/// Of a sparse row positions are of the whole depth, as if A had zeros where it stores nothing.
 /// nullopt when the fast kernels can't serve the row; the plain model serves every one.
 std::optional<CoreRules> core_rules(const DotPlan& plan);
 

@@ -26,7 +26,7 @@ __device__ void for_each(const Element& element) {
 template <bool Half, bool AddendLast, bool Totals, int Step>
 __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const CoreRules rules, const GemmArgs args) {
   extern __shared__ uint4 memory[];
-  const Panels panels(reinterpret_cast<std::uint32_t*>(memory));
+  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), kChunk);
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
   const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
   const std::uint64_t row = first_row + static_cast<unsigned>(thread_row());
@@ -69,10 +69,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const Cor
         if (args.stride != 0) count = min(count, to_stride);
         if (args.slice != 0) count = min(count, to_slice);
       }
-      stage(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch);
-      k0 += count;
       // The last instruction is whole: the padding is +0.
-      run<Half, AddendLast, Step>(rules, panels, static_cast<int>(padded(count, static_cast<unsigned>(rules.depth))), sums);
+      const auto whole = static_cast<int>(padded(count, static_cast<unsigned>(rules.depth)));
+      stage(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
+      k0 += count;
+      run<Half, AddendLast, Step>(rules, panels, whole, sums);
       if constexpr (Totals) {
         const bool last = k0 >= args.k;
         to_stride -= count;
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const Cor
 template <bool Half, bool AddendLast, bool Totals, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
   const auto kernel = gemm_kernel<Half, AddendLast, Totals, Step>;
-  constexpr std::size_t bytes = Panels::kWords * sizeof(std::uint32_t);
+  constexpr std::size_t bytes = Panels::words(kChunk) * sizeof(std::uint32_t);
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
              "making room in shared memory");
   constexpr std::uint64_t kMostMatrices = 65535;

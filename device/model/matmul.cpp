@@ -35,15 +35,6 @@ class Stopwatch {
 
 }  // namespace
 
-std::string why_no_matmul_on_device(const Instruction& instruction, const AccumulatorModel& row,
-                                    const Matmul& problem) {
-  if (!core_rules(make_plan(instruction, row)))
-    return "instruction: found " + name_of(instruction) +
-           ", allowed on a GPU: those of f16, bf16, tf32, e4m3 and e5m2 operands with rows that truncate";
-  if (problem.epilogue) return "epilogue: found alpha, beta or an output type, allowed on a GPU: none";
-  return {};
-}
-
 double matmul_on_device(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
                         const Matmul& problem) {
   const DotPlan plan = make_plan(instruction, row);

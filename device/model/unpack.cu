@@ -14,6 +14,23 @@ __device__ std::uint32_t load_raw(const UnpackSource& source, std::uint64_t matr
   return static_cast<const std::uint32_t*>(source.base)[at];
 }
 
+/// The word of an element that A may not have.
+__device__ std::uint32_t sparse_raw(const UnpackSource& source, std::uint64_t matrix, std::uint64_t element,
+                                    std::uint64_t k, bool& absent) {
+  absent = false;
+  if (element >= source.elements || k >= source.depth) return 0;
+  const auto kept = static_cast<unsigned>(source.kept), group = static_cast<unsigned>(source.group);
+  const std::uint64_t first = matrix * source.matrix_stride + element * source.element_stride + k / group * kept;
+  for (unsigned i = 0; i < kept; ++i) {
+    if (source.metadata[first + i] != k % group) continue;
+    if (source.bytes == 2) return static_cast<const std::uint16_t*>(source.base)[first + i];
+    if (source.bytes == 1) return static_cast<const std::uint8_t*>(source.base)[first + i];
+    return static_cast<const std::uint32_t*>(source.base)[first + i];
+  }
+  absent = true;
+  return 0;
+}
+
 __device__ std::uint32_t decode(const CoreDecode& rule, std::uint32_t raw) {
   const std::uint32_t magnitude = (raw >> rule.ignored_bits) & rule.magnitude_mask;
   const std::uint32_t sign = (raw >> rule.sign_bit) << 31;
@@ -43,14 +60,19 @@ __global__ void __launch_bounds__(kTile* kTile)
     return p / of_instruction * of_instruction + static_cast<unsigned>(rules.order[p % of_instruction]);
   };
   for (std::uint64_t matrix = blockIdx.z; matrix < source.matrices; matrix += gridDim.z) {
+    const auto word_of = [&](std::uint64_t e, std::uint64_t p) {
+      bool absent = false;
+      const std::uint32_t raw = source.metadata != nullptr ? sparse_raw(source, matrix, e, k_of(p), absent)
+                                                           : load_raw(source, matrix, e, k_of(p));
+      return absent ? kUnpackedAbsent : decode(rule, raw);
+    };
     const std::uint64_t p = first_position + position;
-    const std::uint32_t raw = load_raw(source, matrix, first_element + element, k_of(p));
-    square[element][position] = decode(rule, raw);
+    square[element][position] = word_of(first_element + element, p);
     __syncthreads();
-    // A step never begins inside a square unless at a multiple of its own length.
     const std::uint32_t word = square[x][y];
     const bool begins = (first_position + y) % static_cast<unsigned>(rules.step) == 0;
-    const std::uint32_t before = begins ? 0 : square[x][y - 1];
+    std::uint32_t before = 0;
+    if (!begins) before = y > 0 ? square[x][y - 1] : word_of(first_element + x, first_position - 1);
     words[(matrix * depth + first_position + y) * pitch + first_element + x] = word | ((word ^ before) >> 31);
     __syncthreads();
   }

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "common.hpp"
+#include "hardware_backend.hpp"
 #include "law_failures.hpp"
 #include "law_strength.hpp"
 #include "mmaudit/architecture.hpp"
@@ -59,13 +60,6 @@ bool named(const std::vector<std::string>& parts, std::string_view name) {
          });
 }
 
-laws::Backend hardware(const device::DeviceInfo& gpu) {
-  return {
-      gpu.name,
-      [gpu](const Instruction& is, std::uint8_t modifiers) { return device::why_not(gpu, is, modifiers); },
-      [gpu](const Instruction& is, const TileBatch& batch) { device::run(gpu, is, batch); }};
-}
-
 laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& architecture) {
   laws::Backend backend = laws::host_model(architecture);
   backend.name += " on " + gpu.name;
@@ -79,7 +73,7 @@ laws::Backend chosen_backend(const LawsOptions& options, const Architecture& arc
   if (options.backend == "model") return laws::host_model(architecture);
   if (options.backend == "reference") return laws::reference_model(architecture);
   const device::DeviceInfo gpu = require_device();
-  return options.backend == "hardware" ? hardware(gpu) : gpu_model(gpu, architecture);
+  return options.backend == "hardware" ? hardware_backend(gpu) : gpu_model(gpu, architecture);
 }
 
 const Architecture& chosen_architecture(const LawsOptions& options) {
