@@ -38,7 +38,7 @@ std::vector<Mutant> mutate(std::span<const Subject> subjects, const MutationRun&
     Mutant& mutant = all[i];
     ask(*of[i], how, how.dots, false, mutant);
     // Some differ on rare inputs alone.
-    if (mutant.unnoticed()) ask(*of[i], how, 20 * how.dots, false, mutant);
+    if (mutant.unnoticed()) ask(*of[i], how, 10 * how.dots, false, mutant);
     if (mutant.broken.empty()) ask(*of[i], how, how.dots, true, mutant);
     const std::lock_guard guard(lock);
     if (how.done != nullptr) how.done(all[i]);
