@@ -63,6 +63,7 @@ const Law kAlignmentTruncates = {
     .source = "Fasi et al. 2021; Khattak and Mikaitis 2025; F of the row",
     .why_not = why_not,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -54,6 +54,7 @@ const Law kCTakesPart = {
     .source = "Fasi et al. 2021 (order of addition); MMA-Sim",
     .why_not = why_not,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

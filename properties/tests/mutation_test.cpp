@@ -50,5 +50,13 @@ TEST(Mutation, LawsNoticeEveryWrongRule) {
       150U);
 }
 
+TEST(Mutation, LawsNoticeEveryWrongRuleOfBlockScales) {
+  EXPECT_GT(
+      all_noticed(some("blackwell_rtx", {"mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e5m2.f32.ue8m0",
+                                         "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
+                                         "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3"})),
+      60U);
+}
+
 }  // namespace
 }  // namespace mmaudit::laws

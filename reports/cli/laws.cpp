@@ -12,6 +12,7 @@
 #include "common.hpp"
 #include "hardware_backend.hpp"
 #include "law_failures.hpp"
+#include "law_replay.hpp"
 #include "law_strength.hpp"
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/device/campaign.hpp"
@@ -53,6 +54,16 @@ struct LawRow {
     return sum;
   }
 };
+
+/// A law that applies to nothing is a failure only where nothing was left out by the user, recordings hold
+/// what it compares, and the architecture has rows of its kind.
+bool may_be_silent(const LawRow& row, const LawsOptions& options) {
+  return !options.instructions.empty() ||
+         (options.backend == "corpus" && (row.law->related != nullptr || row.law->exhibit)) ||
+         (row.law->scales == laws::Scales::own &&
+          std::all_of(row.results.begin(), row.results.end(),
+                      [](const LawResult& one) { return one.instruction.scale == Format::none; }));
+}
 
 bool named(const std::vector<std::string>& parts, std::string_view name) {
   return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
@@ -131,9 +142,21 @@ std::vector<LawRow> check(const LawsOptions& options, const std::vector<const La
   return rows;
 }
 
-std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend, const LawsOptions& options) {
-  std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", backend.name,
-                                 options.seed, "law", "rows", "skipped", "dot products", "broken");
+/// The same over recordings; `name` becomes whose they are.
+std::vector<LawRow> check_recordings(const LawsOptions& options, const std::vector<const Law*>& chosen,
+                                     const Architecture& architecture, std::string& name) {
+  RecordedLaws recorded = replay_laws(corpus_folder(options.corpus), options.instructions, chosen,
+                                      architecture, static_cast<std::uint64_t>(options.dots));
+  name = "recordings of " + recorded.gpus;
+  std::vector<LawRow> rows;
+  for (std::size_t law = 0; law < chosen.size(); ++law)
+    rows.push_back({chosen[law], std::move(recorded.results[law])});
+  return rows;
+}
+
+std::string table(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
+  std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", on, options.seed,
+                                 "law", "rows", "skipped", "dot products", "broken");
   for (const LawRow& row : rows) {
     text += fmt::format("  {:<34} {:>5} {:>8} {:>15} {:>7}\n", row.law->name, row.applied(),
                         row.results.size() - row.applied(), row.judged(), row.bad());
@@ -144,15 +167,14 @@ std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend,
       for (const auto& [reason, count] : reasons)
         text += fmt::format("      {:>4} skipped: {}\n", count, reason);
     }
-    if (row.applied() == 0) text += "      applied to nothing\n";
+    if (row.applied() == 0 && !may_be_silent(row, options)) text += "      applied to nothing\n";
     for (const LawResult& one : row.results)
       if (!one.good()) text += fmt::format("    {}: {}\n", name_of(one.instruction), one.complaint());
   }
   return text;
 }
 
-nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& backend,
-                       const LawsOptions& options) {
+nlohmann::json to_json(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
   nlohmann::json laws = nlohmann::json::array();
   for (const LawRow& row : rows) {
     nlohmann::json one = {{"law", row.law->name},
@@ -166,11 +188,8 @@ nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& bac
       if (!result.skipped.empty()) one["skipped"][name_of(result.instruction)] = result.skipped;
     laws.push_back(std::move(one));
   }
-  return {{"schema", "mmaudit.laws/1"},
-          {"on", backend.name},
-          {"seed", options.seed},
-          {"date", today()},
-          {"laws", laws}};
+  return {
+      {"schema", "mmaudit.laws/1"}, {"on", on}, {"seed", options.seed}, {"date", today()}, {"laws", laws}};
 }
 
 int run_strength(const LawsOptions& options) {
@@ -204,16 +223,22 @@ int run(LawsOptions options) {
   if (chosen.empty())
     throw InputError("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
   const Architecture& architecture = chosen_architecture(options);
-  const std::vector<Subject> subjects = chosen_subjects(options, architecture);
   RegressionFile known(options.regressions);
-  const laws::Backend backend = chosen_backend(options, architecture);
-  const std::vector<LawRow> rows = check(options, chosen, subjects, backend, known);
+  std::string on;
+  std::vector<LawRow> rows;
+  if (options.backend == "corpus") {
+    rows = check_recordings(options, chosen, architecture, on);
+  } else {
+    const std::vector<Subject> subjects = chosen_subjects(options, architecture);
+    const laws::Backend backend = chosen_backend(options, architecture);
+    rows = check(options, chosen, subjects, backend, known);
+    on = backend.name;
+  }
 
   bool good = true;
   std::string failures;
   for (const LawRow& row : rows) {
-    // A law that applies to nothing is a failure only where nothing was left out by the user.
-    good = good && row.bad() == 0 && (row.applied() > 0 || !options.instructions.empty());
+    good = good && row.bad() == 0 && (row.applied() > 0 || may_be_silent(row, options));
     for (const LawResult& one : row.results) {
       if (!one.failure) continue;
       const std::string command =
@@ -225,10 +250,10 @@ int run(LawsOptions options) {
   }
   known.save();
   if (options.json == "-") {
-    emit("-", to_json(rows, backend, options).dump(2) + "\n");
+    emit("-", to_json(rows, on, options).dump(2) + "\n");
   } else {
-    emit("-", table(rows, backend, options) + failures);
-    if (!options.json.empty()) emit(options.json, to_json(rows, backend, options).dump(2) + "\n");
+    emit("-", table(rows, on, options) + failures);
+    if (!options.json.empty()) emit(options.json, to_json(rows, on, options).dump(2) + "\n");
   }
   return good ? kAllGood : kMismatch;
 }
@@ -239,8 +264,10 @@ void add_laws(CLI::App& app, Action& action) {
   auto options = std::make_shared<LawsOptions>();
   CLI::App* command = app.add_subcommand("laws", "Laws that hardware and model obey, on tiles made for them");
   CLI::Option* on =
-      command->add_option("--on", options->backend, "who answers: model, gpu-model, hardware, reference")
-          ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference"}))
+      command
+          ->add_option("--on", options->backend,
+                       "who answers: model, gpu-model, hardware, reference, corpus (recordings)")
+          ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference", "corpus"}))
           ->capture_default_str();
   command->add_option("--arch", options->architecture,
                       fmt::format("architecture (default: {})", kDefaultArchitecture));
@@ -272,7 +299,7 @@ void add_laws(CLI::App& app, Action& action) {
       ->excludes(on)
       ->excludes(law);
   command->add_option("--corpus", options->corpus,
-                      "with --strength: folder of recordings (default: the project's own)");
+                      "with --strength or --on corpus: folder of recordings (default: the project's own)");
   add_model_option(*command);
   command->callback([options, seed, dots, &action] {
     options->has_seed = seed->count() > 0;

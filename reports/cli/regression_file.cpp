@@ -87,6 +87,13 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
       if (const std::string reason = why_bad_metadata(one_row, entry.dot.metadata, 1); !reason.empty())
         throw InputError(fmt::format("{}: metadata: {}", where, reason));
     }
+    if (is->scale != Format::none) {
+      const auto blocks = static_cast<std::size_t>(scales_of(*is));
+      for (const std::uint64_t x : hex_list(json, "scale_a", blocks, 8, where))
+        entry.dot.scale_a.push_back(static_cast<std::uint8_t>(x));
+      for (const std::uint64_t x : hex_list(json, "scale_b", blocks, 8, where))
+        entry.dot.scale_b.push_back(static_cast<std::uint8_t>(x));
+    }
     entries_.push_back(std::move(entry));
   }
 }
@@ -111,6 +118,10 @@ void RegressionFile::add(const laws::Failure& failure, const Architecture& archi
                {"salt", {hex_text(failure.dot.salt, 64)}},
                {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
   if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);
+  for (const auto& [field, scales] :
+       {std::pair{"scale_a", &failure.dot.scale_a}, {"scale_b", &failure.dot.scale_b}})
+    if (!scales->empty())
+      line[field] = hex_texts(std::vector<std::uint64_t>(scales->begin(), scales->end()), Format::u8);
   const std::string text = line.dump() + "\n";
   if (text_.find(text) != std::string::npos) return;
   text_ += text;

@@ -59,6 +59,19 @@ void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool 
   }
 }
 
+void put_scales(Random& random, Tile& tile, int block, int exponent) {
+  const FormatSpec format = spec_of(tile.instruction.scale);
+  const int least = format.min_exponent() - format.fraction_bits, most = format.max_exponent();
+  const int of_a = std::clamp(exponent / 2 + random.in(-3, 3), std::max(least, exponent - most),
+                              std::max(std::min(most, exponent - least), std::max(least, exponent - most)));
+  const auto put = [&](int e) {
+    return static_cast<std::uint8_t>(power_of_two_bits(format, std::clamp(e, least, most)));
+  };
+  const std::uint8_t a = put(of_a), b = put(exponent - of_a);
+  for (int row = 0; row < tile.instruction.m; ++row) tile.at_scale_a(row, block) = a;
+  for (int col = 0; col < tile.instruction.n; ++col) tile.at_scale_b(block, col) = b;
+}
+
 std::optional<Instruction> dense_twin(const Subject& subject, int k) {
   const Instruction& is = subject.instruction;
   for (Instruction one : kInstructions) {

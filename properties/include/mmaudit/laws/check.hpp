@@ -41,6 +41,10 @@ struct LawOptions {
 LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,
                     const LawOptions& options);
 
+/// The law over tiles whose D is known, of the subject's instruction: nothing is run or shrunk. Skipped where
+/// the law compares with other dot products, or speaks of none of these.
+LawResult check_recorded(const Law& law, const Subject& subject, std::span<const Tile> tiles);
+
 /// Every row of an architecture that has block scales or not, wgmma and tcgen05 with the least n.
 std::vector<Subject> subjects_of(const Architecture& architecture);
 

@@ -22,8 +22,8 @@ struct Mutant {
 
 struct MutationRun {
   std::uint64_t seed = 0;
-  std::uint64_t dots = 3000;                          ///< of every law on every wrong model, at least
-  unsigned threads = 0;                               ///< 0: as many as there are cores
+  std::uint64_t dots = 3000;  ///< of every law on every wrong model; ten times as many where none notices
+  unsigned threads = 0;       ///< 0: as many as there are cores
   std::function<void(const Mutant&)> done = nullptr;  ///< told of every one, one at a time
 };
 
