@@ -5,9 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
@@ -17,6 +15,7 @@
 #include "mmaudit/sweeps/sweep.hpp"
 #include "mmaudit/version.hpp"
 #include "sweep_gemm.hpp"
+#include "sweep_report.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -51,14 +50,6 @@ class Interruptible {
   void (*before_)(int) = nullptr;
 };
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::string listing() {
   std::string text;
   for (const sweeps::Subject& subject : sweeps::subjects())
@@ -73,7 +64,7 @@ sweeps::SweepResult start_of(const SweepOptions& options, const sweeps::DeviceFa
                              const sweeps::SweepOptions& plan) {
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
-    result = sweeps::from_json(read_file(options.resume), options.resume);
+    result = sweeps::from_json(text_of_file(options.resume), options.resume);
     if (result.device != device)
       throw InputError(
           fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
@@ -144,8 +135,8 @@ int sweep(const SweepOptions& options) {
 }
 
 int compare(const std::string& before, const std::string& after) {
-  const sweeps::SweepResult old = sweeps::from_json(read_file(before), before);
-  const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(read_file(after), after));
+  const sweeps::SweepResult old = sweeps::from_json(text_of_file(before), before);
+  const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(text_of_file(after), after));
   if (compared.points.empty())
     throw InputError(
         fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
@@ -165,9 +156,13 @@ void add_compare(CLI::App& command, Action& action) {
 }
 
 int census(const std::vector<std::string>& files) {
+  if (files.empty()) {
+    emit("-", std::string(sweeps::shipped_census()));
+    return kAllGood;
+  }
   std::vector<sweeps::CensusRow> rows;
   for (const std::string& file : files) {
-    const std::vector<sweeps::CensusRow> found = sweeps::census_of(read_file(file));
+    const std::vector<sweeps::CensusRow> found = sweeps::census_of(text_of_file(file));
     if (found.empty())
       throw InputError(
           fmt::format("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file));
@@ -180,9 +175,19 @@ int census(const std::vector<std::string>& files) {
 void add_census(CLI::App& command, Action& action) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* census_command = command.add_subcommand(
-      "census", "what the timed kernels are made of: a CSV table from device/sweeps/census.sh's disassembly");
-  census_command->add_option("SASS", *files, "text of cuobjdump -sass")->required();
+      "census",
+      "what the timed instructions become on seven targets: a CSV table; with files, of their disassembly");
+  census_command->add_option("SASS", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
   census_command->callback([&action, files] { action = [files] { return census(*files); }; });
+}
+
+void add_report(CLI::App& command, Action& action) {
+  auto options = std::make_shared<SweepReportOptions>();
+  CLI::App* report_command = command.add_subcommand(
+      "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first");
+  report_command->add_option("SWEEP", options->sweep, "a sweep.json")->required();
+  report_command->add_option("--html", options->html, "a file for the page");
+  report_command->callback([&action, options] { action = [options] { return sweep_report(*options); }; });
 }
 
 void add_gemm(CLI::App& command, Action& action) {
@@ -226,6 +231,7 @@ void add_sweep(CLI::App& app, Action& action) {
   add_compare(*command, action);
   add_census(*command, action);
   add_gemm(*command, action);
+  add_report(*command, action);
 }
 
 }  // namespace mmaudit::cli

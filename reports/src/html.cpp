@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "html_assets.hpp"
+#include "html_page.hpp"
 #include "html_text.hpp"
 #include "mmaudit/report/render.hpp"
 #include "printed.hpp"
@@ -52,27 +52,6 @@ std::string_view class_of(Tone tone) {
       break;
   }
   return "plain";
-}
-
-/// The digest as content security policies spell it.
-std::string base64_of_hex(std::string_view hex) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto nibble = [](char c) {
-    return static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-  };
-  std::string out;
-  unsigned held = 0, bits = 0;
-  for (const char c : hex) {
-    held = (held << 4 | nibble(c)) & 0xFFF;
-    bits += 4;
-    if (bits >= 6) {
-      bits -= 6;
-      out += kDigits[(held >> bits) & 63];
-    }
-  }
-  if (bits != 0) out += kDigits[(held << (6 - bits)) & 63];
-  while (out.size() % 4 != 0) out += '=';
-  return out;
 }
 
 std::string_view class_of(const Column& column, const std::string& text) {
@@ -213,22 +192,14 @@ std::string every_cell(const AuditResult& result) {
 }  // namespace
 
 std::string to_html(const AuditResult& result) {
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{}'; "
-      "base-uri 'none'; "
-      "form-action 'none'\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>Tensor-core audit: {}</title>\n<style>{}</style></head>\n<body>\n",
-      base64_of_hex(kStyleSha256), escaped_html(capitalised(result.provenance.architecture)), kStyle);
+  std::string out =
+      page_start(fmt::format("Tensor-core audit: {}", capitalised(result.provenance.architecture)));
   out += first_screen(result) + "<main>\n";
   out += levels(result) + whole_products(result) + chains(result) + published(result) + every_cell(result);
   out += section(format_table(result), "");
   out += section(verification_table(result.verification, false), "", "card long");
   out += section(provenance_table(result.provenance), "");
-  return out +
-         "</main>\n<footer>Made by mmaudit. This page holds everything it shows and loads nothing.</footer>\n"
-         "</body></html>\n";
+  return out + "</main>\n" + page_end();
 }
 
 }  // namespace mmaudit::report
