@@ -93,7 +93,10 @@ int sweep(const SweepOptions& options) {
   sweeps::SweepOptions plan{
       sweeps::select_subjects(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
   plan.rule.energy_seconds = options.energy_seconds;
-  if (options.quick) plan.rule.most = plan.rule.least;
+  if (options.quick) {
+    plan.rule.most = plan.rule.least;
+    plan.rule.gpu_milliseconds = 1;
+  }
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, machine->facts(), plan);
   const std::filesystem::path folder = options.out;

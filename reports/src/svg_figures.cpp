@@ -11,6 +11,14 @@ constexpr double kCellWidth = 62, kCellHeight = 26, kHeatLeft = 64, kHeatTop = 3
 /// Of 0 to 1, so that text stays readable in light and dark.
 double shade(double value, double most) { return most > 0 ? 0.04 + 0.46 * value / most : 0.04; }
 
+/// 1, 2 or 5 times a power of ten: about five of them reach `most`.
+double round_unit(double most) {
+  const double rough = most / 5, power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (rough <= factor * power) return factor * power;
+  return 10 * power;
+}
+
 bool drawable(const Scatter::Point& point) { return point.x > 0 && point.y > 0; }
 
 }  // namespace
@@ -53,20 +61,19 @@ std::string heat_map(const HeatMap& map) {
 }
 
 std::string scatter(const Scatter& plot) {
-  double least_x = 1e300, most_x = 0, least_y = 1e300, most_y = 0;
+  double most_x = 0, least_y = 1e300, most_y = 0;
   std::size_t count = 0;
   for (const Scatter::Point& point : plot.points) {
     if (!drawable(point)) continue;
     ++count;
-    least_x = std::min(least_x, point.x);
     most_x = std::max(most_x, point.x);
     least_y = std::min(least_y, point.y);
     most_y = std::max(most_y, point.y);
   }
   if (count == 0) return "";
-  svg::LogAxis x{svg::kLeft, svg::kRight, svg::decade_below(least_x), svg::decade_above(most_x)};
+  const double unit = round_unit(most_x), end = unit * std::ceil(most_x / unit);
+  const auto x = [&](double value) { return svg::kLeft + value / end * (svg::kRight - svg::kLeft); };
   svg::LogAxis y{svg::kBottom, svg::kTop, svg::decade_below(least_y), svg::decade_above(most_y)};
-  x.high = std::max(x.high, x.low + 1);
   y.high = std::max(y.high, y.low + 1);
   std::string about, marks, legend;
   std::size_t index = 0;
@@ -74,8 +81,8 @@ std::string scatter(const Scatter& plot) {
     if (!drawable(point)) continue;
     ++index;
     about += fmt::format("{}: {:.4g}, {:.3g}. ", point.name, point.x, point.y);
-    marks += svg::mark(point.colour, point.hollow, x.at(point.x), y.at(point.y)) +
-             svg::text(x.at(point.x) + 7, y.at(point.y) + 4, "soft", std::to_string(index));
+    marks += svg::mark(point.colour, point.hollow, x(point.x), y.at(point.y)) +
+             svg::text(x(point.x) + 7, y.at(point.y) + 4, "soft", std::to_string(index));
     const double left = svg::kLeft - 34 + static_cast<double>((index - 1) % 2) * 225;
     const double at = svg::kBottom + 56 + static_cast<double>((index - 1) / 2) * 20;
     legend += svg::mark(point.colour, point.hollow, left + 6, at) +
@@ -88,11 +95,9 @@ std::string scatter(const Scatter& plot) {
     out += svg::line(svg::kLeft, at, svg::kRight, at, "grid") +
            svg::text(svg::kLeft - 7, at + 4, "soft end", svg::decade_text(decade));
   }
-  for (int decade = x.low; decade <= x.high; ++decade) {
-    const double at = x.at(std::pow(10.0, decade));
-    out += svg::line(at, svg::kTop, at, svg::kBottom, "grid") +
-           svg::text(at, svg::kBottom + 18, "soft middle", svg::decade_text(decade));
-  }
+  for (double value = 0; value <= end + unit / 2; value += unit)
+    out += svg::line(x(value), svg::kTop, x(value), svg::kBottom, "grid") +
+           svg::text(x(value), svg::kBottom + 18, "soft middle", fmt::format("{:.6g}", value));
   out += svg::text((svg::kLeft + svg::kRight) / 2, svg::kBottom + 35, "soft middle",
                    escaped_html(plot.y_title + " against " + plot.x_title));
   return out + marks + legend + "</svg>";

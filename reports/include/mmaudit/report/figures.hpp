@@ -19,7 +19,7 @@ struct HeatMap {
 /// Empty without a number.
 std::string heat_map(const HeatMap& map);
 
-/// Points of two positive numbers, speed to the right, error upwards, both logarithmic.
+/// Points of two positive numbers, the second on a logarithmic axis upwards.
 struct Scatter {
   struct Point {
     std::string name;
