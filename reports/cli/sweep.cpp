@@ -189,6 +189,7 @@ void add_report(CLI::App& command, Action& action) {
   CLI::App* report_command = command.add_subcommand(
       "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first");
   report_command->add_option("SWEEP", options->sweep, "a sweep.json")->required();
+  report_command->add_option("--gemm", options->gemm, "what sweep gemm --out wrote, for the page");
   report_command->add_option("--html", options->html, "a file for the page");
   report_command->callback([&action, options] { action = [options] { return sweep_report(*options); }; });
 }

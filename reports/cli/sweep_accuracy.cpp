@@ -60,9 +60,9 @@ std::string name_of(const AccuracyRow& row) {
   return row.accumulation == "plain" ? row.title : row.title + ", " + row.accumulation;
 }
 
-report::Scatter figure_of(const std::vector<AccuracyRow>& rows, std::string id, std::string title,
+report::Scatter figure_of(const std::vector<AccuracyRow>& rows, std::string id, std::string what,
                           double AccuracyRow::*error) {
-  report::Scatter plot{std::move(id), std::move(title), "TFLOPS", "relative error", {}};
+  report::Scatter plot{std::move(id), what + " against speed", "TFLOPS", what, {}};
   for (const AccuracyRow& row : rows)
     if (row.flops)
       plot.points.push_back(
@@ -126,9 +126,9 @@ report::PageTable accuracy_table(const std::vector<AccuracyRow>& rows) {
 std::vector<std::string> accuracy_figures(const std::vector<AccuracyRow>& rows) {
   std::vector<std::string> figures;
   for (const std::string& figure :
-       {report::scatter(figure_of(rows, "total", "Error of the product against speed", &AccuracyRow::total)),
+       {report::scatter(figure_of(rows, "total", "relative error of the product", &AccuracyRow::total)),
         report::scatter(
-            figure_of(rows, "accumulation", "Error of the sum against speed", &AccuracyRow::accumulated))})
+            figure_of(rows, "accumulation", "relative error of the sum", &AccuracyRow::accumulated))})
     if (!figure.empty()) figures.push_back(figure);
   return figures;
 }

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/report/figures.hpp"
 #include "mmaudit/sweeps/census.hpp"
+#include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/render.hpp"
 #include "mmaudit/sweeps/tables.hpp"
 #include "sweep_accuracy.hpp"
@@ -127,6 +129,40 @@ constexpr Family kFamilies[] = {{"mma.m", "mma: warps and chains"},
                                 {"stmatrix", "Stores to shared memory: warps and chains"},
                                 {"wmma.", "wmma loads and stores: warps and chains"}};
 
+/// Errors: InputError for anything but what gemm_json() writes.
+PageSection products_of(const std::string& path) {
+  PageSection section{"Whole products, bfloat16 to binary32",
+                      "",
+                      {},
+                      {{"kernel", "size", "us", "TFLOPS", "cycles", "sampled bits", "what"}, {}},
+                      false};
+  try {
+    const auto whole = nlohmann::json::parse(text_of_file(path));
+    if (whole.at("meta").at("schema") != sweeps::kGemmSchema)
+      throw InputError(fmt::format("{}: meta.schema: allowed: {}", path, sweeps::kGemmSchema));
+    section.remark = "Ceiling: " + whole.at("ceiling").get<std::string>();
+    for (const auto& point : whole.at("points")) {
+      std::vector<std::string> row = {point.at("kernel"), std::to_string(point.at("size").get<int>())};
+      if (point.contains("skipped")) {
+        row.insert(row.end(), {"-", "-", "-", point.at("skipped").get<std::string>()});
+      } else {
+        const auto& bits = point.at("bits");
+        row.push_back(fmt::format("{:.1f}", 1e6 * point.at("seconds").at("median").get<double>()));
+        row.push_back(fmt::format("{:.1f}", 1e-12 * point.at("flops").get<double>()));
+        row.push_back(point.contains("cycles") ? fmt::format("{:.0f}", point.at("cycles").get<double>())
+                                               : "-");
+        row.push_back(fmt::format("{} of {} differ", bits.at("differing").get<std::uint64_t>(),
+                                  bits.at("compared").get<std::uint64_t>()));
+      }
+      row.push_back(point.at("what"));
+      section.table.rows.push_back(std::move(row));
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(fmt::format("{}: not what sweep gemm --out writes", path));
+  }
+  return section;
+}
+
 /// Rows of the shipped census for the GPU of the sweep.
 PageSection census_of_target(int compute_capability) {
   PageSection section{"What the instructions become", "", {}, {{"instruction", "SASS", ""}, {}}, true};
@@ -142,13 +178,15 @@ PageSection census_of_target(int compute_capability) {
   return section;
 }
 
-std::vector<PageSection> sections_of(const SweepResult& result, const std::vector<AccuracyRow>& accuracy) {
+std::vector<PageSection> sections_of(const SweepResult& result, const std::vector<AccuracyRow>& accuracy,
+                                     const std::string& gemm) {
   std::vector<PageSection> sections;
   sections.push_back(
       {kAccuracyTitle, kAccuracyRemark, accuracy_figures(accuracy), accuracy_table(accuracy), false});
   const std::vector<sweeps::Table> tables = sweeps::tables_of(result);
   for (const sweeps::Table& table : tables)
     if (table.title == kGrid) sections.push_back({table.title, "", {}, {table.head, table.rows}, false});
+  if (!gemm.empty()) sections.push_back(products_of(gemm));
   PageSection columns{"wgmma: cycles against N", "", {}, {}, false};
   std::size_t number = 0;
   for (const std::string& subject : subjects_of(result))
@@ -206,9 +244,9 @@ int sweep_report(const SweepReportOptions& options) {
   const std::vector<AccuracyRow> accuracy = accuracy_rows(result);
   if (!options.html.empty())
     corpus::write_file_atomically(
-        options.html,
-        std::string_view(report::page_of(fmt::format("Sweep of an {}", result.device.name),
-                                         sweeps::facts_of(result), sections_of(result, accuracy))));
+        options.html, std::string_view(report::page_of(fmt::format("Sweep of an {}", result.device.name),
+                                                       sweeps::facts_of(result),
+                                                       sections_of(result, accuracy, options.gemm))));
   emit("-", fmt::format("{}\n\n{}", kAccuracyTitle, text_of(accuracy_table(accuracy))));
   if (!options.html.empty()) emit("-", fmt::format("\nwritten: {}\n", options.html));
   return kAllGood;

@@ -6,6 +6,7 @@ namespace mmaudit::cli {
 
 struct SweepReportOptions {
   std::string sweep;  ///< a sweep.json
+  std::string gemm;   ///< what sweep gemm --out wrote, for the page; empty: none
   std::string html;   ///< a file for the page; empty: none
 };
 

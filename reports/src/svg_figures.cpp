@@ -88,7 +88,7 @@ std::string scatter(const Scatter& plot) {
     legend += svg::mark(point.colour, point.hollow, left + 6, at) +
               svg::text(left + 16, at + 4, "", fmt::format("{} {}", index, escaped_html(point.name)));
   }
-  std::string out = svg::open_svg(460, svg::kBottom + 60 + 20 * std::ceil(static_cast<double>(count) / 2),
+  std::string out = svg::open_svg(474, svg::kBottom + 60 + 20 * std::ceil(static_cast<double>(count) / 2),
                                   plot.id, plot.title, about);
   for (int decade = y.low; decade <= y.high; ++decade) {
     const double at = y.at(std::pow(10.0, decade));

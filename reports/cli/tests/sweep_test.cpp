@@ -99,7 +99,7 @@ TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   std::ifstream page(path("sweep.html"));
   const std::string html((std::istreambuf_iterator<char>(page)), {});
   for (const char* part :
-       {"<!DOCTYPE html>", "class=\"heat\"", "Error of the sum against speed", "FMA/clk/SM"})
+       {"<!DOCTYPE html>", "class=\"heat\"", "relative error of the sum against speed", "FMA/clk/SM"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_EQ(html.find("<script"), std::string::npos);
   EXPECT_EQ(html.find("http:"), std::string::npos);
