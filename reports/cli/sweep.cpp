@@ -4,9 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "common.hpp"
 #include "interruptible.hpp"
@@ -17,6 +15,7 @@
 #include "mmaudit/sweeps/sweep.hpp"
 #include "mmaudit/version.hpp"
 #include "sweep_gemm.hpp"
+#include "sweep_report.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -27,14 +26,6 @@ struct SweepOptions {
   double energy_seconds = sweeps::RunRule{}.energy_seconds;
   bool quick = false, list = false, json = false, no_files = false;
 };
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string listing() {
   std::string text;
@@ -50,7 +41,7 @@ sweeps::SweepResult start_of(const SweepOptions& options, const sweeps::DeviceFa
                              const sweeps::SweepOptions& plan) {
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
-    result = sweeps::from_json(read_file(options.resume), options.resume);
+    result = sweeps::from_json(text_of_file(options.resume), options.resume);
     if (result.device != device)
       throw InputError(
           fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
@@ -79,7 +70,10 @@ int sweep(const SweepOptions& options) {
   sweeps::SweepOptions plan{
       sweeps::select_subjects(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
   plan.rule.energy_seconds = options.energy_seconds;
-  if (options.quick) plan.rule.most = plan.rule.least;
+  if (options.quick) {
+    plan.rule.most = plan.rule.least;
+    plan.rule.gpu_milliseconds = 1;
+  }
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, machine->facts(), plan);
   const std::filesystem::path folder = options.out;
@@ -121,8 +115,8 @@ int sweep(const SweepOptions& options) {
 }
 
 int compare(const std::string& before, const std::string& after) {
-  const sweeps::SweepResult old = sweeps::from_json(read_file(before), before);
-  const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(read_file(after), after));
+  const sweeps::SweepResult old = sweeps::from_json(text_of_file(before), before);
+  const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(text_of_file(after), after));
   if (compared.points.empty())
     throw InputError(
         fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
@@ -142,9 +136,13 @@ void add_compare(CLI::App& command, Action& action) {
 }
 
 int census(const std::vector<std::string>& files) {
+  if (files.empty()) {
+    emit("-", std::string(sweeps::shipped_census()));
+    return kAllGood;
+  }
   std::vector<sweeps::CensusRow> rows;
   for (const std::string& file : files) {
-    const std::vector<sweeps::CensusRow> found = sweeps::census_of(read_file(file));
+    const std::vector<sweeps::CensusRow> found = sweeps::census_of(text_of_file(file));
     if (found.empty())
       throw InputError(
           fmt::format("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file));
@@ -157,9 +155,20 @@ int census(const std::vector<std::string>& files) {
 void add_census(CLI::App& command, Action& action) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* census_command = command.add_subcommand(
-      "census", "what the timed kernels are made of: a CSV table from device/sweeps/census.sh's disassembly");
-  census_command->add_option("SASS", *files, "text of cuobjdump -sass")->required();
+      "census",
+      "what the timed instructions become on seven targets: a CSV table; with files, of their disassembly");
+  census_command->add_option("SASS", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
   census_command->callback([&action, files] { action = [files] { return census(*files); }; });
+}
+
+void add_report(CLI::App& command, Action& action) {
+  auto options = std::make_shared<SweepReportOptions>();
+  CLI::App* report_command = command.add_subcommand(
+      "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first");
+  report_command->add_option("SWEEP", options->sweep, "a sweep.json")->required();
+  report_command->add_option("--gemm", options->gemm, "what sweep gemm --out wrote, for the page");
+  report_command->add_option("--html", options->html, "a file for the page");
+  report_command->callback([&action, options] { action = [options] { return sweep_report(*options); }; });
 }
 
 void add_gemm(CLI::App& command, Action& action) {
@@ -203,6 +212,7 @@ void add_sweep(CLI::App& app, Action& action) {
   add_compare(*command, action);
   add_census(*command, action);
   add_gemm(*command, action);
+  add_report(*command, action);
 }
 
 }  // namespace mmaudit::cli

@@ -17,10 +17,6 @@ __device__ __forceinline__ void read_image(const void* image, int tile, int lane
   for (int i = 0; i < kRegisters; ++i) r[i] = from[i * kWarpLanes];
 }
 
-/// Evaluated here: device code can't call the function.
-template <typename Line>
-inline constexpr bool kSparse = is_sparse(Line::kInstruction.op);
-
 /// Metadata is of the selector 0.
 template <typename Line, typename D, typename A, typename B>
 __device__ __forceinline__ void issue(D& d, const A& a, const B& b, std::uint32_t metadata) {

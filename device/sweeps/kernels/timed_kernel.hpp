@@ -53,6 +53,10 @@ struct TimedLoad {
 
 inline constexpr int kMostIlp = 6;
 
+/// Of a line of ptx/ or a chain; evaluated here because device code can't call the function.
+template <typename Line>
+inline constexpr bool kSparse = is_sparse(Line::kInstruction.op);
+
 std::span<const TimedKernel> timed_mma_f16();
 std::span<const TimedKernel> timed_mma_tf32();
 std::span<const TimedKernel> timed_mma_fp8();

@@ -13,9 +13,7 @@ namespace mmaudit::sweeps {
 
 using device::WgmmaA;
 
-/// Evaluated here: device code can't call the functions.
-template <typename Chain>
-inline constexpr bool kSparse = is_sparse(Chain::kInstruction.op);
+/// Evaluated here: device code can't call the function.
 template <typename Chain>
 inline constexpr int kColumnBytes = bytes_per_column(kSparse<Chain>);
 

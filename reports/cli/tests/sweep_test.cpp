@@ -1,4 +1,8 @@
 // mmaudit sweep without a GPU: what it lists, refuses and compares.
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/sweeps/render.hpp"
@@ -61,6 +65,53 @@ TEST_F(Sweep, CompareFailsOnARegressionOnly) {
   const Outcome outcome = run({"sweep", "compare", before, slower});
   EXPECT_EQ(outcome.code, kMismatch);
   EXPECT_NE(outcome.out.find("SLOW"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
+  sweeps::SweepResult result;
+  result.device.compute_capability = 90;
+  const auto add = [&](const std::string& subject, std::vector<std::pair<std::string, std::string>> axes,
+                       const std::string& tag, double value) {
+    sweeps::State state;
+    state.subject = subject;
+    state.axes = std::move(axes);
+    state.summaries = {{tag, value}};
+    result.states.push_back(state);
+  };
+  for (const char* ilp : {"1", "2"})
+    add("mma.m16n8k16.f32.f16.f16.f32", {{"scope", "sm"}, {"init", "zero"}, {"warps", "4"}, {"ilp", ilp}},
+        sweeps::tag::kFma, 341);
+  add("wgmma.m64nNk16.f32.bf16.bf16", {{"scope", "gpu"}, {"init", "random"}, {"n", "256"}},
+      sweeps::tag::kFlops, 7.5e14);
+  add("wgmma.m64nNk32.f32.e4m3.e4m3+promote", {{"scope", "gpu"}, {"init", "random"}, {"promote", "128"}},
+      sweeps::tag::kFlops, 1.25e15);
+  corpus::write_file_atomically(path("sweep.json"), std::string_view(sweeps::to_json(result)));
+  const Outcome outcome = run({"sweep", "report", path("sweep.json"), "--html", path("sweep.html")});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  std::istringstream rows(outcome.out);
+  int found = 0;
+  for (std::string row; std::getline(rows, row);) {
+    found += row.starts_with("BF16") && row.find(" 750.0 ") != std::string::npos ? 1 : 0;
+    found +=
+        row.find("promote:128") != std::string::npos && row.find(" 1250.0 ") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(found, 2) << outcome.out;
+  std::ifstream page(path("sweep.html"));
+  const std::string html((std::istreambuf_iterator<char>(page)), {});
+  for (const char* part :
+       {"<!DOCTYPE html>", "class=\"heat\"", "relative error of the sum against speed", "FMA/clk/SM"})
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("http:"), std::string::npos);
+}
+
+TEST_F(Sweep, GemmAndCensusWithoutAGpu) {
+  refused(run({"sweep", "gemm", "--size", "1000"}),
+          "--size: found 1000, allowed: multiples of 256 up to 16384");
+  const Outcome outcome = run({"sweep", "census"});
+  EXPECT_EQ(outcome.code, kAllGood);
+  EXPECT_TRUE(outcome.out.starts_with("target,subject,matrix,verdict"));
+  refused(run({"sweep", "census", path("none.sass")}), "cannot read");
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+// Figures and pages of data that the caller brings.
+#include "mmaudit/report/figures.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mmaudit::report {
+namespace {
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(HeatMapFigure, ACellANumberAndNoneForWhatIsMissing) {
+  HeatMap map{"grid", "rate <1>", "chains", "warps", {"1", "2"}, {"4", "8"}, {{10.0, 20.0}, {{}, 40.25}}, 1};
+  const std::string svg = heat_map(map);
+  EXPECT_EQ(count_of(svg, "<rect class=\"heat\""), 3);
+  EXPECT_EQ(count_of(svg, ">40.2<"), 1) << svg;
+  EXPECT_EQ(count_of(svg, "fill-opacity=\"0.50\""), 1) << "the largest is darkest";
+  EXPECT_EQ(count_of(svg, "rate &lt;1&gt;"), 2);
+  map.values = {{{}, {}}, {{}, {}}};
+  EXPECT_EQ(heat_map(map), "");
+}
+
+TEST(ScatterFigure, PointsAboveZeroWithNumbersInALegend) {
+  Scatter plot{"s", "title", "TFLOPS", "error", {}};
+  EXPECT_EQ(scatter(plot), "");
+  plot.points = {{"slow", Format::tf32, false, 480, 1e-5},
+                 {"fast", Format::e4m3, true, 1700, 2e-3},
+                 {"none", Format::f16, false, 1, 0}};
+  const std::string svg = scatter(plot);
+  EXPECT_EQ(count_of(svg, "class=\"mark"), 4) << "two points, two in the legend";
+  EXPECT_EQ(count_of(svg, ">1 slow<"), 1);
+  EXPECT_EQ(count_of(svg, ">2 fast<"), 1);
+  EXPECT_EQ(count_of(svg, "none"), 0);
+  EXPECT_EQ(count_of(svg, ">2000<"), 1) << "the axis ends at a round number";
+}
+
+TEST(CurvesFigure, OnePathACurve) {
+  Curves plot{"c",
+              "title",
+              "N",
+              {"8", "16"},
+              {{"one", Format::tf32, false, {20.0, 21.0}}, {"two", Format::bf16, false, {{}, {}}}}};
+  const std::string svg = curves(plot);
+  EXPECT_EQ(count_of(svg, "<path class=\"curve"), 1);
+  plot.curves.erase(plot.curves.begin());
+  EXPECT_EQ(curves(plot), "");
+}
+
+TEST(Page, HoldsWhatIsGivenEscapedAndLoadsNothing) {
+  const std::string page = page_of("A & B", {"lead"},
+                                   {{"card", "remark", {"<svg></svg>"}, {{"x"}, {{"<1>"}}}, true},
+                                    {"empty card", "", {}, {{"x"}, {}}, false}});
+  for (const char* part :
+       {"<title>A &amp; B</title>", "&lt;1&gt;", "<details>", "default-src 'none'", "<svg></svg>"})
+    EXPECT_EQ(count_of(page, part), 1) << part;
+  for (const char* part : {"empty card", "<script", "http:", "https:", "url("})
+    EXPECT_EQ(count_of(page, part), 0) << part;
+}
+
+}  // namespace
+}  // namespace mmaudit::report
