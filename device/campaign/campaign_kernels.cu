@@ -197,9 +197,9 @@ void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::ui
   const auto fill = [&](gen::Matrix which, const FormatSpec& format, int rows, int cols, void* out) {
     const std::uint64_t count =
         std::uint64_t{args.tiles} * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
-    generate_kernel<<<blocks_for(count, kThreads), kThreads>>>(
-        {plan, family, which, seed, first_tile, count, rows, cols, format.storage_bits / 8, out,
-         tiles_of_shape});
+    generate_kernel<<<blocks_for(count, kThreads), kThreads>>>({plan, family, which, seed, first_tile, count,
+                                                                rows, cols, format.storage_bits / 8, out,
+                                                                tiles_of_shape});
   };
   fill(gen::Matrix::a, plan.a, extents.m, extents.stored_k, a);
   fill(gen::Matrix::b, plan.b, extents.k, extents.n, b);

@@ -77,26 +77,31 @@ class CrossedCheck::Work {
   }
 
   [[nodiscard]] CrossedEngine engine() const { return engine_; }
-  [[nodiscard]] std::uint64_t dots() const { return squares_ * kSide * kSide * elements_of_tile(instruction_); }
+  [[nodiscard]] std::uint64_t dots() const {
+    return squares_ * kSide * kSide * elements_of_tile(instruction_);
+  }
 
   StretchResult run(const Stretch& stretch) {
     cuda_check(cudaSetDevice(device_.ordinal), "selecting the device");
     StretchResult result;
     cuda_check(cudaMemset(total_.data(), 0, sizeof(unsigned long long)), "clearing the counter");
-    for (std::uint64_t i = 0; i < stretch.chunks; ++i) start_chunk(stretch, stretch.first_chunk + i, i * dots());
+    for (std::uint64_t i = 0; i < stretch.chunks; ++i)
+      start_chunk(stretch, stretch.first_chunk + i, i * dots());
     result.dots = stretch.chunks * dots();
     unsigned long long total = 0;
     copy_out(&total, total_.data(), sizeof(total));
     result.mismatches = total;
     std::vector<Found> found(std::min<std::uint64_t>(total, kMostMismatchesKept));
     if (!found.empty()) copy_out(found.data(), found_.data(), found.size() * sizeof(Found));
-    std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.element < y.element; });
+    std::sort(found.begin(), found.end(),
+              [](const Found& x, const Found& y) { return x.element < y.element; });
     std::uint64_t shown = stretch.chunks - 1;  // whose operands the buffers hold
     for (const Found& one : found) {
       const std::uint64_t chunk = one.element / dots();
       if (chunk != shown) start_chunk(stretch, stretch.first_chunk + chunk, 0);
       shown = chunk;
-      result.first.push_back(read_back(stretch.family, stretch.first_chunk + chunk, one.element % dots(), one.model));
+      result.first.push_back(
+          read_back(stretch.family, stretch.first_chunk + chunk, one.element % dots(), one.model));
     }
     return result;
   }
@@ -119,11 +124,12 @@ class CrossedCheck::Work {
   void start_chunk(const Stretch& stretch, std::uint64_t chunk, std::uint64_t first_element) {
     KernelArgs pool = tiles(chunk);
     pool.tiles = static_cast<std::uint32_t>(pool_);
-    launch_generate(generator_, stretch.family, stretch.seed, chunk * pool_, extents_of(instruction_), pool, a_.data(),
-                    b_.data(), c_.data(), metadata_.data<std::uint8_t>(), kSide);
+    launch_generate(generator_, stretch.family, stretch.seed, chunk * pool_, extents_of(instruction_), pool,
+                    a_.data(), b_.data(), c_.data(), metadata_.data<std::uint8_t>(), kSide);
     cuda_check(cudaGetLastError(), "launching the generator");
     // An element that the instruction does not write is to be seen.
-    cuda_check(cudaMemsetAsync(hardware_.data(), 0xA5, squares_ * kSide * kSide * bytes_.d), "clearing the output");
+    cuda_check(cudaMemsetAsync(hardware_.data(), 0xA5, squares_ * kSide * kSide * bytes_.d),
+               "clearing the output");
     launch(device_, kernel_, tiles(chunk));
     const CrossedArgs args{.a = a_.data(),
                            .b = b_.data(),
@@ -147,9 +153,11 @@ class CrossedCheck::Work {
       case fast:
         launch_unpack(rules_, rules_.a, from_a_, words_a_.data<std::uint32_t>());
         launch_unpack(rules_, rules_.b, from_b_, words_b_.data<std::uint32_t>());
-        return launch_crossed_fast(rules_, {words_a_.data<std::uint32_t>(), words_b_.data<std::uint32_t>()}, args);
+        return launch_crossed_fast(rules_, {words_a_.data<std::uint32_t>(), words_b_.data<std::uint32_t>()},
+                                   args);
       case integer:
-        return launch_crossed_integer(plan_, {words_a_.data<std::uint8_t>(), words_b_.data<std::uint8_t>()}, args);
+        return launch_crossed_integer(plan_, {words_a_.data<std::uint8_t>(), words_b_.data<std::uint8_t>()},
+                                      args);
       case binary64:
         return launch_crossed_binary64(plan_, args);
       case plain:
@@ -201,7 +209,8 @@ class CrossedCheck::Work {
   Buffer a_, b_, c_, metadata_, hardware_, total_, found_, words_a_, words_b_;
 };
 
-CrossedCheck::CrossedCheck(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row)
+CrossedCheck::CrossedCheck(const DeviceInfo& device, const Instruction& instruction,
+                           const AccumulatorModel& row)
     : work_(std::make_unique<Work>(device, instruction, row)) {}
 CrossedCheck::~CrossedCheck() = default;
 

@@ -9,7 +9,8 @@ struct Place {
 };
 
 /// Of row and column of a square, counted over its tiles.
-__device__ inline Place place_of(const CrossedArgs& args, std::uint64_t square, unsigned row, unsigned column) {
+__device__ inline Place place_of(const CrossedArgs& args, std::uint64_t square, unsigned row,
+                                 unsigned column) {
   const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n);
   KernelArgs tiles;
   tiles.cross = kSide;

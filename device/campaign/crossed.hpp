@@ -1,6 +1,7 @@
 #pragma once
-// Squares of tiles: `side` tiles of A, of B and of C make side * side of D, so that what is generated counts side
-// times. The model reads them by the fastest engine that serves the row. Declarations without CUDA syntax.
+// Squares of tiles: `side` tiles of A, of B and of C make side * side of D, so that what is generated counts
+// side times. The model reads them by the fastest engine that serves the row. Declarations without CUDA
+// syntax.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
@@ -41,7 +42,8 @@ struct CrossedWords {
 
 void launch_crossed_fast(const CoreRules& rules, const CrossedWords& words, const CrossedArgs& args);
 
-/// Every element a byte, (elements, depth), depth padded to 4 with zeros: A's rows and B's columns of all squares.
+/// Every element a byte, (elements, depth), depth padded to 4 with zeros: A's rows and B's columns of all
+/// squares.
 struct CrossedBytes {
   std::uint8_t* a = nullptr;
   std::uint8_t* b = nullptr;

@@ -35,7 +35,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     for (unsigned r = 0; r < kRows; ++r)
 #pragma unroll
       for (unsigned c = 0; c < kColumns; ++c)
-        sums[r][c] = to_sum<Half>(static_cast<std::uint32_t>(crossed::load(args.c, kBytes, at.c + r * n + c)));
+        sums[r][c] =
+            to_sum<Half>(static_cast<std::uint32_t>(crossed::load(args.c, kBytes, at.c + r * n + c)));
     run<Half, AddendLast, Step>(rules, panels, rules.depth, sums);
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r)
@@ -49,14 +50,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
 template <bool Half, bool AddendLast, int Step = 0>
 void start(const CoreRules& rules, const CrossedWords& words, const CrossedArgs& args) {
   const auto kernel = fast_kernel<Half, AddendLast, Step>;
-  const std::size_t bytes = static_cast<std::size_t>(Panels::words(std::max(rules.depth, kChunk))) * sizeof(std::uint32_t);
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-             "making room in shared memory");
+  const std::size_t bytes =
+      static_cast<std::size_t>(Panels::words(std::max(rules.depth, kChunk))) * sizeof(std::uint32_t);
+  cuda_check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+      "making room in shared memory");
   constexpr unsigned kMostSquares = 65535;
   const auto blocks = [](std::int32_t extent, unsigned of_block) {
     return (kSide * static_cast<unsigned>(extent)) / of_block;
   };
-  const dim3 grid(blocks(args.n, kBlockColumns), blocks(args.m, kBlockRows), std::min(args.squares, kMostSquares));
+  const dim3 grid(blocks(args.n, kBlockColumns), blocks(args.m, kBlockRows),
+                  std::min(args.squares, kMostSquares));
   kernel<<<grid, kThreads, bytes>>>(rules, words, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }

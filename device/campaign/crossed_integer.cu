@@ -7,14 +7,15 @@ namespace mmaudit::device {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kOwn = 4;      // rows and columns of a thread
-constexpr int kBlock = 64;   // rows and columns of a block of threads
-constexpr int kWords = 32;   // of depth, staged at once
+constexpr int kOwn = 4;     // rows and columns of a thread
+constexpr int kBlock = 64;  // rows and columns of a block of threads
+constexpr int kWords = 32;  // of depth, staged at once
 
-/// Low bits of each element as a byte, the sign carried through it; of B also turned, so that depth is contiguous.
+/// Low bits of each element as a byte, the sign carried through it; of B also turned, so that depth is
+/// contiguous.
 __global__ void __launch_bounds__(kThreads)
-    bytes_kernel(const std::uint8_t* from, std::uint8_t* to, const IntegerOperand rule, std::uint64_t count, int depth,
-                 int padded, int tile, int tile_stride, int element_stride, int k_stride) {
+    bytes_kernel(const std::uint8_t* from, std::uint8_t* to, const IntegerOperand rule, std::uint64_t count,
+                 int depth, int padded, int tile, int tile_stride, int element_stride, int k_stride) {
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * kThreads) {
     const auto k = static_cast<int>(i % static_cast<unsigned>(padded));
@@ -46,7 +47,8 @@ __global__ void __launch_bounds__(kThreads)
     integer_kernel(const CrossedBytes bytes, const CrossedArgs args, IntegerClamp clamp, int words_of_step) {
   __shared__ std::uint32_t a[kBlock][kWords + 1], b[kBlock][kWords + 1];
   const int words = padded_depth(args.k) / 4, thread = static_cast<int>(threadIdx.x);
-  const unsigned rows = kSide * static_cast<unsigned>(args.m), columns = kSide * static_cast<unsigned>(args.n);
+  const unsigned rows = kSide * static_cast<unsigned>(args.m),
+                 columns = kSide * static_cast<unsigned>(args.n);
   const int row = thread / (kBlock / kOwn), column = thread % (kBlock / kOwn);  // and every 16th after it
   constexpr int kApart = kBlock / kOwn;
   for (std::uint64_t square = blockIdx.z; square < args.squares; square += gridDim.z) {
@@ -55,8 +57,9 @@ __global__ void __launch_bounds__(kThreads)
     crossed::Place at[kOwn][kOwn];
     for (int r = 0; r < kOwn; ++r) {
       for (int c = 0; c < kOwn; ++c) {
-        at[r][c] = crossed::place_of(args, square, blockIdx.y * kBlock + static_cast<unsigned>(row + r * kApart),
-                                     blockIdx.x * kBlock + static_cast<unsigned>(column + c * kApart));
+        at[r][c] =
+            crossed::place_of(args, square, blockIdx.y * kBlock + static_cast<unsigned>(row + r * kApart),
+                              blockIdx.x * kBlock + static_cast<unsigned>(column + c * kApart));
         sum[r][c] = static_cast<const std::int32_t*>(args.c)[at[r][c].c];
       }
     }
@@ -79,10 +82,10 @@ __global__ void __launch_bounds__(kThreads)
         if (w >= count) continue;
         const std::uint64_t in_a = square * rows + blockIdx.y * kBlock + static_cast<unsigned>(e);
         const std::uint64_t in_b = square * columns + blockIdx.x * kBlock + static_cast<unsigned>(e);
-        a[e][w] = reinterpret_cast<const std::uint32_t*>(bytes.a)[in_a * static_cast<unsigned>(words) +
-                                                                   static_cast<unsigned>(first + w)];
-        b[e][w] = reinterpret_cast<const std::uint32_t*>(bytes.b)[in_b * static_cast<unsigned>(words) +
-                                                                   static_cast<unsigned>(first + w)];
+        a[e][w] = reinterpret_cast<const std::uint32_t*>(
+            bytes.a)[in_a * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
+        b[e][w] = reinterpret_cast<const std::uint32_t*>(
+            bytes.b)[in_b * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
       }
       __syncthreads();
       for (int w = 0; w < count; ++w) {
@@ -113,25 +116,24 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch_crossed_integer(const DotPlan& plan, const CrossedBytes& bytes, const CrossedArgs& args) {
   const int padded = padded_depth(args.k);
-  const auto fill = [&](const void* from, std::uint8_t* to, const IntegerOperand& rule, int extent, int tile_stride,
-                        int element_stride, int k_stride) {
+  const auto fill = [&](const void* from, std::uint8_t* to, const IntegerOperand& rule, int extent,
+                        int tile_stride, int element_stride, int k_stride) {
     const std::uint64_t count = std::uint64_t{args.squares} * kSide * static_cast<unsigned>(extent * padded);
     constexpr std::uint64_t kMost = 1U << 16;
     bytes_kernel<<<static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMost)), kThreads>>>(
-        static_cast<const std::uint8_t*>(from), to, rule, count, args.k, padded, extent, tile_stride, element_stride,
-        k_stride);
+        static_cast<const std::uint8_t*>(from), to, rule, count, args.k, padded, extent, tile_stride,
+        element_stride, k_stride);
   };
   fill(args.a, bytes.a, plan.integers.a, args.m, args.m * args.k, args.k, 1);
   fill(args.b, bytes.b, plan.integers.b, args.n, args.k * args.n, 1, args.n);
   const bool signed_a = plan.integers.a.sign != 0, signed_b = plan.integers.b.sign != 0;
-  const auto kernel = plan.integers.exclusive_or ? integer_kernel<false, false, true>
-                      : signed_a                 ? (signed_b ? integer_kernel<true, true, false>
-                                                             : integer_kernel<true, false, false>)
-                                                 : (signed_b ? integer_kernel<false, true, false>
-                                                             : integer_kernel<false, false, false>);
+  const auto kernel =
+      plan.integers.exclusive_or ? integer_kernel<false, false, true>
+      : signed_a ? (signed_b ? integer_kernel<true, true, false> : integer_kernel<true, false, false>)
+                 : (signed_b ? integer_kernel<false, true, false> : integer_kernel<false, false, false>);
   constexpr unsigned kMostSquares = 65535;
-  const dim3 grid(kSide * static_cast<unsigned>(args.n) / kBlock, kSide * static_cast<unsigned>(args.m) / kBlock,
-                  std::min(args.squares, kMostSquares));
+  const dim3 grid(kSide * static_cast<unsigned>(args.n) / kBlock,
+                  kSide * static_cast<unsigned>(args.m) / kBlock, std::min(args.squares, kMostSquares));
   const int words_of_step = plan.integers.clamp == IntegerClamp::every_step ? plan.row.block / 4 : padded;
   kernel<<<grid, kThreads>>>(bytes, args, plan.integers.clamp, words_of_step);
   cuda_check(cudaGetLastError(), "launching the model");

@@ -28,10 +28,12 @@ struct LoadAt {
   }
 };
 
-/// Calls element(row of A's pool, load of the row of A, load of the column of B, place) for one element a thread.
+/// Calls element(row of A's pool, load of the row of A, load of the column of B, place) for one element a
+/// thread.
 template <typename Element>
 __device__ void for_each_element(const CrossedArgs& args, const Element& element) {
-  const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n), k = static_cast<unsigned>(args.k);
+  const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n),
+             k = static_cast<unsigned>(args.k);
   const unsigned rows = kSide * m, columns = kSide * n, stored = static_cast<unsigned>(args.stored_k);
   const std::uint64_t work = std::uint64_t{args.squares} * rows * columns;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < work;
@@ -46,17 +48,18 @@ __device__ void for_each_element(const CrossedArgs& args, const Element& element
 }
 
 __global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const CrossedArgs args) {
-  for_each_element(args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
-    const std::uint64_t c = crossed::load(args.c, args.c_bytes, at.c);
-    std::uint64_t d = 0;
-    if (args.metadata != nullptr) {
-      const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, b};
-      d = dot(plan, a, gathered, c, 0);
-    } else {
-      d = dot(plan, a, b, c, 0);
-    }
-    crossed::compare(args, at.d, crossed::load(args.hardware, args.d_bytes, at.d), d);
-  });
+  for_each_element(
+      args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
+        const std::uint64_t c = crossed::load(args.c, args.c_bytes, at.c);
+        std::uint64_t d = 0;
+        if (args.metadata != nullptr) {
+          const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, b};
+          d = dot(plan, a, gathered, c, 0);
+        } else {
+          d = dot(plan, a, b, c, 0);
+        }
+        crossed::compare(args, at.d, crossed::load(args.hardware, args.d_bytes, at.d), d);
+      });
 }
 
 __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, const CrossedArgs args) {
@@ -76,7 +79,8 @@ __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, 
 
 unsigned blocks_of(const CrossedArgs& args) {
   constexpr std::uint64_t kMost = 1U << 16;
-  const std::uint64_t work = std::uint64_t{args.squares} * kSide * kSide * static_cast<unsigned>(args.m * args.n);
+  const std::uint64_t work =
+      std::uint64_t{args.squares} * kSide * kSide * static_cast<unsigned>(args.m * args.n);
   return static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
 }
 

@@ -28,8 +28,8 @@ struct TileIndices {
   std::size_t a, b, c, d;
 };
 
-/// Of a batch with args.cross = T: `cross` tiles of A, B and C make T * T tiles of D, each tile of A with each of B;
-/// where both are the i-th, so is C's. Then the next T of each. Without: the tile itself.
+/// Of a batch with args.cross = T: `cross` tiles of A, B and C make T * T tiles of D, each tile of A with
+/// each of B; where both are the i-th, so is C's. Then the next T of each. Without: the tile itself.
 MMAUDIT_HD constexpr TileIndices tile_indices(const KernelArgs& args, std::size_t tile) {
   if (args.cross == 0) return {tile, tile, tile, tile};
   const std::size_t side = args.cross, square = tile / (side * side);

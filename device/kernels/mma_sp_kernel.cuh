@@ -43,10 +43,10 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_sp_kernel(const Ker
       std::uint32_t d[F::kRegistersC];
       load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kStored,
                                           kStored, lane, kMapA.values, a);
-      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n, kIs.n,
-                                          lane, kMapB.values, b);
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n, kIs.n,
-                                          lane, args.c != nullptr ? kMapC.values : 0, d);
+      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n,
+                                          kIs.n, lane, kMapB.values, b);
+      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
+                                          kIs.n, lane, args.c != nullptr ? kMapC.values : 0, d);
       const std::uint32_t metadata =
           load_metadata<Line>(args.metadata + tile.a * kIs.m * kStored, lane, selector);
 #pragma unroll 1

@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(kWmmaWarps* kWarpLanes) wmma_kernel(const Kern
       fill_lines(shared_b[warp], static_cast<const ElementOf<kIs.b>*>(args.b) + tile.b * kIs.k * kIs.n, kB,
                  b_columns, lane);
       if (args.c != nullptr)
-        fill_lines(shared_c[warp], static_cast<const ElementOf<kIs.c>*>(args.c) + tile.c * kIs.m * kIs.n, kC, c_columns,
-                   lane);
+        fill_lines(shared_c[warp], static_cast<const ElementOf<kIs.c>*>(args.c) + tile.c * kIs.m * kIs.n, kC,
+                   c_columns, lane);
       __syncwarp();
       RegisterOf<kIs.a> a[W::kRegistersA];
       RegisterOf<kIs.b> b[W::kRegistersB];
@@ -162,7 +162,8 @@ __global__ void __launch_bounds__(kWmmaWarps* kWarpLanes) wmma_kernel(const Kern
       __syncwarp();  // C is read before D takes its place
       store_operand<typename Line::StoreD>(d, shared_c[warp], kD, c_columns);
       __syncwarp();
-      read_lines(static_cast<ElementOf<kIs.d>*>(args.d) + tile.d * kIs.m * kIs.n, shared_c[warp], kD, c_columns, lane);
+      read_lines(static_cast<ElementOf<kIs.d>*>(args.d) + tile.d * kIs.m * kIs.n, shared_c[warp], kD,
+                 c_columns, lane);
       __syncwarp();  // before the next tile overwrites it
     }
   }

@@ -1,12 +1,13 @@
 #pragma once
-// The fast model: a block of threads computes kBlockRows x kBlockColumns elements, each thread kRows x kColumns of
-// them, through the steps of one instruction after another.
+// The fast model: a block of threads computes kBlockRows x kBlockColumns elements, each thread kRows x
+// kColumns of them, through the steps of one instruction after another.
 //
 // A step reads its products twice. First the exponents, two columns in a word, whose maximum is E. Then the
-// magnitudes, as binary64 whose low word is zero: fma(|a|, |b|, x) toward zero, where x is 2^(52 + E - F) or more but
-// below twice that, adds the product to x's low word, cut off below 2^(E - F). The complement of the low word before
-// and after makes that a subtraction; between two products the complements merge, so that only changes of sign count.
-// Low words wrap as 32-bit integers do; what they carry into the high word is of no use and does no harm.
+// magnitudes, as binary64 whose low word is zero: fma(|a|, |b|, x) toward zero, where x is 2^(52 + E - F) or
+// more but below twice that, adds the product to x's low word, cut off below 2^(E - F). The complement of the
+// low word before and after makes that a subtraction; between two products the complements merge, so that
+// only changes of sign count. Low words wrap as 32-bit integers do; what they carry into the high word is of
+// no use and does no harm.
 #include <cstdint>
 
 #include "model/core_rules.hpp"
@@ -15,13 +16,14 @@
 namespace mmaudit::device::core {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kBlocksAtOnce = 3;         ///< on a multiprocessor
+inline constexpr int kBlocksAtOnce = 3;        ///< on a multiprocessor
 inline constexpr int kRows = 4, kColumns = 4;  // of a thread
 inline constexpr int kWarpsAcross = 2, kLanesAcross = 8;
 inline constexpr int kWarpRows = 32 / kLanesAcross * kRows, kWarpColumns = kLanesAcross * kColumns;
 inline constexpr int kBlockRows = kThreads / 32 / kWarpsAcross * kWarpRows;
 inline constexpr int kBlockColumns = kWarpsAcross * kWarpColumns;
-inline constexpr int kPitch = 68;  ///< of a position in shared memory: a word an element, and room between banks
+inline constexpr int kPitch =
+    68;  ///< of a position in shared memory: a word an element, and room between banks
 inline constexpr int kLeastStep = 4;
 static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
 static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
@@ -49,7 +51,9 @@ struct Panels {
   Panel<1> b;
   std::uint32_t* special;  ///< not 0: some operand of the chunk is infinite or NaN
 
-  MMAUDIT_HD static constexpr int words(int chunk) { return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 4; }
+  MMAUDIT_HD static constexpr int words(int chunk) {
+    return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 4;
+  }
   __device__ Panels(std::uint32_t* memory, int chunk)
       : a(memory, chunk), b(memory + Panel<2>::words(chunk), chunk), special(memory + words(chunk) - 4) {}
 };
@@ -76,35 +80,41 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
     high[i] = x[i] & (kUnpackedHigh | kUnpackedAbsent);
     flip[i] = 0U - (x[i] & kUnpackedFlip);
     const int field = static_cast<int>(high[i] >> 20);
-    exponent[i] = static_cast<std::uint32_t>(field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
+    exponent[i] =
+        static_cast<std::uint32_t>(field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
     special = special || high[i] >= kDoubleInfinity;
   }
   const int at = position * kPitch + first;
   *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
   *reinterpret_cast<uint4*>(panel.flip + at) = make_uint4(flip[0], flip[1], flip[2], flip[3]);
   if constexpr (Halves == 2) {
-    *reinterpret_cast<uint4*>(panel.exponent + 2 * at) =
-        make_uint4(exponent[0] * 0x10001U, exponent[1] * 0x10001U, exponent[2] * 0x10001U, exponent[3] * 0x10001U);
+    *reinterpret_cast<uint4*>(panel.exponent + 2 * at) = make_uint4(
+        exponent[0] * 0x10001U, exponent[1] * 0x10001U, exponent[2] * 0x10001U, exponent[3] * 0x10001U);
   } else {
     *reinterpret_cast<uint2*>(panel.exponent + at) =
         make_uint2(exponent[0] | exponent[1] << 16, exponent[2] | exponent[3] << 16);
   }
   if (((position + 1) & ((1 << log_step) - 1)) == 0) {
-    const auto sign = [](std::uint32_t word) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> 31); };
+    const auto sign = [](std::uint32_t word) {
+      return static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> 31);
+    };
     *reinterpret_cast<uint4*>(panel.last + (position >> log_step) * kPitch + first) =
         make_uint4(sign(x[0]), sign(x[1]), sign(x[2]), sign(x[3]));
   }
   return special;
 }
 
-/// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first row or column, `a_pitch` and
-/// `b_pitch` words from one position to the next. Between two barriers of its own.
-__device__ inline void stage(const CoreRules& rules, const Panels& panels, const std::uint32_t* a, std::uint64_t a_pitch,
-                             const std::uint32_t* b, std::uint64_t b_pitch, int count) {
+/// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first
+/// row or column, `a_pitch` and `b_pitch` words from one position to the next. Between two barriers of its
+/// own.
+__device__ inline void stage(const CoreRules& rules, const Panels& panels, const std::uint32_t* a,
+                             std::uint64_t a_pitch, const std::uint32_t* b, std::uint64_t b_pitch,
+                             int count) {
   constexpr int kVectors = kBlockRows / 4;
   constexpr int kEach = kChunk * kVectors / kThreads;  // at a time: loads that are under way together
   static_assert(kBlockRows == kBlockColumns && kChunk * kVectors % kThreads == 0);
-  const int vector = static_cast<int>(threadIdx.x) % kVectors, first = static_cast<int>(threadIdx.x) / kVectors;
+  const int vector = static_cast<int>(threadIdx.x) % kVectors,
+            first = static_cast<int>(threadIdx.x) / kVectors;
   bool special = false;
   const int log_step = 31 - __clz(rules.step);
   for (int from = 0; from < count; from += kChunk) {
@@ -180,10 +190,11 @@ __device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
 
 using Sums = float[kRows][kColumns];
 
-/// An element with an infinity or a NaN among the operands of a step: only these count. `sum` where there is none.
+/// An element with an infinity or a NaN among the operands of a step: only these count. `sum` where there is
+/// none.
 template <bool Half>
 __device__ inline float special_element(const CoreRules& rules, const Panels& panels, int row, int column,
-                                              int first, float before, float sum) {
+                                        int first, float before, float sum) {
   double total = (__float_as_uint(before) & 0x7F800000U) == 0x7F800000U ? before : 0.0;
   std::uint32_t sign = 0;
   bool found = false;
@@ -193,7 +204,8 @@ __device__ inline float special_element(const CoreRules& rules, const Panels& pa
     const std::uint32_t a = panels.a.high[at_a], b = panels.b.high[at_b];
     if ((a < kDoubleInfinity && b < kDoubleInfinity) || a == kUnpackedAbsent) continue;
     found = true;
-    const double product = __hiloint2double(static_cast<int>(a), 0) * __hiloint2double(static_cast<int>(b), 0);
+    const double product =
+        __hiloint2double(static_cast<int>(a), 0) * __hiloint2double(static_cast<int>(b), 0);
     total += sign != 0 ? -product : product;
   }
   if (!found) return sum;
@@ -208,14 +220,14 @@ __device__ inline void copy_sums(const Sums& sums, float* to) {
 }
 
 template <bool Half>
-__device__ inline void special_elements(const CoreRules& rules, const Panels& panels, int first, const float* before,
-                                        Sums& sums) {
+__device__ inline void special_elements(const CoreRules& rules, const Panels& panels, int first,
+                                        const float* before, Sums& sums) {
   float now[kRows * kColumns];
   copy_sums(sums, now);
 #pragma unroll 1
   for (int i = 0; i < kRows * kColumns; ++i)
-    now[i] = special_element<Half>(rules, panels, thread_row() + i / kColumns, thread_column() + i % kColumns, first,
-                                   before[i], now[i]);
+    now[i] = special_element<Half>(rules, panels, thread_row() + i / kColumns, thread_column() + i % kColumns,
+                                   first, before[i], now[i]);
 #pragma unroll
   for (int r = 0; r < kRows; ++r)
 #pragma unroll
@@ -234,10 +246,11 @@ __device__ inline void finish(const CoreRules& rules, const Panels& panels, int 
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
-      const auto products =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x[r][c])) ^ a_last[r] ^ b_last[c]);
+      const auto products = static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x[r][c])) ^
+                                                      a_last[r] ^ b_last[c]);
       const std::int32_t unit_high = __double2hiint(x[r][c]) & static_cast<std::int32_t>(0xFFF00000U);
-      const double unit52 = __hiloint2double(unit_high, 0), unit = __hiloint2double(unit_high - (52 << 20), 0);
+      const double unit52 = __hiloint2double(unit_high, 0),
+                   unit = __hiloint2double(unit_high - (52 << 20), 0);
       const auto addend = static_cast<double>(sums[r][c]);
       const double cut = __dadd_rz(fabs(addend), unit52) - unit52;
       const double sum = __fma_rn(static_cast<double>(products), unit, copysign(cut, addend));
@@ -246,7 +259,8 @@ __device__ inline void finish(const CoreRules& rules, const Panels& panels, int 
   }
 }
 
-/// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known before.
+/// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
+/// before.
 template <bool Half, int Step>
 __device__ inline void one_step(const CoreRules& rules, const Panels& panels, int first, Sums& sums) {
   const int end = first + (Step != 0 ? Step : rules.step);
@@ -280,7 +294,8 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
       const std::uint32_t magnitude = __float_as_uint(sums[r][c]) & 0x7FFFFFFFU;
       const auto both = static_cast<std::int32_t>(maxima[r][c / 2]);
       const std::int32_t exponent = c % 2 == 0 ? (both << 16) >> 16 : both >> 16;
-      const std::int32_t own = max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent);
+      const std::int32_t own =
+          max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent);
       const std::int32_t largest = max(exponent, magnitude != 0 ? own : kZeroExponent);
       above = max(above, largest);
       x[r][c] = __hiloint2double((largest + (52 + 1023 - rules.fraction_bits)) << 20, 0);
@@ -298,8 +313,9 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
         const auto low = static_cast<std::uint32_t>(__double2loint(x[r][c])) ^ a_flip[r] ^ b_flip[c];
-        x[r][c] = __fma_rz(__hiloint2double(static_cast<int>(a[r]), 0), __hiloint2double(static_cast<int>(b[c]), 0),
-                           __hiloint2double(__double2hiint(x[r][c]), static_cast<int>(low)));
+        x[r][c] =
+            __fma_rz(__hiloint2double(static_cast<int>(a[r]), 0), __hiloint2double(static_cast<int>(b[c]), 0),
+                     __hiloint2double(__double2hiint(x[r][c]), static_cast<int>(low)));
       }
     }
   }

@@ -99,9 +99,8 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
-      segment % rules.products != 0 ||
-      row.fraction_bits < 1 || row.fraction_bits > 26 || row.floor < kLeastFloor ||
-      !sums_fit(rules, seen_a, seen_b)) {
+      segment % rules.products != 0 || row.fraction_bits < 1 || row.fraction_bits > 26 ||
+      row.floor < kLeastFloor || !sums_fit(rules, seen_a, seen_b)) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {

@@ -7,8 +7,8 @@
 
 namespace mmaudit::device {
 
-/// Raw bits of one format -> the high word of the binary64 that is their magnitude (its low word is zero), and
-/// the exponent that the datapath sees.
+/// Raw bits of one format -> the high word of the binary64 that is their magnitude (its low word is zero),
+/// and the exponent that the datapath sees.
 struct CoreDecode {
   std::uint32_t magnitude_mask = 0;  ///< after the ignored bits are shifted out
   std::uint32_t special_from = 0;    ///< magnitudes from here up are infinities and NaNs
@@ -33,9 +33,9 @@ struct CoreRules {
   std::int32_t depth = 0;                ///< positions of one instruction, a power of two
   std::int32_t products = 0;             ///< of one step: of a sparse row fewer than `step`
   std::int32_t step = 0;                 ///< products of one step, divides `depth`
-  bool half = false;                     ///< C and D are binary16, rounded to nearest even; else binary32, cut off
-  bool addend_last = false;              ///< C is added after the steps of an instruction, by an ordinary add
-  std::int8_t order[kCoreDepth] = {};    ///< position -> k
+  bool half = false;         ///< C and D are binary16, rounded to nearest even; else binary32, cut off
+  bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
+  std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };
 
 /// Of a sparse row positions are of the whole depth, as if A had zeros where it stores nothing.

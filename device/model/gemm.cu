@@ -11,7 +11,8 @@ namespace {
 using namespace core;
 
 __device__ std::uint32_t load_raw(const void* base, bool half, std::uint64_t index) {
-  return half ? static_cast<const std::uint16_t*>(base)[index] : static_cast<const std::uint32_t*>(base)[index];
+  return half ? static_cast<const std::uint16_t*>(base)[index]
+              : static_cast<const std::uint32_t*>(base)[index];
 }
 
 template <typename Element>
@@ -22,9 +23,11 @@ __device__ void for_each(const Element& element) {
     for (int c = 0; c < kColumns; ++c) element(r, c);
 }
 
-/// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every `slice`.
+/// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every
+/// `slice`.
 template <bool Half, bool AddendLast, bool Totals, int Step>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce) gemm_kernel(const CoreRules rules, const GemmArgs args) {
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    gemm_kernel(const CoreRules rules, const GemmArgs args) {
   extern __shared__ uint4 memory[];
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), kChunk);
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
@@ -106,8 +109,9 @@ template <bool Half, bool AddendLast, bool Totals, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
   const auto kernel = gemm_kernel<Half, AddendLast, Totals, Step>;
   constexpr std::size_t bytes = Panels::words(kChunk) * sizeof(std::uint32_t);
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-             "making room in shared memory");
+  cuda_check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+      "making room in shared memory");
   constexpr std::uint64_t kMostMatrices = 65535;
   const dim3 grid(static_cast<unsigned>((args.n + kBlockColumns - 1) / kBlockColumns),
                   static_cast<unsigned>((args.m + kBlockRows - 1) / kBlockRows),

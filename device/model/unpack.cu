@@ -20,7 +20,8 @@ __device__ std::uint32_t sparse_raw(const UnpackSource& source, std::uint64_t ma
   absent = false;
   if (element >= source.elements || k >= source.depth) return 0;
   const auto kept = static_cast<unsigned>(source.kept), group = static_cast<unsigned>(source.group);
-  const std::uint64_t first = matrix * source.matrix_stride + element * source.element_stride + k / group * kept;
+  const std::uint64_t first =
+      matrix * source.matrix_stride + element * source.element_stride + k / group * kept;
   for (unsigned i = 0; i < kept; ++i) {
     if (source.metadata[first + i] != k % group) continue;
     if (source.bytes == 2) return static_cast<const std::uint16_t*>(source.base)[first + i];
@@ -38,16 +39,19 @@ __device__ std::uint32_t decode(const CoreDecode& rule, std::uint32_t raw) {
     return sign | (rule.infinity != 0 && magnitude == rule.infinity ? kDoubleInfinity : kDoubleNan);
   if (magnitude == 0) return sign;
   if ((magnitude >> rule.fraction_bits) != 0)
-    return sign | ((magnitude << (20 - rule.fraction_bits)) + (static_cast<std::uint32_t>(rule.rebias) << 20));
+    return sign |
+           ((magnitude << (20 - rule.fraction_bits)) + (static_cast<std::uint32_t>(rule.rebias) << 20));
   const int lead = 31 - __clz(static_cast<int>(magnitude));
-  return sign | static_cast<std::uint32_t>(rule.least + lead + 1023) << 20 | ((magnitude << (20 - lead)) & 0xFFFFFU);
+  return sign | static_cast<std::uint32_t>(rule.least + lead + 1023) << 20 |
+         ((magnitude << (20 - lead)) & 0xFFFFFU);
 }
 
 constexpr int kTile = 32;
 
 /// A block a square of positions and elements. Reads go along k where k is contiguous, writes along elements.
 __global__ void __launch_bounds__(kTile* kTile)
-    unpack_kernel(const CoreRules rules, const CoreDecode rule, const UnpackSource source, std::uint32_t* words) {
+    unpack_kernel(const CoreRules rules, const CoreDecode rule, const UnpackSource source,
+                  std::uint32_t* words) {
   __shared__ std::uint32_t square[kTile][kTile + 1];  // [element][position]
   const std::uint64_t pitch = padded(source.elements, kUnpackedPad), depth = padded(source.depth, kChunk);
   const std::uint64_t first_position = std::uint64_t{blockIdx.y} * kTile;

@@ -1,7 +1,7 @@
 // A campaign's squares: every engine agrees with the hardware, and sees a flipped rule.
+#include "mmaudit/device/crossed.hpp"
 #include "gpu_fixture.hpp"
 #include "mmaudit/architecture.hpp"
-#include "mmaudit/device/crossed.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -34,7 +34,8 @@ TEST_F(Crossed, AFlippedRuleIsSeen) {
     const Instruction instruction = *find_instruction(name);
     AccumulatorModel wrong = find_datapath(*architecture, instruction)->model;
     wrong.fraction_bits = 24;
-    const StretchResult result = CrossedCheck(info_, instruction, wrong).run({gen::Family::wide_window, 3, 0, 1});
+    const StretchResult result =
+        CrossedCheck(info_, instruction, wrong).run({gen::Family::wide_window, 3, 0, 1});
     EXPECT_GT(result.mismatches, 0U);
     ASSERT_FALSE(result.first.empty());
     EXPECT_NE(result.first[0].d_hardware, result.first[0].d_model);

@@ -51,27 +51,30 @@ CampaignPlan plan_of(const CampaignOptions& options, const Architecture& archite
   plan.architecture = architecture.name;
   for (const Instruction& instruction : all_instructions(options.n)) {
     const DatapathRow* row = find_datapath(architecture, instruction);
-    if (row == nullptr || instruction.scale != Format::none || !wanted(options.instructions, name_of(instruction)) ||
+    if (row == nullptr || instruction.scale != Format::none ||
+        !wanted(options.instructions, name_of(instruction)) ||
         (gpu != nullptr && !device::why_not(*gpu, instruction).empty()))
       continue;
     plan.instructions.push_back({instruction, row, std::string(device::engine_of(instruction, row->model))});
   }
   if (plan.instructions.empty())
-    throw InputError("--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
+    throw InputError(
+        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
   for (int f = 0; f < gen::kFamilies; ++f)
     if (wanted(options.families, gen::name_of(static_cast<gen::Family>(f))))
       plan.families.push_back(static_cast<gen::Family>(f));
   if (plan.families.empty())
     throw InputError(fmt::format("--family: found no such family, allowed: part of {} ... {}",
-                                 gen::name_of(gen::Family::random_bits), gen::name_of(gen::Family::floor_edge)));
+                                 gen::name_of(gen::Family::random_bits),
+                                 gen::name_of(gen::Family::floor_edge)));
   return plan;
 }
 
 std::vector<Mismatch> to_examples(const device::StretchResult& result) {
   std::vector<Mismatch> examples;
   for (const device::Mismatch& one : result.first)
-    examples.push_back({std::string(gen::name_of(one.family)), one.tile, one.row, one.col, 0, one.a, one.b, one.c,
-                        one.d_hardware, one.d_model, one.metadata});
+    examples.push_back({std::string(gen::name_of(one.family)), one.tile, one.row, one.col, 0, one.a, one.b,
+                        one.c, one.d_hardware, one.d_model, one.metadata});
   return examples;
 }
 
@@ -96,7 +99,8 @@ class Campaign {
       work(gpus_.front());
     }
     if (failure_) std::rethrow_exception(failure_);
-    return std::all_of(items_.begin(), items_.end(), [&](const CampaignItem& item) { return journal_.done(item); });
+    return std::all_of(items_.begin(), items_.end(),
+                       [&](const CampaignItem& item) { return journal_.done(item); });
   }
 
   [[nodiscard]] double seconds() const {
@@ -186,7 +190,8 @@ void explain_first(const CampaignPlan& plan, const CampaignJournal& journal, con
   const laws::Backend backend = hardware_backend(gpu);
   if (!laws::judge_alone(*law, subject, backend, dot)) return;
   const laws::Failure small = laws::shrink(*law, subject, backend, dot);
-  emit("-", "shrunk:\n" + describe(small, *law, architecture, replay_command(small, "hardware", architecture, {})));
+  emit("-", "shrunk:\n" +
+                describe(small, *law, architecture, replay_command(small, "hardware", architecture, {})));
 }
 
 std::string whole_file(const std::string& path) {
@@ -200,8 +205,8 @@ std::string listing(const CampaignPlan& plan) {
   for (const CampaignInstruction& one : plan.instructions)
     text += fmt::format("{:44} {:9} {:>12} dot products a chunk\n", name_of(one.instruction), one.engine,
                         device::dots_of_chunk(one.instruction, one.row->model));
-  return text + fmt::format("{} instructions, {} stretches for {} dot products each\n", plan.instructions.size(),
-                            items_of(plan).size(), plan.dots);
+  return text + fmt::format("{} instructions, {} stretches for {} dot products each\n",
+                            plan.instructions.size(), items_of(plan).size(), plan.dots);
 }
 
 int campaign(CampaignOptions options) {
@@ -214,7 +219,8 @@ int campaign(CampaignOptions options) {
     return kAllGood;
   }
   if (!options.has_seed && !options.journal.empty())
-    throw InputError("--journal: found without --seed, allowed: with it (a campaign goes on with the seed it had)");
+    throw InputError(
+        "--journal: found without --seed, allowed: with it (a campaign goes on with the seed it had)");
   if (!options.has_seed) options.seed = std::random_device{}();
   const device::DeviceInfo gpu = require_device();
   std::vector<device::DeviceInfo> gpus = device::devices();
@@ -262,7 +268,8 @@ int campaign(CampaignOptions options) {
 void add_campaign(CLI::App& app, Action& action) {
   auto options = std::make_shared<CampaignOptions>();
   CLI::App* command = app.add_subcommand(
-      "campaign", "Instructions of this GPU against the model on the same GPU, billions of dot products a second");
+      "campaign",
+      "Instructions of this GPU against the model on the same GPU, billions of dot products a second");
   command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
       ->delimiter(',');
   command->add_option("--family", options->families, "only input families whose name contains one of these")
@@ -271,7 +278,9 @@ void add_campaign(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e15));
   CLI::Option* seed = command->add_option("--seed", options->seed, "seed (default: fresh, in the result)");
-  command->add_option("--wgmma-n", options->n, "N of wgmma")->capture_default_str()->check(CLI::Range(8, 256));
+  command->add_option("--wgmma-n", options->n, "N of wgmma")
+      ->capture_default_str()
+      ->check(CLI::Range(8, 256));
   command->add_option("--gpus", options->gpus, "GPUs of this machine; 0: all of the first one's kind")
       ->capture_default_str();
   command->add_option("--seconds", options->seconds, "begin nothing after so many seconds");

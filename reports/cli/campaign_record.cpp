@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kResultSchema = "mmaudit.campaign/1", kJournalSchema = "mmaudit.campaign-journal/1";
+constexpr std::string_view kResultSchema = "mmaudit.campaign/1",
+                           kJournalSchema = "mmaudit.campaign-journal/1";
 constexpr std::size_t kMostItems = std::size_t{1} << 24;
 constexpr std::size_t kMostExamples = 16;
 constexpr std::uint64_t kDotsOfItem = std::uint64_t{1} << 34, kPlainDotsOfItem = std::uint64_t{1} << 26;
@@ -29,9 +30,16 @@ std::string checksum_of(const json& object) {
 }
 
 json example_json(const Mismatch& one) {
-  return {{"family", one.family}, {"tile", one.tile}, {"row", one.row}, {"column", one.column},
-          {"a", one.a}, {"b", one.b}, {"c", one.c}, {"metadata", one.metadata},
-          {"hardware", one.expected}, {"model", one.modelled}};
+  return {{"family", one.family},
+          {"tile", one.tile},
+          {"row", one.row},
+          {"column", one.column},
+          {"a", one.a},
+          {"b", one.b},
+          {"c", one.c},
+          {"metadata", one.metadata},
+          {"hardware", one.expected},
+          {"model", one.modelled}};
 }
 
 Mismatch example_of(const json& from) {
@@ -56,9 +64,11 @@ json header_of(const CampaignPlan& plan) {
 }  // namespace
 
 std::string CampaignPlan::identity() const {
-  json all = {{"seed", seed}, {"dots", dots}, {"architecture", architecture}, {"generator", gen::kGeneratorVersion}};
+  json all = {
+      {"seed", seed}, {"dots", dots}, {"architecture", architecture}, {"generator", gen::kGeneratorVersion}};
   for (const CampaignInstruction& one : instructions)
-    all["instructions"].push_back({{"name", name_of(one.instruction)}, {"engine", one.engine},
+    all["instructions"].push_back({{"name", name_of(one.instruction)},
+                                   {"engine", one.engine},
                                    {"chunk", device::dots_of_chunk(one.instruction, one.row->model)},
                                    {"row", to_json(one.instruction, *one.row)}});
   for (const gen::Family family : families) all["families"].push_back(gen::name_of(family));
@@ -107,10 +117,11 @@ CampaignJournal::CampaignJournal(const std::filesystem::path& file, const Campai
       if (number > 1) {
         take(line, where);
       } else if (line != header_of(plan).dump()) {
-        throw InputError(fmt::format(
-            "{}: found the journal of another campaign, allowed: one of this seed, --dots, instructions and rows "
-            "(or a file that does not exist)",
-            file.string()));
+        throw InputError(
+            fmt::format("{}: found the journal of another campaign, allowed: one of this seed, --dots, "
+                        "instructions and rows "
+                        "(or a file that does not exist)",
+                        file.string()));
       }
       good += line.size() + 1;
     }
@@ -136,7 +147,8 @@ void CampaignJournal::take(const std::string& line, const std::string& where) {
     for (const json& one : entry.at("examples"))
       if (examples_.size() < kMostExamples) examples_.emplace_back(item.instruction, example_of(one));
   } catch (const json::exception&) {
-    throw InputError(fmt::format("{}: found no entry of a journal, allowed: what `mmaudit campaign` wrote", where));
+    throw InputError(
+        fmt::format("{}: found no entry of a journal, allowed: what `mmaudit campaign` wrote", where));
   }
 }
 
@@ -147,10 +159,16 @@ bool CampaignJournal::done(const CampaignItem& item) const {
 void CampaignJournal::add(const CampaignItem& item, const CampaignCount& count,
                           const std::vector<Mismatch>& examples) {
   json kept = json::array();
-  for (std::size_t i = 0; i < std::min(examples.size(), kMostExamples); ++i) kept.push_back(example_json(examples[i]));
-  const std::string line = json({{"instruction", item.instruction}, {"family", item.family},
-                                 {"first", item.first_chunk}, {"chunks", item.chunks}, {"dots", count.dots},
-                                 {"mismatches", count.mismatches}, {"seconds", count.seconds}, {"examples", kept}})
+  for (std::size_t i = 0; i < std::min(examples.size(), kMostExamples); ++i)
+    kept.push_back(example_json(examples[i]));
+  const std::string line = json({{"instruction", item.instruction},
+                                 {"family", item.family},
+                                 {"first", item.first_chunk},
+                                 {"chunks", item.chunks},
+                                 {"dots", count.dots},
+                                 {"mismatches", count.mismatches},
+                                 {"seconds", count.seconds},
+                                 {"examples", kept}})
                                .dump();
   take(line, "journal");
   out_ << line << '\n' << std::flush;  // with the system, and so beyond this process's end
@@ -167,7 +185,8 @@ CampaignCount CampaignJournal::total() const {
   return all;
 }
 
-std::string campaign_json(const CampaignPlan& plan, const CampaignJournal& journal, const CampaignFacts& facts) {
+std::string campaign_json(const CampaignPlan& plan, const CampaignJournal& journal,
+                          const CampaignFacts& facts) {
   json rows = json::array();
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     json families = json::object();
@@ -182,8 +201,12 @@ std::string campaign_json(const CampaignPlan& plan, const CampaignJournal& journ
       sum.seconds += found->second.seconds;
     }
     const CampaignInstruction& one = plan.instructions[i];
-    rows.push_back({{"instruction", name_of(one.instruction)}, {"engine", one.engine}, {"dots", sum.dots},
-                    {"mismatches", sum.mismatches}, {"seconds", sum.seconds}, {"families", families}});
+    rows.push_back({{"instruction", name_of(one.instruction)},
+                    {"engine", one.engine},
+                    {"dots", sum.dots},
+                    {"mismatches", sum.mismatches},
+                    {"seconds", sum.seconds},
+                    {"families", families}});
   }
   json examples = json::array();
   for (const auto& [instruction, example] : journal.examples()) {
@@ -225,21 +248,23 @@ std::string campaign_text(const std::string& text, const std::string& file) {
     if (checksum_of(result) != sum)
       throw InputError(fmt::format("{}: checksum: found {}, allowed: {}, which its content has", file, sum,
                                    checksum_of(result)));
-    std::string out = fmt::format("{} on {}, driver {}, CUDA {}, {}, seed {}, generator {}{}\n\n",
-                                  result.at("architecture").get<std::string>(), result.at("gpu").get<std::string>(),
-                                  result.at("driver").get<std::string>(), result.at("cuda").get<std::string>(),
-                                  result.at("date").get<std::string>(), result.at("seed").get<std::uint64_t>(),
-                                  result.at("generator").get<std::string>(),
-                                  result.at("complete").get<bool>() ? "" : ", NOT COMPLETE");
+    std::string out = fmt::format(
+        "{} on {}, driver {}, CUDA {}, {}, seed {}, generator {}{}\n\n",
+        result.at("architecture").get<std::string>(), result.at("gpu").get<std::string>(),
+        result.at("driver").get<std::string>(), result.at("cuda").get<std::string>(),
+        result.at("date").get<std::string>(), result.at("seed").get<std::uint64_t>(),
+        result.at("generator").get<std::string>(), result.at("complete").get<bool>() ? "" : ", NOT COMPLETE");
     out += fmt::format("  {:44} {:9} {:>20} {:>12}\n", "instruction", "engine", "dot products", "mismatches");
     for (const json& row : result.at("instructions"))
       out += fmt::format("  {:44} {:9} {:>20} {:>12}\n", row.at("instruction").get<std::string>(),
                          row.at("engine").get<std::string>(), row.at("dots").get<std::uint64_t>(),
                          row.at("mismatches").get<std::uint64_t>());
-    return out + fmt::format("\n{} instructions, {} dot products, {} mismatches\n", result.at("instructions").size(),
-                             result.at("dots").get<std::uint64_t>(), result.at("mismatches").get<std::uint64_t>());
+    return out + fmt::format("\n{} instructions, {} dot products, {} mismatches\n",
+                             result.at("instructions").size(), result.at("dots").get<std::uint64_t>(),
+                             result.at("mismatches").get<std::uint64_t>());
   } catch (const json::exception&) {
-    throw InputError(fmt::format("{}: found no result of a campaign, allowed: what `mmaudit campaign` wrote", file));
+    throw InputError(
+        fmt::format("{}: found no result of a campaign, allowed: what `mmaudit campaign` wrote", file));
   }
 }
 

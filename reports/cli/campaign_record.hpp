@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/generators/families.hpp"
 #include "mmaudit/architecture.hpp"
+#include "mmaudit/generators/families.hpp"
 #include "replay.hpp"
 
 namespace mmaudit::cli {
@@ -50,8 +50,9 @@ struct CampaignCount {
   double seconds = 0;  ///< of GPU time
 };
 
-/// An append-only file, a JSON line an item: kill -9 loses what was running. A campaign that starts with the same
-/// plan goes on where the file ends; InputError when the file is of another plan. A torn last line is dropped.
+/// An append-only file, a JSON line an item: kill -9 loses what was running. A campaign that starts with the
+/// same plan goes on where the file ends; InputError when the file is of another plan. A torn last line is
+/// dropped.
 class CampaignJournal {
  public:
   CampaignJournal(const std::filesystem::path& file, const CampaignPlan& plan);
@@ -59,7 +60,9 @@ class CampaignJournal {
   [[nodiscard]] bool done(const CampaignItem& item) const;
   void add(const CampaignItem& item, const CampaignCount& count, const std::vector<Mismatch>& examples);
 
-  [[nodiscard]] const std::map<std::pair<std::size_t, std::size_t>, CampaignCount>& counts() const { return counts_; }
+  [[nodiscard]] const std::map<std::pair<std::size_t, std::size_t>, CampaignCount>& counts() const {
+    return counts_;
+  }
   [[nodiscard]] const std::vector<std::pair<std::size_t, Mismatch>>& examples() const { return examples_; }
   [[nodiscard]] CampaignCount total() const;
 
@@ -80,7 +83,8 @@ struct CampaignFacts {
 };
 
 /// The result file: counts, provenance, and a checksum over the rest.
-std::string campaign_json(const CampaignPlan& plan, const CampaignJournal& journal, const CampaignFacts& facts);
+std::string campaign_json(const CampaignPlan& plan, const CampaignJournal& journal,
+                          const CampaignFacts& facts);
 
 /// The table that a person reads, from a result file. InputError when it is not one or its checksum is wrong.
 std::string campaign_text(const std::string& json, const std::string& file);

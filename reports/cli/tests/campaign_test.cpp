@@ -91,7 +91,8 @@ TEST(CampaignResult, AChangedDigitIsSeen) {
   const CampaignPlan plan = small_plan();
   CampaignJournal journal(fresh_file("result.jsonl"), plan);
   journal.add(items_of(plan)[0], {123456, 0, 0.5}, {});
-  const std::string good = campaign_json(plan, journal, {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1, false});
+  const std::string good =
+      campaign_json(plan, journal, {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1, false});
   EXPECT_NE(campaign_text(good, "x").find("123456 dot products, 0 mismatches"), std::string::npos);
   EXPECT_NE(campaign_text(good, "x").find("NOT COMPLETE"), std::string::npos);
   std::string bad = good;

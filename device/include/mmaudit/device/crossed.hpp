@@ -1,6 +1,6 @@
 #pragma once
-// A campaign's work on one GPU: generator, instruction, model and comparison, in squares of tiles, by the fastest
-// engine that serves the row. Only differences come back.
+// A campaign's work on one GPU: generator, instruction, model and comparison, in squares of tiles, by the
+// fastest engine that serves the row. Only differences come back.
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace mmaudit::device {
 
-/// Chunks are numbered: chunk i of one instruction, family and seed is the same on every GPU and in every run.
+/// Chunks are numbered: chunk i of one instruction, family and seed is the same on every GPU and in every
+/// run.
 struct Stretch {
   gen::Family family = gen::Family::random_bits;
   std::uint64_t seed = 0, first_chunk = 0, chunks = 1;
@@ -32,8 +33,8 @@ class CrossedCheck {
   [[nodiscard]] std::string_view engine() const;
   [[nodiscard]] std::uint64_t dots_of_chunk() const;
 
-  /// What: the stretch on the GPU. In every other chunk wgmma takes A from registers. Range: any; device memory
-  /// stays under 2 GiB. Errors: EnvironmentError when CUDA reports an error.
+  /// What: the stretch on the GPU. In every other chunk wgmma takes A from registers. Range: any; device
+  /// memory stays under 2 GiB. Errors: EnvironmentError when CUDA reports an error.
   StretchResult run(const Stretch& stretch);
 
  private:
