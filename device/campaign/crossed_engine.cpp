@@ -11,8 +11,10 @@ CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorMo
   const DotPlan plan = make_plan(instruction, row);
   const bool dense = !is_sparse(instruction.op);
   constexpr int kMostSum = 1 << 15;  // products of a step whose sum fits 32 bits
-  if (dense && plan.integer && row.order == KOrder::ascending && plan.k <= kMostSum &&
-      (plan.integers.clamp != IntegerClamp::every_step || row.block % 4 == 0))
+  const bool selected = dense || row.metadata == MetadataRule::selected;
+  if (selected && plan.integer && row.order == KOrder::ascending && plan.k <= kMostSum &&
+      (plan.integers.clamp != IntegerClamp::every_step ||
+       (row.block % plan.sparsity.kept == 0 && row.block / plan.sparsity.kept * plan.sparsity.group % 4 == 0)))
     return CrossedEngine::integer;
   if (dense && plan.binary64 && row.output.rounding == Rounding::nearest_even) return CrossedEngine::binary64;
   if (core_rules(plan)) return CrossedEngine::fast;

@@ -11,19 +11,36 @@ constexpr int kOwn = 4;     // rows and columns of a thread
 constexpr int kBlock = 64;  // rows and columns of a block of threads
 constexpr int kWords = 32;  // of depth, staged at once
 
-/// Low bits of each element as a byte, the sign carried through it; of B also turned, so that depth is
+/// Where the elements of a pool lie: as UnpackSource has it, a pool one matrix.
+struct BytesSource {
+  const std::uint8_t* base;
+  const std::uint8_t* metadata;  ///< of a sparse A: positions in their groups, beside the stored elements
+  int kept, group;               ///< k is then of the whole depth
+  std::uint64_t elements;
+  int depth, tile, tile_stride, element_stride, k_stride;
+};
+
+/// Low bits of each element as a byte, the sign carried through it; zero where a sparse A has none. Depth becomes
 /// contiguous.
 __global__ void __launch_bounds__(kThreads)
-    bytes_kernel(const std::uint8_t* from, std::uint8_t* to, const IntegerOperand rule, std::uint64_t count,
-                 int depth, int padded, int tile, int tile_stride, int element_stride, int k_stride) {
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+    bytes_kernel(const BytesSource source, const IntegerOperand rule, std::uint8_t* to, unsigned padded) {
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < source.elements * padded;
        i += std::uint64_t{gridDim.x} * kThreads) {
-    const auto k = static_cast<int>(i % static_cast<unsigned>(padded));
-    const std::uint64_t element = i / static_cast<unsigned>(padded);
-    const std::uint64_t at = element / static_cast<unsigned>(tile) * static_cast<unsigned>(tile_stride) +
-                             element % static_cast<unsigned>(tile) * static_cast<unsigned>(element_stride) +
-                             static_cast<unsigned>(k * k_stride);
-    to[i] = k < depth ? static_cast<std::uint8_t>(rule.value(from[at])) : std::uint8_t{0};
+    const auto k = static_cast<int>(i % padded);
+    const std::uint64_t element = i / padded;
+    const auto tile = static_cast<unsigned>(source.tile);
+    const std::uint64_t row = element / tile * static_cast<unsigned>(source.tile_stride) +
+                              element % tile * static_cast<unsigned>(source.element_stride);
+    std::uint8_t value = 0;
+    if (k < source.depth && source.metadata == nullptr) {
+      value = static_cast<std::uint8_t>(rule.value(source.base[row + static_cast<unsigned>(k * source.k_stride)]));
+    } else if (k < source.depth) {
+      for (int s = 0; s < source.kept; ++s) {
+        const std::uint64_t at = row + static_cast<unsigned>(k / source.group * source.kept + s);
+        if (source.metadata[at] == k % source.group) value = static_cast<std::uint8_t>(rule.value(source.base[at]));
+      }
+    }
+    to[i] = value;
   }
 }
 
@@ -116,16 +133,19 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch_crossed_integer(const DotPlan& plan, const CrossedBytes& bytes, const CrossedArgs& args) {
   const int padded = padded_depth(args.k);
-  const auto fill = [&](const void* from, std::uint8_t* to, const IntegerOperand& rule, int extent,
-                        int tile_stride, int element_stride, int k_stride) {
-    const std::uint64_t count = std::uint64_t{args.squares} * kSide * static_cast<unsigned>(extent * padded);
+  const auto fill = [&](const BytesSource& source, const IntegerOperand& rule, std::uint8_t* to) {
     constexpr std::uint64_t kMost = 1U << 16;
+    const std::uint64_t count = source.elements * static_cast<unsigned>(padded);
     bytes_kernel<<<static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMost)), kThreads>>>(
-        static_cast<const std::uint8_t*>(from), to, rule, count, args.k, padded, extent, tile_stride,
-        element_stride, k_stride);
+        source, rule, to, static_cast<unsigned>(padded));
   };
-  fill(args.a, bytes.a, plan.integers.a, args.m, args.m * args.k, args.k, 1);
-  fill(args.b, bytes.b, plan.integers.b, args.n, args.k * args.n, 1, args.n);
+  const std::uint64_t tiles = std::uint64_t{args.squares} * kSide;
+  fill({static_cast<const std::uint8_t*>(args.a), args.metadata, plan.sparsity.kept, plan.sparsity.group,
+        tiles * static_cast<unsigned>(args.m), args.k, args.m, args.m * args.stored_k, args.stored_k, 1},
+       plan.integers.a, bytes.a);
+  fill({static_cast<const std::uint8_t*>(args.b), nullptr, 1, 1, tiles * static_cast<unsigned>(args.n), args.k, args.n,
+        args.k * args.n, 1, args.n},
+       plan.integers.b, bytes.b);
   const bool signed_a = plan.integers.a.sign != 0, signed_b = plan.integers.b.sign != 0;
   const auto kernel =
       plan.integers.exclusive_or ? integer_kernel<false, false, true>
@@ -134,7 +154,8 @@ void launch_crossed_integer(const DotPlan& plan, const CrossedBytes& bytes, cons
   constexpr unsigned kMostSquares = 65535;
   const dim3 grid(kSide * static_cast<unsigned>(args.n) / kBlock,
                   kSide * static_cast<unsigned>(args.m) / kBlock, std::min(args.squares, kMostSquares));
-  const int words_of_step = plan.integers.clamp == IntegerClamp::every_step ? plan.row.block / 4 : padded;
+  const int step = plan.row.block / plan.sparsity.kept * plan.sparsity.group;
+  const int words_of_step = plan.integers.clamp == IntegerClamp::every_step ? step / 4 : padded;
   kernel<<<grid, kThreads>>>(bytes, args, plan.integers.clamp, words_of_step);
   cuda_check(cudaGetLastError(), "launching the model");
 }

@@ -25,6 +25,9 @@ inline constexpr int kBlockColumns = kWarpsAcross * kWarpColumns;
 inline constexpr int kPitch =
     68;  ///< of a position in shared memory: a word an element, and room between banks
 inline constexpr int kLeastStep = 4;
+/// In place of infinities and NaNs in shared memory, and beside kUnpackedAbsent: as high words of binary64 they are
+/// numbers so small that no product with one reaches the last place of a sum.
+inline constexpr std::uint32_t kInfinityMark = 4, kNanMark = 8;
 static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
 static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
 
@@ -79,10 +82,13 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
   for (int i = 0; i < 4; ++i) {
     high[i] = x[i] & (kUnpackedHigh | kUnpackedAbsent);
     flip[i] = 0U - (x[i] & kUnpackedFlip);
+    if (high[i] >= kDoubleInfinity) {
+      special = true;
+      high[i] = high[i] == kDoubleInfinity ? kInfinityMark : kNanMark;
+    }
     const int field = static_cast<int>(high[i] >> 20);
     exponent[i] =
         static_cast<std::uint32_t>(field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
-    special = special || high[i] >= kDoubleInfinity;
   }
   const int at = position * kPitch + first;
   *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
@@ -190,6 +196,13 @@ __device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
 
 using Sums = float[kRows][kColumns];
 
+/// A magnitude in shared memory.
+__device__ inline double value_of(std::uint32_t high) {
+  if (high == kInfinityMark) return __hiloint2double(static_cast<int>(kDoubleInfinity), 0);
+  if (high == kNanMark) return __hiloint2double(static_cast<int>(kDoubleNan), 0);
+  return __hiloint2double(static_cast<int>(high), 0);
+}
+
 /// An element with an infinity or a NaN among the operands of a step: only these count. `sum` where there is
 /// none.
 template <bool Half>
@@ -202,10 +215,9 @@ __device__ inline float special_element(const CoreRules& rules, const Panels& pa
     const int at_a = p * kPitch + row, at_b = p * kPitch + column;
     sign ^= panels.a.flip[at_a] ^ panels.b.flip[at_b];
     const std::uint32_t a = panels.a.high[at_a], b = panels.b.high[at_b];
-    if ((a < kDoubleInfinity && b < kDoubleInfinity) || a == kUnpackedAbsent) continue;
+    if (((a | b) & (kInfinityMark | kNanMark)) == 0 || a == kUnpackedAbsent) continue;
     found = true;
-    const double product =
-        __hiloint2double(static_cast<int>(a), 0) * __hiloint2double(static_cast<int>(b), 0);
+    const double product = value_of(a) * value_of(b);
     total += sign != 0 ? -product : product;
   }
   if (!found) return sum;
