@@ -21,7 +21,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
 /// The scales of A twice as large, those of the last block first of all left alone where there are several.
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
-  const FormatSpec format = spec_of(subject.instruction.scale);
+  const FormatSpec format = subject.plan.scale;
   const int chosen = static_cast<int>(tile.salt % static_cast<unsigned>(tile.blocks()));
   for (int row = 0; row < tile.instruction.m; ++row) {
     std::uint8_t& scale = other.at_scale_a(row, chosen);
@@ -34,7 +34,7 @@ Verdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   const int chosen = static_cast<int>(at.tile.salt % static_cast<unsigned>(at.tile.blocks()));
-  const FormatSpec format = spec_of(at.subject.instruction.scale);
+  const FormatSpec format = at.subject.plan.scale;
   if (scale_value(at.related[0].at_scale_a(at.row, chosen), format) !=
       2 * scale_value(at.tile.at_scale_a(at.row, chosen), format))
     return silent();  // as a person shrank it

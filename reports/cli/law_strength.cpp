@@ -43,7 +43,7 @@ std::map<std::string, Recorded> recorded_kills(const std::filesystem::path& corp
 }
 
 /// One rule and change over all instructions of a datapath row.
-struct Line {
+struct RuleLine {
   std::size_t models = 0, noticed = 0, with_recording = 0, contradicted = 0;
   std::uint64_t dots = 0;
   std::map<std::string_view, std::size_t> laws;
@@ -100,18 +100,18 @@ std::map<std::string_view, Share> shares(const LawStrength& strength) {
 }
 
 template <typename Test>
-std::size_t count(const LawStrength& strength, const Test& test) {
+std::size_t how_many(const LawStrength& strength, const Test& test) {
   return static_cast<std::size_t>(std::count_if(strength.models.begin(), strength.models.end(), test));
 }
 
 }  // namespace
 
 std::size_t LawStrength::survivors() const {
-  return count(*this, [](const WrongModel& one) { return one.survives(); });
+  return how_many(*this, [](const WrongModel& one) { return one.survives(); });
 }
 
 std::size_t LawStrength::wrongly_excused() const {
-  return count(*this, [](const WrongModel& one) { return one.wrongly_excused(); });
+  return how_many(*this, [](const WrongModel& one) { return one.wrongly_excused(); });
 }
 
 LawStrength measure_laws(const std::vector<laws::Subject>& subjects, const laws::MutationRun& how,
@@ -134,7 +134,7 @@ LawStrength measure_laws(const std::vector<laws::Subject>& subjects, const laws:
 
 std::string law_strength_text(const LawStrength& strength) {
   std::vector<std::string> order;
-  std::map<std::string, std::vector<std::pair<std::string, Line>>> blocks;
+  std::map<std::string, std::vector<std::pair<std::string, RuleLine>>> blocks;
   for (const WrongModel& one : strength.models) {
     const Instruction& is = one.mutant.instruction;
     const std::string block = fmt::format("{} -> {}", name_of(is.path), name_of(is.d));
@@ -156,12 +156,13 @@ std::string law_strength_text(const LawStrength& strength) {
   const auto all = shares(strength);
   for (const laws::Law& law : laws::lawbook())
     text += fmt::format("  {:<34} {:>8} {:>8}\n", law.name, all.at(law.name).noticed, all.at(law.name).alone);
-  const std::size_t by_laws = count(strength, [](const WrongModel& x) { return !x.mutant.broken.empty(); });
-  const std::size_t by_recordings = count(strength, [](const WrongModel& x) { return x.contradicted(); });
+  const std::size_t by_laws =
+      how_many(strength, [](const WrongModel& x) { return !x.mutant.broken.empty(); });
+  const std::size_t by_recordings = how_many(strength, [](const WrongModel& x) { return x.contradicted(); });
   const std::size_t by_recordings_alone =
-      count(strength, [](const WrongModel& x) { return x.contradicted() && x.mutant.broken.empty(); });
+      how_many(strength, [](const WrongModel& x) { return x.contradicted() && x.mutant.broken.empty(); });
   const std::size_t invisible =
-      count(strength, [](const WrongModel& x) { return !x.mutant.neighbour.invisible.empty(); });
+      how_many(strength, [](const WrongModel& x) { return !x.mutant.neighbour.invisible.empty(); });
   return text +
          fmt::format(
              "{} wrong models: {} noticed by laws, {} by recordings ({} by them alone), {} that no input "

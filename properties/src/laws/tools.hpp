@@ -58,7 +58,7 @@ struct ScalePair {
 };
 inline ScalePair scales_at(const Case& at, int k) {
   if (at.tile.scale_a.empty()) return {};
-  const FormatSpec format = spec_of(at.subject.instruction.scale);
+  const FormatSpec& format = at.subject.plan.scale;
   const int block = at.tile.block_of(k);
   const std::uint8_t a = at.tile.at_scale_a(at.row, block), b = at.tile.at_scale_b(block, at.col);
   return {scale_value(a, format) * scale_value(b, format),

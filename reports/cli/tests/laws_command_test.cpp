@@ -5,6 +5,7 @@
 
 #include "law_failures.hpp"
 #include "mmaudit/architecture.hpp"
+#include "mmaudit/corpus/recording.hpp"
 #include "program.hpp"
 #include "regression_file.hpp"
 
@@ -50,6 +51,73 @@ TEST_F(Laws, HoldOnTheModelAndAreCounted) {
   EXPECT_GT(result["laws"][0]["skipped"].size(), 0U);
   const Outcome list = run({"laws", "--list"});
   EXPECT_NE(list.out.find("source:"), std::string::npos);
+}
+
+TEST_F(Laws, HoldOverRecordings) {
+  const Outcome table = run({"-q", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
+                             "mma.m16n8k16.f32.f16.f16.f32", "--dots", "1000", "--reasons"});
+  EXPECT_EQ(table.code, kAllGood) << table.out << table.err;
+  for (const char* part :
+       {"laws on recordings of NVIDIA H200", "it compares with dot products that nobody recorded",
+        "follows_the_documented_model"})
+    EXPECT_NE(table.out.find(part), std::string::npos) << table.out;
+  const Outcome none =
+      run({"-q", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS, "--arch", "volta"});
+  EXPECT_EQ(none.code, kBadInput);
+  EXPECT_NE(none.err.find("found no recording"), std::string::npos) << none.err;
+}
+
+/// Results that no instruction gave: the last bit of every D turned.
+TEST_F(Laws, AWrongRecordingBreaksThem) {
+  const std::string name = "mma.m16n8k16.f32.f16.f16.f32.safetensors";
+  corpus::Recording recording =
+      corpus::read_recording(std::filesystem::path(MMAUDIT_TEST_CORPUS) / "hopper" / name);
+  for (std::size_t i = 0; i < recording.d.data.size(); i += 4) recording.d.data[i] ^= std::byte{1};
+  corpus::write_recording(path(name), recording);
+  const Outcome table =
+      run({"-q", "laws", "--on", "corpus", "--corpus", path(""), "--law", "alignment_truncates"});
+  EXPECT_EQ(table.code, kMismatch) << table.out << table.err;
+  EXPECT_NE(table.out.find("dot products break it"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("mmaudit explain --arch hopper"), std::string::npos) << table.out;
+}
+
+TEST_F(Laws, StrengthNamesLawsAndRecordings) {
+  const Outcome json = run({"-q", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
+                            "mma.m16n8k8.f32.tf32.tf32.f32", "--dots", "2000", "--seed", "3", "--json"});
+  EXPECT_EQ(json.code, kAllGood) << json.err;
+  const auto result = nlohmann::json::parse(json.out);
+  EXPECT_EQ(result["survivors"], 0);
+  EXPECT_EQ(result["wrongly_excused"], 0);
+  ASSERT_GT(result["wrong_models"].size(), 20U);
+  std::size_t by_both = 0;
+  for (const auto& one : result["wrong_models"])
+    by_both += !one["laws"].empty() && one.value("recorded_dots", 0) > 0;
+  EXPECT_GT(by_both, 15U);
+  const Outcome text = run({"-q", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
+                            "mma.m8n8k4.f64", "--dots", "1000", "--seed", "3"});
+  EXPECT_EQ(text.code, kAllGood) << text.out;
+  EXPECT_NE(text.out.find("chains_are_fused"), std::string::npos) << text.out;
+  EXPECT_EQ(run({"laws", "--strength", "--on", "reference"}).code, kBadInput);
+}
+
+/// Scales of a failure come back from the example database, and the line that explains it has them.
+TEST_F(Laws, ABlockScaledFailureIsKept) {
+  const Instruction is =
+      find_instruction("mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3").value();
+  laws::Failure failure{"scaled_addends_are_cut_at_f", is, {}, 0, 1, 2};
+  failure.dot.a = failure.dot.b = std::vector<std::uint64_t>(64);
+  failure.dot.scale_a = {0x38, 0x01, 0x38, 0x7E};
+  failure.dot.scale_b = {0x40, 0x38, 0x38, 0x38};
+  const Architecture& architecture = *find_architecture("blackwell_rtx");
+  RegressionFile file(path("kept.jsonl"));
+  file.add(failure, architecture);
+  file.save();
+  const auto back = RegressionFile(path("kept.jsonl")).dots(failure.law, is);
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(back[0].scale_a, failure.dot.scale_a);
+  EXPECT_EQ(back[0].scale_b, failure.dot.scale_b);
+  const std::string text = describe(failure, laws::lawbook()[0], architecture, "");
+  EXPECT_NE(text.find("--scale-a 0x38,0x01,0x38,0x7e --scale-b 0x40"), std::string::npos) << text;
 }
 
 TEST_F(Laws, WhatIsWrongIsOneLine) {
