@@ -45,7 +45,7 @@ class Reader {
     if (!value_.is_array()) refuse(nullptr, value_.type_name(), "a list");
     std::vector<Reader> out;
     for (std::size_t i = 0; i < value_.size(); ++i)
-      out.push_back({value_[i], fmt::format("{}[{}]", where_, i)});
+      out.emplace_back(value_[i], fmt::format("{}[{}]", where_, i));
     return out;
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> numbers() const {

@@ -13,21 +13,21 @@
 namespace mmaudit::cli {
 namespace {
 
-struct Depths {
+struct LibraryShape {
   std::uint64_t m, n, k;
 };
 /// A long sum of few elements, which libraries split; an ordinary product; a thin one.
-constexpr Depths kDepths[] = {{64, 64, 16384}, {128, 256, 4096}, {16, 512, 1024}};
+constexpr LibraryShape kLibraryShapes[] = {{64, 64, 16384}, {128, 256, 4096}, {16, 512, 1024}};
 
-struct Kind {
+struct LibraryKind {
   Format operand;
   bool fast;
 };
-constexpr Kind kKinds[] = {{Format::e4m3, false},
-                           {Format::e4m3, true},
-                           {Format::bf16, false},
-                           {Format::f16, false},
-                           {Format::tf32, false}};
+constexpr LibraryKind kLibraryKinds[] = {{Format::e4m3, false},
+                                         {Format::e4m3, true},
+                                         {Format::bf16, false},
+                                         {Format::f16, false},
+                                         {Format::tf32, false}};
 
 /// Uniform in [-1, 1), rounded to the format.
 std::vector<std::byte> operand_of(std::uint64_t count, const FormatSpec& format, std::uint64_t seed) {
@@ -66,8 +66,8 @@ void record_products(const device::DeviceInfo& gpu, Baseline& out) {
   out.why_no_products = device::why_no_cublaslt();
   out.cublaslt = device::cublaslt_version();
   if (!out.why_no_products.empty()) return;
-  for (const Kind& kind : kKinds)
-    for (const Depths& depths : kDepths) {
+  for (const LibraryKind& kind : kLibraryKinds)
+    for (const LibraryShape& depths : kLibraryShapes) {
       const device::LibraryProblem problem{kind.operand, kind.fast, depths.m, depths.n, depths.k};
       const FormatSpec format = spec_of(kind.operand);
       const std::vector<std::byte> a = operand_of(problem.m * problem.k, format, 2 * out.seed),

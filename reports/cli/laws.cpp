@@ -136,7 +136,8 @@ std::vector<LawRow> check(const LawsOptions& options, const std::vector<const La
   return rows;
 }
 
-std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend, const LawsOptions& options) {
+std::string law_table(const std::vector<LawRow>& rows, const laws::Backend& backend,
+                      const LawsOptions& options) {
   std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", backend.name,
                                  options.seed, "law", "rows", "skipped", "dot products", "broken");
   for (const LawRow& row : rows) {
@@ -156,8 +157,8 @@ std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend,
   return text;
 }
 
-nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& backend,
-                       const LawsOptions& options) {
+nlohmann::json laws_json(const std::vector<LawRow>& rows, const laws::Backend& backend,
+                         const LawsOptions& options) {
   nlohmann::json laws = nlohmann::json::array();
   for (const LawRow& row : rows) {
     nlohmann::json one = {{"law", row.law->name},
@@ -214,10 +215,10 @@ int run(LawsOptions options) {
   }
   known.save();
   if (options.json == "-") {
-    emit("-", to_json(rows, backend, options).dump(2) + "\n");
+    emit("-", laws_json(rows, backend, options).dump(2) + "\n");
   } else {
-    emit("-", table(rows, backend, options) + failures);
-    if (!options.json.empty()) emit(options.json, to_json(rows, backend, options).dump(2) + "\n");
+    emit("-", law_table(rows, backend, options) + failures);
+    if (!options.json.empty()) emit(options.json, laws_json(rows, backend, options).dump(2) + "\n");
   }
   return good ? kAllGood : kMismatch;
 }
