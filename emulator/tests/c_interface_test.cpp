@@ -1,6 +1,7 @@
 // The C interface: the same bits as the model, one line for what it refuses, nothing written before that.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -176,6 +177,56 @@ TEST(CInterface, ProductsAreThoseOfTheModel) {
   MatmulMeans means;
   means.threads = 0;
   EXPECT_EQ(bytes, matmul_bytes(row, problem, means));
+}
+
+TEST(CInterface, BoundsAProductAndChecksOne) {
+  constexpr std::size_t kDepth = 512;
+  std::vector<std::uint8_t> a(3 * kDepth), b(kDepth * 4);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<std::uint8_t>(0x28U + i * 7 % 16);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<std::uint8_t>(0x28U + i * 5 % 16);
+  std::vector<float> d(12);
+  std::vector<double> exact(12), bound(12);
+  auto work = zeroed<mmaudit_product>();
+  work.inst = kFp8;
+  work.batch = 1;
+  work.m = 3;
+  work.n = 4;
+  work.k = kDepth;
+  work.split_k = 1;
+  work.a = in(a);
+  work.b = in(b);
+  ASSERT_EQ(mmaudit_gemm_tolerance(&work, out(exact), out(bound)), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(mmaudit_gemm_tolerance(&work, {}, {}), MMAUDIT_OK);
+  work.d = out(d);
+  ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    EXPECT_GT(bound[i], 0);
+    EXPECT_LT(bound[i], exact[i]);
+    EXPECT_LE(std::fabs(static_cast<double>(d[i]) - exact[i]), bound[i]);
+  }
+  auto check = zeroed<mmaudit_gemm_check>();
+  ASSERT_EQ(mmaudit_check_gemm(&work, &check, nullptr), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(check.within, 1);
+  EXPECT_EQ(check.vacuous, 0);
+  EXPECT_EQ(check.elements, 12U);
+  d[6] += static_cast<float>(3 * bound[6]);
+  char* line = nullptr;
+  ASSERT_EQ(mmaudit_check_gemm(&work, &check, &line), MMAUDIT_OK);
+  EXPECT_NE(taken_json(line), "");
+  EXPECT_EQ(check.within, 0);
+  EXPECT_EQ(check.beyond, 1U);
+  EXPECT_EQ(check.worst_row, 1U);
+  EXPECT_EQ(check.worst_column, 2U);
+  EXPECT_EQ(check.worst_found, static_cast<double>(d[6]));
+  EXPECT_EQ(check.worst_bound, bound[6]);
+  exact.pop_back();
+  EXPECT_EQ(mmaudit_gemm_tolerance(&work, out(exact), {}), MMAUDIT_BAD_INPUT);
+  EXPECT_EQ(std::string(mmaudit_last_error()).find("exact: found"), 0U) << mmaudit_last_error();
+  EXPECT_EQ(mmaudit_check_gemm(&work, nullptr, nullptr), MMAUDIT_BAD_INPUT);
+  work.d = {};
+  EXPECT_EQ(mmaudit_check_gemm(&work, &check, nullptr), MMAUDIT_BAD_INPUT);
+  work.epilogue = 1;
+  EXPECT_EQ(mmaudit_gemm_tolerance(&work, {}, {}), MMAUDIT_BAD_INPUT);
 }
 
 TEST(CInterface, ExplainsAndConverts) {

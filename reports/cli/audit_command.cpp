@@ -18,7 +18,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture, corpus, out = "out", json;
+  std::string architecture, corpus, out = "out", json, on;
   bool no_gpu = false, no_files = false, no_study = false;
   double dots = 1e6;
   std::uint64_t seed = 20220601;
@@ -46,8 +46,11 @@ void write_files(const Options& options, const report::AuditResult& result) {
 int audit(const Options& options) {
   const Architecture& architecture = require_architecture(options.architecture);
   std::vector<device::DeviceInfo> gpus;
-  if (!options.no_gpu) gpus = device::devices();
+  if (on_hardware(options.no_gpu ? "model" : options.on)) gpus = device::devices();
   const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
+  if (options.on == "hardware" && !live)
+    throw InputError(fmt::format("--arch: found {}, allowed: that of {} with --on hardware",
+                                 architecture.name, gpus.front().name));
 
   VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {}, &architecture);
   if (live) {
@@ -111,7 +114,10 @@ void add_audit(CLI::App& app, Action& action) {
   command->add_option("--out", options->out, "folder for audit.html, audit.md, audit.json")
       ->capture_default_str();
   command->add_flag("--no-files", options->no_files, "print only");
-  command->add_flag("--no-gpu", options->no_gpu, "the model alone, even where there is a GPU");
+  CLI::Option* on = command->add_option(
+      "--on", options->on,
+      "what computes profile and chains: model or hardware; by default hardware where there is a GPU");
+  command->add_flag("--no-gpu", options->no_gpu, "the same as --on model")->excludes(on);
   command->add_option("--dots", options->dots, "on a GPU: fresh dot products an instruction")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e15));
@@ -132,6 +138,9 @@ void add_audit(CLI::App& app, Action& action) {
                           })
                           .empty();
     if (own) {
+      if (options->on == "hardware")
+        throw InputError(
+            "--on: found hardware with tensors, allowed: model (whole products are the model's)");
       action = [tensors] { return audit_tensors(*tensors); };
       return;
     }

@@ -18,9 +18,23 @@ constexpr std::uint64_t kElements = std::uint64_t{1} << 16, kMultiplyAdds = std:
 /// Elements of D whose products, sums and statistics fit 3 GiB.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 26;
 
+/// --dtype-a and --dtype-b.
+const report::GemmDtype* pair_of(const TensorAuditOptions& options) {
+  if (options.dtype_a.empty() && options.dtype_b.empty()) return nullptr;
+  const report::GemmDtype* found = report::find_gemm_dtype(options.dtype_a, options.dtype_b);
+  if (found == nullptr)
+    throw InputError(
+        fmt::format("--dtype-a, --dtype-b: found {} and {}, allowed: twice the same of --dtype, e4m3 and "
+                    "e5m2, mxf8 and mxf8-e5m2, either way round",
+                    options.dtype_a.empty() ? "none" : options.dtype_a,
+                    options.dtype_b.empty() ? "none" : options.dtype_b));
+  return found;
+}
+
 std::vector<const report::GemmDtype*> dtypes_of(const TensorAuditOptions& options) {
+  const report::GemmDtype* pair = pair_of(options);
   std::vector<std::string> names = options.dtypes;
-  if (names.empty()) names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
+  if (names.empty() && pair == nullptr) names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
   std::vector<const report::GemmDtype*> out;
   for (const std::string& name : names) {
     out.push_back(report::find_gemm_dtype(name));
@@ -30,6 +44,7 @@ std::vector<const report::GemmDtype*> dtypes_of(const TensorAuditOptions& option
       allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
     throw InputError(fmt::format("--dtype: found {}, allowed: {}", name, allowed));
   }
+  if (pair != nullptr) out.push_back(pair);
   return out;
 }
 
@@ -192,6 +207,9 @@ void add_tensor_options(CLI::App& command, TensorAuditOptions& options) {
   command.add_flag("--b-transposed", options.b_transposed, "the file of B is (N, K)")->group(kTensorGroup);
   add("--dtype", options.dtypes, "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf4, nvf4")
       ->delimiter(',');
+  add("--dtype-a", options.dtype_a,
+      "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
+  add("--dtype-b", options.dtype_b, "of B");
   add("--scale", options.scales, "of none, tensor, row, 1x128, mx; by default what is usual for the dtype")
       ->delimiter(',');
   add("--policy", options.policies, "of plain, promote:P, split-k:S, half; by default plain and promote:128")

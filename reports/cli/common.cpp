@@ -52,6 +52,14 @@ device::DeviceInfo require_device() {
   return found.front();
 }
 
+bool on_hardware(const std::string& on) {
+  if (on.empty()) return !device::devices().empty();
+  if (on != "model" && on != "hardware")
+    throw InputError(fmt::format("--on: found {}, allowed: model, hardware", on));
+  if (on == "hardware") static_cast<void>(require_device());
+  return on == "hardware";
+}
+
 std::vector<Instruction> all_instructions(int wgmma_n) {
   std::vector<Instruction> rows;
   for (Instruction row : kInstructions) {

@@ -32,6 +32,9 @@ Instruction require_instruction(const std::string& name);
 const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction);
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
+/// --on: whether the GPU computes. "model": no; "hardware": yes, EnvironmentError where there is none; empty:
+/// where there is one. InputError for anything else.
+bool on_hardware(const std::string& on);
 
 /// Table rows with every wgmma and tcgen05 row at the given n; rows that lack this n are left out.
 std::vector<Instruction> all_instructions(int wgmma_n);
@@ -79,6 +82,8 @@ void add_verify(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
+void add_baseline(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_layout(CLI::App& app, Action& action);
 void add_matmul(CLI::App& app, Action& action);

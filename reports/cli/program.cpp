@@ -28,6 +28,8 @@ int run(int argc, const char* const* argv) {
   add_explain(app, action);
   add_record(app, action);
   add_audit(app, action);
+  add_baseline(app, action);
+  add_diff(app, action);
   add_convert(app, action);
   add_layout(app, action);
   add_matmul(app, action);

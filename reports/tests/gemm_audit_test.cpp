@@ -148,6 +148,34 @@ TEST(GemmAudit, TheWorstElementIsExplained) {
   }
 }
 
+TEST(GemmAudit, OperandsOfTwoTypes) {
+  EXPECT_EQ(find_gemm_dtype("e4m3", "e5m2")->name, "e4m3-e5m2");
+  EXPECT_EQ(find_gemm_dtype("mxf8-e5m2", "mxf8")->name, "mxf8-e5m2-e4m3");
+  EXPECT_EQ(find_gemm_dtype("bf16", "bf16")->name, "bf16");
+  EXPECT_EQ(find_gemm_dtype("e4m3", "bf16"), nullptr);
+  EXPECT_EQ(find_gemm_dtype("e4m3", "mxf8-e5m2"), nullptr);
+  EXPECT_EQ(find_gemm_dtype("e4m3", ""), nullptr);
+  Fixture fixture;
+  fixture.request.combinations = {
+      combination("e4m3", Scaling::tensor, "plain"), combination("e4m3-e5m2", Scaling::tensor, "plain"),
+      combination("e5m2-e4m3", Scaling::tensor, "plain"), combination("e5m2", Scaling::tensor, "plain")};
+  const GemmAudit audit = audit_gemm(fixture.request);
+  ASSERT_EQ(audit.rows_of.size(), 4U);
+  const auto& rows = audit.rows_of;
+  EXPECT_NE(rows[1].instruction.find("e4m3.e5m2"), std::string::npos);
+  EXPECT_NE(rows[2].instruction.find("e5m2.e4m3"), std::string::npos);
+  // Each operand loses what it loses beside one of its own type.
+  EXPECT_EQ(rows[1].cast_a.bits_lost, rows[0].cast_a.bits_lost);
+  EXPECT_EQ(rows[1].cast_b.bits_lost, rows[3].cast_b.bits_lost);
+  EXPECT_EQ(rows[2].cast_a.bits_lost, rows[3].cast_a.bits_lost);
+  EXPECT_EQ(rows[2].cast_b.bits_lost, rows[0].cast_b.bits_lost);
+  for (const GemmAuditRow& row : {rows[1], rows[2]}) {
+    EXPECT_GT(row.errors.quantization, rows[0].errors.quantization);
+    EXPECT_LT(row.errors.quantization, rows[3].errors.quantization);
+    EXPECT_LE(row.errors.of_bound, 1);
+  }
+}
+
 TEST(GemmAudit, BitsLostAreThoseOfTheFormat) {
   Fixture fixture;
   const GemmAudit audit = audit_gemm(fixture.request);

@@ -154,6 +154,27 @@ MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
  */
 MMAUDIT_API int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes);
 
+/* What a test may demand of a product: of every element the exact value of A B + C, and the most that
+ * |D - exact| can be under the arithmetic of the instruction (docs/audit.md). `work` without d and without an
+ * epilogue; `exact` and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a
+ * NaN or infinite has a NaN as its bound, one that may overflow an infinite one. MMAUDIT_BAD_INPUT where
+ * nobody knows a bound. */
+MMAUDIT_API int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaudit_out bound);
+
+typedef struct mmaudit_gemm_check {
+  size_t size;
+  int32_t within;            /* 1: no element is off by more than its bound, and none is NaN without reason */
+  int32_t vacuous;           /* 1: a D of zeros would pass too, so that the check says nothing */
+  uint64_t elements, beyond; /* checked, and off by more than their bound */
+  uint64_t worst_matrix, worst_row, worst_column; /* the largest |D - exact| / bound */
+  double worst_exact, worst_found, worst_bound;
+} mmaudit_gemm_check;
+
+/* A D from anywhere, `work->d`, which is read, against that tolerance. `explanation`: null, or one line with
+ * the verdict and the worst element; free with mmaudit_free(). */
+MMAUDIT_API int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result,
+                                   char** explanation);
+
 typedef struct mmaudit_dot {
   size_t size;
   const char* arch; /* null: "hopper" */

@@ -1,4 +1,5 @@
 // The C interface: tiles, matrix products, one dot product.
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/sparse.hpp"
+#include "mmaudit/tolerance.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -143,18 +145,62 @@ Product product_of(const mmaudit_product& work) {
   return x;
 }
 
-void run_product(const mmaudit_product& work) {
-  const Product x = product_of(work);
+/// A and B; C and D where they are read or written.
+void require_operands(const mmaudit_product& work, const Product& x, bool d) {
   const Format output = x.problem.epilogue ? x.problem.epilogue->output : x.row.d;
   require("a", work.a, {{"batch", work.batch}, {"m", work.m}, {"k", work.k}}, spec_of(x.row.a));
   require("b", work.b, {{"batch", work.batch}, {"k", work.k}, {"n", work.n}}, spec_of(x.row.b));
   const std::initializer_list<Axis> result = {{"batch", work.batch}, {"m", work.m}, {"n", work.n}};
   if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, result, spec_of(output));
-  require("d", work.d, result, spec_of(output));
+  if (d) require("d", work.d, result, spec_of(output));
+}
+
+void run_product(const mmaudit_product& work) {
+  const Product x = product_of(work);
+  require_operands(work, x, true);
   require_apart("a", work.d, work.a);
   require_apart("b", work.d, work.b);
   require_apart("c", work.d, work.c, true);
   matmul(x.row, x.datapath->model, x.problem, x.means);
+}
+
+Product toleranced(const mmaudit_product& work, bool d) {
+  Product x = product_of(work);
+  if (const std::string why = why_no_tolerance(x.row, x.datapath->model, x.problem); !why.empty())
+    throw Refused{why + " with " + name_of(x.row)};
+  require_operands(work, x, d);
+  return x;
+}
+
+void run_tolerance(const mmaudit_product& work, mmaudit_out exact, mmaudit_out bound) {
+  const Product x = toleranced(work, false);
+  const std::initializer_list<Axis> axes = {{"batch", work.batch}, {"m", work.m}, {"n", work.n}};
+  const auto asked = [](mmaudit_out array) { return array.data != nullptr || array.bytes != 0; };
+  if (asked(exact)) require("exact", exact, axes, spec_of(Format::f64));
+  if (asked(bound)) require("bound", bound, axes, spec_of(Format::f64));
+  const GemmTolerance found = gemm_tolerance(x.row, x.datapath->model, x.problem);
+  if (exact.bytes != 0) std::memcpy(exact.data, found.exact.data(), exact.bytes);
+  if (bound.bytes != 0) std::memcpy(bound.data, found.bound.data(), bound.bytes);
+}
+
+GemmCheck checked(const mmaudit_product& work) {
+  const Product x = toleranced(work, true);
+  return check_gemm(x.row, x.datapath->model, x.problem);
+}
+
+mmaudit_gemm_check given_check(const GemmCheck& found) {
+  mmaudit_gemm_check out{};
+  out.within = found.within ? 1 : 0;
+  out.vacuous = found.vacuous ? 1 : 0;
+  out.elements = found.elements;
+  out.beyond = found.beyond;
+  out.worst_matrix = found.worst_matrix;
+  out.worst_row = found.worst_row;
+  out.worst_column = found.worst_column;
+  out.worst_exact = found.worst_exact;
+  out.worst_found = found.worst_found;
+  out.worst_bound = found.worst_bound;
+  return out;
 }
 
 std::vector<std::uint64_t> words(mmaudit_in x, const FormatSpec& format) {
@@ -211,6 +257,19 @@ int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes) {
     if (bytes == nullptr) mmaudit::capi::refuse("bytes", "found null, allowed: where to put the number");
     const auto x = mmaudit::capi::product_of(taken(work));
     *bytes = mmaudit::matmul_bytes(x.row, x.problem, x.means).value_or(UINT64_MAX);
+  });
+}
+
+int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaudit_out bound) {
+  return guarded([&] { mmaudit::capi::run_tolerance(taken(work), exact, bound); });
+}
+
+int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result, char** explanation) {
+  return guarded([&] {
+    if (result == nullptr) mmaudit::capi::refuse("result", "found null, allowed: a structure");
+    const mmaudit::GemmCheck found = mmaudit::capi::checked(taken(work));
+    mmaudit::capi::give(mmaudit::capi::given_check(found), result);
+    if (explanation != nullptr) mmaudit::capi::give_text(explanation, [&] { return found.explanation(); });
   });
 }
 

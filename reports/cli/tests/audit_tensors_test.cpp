@@ -108,6 +108,16 @@ TEST_F(AuditTensors, JsonWithoutAFileIsPrinted) {
   EXPECT_EQ(nlohmann::json::parse(outcome.out).at("rows").size(), 2U);
 }
 
+TEST_F(AuditTensors, TwoTypesAndAPage) {
+  const Outcome outcome = audit({"--dtype-a", "e4m3", "--dtype-b", "e5m2", "--html", "-"});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_EQ(outcome.out.find("<!DOCTYPE html>"), 0U);
+  EXPECT_NE(outcome.out.find("e4m3-e5m2"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("bf16 none"), std::string::npos);
+  refused(audit({"--dtype-a", "e4m3"}), {"--dtype-a, --dtype-b: found e4m3 and none"});
+  refused(audit({"--dtype-a", "e4m3", "--dtype-b", "bf16"}), {"found e4m3 and bf16"});
+}
+
 TEST_F(AuditTensors, SmallNumbersUnderflowAndItSaysSo) {
   save("small.npy", {10, 96}, 1e-6F);
   const Outcome outcome =

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "audit_tables.hpp"
 #include "printed.hpp"
@@ -14,14 +13,14 @@ namespace mmaudit::report {
 namespace {
 
 /// Parts of an error, told apart by colour and by shape.
-struct Part {
+struct ErrorPart {
   std::string_view name;
   double GemmErrors::*value;
   Format shape;
 };
-constexpr Part kParts[] = {{"quantization", &GemmErrors::quantization, Format::tf32},
-                           {"accumulation", &GemmErrors::accumulation, Format::bf16},
-                           {"output", &GemmErrors::output, Format::e4m3}};
+constexpr ErrorPart kParts[] = {{"quantization", &GemmErrors::quantization, Format::tf32},
+                                {"accumulation", &GemmErrors::accumulation, Format::bf16},
+                                {"output", &GemmErrors::output, Format::e4m3}};
 
 std::vector<const GemmAuditRow*> drawn_rows(const GemmAudit& audit) {
   std::vector<const GemmAuditRow*> out;
@@ -42,7 +41,7 @@ svg::LogAxis axis_of(const GemmAudit& audit, const std::vector<const GemmAuditRo
   if (audit.limit) count(*audit.limit);
   for (const GemmAuditRow* row : rows) {
     count(row->errors.total);
-    for (const Part& part : kParts) count(row->errors.*part.value);
+    for (const ErrorPart& part : kParts) count(row->errors.*part.value);
   }
   if (most == 0) least = most = 1e-3;
   constexpr int kWidest = 12;
@@ -58,15 +57,11 @@ std::string split_description(const GemmAudit& audit, const std::vector<const Ge
   if (audit.limit) about += fmt::format(" The limit is {:.3g}.", *audit.limit);
   for (const GemmAuditRow* row : rows) {
     about += fmt::format(" {}: total {}", subject_text(*row, several), error_text(row->errors.total));
-    for (const Part& part : kParts)
+    for (const ErrorPart& part : kParts)
       about += fmt::format(", {} {}", part.name, error_text(row->errors.*part.value));
     about += ".";
   }
   return about;
-}
-
-std::uint64_t finite_elements(const CastCounts& counts) {
-  return std::accumulate(counts.bits_lost.begin(), counts.bits_lost.end(), std::uint64_t{0});
 }
 
 /// Share of the finite elements that lost `bits`.
@@ -131,7 +126,7 @@ std::string split_figure(const GemmAudit& audit) {
       svg::open_svg(460, bottom + 44, "split", "Splits of the error", split_description(audit, rows));
 
   double legend = 6;
-  for (const Part& part : kParts) {
+  for (const ErrorPart& part : kParts) {
     out += svg::mark(part.shape, false, legend, 12) + svg::text(legend + 10, 16, "", part.name);
     legend += 112;
   }
@@ -156,7 +151,7 @@ std::string split_figure(const GemmAudit& audit) {
     const double y = at + 19;
     out += svg::line(0, y, 458, y, "grid");
     const auto place = [&](double value) { return value == 0 ? kZero : x.at(value); };
-    for (const Part& part : kParts)
+    for (const ErrorPart& part : kParts)
       if (const double value = errors.*part.value; std::isfinite(value))
         out += svg::mark(part.shape, false, place(value), y);
     if (std::isfinite(errors.total))
@@ -190,7 +185,7 @@ std::string sum_figure(const WorstElement& worst) {
   const auto x = [&](std::uint64_t k) {
     return svg::kLeft + 12 + static_cast<double>(k) / depth * (svg::kRight - svg::kLeft - 24);
   };
-  svg::PlotCurve curve{"curve bf16", Format::none, false, "|accumulator - exact sum|", {}};
+  svg::PlotCurve curve{"curve bf16", Format::bf16, false, "|accumulator - exact sum|", {}};
   std::string about = "Distance of the accumulator from the exact sum of the converted products against k.";
   for (const WorstStep& step : worst.steps) {
     const double error = std::fabs(step.sum - step.converted);

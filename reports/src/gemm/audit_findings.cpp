@@ -11,13 +11,9 @@
 namespace mmaudit::report {
 namespace {
 
-std::string percent(std::uint64_t part, std::uint64_t whole) {
+std::string percent_of(std::uint64_t part, std::uint64_t whole) {
   return part == 0 ? "0"
                    : fmt::format("{:.3g}%", 100 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
-std::uint64_t finite_elements(const CastCounts& counts) {
-  return std::accumulate(counts.bits_lost.begin(), counts.bits_lost.end(), std::uint64_t{0});
 }
 
 /// The least number of bits that at most `share` of the finite elements exceed.
@@ -66,6 +62,10 @@ std::string part_text(double part, double whole) {
 
 }  // namespace
 
+std::uint64_t finite_elements(const CastCounts& counts) {
+  return std::accumulate(counts.bits_lost.begin(), counts.bits_lost.end(), std::uint64_t{0});
+}
+
 std::vector<std::string> findings(const GemmAudit& audit) {
   std::vector<std::string> out;
   for (const TensorFacts& one : audit.tensors) about_tensor(audit, one, out);
@@ -98,10 +98,10 @@ Table conversion_table(const GemmAudit& audit) {
                             {operand},
                             {bits_at(*counts, 0.5)},
                             {bits_at(*counts, 0.99)},
-                            {percent(counts->bits_lost[0], finite_elements(*counts))},
-                            {percent(counts->underflow, counts->elements)},
-                            {percent(counts->subnormal, counts->elements)},
-                            {percent(counts->saturated, counts->elements)}});
+                            {percent_of(counts->bits_lost[0], finite_elements(*counts))},
+                            {percent_of(counts->underflow, counts->elements)},
+                            {percent_of(counts->subnormal, counts->elements)},
+                            {percent_of(counts->saturated, counts->elements)}});
   }
   return table;
 }

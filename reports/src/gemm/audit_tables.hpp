@@ -27,6 +27,8 @@ std::vector<std::string> findings(const GemmAudit& audit);
 std::vector<std::string> reasons(const GemmAudit& audit);
 std::string_view columns_remark();
 
+std::uint64_t finite_elements(const CastCounts& counts);
+
 Table tensor_table(const GemmAudit& audit);
 /// `verdict_first`: before the figures, for readers who scroll.
 Table row_table(const GemmAudit& audit, bool verdict_first = false);

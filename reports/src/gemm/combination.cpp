@@ -29,6 +29,12 @@ constexpr GemmDtype kDtypes[] = {
     {"mxf4", "MXFP4", Format::e2m1, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
     {"nvf4", "NVFP4", Format::e2m1, Format::ue4m3, 16, kSaturatingCast, Format::bf16, false},
 };
+constexpr GemmDtype kPairs[] = {
+    {"e4m3-e5m2", "FP8 E4M3 x E5M2", Format::e4m3, Format::none, 0, kSaturatingCast, Format::bf16, true, Format::e5m2},
+    {"e5m2-e4m3", "FP8 E5M2 x E4M3", Format::e5m2, Format::none, 0, kSaturatingCast, Format::bf16, true, Format::e4m3},
+    {"mxf8-e4m3-e5m2", "MXFP8 E4M3 x E5M2", Format::e4m3, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false, Format::e5m2},
+    {"mxf8-e5m2-e4m3", "MXFP8 E5M2 x E4M3", Format::e5m2, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false, Format::e4m3},
+};
 // clang-format on
 
 struct NamedScaling {
@@ -51,7 +57,7 @@ int rank_of(Op op) {
 
 bool computes(const Instruction& row, const GemmDtype& dtype, Format sums) {
   return rank_of(row.op) < static_cast<int>(std::size(kPreference)) && row.a == dtype.element &&
-         row.b == dtype.element && row.d == sums && row.c == sums && row.scale == dtype.scale &&
+         row.b == dtype.element_b() && row.d == sums && row.c == sums && row.scale == dtype.scale &&
          row.scale_block == dtype.scale_block && !row.satfinite;
 }
 
@@ -67,20 +73,36 @@ std::string why_no_scaling(const GemmCombination& c) {
   return {};
 }
 
+template <typename Wanted>
+const GemmDtype* find_row(const Wanted& wanted) {
+  for (const std::span<const GemmDtype> table :
+       {std::span<const GemmDtype>(kDtypes), std::span<const GemmDtype>(kPairs)})
+    for (const GemmDtype& row : table)
+      if (wanted(row)) return &row;
+  return nullptr;
+}
+
 }  // namespace
 
 std::span<const GemmDtype> gemm_dtypes() { return kDtypes; }
 
 const GemmDtype* find_gemm_dtype(std::string_view name) {
-  for (const GemmDtype& row : kDtypes)
-    if (row.name == name) return &row;
-  return nullptr;
+  return find_row([&](const GemmDtype& row) { return row.name == name; });
 }
 
-const GemmDtype* microscaled(Format element) {
-  for (const GemmDtype& row : kDtypes)
-    if (row.element == element && row.scale == Format::ue8m0) return &row;
-  return nullptr;
+const GemmDtype* find_gemm_dtype(std::string_view a, std::string_view b) {
+  const GemmDtype *of_a = find_gemm_dtype(a), *of_b = find_gemm_dtype(b);
+  if (of_a == of_b || of_a == nullptr || of_b == nullptr) return of_a == of_b ? of_a : nullptr;
+  return find_row([&](const GemmDtype& row) {
+    return row.other != Format::none && row.element == of_a->element && row.other == of_b->element &&
+           row.scale == of_a->scale && row.scale == of_b->scale;
+  });
+}
+
+const GemmDtype* microscaled(const GemmDtype& dtype) {
+  return find_row([&](const GemmDtype& row) {
+    return row.element == dtype.element && row.element_b() == dtype.element_b() && row.scale == Format::ue8m0;
+  });
 }
 
 std::string_view name_of(Scaling scaling) {
@@ -133,7 +155,7 @@ std::optional<Accumulation> find_accumulation(std::string_view name) {
 
 GemmCombination settled(GemmCombination combination) {
   if (combination.scaling == Scaling::mx && combination.dtype.scale == Format::none) {
-    if (const GemmDtype* row = microscaled(combination.dtype.element)) combination.dtype = *row;
+    if (const GemmDtype* row = microscaled(combination.dtype)) combination.dtype = *row;
   }
   if (combination.dtype.scale != Format::none) combination.scaling = Scaling::mx;
   if (combination.output == Format::none) combination.output = combination.dtype.output;

@@ -253,9 +253,11 @@ ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, cons
   const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
   ConvertedOperands out{dtype, scaling, m, n, k, {}, {}, {}};
   out.a = Conversion(dtype, scaling, operands.a, {m, k, k, 1}, operands.largest_a).run(means.threads);
+  GemmDtype of_b = dtype;
+  of_b.element = dtype.element_b();
   out.b = b != nullptr
               ? *b
-              : Conversion(dtype, scaling, operands.b, {n, k, 1, n}, operands.largest_b).run(means.threads);
+              : Conversion(of_b, scaling, operands.b, {n, k, 1, n}, operands.largest_b).run(means.threads);
   out.product = blocked_product(
       m, n, k, out.a.values, out.b.values, scaling == Scaling::blocks ? kScaleBlock : 0,
       [&out](std::uint64_t i, std::uint64_t j, std::uint64_t block) {

@@ -15,7 +15,7 @@ struct Run {
   int exponent = -10000;  ///< largest exponent among them
 };
 
-std::uint64_t up(std::uint64_t x, std::uint64_t unit) { return (x + unit - 1) / unit; }
+std::uint64_t quotient_up(std::uint64_t x, std::uint64_t unit) { return (x + unit - 1) / unit; }
 
 /// How K falls into chains, which start from +0, and these into runs. A running sum is bounded run by run.
 struct Division {
@@ -26,9 +26,10 @@ struct Division {
 Division division_of(const Accumulation& how, std::uint64_t depth, std::uint64_t k) {
   constexpr std::uint64_t kRuns = 16;  // of a chain: more is closer
   Division out;
-  const std::uint64_t slice = std::max<std::uint64_t>(up(up(k, depth), how.split_k), 1) * depth;
+  const std::uint64_t slice =
+      std::max<std::uint64_t>(quotient_up(quotient_up(k, depth), how.split_k), 1) * depth;
   out.chain = how.promote != 0 ? how.promote : slice;
-  out.run = std::max(up(out.chain / depth, kRuns), up(kPiece, depth)) * depth;
+  out.run = std::max(quotient_up(out.chain / depth, kRuns), quotient_up(kPiece, depth)) * depth;
   out.totals = how.promote != 0 || how.split_k > 1;
   return out;
 }
@@ -48,12 +49,12 @@ void for_each_run(const Division& division, std::uint64_t k, const Visit& visit)
 /// (lanes, runs). A piece that lies in two runs counts in both.
 std::vector<Run> runs_of(const ConvertedOperand& x, bool grouped, std::uint64_t lanes, std::uint64_t k,
                          const Division& division) {
-  const std::uint64_t pieces = up(k, kPiece);
+  const std::uint64_t pieces = quotient_up(k, kPiece);
   std::vector<Run> out;
   for (std::uint64_t lane = 0; lane < lanes; ++lane) {
     for_each_run(division, k, [&](std::uint64_t first, std::uint64_t last, bool) {
       Run run;
-      for (std::uint64_t p = first / kPiece; p < up(last, kPiece); ++p) {
+      for (std::uint64_t p = first / kPiece; p < quotient_up(last, kPiece); ++p) {
         const LanePiece& piece = x.pieces[lane * pieces + p];
         run.norm += piece.squares;
         run.exponent = std::max(run.exponent, grouped ? piece.scale : piece.element);
@@ -86,7 +87,7 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
       for_each_run(division, x.k, [&](std::uint64_t first, std::uint64_t last, bool ends) {
         running += left->norm * right->norm;
         // Roundings to nearest may have made the running sum larger than its addends.
-        of_chain += chain_bound(up(last - first, depth),
+        of_chain += chain_bound(quotient_up(last - first, depth),
                                 {shrinks ? running : running + of_chain, left->exponent + right->exponent});
         ++left, ++right;
         if (!ends) return;

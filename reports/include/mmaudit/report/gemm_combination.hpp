@@ -22,13 +22,19 @@ struct GemmDtype {
   CastRule cast;
   Format output = Format::none;  ///< what libraries usually give back for such operands
   bool scalable = false;         ///< so few exponents that software scales
+  Format other = Format::none;   ///< of B where it has another type than A
+
+  [[nodiscard]] constexpr Format element_b() const { return other == Format::none ? element : other; }
 };
 
-/// Every one, in the order that listings print.
+/// Those whose operands have one type, in the order that listings print.
 std::span<const GemmDtype> gemm_dtypes();
+/// One of them, or a pair: "e4m3-e5m2".
 const GemmDtype* find_gemm_dtype(std::string_view name);
-/// The row whose instruction scales blocks of `element` by powers of two; null when there is none.
-const GemmDtype* microscaled(Format element);
+/// A in one type and B in another ("e4m3", "e5m2"); null where no instruction takes both.
+const GemmDtype* find_gemm_dtype(std::string_view a, std::string_view b);
+/// The row whose instruction scales blocks of these elements by powers of two; null when there is none.
+const GemmDtype* microscaled(const GemmDtype& dtype);
 
 /// Who scales, and over what.
 enum class Scaling : std::uint8_t {

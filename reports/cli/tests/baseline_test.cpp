@@ -1,0 +1,182 @@
+// mmaudit baseline record and mmaudit diff as a user types them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "baseline.hpp"
+#include "json_schema.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+class BaselineFiles : public Folder {
+ protected:
+  Outcome record(const std::string& name, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"-q",      "baseline", "record", "--on",  "model",   "--inst",
+                                          "m16n8k8", "--arch",   "hopper", "--out", path(name)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  nlohmann::json read(const std::string& name) { return nlohmann::json::parse(std::ifstream(path(name))); }
+  static std::vector<std::string> errors(const char* name, const nlohmann::json& json) {
+    return mmaudit::test::JsonSchema(fmt::format("{}/{}.schema.json", MMAUDIT_SCHEMAS, name)).errors(json);
+  }
+  void write(const std::string& name, const nlohmann::json& json) {
+    std::ofstream(path(name)) << json.dump();
+  }
+  /// What another driver might answer: one bit of one result, with its hash.
+  void change_a_bit(const std::string& from, const std::string& to) {
+    std::ifstream in(path(from));
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    Baseline baseline = baseline_of_json(text, from);
+    const std::size_t bytes = spec_of(baseline.instructions.at(1).instruction.d).storage_bytes();
+    BaselineFamily& family = baseline.instructions.at(1).families.at(4);
+    family.d.at(bytes * (3 * 8 + 5)) ^= std::byte{1};
+    auto json = nlohmann::json::parse(to_json(baseline));
+    // Of a changed D the file has to say another hash: the reader names the right one.
+    try {
+      baseline_of_json(json.dump(), to);
+    } catch (const InputError& error) {
+      const std::string message = error.what(), word = "allowed: ";
+      json["instructions"][1]["families"][4]["hash"] = message.substr(message.find(word) + word.size());
+    }
+    json["provenance"]["driver"] = "590.1";
+    write(to, json);
+  }
+};
+
+TEST_F(BaselineFiles, TheSameModelHasNoDifference) {
+  const Outcome recorded = record("a.json");
+  ASSERT_EQ(recorded.code, kAllGood) << recorded.err;
+  ASSERT_EQ(record("b.json").code, kAllGood);
+  const auto json = read("a.json");
+  EXPECT_EQ(errors("baseline-1", json), std::vector<std::string>{});
+  EXPECT_EQ(json.at("schema"), kBaselineSchema);
+  EXPECT_EQ(json.at("provenance").at("on"), "model");
+  EXPECT_GT(json.at("instructions").size(), 2U);
+  const Outcome same = run({"diff", path("a.json"), path("b.json")});
+  EXPECT_EQ(same.code, kAllGood) << same.out;
+  EXPECT_NE(same.out.find("no difference"), std::string::npos);
+}
+
+TEST_F(BaselineFiles, OneBitIsNamed) {
+  ASSERT_EQ(record("a.json").code, kAllGood);
+  change_a_bit("a.json", "b.json");
+  const Outcome outcome = run({"diff", path("a.json"), path("b.json"), "--json", path("d.json")});
+  EXPECT_EQ(outcome.code, kMismatch) << outcome.err;
+  const std::string name = read("a.json").at("instructions").at(1).at("instruction");
+  for (const std::string& word : {name + " normal: 1 of 128 dot products differ",
+                                  std::string("row 3, column 5"), std::string("the model: as OLD"),
+                                  std::string("mmaudit explain"), std::string("driver: 590.1, was none")})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
+  EXPECT_EQ(errors("baseline-diff-1", read("d.json")), std::vector<std::string>{});
+  const auto change = read("d.json").at("changes").at(0);
+  EXPECT_EQ(change.at("differing"), 1);
+  EXPECT_EQ(change.at("first").at("column"), 5);
+  // The line of explain works and gives the bits that OLD has.
+  const std::string line = change.at("first").at("explain");
+  std::vector<std::string> words;
+  for (std::istringstream in(line); in;)
+    if (std::string word; in >> word) words.push_back(word);
+  words.erase(words.begin());
+  const Outcome explained = run(words);
+  EXPECT_EQ(explained.code, kAllGood) << line << explained.err;
+  EXPECT_NE(explained.out.find(change.at("first").at("old").get<std::string>().substr(2)), std::string::npos);
+}
+
+TEST_F(BaselineFiles, ProductsOfALibrary) {
+  Baseline before;
+  before.on = "hardware";
+  before.architecture = "hopper";
+  before.cublaslt = "130000";
+  BaselineProduct product;
+  product.problem = "f16 1 x 2 x 3";
+  product.algorithm = {{"id", 66}, {"tile", 15}, {"split_k", 1}};
+  product.inputs = "x";
+  product.element_bytes = 2;
+  product.d = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  corpus::Checksum sum;
+  sum.update(product.d);
+  product.hash = sum.hex();
+  before.products = {product};
+  write("a.json", nlohmann::json::parse(to_json(before)));
+  EXPECT_EQ(errors("baseline-1", read("a.json")), std::vector<std::string>{});
+  Baseline after = baseline_of_json(to_json(before), "a.json");
+  EXPECT_EQ(after.products[0].d, product.d);
+  EXPECT_TRUE(diff_baselines(before, after).same());
+  after.cublaslt = "131000";
+  after.products[0].algorithm[1].second += 3;
+  BaselineDiff diff = diff_baselines(before, after);
+  EXPECT_TRUE(diff.same());
+  EXPECT_NE(to_text(diff).find("another algorithm, the same bits"), std::string::npos) << to_text(diff);
+  EXPECT_NE(to_text(diff).find("cuBLASLt: 131000, was 130000"), std::string::npos);
+  after.products[0].d[3] = std::byte{9};
+  diff = diff_baselines(before, after);
+  EXPECT_FALSE(diff.same());
+  EXPECT_NE(to_text(diff).find("1 of 2 elements differ"), std::string::npos) << to_text(diff);
+  after.products.clear();
+  EXPECT_FALSE(diff_baselines(before, after).same());
+}
+
+TEST_F(BaselineFiles, MissingInstructionsAreChanges) {
+  ASSERT_EQ(record("a.json").code, kAllGood);
+  auto json = read("a.json");
+  const std::string name = json.at("instructions").at(0).at("instruction");
+  json["instructions"].erase(0);
+  write("b.json", json);
+  EXPECT_NE(run({"diff", path("a.json"), path("b.json")}).out.find(name + ": in OLD only"),
+            std::string::npos);
+  EXPECT_NE(run({"diff", path("b.json"), path("a.json")}).out.find(name + ": in NEW only"),
+            std::string::npos);
+  EXPECT_EQ(run({"diff", path("b.json"), path("a.json")}).code, kMismatch);
+}
+
+TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
+  ASSERT_EQ(record("a.json").code, kAllGood);
+  const auto good = read("a.json");
+  const auto refused = [&](const nlohmann::json& json, const char* word) {
+    write("b.json", json);
+    const Outcome outcome = run({"diff", path("a.json"), path("b.json")});
+    EXPECT_EQ(outcome.code, kBadInput) << word;
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+  };
+  auto bad = good;
+  bad["instructions"][0]["families"][0]["hash"] = "0";
+  refused(bad, "hash: found that of other bits");
+  bad = good;
+  bad["instructions"][0]["families"][0]["d"] = "00";
+  refused(bad, "d: found 2 digits");
+  bad = good;
+  bad["instructions"][0]["instruction"] = "mma.x";
+  refused(bad, "instructions[0].instruction: found mma.x");
+  bad = good;
+  bad["schema"] = "other";
+  refused(bad, "schema: found other");
+  bad = good;
+  bad["tiles"] = -1;
+  refused(bad, "tiles: found -1");
+  bad = good;
+  bad.erase("provenance");
+  refused(bad, "provenance: found nothing");
+  bad = good;
+  bad["seed"] = 2;
+  refused(bad, "seed: found 2, allowed: 1");
+  refused(nlohmann::json(3), "schema");
+  EXPECT_EQ(run({"diff", path("a.json"), path("none.json")}).code, kBadInput);
+  EXPECT_EQ(run({"baseline", "record", "--on", "moon", "--out", "-"}).code, kBadInput);
+}
+
+TEST_F(BaselineFiles, HardwareThatIsNotThereIsSaidSo) {
+  if (!device::devices().empty()) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(run({"baseline", "record", "--on", "hardware", "--out", path("x.json")}).code, kEnvironment);
+  EXPECT_EQ(run({"audit", "--on", "hardware", "--no-files"}).code, kEnvironment);
+  EXPECT_EQ(run({"audit", "--on", "hardware", "--a", "x.npy", "--b", "y.npy"}).code, kBadInput);
+  EXPECT_EQ(files(), 0U);
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test
