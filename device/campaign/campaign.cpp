@@ -1,12 +1,12 @@
 #include "mmaudit/device/campaign.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <tuple>
 
 #include "campaign/campaign_kernels.hpp"
+#include "campaign/tile_reader.hpp"
 #include "run/device_batch.hpp"
 
 namespace mmaudit::device {
@@ -17,24 +17,6 @@ constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 TileExtents extents_of(const Instruction& instruction) {
   return {instruction.m, instruction.n, instruction.k, instruction.stored_k()};
 }
-
-/// Elements of one tile, read back from the device.
-class TileReader {
- public:
-  TileReader(const void* base, std::size_t tile_bytes, std::size_t tile, std::size_t element_bytes)
-      : words_(tile_bytes), element_bytes_(element_bytes) {
-    copy_out(words_.data(), static_cast<const char*>(base) + tile * tile_bytes, tile_bytes);
-  }
-  [[nodiscard]] std::uint64_t operator[](std::size_t index) const {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, words_.data() + index * element_bytes_, element_bytes_);
-    return bits;
-  }
-
- private:
-  std::vector<char> words_;
-  std::size_t element_bytes_;
-};
 
 /// Buffers and plans of one check.
 class Campaign {

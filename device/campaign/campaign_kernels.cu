@@ -49,6 +49,7 @@ struct GenerateArgs {
   std::uint64_t seed, first_tile, count;
   int rows, cols, bytes;
   void* out;
+  std::uint64_t tiles_of_shape;
 };
 
 __global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs args) {
@@ -57,9 +58,10 @@ __global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs a
       static_cast<std::uint64_t>(args.rows) * static_cast<std::uint64_t>(args.cols);
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < args.count; i += step) {
     const int within = static_cast<int>(i % tile_size);
+    const std::uint64_t tile = args.first_tile + i / tile_size;
     store(args.out, args.bytes, i,
-          gen::generate(args.plan, args.family, args.seed, args.which, args.first_tile + i / tile_size,
-                        within / args.cols, within % args.cols));
+          gen::generate(args.plan, args.family, args.seed, args.which, tile, within / args.cols,
+                        within % args.cols, tile / args.tiles_of_shape));
   }
 }
 
@@ -191,12 +193,13 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
                      std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
-                     void* b, void* c, std::uint8_t* metadata) {
+                     void* b, void* c, std::uint8_t* metadata, std::uint64_t tiles_of_shape) {
   const auto fill = [&](gen::Matrix which, const FormatSpec& format, int rows, int cols, void* out) {
     const std::uint64_t count =
         std::uint64_t{args.tiles} * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
-    generate_kernel<<<blocks_for(count, kThreads), kThreads>>>(
-        {plan, family, which, seed, first_tile, count, rows, cols, format.storage_bits / 8, out});
+    generate_kernel<<<blocks_for(count, kThreads), kThreads>>>({plan, family, which, seed, first_tile, count,
+                                                                rows, cols, format.storage_bits / 8, out,
+                                                                tiles_of_shape});
   };
   fill(gen::Matrix::a, plan.a, extents.m, extents.stored_k, a);
   fill(gen::Matrix::b, plan.b, extents.k, extents.n, b);

@@ -16,10 +16,10 @@ struct TileExtents {
 };
 
 /// Fills args.tiles tiles of A, B, C and, if not null, metadata with the generator's tiles from `first_tile`
-/// on.
+/// on. `tiles_of_shape` neighbours share what a family decides once a tile.
 void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
                      std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
-                     void* b, void* c, std::uint8_t* metadata);
+                     void* b, void* c, std::uint8_t* metadata, std::uint64_t tiles_of_shape = 1);
 
 /// D of every tile by the model. `modifiers`: a byte a tile on the device; null: args.modifiers for all.
 void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelArgs& args,

@@ -20,7 +20,23 @@ struct KernelArgs {
   int repetitions = 1;  ///< times the instruction runs; from the second on, C is the last D
   std::uint8_t modifiers = 0;
   bool swap_offsets = false;  ///< exchange the two offsets of M- and N-major descriptors
+  std::uint32_t cross = 0;    ///< not 0, a power of two: see tile_indices()
 };
+
+/// Where the operands of one tile lie, counted in tiles.
+struct TileIndices {
+  std::size_t a, b, c, d;
+};
+
+/// Of a batch with args.cross = T: `cross` tiles of A, B and C make T * T tiles of D, each tile of A with
+/// each of B; where both are the i-th, so is C's. Then the next T of each. Without: the tile itself.
+MMAUDIT_HD constexpr TileIndices tile_indices(const KernelArgs& args, std::size_t tile) {
+  if (args.cross == 0) return {tile, tile, tile, tile};
+  const std::size_t side = args.cross, square = tile / (side * side);
+  const std::size_t a = tile / side % side, b = tile % side;
+  constexpr std::size_t kStride = 5;  // odd: every tile of C comes up in every row and column
+  return {square * side + a, square * side + b, square * side + (a + (b + side - a) * kStride) % side, tile};
+}
 
 /// One warp's registers of one operand of wmma, and the matrix in memory; `column_major` says how that lies.
 struct FragmentArgs {

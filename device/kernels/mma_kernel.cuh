@@ -25,17 +25,17 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
     const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / kWarpLanes;
     for (unsigned i = warp; i < args.tiles; i += gridDim.x * kMmaWarps) {
-      const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
+      const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
       RegisterOf<kIs.a> a[F::kRegistersA];
       RegisterOf<kIs.b> b[F::kRegistersB];
       RegisterOf<kIs.c> c[F::kRegistersC];
       RegisterOf<kIs.d> wide[kIs.c == kIs.d ? 1 : F::kRegistersD];
-      load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile * kIs.m * kIs.k, kIs.k,
-                                          lane, kMapA.values, a);
-      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile * kIs.k * kIs.n, kIs.n,
-                                          lane, kMapB.values, b);
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile * kIs.m * kIs.n, kIs.n,
-                                          lane, args.c != nullptr ? kMapC.values : 0, c);
+      load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k,
+                                          kIs.k, lane, kMapA.values, a);
+      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n,
+                                          kIs.n, lane, kMapB.values, b);
+      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
+                                          kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
       // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
 #pragma unroll 1
       for (int r = 0; r < args.repetitions; ++r) {
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
         else
           mma<Line>(wide, a, b, c);
       }
-      D* const out = static_cast<D*>(args.d) + tile * kIs.m * kIs.n;
+      D* const out = static_cast<D*>(args.d) + tile.d * kIs.m * kIs.n;
       if constexpr (kIs.c == kIs.d)
         store_fragment(kMapD, out, kIs.n, lane, kMapD.values, c);
       else

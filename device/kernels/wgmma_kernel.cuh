@@ -78,13 +78,12 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
                transpose_b = (args.modifiers & kTransposeB) != 0;
     const int scale_d = (args.modifiers & kScaleDZero) == 0 ? 1 : 0;
     for (unsigned i = blockIdx.x; i < args.tiles; i += gridDim.x) {
-      const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
-      const A* tile_a = static_cast<const A*>(args.a) + tile * kIs.m * kIs.k;
-      const std::size_t offset_c = tile * kIs.m * n;
+      const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
+      const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k;
       std::uint32_t d[Line::kRegisters];
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + offset_c, n, lane,
+      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
                                           args.c != nullptr ? values_c : 0, d);
-      const B* tile_b = static_cast<const B*>(args.b) + tile * kIs.k * n;
+      const B* tile_b = static_cast<const B*>(args.b) + tile.b * kIs.k * n;
       if constexpr (kIs.a == Format::b1)
         fill_shared_bits(shared_b, tile_b, n, kIs.k, true);
       else
@@ -112,7 +111,7 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       } else {
         Line::from_shared(which, d, a, b, scale_d, args.repetitions);
       }
-      store_fragment(kMapC, static_cast<C*>(args.d) + offset_c, n, lane, values_c, d);
+      store_fragment(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane, values_c, d);
       __syncthreads();  // every warp is done with this tile's shared memory
     }
   }

@@ -35,14 +35,13 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_sp_kernel(const KernelA
     const int scale_d = (args.modifiers & kScaleDZero) == 0 ? 1 : 0;
     const bool plain = (args.modifiers & kImmediateModifiers) == 0;
     for (unsigned i = blockIdx.x; i < args.tiles; i += gridDim.x) {
-      const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
-      const int selector = plain ? static_cast<int>(tile % static_cast<unsigned>(kLayout.selectors())) : 0;
-      const A* tile_a = static_cast<const A*>(args.a) + tile * kIs.m * kStored;
-      const std::size_t offset_c = tile * kIs.m * n;
+      const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
+      const int selector = plain ? static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors())) : 0;
+      const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kStored;
       std::uint32_t d[Line::kRegisters];
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + offset_c, n, lane,
+      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
                                           args.c != nullptr ? values_c : 0, d);
-      fill_shared(shared_b, static_cast<const B*>(args.b) + tile * kIs.k * n, kIs.k, n, true, transpose_b,
+      fill_shared(shared_b, static_cast<const B*>(args.b) + tile.b * kIs.k * n, kIs.k, n, true, transpose_b,
                   kCoresB);
       WgmmaA a;
       if constexpr (kRegistersA) {
@@ -56,7 +55,7 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_sp_kernel(const KernelA
       }
       const std::uint64_t b = descriptor_of(shared_b, transpose_b && args.swap_offsets, kCoresB);
       const std::uint32_t metadata =
-          load_metadata<Line>(args.metadata + tile * kIs.m * kStored, lane, selector);
+          load_metadata<Line>(args.metadata + tile.a * kIs.m * kStored, lane, selector);
       const std::uint64_t repetitions_and_metadata =
           static_cast<std::uint32_t>(args.repetitions) | std::uint64_t{metadata} << 32;
       // The tensor cores read shared memory through another proxy than the stores above went.
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_sp_kernel(const KernelA
       } else {
         Line::from_shared(which, d, a, b, scale_d, repetitions_and_metadata);
       }
-      store_fragment(kMapC, static_cast<C*>(args.d) + offset_c, n, lane, values_c, d);
+      store_fragment(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane, values_c, d);
       __syncthreads();  // every warp is done with this tile's shared memory
     }
   }

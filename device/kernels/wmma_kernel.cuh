@@ -131,15 +131,14 @@ __global__ void __launch_bounds__(kWmmaWarps* kWarpLanes) wmma_kernel(const Kern
                c_columns = (args.modifiers & kTransposeC) != 0;
     for (unsigned i = blockIdx.x * kWmmaWarps + static_cast<unsigned>(warp); i < args.tiles;
          i += gridDim.x * kWmmaWarps) {
-      const std::size_t tile = args.tile_index != nullptr ? args.tile_index[i] : i;
-      const std::size_t offset_c = tile * kIs.m * kIs.n;
-      fill_lines(shared_a[warp], static_cast<const ElementOf<kIs.a>*>(args.a) + tile * kIs.m * kIs.k, kA,
+      const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
+      fill_lines(shared_a[warp], static_cast<const ElementOf<kIs.a>*>(args.a) + tile.a * kIs.m * kIs.k, kA,
                  a_columns, lane);
-      fill_lines(shared_b[warp], static_cast<const ElementOf<kIs.b>*>(args.b) + tile * kIs.k * kIs.n, kB,
+      fill_lines(shared_b[warp], static_cast<const ElementOf<kIs.b>*>(args.b) + tile.b * kIs.k * kIs.n, kB,
                  b_columns, lane);
       if (args.c != nullptr)
-        fill_lines(shared_c[warp], static_cast<const ElementOf<kIs.c>*>(args.c) + offset_c, kC, c_columns,
-                   lane);
+        fill_lines(shared_c[warp], static_cast<const ElementOf<kIs.c>*>(args.c) + tile.c * kIs.m * kIs.n, kC,
+                   c_columns, lane);
       __syncwarp();
       RegisterOf<kIs.a> a[W::kRegistersA];
       RegisterOf<kIs.b> b[W::kRegistersB];
@@ -163,7 +162,8 @@ __global__ void __launch_bounds__(kWmmaWarps* kWarpLanes) wmma_kernel(const Kern
       __syncwarp();  // C is read before D takes its place
       store_operand<typename Line::StoreD>(d, shared_c[warp], kD, c_columns);
       __syncwarp();
-      read_lines(static_cast<ElementOf<kIs.d>*>(args.d) + offset_c, shared_c[warp], kD, c_columns, lane);
+      read_lines(static_cast<ElementOf<kIs.d>*>(args.d) + tile.d * kIs.m * kIs.n, shared_c[warp], kD,
+                 c_columns, lane);
       __syncwarp();  // before the next tile overwrites it
     }
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "mmaudit/error.hpp"
 
@@ -23,6 +24,10 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
   ~Buffer() { cudaFree(data_); }
 
   template <typename T = void>

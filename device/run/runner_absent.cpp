@@ -1,5 +1,7 @@
 // Stands in for everything that needs CUDA when the build has none.
 #include "mmaudit/device/campaign.hpp"
+#include "mmaudit/device/crossed.hpp"
+#include "mmaudit/device/matmul.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/device/wmma_fragment.hpp"
 
@@ -30,6 +32,19 @@ void emulate_on_device(const DeviceInfo&, const Instruction&, const AccumulatorM
 
 void move_fragment(const DeviceInfo&, const Instruction&, WmmaOperand, bool, std::span<std::uint8_t>,
                    std::span<std::uint8_t>) {
+  throw EnvironmentError(kAbsent);
+}
+
+class CrossedCheck::Work {};
+CrossedCheck::CrossedCheck(const DeviceInfo&, const Instruction&, const AccumulatorModel&) {
+  throw EnvironmentError(kAbsent);
+}
+CrossedCheck::~CrossedCheck() = default;
+std::string_view CrossedCheck::engine() const { return {}; }
+std::uint64_t CrossedCheck::dots_of_chunk() const { return 0; }
+StretchResult CrossedCheck::run(const Stretch&) { throw EnvironmentError(kAbsent); }
+
+double matmul_on_device(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const Matmul&) {
   throw EnvironmentError(kAbsent);
 }
 

@@ -1,6 +1,7 @@
 #include "mmaudit/instruction.hpp"
 
 #include <charconv>
+#include <vector>
 
 #include "mmaudit/printable.hpp"
 
@@ -41,25 +42,27 @@ int take_number(std::string_view& text) {
 
 Shaped take_shape(std::string_view name, const Instruction& row) {
   Shaped shaped;
-  const std::string prefix = std::string(op_text(row.op)) + ".m";
-  if (name.substr(0, prefix.size()) != prefix) return {};
-  name.remove_prefix(prefix.size());
+  const std::string_view op = op_text(row.op);
+  if (name.substr(0, op.size()) != op || name.substr(op.size(), 2) != ".m") return {};
+  name.remove_prefix(op.size() + 2);
   shaped.m = take_number(name);
   if (shaped.m < 0 || name.empty() || name.front() != 'n') return {};
   name.remove_prefix(1);
   shaped.n = name.empty() ? -1 : take_number(name);
   if (shaped.n < 0) return {};
-  shaped.generic = prefix + (row.m == 0 ? "M" : std::to_string(shaped.m)) + "nN" + std::string(name);
+  shaped.generic =
+      std::string(op) + ".m" + (row.m == 0 ? "M" : std::to_string(shaped.m)) + "nN" + std::string(name);
   return shaped;
 }
 
-/// Cheap to ask before the whole name is put together: operation and shape are those of `row`.
-bool may_spell(std::string_view name, const Instruction& row) {
-  const std::string_view op = op_text(row.op);
-  if (name.substr(0, op.size()) != op) return false;
-  name.remove_prefix(op.size());
-  const std::string shape = shape_text(row);
-  return !name.empty() && name.front() == '.' && name.substr(1, shape.size()) == shape;
+/// The names of kInstructions, in its order.
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> list;
+    for (const Instruction& row : kInstructions) list.push_back(name_of(row));
+    return list;
+  }();
+  return all;
 }
 
 std::string allowed_shapes(const Instruction& row, const Shaped& found) {
@@ -96,13 +99,15 @@ std::string name_of(const Instruction& row) {
 
 std::optional<Instruction> find_instruction(std::string_view spelled) {
   const std::string name = plain_spelling(spelled);
-  for (Instruction row : kInstructions) {
+  const std::vector<std::string>& listed = names();
+  for (std::size_t i = 0; i < kInstructions.size(); ++i) {
+    Instruction row = kInstructions[i];
     if (row.n != 0) {
-      if (may_spell(name, row) && name_of(row) == name) return row;
+      if (listed[i] == name) return row;
       continue;
     }
     const Shaped shaped = take_shape(name, row);
-    if (shaped.m < 0 || !has_shape(row, shaped.m, shaped.n) || name_of(row) != shaped.generic) continue;
+    if (shaped.m < 0 || !has_shape(row, shaped.m, shaped.n) || listed[i] != shaped.generic) continue;
     row.m = static_cast<std::int16_t>(shaped.m);
     row.n = static_cast<std::int16_t>(shaped.n);
     return row;
@@ -113,31 +118,24 @@ std::optional<Instruction> find_instruction(std::string_view spelled) {
 std::string why_no_instruction(std::string_view spelled) {
   const std::string name = plain_spelling(spelled);
   if (find_instruction(name)) return {};
-  for (const Instruction& row : kInstructions) {
-    if (row.n != 0) continue;
-    const Shaped shaped = take_shape(name, row);
-    if (shaped.m >= 0 && name_of(row) == shaped.generic) return allowed_shapes(row, shaped);
+  const std::vector<std::string>& listed = names();
+  for (std::size_t i = 0; i < kInstructions.size(); ++i) {
+    if (kInstructions[i].n != 0) continue;
+    const Shaped shaped = take_shape(name, kInstructions[i]);
+    if (shaped.m >= 0 && listed[i] == shaped.generic) return allowed_shapes(kInstructions[i], shaped);
   }
-  // Point at the rows that share the longest prefix with what was typed.
+  // Point at the row that shares the longest prefix with what was typed.
   std::size_t best = 0;
-  std::string nearest;
-  const auto shared_with = [&](std::string_view candidate) {
+  std::string_view nearest;
+  for (const std::string_view candidate : listed) {
     std::size_t common = 0;
     while (common < candidate.size() && common < name.size() && candidate[common] == name[common]) ++common;
-    return common;
-  };
-  for (const Instruction& row : kInstructions) {
-    // The whole name is put together only where it can matter.
-    const std::string front = std::string(op_text(row.op)) + "." + shape_text(row);
-    if (const std::size_t common = shared_with(front); common < front.size() && common <= best) continue;
-    const std::string candidate = name_of(row);
-    if (const std::size_t common = shared_with(candidate); common > best) {
-      best = common;
-      nearest = candidate;
-    }
+    if (common <= best) continue;
+    best = common;
+    nearest = candidate;
   }
   std::string text = "found \"" + printable(name) + "\", allowed: an instruction of `mmaudit list`";
-  if (best > 4) text += " (the nearest is " + nearest + ")";
+  if (best > 4) text.append(" (the nearest is ").append(nearest).append(")");
   return text;
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "mmaudit/wmma_fragments.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -194,6 +196,22 @@ TEST(Fragment, MatchesTheIsaForWgmmaAccumulators) {
     for (int i = 0; i < map.values; ++i)
       EXPECT_EQ(map.at(lane, i), (Coord{16 * (lane / 32) + isa.group + 8 * ((i >> 1) & 1),
                                         8 * (i / 4) + isa.thread * 2 + (i & 1)}));
+  }
+}
+
+TEST(Fragment, WmmaSinceTuringHoldsWhatItsMmaHolds) {
+  static_assert(bijective(hmma16::fragment_a(1)) && bijective(hmma16::fragment_b(1)) &&
+                bijective(hmma16::fragment_accumulator()));
+  static_assert(multiplicity(hmma16::fragment_a(2)) == 2 && multiplicity(hmma16::fragment_b(2)) == 2);
+  // Which lane holds an element of a quarter is what mma.m16n8k16 says.
+  const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  for (int lane = 0; lane < kWarpLanes; ++lane) {
+    for (int value = 0; value < 8; ++value)
+      EXPECT_EQ(hmma16::fragment_a(2).at(lane, value), fragment_a(mma).at(lane, value));
+    for (int value = 0; value < 4; ++value) {
+      EXPECT_EQ(hmma16::fragment_b(2).at(lane, value), fragment_b(mma).at(lane, value));
+      EXPECT_EQ(hmma16::fragment_accumulator().at(lane, value), fragment_c(mma).at(lane, value));
+    }
   }
 }
 

@@ -6,7 +6,9 @@
 namespace mmaudit::laws {
 namespace {
 
-std::string why_not(const Subject& subject) { return fused_single_format(subject); }
+std::string why_not(const Subject& subject) {
+  return subject.aligned() && !subject.fused() ? "" : fused_single_format(subject);
+}
 
 void fill(const Subject& subject, Random& random, Tile& tile) {
   for (std::uint64_t& x : tile.c)
@@ -38,6 +40,7 @@ const Law kCAloneComesBack = {
     .source = "Fasi et al. 2021 (subnormals); measured on Hopper (13 bits of FP8 wgmma)",
     .why_not = why_not,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

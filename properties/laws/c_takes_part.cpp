@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "laws.hpp"
 #include "tools.hpp"
@@ -12,9 +11,21 @@ std::string why_not(const Subject& subject) {
   return subject.steps.front().size() < 2 ? "its steps have fewer than two products" : "";
 }
 
+/// A subnormal c, half of the least result, and far below a number that decides to which side it is rounded.
+void fill_tie(const Subject& subject, Random& random, const std::vector<int>& step, Tile& tile) {
+  const FormatSpec c = subject.c();
+  for (std::uint64_t& x : tile.c) x = random_number(random, c, c.min_exponent() - 1);
+  const int half = subject.d().min_exponent() - subject.row.output.fraction_bits - 1;
+  const int far = c.min_exponent() - subject.row.fraction_bits - 1 - random.in(0, c.fraction_bits);
+  put_power(subject, tile, step[0], half, half / 2, false);
+  put_power(subject, tile, step[1], far, far / 2, random.once_in(2));
+}
+
 /// c and its opposite as a product, and a number between them, in the first step.
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const auto& step = subject.steps.front();
+  if (subject.row.output.rounding == Rounding::nearest_even && random.once_in(3))
+    return fill_tie(subject, random, step, tile);
   const int first = step[0], second = step[1];
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
   const int eb = std::clamp(0, b.min_exponent(), b.max_exponent());
@@ -30,24 +41,9 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
 }
 
 Verdict judge(const Case& at) {
-  const double c = value_of(entering_c(at), at.subject.c());
-  if (!std::isfinite(c) || c == 0) return silent();
-  std::vector<Product> here;
-  for (int k = 0; k < at.tile.stored(); ++k) {
-    const Product one = product_of(at, k);
-    if (one.special) return silent();
-    if (one.value == 0) continue;
-    const auto& step = at.subject.steps.front();
-    if (std::find(step.begin(), step.end(), k) == step.end()) return silent();
-    here.push_back(one);
-  }
-  if (here.size() != 2) return silent();
-  if (here[0].value != -c) std::swap(here[0], here[1]);
-  if (here[0].value != -c || std::fabs(c) != std::ldexp(1.0, std::ilogb(c))) return silent();
-  const int most = std::max({here[0].exponent, here[1].exponent, field_exponent(at.c(), at.subject.c()),
-                             static_cast<int>(at.subject.row.floor)});
-  const int unit = most - at.subject.row.fraction_bits;
-  return equal_bits(at.d(), rounded_output(at.subject, cut(here[1].value, unit)));
+  const auto aligned = aligned_sum(at);
+  if (!aligned || !aligned->c || aligned->products == 0) return silent();
+  return equal_bits(at.d(), rounded_output(at.subject, aligned->sum));
 }
 
 }  // namespace
@@ -58,6 +54,7 @@ const Law kCTakesPart = {
     .source = "Fasi et al. 2021 (order of addition); MMA-Sim",
     .why_not = why_not,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

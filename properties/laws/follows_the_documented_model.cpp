@@ -8,7 +8,7 @@ namespace {
 Verdict judge(const Case& at) {
   const Dot dot = dot_of(at.tile, at.row, at.col);
   return equal_bits(at.d(), oracle::reference_dot(at.subject.instruction, at.subject.row, dot.a, dot.b, dot.c,
-                                                  dot.modifiers, {}, dot.metadata));
+                                                  dot.modifiers, {dot.scale_a, dot.scale_b}, dot.metadata));
 }
 
 }  // namespace
@@ -19,6 +19,7 @@ const Law kFollowsTheDocumentedModel = {
     .source = "numerics.md",
     .why_not = everywhere,
     .judge = judge,
-    .slow = true};
+    .slow = true,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -29,6 +29,10 @@ std::span<const Law> lawbook() {
                              kModifiersAreWhatTheySay,
                              kIgnoredBitsAreIgnored,
                              kChainsAreFused,
+                             kScaledAddendsAreCutAtF,
+                             kAScaleTwiceIsItsPartTwice,
+                             kScalesOfOneAreNoScales,
+                             kANanScaleGivesNan,
                              kFollowsTheDocumentedModel};
   return book;
 }

@@ -29,6 +29,10 @@ extern const Law kIntegersAreExact;
 extern const Law kModifiersAreWhatTheySay;
 extern const Law kIgnoredBitsAreIgnored;
 extern const Law kChainsAreFused;
+extern const Law kScaledAddendsAreCutAtF;
+extern const Law kAScaleTwiceIsItsPartTwice;
+extern const Law kScalesOfOneAreNoScales;
+extern const Law kANanScaleGivesNan;
 extern const Law kFollowsTheDocumentedModel;
 
 }  // namespace mmaudit::laws

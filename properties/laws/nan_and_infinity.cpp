@@ -66,6 +66,7 @@ const Law kNanAndInfinity = {
     .source = "Fasi et al. 2021; PTX ISA (canonical NaN); measured on Hopper",
     .why_not = why_not,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

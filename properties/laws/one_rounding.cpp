@@ -70,6 +70,7 @@ const Law kOneRounding = {
     .source = "Fasi et al. 2021 (normalisation at the end); numerics.md, output rules",
     .why_not = why_not,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

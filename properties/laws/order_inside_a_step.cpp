@@ -36,6 +36,7 @@ const Law kOrderInsideAStep = {.name = "order_inside_a_step",
                                .source = "Fasi et al. 2021; L and order of the row",
                                .why_not = why_not,
                                .related = related,
-                               .judge = judge};
+                               .judge = judge,
+                               .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -23,6 +23,11 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
   }
   for (int k = 0; k < tile.instruction.k; ++k)
     for (int col = 0; col < n; ++col) other.at_b(k, (col + right) % n) = tile.at_b(k, col);
+  for (int block = 0; block < tile.blocks(); ++block) {
+    for (int row = 0; row < m; ++row) other.at_scale_a((row + down) % m, block) = tile.at_scale_a(row, block);
+    for (int col = 0; col < n; ++col)
+      other.at_scale_b(block, (col + right) % n) = tile.at_scale_b(block, col);
+  }
   return {other};
 }
 
@@ -42,6 +47,7 @@ const Law kPlaceDoesNotMatter = {
     .source = "Sun et al. 2023, section 8 (all elements alike); PTX ISA",
     .why_not = everywhere,
     .related = related,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

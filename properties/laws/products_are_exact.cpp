@@ -40,6 +40,7 @@ const Law kProductsAreExact = {
     .source = "Fasi et al. 2021; Sun et al. 2023, section 8",
     .why_not = fused_single_format,
     .fill = fill,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -31,6 +31,7 @@ const Law kSignsAreSymmetric = {
     .source = "consequence of truncation of magnitudes and of symmetric roundings",
     .why_not = why_not,
     .related = related,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

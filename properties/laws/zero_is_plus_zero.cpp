@@ -7,7 +7,7 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  if (!subject.fused()) return fused_only(subject);
+  if (!subject.aligned()) return fused_only(subject);
   return subject.plan.converts || subject.row.output.zero_sign != ZeroSign::plus
              ? "sums are added or converted by IEEE rules beside the steps"
              : "";
@@ -48,6 +48,7 @@ const Law kZeroIsPlusZero = {.name = "zero_is_plus_zero",
                              .source = "MMA-Sim; measured on Hopper",
                              .why_not = why_not,
                              .fill = fill,
-                             .judge = judge};
+                             .judge = judge,
+                             .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -57,6 +57,7 @@ const Law kZerosHaveNoExponent = {
     .why_not = why_not,
     .fill = fill,
     .related = related,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

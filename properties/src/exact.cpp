@@ -10,6 +10,7 @@
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/emulator.hpp"
+#include "mmaudit/oracles/rounded.hpp"
 
 namespace mmaudit::oracle {
 namespace {
@@ -228,6 +229,56 @@ std::uint64_t correctly_rounded(const ExactDot& exact, Format format) {
   if (biased > spec.max_exponent() - spec.min_exponent()) return sign | beyond;
   const std::uint64_t bits = ((static_cast<std::uint64_t>(biased) << spec.fraction_bits) + significand)
                              << spec.ignored_low_bits;
+  return sign | (bits > spec.max_finite_bits() ? beyond : bits);
+}
+
+namespace {
+
+/// MPFR's range of exponents, put back in the end.
+class ExponentRange {
+ public:
+  ExponentRange(mpfr_exp_t least, mpfr_exp_t most) : least_(mpfr_get_emin()), most_(mpfr_get_emax()) {
+    mpfr_set_emin(least);
+    mpfr_set_emax(most);
+  }
+  ExponentRange(const ExponentRange&) = delete;
+  ExponentRange& operator=(const ExponentRange&) = delete;
+  ~ExponentRange() {
+    mpfr_set_emin(least_);
+    mpfr_set_emax(most_);
+  }
+
+ private:
+  mpfr_exp_t least_, most_;
+};
+
+}  // namespace
+
+std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format) {
+  const FormatSpec spec = spec_of(format);
+  const std::uint64_t nan = spec.conversion_nan_bits();
+  const std::uint64_t beyond = spec.specials == Specials::ieee ? spec.infinity_bits() : nan;
+  if (std::isnan(exact.value)) return nan;
+  if (!exact.finite) return beyond | (exact.value < 0 ? spec.sign_bit() : 0);
+  const int p = spec.fraction_bits;
+  Big number(p + 1);
+  {  // significands lie in [1/2, 1)
+    const ExponentRange range(spec.min_exponent() - p + 1, spec.max_exponent() + 1);
+    const int inexact = mpfr_set(number.get(), exact.sum->value->get(), MPFR_RNDN);
+    mpfr_subnormalize(number.get(), mpfr_check_range(number.get(), inexact, MPFR_RNDN), MPFR_RNDN);
+  }
+  const double value = mpfr_get_d(number.get(), MPFR_RNDN);  // exact
+  if (value == 0)
+    return mpfr_zero_p(exact.sum->value->get()) == 0 && mpfr_signbit(number.get()) != 0 ? spec.sign_bit() : 0;
+  const std::uint64_t sign = value < 0 ? spec.sign_bit() : 0;
+  if (std::isinf(value)) return sign | beyond;
+  const int exponent = std::max(std::ilogb(value), spec.min_exponent());
+  const auto units = static_cast<std::uint64_t>(std::ldexp(std::fabs(value), p - exponent));
+  const std::uint64_t code =
+      units < std::uint64_t{1} << p
+          ? units
+          : (static_cast<std::uint64_t>(exponent + spec.bias) << p) + units - (std::uint64_t{1} << p);
+  const std::uint64_t bits = code << spec.ignored_low_bits;
   return sign | (bits > spec.max_finite_bits() ? beyond : bits);
 }
 

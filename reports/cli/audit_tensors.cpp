@@ -128,7 +128,9 @@ void write(const report::GemmAudit& audit, const TensorAuditOptions& options) {
   if (!options.markdown.empty()) emit(options.markdown, report::to_markdown(audit));
   if (!options.csv.empty()) emit(options.csv, report::to_csv(audit));
   if (!options.junit.empty()) emit(options.junit, report::to_junit(audit));
-  const bool printed = json_only || options.markdown == "-" || options.csv == "-" || options.junit == "-";
+  if (!options.html.empty()) emit(options.html, report::to_html(audit));
+  const bool printed = json_only || options.markdown == "-" || options.csv == "-" || options.junit == "-" ||
+                       options.html == "-";
   if (!printed) emit("-", report::to_console(audit, isatty(STDOUT_FILENO) == 1));
 }
 
@@ -158,6 +160,7 @@ int audit_tensors(const TensorAuditOptions& options) {
                       a.facts().largest, b.facts().largest};
   request.whole_m = m;
   request.whole_n = n;
+  request.rows = rows, request.columns = columns;
   request.seed = options.seed;
   if (options.limit > 0) request.limit = options.limit;
 
@@ -199,6 +202,7 @@ void add_tensor_options(CLI::App& command, TensorAuditOptions& options) {
       ->check(CLI::PositiveNumber);
   add("--sample", options.sample, "elements of D: auto (65536 at most), all, or a number")
       ->capture_default_str();
+  add("--html", options.html, "write one self-contained page; - prints it");
   add("--md", options.markdown, "write Markdown; - prints it");
   add("--csv", options.csv, "write CSV");
   add("--junit", options.junit, "write JUnit XML");

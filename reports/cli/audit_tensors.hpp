@@ -17,7 +17,7 @@ struct TensorAuditOptions {
   double limit = 0;  ///< 0: none
   std::uint64_t seed = 1;
   unsigned threads = 0;
-  std::string json, markdown, csv, junit;
+  std::string json, markdown, csv, junit, html;
 };
 
 inline constexpr const char* kTensorGroup = "Your own tensors";  ///< of the options, in --help

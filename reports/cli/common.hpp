@@ -84,5 +84,6 @@ void add_layout(CLI::App& app, Action& action);
 void add_matmul(CLI::App& app, Action& action);
 void add_sweep(CLI::App& app, Action& action);
 void add_laws(CLI::App& app, Action& action);
+void add_campaign(CLI::App& app, Action& action);
 
 }  // namespace mmaudit::cli

@@ -38,7 +38,10 @@ std::string describe(const laws::Failure& failure, const laws::Law& law, const A
       fmt::format("  found 0x{} = {}", hex_text(failure.found, d.storage_bits), value_text(failure.found, d));
   text += fmt::format(", the law allows 0x{} = {}\n", hex_text(failure.expected, d.storage_bits),
                       value_text(failure.expected, d));
-  text += "  " + explain_command(is, architecture.name, dot.a, dot.b, dot.c, dot.metadata) + "\n";
+  text += "  " + explain_command(is, architecture.name, dot.a, dot.b, dot.c, dot.metadata);
+  for (const auto& [option, scales] : {std::pair{"--scale-a", &dot.scale_a}, {"--scale-b", &dot.scale_b}})
+    if (!scales->empty()) text += fmt::format(" {} {:#04x}", option, fmt::join(*scales, ","));
+  text += "\n";
   return text + "  replay: " + replay + "\n";
 }
 

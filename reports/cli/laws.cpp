@@ -10,7 +10,10 @@
 #include <random>
 
 #include "common.hpp"
+#include "hardware_backend.hpp"
 #include "law_failures.hpp"
+#include "law_replay.hpp"
+#include "law_strength.hpp"
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/device/campaign.hpp"
 #include "mmaudit/laws/check.hpp"
@@ -24,12 +27,12 @@ using laws::LawResult;
 using laws::Subject;
 
 struct LawsOptions {
-  std::string architecture, backend = "model", regressions, json, repro;
+  std::string architecture, backend = "model", regressions, json, repro, corpus;
   std::vector<std::string> laws, instructions;
   double dots = 1e5;
   std::uint64_t seed = 0;
   unsigned threads = 0;
-  bool list = false, verbose = false, has_seed = false, no_slow = false;
+  bool list = false, verbose = false, has_seed = false, has_dots = false, no_slow = false, strength = false;
 };
 
 /// All results of one law.
@@ -52,17 +55,20 @@ struct LawRow {
   }
 };
 
+/// A law that applies to nothing is a failure only where nothing was left out by the user, recordings hold
+/// what it compares, and the architecture has rows of its kind.
+bool may_be_silent(const LawRow& row, const LawsOptions& options) {
+  return !options.instructions.empty() ||
+         (options.backend == "corpus" && (row.law->related != nullptr || row.law->exhibit)) ||
+         (row.law->scales == laws::Scales::own &&
+          std::all_of(row.results.begin(), row.results.end(),
+                      [](const LawResult& one) { return one.instruction.scale == Format::none; }));
+}
+
 bool named(const std::vector<std::string>& parts, std::string_view name) {
   return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
            return name.find(part) != std::string_view::npos;
          });
-}
-
-laws::Backend hardware(const device::DeviceInfo& gpu) {
-  return {
-      gpu.name,
-      [gpu](const Instruction& is, std::uint8_t modifiers) { return device::why_not(gpu, is, modifiers); },
-      [gpu](const Instruction& is, const TileBatch& batch) { device::run(gpu, is, batch); }};
 }
 
 laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& architecture) {
@@ -78,7 +84,7 @@ laws::Backend chosen_backend(const LawsOptions& options, const Architecture& arc
   if (options.backend == "model") return laws::host_model(architecture);
   if (options.backend == "reference") return laws::reference_model(architecture);
   const device::DeviceInfo gpu = require_device();
-  return options.backend == "hardware" ? hardware(gpu) : gpu_model(gpu, architecture);
+  return options.backend == "hardware" ? hardware_backend(gpu) : gpu_model(gpu, architecture);
 }
 
 const Architecture& chosen_architecture(const LawsOptions& options) {
@@ -136,9 +142,21 @@ std::vector<LawRow> check(const LawsOptions& options, const std::vector<const La
   return rows;
 }
 
-std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend, const LawsOptions& options) {
-  std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", backend.name,
-                                 options.seed, "law", "rows", "skipped", "dot products", "broken");
+/// The same over recordings; `name` becomes whose they are.
+std::vector<LawRow> check_recordings(const LawsOptions& options, const std::vector<const Law*>& chosen,
+                                     const Architecture& architecture, std::string& name) {
+  RecordedLaws recorded = replay_laws(corpus_folder(options.corpus), options.instructions, chosen,
+                                      architecture, static_cast<std::uint64_t>(options.dots));
+  name = "recordings of " + recorded.gpus;
+  std::vector<LawRow> rows;
+  for (std::size_t law = 0; law < chosen.size(); ++law)
+    rows.push_back({chosen[law], std::move(recorded.results[law])});
+  return rows;
+}
+
+std::string table(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
+  std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", on, options.seed,
+                                 "law", "rows", "skipped", "dot products", "broken");
   for (const LawRow& row : rows) {
     text += fmt::format("  {:<34} {:>5} {:>8} {:>15} {:>7}\n", row.law->name, row.applied(),
                         row.results.size() - row.applied(), row.judged(), row.bad());
@@ -149,15 +167,14 @@ std::string table(const std::vector<LawRow>& rows, const laws::Backend& backend,
       for (const auto& [reason, count] : reasons)
         text += fmt::format("      {:>4} skipped: {}\n", count, reason);
     }
-    if (row.applied() == 0) text += "      applied to nothing\n";
+    if (row.applied() == 0 && !may_be_silent(row, options)) text += "      applied to nothing\n";
     for (const LawResult& one : row.results)
       if (!one.good()) text += fmt::format("    {}: {}\n", name_of(one.instruction), one.complaint());
   }
   return text;
 }
 
-nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& backend,
-                       const LawsOptions& options) {
+nlohmann::json to_json(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
   nlohmann::json laws = nlohmann::json::array();
   for (const LawRow& row : rows) {
     nlohmann::json one = {{"law", row.law->name},
@@ -171,11 +188,23 @@ nlohmann::json to_json(const std::vector<LawRow>& rows, const laws::Backend& bac
       if (!result.skipped.empty()) one["skipped"][name_of(result.instruction)] = result.skipped;
     laws.push_back(std::move(one));
   }
-  return {{"schema", "mmaudit.laws/1"},
-          {"on", backend.name},
-          {"seed", options.seed},
-          {"date", today()},
-          {"laws", laws}};
+  return {
+      {"schema", "mmaudit.laws/1"}, {"on", on}, {"seed", options.seed}, {"date", today()}, {"laws", laws}};
+}
+
+int run_strength(const LawsOptions& options) {
+  const Architecture& architecture = require_architecture(options.architecture);
+  const std::vector<Subject> subjects = chosen_subjects(options, architecture);
+  std::size_t wrong = 0;
+  for (const Subject& one : subjects) wrong += gen::neighbours(one.instruction, one.row).size();
+  Progress progress("wrong models", wrong);
+  laws::MutationRun how{.seed = options.seed, .threads = options.threads};
+  if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);
+  how.done = [&](const laws::Mutant& one) { progress.advance(1, name_of(one.instruction)); };
+  const LawStrength strength = measure_laws(subjects, how, corpus_folder(options.corpus));
+  if (!options.json.empty()) emit(options.json, law_strength_json(strength));
+  if (options.json != "-") emit("-", law_strength_text(strength));
+  return strength.survivors() + strength.wrongly_excused() == 0 ? kAllGood : kMismatch;
 }
 
 int run(LawsOptions options) {
@@ -187,22 +216,29 @@ int run(LawsOptions options) {
     return kAllGood;
   }
   if (!options.has_seed) options.seed = std::random_device{}();
+  if (options.strength) return run_strength(options);
   std::vector<const Law*> chosen;
   for (const Law& law : laws::lawbook())
     if (named(options.laws, law.name) && !(options.no_slow && law.slow)) chosen.push_back(&law);
   if (chosen.empty())
     throw InputError("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
   const Architecture& architecture = chosen_architecture(options);
-  const std::vector<Subject> subjects = chosen_subjects(options, architecture);
   RegressionFile known(options.regressions);
-  const laws::Backend backend = chosen_backend(options, architecture);
-  const std::vector<LawRow> rows = check(options, chosen, subjects, backend, known);
+  std::string on;
+  std::vector<LawRow> rows;
+  if (options.backend == "corpus") {
+    rows = check_recordings(options, chosen, architecture, on);
+  } else {
+    const std::vector<Subject> subjects = chosen_subjects(options, architecture);
+    const laws::Backend backend = chosen_backend(options, architecture);
+    rows = check(options, chosen, subjects, backend, known);
+    on = backend.name;
+  }
 
   bool good = true;
   std::string failures;
   for (const LawRow& row : rows) {
-    // A law that applies to nothing is a failure only where nothing was left out by the user.
-    good = good && row.bad() == 0 && (row.applied() > 0 || !options.instructions.empty());
+    good = good && row.bad() == 0 && (row.applied() > 0 || may_be_silent(row, options));
     for (const LawResult& one : row.results) {
       if (!one.failure) continue;
       const std::string command =
@@ -214,10 +250,10 @@ int run(LawsOptions options) {
   }
   known.save();
   if (options.json == "-") {
-    emit("-", to_json(rows, backend, options).dump(2) + "\n");
+    emit("-", to_json(rows, on, options).dump(2) + "\n");
   } else {
-    emit("-", table(rows, backend, options) + failures);
-    if (!options.json.empty()) emit(options.json, to_json(rows, backend, options).dump(2) + "\n");
+    emit("-", table(rows, on, options) + failures);
+    if (!options.json.empty()) emit(options.json, to_json(rows, on, options).dump(2) + "\n");
   }
   return good ? kAllGood : kMismatch;
 }
@@ -227,16 +263,24 @@ int run(LawsOptions options) {
 void add_laws(CLI::App& app, Action& action) {
   auto options = std::make_shared<LawsOptions>();
   CLI::App* command = app.add_subcommand("laws", "Laws that hardware and model obey, on tiles made for them");
-  command->add_option("--on", options->backend, "who answers: model, gpu-model, hardware, reference")
-      ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference"}))
-      ->capture_default_str();
+  CLI::Option* on =
+      command
+          ->add_option("--on", options->backend,
+                       "who answers: model, gpu-model, hardware, reference, corpus (recordings)")
+          ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference", "corpus"}))
+          ->capture_default_str();
   command->add_option("--arch", options->architecture,
                       fmt::format("architecture (default: {})", kDefaultArchitecture));
-  command->add_option("--law", options->laws, "only laws whose name contains one of these");
+  CLI::Option* law =
+      command->add_option("--law", options->laws, "only laws whose name contains one of these");
   command->add_option("--inst", options->instructions, "only instructions whose name contains one of these");
-  command->add_option("--dots", options->dots, "at least this many dot products a law, spread over its rows")
-      ->check(CLI::Range(1.0, 1e13))
-      ->capture_default_str();
+  CLI::Option* dots =
+      command
+          ->add_option("--dots", options->dots,
+                       "at least this many dot products a law, spread over its rows; with --strength of each "
+                       "wrong model, 3000 where not given")
+          ->check(CLI::Range(1.0, 1e13))
+          ->capture_default_str();
   CLI::Option* seed = command->add_option("--seed", options->seed, "seed (default: fresh, printed)");
   command->add_option("--threads", options->threads, "threads that make and judge tiles (default: all)");
   command->add_flag("--no-slow", options->no_slow, "without laws that an oracle judges");
@@ -249,9 +293,17 @@ void add_laws(CLI::App& app, Action& action) {
       ->expected(0, 1)
       ->default_str("-");
   command->add_flag("--list", options->list, "print the laws and their sources");
+  command
+      ->add_flag("--strength", options->strength,
+                 "wrong models: which law notices each, and which recordings contradict it?")
+      ->excludes(on)
+      ->excludes(law);
+  command->add_option("--corpus", options->corpus,
+                      "with --strength or --on corpus: folder of recordings (default: the project's own)");
   add_model_option(*command);
-  command->callback([options, seed, &action] {
+  command->callback([options, seed, dots, &action] {
     options->has_seed = seed->count() > 0;
+    options->has_dots = dots->count() > 0;
     action = [options] { return run(*options); };
   });
 }

@@ -7,26 +7,49 @@
 #include "common.hpp"
 #include "mmaudit/device/wmma_fragment.hpp"
 #include "mmaudit/volta.hpp"
+#include "mmaudit/wmma_fragments.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-/// Published maps of one architecture.
+/// Known maps of one architecture.
 struct Published {
   std::string_view architecture, types;  ///< names; a space after each
+  Evidence evidence;
   std::string_view source;
+  bool any_layout;  ///< else the maps are of A by rows, B by columns and accumulators by rows
   FragmentMap (*a)(volta::Layout);
   FragmentMap (*b)(volta::Layout);
   FragmentMap (*accumulator)(Format);
 };
 
+constexpr std::string_view kSixteen = "wmma.m16n16k16.f32.f16.f16.f32 wmma.m16n16k16.f16.f16.f16.f16 ";
+
 constexpr Published kPublished[] = {
     {"volta",
      "wmma.m16n16k16.f32.f16.f16.f32 wmma.m16n16k16.f32.f16.f16.f16 wmma.m16n16k16.f16.f16.f16.f32 "
      "wmma.m16n16k16.f16.f16.f16.f16 ",
-     "Raihan, Goli, Aamodt (ISPASS 2019), accumulators: PTX ISA 9.0, mma.m8n8k4", volta::fragment_a,
-     volta::fragment_b, volta::fragment_accumulator},
+     Evidence::literature, "Raihan, Goli, Aamodt (ISPASS 2019), accumulators: PTX ISA 9.0, mma.m8n8k4", true,
+     volta::fragment_a, volta::fragment_b, volta::fragment_accumulator},
+    {"turing", kSixteen, Evidence::literature,
+     "Raihan, Goli, Aamodt (ISPASS 2019): each element once, consecutive groups of four lanes hold "
+     "consecutive rows; "
+     "registers as of mma.m16n8k8, PTX ISA 9.0, which is the HMMA behind it",
+     true, [](volta::Layout) { return hmma16::fragment_a(1); },
+     [](volta::Layout) { return hmma16::fragment_b(1); },
+     [](Format) { return hmma16::fragment_accumulator(); }},
+    {"hopper", "wmma.m16n16k16.f32.f16.f16.f32 ", Evidence::recorded,
+     "read off an NVIDIA H200 (driver 580.159.04) by `layout --discover`", false,
+     [](volta::Layout) { return hmma16::fragment_a(2); }, [](volta::Layout) { return hmma16::fragment_b(2); },
+     [](Format) { return hmma16::fragment_accumulator(); }},
 };
+
+std::string architectures_with_maps() {
+  std::string names;
+  for (const Published& one : kPublished)
+    names += (names.empty() ? "" : ", ") + std::string(one.architecture);
+  return names;
+}
 
 bool lists(std::string_view types, const std::string& name) {
   return types.find(name + " ") != std::string_view::npos;
@@ -64,18 +87,24 @@ WmmaLayout published_wmma_layout(const Instruction& instruction, const std::stri
   if (architecture.empty())
     throw InputError(fmt::format(
         fmt::runtime(kUnspecified), "--inst", name,
-        fmt::format("with --arch {} (m16n16k16 of f16), or {}", kPublished[0].architecture, kSeen)));
+        fmt::format("with --arch {} (m16n16k16 of f16), or {}", architectures_with_maps(), kSeen)));
   const Architecture& row = require_architecture(architecture);
   require_row(row, instruction);
-  const auto* published = std::find_if(
+  const auto published = std::find_if(
       std::begin(kPublished), std::end(kPublished),
       [&](const Published& one) { return one.architecture == row.name && lists(one.types, name); });
   if (published == std::end(kPublished))
     throw InputError(
         fmt::format(fmt::runtime(kUnspecified), "--arch", fmt::format("{} with {}", row.name, name),
-                    fmt::format("{} (m16n16k16 of f16), or {}", kPublished[0].architecture, kSeen)));
-  WmmaLayout layout{{}, {}, std::string(mmaudit::name_of(Evidence::literature)), {}};
-  layout.known = fmt::format("{}: {}; not seen on a GPU here", layout.evidence, published->source);
+                    fmt::format("{} (m16n16k16 of f16), or {}", architectures_with_maps(), kSeen)));
+  WmmaLayout layout{{}, {}, std::string(mmaudit::name_of(published->evidence)), {}};
+  layout.known = fmt::format("{}: {}{}", layout.evidence, published->source,
+                             published->evidence == Evidence::literature ? "; not seen on a GPU here" : "");
+  if (!published->any_layout && (choice.a_columns || !choice.b_columns || choice.c_columns))
+    throw InputError(
+        fmt::format("--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by "
+                    "rows (what is known of it), or {}",
+                    row.name, kSeen));
   for (const Chosen& one : chosen_of(instruction, choice)) {
     const volta::Layout order = one.columns ? volta::Layout::column : volta::Layout::row;
     const FragmentMap map = one.operand == device::WmmaOperand::a   ? published->a(order)

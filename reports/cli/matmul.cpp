@@ -13,6 +13,7 @@
 #include "common.hpp"
 #include "dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/device/matmul.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::cli {
@@ -24,7 +25,7 @@ struct MatmulOptions {
   bool has_alpha = false, has_beta = false;
   std::uint64_t promote = 0, split_k = 1, memory = 0;
   unsigned threads = 0;
-  bool plain = false, json = false;
+  bool plain = false, json = false, gpu = false;
 };
 
 struct Operand {
@@ -169,7 +170,9 @@ int execute(const MatmulOptions& options) {
     require_shape("--c", options.c, *c, problem.batch, problem.m, problem.n);
     problem.c = c->tensor.data.data();
   }
-  if (const std::string why = why_no_matmul(instruction, row, problem); !why.empty()) {
+  std::string why = why_no_matmul(instruction, row, problem);
+  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, row, problem);
+  if (!why.empty()) {
     throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
   }
   const auto bytes = matmul_bytes(instruction, problem, means);
@@ -192,8 +195,12 @@ int execute(const MatmulOptions& options) {
     Progress progress("matmul", total);
     means.progress = [&progress](std::uint64_t done) { progress.advance(done); };
     const auto start = std::chrono::steady_clock::now();
-    matmul(instruction, row, problem, means);
-    timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.gpu) {
+      timing.seconds = device::matmul_on_device(require_device(), instruction, row, problem);
+    } else {
+      matmul(instruction, row, problem, means);
+      timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
   }
   corpus::save_tensor(options.out, d);
   report(options, instruction, architecture, d, means.fast && fast_serves(instruction, row), timing);
@@ -234,6 +241,9 @@ void add_matmul(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 4096));
   command->add_option("--simd", options->simd, "portable, avx2 or avx512; no influence on the result");
   command->add_flag("--plain", options->plain, "the plain core alone, without vector code");
+  command
+      ->add_flag("--gpu", options->gpu, "compute the model on this machine's GPU; no influence on the result")
+      ->excludes("--plain");
   command->add_option("--memory", options->memory, "bytes that may be used; 0: what is available");
   command->add_flag("--json", options->json, "report as JSON");
   command->callback([&action, options] { action = [options] { return execute(*options); }; });

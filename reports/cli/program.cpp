@@ -24,6 +24,7 @@ int run(int argc, const char* const* argv) {
   add_tiles(app, action);
   add_verify(app, action);
   add_laws(app, action);
+  add_campaign(app, action);
   add_explain(app, action);
   add_record(app, action);
   add_audit(app, action);

@@ -10,6 +10,7 @@
 #include "bounded_json.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::cli {
@@ -41,7 +42,7 @@ std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::si
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
         (bits < 64 && value >> bits != 0))
-      refuse(one.dump().substr(0, 40), fmt::format("hex digits of {} bits", bits));
+      refuse(printable(one.dump(), 40), fmt::format("hex digits of {} bits", bits));
     out.push_back(value);
   }
   return out;
@@ -72,7 +73,7 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
     const auto is = find_instruction(word("instruction"));
     if (!is) throw InputError(where + ": instruction: " + why_no_instruction(word("instruction")));
     const auto stored = static_cast<std::size_t>(is->stored_k());
-    Entry entry{word("law"), word("instruction"), {}};
+    Entry entry{word("law"), *is, {}};
     entry.dot.a = hex_list(json, "a", stored, spec_of(is->a).storage_bits, where);
     entry.dot.b = hex_list(json, "b", static_cast<std::size_t>(is->k), spec_of(is->b).storage_bits, where);
     entry.dot.c = hex_list(json, "c", 1, spec_of(is->c).storage_bits, where)[0];
@@ -86,6 +87,13 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
       if (const std::string reason = why_bad_metadata(one_row, entry.dot.metadata, 1); !reason.empty())
         throw InputError(fmt::format("{}: metadata: {}", where, reason));
     }
+    if (is->scale != Format::none) {
+      const auto blocks = static_cast<std::size_t>(scales_of(*is));
+      for (const std::uint64_t x : hex_list(json, "scale_a", blocks, 8, where))
+        entry.dot.scale_a.push_back(static_cast<std::uint8_t>(x));
+      for (const std::uint64_t x : hex_list(json, "scale_b", blocks, 8, where))
+        entry.dot.scale_b.push_back(static_cast<std::uint8_t>(x));
+    }
     entries_.push_back(std::move(entry));
   }
 }
@@ -93,7 +101,7 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
 std::vector<laws::Dot> RegressionFile::dots(std::string_view law, const Instruction& instruction) const {
   std::vector<laws::Dot> found;
   for (const Entry& entry : entries_)
-    if (entry.law == law && entry.instruction == name_of(instruction)) found.push_back(entry.dot);
+    if (entry.law == law && entry.instruction == instruction) found.push_back(entry.dot);
   return found;
 }
 
@@ -110,6 +118,10 @@ void RegressionFile::add(const laws::Failure& failure, const Architecture& archi
                {"salt", {hex_text(failure.dot.salt, 64)}},
                {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
   if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);
+  for (const auto& [field, scales] :
+       {std::pair{"scale_a", &failure.dot.scale_a}, {"scale_b", &failure.dot.scale_b}})
+    if (!scales->empty())
+      line[field] = hex_texts(std::vector<std::uint64_t>(scales->begin(), scales->end()), Format::u8);
   const std::string text = line.dump() + "\n";
   if (text_.find(text) != std::string::npos) return;
   text_ += text;

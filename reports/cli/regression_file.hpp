@@ -20,7 +20,8 @@ class RegressionFile {
 
  private:
   struct Entry {
-    std::string law, instruction;
+    std::string law;
+    Instruction instruction;
     laws::Dot dot;
   };
   std::string path_, text_;

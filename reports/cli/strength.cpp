@@ -35,11 +35,13 @@ struct Summary {
 }  // namespace
 
 std::vector<InstructionStrength> measure_strength(const std::filesystem::path& folder,
-                                                  const std::vector<std::string>& filters) {
+                                                  const std::vector<std::string>& filters,
+                                                  const Architecture* only) {
   std::vector<InstructionStrength> strengths;
   for_each_recording(
       folder, filters, "replaying wrong models",
       [&](const corpus::Recording& recording, const Instruction& instruction, const std::string& file) {
+        if (only != nullptr && &architecture_of_recording(recording, file) != only) return;
         InstructionStrength& strength = strengths.emplace_back();
         strength.instruction = instruction;
         strength.dots = recording.d.elements();

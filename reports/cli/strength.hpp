@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/neighbours.hpp"
 #include "mmaudit/instruction.hpp"
 
@@ -22,9 +23,10 @@ struct InstructionStrength {
   std::vector<Kill> kills;
 };
 
-/// Replays every recording through every neighbour of its row.
+/// Replays every recording (of `only`'s GPUs, where given) through every neighbour of its row.
 std::vector<InstructionStrength> measure_strength(const std::filesystem::path& folder,
-                                                  const std::vector<std::string>& filters);
+                                                  const std::vector<std::string>& filters,
+                                                  const Architecture* only = nullptr);
 
 /// Neighbours that some input could tell apart but no recording does.
 std::size_t survivors(const std::vector<InstructionStrength>& strengths);

@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
 #include "common.hpp"
+#include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/sweeps/census.hpp"
 #include "mmaudit/sweeps/compare.hpp"
@@ -25,29 +25,6 @@ struct SweepOptions {
   std::string out = "out", resume;
   double energy_seconds = sweeps::RunRule{}.energy_seconds;
   bool quick = false, list = false, json = false, no_files = false;
-};
-
-/// 128 plus the signal's number, as shells report it.
-constexpr int kInterrupted = 130;
-
-volatile std::sig_atomic_t stopped = 0;
-
-/// Ctrl-C is noticed between two points while this lives; a second one ends the program at once.
-class Interruptible {
- public:
-  Interruptible() {
-    stopped = 0;
-    before_ = std::signal(SIGINT, [](int) {
-      stopped = 1;
-      std::signal(SIGINT, SIG_DFL);
-    });
-  }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-  ~Interruptible() { std::signal(SIGINT, before_); }
-
- private:
-  void (*before_)(int) = nullptr;
 };
 
 std::string listing() {
@@ -114,7 +91,7 @@ int sweep(const SweepOptions& options) {
     const Interruptible interruptible;
     Progress progress("sweeping", plan.subjects.size());
     sweeps::run_sweep(*machine, plan,
-                      {.keep_going = [] { return stopped == 0; },
+                      {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& subject, std::size_t done,
                                        std::size_t) { progress.advance(done == 0 ? 0 : 1, subject); },
                        .save = save},

@@ -1,9 +1,7 @@
-// One page that loads nothing: no script, one style sheet admitted by its digest, figures drawn inside.
+// The page of an audit.
 #include <fmt/format.h>
 
-#include <array>
-
-#include "html_page.hpp"
+#include "html_parts.hpp"
 #include "html_text.hpp"
 #include "mmaudit/report/render.hpp"
 #include "printed.hpp"
@@ -11,91 +9,7 @@
 
 namespace mmaudit::report {
 
-std::string escaped_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
-    }
-  }
-  return out;
-}
-
 namespace {
-
-std::string_view class_of(Tone tone) {
-  switch (tone) {
-    case Tone::good:
-      return "good";
-    case Tone::note:
-      return "note";
-    case Tone::bad:
-      return "bad";
-    case Tone::plain:
-      break;
-  }
-  return "plain";
-}
-
-std::string_view class_of(const Column& column, const std::string& text) {
-  if (column.number) return " class=\"n\"";
-  if (column.header == "Instruction") return " class=\"code\"";
-  if (column.header == "Value") return " class=\"any\"";
-  return text.size() > 24 ? " class=\"wrap\"" : "";
-}
-
-std::string html_table(const Table& table) {
-  // A scrolling region has to be reachable without a mouse.
-  std::string out =
-      fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
-                  escaped_html(table.title));
-  for (const Column& column : table.columns)
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "",
-                       escaped_html(column.header));
-  out += "</tr></thead><tbody>";
-  for (const auto& row : table.rows) {
-    out += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const Column& column = table.columns[i];
-      std::string content = escaped_html(row[i].text);
-      if (row[i].tone != Tone::plain)
-        content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
-      const std::string_view cls = class_of(column, row[i].text);
-      out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", cls, content)
-                    : fmt::format("<td{}>{}</td>", cls, content);
-    }
-    out += "</tr>";
-  }
-  return out + "</tbody></table></div>\n";
-}
-
-std::string section(const Table& table, std::string_view remark, std::string_view classes = "card") {
-  if (table.rows.empty()) return "";
-  std::string out = fmt::format("<section class=\"{}\"><h2>{}</h2>", classes, escaped_html(table.title));
-  if (!remark.empty()) out += fmt::format("<p class=\"soft small\">{}</p>", escaped_html(remark));
-  return out + html_table(table) + "</section>\n";
-}
-
-std::string tile(std::string_view value, std::string_view label) {
-  return fmt::format("<li><b>{}</b><span>{}</span></li>", escaped_html(value), escaped_html(label));
-}
 
 std::string first_screen(const AuditResult& result) {
   const Provenance& from = result.provenance;
@@ -192,14 +106,13 @@ std::string every_cell(const AuditResult& result) {
 }  // namespace
 
 std::string to_html(const AuditResult& result) {
-  std::string out =
-      page_start(fmt::format("Tensor-core audit: {}", capitalised(result.provenance.architecture)));
+  std::string out = page_start("Tensor-core audit: " + capitalised(result.provenance.architecture));
   out += first_screen(result) + "<main>\n";
   out += levels(result) + whole_products(result) + chains(result) + published(result) + every_cell(result);
   out += section(format_table(result), "");
   out += section(verification_table(result.verification, false), "", "card long");
   out += section(provenance_table(result.provenance), "");
-  return out + "</main>\n" + page_end();
+  return out + page_end();
 }
 
 }  // namespace mmaudit::report

@@ -1,10 +1,12 @@
 #pragma once
-// The style sheet of the page, and its digest for the page's content security policy.
+// The style sheet and the script of the pages, and their digests for a page's content security policy.
 #include <string_view>
 
 namespace mmaudit::report {
 
 extern const std::string_view kStyle;
 extern const std::string_view kStyleSha256;  ///< of exactly kStyle, hexadecimal
+extern const std::string_view kScript;
+extern const std::string_view kScriptSha256;  ///< of exactly kScript, hexadecimal
 
 }  // namespace mmaudit::report

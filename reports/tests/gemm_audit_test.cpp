@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 
 #include "mmaudit/report/gemm_audit.hpp"
@@ -105,9 +106,84 @@ TEST(GemmAudit, WritersKeepHostileNamesInTheirPlace) {
     row.architecture = row.why = hostile, row.verdict = GemmVerdict::fail;
   EXPECT_EQ(to_markdown(audit).find("<script"), std::string::npos);
   EXPECT_EQ(to_junit(audit).find("<script"), std::string::npos);
+  const std::string html = to_html(audit);
+  EXPECT_EQ(html.find("<script>"), html.rfind("<script"));
+  EXPECT_EQ(html.find("alert(\"x\")"), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
   EXPECT_EQ(to_console(audit).find("\x1b[2J"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(to_json(audit)).at("schema"), "mmaudit.audit.gemm/1");
   EXPECT_NE(to_csv(audit).find("alert(\"\"x\"\")"), std::string::npos);
+}
+
+TEST(GemmAudit, TheWorstElementIsExplained) {
+  Fixture fixture;
+  const std::vector<std::uint64_t> rows = {3, 8, 9, 20, 21, 22, 23, 24, 25, 26, 27, 900};
+  fixture.request.rows = rows;
+  fixture.request.combinations = {
+      combination("e4m3", Scaling::tensor, "plain"), combination("e4m3", Scaling::blocks, "promote:128"),
+      combination("e4m3", Scaling::row, "promote:32"), combination("e5m2", Scaling::none, "split-k:4")};
+  const GemmAudit audit = audit_gemm(fixture.request);
+  ASSERT_EQ(audit.rows_of.size(), 4U);
+  for (const GemmAuditRow& row : audit.rows_of) {
+    ASSERT_TRUE(row.worst);
+    const WorstElement& worst = *row.worst;
+    EXPECT_NE(std::find(rows.begin(), rows.end(), worst.row), rows.end());
+    EXPECT_EQ(worst.exact, row.errors.worst_exact);
+    EXPECT_EQ(worst.result, row.errors.worst_result);
+    EXPECT_EQ(worst.terms.size(), 8U);
+    const auto change = [](const WorstTerm& x) {
+      return std::fabs(x.converted_a * x.converted_b - x.a * x.b);
+    };
+    EXPECT_GE(change(worst.terms[0]), change(worst.terms[7]));
+    EXPECT_GT(change(worst.terms[7]), 0);
+    if (row.accumulation == "split-k:4") {
+      EXPECT_TRUE(worst.steps.empty());
+      continue;
+    }
+    // The element alone, one cut of K after another, ends where the whole product does.
+    ASSERT_FALSE(worst.steps.empty());
+    EXPECT_EQ(worst.steps.back().k, 256U);
+    EXPECT_EQ(worst.steps.back().sum, worst.accumulator);
+    EXPECT_NEAR(worst.steps.back().converted, worst.converted, 1e-12 * worst.magnitudes);
+  }
+}
+
+TEST(GemmAudit, BitsLostAreThoseOfTheFormat) {
+  Fixture fixture;
+  const GemmAudit audit = audit_gemm(fixture.request);
+  const CastCounts& e4m3 = audit.rows_of[0].cast_a;
+  const CastCounts& bf16 = audit.rows_of[1].cast_a;
+  const auto past = [](const CastCounts& counts, std::size_t bits) {
+    return std::accumulate(counts.bits_lost.begin() + static_cast<std::ptrdiff_t>(bits),
+                           counts.bits_lost.end(), std::uint64_t{0});
+  };
+  EXPECT_EQ(past(e4m3, 0), 12U * 256U);
+  EXPECT_EQ(past(bf16, 17), 0U);  // half an ulp of 8 bits is 2^-9 of the number or less
+  EXPECT_GT(past(bf16, 14), 0U);
+  EXPECT_GT(past(e4m3, 20), 0U);
+  EXPECT_EQ(past(e4m3, 24), e4m3.underflow);
+}
+
+TEST(GemmAudit, FindingsSayWhatIsWrong) {
+  GemmAudit audit = audit_gemm(Fixture().request);
+  EXPECT_EQ(to_html(audit).find("What is wrong"), std::string::npos);
+  audit.tensors = {{"A", "x", "F32", {12, 256}, 3072, 3072, 0, 0, 0, 0},
+                   {"B", "y", "F32", {256, 20}, 5120, 0, 7, 5113, 0, 0},
+                   {"C", "z", "F32", {0, 20}, 0, 0, 0, 0, 0, 0}};
+  for (const std::string& text : {to_html(audit), to_console(audit), to_markdown(audit)})
+    for (const char* found :
+         {"Every element of A is NaN", "7 of 5,120 elements of B are infinite", "C is empty"})
+      EXPECT_NE(text.find(found), std::string::npos) << found;
+}
+
+TEST(GemmAudit, APageOfManyRowsIsShort) {
+  GemmAudit audit = audit_gemm(Fixture().request);
+  audit.rows_of[0].worst.reset();
+  audit.rows_of.resize(30000, audit.rows_of[0]);
+  audit.remarks.resize(1000000, "again");
+  const std::string html = to_html(audit);
+  EXPECT_LT(html.size(), 4000000U);
+  EXPECT_NE(html.find("2,000 of 30,000 rows"), std::string::npos);
 }
 
 TEST(GemmAudit, FitsATerminal) {

@@ -29,7 +29,9 @@ void run_reference(const Architecture& architecture, const Instruction& is, cons
   };
   const auto m = static_cast<std::size_t>(is.m), n = static_cast<std::size_t>(is.n),
              k = static_cast<std::size_t>(is.k), stored = static_cast<std::size_t>(is.stored_k());
+  const auto blocks = static_cast<std::size_t>(scales_of(is));
   std::vector<std::uint64_t> a(stored), b(k);
+  std::vector<std::uint8_t> scale_a(blocks), scale_b(blocks);
   for (std::size_t tile = 0; tile < batch.tiles; ++tile)
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < n; ++j) {
@@ -40,9 +42,13 @@ void run_reference(const Architecture& architecture, const Instruction& is, cons
             batch.metadata == nullptr
                 ? std::span<const std::uint8_t>{}
                 : std::span<const std::uint8_t>(batch.metadata + (tile * m + i) * stored, stored);
-        const std::uint64_t d =
-            oracle::reference_dot(is, row, a, b, load(batch.c, is.c, element),
-                                  batch.modifiers != nullptr ? batch.modifiers[tile] : 0U, {}, metadata);
+        for (std::size_t block = 0; block < blocks; ++block) {
+          scale_a[block] = batch.scale_a[(tile * m + i) * blocks + block];
+          scale_b[block] = batch.scale_b[(tile * blocks + block) * n + j];
+        }
+        const std::uint64_t d = oracle::reference_dot(is, row, a, b, load(batch.c, is.c, element),
+                                                      batch.modifiers != nullptr ? batch.modifiers[tile] : 0U,
+                                                      {scale_a, scale_b}, metadata);
         store_word(batch.d, spec_of(is.d).storage_bytes(), element, d);
       }
 }
@@ -91,6 +97,8 @@ void answer(const Backend& backend, std::span<Tile*> tiles) {
   for (const Tile* tile : tiles) {
     packed.modifiers.push_back(tile->modifiers);
     packed.metadata.insert(packed.metadata.end(), tile->metadata.begin(), tile->metadata.end());
+    packed.scale_a.insert(packed.scale_a.end(), tile->scale_a.begin(), tile->scale_a.end());
+    packed.scale_b.insert(packed.scale_b.end(), tile->scale_b.begin(), tile->scale_b.end());
   }
   backend.run(is, packed.batch());
   const std::size_t bytes = spec_of(is.d).storage_bytes(), each = tiles.front()->c.size();

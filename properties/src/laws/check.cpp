@@ -1,13 +1,12 @@
 #include "mmaudit/laws/check.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/families.hpp"
+#include "parallel.hpp"
+#include "tools.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -26,19 +25,39 @@ void fill_from_families(const Subject& subject, std::uint64_t seed, std::uint64_
   fill(tile.a, gen::Matrix::a, tile.stored());
   fill(tile.b, gen::Matrix::b, subject.instruction.n);
   fill(tile.c, gen::Matrix::c, subject.instruction.n);
+  if (!tile.scale_a.empty()) {
+    const auto scale = [&](gen::Matrix which, int row, int col) {
+      return static_cast<std::uint8_t>(gen::generate(plan, family, seed, which, number, row, col));
+    };
+    for (int block = 0; block < tile.blocks(); ++block) {
+      for (int row = 0; row < tile.instruction.m; ++row)
+        tile.at_scale_a(row, block) = scale(gen::Matrix::scale_a, row, block);
+      for (int col = 0; col < tile.instruction.n; ++col)
+        tile.at_scale_b(block, col) = scale(gen::Matrix::scale_b, block, col);
+    }
+  }
   for (std::size_t i = 0; i < tile.metadata.size(); ++i)
     tile.metadata[i] = gen::generate_metadata(plan, family, seed, number, static_cast<int>(i) / tile.stored(),
                                               static_cast<int>(i) % tile.stored());
+}
+
+/// Scales for a tile that a law made without: all 1, or a power of two and its inverse, or any powers of two.
+void draw_scales(Random& random, Tile& tile) {
+  const int how = random.in(0, 2);
+  for (int block = 0; how != 0 && block < tile.blocks(); ++block)
+    put_scales(random, tile, block, how == 1 ? 0 : random.in(-30, 30));
 }
 
 Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::uint64_t number) {
   Tile tile(subject.instruction);
   Random random(Random(seed ^ (number * 0xD1B54A32D192ED03U)).next());
   tile.salt = random.next();
-  if (law.fill != nullptr)
-    law.fill(subject, random, tile);
-  else
+  if (law.fill == nullptr) {
     fill_from_families(subject, seed, number, tile);
+    return tile;
+  }
+  law.fill(subject, random, tile);
+  if (law.scales == Scales::any && !tile.scale_a.empty()) draw_scales(random, tile);
   return tile;
 }
 
@@ -46,6 +65,9 @@ Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::
 struct Answered {
   std::vector<Tile> tiles;
   std::vector<std::vector<Tile>> related;
+
+  /// Recorded ones, that nothing is related to.
+  explicit Answered(std::span<const Tile> of) : tiles(of.begin(), of.end()), related(tiles.size()) {}
 
   Answered(const Law& law, const Subject& subject, const Backend& backend, std::vector<Tile> of)
       : tiles(std::move(of)), related(tiles.size()) {
@@ -112,13 +134,47 @@ std::string LawResult::complaint() const {
   return {};
 }
 
+std::string why_silent(const Law& law, const Subject& subject) {
+  const bool scaled = subject.instruction.scale != Format::none;
+  if (scaled && law.scales == Scales::none) return "it is not stated for block scales";
+  if (!scaled && law.scales == Scales::own) return "no block scales";
+  return law.why_not(subject);
+}
+
+LawResult check_recorded(const Law& law, const Subject& subject, std::span<const Tile> tiles) {
+  LawResult result;
+  result.law = &law;
+  result.instruction = subject.instruction;
+  result.skipped = law.related != nullptr ? "it compares with dot products that nobody recorded"
+                   : law.exhibit          ? "it says what some input shows"
+                                          : why_silent(law, subject);
+  if (!result.skipped.empty()) return result;
+  std::optional<Dot> broken;
+  const Answered answered(tiles);
+  judge_all(law, subject, answered, result, broken);
+  if (result.judged == 0) result.skipped = "no recorded dot product is of the kind that it speaks of";
+  if (!broken) return result;
+  result.failure =
+      Failure{std::string(law.name), subject.instruction, *broken, 0, 0, nonzero_products(subject, *broken)};
+  // Where it stands in its tile is not kept: the first one that breaks the law is found again.
+  for (const Tile& tile : answered.tiles)
+    for (int row = 0; row < subject.instruction.m; ++row)
+      for (int col = 0; col < subject.instruction.n; ++col) {
+        const Verdict verdict = law.judge({subject, tile, {}, row, col});
+        if (verdict.kind != Verdict::Kind::broken) continue;
+        result.failure->found = tile.at_d(row, col);
+        result.failure->expected = verdict.expected;
+        return result;
+      }
+  return result;
+}
+
 LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,
                     const LawOptions& options) {
   LawResult result;
   result.law = &law;
   result.instruction = subject.instruction;
-  result.skipped = subject.instruction.scale != Format::none ? "laws are not stated for block scales" : "";
-  if (result.skipped.empty()) result.skipped = law.why_not(subject);
+  result.skipped = why_silent(law, subject);
   if (result.skipped.empty()) result.skipped = backend.why_not(subject.instruction, 0);
   if (result.skipped.empty()) result.skipped = why_not_related(law, subject, backend, options.seed);
   if (!result.skipped.empty()) return result;
@@ -139,6 +195,7 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
     for (std::uint64_t t = first; t < std::min(first + launch, wanted); ++t)
       tiles.push_back(make_tile(law, subject, options.seed, t));
     judge_all(law, subject, Answered(law, subject, backend, std::move(tiles)), result, broken);
+    if (options.until_broken && !law.exhibit && broken) return result;
   }
   if (!law.exhibit && broken) result.failure = shrink(law, subject, backend, *broken);
   return result;
@@ -158,31 +215,15 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
                                                std::span<const Subject> subjects, const Backend& backend,
                                                const LawRun& how) {
   std::vector<std::vector<LawResult>> results(laws.size(), std::vector<LawResult>(subjects.size()));
-  const std::size_t pairs = laws.size() * subjects.size();
   std::mutex lock;
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr problem;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < pairs; i = next++) {
-        const Law& law = *laws[i / subjects.size()];
-        const Subject& subject = subjects[i % subjects.size()];
-        LawResult& result = results[i / subjects.size()][i % subjects.size()];
-        result = check_law(law, subject, backend, how.options(law, subject));
-        const std::lock_guard guard(lock);
-        if (how.done != nullptr) how.done(result);
-      }
-    } catch (...) {
-      const std::lock_guard guard(lock);
-      if (!problem) problem = std::current_exception();
-      next = pairs;
-    }
-  };
-  std::vector<std::thread> threads;
-  const unsigned count = how.threads != 0 ? how.threads : std::thread::hardware_concurrency();
-  for (unsigned t = 0; t < std::max(1U, count); ++t) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  if (problem) std::rethrow_exception(problem);
+  in_parallel(laws.size() * subjects.size(), how.threads, [&](std::size_t i) {
+    const Law& law = *laws[i / subjects.size()];
+    const Subject& subject = subjects[i % subjects.size()];
+    LawResult& result = results[i / subjects.size()][i % subjects.size()];
+    result = check_law(law, subject, backend, how.options(law, subject));
+    const std::lock_guard guard(lock);
+    if (how.done != nullptr) how.done(result);
+  });
   return results;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mmaudit/block_scale.hpp"
 #include "mmaudit/laws/check.hpp"
 
 namespace mmaudit::laws {
@@ -56,6 +57,11 @@ std::vector<Dot> candidates(const Subject& subject, const Dot& dot) {
   for (std::size_t k = 0; k < dot.b.size(); ++k)
     if (dot.b[k] != 0) with([&](Dot& d) { d.b[k] = 0; });
   if (dot.c != 0) with([&](Dot& d) { d.c = 0; });
+  const auto unit = static_cast<std::uint8_t>(one_bits(subject.plan.scale));
+  for (std::size_t block = 0; block < dot.scale_a.size(); ++block) {
+    if (dot.scale_a[block] != unit) with([&](Dot& d) { d.scale_a[block] = unit; });
+    if (dot.scale_b[block] != unit) with([&](Dot& d) { d.scale_b[block] = unit; });
+  }
   const auto numbers = [&](const FormatSpec& format, std::uint64_t bits, auto&& put) {
     std::vector<std::uint64_t> simple;
     simpler_numbers(format, bits, simple);

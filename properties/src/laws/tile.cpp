@@ -1,14 +1,20 @@
 #include "mmaudit/laws/tile.hpp"
 
+#include "mmaudit/block_scale.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::laws {
 
 Subject::Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules)
-    : architecture(&of), instruction(which), row(rules), plan(make_plan(which, rules)) {
+    : architecture(&of),
+      instruction(which),
+      row(rules),
+      plan(make_plan(which, rules)),
+      step_of(static_cast<std::size_t>(plan.k)) {
   for_each_step(plan, [&](int start, int count) {
     std::vector<int> ks;
     for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(row.order, plan.k, i));
+    for (const int k : ks) step_of[static_cast<std::size_t>(k)] = static_cast<int>(steps.size());
     steps.push_back(std::move(ks));
   });
 }
@@ -19,6 +25,12 @@ Tile::Tile(const Instruction& of, std::uint8_t with) : instruction(of), modifier
   a.resize(m * kept);
   b.resize(k * n);
   c.resize(m * n);
+  if (of.scale != Format::none) {
+    const auto one = static_cast<std::uint8_t>(one_bits(spec_of(of.scale)));
+    const auto groups = static_cast<std::size_t>(scales_of(of));
+    scale_a.assign(m * groups, one);
+    scale_b.assign(groups * n, one);
+  }
   if (!is_sparse(of.op)) return;
   metadata.resize(m * kept);
   const Sparsity sparsity = sparsity_of(of);
@@ -44,6 +56,11 @@ Dot dot_of(const Tile& tile, int row, int col) {
     const auto first = tile.metadata.begin() + static_cast<std::ptrdiff_t>(row) * tile.stored();
     dot.metadata.assign(first, first + tile.stored());
   }
+  if (tile.scale_a.empty()) return dot;
+  for (int block = 0; block < tile.blocks(); ++block) {
+    dot.scale_a.push_back(tile.at_scale_a(row, block));
+    dot.scale_b.push_back(tile.at_scale_b(block, col));
+  }
   return dot;
 }
 
@@ -55,6 +72,10 @@ Tile tile_of(const Instruction& instruction, const Dot& dot) {
   tile.at_c(0, 0) = dot.c;
   for (std::size_t i = 0; i < tile.metadata.size(); ++i)
     tile.metadata[i] = dot.metadata[i % dot.metadata.size()];
+  for (std::size_t block = 0; block < dot.scale_a.size(); ++block) {
+    tile.at_scale_a(0, static_cast<int>(block)) = dot.scale_a[block];
+    tile.at_scale_b(static_cast<int>(block), 0) = dot.scale_b[block];
+  }
   return tile;
 }
 

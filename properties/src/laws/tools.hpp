@@ -25,7 +25,7 @@ inline std::string fused_single_format(const Subject& subject) {
 inline int field_exponent(std::uint64_t bits, const FormatSpec& format) {
   const int shift = format.fraction_bits + format.ignored_low_bits;
   const auto field = static_cast<int>((bits & format.magnitude_mask()) >> shift);
-  return (field == 0 ? 1 : field) - format.bias;
+  return (field == 0 && !format.no_zero ? 1 : field) - format.bias;
 }
 
 inline double value_of(std::uint64_t bits, const FormatSpec& format) { return decode_value(bits, format); }
@@ -46,14 +46,35 @@ struct Product {
 
 inline double signed_by(bool negate, double x) { return negate ? -x : x; }
 
-/// Product k of element (row, col), exact (not for binary64).
+/// The value of a scale byte; bits that its format leaves free are not read.
+inline double scale_value(std::uint8_t bits, const FormatSpec& format) {
+  return value_of(bits & format.magnitude_mask(), format);
+}
+
+/// The two scales of k: their product, exact, and the sum of their exponents; 1 and 0 where there are none.
+struct ScalePair {
+  double value = 1;
+  int exponent = 0;
+};
+inline ScalePair scales_at(const Case& at, int k) {
+  if (at.tile.scale_a.empty()) return {};
+  const FormatSpec format = spec_of(at.subject.instruction.scale);
+  const int block = at.tile.block_of(k);
+  const std::uint8_t a = at.tile.at_scale_a(at.row, block), b = at.tile.at_scale_b(block, at.col);
+  return {scale_value(a, format) * scale_value(b, format),
+          field_exponent(a, format) + field_exponent(b, format)};
+}
+
+/// Product k of element (row, col) with its scales, exact (not for binary64).
 inline Product product_of(const Case& at, int k) {
   const std::uint64_t a = at.tile.at_a(at.row, k), b = at.tile.met_b(at.row, k, at.col);
   const double x = signed_by((at.tile.modifiers & kNegateA) != 0, value_of(a, at.subject.a()));
   const double y = signed_by((at.tile.modifiers & kNegateB) != 0, value_of(b, at.subject.b()));
-  return {x * y,
-          factor_exponent(at.subject, a, at.subject.a()) + factor_exponent(at.subject, b, at.subject.b()),
-          !std::isfinite(x) || !std::isfinite(y)};
+  const ScalePair scales = scales_at(at, k);
+  return {x * y * scales.value,
+          factor_exponent(at.subject, a, at.subject.a()) + factor_exponent(at.subject, b, at.subject.b()) +
+              scales.exponent,
+          !std::isfinite(x) || !std::isfinite(y) || !std::isfinite(scales.value)};
 }
 
 /// c as it enters, 0 where a modifier drops it.
@@ -65,6 +86,19 @@ inline std::uint64_t entering_c(const Case& at) {
 inline double cut(double x, int exponent) {
   return std::ldexp(std::trunc(std::ldexp(x, -exponent)), exponent);
 }
+
+/// The addends of a step, each cut off at 2^(E - F), added.
+struct AlignedSum {
+  double sum = 0;  ///< exact
+  int products = 0;
+  bool c = false;  ///< c is one of them
+};
+/// nullopt: an addend is NaN or infinite, or they are of several steps, or c comes last.
+std::optional<AlignedSum> aligned_sum(const Case& at);
+
+/// +-2^e in element k of a row of A times that of a column of B, as near as the formats have it, with
+/// subnormal factors; b's part near 2^of_b.
+void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool negative);
 
 /// The bits that `x` (exact) has after the one rounding of the row's output. Zero is +0.
 inline std::uint64_t rounded_output(const Subject& subject, double x) {
@@ -116,6 +150,9 @@ inline int random_exponent(Random& random, const FormatSpec& format) {
 inline std::uint64_t random_integer(Random& random, const FormatSpec& format) {
   return random.next() & ((std::uint64_t{1} << format.value_bits()) - 1);
 }
+
+/// Scales of `block` for every row and column whose product is 2^exponent, as near as the format has it.
+void put_scales(Random& random, Tile& tile, int block, int exponent);
 
 /// One choice of positions for all rows of a sparse tile, and numbers that no step rounds away: exponents of
 /// `lowest` to 4.

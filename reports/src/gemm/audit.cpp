@@ -7,6 +7,7 @@
 #include "draws.hpp"
 #include "mmaudit/fast.hpp"
 #include "verdict.hpp"
+#include "worst_element.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -190,6 +191,10 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means) {
     const std::vector<double>& reference = fast ? exact : part->exact;
     GemmAuditRow row = row_of(one, converted);
     row.errors = errors_of(reference, converted, elements, c.output);
+    row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
+    if (!request.rows.empty()) row.errors.worst_row = request.rows[row.errors.worst_row];
+    if (!request.columns.empty()) row.errors.worst_column = request.columns[row.errors.worst_column];
+    if (row.worst) row.worst->row = row.errors.worst_row, row.worst->column = row.errors.worst_column;
     const bool all_rows = operands.m == request.whole_m, all_columns = operands.n == request.whole_n;
     if (!all_rows || !all_columns)
       row.errors.interval =

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "audit_tables.hpp"
 #include "gemm_json.hpp"
 #include "json_parts.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
@@ -20,6 +21,34 @@ std::string csv_quoted(std::string_view text) {
     out += c;
   }
   return out + '"';
+}
+
+Json with_bits_lost(const CastCounts& counts) {
+  Json out = json_of(counts);
+  out["bits_lost"] = counts.bits_lost;
+  return out;
+}
+
+/// Replaces "worst" of json_of(GemmErrors), which has the place and the two values alone.
+Json json_of(const WorstElement& worst) {
+  Json terms = Json::array(), steps = Json::array();
+  for (const WorstTerm& term : worst.terms)
+    terms.push_back({{"k", term.k},
+                     {"a", term.a},
+                     {"b", term.b},
+                     {"converted_a", term.converted_a},
+                     {"converted_b", term.converted_b}});
+  for (const WorstStep& step : worst.steps)
+    steps.push_back({{"k", step.k}, {"converted", step.converted}, {"sum", step.sum}});
+  return {{"row", worst.row},
+          {"column", worst.column},
+          {"exact", worst.exact},
+          {"converted", worst.converted},
+          {"accumulator", worst.accumulator},
+          {"result", worst.result},
+          {"magnitudes", worst.magnitudes},
+          {"terms", std::move(terms)},
+          {"steps", std::move(steps)}};
 }
 
 std::string case_name(const GemmAuditRow& row) {
@@ -53,9 +82,10 @@ std::string to_json(const GemmAudit& audit) {
         {"verdict", row.verdict == GemmVerdict::not_asked ? Json(nullptr) : Json(name_of(row.verdict))},
         {"why", row.why},
         {"advice", row.advice},
-        {"cast_a", json_of(row.cast_a)},
-        {"cast_b", json_of(row.cast_b)}};
+        {"cast_a", with_bits_lost(row.cast_a)},
+        {"cast_b", with_bits_lost(row.cast_b)}};
     out.update(json_of(row.errors));
+    if (row.worst) out["worst"] = json_of(*row.worst);
     rows.push_back(std::move(out));
   }
   const Json out = {{"schema", "mmaudit.audit.gemm/1"},
@@ -71,6 +101,7 @@ std::string to_json(const GemmAudit& audit) {
                     {"method", audit.method},
                     {"tensors", std::move(tensors)},
                     {"rows", std::move(rows)},
+                    {"findings", findings(audit)},
                     {"remarks", audit.remarks},
                     {"left_out", audit.left_out}};
   return json_text(out);

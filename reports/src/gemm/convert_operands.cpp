@@ -190,13 +190,23 @@ class Conversion {
     ++counts.elements;
     if (!std::isfinite(x)) {
       ++counts.not_finite;
-    } else if (x != 0 && (value == 0 || by == 0)) {
+      return;
+    }
+    ++counts.bits_lost[bits_lost(x, value * whole)];
+    if (x != 0 && (value == 0 || by == 0)) {
       ++counts.underflow;
     } else if (std::fabs(value) < least_normal_ && value != 0) {
       ++counts.subnormal;
     } else if (!std::isfinite(value) || std::fabs(scaled) > overflow_) {
       ++counts.saturated;
     }
+  }
+
+  /// See CastCounts.
+  static std::size_t bits_lost(double x, double restored) {
+    if (x == restored) return 0;
+    const double error = std::fabs((restored - x) / x);  // a NaN or an infinity in its place loses all
+    return std::isfinite(error) ? static_cast<std::size_t>(std::clamp(field_of(error) + 25, 0, 24)) : 24;
   }
 
   void store(std::uint64_t at, std::uint64_t bits) {
@@ -234,6 +244,7 @@ CastCounts& CastCounts::operator+=(const CastCounts& other) {
   subnormal += other.subnormal;
   saturated += other.saturated;
   not_finite += other.not_finite;
+  for (std::size_t i = 0; i < bits_lost.size(); ++i) bits_lost[i] += other.bits_lost[i];
   return *this;
 }
 

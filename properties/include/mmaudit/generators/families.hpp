@@ -308,7 +308,8 @@ namespace mmaudit::gen {
 /// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n).
 /// The scales are (m, k / scale_block) and (k / scale_block, n).
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                            Matrix which, std::uint64_t tile_index, int row, int column) {
+                                            Matrix which, std::uint64_t tile_index, int row, int column,
+                                            std::uint64_t shape_index) {
   if (which == Matrix::scale_a || which == Matrix::scale_b)
     return detail::scale_element(plan, family, seed, which, tile_index, row, column);
   const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
@@ -321,7 +322,7 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family fa
   if (family == Family::random_finite) return detail::random_finite(format, random);
   if (family == Family::normal) return detail::normal(format, random);
 
-  detail::Stream tile_random{detail::key_of(seed, family, 0, tile_index)};
+  detail::Stream tile_random{detail::key_of(seed, family, 0, shape_index)};
   const detail::TileShape tile = detail::shape_of(plan, family, tile_random);
   const int centre = which == Matrix::a ? tile.a : which == Matrix::b ? tile.b : tile.c;
 
@@ -338,7 +339,7 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family fa
     // One pair in eight is left alone and far smaller: it is what remains. The choice is the pair's, not the
     // row's.
     detail::Stream pair_random =
-        detail::element_stream(detail::key_of(seed, family, 9, tile_index), first & -plan.sparsity.kept, 0);
+        detail::element_stream(detail::key_of(seed, family, 9, shape_index), first & -plan.sparsity.kept, 0);
     if (pair_random.once_in(8)) {
       const int drop = pair_random.in(0, plan.fraction_bits / 2 + 4);
       return detail::element_of(format, family, which, centre - drop, tile, random);
@@ -349,6 +350,11 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family fa
     return which == Matrix::a && k != first ? bits ^ format.sign_bit() : bits;
   }
   return detail::element_of(format, family, which, centre, tile, random);
+}
+
+MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
+                                            Matrix which, std::uint64_t tile_index, int row, int column) {
+  return generate(plan, family, seed, which, tile_index, row, column, tile_index);
 }
 
 }  // namespace mmaudit::gen

@@ -35,10 +35,15 @@ struct LawOptions {
   std::uint64_t dots = 100'000;    ///< at least so many dot products of the base tiles
   std::uint64_t launch = 100'000;  ///< about so many of them at once
   std::vector<Dot> first{};        ///< tried before any generated one (known regressions)
+  bool until_broken = false;       ///< stop at the first launch that breaks it, and shrink nothing
 };
 
 LawResult check_law(const Law& law, const Subject& subject, const Backend& backend,
                     const LawOptions& options);
+
+/// The law over tiles whose D is known, of the subject's instruction: nothing is run or shrunk. Skipped where
+/// the law compares with other dot products, or speaks of none of these.
+LawResult check_recorded(const Law& law, const Subject& subject, std::span<const Tile> tiles);
 
 /// Every row of an architecture that has block scales or not, wgmma and tcgen05 with the least n.
 std::vector<Subject> subjects_of(const Architecture& architecture);

@@ -37,6 +37,13 @@ struct Case {
   [[nodiscard]] std::uint64_t c() const { return tile.at_c(row, col); }
 };
 
+/// What a law has to do with block scales.
+enum class Scales : std::uint8_t {
+  none,  ///< it speaks of rows without them
+  any,   ///< of all rows; where there are scales its inputs get some
+  own    ///< of rows with them alone, and makes them itself
+};
+
 struct Law {
   std::string_view name;       ///< a slug, for --law and files
   std::string_view statement;  ///< the sentence
@@ -52,7 +59,11 @@ struct Law {
   double reach = 0;      ///< of a bound: the share of it that some input has to reach ...
   bool (*can_reach)(const Subject&) = nullptr;  ///< ... on these rows; null: on all
   bool slow = false;                            ///< judged by an oracle of arbitrary precision
+  Scales scales = Scales::none;
 };
+
+/// Why `law` says nothing of the row; empty: it applies.
+std::string why_silent(const Law& law, const Subject& subject);
 
 /// Every law, in the order that listings print.
 std::span<const Law> lawbook();

@@ -21,8 +21,11 @@ struct Subject {
   AccumulatorModel row;
   DotPlan plan;
   std::vector<std::vector<int>> steps;  ///< the k of every step, in the order of the steps
+  std::vector<int> step_of;             ///< the step of every k
 
   [[nodiscard]] bool fused() const { return row.arithmetic == Arithmetic::fused_dot_add; }
+  /// Products or groups of them are aligned to one exponent.
+  [[nodiscard]] bool aligned() const { return fused() || row.arithmetic == Arithmetic::grouped_dot_add; }
   [[nodiscard]] bool c_in_first_step() const {
     return fused() && row.addend == AddendPlace::in_first_step && !plan.converts;
   }
@@ -41,6 +44,8 @@ struct Tile {
   std::uint64_t salt = 0;  ///< what a law draws its choices for this tile from
   std::vector<std::uint64_t> a, b, c, d;
   std::vector<std::uint8_t> metadata;
+  std::vector<std::uint8_t> scale_a,
+      scale_b;  ///< (m, blocks) and (blocks, n), all 1; empty unless block-scaled
 
   [[nodiscard]] int stored() const { return instruction.stored_k(); }
   std::uint64_t& at_a(int row, int k) { return a[index(row, k, stored())]; }
@@ -50,6 +55,16 @@ struct Tile {
   [[nodiscard]] std::uint64_t at_b(int k, int col) const { return b[index(k, col, instruction.n)]; }
   [[nodiscard]] std::uint64_t at_c(int row, int col) const { return c[index(row, col, instruction.n)]; }
   [[nodiscard]] std::uint64_t at_d(int row, int col) const { return d[index(row, col, instruction.n)]; }
+  [[nodiscard]] int blocks() const { return scales_of(instruction); }
+  [[nodiscard]] int block_of(int k) const { return k / instruction.scale_block; }
+  std::uint8_t& at_scale_a(int row, int block) { return scale_a[index(row, block, blocks())]; }
+  std::uint8_t& at_scale_b(int block, int col) { return scale_b[index(block, col, instruction.n)]; }
+  [[nodiscard]] std::uint8_t at_scale_a(int row, int block) const {
+    return scale_a[index(row, block, blocks())];
+  }
+  [[nodiscard]] std::uint8_t at_scale_b(int block, int col) const {
+    return scale_b[index(block, col, instruction.n)];
+  }
   /// The row of B that element k of a row of A meets.
   [[nodiscard]] int met(int row, int k) const;
   [[nodiscard]] std::uint64_t met_b(int row, int k, int col) const { return at_b(met(row, k), col); }
@@ -67,10 +82,11 @@ struct Dot {
   std::uint8_t modifiers = 0;
   std::uint64_t salt = 0;
   std::vector<std::uint8_t> metadata;
+  std::vector<std::uint8_t> scale_a{}, scale_b{};  ///< a byte a block; empty unless block-scaled
 };
 
 Dot dot_of(const Tile& tile, int row, int col);
-/// A tile with `dot` at (0, 0) and zeros elsewhere (positions of other rows: those of the dot's).
+/// A tile with `dot` at (0, 0) and zeros elsewhere (positions of other rows: those of the dot's; scales: 1).
 Tile tile_of(const Instruction& instruction, const Dot& dot);
 int nonzero_products(const Subject& subject, const Dot& dot);
 

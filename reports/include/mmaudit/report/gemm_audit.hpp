@@ -2,6 +2,7 @@
 // May these tensors be multiplied in this dtype? One row a combination, each with its verdict. docs/audit.md.
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,33 @@ enum class GemmVerdict : std::uint8_t {
 };
 std::string_view name_of(GemmVerdict verdict);
 
+/// One product of the worst element: as it is, and of the converted operands with their scales.
+struct WorstTerm {
+  std::uint64_t k = 0;
+  double a = 0, b = 0, converted_a = 0, converted_b = 0;
+};
+
+/// The first `k` products of the worst element.
+struct WorstStep {
+  std::uint64_t k = 0;
+  double converted = 0;  ///< their exact sum, operands converted
+  double sum = 0;        ///< what the accumulator holds then, times the scales
+};
+
+/// The element of D with the largest error, and where that error comes from.
+struct WorstElement {
+  std::uint64_t row = 0, column = 0;  ///< of the whole D
+  double exact = 0, converted = 0, accumulator = 0, result = 0;
+  double magnitudes = 0;         ///< sum of |a_k b_k|
+  std::vector<WorstTerm> terms;  ///< the 8 whose conversion changes them most, that first
+  std::vector<WorstStep> steps;  ///< at most 64, ascending k; empty with split-K
+};
+
 struct GemmAuditRow : GemmSubject {
   std::string architecture;
   CastCounts cast_a, cast_b;
   GemmErrors errors;
+  std::optional<WorstElement> worst;  ///< none: no element was compared, or none differs
   GemmVerdict verdict = GemmVerdict::not_asked;
   std::string why;     ///< of a verdict other than pass: what dominates
   std::string advice;  ///< what would help
@@ -59,6 +83,7 @@ struct GemmAuditRequest {
   std::vector<GemmCombination> combinations;  ///< settled; those without a path are left out with the reason
   GemmOperands operands;                      ///< the sampled rows of A and columns of B
   std::uint64_t whole_m = 0, whole_n = 0;
+  std::span<const std::uint64_t> rows, columns;  ///< which of the whole D; empty: the first
   std::optional<double> limit;
   std::uint64_t seed = 1;
 };
@@ -88,5 +113,7 @@ std::string to_json(const GemmAudit& audit);
 std::string to_csv(const GemmAudit& audit);
 /// One test case a row; fail and undecided are failures, not_judged an error.
 std::string to_junit(const GemmAudit& audit);
+/// One page that loads nothing.
+std::string to_html(const GemmAudit& audit);
 
 }  // namespace mmaudit::report

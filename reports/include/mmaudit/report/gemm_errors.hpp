@@ -1,5 +1,6 @@
 #pragma once
 // The error of a whole product under the model, split into its causes. Method and definitions: docs/audit.md.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,9 @@ struct CastCounts {
   std::uint64_t subnormal = 0;  ///< became a subnormal
   std::uint64_t saturated = 0;  ///< rounds, after scaling, to more than the format's largest number
   std::uint64_t not_finite = 0;
+  /// Finite elements by the bits they lost, of the 24 that a binary32 number has: 0 where the relative error
+  /// is below 2^-24, L where it is in [2^(L-25), 2^(L-24)), 24 where it is half of the number or more.
+  std::array<std::uint64_t, 25> bits_lost = {};
 
   CastCounts& operator+=(const CastCounts& other);
 };

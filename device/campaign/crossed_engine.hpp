@@ -1,0 +1,17 @@
+#pragma once
+// Which engine computes the model of a row, and how much it gets at once. Known without a GPU.
+#include <cstdint>
+#include <string_view>
+
+#include "mmaudit/instruction.hpp"
+#include "mmaudit/model.hpp"
+
+namespace mmaudit::device {
+
+enum class CrossedEngine : std::uint8_t { fast, integer, binary64, plain };
+
+CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorModel& row);
+std::string_view name_of(CrossedEngine engine);
+std::uint64_t squares_of_chunk(const Instruction& instruction, const AccumulatorModel& row);
+
+}  // namespace mmaudit::device

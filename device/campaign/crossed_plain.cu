@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include "campaign/crossed.cuh"
+#include "run/cuda_check.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+constexpr unsigned kThreads = 128;
+
+struct LoadAt {
+  const void* base;
+  int bytes;
+  std::uint64_t first;
+  int stride;
+  MMAUDIT_HD std::uint64_t operator()(int k) const {
+    const std::uint64_t index = first + static_cast<unsigned>(k * stride);
+    switch (bytes) {
+      case 2:
+        return static_cast<const std::uint16_t*>(base)[index];
+      case 4:
+        return static_cast<const std::uint32_t*>(base)[index];
+      case 8:
+        return static_cast<const std::uint64_t*>(base)[index];
+      default:
+        return static_cast<const std::uint8_t*>(base)[index];
+    }
+  }
+};
+
+/// Calls element(row of A's pool, load of the row of A, load of the column of B, place) for one element a
+/// thread.
+template <typename Element>
+__device__ void for_each_element(const CrossedArgs& args, const Element& element) {
+  const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n),
+             k = static_cast<unsigned>(args.k);
+  const unsigned rows = kSide * m, columns = kSide * n, stored = static_cast<unsigned>(args.stored_k);
+  const std::uint64_t work = std::uint64_t{args.squares} * rows * columns;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < work;
+       i += std::uint64_t{gridDim.x} * kThreads) {
+    const std::uint64_t square = i / columns / rows;
+    const auto row = static_cast<unsigned>(i / columns % rows), column = static_cast<unsigned>(i % columns);
+    const std::uint64_t row_of_pool = square * rows + row;
+    const LoadAt a{args.a, args.a_bytes, row_of_pool * stored, 1};
+    const LoadAt b{args.b, args.b_bytes, (square * kSide + column / n) * (k * n) + column % n, args.n};
+    element(row_of_pool * stored, a, b, crossed::place_of(args, square, row, column));
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const CrossedArgs args) {
+  for_each_element(
+      args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
+        const std::uint64_t c = crossed::load(args.c, args.c_bytes, at.c);
+        std::uint64_t d = 0;
+        if (args.metadata != nullptr) {
+          const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, b};
+          d = dot(plan, a, gathered, c, 0);
+        } else {
+          d = dot(plan, a, b, c, 0);
+        }
+        crossed::compare(args, at.d, crossed::load(args.hardware, args.d_bytes, at.d), d);
+      });
+}
+
+__global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, const CrossedArgs args) {
+  for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
+    const std::uint64_t c = crossed::load(args.c, args.c_bytes, at.c);
+    const auto number = [](std::uint64_t bits) { return __longlong_as_double(static_cast<long long>(bits)); };
+    double sum = number(c);
+    for (int i = 0; i < plan.k; ++i) {
+      const int k = evaluation_k(plan.row.order, plan.k, i);
+      sum = __fma_rn(number(a(k)), number(b(k)), sum);
+    }
+    const std::uint64_t d =
+        sum != sum ? dot(plan, a, b, c, 0) : static_cast<std::uint64_t>(__double_as_longlong(sum));
+    crossed::compare(args, at.d, crossed::load(args.hardware, args.d_bytes, at.d), d);
+  });
+}
+
+unsigned blocks_of(const CrossedArgs& args) {
+  constexpr std::uint64_t kMost = 1U << 16;
+  const std::uint64_t work =
+      std::uint64_t{args.squares} * kSide * kSide * static_cast<unsigned>(args.m * args.n);
+  return static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
+}
+
+}  // namespace
+
+void launch_crossed_plain(const DotPlan& plan, const CrossedArgs& args) {
+  plain_kernel<<<blocks_of(args), kThreads>>>(plan, args);
+  cuda_check(cudaGetLastError(), "launching the model");
+}
+
+void launch_crossed_binary64(const DotPlan& plan, const CrossedArgs& args) {
+  binary64_kernel<<<blocks_of(args), kThreads>>>(plan, args);
+  cuda_check(cudaGetLastError(), "launching the model");
+}
+
+}  // namespace mmaudit::device

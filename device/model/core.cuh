@@ -1,0 +1,368 @@
+#pragma once
+// The fast model: a block of threads computes kBlockRows x kBlockColumns elements, each thread kRows x
+// kColumns of them, through the steps of one instruction after another.
+//
+// A step reads its products twice. First the exponents, two columns in a word, whose maximum is E. Then the
+// magnitudes, as binary64 whose low word is zero: fma(|a|, |b|, x) toward zero, where x is 2^(52 + E - F) or
+// more but below twice that, adds the product to x's low word, cut off below 2^(E - F). The complement of the
+// low word before and after makes that a subtraction; between two products the complements merge, so that
+// only changes of sign count. Low words wrap as 32-bit integers do; what they carry into the high word is of
+// no use and does no harm.
+#include <cstdint>
+
+#include "model/core_rules.hpp"
+#include "model/unpacked.hpp"
+
+namespace mmaudit::device::core {
+
+inline constexpr int kThreads = 256;
+inline constexpr int kBlocksAtOnce = 3;        ///< on a multiprocessor
+inline constexpr int kRows = 4, kColumns = 4;  // of a thread
+inline constexpr int kWarpsAcross = 2, kLanesAcross = 8;
+inline constexpr int kWarpRows = 32 / kLanesAcross * kRows, kWarpColumns = kLanesAcross * kColumns;
+inline constexpr int kBlockRows = kThreads / 32 / kWarpsAcross * kWarpRows;
+inline constexpr int kBlockColumns = kWarpsAcross * kWarpColumns;
+inline constexpr int kPitch =
+    68;  ///< of a position in shared memory: a word an element, and room between banks
+inline constexpr int kLeastStep = 4;
+static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
+static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
+
+/// A chunk of positions of A or B in shared memory.
+template <int Halves>
+struct Panel {
+  std::uint32_t* high;      ///< (chunk, kPitch) high words of magnitudes
+  std::uint32_t* flip;      ///< (chunk, kPitch) ~0 where the sign is not that of the position before; else 0
+  std::uint32_t* last;      ///< (chunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
+  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) Halves times each
+
+  MMAUDIT_HD static constexpr int words(int chunk) {
+    return chunk * kPitch * 2 + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
+  }
+  __device__ Panel(std::uint32_t* words, int chunk)
+      : high(words),
+        flip(high + chunk * kPitch),
+        last(flip + chunk * kPitch),
+        exponent(reinterpret_cast<std::uint16_t*>(last + chunk / kLeastStep * kPitch)) {}
+};
+
+struct Panels {
+  Panel<2> a;
+  Panel<1> b;
+  std::uint32_t* special;  ///< not 0: some operand of the chunk is infinite or NaN
+
+  MMAUDIT_HD static constexpr int words(int chunk) {
+    return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 4;
+  }
+  __device__ Panels(std::uint32_t* memory, int chunk)
+      : a(memory, chunk), b(memory + Panel<2>::words(chunk), chunk), special(memory + words(chunk) - 4) {}
+};
+
+/// What a thread owns: rows thread_row() .. + kRows, columns thread_column() .. + kColumns of the block.
+__device__ inline int thread_row() {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  return warp / kWarpsAcross * kWarpRows + lane / kLanesAcross * kRows;
+}
+__device__ inline int thread_column() {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  return warp % kWarpsAcross * kWarpColumns + lane % kLanesAcross * kColumns;
+}
+
+/// Four neighbours of one position.
+template <int Halves>
+__device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int log_step,
+                              int min_exponent) {
+  const std::uint32_t x[4] = {words.x, words.y, words.z, words.w};
+  std::uint32_t high[4], flip[4], exponent[4];
+  bool special = false;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    high[i] = x[i] & (kUnpackedHigh | kUnpackedAbsent);
+    flip[i] = 0U - (x[i] & kUnpackedFlip);
+    const int field = static_cast<int>(high[i] >> 20);
+    exponent[i] =
+        static_cast<std::uint32_t>(field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
+    special = special || high[i] >= kDoubleInfinity;
+  }
+  const int at = position * kPitch + first;
+  *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
+  *reinterpret_cast<uint4*>(panel.flip + at) = make_uint4(flip[0], flip[1], flip[2], flip[3]);
+  if constexpr (Halves == 2) {
+    *reinterpret_cast<uint4*>(panel.exponent + 2 * at) = make_uint4(
+        exponent[0] * 0x10001U, exponent[1] * 0x10001U, exponent[2] * 0x10001U, exponent[3] * 0x10001U);
+  } else {
+    *reinterpret_cast<uint2*>(panel.exponent + at) =
+        make_uint2(exponent[0] | exponent[1] << 16, exponent[2] | exponent[3] << 16);
+  }
+  if (((position + 1) & ((1 << log_step) - 1)) == 0) {
+    const auto sign = [](std::uint32_t word) {
+      return static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> 31);
+    };
+    *reinterpret_cast<uint4*>(panel.last + (position >> log_step) * kPitch + first) =
+        make_uint4(sign(x[0]), sign(x[1]), sign(x[2]), sign(x[3]));
+  }
+  return special;
+}
+
+/// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first
+/// row or column, `a_pitch` and `b_pitch` words from one position to the next. Between two barriers of its
+/// own.
+__device__ inline void stage(const CoreRules& rules, const Panels& panels, const std::uint32_t* a,
+                             std::uint64_t a_pitch, const std::uint32_t* b, std::uint64_t b_pitch,
+                             int count) {
+  constexpr int kVectors = kBlockRows / 4;
+  constexpr int kEach = kChunk * kVectors / kThreads;  // at a time: loads that are under way together
+  static_assert(kBlockRows == kBlockColumns && kChunk * kVectors % kThreads == 0);
+  const int vector = static_cast<int>(threadIdx.x) % kVectors,
+            first = static_cast<int>(threadIdx.x) / kVectors;
+  bool special = false;
+  const int log_step = 31 - __clz(rules.step);
+  for (int from = 0; from < count; from += kChunk) {
+    uint4 x[kEach], y[kEach];
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int position = from + first + i * (kThreads / kVectors);
+      if (position >= count) continue;
+      x[i] = __ldg(reinterpret_cast<const uint4*>(a + static_cast<unsigned>(position) * a_pitch) + vector);
+      y[i] = __ldg(reinterpret_cast<const uint4*>(b + static_cast<unsigned>(position) * b_pitch) + vector);
+    }
+    if (from == 0) {
+      __syncthreads();
+      if (threadIdx.x == 0) *panels.special = 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int position = from + first + i * (kThreads / kVectors);
+      if (position >= count) continue;
+      special |= unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent);
+      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent);
+    }
+  }
+  if (__syncthreads_or(special ? 1 : 0) != 0 && threadIdx.x == 0) *panels.special = 1;
+  __syncthreads();
+}
+
+__device__ inline void load_words(std::uint32_t (&to)[4], const void* from) {
+  const uint4 x = *static_cast<const uint4*>(from);
+  to[0] = x.x;
+  to[1] = x.y;
+  to[2] = x.z;
+  to[3] = x.w;
+}
+
+__device__ inline float to_half_and_back(double x) {
+  std::uint16_t bits = 0;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+  float result = 0;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
+  return result;
+}
+
+template <bool Half>
+__device__ inline float not_a_number(const CoreRules& rules) {
+  return __uint_as_float(Half ? 0x7FFFFFFFU : rules.nan);
+}
+
+/// An exact sum as a value of the output; every zero is +0. Tame: a number below 2^127.
+template <bool Half, bool Tame>
+__device__ inline float round_sum(double sum, const CoreRules& rules) {
+  float result = 0;
+  if constexpr (Half) {
+    result = to_half_and_back(sum);
+  } else {
+    constexpr std::uint32_t kBeyond = (1023U + 128U) << 20;  // 2^128
+    const auto high = static_cast<std::uint32_t>(__double2hiint(sum));
+    const std::uint32_t bits = __float_as_uint(__double2float_rz(sum)) & rules.keep_mask;
+    if constexpr (Tame) return __uint_as_float(bits) + 0.0F;
+    result = __uint_as_float((high & 0x7FFFFFFFU) >= kBeyond ? (high & 0x80000000U) | 0x7F800000U : bits);
+  }
+  return sum != sum ? not_a_number<Half>(rules) : result + 0.0F;
+}
+
+/// x + y to nearest even in the output's format.
+template <bool Half>
+__device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
+  float sum = __fadd_rn(x, y);
+  // binary32 holds twice the digits of binary16 and two: rounding again is harmless.
+  if constexpr (Half) sum = to_half_and_back(static_cast<double>(sum));
+  return sum != sum ? not_a_number<Half>(rules) : sum;
+}
+
+using Sums = float[kRows][kColumns];
+
+/// An element with an infinity or a NaN among the operands of a step: only these count. `sum` where there is
+/// none.
+template <bool Half>
+__device__ inline float special_element(const CoreRules& rules, const Panels& panels, int row, int column,
+                                        int first, float before, float sum) {
+  double total = (__float_as_uint(before) & 0x7F800000U) == 0x7F800000U ? before : 0.0;
+  std::uint32_t sign = 0;
+  bool found = false;
+  for (int p = first; p < first + rules.step; ++p) {
+    const int at_a = p * kPitch + row, at_b = p * kPitch + column;
+    sign ^= panels.a.flip[at_a] ^ panels.b.flip[at_b];
+    const std::uint32_t a = panels.a.high[at_a], b = panels.b.high[at_b];
+    if ((a < kDoubleInfinity && b < kDoubleInfinity) || a == kUnpackedAbsent) continue;
+    found = true;
+    const double product =
+        __hiloint2double(static_cast<int>(a), 0) * __hiloint2double(static_cast<int>(b), 0);
+    total += sign != 0 ? -product : product;
+  }
+  if (!found) return sum;
+  return total != total ? not_a_number<Half>(rules) : static_cast<float>(total);
+}
+
+__device__ inline void copy_sums(const Sums& sums, float* to) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r)
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) to[r * kColumns + c] = sums[r][c];
+}
+
+template <bool Half>
+__device__ inline void special_elements(const CoreRules& rules, const Panels& panels, int first,
+                                        const float* before, Sums& sums) {
+  float now[kRows * kColumns];
+  copy_sums(sums, now);
+#pragma unroll 1
+  for (int i = 0; i < kRows * kColumns; ++i)
+    now[i] = special_element<Half>(rules, panels, thread_row() + i / kColumns, thread_column() + i % kColumns,
+                                   first, before[i], now[i]);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r)
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) sums[r][c] = now[r * kColumns + c];
+}
+
+/// The end of a step: C is cut off like a product, added, and the sum rounded.
+template <bool Half, bool Tame>
+__device__ inline void finish(const CoreRules& rules, const Panels& panels, int first,
+                              const double (&x)[kRows][kColumns], Sums& sums) {
+  std::uint32_t a_last[kRows], b_last[kColumns];
+  const int last = (first >> (31 - __clz(rules.step))) * kPitch;
+  load_words(a_last, panels.a.last + last + thread_row());
+  load_words(b_last, panels.b.last + last + thread_column());
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const auto products = static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x[r][c])) ^
+                                                      a_last[r] ^ b_last[c]);
+      const std::int32_t unit_high = __double2hiint(x[r][c]) & static_cast<std::int32_t>(0xFFF00000U);
+      const double unit52 = __hiloint2double(unit_high, 0),
+                   unit = __hiloint2double(unit_high - (52 << 20), 0);
+      const auto addend = static_cast<double>(sums[r][c]);
+      const double cut = __dadd_rz(fabs(addend), unit52) - unit52;
+      const double sum = __fma_rn(static_cast<double>(products), unit, copysign(cut, addend));
+      sums[r][c] = round_sum<Half, Tame>(sum, rules);
+    }
+  }
+}
+
+/// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
+/// before.
+template <bool Half, int Step>
+__device__ inline void one_step(const CoreRules& rules, const Panels& panels, int first, Sums& sums) {
+  const int end = first + (Step != 0 ? Step : rules.step);
+  const int row = thread_row(), column = thread_column();
+  const bool special = *panels.special != 0;
+  float before[kRows * kColumns];  // rarely needed, so not in registers
+  if (special) copy_sums(sums, before);
+  std::uint32_t maxima[kRows][kColumns / 2];
+  const std::uint32_t floor = (static_cast<std::uint32_t>(rules.floor) & 0xFFFFU) * 0x10001U;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r)
+#pragma unroll
+    for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = floor;
+#pragma unroll 4
+  for (int p = first; p < end; ++p) {
+    std::uint32_t a[kRows];
+    load_words(a, panels.a.exponent + 2 * (p * kPitch + row));
+    const uint2 b = *reinterpret_cast<const uint2*>(panels.b.exponent + p * kPitch + column);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      maxima[r][0] = __viaddmax_s16x2(a[r], b.x, maxima[r][0]);
+      maxima[r][1] = __viaddmax_s16x2(a[r], b.y, maxima[r][1]);
+    }
+  }
+  double x[kRows][kColumns];
+  std::int32_t above = kZeroExponent;  ///< the largest exponent of all elements
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const std::uint32_t magnitude = __float_as_uint(sums[r][c]) & 0x7FFFFFFFU;
+      const auto both = static_cast<std::int32_t>(maxima[r][c / 2]);
+      const std::int32_t exponent = c % 2 == 0 ? (both << 16) >> 16 : both >> 16;
+      const std::int32_t own =
+          max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent);
+      const std::int32_t largest = max(exponent, magnitude != 0 ? own : kZeroExponent);
+      above = max(above, largest);
+      x[r][c] = __hiloint2double((largest + (52 + 1023 - rules.fraction_bits)) << 20, 0);
+    }
+  }
+#pragma unroll 1
+  for (int p = first; p < end; ++p) {
+    std::uint32_t a[kRows], a_flip[kRows], b[kColumns], b_flip[kColumns];
+    load_words(a, panels.a.high + p * kPitch + row);
+    load_words(a_flip, panels.a.flip + p * kPitch + row);
+    load_words(b, panels.b.high + p * kPitch + column);
+    load_words(b_flip, panels.b.flip + p * kPitch + column);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const auto low = static_cast<std::uint32_t>(__double2loint(x[r][c])) ^ a_flip[r] ^ b_flip[c];
+        x[r][c] =
+            __fma_rz(__hiloint2double(static_cast<int>(a[r]), 0), __hiloint2double(static_cast<int>(b[c]), 0),
+                     __hiloint2double(__double2hiint(x[r][c]), static_cast<int>(low)));
+      }
+    }
+  }
+  constexpr std::int32_t kTame = 110;  // no sum of up to 33 of these reaches 2^127; no infinity, no NaN
+  if (above < kTame)
+    finish<Half, true>(rules, panels, first, x, sums);
+  else
+    finish<Half, false>(rules, panels, first, x, sums);
+  if (special) special_elements<Half>(rules, panels, first, before, sums);
+}
+
+/// Positions [0, count) of the chunk, whole instructions.
+template <bool Half, bool AddendLast, int Step>
+__device__ inline void run(const CoreRules& rules, const Panels& panels, int count, Sums& sums) {
+  Sums fresh = {};
+  for (int first = 0; first < count; first += Step != 0 ? Step : rules.step) {
+    one_step<Half, Step>(rules, panels, first, AddendLast ? fresh : sums);
+    if constexpr (AddendLast) {
+      if ((first + rules.step) % rules.depth != 0) continue;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+          sums[r][c] = add_nearest<Half>(sums[r][c], fresh[r][c], rules);
+          fresh[r][c] = 0;
+        }
+      }
+    }
+  }
+}
+
+/// Between raw bits of C or D and the float that stands for them. Of a NaN of binary16 only that it is one
+/// survives: what comes out is the rule's.
+template <bool Half>
+__device__ inline float to_sum(std::uint32_t bits) {
+  if constexpr (!Half) return __uint_as_float(bits);
+  float x = 0;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(static_cast<std::uint16_t>(bits)));
+  return x;
+}
+template <bool Half>
+__device__ inline std::uint32_t from_sum(float sum, const CoreRules& rules) {
+  if constexpr (!Half) return __float_as_uint(sum);
+  if (sum != sum) return rules.nan;
+  std::uint16_t bits = 0;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
+  return bits;
+}
+
+}  // namespace mmaudit::device::core

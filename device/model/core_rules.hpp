@@ -1,0 +1,45 @@
+#pragma once
+// A row of the model as the fast kernels need it. Plain data, passed to kernels by value.
+#include <cstdint>
+#include <optional>
+
+#include "mmaudit/dot.hpp"
+
+namespace mmaudit::device {
+
+/// Raw bits of one format -> the high word of the binary64 that is their magnitude (its low word is zero),
+/// and the exponent that the datapath sees.
+struct CoreDecode {
+  std::uint32_t magnitude_mask = 0;  ///< after the ignored bits are shifted out
+  std::uint32_t special_from = 0;    ///< magnitudes from here up are infinities and NaNs
+  std::uint32_t infinity = 0;        ///< the magnitude that is one; 0: the format has none
+  std::int32_t ignored_bits = 0;
+  std::int32_t sign_bit = 0;       ///< index in the raw bits
+  std::int32_t fraction_bits = 0;  ///< of the format: at most 12
+  std::int32_t rebias = 0;         ///< 1023 minus the format's bias
+  std::int32_t least = 0;          ///< exponent of the last bit of a subnormal
+  std::int32_t min_exponent = 0;   ///< of the format that the datapath sees
+};
+
+inline constexpr int kCoreDepth = 64;  ///< most positions of one instruction
+
+struct CoreRules {
+  CoreDecode a, b;
+  std::int32_t fraction_bits = 0;  ///< F
+  std::int32_t floor = 0;
+  std::int32_t addend_min_exponent = 0;  ///< of the format of C and D
+  std::uint32_t keep_mask = 0;           ///< bits of a binary32 result that stay
+  std::uint32_t nan = 0;                 ///< of the output's format
+  std::int32_t depth = 0;                ///< positions of one instruction, a power of two
+  std::int32_t products = 0;             ///< of one step: of a sparse row fewer than `step`
+  std::int32_t step = 0;                 ///< products of one step, divides `depth`
+  bool half = false;         ///< C and D are binary16, rounded to nearest even; else binary32, cut off
+  bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
+  std::int8_t order[kCoreDepth] = {};  ///< position -> k
+};
+
+/// Of a sparse row positions are of the whole depth, as if A had zeros where it stores nothing.
+/// nullopt when the fast kernels can't serve the row; the plain model serves every one.
+std::optional<CoreRules> core_rules(const DotPlan& plan);
+
+}  // namespace mmaudit::device

@@ -1,0 +1,147 @@
+#include <algorithm>
+
+#include "model/core.cuh"
+#include "model/gemm.hpp"
+#include "model/unpacked.hpp"
+#include "run/cuda_check.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+using namespace core;
+
+__device__ std::uint32_t load_raw(const void* base, bool half, std::uint64_t index) {
+  return half ? static_cast<const std::uint16_t*>(base)[index]
+              : static_cast<const std::uint32_t*>(base)[index];
+}
+
+template <typename Element>
+__device__ void for_each(const Element& element) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r)
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) element(r, c);
+}
+
+/// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every
+/// `slice`.
+template <bool Half, bool AddendLast, bool Totals, int Step>
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    gemm_kernel(const CoreRules rules, const GemmArgs args) {
+  extern __shared__ uint4 memory[];
+  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), kChunk);
+  const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
+  const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
+  const std::uint64_t row = first_row + static_cast<unsigned>(thread_row());
+  const std::uint64_t column = first_column + static_cast<unsigned>(thread_column());
+  for (std::uint64_t matrix = blockIdx.z; matrix < args.batch; matrix += gridDim.z) {
+    const std::uint64_t d0 = matrix * args.m * args.n;
+    const auto there = [&](int r, int c) {
+      return row + static_cast<unsigned>(r) < args.m && column + static_cast<unsigned>(c) < args.n;
+    };
+    const auto at = [&](int r, int c) {
+      return d0 + (row + static_cast<unsigned>(r)) * args.n + column + static_cast<unsigned>(c);
+    };
+    Sums sums = {}, total[Totals ? 2 : 1];
+    if (args.c != nullptr) {
+      for_each([&](int r, int c) {
+        const float x = there(r, c) ? to_sum<Half>(load_raw(args.c, Half, at(r, c))) : 0.0F;
+        (Totals && args.stride != 0 ? total[0] : sums)[r][c] = x;
+      });
+    }
+    if constexpr (Totals) {
+      for_each([&](int r, int c) {
+        if (args.c == nullptr || args.stride == 0) total[0][r][c] = 0;
+        total[1][r][c] = 0;
+      });
+    }
+    const auto fold = [&](Sums& into, Sums& from) {
+      for_each([&](int r, int c) {
+        into[r][c] = add_nearest<false>(into[r][c], from[r][c], rules);
+        from[r][c] = 0;
+      });
+    };
+    const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
+    const std::uint64_t depth = padded(args.k, kChunk);
+    const std::uint32_t* a = args.a + matrix * depth * a_pitch + first_row;
+    const std::uint32_t* b = args.b + matrix * depth * b_pitch + first_column;
+    std::uint64_t to_stride = args.stride, to_slice = args.slice;
+    for (std::uint64_t k0 = 0; k0 < args.k;) {
+      std::uint64_t count = min(args.k - k0, static_cast<std::uint64_t>(kChunk));
+      if constexpr (Totals) {
+        if (args.stride != 0) count = min(count, to_stride);
+        if (args.slice != 0) count = min(count, to_slice);
+      }
+      // The last instruction is whole: the padding is +0.
+      const auto whole = static_cast<int>(padded(count, static_cast<unsigned>(rules.depth)));
+      stage(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
+      k0 += count;
+      run<Half, AddendLast, Step>(rules, panels, whole, sums);
+      if constexpr (Totals) {
+        const bool last = k0 >= args.k;
+        to_stride -= count;
+        to_slice -= count;
+        const bool slice_ends = args.slice != 0 && (to_slice == 0 || last);
+        if (args.stride != 0 && (to_stride == 0 || slice_ends || last)) {
+          fold(total[0], sums);
+          to_stride = args.stride;
+        }
+        if (slice_ends) {
+          fold(total[1], args.stride != 0 ? total[0] : sums);
+          to_slice = args.slice;
+        }
+      }
+    }
+    for_each([&](int r, int c) {
+      if (!there(r, c)) return;
+      float x = sums[r][c];
+      if constexpr (Totals) x = args.slice != 0 ? total[1][r][c] : total[0][r][c];
+      const std::uint32_t bits = from_sum<Half>(x, rules);
+      if constexpr (Half)
+        static_cast<std::uint16_t*>(args.d)[at(r, c)] = static_cast<std::uint16_t>(bits);
+      else
+        static_cast<std::uint32_t*>(args.d)[at(r, c)] = bits;
+    });
+  }
+}
+
+template <bool Half, bool AddendLast, bool Totals, int Step = 0>
+void start(const CoreRules& rules, const GemmArgs& args) {
+  const auto kernel = gemm_kernel<Half, AddendLast, Totals, Step>;
+  constexpr std::size_t bytes = Panels::words(kChunk) * sizeof(std::uint32_t);
+  cuda_check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+      "making room in shared memory");
+  constexpr std::uint64_t kMostMatrices = 65535;
+  const dim3 grid(static_cast<unsigned>((args.n + kBlockColumns - 1) / kBlockColumns),
+                  static_cast<unsigned>((args.m + kBlockRows - 1) / kBlockRows),
+                  static_cast<unsigned>(std::min(args.batch, kMostMatrices)));
+  kernel<<<grid, kThreads, bytes>>>(rules, args);
+  cuda_check(cudaGetLastError(), "launching the model");
+}
+
+}  // namespace
+
+void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
+  const bool totals = args.stride != 0 || args.slice != 0;
+  if (rules.half) {
+    rules.addend_last ? start<true, true, false>(rules, args) : start<true, false, false>(rules, args);
+  } else if (rules.addend_last) {
+    totals ? start<false, true, true>(rules, args) : start<false, true, false>(rules, args);
+  } else if (totals) {
+    start<false, false, true>(rules, args);
+  } else {
+    switch (rules.step) {
+      case 8:
+        return start<false, false, false, 8>(rules, args);
+      case 16:
+        return start<false, false, false, 16>(rules, args);
+      case 32:
+        return start<false, false, false, 32>(rules, args);
+      default:
+        return start<false, false, false>(rules, args);
+    }
+  }
+}
+
+}  // namespace mmaudit::device

@@ -1,0 +1,49 @@
+#pragma once
+// Operands as the fast model reads them: a word an element, (positions, elements), positions in evaluation
+// order and padded to whole chunks, elements (rows of A, columns of B) padded to whole blocks; all padding is
+// +0.
+#include <cstdint>
+
+#include "model/core_rules.hpp"
+
+namespace mmaudit::device {
+
+inline constexpr int kChunk =
+    32;  ///< positions that are computed at once, whole instructions; deeper ones alone
+inline constexpr int kUnpackedPad = 128;  ///< elements
+
+inline constexpr std::uint32_t kUnpackedHigh = 0x7FFFFF00U;  ///< high word of the magnitude as binary64
+inline constexpr std::uint32_t kUnpackedFlip = 1;  ///< the sign differs from the position's before in a step
+                                                   ///< (at the first position: from +)
+inline constexpr std::uint32_t kUnpackedAbsent =
+    2;  ///< set alone: what a sparse A has no element for, and B is not read
+inline constexpr std::int32_t kZeroExponent = -8192;           ///< a sum of two still fits 16 bits
+inline constexpr std::uint32_t kDoubleInfinity = 0x7FF00000U;  // high words
+inline constexpr std::uint32_t kDoubleNan = 0x7FF80000U;
+
+/// What is unpacked: element e of position k lies at base + matrix * stride + (e / tile) * tile_stride +
+/// (e % tile) * element_stride + k * k_stride elements; one matrix is one tile unless it says otherwise.
+struct UnpackSource {
+  const void* base = nullptr;
+  std::int32_t bytes = 0;  ///< of an element
+  std::uint64_t elements = 0, depth = 0, matrices = 1;
+  const std::uint8_t* metadata =
+      nullptr;  ///< of a sparse A: positions in their groups, beside the stored elements
+  std::int32_t kept = 1,
+               group = 1;  ///< k is then of the whole depth, and `group` of them hold `kept` elements
+  std::uint64_t tile = ~std::uint64_t{0}, tile_stride = 0, element_stride = 1, k_stride = 1,
+                matrix_stride = 0;
+};
+
+MMAUDIT_HD constexpr std::uint64_t padded(std::uint64_t x, std::uint64_t to) {
+  return (x + to - 1) / to * to;
+}
+constexpr std::uint64_t unpacked_words(const UnpackSource& source) {
+  return source.matrices * padded(source.depth, kChunk) * padded(source.elements, kUnpackedPad);
+}
+
+/// Starts it; `words` has unpacked_words(). `decode` is rules.a or rules.b.
+void launch_unpack(const CoreRules& rules, const CoreDecode& decode, const UnpackSource& source,
+                   std::uint32_t* words);
+
+}  // namespace mmaudit::device

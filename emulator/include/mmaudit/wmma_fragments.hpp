@@ -1,0 +1,32 @@
+#pragma once
+// Fragments of wmma.m16n16k16 of binary16 since Turing, whose HMMA instructions are those of mma.m16n8k8 and
+// mma.m16n8k16: a lane holds of each quarter of a matrix what it holds of one of theirs. Volta's: volta.hpp.
+#include "mmaudit/fragment.hpp"
+
+namespace mmaudit::hmma16 {
+
+namespace detail {
+
+/// Quarters of 8 x 8: a register of two neighbours along `along_rows` or along columns, then the one below,
+/// then the one to the right; `copies` of all of it.
+constexpr FragmentMap quarters(bool along_rows, int copies) {
+  constexpr int kSide = 16, kQuarter = 8;
+  FragmentMap map{
+      .rows = kSide, .cols = kSide, .lanes = kWarpLanes, .values = 8 * copies, .lane = {}, .value = {}};
+  map.lane[0] = along_rows ? Mode{4, 2, 0} : Mode{4, 0, 2};
+  map.lane[1] = along_rows ? Mode{8, 0, 1} : Mode{8, 1, 0};
+  map.value[0] = along_rows ? Mode{2, 1, 0} : Mode{2, 0, 1};
+  map.value[1] = {2, kQuarter, 0};
+  map.value[2] = {2, 0, kQuarter};
+  map.value[3] = {copies, 0, 0};
+  return map;
+}
+
+}  // namespace detail
+
+/// A, and `copies` of it in the lane's values: wmma.load writes 16 values of which mma reads 8.
+constexpr FragmentMap fragment_a(int copies) { return detail::quarters(false, copies); }
+constexpr FragmentMap fragment_b(int copies) { return detail::quarters(true, copies); }
+constexpr FragmentMap fragment_accumulator() { return detail::quarters(false, 1); }
+
+}  // namespace mmaudit::hmma16

@@ -1,0 +1,34 @@
+#pragma once
+// The exact dot product rounded once, by two oracles that share nothing but the tables of formats: MPFR
+// (mpfr_sum, mpfr_subnormalize) and integers of any size (a superaccumulator).
+#include <cstdint>
+#include <span>
+
+#include "mmaudit/oracles/exact.hpp"
+
+namespace mmaudit::oracle {
+
+/// What: `exact` rounded to nearest even by MPFR itself, which is told precision and exponent range of the
+/// floating `format`. Range: as correctly_rounded(), whose bits it has to give. Errors: none.
+std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format);
+
+/// What: the same a . b + c as exact_dot(), as one integer in units of the last bit that any addend has,
+/// rounded to nearest even in `format`. Shapes, modifiers, scales and metadata as there; floating formats
+/// only. Errors: none.
+std::uint64_t rounded_by_integers(const Instruction& instruction, std::span<const std::uint64_t> a,
+                                  std::span<const std::uint64_t> b, std::uint64_t c, Format format,
+                                  unsigned modifiers = 0, ScaleSpans scales = {},
+                                  std::span<const std::uint8_t> metadata = {});
+
+/// The same dot product rounded by every oracle there is.
+struct Opinions {
+  std::uint64_t exact = 0;     ///< correctly_rounded()
+  std::uint64_t mpfr = 0;      ///< rounded_by_mpfr()
+  std::uint64_t integers = 0;  ///< rounded_by_integers()
+  [[nodiscard]] bool agree() const { return exact == mpfr && mpfr == integers; }
+};
+Opinions opinions_of(const Instruction& instruction, std::span<const std::uint64_t> a,
+                     std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers = 0,
+                     ScaleSpans scales = {}, std::span<const std::uint8_t> metadata = {});
+
+}  // namespace mmaudit::oracle

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "laws.hpp"
+#include "tools.hpp"
+
+namespace mmaudit::laws {
+namespace {
+
+/// The instruction of the same shape and formats without scales, computed by the same numbers and rules.
+std::optional<Instruction> unscaled_twin(const Subject& subject) {
+  const Instruction& is = subject.instruction;
+  for (Instruction one : kInstructions) {
+    one = with_shape(one, is.n);
+    if (one.scale != Format::none || one.op != is.op || one.m != is.m || one.n != is.n || one.k != is.k ||
+        one.a != is.a || one.b != is.b || one.c != is.c || one.d != is.d)
+      continue;
+    const DatapathRow* row = find_datapath(*subject.architecture, one);
+    if (row != nullptr && row->model == subject.row) return one;
+  }
+  return std::nullopt;
+}
+
+std::string why_not(const Subject& subject) {
+  return unscaled_twin(subject) ? "" : "no instruction without scales has its formats and rules";
+}
+
+/// Numbers of few exponents, specials among them; every scale stays 1.
+void fill(const Subject& subject, Random& random, Tile& tile) {
+  const auto element = [&](const FormatSpec& format) {
+    if (random.once_in(200)) return format.magnitude_mask();
+    return random_number(random, format, random.in(-6, 6));
+  };
+  for (std::uint64_t& x : tile.a) x = element(subject.a());
+  for (std::uint64_t& x : tile.b) x = element(subject.b());
+  for (std::uint64_t& x : tile.c) x = random_number(random, subject.c(), random.in(-20, 12));
+}
+
+std::vector<Tile> related(const Subject& subject, const Tile& tile) {
+  Tile other(*unscaled_twin(subject), tile.modifiers);
+  other.a = tile.a;
+  other.b = tile.b;
+  other.c = tile.c;
+  return {other};
+}
+
+Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.row, at.col)); }
+
+}  // namespace
+
+const Law kScalesOfOneAreNoScales = {
+    .name = "scales_of_one_are_no_scales",
+    .statement =
+        "Where every scale is 1, D is that of the instruction without scales that has the same rules.",
+    .source = "numerics.md, block-scaled kinds; MMA-Sim",
+    .why_not = why_not,
+    .fill = fill,
+    .related = related,
+    .judge = judge,
+    .scales = Scales::own};
+
+}  // namespace mmaudit::laws

@@ -1,0 +1,93 @@
+// The second oracle of exact sums: integers of any size, formats read and written as the reference does.
+#include <algorithm>
+#include <vector>
+
+#include "mmaudit/emulator.hpp"
+#include "mmaudit/oracles/rounded.hpp"
+#include "number.hpp"
+#include "reference_order.hpp"
+
+namespace mmaudit::oracle {
+namespace {
+
+/// A product of numbers, with IEEE 754 rules for what is not finite.
+struct Factors {
+  bool nan = false, infinite = false, negative = false;
+  Exact value{1, 0};
+
+  void times(const Number& x) {
+    const bool zero = !infinite && value.significand == 0;
+    nan = nan || x.nan || (infinite && x.zero()) || (x.infinite && zero);
+    infinite = infinite || x.infinite;
+    negative = negative != x.negative;
+    if (x.nan || x.infinite) return;
+    value = {value.significand * x.value.significand, value.exponent + x.value.exponent};
+  }
+};
+
+}  // namespace
+
+std::uint64_t rounded_by_integers(const Instruction& instruction, std::span<const std::uint64_t> a,
+                                  std::span<const std::uint64_t> b, std::uint64_t c, Format format,
+                                  unsigned modifiers, ScaleSpans scales,
+                                  std::span<const std::uint8_t> metadata) {
+  const FormatSpec of_a = spec_of(instruction.a), of_b = spec_of(instruction.b), to = spec_of(format);
+  const FormatSpec of_scale = spec_of(instruction.scale);
+  std::vector<std::uint64_t> met(b.begin(), b.end());
+  bool spoilt = false;
+  if (!metadata.empty()) met = met_by_stored(instruction, MetadataRule::selected, b, metadata, spoilt);
+  std::vector<Factors> terms;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    Factors& term = terms.emplace_back();
+    term.times(decode(of_a, a[k]));
+    term.times(decode(of_b, met[k]));
+    if (((modifiers & kNegateA) != 0) != ((modifiers & kNegateB) != 0)) {
+      term.negative = !term.negative;
+      term.value.significand = -term.value.significand;
+    }
+    for (const auto bytes : {scales.a, scales.b})
+      if (!bytes.empty())
+        term.times(decode(of_scale, bytes[k / static_cast<std::size_t>(instruction.scale_block)]));
+  }
+  if ((modifiers & kScaleDZero) == 0) terms.emplace_back().times(decode(spec_of(instruction.c), c));
+
+  bool nan = false, plus_infinity = false, minus_infinity = false;
+  int unit = 0;
+  for (const Factors& term : terms) {
+    nan = nan || term.nan;
+    plus_infinity = plus_infinity || (term.infinite && !term.negative);
+    minus_infinity = minus_infinity || (term.infinite && term.negative);
+    unit = std::min(unit, term.value.exponent);
+  }
+  const std::uint64_t no_number = to.conversion_nan_bits();
+  if (nan || (plus_infinity && minus_infinity)) return no_number;
+  const bool has_infinity = to.specials == Specials::ieee;
+  const auto beyond = [&](bool negative) {
+    return has_infinity ? infinity_of(to, negative) << to.ignored_low_bits
+                        : no_number | (negative ? to.sign_bit() : 0);
+  };
+  if (plus_infinity || minus_infinity) return beyond(minus_infinity);
+  cpp_int accumulator = 0;
+  for (const Factors& term : terms) accumulator += term.value.significand << (term.value.exponent - unit);
+  if (accumulator == 0) return 0;
+  OutputRule rule;
+  rule.format = format;
+  rule.fraction_bits = to.fraction_bits;
+  rule.rounding = Rounding::nearest_even;
+  rule.zero_sign = ZeroSign::ieee;
+  const bool negative = accumulator < 0;
+  const std::uint64_t sign = negative ? to.sign_bit() : 0;
+  // encode() puts the sign on top of the storage; here it goes on top of the value.
+  const std::uint64_t magnitude = encode({abs(accumulator), unit}, rule, to, true) << to.ignored_low_bits;
+  return magnitude > to.max_finite_bits() ? beyond(negative) : sign | magnitude;
+}
+
+Opinions opinions_of(const Instruction& instruction, std::span<const std::uint64_t> a,
+                     std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers, ScaleSpans scales,
+                     std::span<const std::uint8_t> metadata) {
+  const ExactDot exact = exact_dot(instruction, a, b, c, modifiers, scales, metadata);
+  return {correctly_rounded(exact, instruction.d), rounded_by_mpfr(exact, instruction.d),
+          rounded_by_integers(instruction, a, b, c, instruction.d, modifiers, scales, metadata)};
+}
+
+}  // namespace mmaudit::oracle

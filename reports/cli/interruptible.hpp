@@ -1,0 +1,22 @@
+#pragma once
+// Ctrl-C as a question that long work asks between two pieces.
+
+namespace mmaudit::cli {
+
+inline constexpr int kInterrupted = 130;  ///< exit code: 128 plus the signal's number, as shells report it
+
+/// Ctrl-C is noticed while this lives; a second one ends the program at once.
+class Interruptible {
+ public:
+  Interruptible();
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  ~Interruptible();
+
+  [[nodiscard]] static bool stopped();
+
+ private:
+  void (*before_)(int) = nullptr;
+};
+
+}  // namespace mmaudit::cli

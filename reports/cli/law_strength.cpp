@@ -1,0 +1,198 @@
+#include "law_strength.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "strength.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+/// wgmma and tcgen05 of any n are one row of the model.
+std::string key_of(Instruction instruction, const gen::Neighbour& neighbour) {
+  if (is_wgmma(instruction.op) || instruction.op == Op::tcgen05) instruction.n = 0;
+  return name_of(instruction) + "\n" + neighbour.rule + "\n" + neighbour.change;
+}
+
+struct Recorded {
+  std::uint64_t dots = 0;
+  std::string family;
+};
+
+std::map<std::string, Recorded> recorded_kills(const std::filesystem::path& corpus,
+                                               const std::vector<laws::Subject>& subjects) {
+  std::map<std::string, Recorded> kills;
+  std::vector<std::string> names;
+  for (const laws::Subject& one : subjects) {
+    // The name up to the n, which recordings have of their own.
+    const std::string name = name_of(one.instruction);
+    const bool any_n = is_wgmma(one.instruction.op) || one.instruction.op == Op::tcgen05;
+    names.push_back(any_n ? name.substr(name.find('k', name.find(".m"))) : name);
+  }
+  for (const InstructionStrength& one : measure_strength(corpus, names, subjects.front().architecture))
+    for (const Kill& kill : one.kills) {
+      Recorded& sum = kills[key_of(one.instruction, kill.neighbour)];
+      sum.dots += kill.dots;
+      if (kill.dots > 0) sum.family = kill.family;
+    }
+  return kills;
+}
+
+/// One rule and change over all instructions of a datapath row.
+struct Line {
+  std::size_t models = 0, noticed = 0, with_recording = 0, contradicted = 0;
+  std::uint64_t dots = 0;
+  std::map<std::string_view, std::size_t> laws;
+  std::string family, invisible, survives_in, wrongly_in;
+
+  void add(const WrongModel& one) {
+    const std::string name = name_of(one.mutant.instruction);
+    ++models;
+    noticed += !one.mutant.broken.empty();
+    for (const laws::Law* law : one.mutant.broken) ++laws[law->name];
+    with_recording += one.recorded.has_value();
+    contradicted += one.contradicted();
+    dots += one.recorded.value_or(0);
+    if (!one.family.empty()) family = one.family;
+    if (!one.mutant.neighbour.invisible.empty()) invisible = one.mutant.neighbour.invisible;
+    if (one.survives()) survives_in += (survives_in.empty() ? "" : ", ") + name;
+    if (one.wrongly_excused()) wrongly_in += (wrongly_in.empty() ? "" : ", ") + name;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    const auto clause = [&](const std::string& more) { out += (out.empty() ? "" : "; ") + more; };
+    if (noticed > 0) {
+      std::string names;
+      for (const auto& [law, count] : laws)
+        names += fmt::format("{}{}{}", names.empty() ? "" : ", ", law,
+                             count == noticed ? "" : fmt::format(" ({})", count));
+      clause(fmt::format("laws, {} of {}: {}", noticed, models, names));
+    }
+    if (contradicted > 0)
+      clause(fmt::format("recordings, {} of {}: {} dots, most by {}", contradicted, with_recording, dots,
+                         family));
+    if (!invisible.empty()) clause("invisible: " + invisible);
+    if (!wrongly_in.empty()) clause("TOLD APART ALTHOUGH INVISIBLE in " + wrongly_in);
+    if (!survives_in.empty()) clause("SURVIVES in " + survives_in);
+    return out;
+  }
+};
+
+/// What one law does for the whole: how many it notices, and how many no other law does.
+struct Share {
+  std::size_t noticed = 0, alone = 0;
+};
+
+std::map<std::string_view, Share> shares(const LawStrength& strength) {
+  std::map<std::string_view, Share> all;
+  for (const laws::Law& law : laws::lawbook()) all[law.name] = {};
+  for (const WrongModel& one : strength.models)
+    for (const laws::Law* law : one.mutant.broken) {
+      ++all[law->name].noticed;
+      all[law->name].alone += one.mutant.broken.size() == 1;
+    }
+  return all;
+}
+
+template <typename Test>
+std::size_t count(const LawStrength& strength, const Test& test) {
+  return static_cast<std::size_t>(std::count_if(strength.models.begin(), strength.models.end(), test));
+}
+
+}  // namespace
+
+std::size_t LawStrength::survivors() const {
+  return count(*this, [](const WrongModel& one) { return one.survives(); });
+}
+
+std::size_t LawStrength::wrongly_excused() const {
+  return count(*this, [](const WrongModel& one) { return one.wrongly_excused(); });
+}
+
+LawStrength measure_laws(const std::vector<laws::Subject>& subjects, const laws::MutationRun& how,
+                         const std::optional<std::filesystem::path>& corpus) {
+  LawStrength strength;
+  strength.seed = how.seed;
+  strength.architecture = subjects.front().architecture->name;
+  std::map<std::string, Recorded> kills;
+  if (corpus) kills = recorded_kills(*corpus, subjects);
+  for (laws::Mutant& mutant : laws::mutate(subjects, how)) {
+    WrongModel& one = strength.models.emplace_back();
+    if (const auto found = kills.find(key_of(mutant.instruction, mutant.neighbour)); found != kills.end()) {
+      one.recorded = found->second.dots;
+      one.family = found->second.family;
+    }
+    one.mutant = std::move(mutant);
+  }
+  return strength;
+}
+
+std::string law_strength_text(const LawStrength& strength) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::pair<std::string, Line>>> blocks;
+  for (const WrongModel& one : strength.models) {
+    const Instruction& is = one.mutant.instruction;
+    const std::string block = fmt::format("{} -> {}", name_of(is.path), name_of(is.d));
+    if (blocks.find(block) == blocks.end()) order.push_back(block);
+    auto& lines = blocks[block];
+    const std::string label =
+        fmt::format("{:<22} {}", one.mutant.neighbour.rule, one.mutant.neighbour.change);
+    auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& x) { return x.first == label; });
+    if (line == lines.end()) line = lines.insert(lines.end(), {label, {}});
+    line->second.add(one);
+  }
+  std::string text =
+      fmt::format("wrong models of {} under the laws, seed {}\n", strength.architecture, strength.seed);
+  for (const std::string& block : order) {
+    text += block + "\n";
+    for (const auto& [label, line] : blocks[block]) text += fmt::format("  {:<62} {}\n", label, line.text());
+  }
+  text += fmt::format("\n  {:<34} {:>8} {:>8}\n", "law", "notices", "alone");
+  const auto all = shares(strength);
+  for (const laws::Law& law : laws::lawbook())
+    text += fmt::format("  {:<34} {:>8} {:>8}\n", law.name, all.at(law.name).noticed, all.at(law.name).alone);
+  const std::size_t by_laws = count(strength, [](const WrongModel& x) { return !x.mutant.broken.empty(); });
+  const std::size_t by_recordings = count(strength, [](const WrongModel& x) { return x.contradicted(); });
+  const std::size_t by_recordings_alone =
+      count(strength, [](const WrongModel& x) { return x.contradicted() && x.mutant.broken.empty(); });
+  const std::size_t invisible =
+      count(strength, [](const WrongModel& x) { return !x.mutant.neighbour.invisible.empty(); });
+  return text +
+         fmt::format(
+             "{} wrong models: {} noticed by laws, {} by recordings ({} by them alone), {} that no input "
+             "can tell apart ({} told apart all the same), {} survive\n",
+             strength.models.size(), by_laws, by_recordings, by_recordings_alone, invisible,
+             strength.wrongly_excused(), strength.survivors());
+}
+
+std::string law_strength_json(const LawStrength& strength) {
+  nlohmann::json models = nlohmann::json::array();
+  for (const WrongModel& one : strength.models) {
+    nlohmann::json names = nlohmann::json::array();
+    for (const laws::Law* law : one.mutant.broken) names.push_back(law->name);
+    nlohmann::json row = {{"instruction", name_of(one.mutant.instruction)},
+                          {"rule", one.mutant.neighbour.rule},
+                          {"change", one.mutant.neighbour.change},
+                          {"laws", std::move(names)},
+                          {"survives", one.survives()}};
+    if (one.recorded) row["recorded_dots"] = *one.recorded;
+    if (!one.family.empty()) row["family"] = one.family;
+    if (!one.mutant.neighbour.invisible.empty()) row["invisible"] = one.mutant.neighbour.invisible;
+    models.push_back(std::move(row));
+  }
+  return nlohmann::json({{"schema", "mmaudit.law_strength/1"},
+                         {"architecture", strength.architecture},
+                         {"seed", strength.seed},
+                         {"survivors", strength.survivors()},
+                         {"wrongly_excused", strength.wrongly_excused()},
+                         {"wrong_models", std::move(models)}})
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace mmaudit::cli

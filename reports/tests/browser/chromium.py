@@ -1,0 +1,142 @@
+"""A headless Chromium over its debugging pipe: standard library only."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+         "--remote-debugging-pipe"]
+
+
+class Chromium:
+    """Commands go to descriptor 3 of the browser and answers come from 4, as JSON with a zero byte at the end."""
+
+    def __init__(self, program, timeout=60):
+        self.timeout = timeout
+        self.profile = tempfile.mkdtemp(prefix="mmaudit-chromium-")
+        to_browser, self.write_end = os.pipe()
+        self.read_end, from_browser = os.pipe()
+        os.set_blocking(self.read_end, False)
+        # Copies far above 3 and 4, so that neither overwrites the other.
+        low_in, low_out = (os.dup(fd) for fd in (to_browser, from_browser))
+        high_in, high_out = 60, 61
+
+        def place():
+            os.dup2(low_in, high_in)
+            os.dup2(low_out, high_out)
+            os.dup2(high_in, 3)
+            os.dup2(high_out, 4)
+
+        self.process = subprocess.Popen([program, *FLAGS, "--user-data-dir=" + self.profile, "about:blank"],
+                                        preexec_fn=place, close_fds=True, pass_fds=(3, 4),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for fd in (to_browser, from_browser, low_in, low_out):
+            os.close(fd)
+        self.held, self.next_id, self.events = b"", 0, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.send("Browser.close")
+            self.process.wait(10)
+        except Exception:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.write_end)
+        os.close(self.read_end)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def message(self, until):
+        while b"\0" not in self.held:
+            if time.monotonic() > until or self.process.poll() is not None:
+                raise TimeoutError("Chromium does not answer")
+            try:
+                part = os.read(self.read_end, 1 << 20)
+                if not part:
+                    raise TimeoutError("Chromium has gone")
+                self.held += part
+            except BlockingIOError:
+                time.sleep(0.005)
+        one, self.held = self.held.split(b"\0", 1)
+        return json.loads(one)
+
+    def send(self, method, session=None, **parameters):
+        self.next_id += 1
+        command = {"id": self.next_id, "method": method, "params": parameters}
+        if session:
+            command["sessionId"] = session
+        data = json.dumps(command).encode() + b"\0"
+        while data:
+            data = data[os.write(self.write_end, data):]
+        until = time.monotonic() + self.timeout
+        while True:
+            answer = self.message(until)
+            if answer.get("id") == self.next_id:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def open(self, url, width=1200, height=900, dark=False):
+        """A loaded page; `seconds` is how long its load event took."""
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(domain + ".enable", session)
+        self.send("Emulation.setDeviceMetricsOverride", session, width=width, height=height, deviceScaleFactor=1,
+                  mobile=False)
+        self.send("Emulation.setEmulatedMedia", session,
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.events.clear()
+        start = time.monotonic()
+        self.send("Page.navigate", session, url=url)
+        until = start + self.timeout
+        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
+            self.events.append(self.message(until))
+        return Page(self, session, target, time.monotonic() - start)
+
+
+class Page:
+    def __init__(self, browser, session, target, seconds):
+        self.browser, self.session, self.target, self.seconds = browser, session, target, seconds
+
+    def run(self, expression):
+        """The value of a JavaScript expression; promises are awaited."""
+        answer = self.browser.send("Runtime.evaluate", self.session, expression=expression, returnByValue=True,
+                                   awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(json.dumps(answer["exceptionDetails"])[:2000])
+        return answer["result"].get("value")
+
+    def key(self, key, code, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.browser.send("Input.dispatchKeyEvent", self.session, type=kind, key=key, code=key,
+                              windowsVirtualKeyCode=code, **({"text": text} if kind == "keyDown" and text else {}))
+
+    def complaints(self):
+        """What the console, the policy or an exception said, and every request beyond the page itself."""
+        self.run("0")  # everything said so far has arrived after this
+        out = []
+        for event in self.browser.events:
+            if event.get("sessionId") != self.session:
+                continue
+            method, of = event["method"], event.get("params", {})
+            if method == "Runtime.exceptionThrown":
+                out.append("exception: " + json.dumps(of)[:500])
+            elif method == "Runtime.consoleAPICalled":
+                out.append("console: " + json.dumps(of.get("args"))[:500])
+            elif method == "Log.entryAdded" and of["entry"]["level"] in ("error", "warning"):
+                out.append("log: " + of["entry"]["text"])
+            elif method == "Network.requestWillBeSent" and of.get("type") != "Document":
+                out.append("request: " + of["request"]["url"])
+            elif method == "Page.javascriptDialogOpening":
+                out.append("dialog: " + of.get("message", ""))
+        return out
+
+    def close(self):
+        self.browser.send("Target.closeTarget", targetId=self.target)

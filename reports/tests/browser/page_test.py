@@ -1,0 +1,197 @@
+"""The pages in a browser. usage: page_test.py CHROMIUM MMAUDIT
+
+Exit code 77: skipped, and the last line says why. MMAUDIT_AXE names axe-core's axe.min.js: its rules too.
+"""
+import array
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from chromium import Chromium  # noqa: E402
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'><script>document.title=`owned`</script>&\u202e"
+FAILED = []
+
+
+def check(what, found, good):
+    print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"))
+    if not good:
+        FAILED.append(what)
+
+
+def save(path, shape, values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % shape
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    data = values.tobytes() if isinstance(values, array.array) else array.array("f", values).tobytes()
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+
+
+def pages(mmaudit, folder):
+    draw = random.Random(1)
+    normal = lambda count: [draw.gauss(0, 1) for _ in range(count)]
+    nan = float("nan")
+    save(folder / "a.npy", (24, 256), normal(24 * 256))
+    save(folder / "b.npy", (256, 16), normal(256 * 16))
+    hostile = HOSTILE.replace("/", "\u2215") + ".npy"
+    save(folder / hostile, (24, 256), [nan if i % 300 == 0 else x for i, x in enumerate(normal(24 * 256))])
+    save(folder / "nan.npy", (24, 256), [nan] * (24 * 256))
+    save(folder / "empty.npy", (0, 256), [])
+    save(folder / "long.npy", (1000000, 8), array.array("f", normal(8000)) * 1000)
+    save(folder / "short.npy", (8, 4), normal(32))
+
+    def tensors(a, b, page):
+        command = [mmaudit, "-q", "audit", "--a", folder / a, "--b", folder / b, "--dtype", "e4m3,e5m2,bf16,f16,tf32",
+                   "--scale", "none,tensor,1x128", "--policy", "plain,promote:128", "--max-rel-fro", "1e-2", "--html",
+                   folder / page]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        return folder / page
+
+    subprocess.run([mmaudit, "-q", "audit", "--no-gpu", "--no-study", "--out", folder / "whole"], check=True,
+                   stdout=subprocess.DEVNULL)
+    return {"audit": folder / "whole" / "audit.html", "tensors": tensors("a.npy", "b.npy", "t.html"),
+            "hostile": tensors(hostile, "b.npy", "h.html"), "nan": tensors("nan.npy", "b.npy", "n.html"),
+            "empty": tensors("empty.npy", "b.npy", "e.html"), "million": tensors("long.npy", "short.npy", "m.html")}
+
+
+SORTED = """(() => {
+  const bad = [];
+  for (const table of document.querySelectorAll("table")) {
+    for (let d = table.parentElement; d; d = d.parentElement) if (d.tagName === "DETAILS") d.open = true;
+    const heads = [...table.tHead.rows[0].cells], before = table.tBodies[0].innerText;
+    for (const head of heads) {
+      const button = head.querySelector("button");
+      if (!button) { bad.push("no button: " + head.textContent); continue; }
+      for (const order of ["ascending", "descending"]) {
+        button.click();
+        if (head.getAttribute("aria-sort") !== order) bad.push("aria-sort: " + head.textContent);
+        if (heads.filter((h) => h.hasAttribute("aria-sort")).length !== 1) bad.push("two sorted");
+        if (!head.classList.contains("n")) continue;
+        const found = [...table.tBodies[0].rows].map((r) => r.cells[head.cellIndex].textContent)
+          .map((t) => /^(inf|overflow)/.test(t) ? Infinity : parseFloat(t.replaceAll(",", "")));
+        const there = found.filter((x) => !Number.isNaN(x));
+        const right = [...there].sort((x, y) => x - y);
+        if (order === "descending") right.reverse();
+        if (there.some((x, i) => x !== right[i])) bad.push(order + ": " + head.textContent + ": " + found);
+        if (found.slice(0, there.length).some(Number.isNaN)) bad.push("missing is not last: " + head.textContent);
+      }
+    }
+    if (table.tBodies[0].innerText.length !== before.length) bad.push("a row is gone");
+  }
+  return bad;
+})()"""
+
+EMPTY_FIGURES = """[...document.querySelectorAll("svg")].flatMap((svg) => {
+  for (let d = svg.parentElement; d; d = d.parentElement) if (d.tagName === "DETAILS") d.open = true;
+  const all = svg.getBoundingClientRect(), shapes = [...svg.querySelectorAll("path, rect, circle, line")];
+  const drawn = shapes.filter((s) => { const b = s.getBBox(); return b.width > 0 || b.height > 0; });
+  return all.width > 0 && all.height > 0 && drawn.length > 0 ? [] : [svg.outerHTML.slice(0, 80)];
+})"""
+
+
+def whole_page(browser, name, path, axe):
+    page = browser.open(path.as_uri())
+    check(f"{name}: opens in under 2 s ({page.seconds:.2f} s)", page.seconds, page.seconds < 2)
+    figures = page.run("document.querySelectorAll('svg[role=img]').length")
+    if name in ("audit", "tensors", "hostile"):
+        check(f"{name}: has figures", figures, figures >= 2)
+    check(f"{name}: every figure is drawn", *(lambda bad: (bad, not bad))(page.run(EMPTY_FIGURES)))
+    overflow = page.run("document.documentElement.scrollWidth - innerWidth")
+    check(f"{name}: no sideways scrolling of the page", overflow, overflow <= 0)
+    check(f"{name}: every table sorts", *(lambda bad: (bad, not bad))(page.run(SORTED)))
+    check(f"{name}: nothing said on the console, nothing fetched",
+          *(lambda bad: (bad, not bad))(page.complaints()))
+    if axe:
+        for title, width, dark in (("light", 1200, False), ("dark", 1200, True), ("phone", 420, False)):
+            own = browser.open(path.as_uri(), width=width, dark=dark)
+            own.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+            own.run(axe)
+            bad = own.run("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map("
+                          "(v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')))")
+            check(f"{name}: axe-core, {title}", bad, not bad)
+            own.close()
+    page.close()
+
+
+def keyboard(browser, path):
+    page = browser.open(path.as_uri())
+    page.run("document.querySelector('thead button').focus()")
+    page.key("Enter", 13, "\r")
+    check("a header sorts with Enter", "aria-sort",
+          page.run("document.activeElement.parentElement.getAttribute('aria-sort')") == "ascending")
+    page.key(" ", 32, " ")
+    check("and with the space bar", "aria-sort",
+          page.run("document.activeElement.parentElement.getAttribute('aria-sort')") == "descending")
+    page.key("Tab", 9)
+    check("Tab goes to the next header", "focus", page.run("document.activeElement.matches('thead button')"))
+    page.close()
+
+
+def without_script(browser, path):
+    target = browser.send("Target.createTarget", url="about:blank")["targetId"]
+    session = browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    browser.send("Emulation.setScriptExecutionDisabled", session, value=True)
+    browser.send("Page.enable", session)
+    browser.events.clear()
+    browser.send("Page.navigate", session, url=path.as_uri())
+    while not any(e.get("method") == "Page.loadEventFired" for e in browser.events):
+        browser.events.append(browser.message(float("inf")))
+    document = browser.send("DOM.getDocument", session)["root"]["nodeId"]
+    buttons = browser.send("DOM.querySelectorAll", session, nodeId=document, selector="thead button")["nodeIds"]
+    rows = browser.send("DOM.querySelectorAll", session, nodeId=document, selector="tbody tr")["nodeIds"]
+    check("without scripts the tables are whole", (len(buttons), len(rows)), not buttons and len(rows) > 10)
+    browser.send("Target.closeTarget", targetId=target)
+
+
+def hostile_names(browser, path):
+    page = browser.open(path.as_uri())
+    check("hostile names: one script", None, page.run("document.scripts.length") == 1)
+    check("hostile names: no element of theirs", None, page.run("document.images.length") == 0)
+    check("hostile names: shown as text", None, page.run("document.body.innerText.includes('<img src=x onerror')"))
+    check("hostile names: title untouched", None, page.run("document.title") == "Error of A B by data type")
+    # The policy holds even where markup would get in.
+    page.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.owned=1\">')")
+    page.run("new Promise((done) => setTimeout(done, 200))")
+    check("the policy stops handlers", None, page.run("window.owned === undefined"))
+    page.close()
+
+
+def says(browser, path, words):
+    page = browser.open(path.as_uri())
+    text = page.run("document.querySelector('header').innerText")
+    check(f"{path.name} says {words!r}", text, words in text)
+    page.close()
+
+
+def main():
+    chromium, mmaudit = sys.argv[1:3]
+    axe = os.environ.get("MMAUDIT_AXE", "")
+    axe = pathlib.Path(axe).read_text() if axe else ""
+    with tempfile.TemporaryDirectory() as folder:
+        made = pages(mmaudit, pathlib.Path(folder))
+        with Chromium(chromium) as browser:
+            try:
+                browser.send("Browser.getVersion")
+            except TimeoutError as error:
+                print(f"skipped: the pages: {chromium} does not start here ({error})")
+                return 77
+            for name, path in made.items():
+                whole_page(browser, name, path, axe)
+            for path in (made["audit"], made["tensors"]):
+                keyboard(browser, path)
+                without_script(browser, path)
+            hostile_names(browser, made["hostile"])
+            says(browser, made["hostile"], "elements of A are NaN")
+            says(browser, made["nan"], "Every element of A is NaN")
+            says(browser, made["empty"], "A is empty")
+            if not axe:
+                print("note  axe-core not run: npm install axe-core in the source folder (or its node_modules) first")
+    print(f"{len(FAILED)} failed")
+    return 1 if FAILED else 0
+
+
+sys.exit(main())
