@@ -44,7 +44,7 @@ void add_rates(const sweeps::SweepResult& result, std::uint64_t promote, Accurac
   if (const sweeps::State* best = fastest(result, subject, promote, "gpu")) {
     row.flops = best->get(sweeps::tag::kFlops);
     for (const auto& [axis, value] : best->axes)
-      if (axis != "scope") row.point += (row.point.empty() ? "" : " ") + axis + "=" + value;
+      if (axis != "scope") row.point += fmt::format("{}{}={}", row.point.empty() ? "" : " ", axis, value);
   }
   if (const sweeps::State* best = fastest(result, subject, promote, "energy"))
     row.flops_per_watt = best->get(sweeps::tag::kFlopsPerWatt);

@@ -54,7 +54,7 @@ std::vector<Grid> grids_of(const SweepResult& result) {
     if (!state.skipped.empty() || state.axis("scope") != "sm" || state.axis("ilp").empty()) continue;
     std::string title = state.subject;
     for (const auto& [axis, value] : state.axes)
-      if (axis != "scope" && axis != "warps" && axis != "ilp") title += " " + axis + "=" + value;
+      if (axis != "scope" && axis != "warps" && axis != "ilp") title += fmt::format(" {}={}", axis, value);
     auto at = std::find_if(grids.begin(), grids.end(), [&](const Grid& grid) { return grid.title == title; });
     if (at == grids.end()) at = grids.insert(at, {title, {}});
     at->states.push_back(&state);

@@ -84,7 +84,8 @@ std::string scatter(const Scatter& plot) {
     marks += svg::mark(point.colour, point.hollow, x(point.x), y.at(point.y)) +
              svg::text(x(point.x) + 7, y.at(point.y) + 4, "soft", std::to_string(index));
     const double left = svg::kLeft - 34 + static_cast<double>((index - 1) % 2) * 225;
-    const double at = svg::kBottom + 56 + static_cast<double>((index - 1) / 2) * 20;
+    const std::size_t legend_row = (index - 1) / 2;
+    const double at = svg::kBottom + 56 + static_cast<double>(legend_row) * 20;
     legend += svg::mark(point.colour, point.hollow, left + 6, at) +
               svg::text(left + 16, at + 4, "", fmt::format("{} {}", index, escaped_html(point.name)));
   }

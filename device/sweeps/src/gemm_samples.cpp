@@ -9,6 +9,7 @@ namespace mmaudit::sweeps {
 std::vector<int> sampled_rows(int size) {
   constexpr int kOdd = 37;  // walks through the rows of a tile
   std::vector<int> rows;
+  rows.reserve(kSampledRows);
   for (int i = 0; i < kSampledRows; ++i)
     rows.push_back(i * (size / kSampledRows) + i * kOdd % (size / kSampledRows));
   return rows;

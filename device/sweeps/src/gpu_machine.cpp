@@ -25,6 +25,7 @@ using device::Buffer;
 using device::cuda_check;
 
 constexpr int kWarpgroupWarps = 4;
+constexpr std::int16_t kAnyColumns = 8;
 /// Cycles above which a run on one multiprocessor takes the smaller number of steps.
 constexpr double kLongRun = 1 << 21;
 constexpr int kWholeGpuStepMultiple = 1024;
@@ -93,8 +94,10 @@ class GpuMachine final : public Machine {
         return "stmatrix needs compute capability 9.0";
       return {};
     }
-    return device::why_not(device_, cell.instruction,
-                           cell.a_from_registers ? kAFromRegisters : std::uint8_t{0});
+    // Of sparse wgmma the recording kernels have fewer n than the timed ones: any that both have will do.
+    Instruction asked = cell.instruction;
+    if (asked.op == Op::wgmma_sp) asked.n = kAnyColumns;
+    return device::why_not(device_, asked, cell.a_from_registers ? kAFromRegisters : std::uint8_t{0});
   }
 
   Launch prepare(const Cell& cell, const KernelHandle& kernel) {

@@ -73,7 +73,8 @@ std::vector<std::byte> metadata_image(const Instruction& is, const Tiles& tiles)
     for (int lane = 0; lane < lanes; ++lane) {
       const int word = lane % 4, row = lane / kWarpLanes * 16 + lane % kWarpLanes / 4;
       const auto rows = [&](int half) {
-        return &tiles.metadata[static_cast<std::size_t>((tile * is.m + row + 8 * half) * stored)];
+        const int at = (tile * is.m + row + 8 * half) * stored;
+        return &tiles.metadata[static_cast<std::size_t>(at)];
       };
       image.push_back(word < layout.words ? pack_word(sparsity, layout, word, rows) : 0);
     }
@@ -93,9 +94,10 @@ std::vector<std::byte> line_image(const Instruction& is, device::WmmaOperand ope
       for (int col = 0; col < matrix.cols; ++col) {
         const int line = column_major ? col : row, position = column_major ? row : col;
         const int bit = position * matrix.bits;
-        const std::uint64_t value = load_word(
-            tiles.data(), bytes, static_cast<std::size_t>((tile * matrix.rows + row) * matrix.cols + col));
-        std::byte* to = &image[static_cast<std::size_t>(tile * size + line * pitch + bit / 8)];
+        const int index = (tile * matrix.rows + row) * matrix.cols + col;
+        const int at = tile * size + line * pitch + bit / 8;
+        const std::uint64_t value = load_word(tiles.data(), bytes, static_cast<std::size_t>(index));
+        std::byte* to = &image[static_cast<std::size_t>(at)];
         if (matrix.bits < 8)
           *to |= static_cast<std::byte>((value & ((1U << matrix.bits) - 1)) << (bit % 8));
         else

@@ -115,8 +115,6 @@ constexpr MemoryRow kMemorySubjects[] = {
     {"ld.shared.v4.u32", Kind::load_words, 4},
     {"wmma.load.a.m16n16k16.f16", Kind::load_fragment, 4},
     {"wmma.load.b.m16n16k16.f16", Kind::load_fragment, 4},
-    {"wmma.load.c.m16n16k16.f32", Kind::load_fragment, 8},
-    {"wmma.load.c.m16n16k16.f16", Kind::load_fragment, 4},
     {"wmma.store.d.m16n16k16.f32", Kind::store_fragment, 8},
     {"wmma.store.d.m16n16k16.f16", Kind::store_fragment, 4},
 };
