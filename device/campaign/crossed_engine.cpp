@@ -14,7 +14,8 @@ CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorMo
   const bool selected = dense || row.metadata == MetadataRule::selected;
   if (selected && plan.integer && row.order == KOrder::ascending && plan.k <= kMostSum &&
       (plan.integers.clamp != IntegerClamp::every_step ||
-       (row.block % plan.sparsity.kept == 0 && row.block / plan.sparsity.kept * plan.sparsity.group % 4 == 0)))
+       (row.block % plan.sparsity.kept == 0 &&
+        row.block / plan.sparsity.kept * plan.sparsity.group % 4 == 0)))
     return CrossedEngine::integer;
   if (dense && plan.binary64 && row.output.rounding == Rounding::nearest_even) return CrossedEngine::binary64;
   if (core_rules(plan)) return CrossedEngine::fast;

@@ -20,8 +20,8 @@ struct BytesSource {
   int depth, tile, tile_stride, element_stride, k_stride;
 };
 
-/// Low bits of each element as a byte, the sign carried through it; zero where a sparse A has none. Depth becomes
-/// contiguous.
+/// Low bits of each element as a byte, the sign carried through it; zero where a sparse A has none. Depth
+/// becomes contiguous.
 __global__ void __launch_bounds__(kThreads)
     bytes_kernel(const BytesSource source, const IntegerOperand rule, std::uint8_t* to, unsigned padded) {
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < source.elements * padded;
@@ -33,11 +33,13 @@ __global__ void __launch_bounds__(kThreads)
                               element % tile * static_cast<unsigned>(source.element_stride);
     std::uint8_t value = 0;
     if (k < source.depth && source.metadata == nullptr) {
-      value = static_cast<std::uint8_t>(rule.value(source.base[row + static_cast<unsigned>(k * source.k_stride)]));
+      value = static_cast<std::uint8_t>(
+          rule.value(source.base[row + static_cast<unsigned>(k * source.k_stride)]));
     } else if (k < source.depth) {
       for (int s = 0; s < source.kept; ++s) {
         const std::uint64_t at = row + static_cast<unsigned>(k / source.group * source.kept + s);
-        if (source.metadata[at] == k % source.group) value = static_cast<std::uint8_t>(rule.value(source.base[at]));
+        if (source.metadata[at] == k % source.group)
+          value = static_cast<std::uint8_t>(rule.value(source.base[at]));
       }
     }
     to[i] = value;
@@ -143,8 +145,8 @@ void launch_crossed_integer(const DotPlan& plan, const CrossedBytes& bytes, cons
   fill({static_cast<const std::uint8_t*>(args.a), args.metadata, plan.sparsity.kept, plan.sparsity.group,
         tiles * static_cast<unsigned>(args.m), args.k, args.m, args.m * args.stored_k, args.stored_k, 1},
        plan.integers.a, bytes.a);
-  fill({static_cast<const std::uint8_t*>(args.b), nullptr, 1, 1, tiles * static_cast<unsigned>(args.n), args.k, args.n,
-        args.k * args.n, 1, args.n},
+  fill({static_cast<const std::uint8_t*>(args.b), nullptr, 1, 1, tiles * static_cast<unsigned>(args.n),
+        args.k, args.n, args.k * args.n, 1, args.n},
        plan.integers.b, bytes.b);
   const bool signed_a = plan.integers.a.sign != 0, signed_b = plan.integers.b.sign != 0;
   const auto kernel =

@@ -25,8 +25,8 @@ inline constexpr int kBlockColumns = kWarpsAcross * kWarpColumns;
 inline constexpr int kPitch =
     68;  ///< of a position in shared memory: a word an element, and room between banks
 inline constexpr int kLeastStep = 4;
-/// In place of infinities and NaNs in shared memory, and beside kUnpackedAbsent: as high words of binary64 they are
-/// numbers so small that no product with one reaches the last place of a sum.
+/// In place of infinities and NaNs in shared memory, and beside kUnpackedAbsent: as high words of binary64
+/// they are numbers so small that no product with one reaches the last place of a sum.
 inline constexpr std::uint32_t kInfinityMark = 4, kNanMark = 8;
 static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
 static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
