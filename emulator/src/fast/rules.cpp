@@ -78,6 +78,7 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   // so that overflow is the plain core's.
   rules.lowest = row.fraction_bits - (kFloatBias - 1);
   rules.highest = kFloatBias - (31 - row.fraction_bits);
+  if (row.floor > rules.highest) return std::nullopt;  // no hardware's; a user's row may say so
   rules.floor = std::max<int>(row.floor, rules.lowest);
   // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is neither too
   // low nor too high.
