@@ -160,7 +160,7 @@ std::vector<LawRow> check_recordings(const LawsOptions& options, const std::vect
   return rows;
 }
 
-std::string table(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
+std::string law_table(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
   std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", on, options.seed,
                                  "law", "rows", "skipped", "dot products", "broken");
   for (const LawRow& row : rows) {
@@ -180,7 +180,7 @@ std::string table(const std::vector<LawRow>& rows, const std::string& on, const 
   return text;
 }
 
-nlohmann::json to_json(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
+nlohmann::json laws_json(const std::vector<LawRow>& rows, const std::string& on, const LawsOptions& options) {
   nlohmann::json laws = nlohmann::json::array();
   for (const LawRow& row : rows) {
     nlohmann::json one = {{"law", row.law->name},
@@ -256,10 +256,10 @@ int run(LawsOptions options) {
   }
   known.save();
   if (options.json == "-") {
-    emit("-", to_json(rows, on, options).dump(2) + "\n");
+    emit("-", laws_json(rows, on, options).dump(2) + "\n");
   } else {
-    emit("-", table(rows, on, options) + failures);
-    if (!options.json.empty()) emit(options.json, to_json(rows, on, options).dump(2) + "\n");
+    emit("-", law_table(rows, on, options) + failures);
+    if (!options.json.empty()) emit(options.json, laws_json(rows, on, options).dump(2) + "\n");
   }
   return good ? kAllGood : kMismatch;
 }
