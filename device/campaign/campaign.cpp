@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 
-TileExtents extents_of(const Instruction& instruction) {
-  return {instruction.m, instruction.n, instruction.k, instruction.stored_k()};
-}
-
 /// Buffers and plans of one check.
 class Campaign {
  public:

@@ -14,6 +14,9 @@ struct TileExtents {
   int m = 0, n = 0, k = 0;
   int stored_k = 0;  ///< of A
 };
+inline TileExtents extents_of(const Instruction& instruction) {
+  return {instruction.m, instruction.n, instruction.k, instruction.stored_k()};
+}
 
 /// Fills args.tiles tiles of A, B, C and, if not null, metadata with the generator's tiles from `first_tile`
 /// on. `tiles_of_shape` neighbours share what a family decides once a tile.

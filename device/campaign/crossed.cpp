@@ -15,10 +15,6 @@ namespace {
 
 using enum CrossedEngine;
 
-TileExtents extents_of(const Instruction& instruction) {
-  return {instruction.m, instruction.n, instruction.k, instruction.stored_k()};
-}
-
 std::uint64_t elements_of_tile(const Instruction& instruction) {
   return static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(instruction.n);
 }

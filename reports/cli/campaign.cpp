@@ -37,7 +37,7 @@ struct CampaignOptions {
   int n = 64;
 };
 
-bool wanted(const std::vector<std::string>& parts, std::string_view name) {
+bool asked_for(const std::vector<std::string>& parts, std::string_view name) {
   return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
            return part == "all" || name.find(part) != std::string_view::npos;
          });
@@ -52,7 +52,7 @@ CampaignPlan plan_of(const CampaignOptions& options, const Architecture& archite
   for (const Instruction& instruction : all_instructions(options.n)) {
     const DatapathRow* row = find_datapath(architecture, instruction);
     if (row == nullptr || instruction.scale != Format::none ||
-        !wanted(options.instructions, name_of(instruction)) ||
+        !asked_for(options.instructions, name_of(instruction)) ||
         (gpu != nullptr && !device::why_not(*gpu, instruction).empty()))
       continue;
     plan.instructions.push_back({instruction, row, std::string(device::engine_of(instruction, row->model))});
@@ -61,7 +61,7 @@ CampaignPlan plan_of(const CampaignOptions& options, const Architecture& archite
     throw InputError(
         "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
   for (int f = 0; f < gen::kFamilies; ++f)
-    if (wanted(options.families, gen::name_of(static_cast<gen::Family>(f))))
+    if (asked_for(options.families, gen::name_of(static_cast<gen::Family>(f))))
       plan.families.push_back(static_cast<gen::Family>(f));
   if (plan.families.empty())
     throw InputError(fmt::format("--family: found no such family, allowed: part of {} ... {}",
