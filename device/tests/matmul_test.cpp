@@ -1,14 +1,10 @@
 // The fast kernels against matmul() on the host, bit by bit.
-#include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <random>
 
 #include "gpu_fixture.hpp"
 #include "mmaudit/architecture.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -74,35 +70,5 @@ TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
   EXPECT_GT(ran, 100U);
 }
 
-}  // namespace
-}  // namespace mmaudit::device
-
-namespace mmaudit::device {
-namespace {
-TEST_F(ModelGemm, DISABLED_Speed) {
-  for (const char* name :
-       {"wgmma.m64n8k16.f32.f16.f16", "wgmma.m64n8k16.f32.bf16.bf16", "wgmma.m64n8k8.f32.tf32.tf32",
-        "wgmma.m64n8k32.f32.e4m3.e4m3", "wgmma.m64n8k16.f16.f16.f16"}) {
-    const Architecture& hopper = *find_architecture("hopper");
-    const Instruction instruction = *find_instruction(name);
-    const AccumulatorModel& row = find_datapath(hopper, instruction)->model;
-    const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
-    Matmul problem;
-    problem.m = problem.n = problem.k = 4096;
-    for (int f : {0, 1, 2}) {
-      const auto a = matrix(plan, static_cast<gen::Family>(f), gen::Matrix::a, plan.a, problem.m * problem.k);
-      const auto b = matrix(plan, static_cast<gen::Family>(f), gen::Matrix::b, plan.b, problem.k * problem.n);
-      std::vector<std::byte> d(problem.m * problem.n * 4);
-      problem.a = a.data();
-      problem.b = b.data();
-      problem.d = d.data();
-      for (int i = 0; i < 3; ++i) {
-        const double seconds = matmul_on_device(info_, instruction, row, problem);
-        std::printf("%s family %d: %.3f ms, %.3f T multiply-adds/s\n", name, f, seconds * 1e3,
-                    4096.0 * 4096 * 4096 / seconds * 1e-12);
-      }
-    }
-  }
-}
 }  // namespace
 }  // namespace mmaudit::device
