@@ -24,7 +24,6 @@ namespace {
 using device::Buffer;
 using device::cuda_check;
 
-constexpr int kWarpgroupWarps = 4;
 constexpr std::int16_t kAnyColumns = 8;
 /// Cycles above which a run on one multiprocessor takes the smaller number of steps.
 constexpr double kLongRun = 1 << 21;

@@ -9,7 +9,7 @@
 namespace mmaudit::sweeps {
 namespace {
 
-constexpr int kWarpLanes = 32, kWarpgroupWarps = 4, kMostWarpgroups = 4;
+constexpr int kWarpLanes = 32, kMostWarpgroups = 4;
 
 // One name a row. For wgmma with n = 8, which stands for every n.
 constexpr std::string_view kMatrixSubjects[] = {

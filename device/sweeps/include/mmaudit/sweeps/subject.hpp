@@ -11,6 +11,8 @@
 namespace mmaudit::sweeps {
 
 /// Sparse instructions are of the kind of the dense ones, wmma's mma is of mma's.
+inline constexpr int kWarpgroupWarps = 4;
+
 enum class Kind : std::uint8_t {
   mma,
   wgmma,
