@@ -10,9 +10,9 @@
 
 namespace mmaudit::sweeps {
 
-/// Sparse instructions are of the kind of the dense ones, wmma's mma is of mma's.
 inline constexpr int kWarpgroupWarps = 4;
 
+/// Sparse instructions are of the kind of the dense ones, wmma's mma is of mma's.
 enum class Kind : std::uint8_t {
   mma,
   wgmma,
