@@ -53,10 +53,10 @@ TEST(Page, HoldsWhatIsGivenEscapedAndLoadsNothing) {
   const std::string page = page_of("A & B", {"lead"},
                                    {{"card", "remark", {"<svg></svg>"}, {{"x"}, {{"<1>"}}}, true},
                                     {"empty card", "", {}, {{"x"}, {}}, false}});
-  for (const char* part :
-       {"<title>A &amp; B</title>", "&lt;1&gt;", "<details>", "default-src 'none'", "<svg></svg>"})
+  for (const char* part : {"<title>A &amp; B</title>", "&lt;1&gt;", "<details>", "default-src 'none'",
+                           "<svg></svg>", "<script"})  // the one that sorts tables
     EXPECT_EQ(count_of(page, part), 1) << part;
-  for (const char* part : {"empty card", "<script", "http:", "https:", "url("})
+  for (const char* part : {"empty card", "http:", "https:", "url("})
     EXPECT_EQ(count_of(page, part), 0) << part;
 }
 

@@ -61,7 +61,8 @@ struct PageSection {
   bool folded = false;  ///< shown on demand
 };
 
-/// One page that loads nothing: style and figures are inside, no script. `lead`: lines under the title.
+/// One page that loads nothing: style, figures and the script that sorts tables are inside. `lead`: lines
+/// under the title.
 std::string page_of(const std::string& title, const std::vector<std::string>& lead,
                     const std::vector<PageSection>& sections);
 
