@@ -12,7 +12,7 @@ std::string to_console(const AuditResult& result, bool colour = false);
 std::string to_markdown(const AuditResult& result);
 /// The "schema" field is "mmaudit.audit/2" (1 had no "gemm"); numbers that do not exist are null.
 std::string to_json(const AuditResult& result);
-/// One page that loads nothing: style and figures are inside, no script.
+/// One page that loads nothing: style, figures and the script that sorts tables are inside.
 std::string to_html(const AuditResult& result);
 
 /// Safe as element content and inside double quotes, of HTML and XML; control characters that both forbid are
