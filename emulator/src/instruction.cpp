@@ -59,6 +59,7 @@ Shaped take_shape(std::string_view name, const Instruction& row) {
 const std::vector<std::string>& names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> list;
+    list.reserve(std::size(kInstructions));
     for (const Instruction& row : kInstructions) list.push_back(name_of(row));
     return list;
   }();

@@ -38,8 +38,10 @@ std::vector<Tile> every_product(const Subject& subject) {
   for (int a = 0; a < kPatterns; a += m)
     for (int b = 0; b < kPatterns; b += n) {
       Tile& tile = tiles.emplace_back(subject.instruction);
-      for (int row = 0; row < m; ++row) tile.at_a(row, 0) = static_cast<std::uint64_t>(a + row);
-      for (int col = 0; col < n; ++col) tile.at_b(0, col) = static_cast<std::uint64_t>(b + col);
+      for (int row = 0; row < m; ++row)
+        tile.at_a(row, 0) = static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(row);
+      for (int col = 0; col < n; ++col)
+        tile.at_b(0, col) = static_cast<std::uint64_t>(b) + static_cast<std::uint64_t>(col);
     }
   return tiles;
 }
@@ -47,6 +49,7 @@ std::vector<Tile> every_product(const Subject& subject) {
 /// Answers `tiles` by the model and asks `law` about every `stride`-th element; how many it spoke of.
 std::uint64_t hold(const Law& law, const Subject& subject, std::vector<Tile>& tiles, std::size_t stride) {
   std::vector<Tile*> pointers;
+  pointers.reserve(tiles.size());
   for (Tile& tile : tiles) pointers.push_back(&tile);
   answer(host_model(*subject.architecture), pointers);
   const int m = subject.instruction.m, n = subject.instruction.n;

@@ -40,9 +40,12 @@ TEST(GemmSamples, CloseToExactSumsAndInsideTheMatrix) {
     ASSERT_TRUE(rows[i] >= 0 && rows[i] < kSize);
     for (std::size_t j = 0; j < rows.size(); ++j) {
       double exact = 0;
+      const auto element = [](int row, int k) {
+        return static_cast<std::uint64_t>(row) * kSize + static_cast<std::uint64_t>(k);
+      };
       for (int k = 0; k < kSize; ++k)
-        exact += static_cast<double>(value_of(kGemmSeedA, static_cast<std::uint64_t>(rows[i] * kSize + k))) *
-                 static_cast<double>(value_of(kGemmSeedB, static_cast<std::uint64_t>(rows[j] * kSize + k)));
+        exact += static_cast<double>(value_of(kGemmSeedA, element(rows[i], k))) *
+                 static_cast<double>(value_of(kGemmSeedB, element(rows[j], k)));
       EXPECT_NEAR(__builtin_bit_cast(float, d[i * rows.size() + j]), exact, 1e-3);
     }
   }
