@@ -10,9 +10,8 @@ namespace mmaudit::device {
 CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorModel& row) {
   const DotPlan plan = make_plan(instruction, row);
   const bool dense = !is_sparse(instruction.op);
-  constexpr int kMostSum = 1 << 15;  // products of a step whose sum fits 32 bits
   const bool selected = dense || row.metadata == MetadataRule::selected;
-  if (selected && plan.integer && row.order == KOrder::ascending && plan.k <= kMostSum &&
+  if (selected && plan.integer && row.order == KOrder::ascending &&
       (plan.integers.clamp != IntegerClamp::every_step ||
        (row.block % plan.sparsity.kept == 0 &&
         row.block / plan.sparsity.kept * plan.sparsity.group % 4 == 0)))

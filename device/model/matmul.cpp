@@ -17,7 +17,7 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
   ~Stopwatch() {
-    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
   }
   /// Waits for everything started so far.
   double seconds() {

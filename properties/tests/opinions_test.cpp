@@ -53,7 +53,7 @@ TEST(Opinions, TiesAndEnds) {
   const Instruction f16 = find_instruction("mma.m16n8k16.f16.f16.f16.f16").value();
   std::size_t compared = 0;
   for (std::uint64_t x = 0; x < 0x7C00; x += 0x3F)
-    for (const std::uint64_t half : {0x0001, 0x1000, 0x1400, 0x2C00, 0x3800, 0x4BFF}) {
+    for (const std::uint64_t half : {0x0001U, 0x1000U, 0x1400U, 0x2C00U, 0x3800U, 0x4BFFU}) {
       std::vector<std::uint64_t> a(16), b(16);
       a[0] = x;
       b[0] = 0x3C00;

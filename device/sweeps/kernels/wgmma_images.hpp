@@ -8,7 +8,7 @@ inline constexpr int kBytesA = 64 * 32;
 constexpr int bytes_per_column(bool sparse) { return sparse ? 64 : 32; }
 
 /// Warpgroups of a block that have registers enough, with 40 beside the accumulators.
-template <int kAccumulators>
-inline constexpr int kMostWarpgroups = kAccumulators > 80 ? 2 : 4;
+template <int Accumulators>
+inline constexpr int kMostWarpgroups = Accumulators > 80 ? 2 : 4;
 
 }  // namespace mmaudit::sweeps
