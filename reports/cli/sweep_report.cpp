@@ -34,10 +34,12 @@ constexpr std::string_view kGrid = "What the grid says";
 /// Values of an axis among the measured points of a subject, in order.
 std::vector<std::string> values_of(const std::vector<const State*>& states, std::string_view axis) {
   std::vector<int> numbers;
+  numbers.reserve(states.size());
   for (const State* state : states) numbers.push_back(state->number(axis));
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<std::string> values;
+  values.reserve(numbers.size());
   for (const int number : numbers) values.push_back(std::to_string(number));
   return values;
 }
