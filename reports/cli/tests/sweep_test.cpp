@@ -101,7 +101,7 @@ TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   for (const char* part :
        {"<!DOCTYPE html>", "class=\"heat\"", "relative error of the sum against speed", "FMA/clk/SM"})
     EXPECT_NE(html.find(part), std::string::npos) << part;
-  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("<script"), html.rfind("<script"));  // the one that sorts tables
   EXPECT_EQ(html.find("http:"), std::string::npos);
 }
 
