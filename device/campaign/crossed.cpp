@@ -44,14 +44,15 @@ class CrossedCheck::Work {
         found_(kMostMismatchesKept * sizeof(Found)) {
     from_a_ = {.base = a_.data(),
                .bytes = static_cast<std::int32_t>(plan_.a.storage_bytes()),
-               .elements = kSide * static_cast<unsigned>(instruction.m),
+               .elements = kSide * static_cast<std::uint64_t>(instruction.m),
                .depth = static_cast<std::uint64_t>(instruction.k),
                .matrices = squares_,
                .metadata = metadata_.data<std::uint8_t>(),
                .kept = plan_.sparsity.kept,
                .group = plan_.sparsity.group,
                .element_stride = static_cast<std::uint64_t>(plan_.k),
-               .matrix_stride = kSide * static_cast<std::uint64_t>(instruction.m * plan_.k)};
+               .matrix_stride =
+                   kSide * static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(plan_.k)};
     const auto n = static_cast<std::uint64_t>(instruction.n), k = static_cast<std::uint64_t>(instruction.k);
     from_b_ = {.base = b_.data(),
                .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
