@@ -305,25 +305,32 @@ MMAUDIT_HD constexpr int factor_k(const GeneratorPlan& plan, Matrix which, int r
 
 namespace mmaudit::gen {
 
+/// What a family decides once for all tiles of one `shape_index`; integers decide it element by element.
+MMAUDIT_HD constexpr detail::TileShape tile_shape(const GeneratorPlan& plan, Family family,
+                                                  std::uint64_t seed, std::uint64_t shape_index) {
+  const detail::Stream random{detail::key_of(seed, family, 0, shape_index)};
+  return plan.c.integer() ? detail::TileShape{} : detail::shape_of(plan, family, random);
+}
+
 /// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n).
-/// The scales are (m, k / scale_block) and (k / scale_block, n).
+/// The scales are (m, k / scale_block) and (k / scale_block, n). `tile` is tile_shape() of `shape_index`:
+/// tiles that share it can be multiplied with each other.
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
                                             Matrix which, std::uint64_t tile_index, int row, int column,
-                                            std::uint64_t shape_index) {
+                                            std::uint64_t shape_index, const detail::TileShape& tile) {
   if (which == Matrix::scale_a || which == Matrix::scale_b)
     return detail::scale_element(plan, family, seed, which, tile_index, row, column);
   const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
-  if (which == Matrix::b && detail::never_read(plan, family, seed, tile_index, row))
+  if (which == Matrix::b && detail::never_read(plan, family, seed, shape_index, row))
     return detail::unread(plan, family, seed, tile_index, row, column);
-  if (format.integer()) return detail::integer_element(plan, family, seed, which, tile_index, row, column);
+  if (format.integer())
+    return detail::integer_element(plan, family, seed, which, tile_index, row, column, shape_index);
   const std::uint64_t key = detail::key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
   detail::Stream random = detail::element_stream(key, row, column);
   if (family == Family::random_bits) return detail::random_bits(format, random);
   if (family == Family::random_finite) return detail::random_finite(format, random);
   if (family == Family::normal) return detail::normal(format, random);
 
-  detail::Stream tile_random{detail::key_of(seed, family, 0, shape_index)};
-  const detail::TileShape tile = detail::shape_of(plan, family, tile_random);
   const int centre = which == Matrix::a ? tile.a : which == Matrix::b ? tile.b : tile.c;
 
   if (family == Family::special_values) {
@@ -354,7 +361,8 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family fa
 
 MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
                                             Matrix which, std::uint64_t tile_index, int row, int column) {
-  return generate(plan, family, seed, which, tile_index, row, column, tile_index);
+  return generate(plan, family, seed, which, tile_index, row, column, tile_index,
+                  tile_shape(plan, family, seed, tile_index));
 }
 
 }  // namespace mmaudit::gen

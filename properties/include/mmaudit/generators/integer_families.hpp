@@ -155,10 +155,10 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Fami
 /// Raw bits of one element of an integer matrix; arguments as generate().
 MMAUDIT_HD constexpr std::uint64_t integer_element(const GeneratorPlan& plan, Family family,
                                                    std::uint64_t seed, Matrix which, std::uint64_t tile_index,
-                                                   int row, int column) {
+                                                   int row, int column, std::uint64_t shape_index) {
   const std::uint64_t key = key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
   Stream random = element_stream(key, row, column);
-  Stream tile{key_of(seed, family, 0, tile_index)};
+  Stream tile{key_of(seed, family, 0, shape_index)};
   if (which == Matrix::c) return integer_bits(plan.c, integer_addend(plan, family, tile, random));
   const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
   return integer_bits(format,

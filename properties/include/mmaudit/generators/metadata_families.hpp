@@ -24,12 +24,12 @@ namespace detail {
 
 /// Number of the pattern that `group` of `row` has.
 MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                          std::uint64_t tile_index, int row, int group) {
-  const std::uint64_t key = key_of(seed, family, 4, tile_index);
+                                          std::uint64_t tile_index, int row, int group,
+                                          std::uint64_t shape_index) {
   const int most = patterns(plan.sparsity) - 1;
-  Stream tile{key};
-  const int base = tile.in(0, most);
-  switch (metadata_style(family, tile_index)) {
+  Stream shape{key_of(seed, family, 4, shape_index)};
+  const int base = shape.in(0, most);
+  switch (metadata_style(family, shape_index)) {
     case MetadataStyle::one:
       return base;
     case MetadataStyle::alternating:
@@ -40,7 +40,7 @@ MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, Family fami
     case MetadataStyle::last:
       return most;
     default: {
-      Stream random = element_stream(key, row, group);
+      Stream random = element_stream(key_of(seed, family, 4, tile_index), row, group);
       return random.in(0, most);
     }
   }
@@ -48,12 +48,13 @@ MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, Family fami
 
 /// True when `row` of B is one that no row of A selects, and the tile's style says so in its values.
 MMAUDIT_HD constexpr bool never_read(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                     std::uint64_t tile_index, int row) {
+                                     std::uint64_t shape_index, int row) {
   const Sparsity& sparsity = plan.sparsity;
-  if (sparsity.kept == sparsity.group || metadata_style(family, tile_index) != MetadataStyle::unread)
+  if (sparsity.kept == sparsity.group || metadata_style(family, shape_index) != MetadataStyle::unread)
     return false;
   std::uint8_t positions[kMostKept] = {};
-  write_pattern(sparsity, metadata_pattern(plan, family, seed, tile_index, 0, row / sparsity.group),
+  write_pattern(sparsity,
+                metadata_pattern(plan, family, seed, shape_index, 0, row / sparsity.group, shape_index),
                 positions);
   for (int i = 0; i < sparsity.kept; ++i)
     if (positions[i] == row % sparsity.group) return false;
@@ -85,12 +86,17 @@ MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorPlan& plan, Family fami
 /// The position inside its group of stored element `stored` of a row of A: one byte of canonical metadata.
 MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, Family family,
                                                     std::uint64_t seed, std::uint64_t tile_index, int row,
-                                                    int stored) {
+                                                    int stored, std::uint64_t shape_index) {
   std::uint8_t positions[kMostKept] = {};
   const int group = stored / plan.sparsity.kept;
-  write_pattern(plan.sparsity, detail::metadata_pattern(plan, family, seed, tile_index, row, group),
-                positions);
+  write_pattern(plan.sparsity,
+                detail::metadata_pattern(plan, family, seed, tile_index, row, group, shape_index), positions);
   return positions[stored % plan.sparsity.kept];
+}
+MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, Family family,
+                                                    std::uint64_t seed, std::uint64_t tile_index, int row,
+                                                    int stored) {
+  return generate_metadata(plan, family, seed, tile_index, row, stored, tile_index);
 }
 
 }  // namespace mmaudit::gen
