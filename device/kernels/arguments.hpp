@@ -20,7 +20,7 @@ struct KernelArgs {
   int repetitions = 1;  ///< times the instruction runs; from the second on, C is the last D
   std::uint8_t modifiers = 0;
   bool swap_offsets = false;  ///< exchange the two offsets of M- and N-major descriptors
-  std::uint32_t cross = 0;    ///< not 0, a power of two: see tile_indices()
+  std::uint32_t cross = 0;    ///< not 0: the side of a square, see square_indices()
 };
 
 /// Where the operands of one tile lie, counted in tiles.
@@ -28,14 +28,20 @@ struct TileIndices {
   std::size_t a, b, c, d;
 };
 
-/// Of a batch with args.cross = T: `cross` tiles of A, B and C make T * T tiles of D, each tile of A with
-/// each of B; where both are the i-th, so is C's. Then the next T of each. Without: the tile itself.
-MMAUDIT_HD constexpr TileIndices tile_indices(const KernelArgs& args, std::size_t tile) {
-  if (args.cross == 0) return {tile, tile, tile, tile};
-  const std::size_t side = args.cross, square = tile / (side * side);
-  const std::size_t a = tile / side % side, b = tile % side;
+/// Of tile (a, b) of a square: `side` tiles of A, B and C, a power of two, make side * side of D, each tile
+/// of A with each of B; where both are the i-th, so is C's.
+MMAUDIT_HD constexpr TileIndices square_indices(std::size_t side, std::size_t square, std::size_t a,
+                                                std::size_t b) {
   constexpr std::size_t kStride = 5;  // odd: every tile of C comes up in every row and column
-  return {square * side + a, square * side + b, square * side + (a + (b + side - a) * kStride) % side, tile};
+  return {square * side + a, square * side + b, square * side + ((a + (b + side - a) * kStride) & (side - 1)),
+          (square * side + a) * side + b};
+}
+
+/// Of a batch with args.cross: the squares one after another. Without: the tile itself.
+MMAUDIT_HD constexpr TileIndices tile_indices(const KernelArgs& args, std::uint32_t tile) {
+  if (args.cross == 0) return {tile, tile, tile, tile};
+  const std::uint32_t side = args.cross;
+  return square_indices(side, tile / side / side, tile / side & (side - 1), tile & (side - 1));
 }
 
 /// One warp's registers of one operand of wmma, and the matrix in memory; `column_major` says how that lies.

@@ -30,12 +30,13 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
       RegisterOf<kIs.b> b[F::kRegistersB];
       RegisterOf<kIs.c> c[F::kRegistersC];
       RegisterOf<kIs.d> wide[kIs.c == kIs.d ? 1 : F::kRegistersD];
-      load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k,
-                                          kIs.k, lane, kMapA.values, a);
-      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n,
-                                          kIs.n, lane, kMapB.values, b);
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
-                                          kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
+      load_fragment<kRegisterBits<kIs.a>, F::kRunA>(
+          kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k, kIs.k, lane, kMapA.values, a);
+      load_fragment<kRegisterBits<kIs.b>, F::kRunB>(
+          kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n, kIs.n, lane, kMapB.values, b);
+      load_fragment<kRegisterBits<kIs.c>, F::kRunC>(kMapC,
+                                                    static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
+                                                    kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
       // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
 #pragma unroll 1
       for (int r = 0; r < args.repetitions; ++r) {
@@ -46,9 +47,9 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
       }
       D* const out = static_cast<D*>(args.d) + tile.d * kIs.m * kIs.n;
       if constexpr (kIs.c == kIs.d)
-        store_fragment(kMapD, out, kIs.n, lane, kMapD.values, c);
+        store_fragment<F::kRunD>(kMapD, out, kIs.n, lane, kMapD.values, c);
       else
-        store_fragment(kMapD, out, kIs.n, lane, kMapD.values, wide);
+        store_fragment<F::kRunD>(kMapD, out, kIs.n, lane, kMapD.values, wide);
     }
   }
 }

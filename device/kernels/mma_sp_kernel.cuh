@@ -41,17 +41,19 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_sp_kernel(const Ker
       std::uint32_t a[F::kRegistersA];
       std::uint32_t b[F::kRegistersB];
       std::uint32_t d[F::kRegistersC];
-      load_fragment<kRegisterBits<kIs.a>>(kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kStored,
-                                          kStored, lane, kMapA.values, a);
-      load_fragment<kRegisterBits<kIs.b>>(kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n,
-                                          kIs.n, lane, kMapB.values, b);
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
-                                          kIs.n, lane, args.c != nullptr ? kMapC.values : 0, d);
+      load_fragment<kRegisterBits<kIs.a>, F::kRunA>(
+          kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kStored, kStored, lane, kMapA.values, a);
+      load_fragment<kRegisterBits<kIs.b>, F::kRunB>(
+          kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n, kIs.n, lane, kMapB.values, b);
+      load_fragment<kRegisterBits<kIs.c>, F::kRunC>(kMapC,
+                                                    static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
+                                                    kIs.n, lane, args.c != nullptr ? kMapC.values : 0, d);
       const std::uint32_t metadata =
           load_metadata<Line>(args.metadata + tile.a * kIs.m * kStored, lane, selector);
 #pragma unroll 1
       for (int r = 0; r < args.repetitions; ++r) mma_sp_with<Line>(selector, d, a, b, metadata);
-      store_fragment(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * kIs.n, kIs.n, lane, kMapC.values, d);
+      store_fragment<F::kRunC>(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * kIs.n, kIs.n, lane,
+                               kMapC.values, d);
     }
   }
 }

@@ -21,6 +21,7 @@ template <typename Line>
 struct AtLargestN {
   static constexpr Instruction kInstruction = at_largest_n(Line::kInstruction);
   static constexpr FragmentMap kMapA = fragment_a(kInstruction), kMapC = fragment_c(kInstruction);
+  static constexpr int kRunA = run_of(kMapA, kInstruction.a), kRunC = run_of(kMapC, kInstruction.c);
   static_assert(bijective(kMapA) && bijective(kMapC));
   static_assert(kMapC.values == Line::kRegisters * elements_per_register(kInstruction.c));
 };
@@ -81,8 +82,9 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
       const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k;
       std::uint32_t d[Line::kRegisters];
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
-                                          args.c != nullptr ? values_c : 0, d);
+      load_fragment<kRegisterBits<kIs.c>, AtLargestN<Line>::kRunC>(
+          kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
+          args.c != nullptr ? values_c : 0, d);
       const B* tile_b = static_cast<const B*>(args.b) + tile.b * kIs.k * n;
       if constexpr (kIs.a == Format::b1)
         fill_shared_bits(shared_b, tile_b, n, kIs.k, true);
@@ -91,7 +93,8 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       WgmmaA a;
       if constexpr (kRegistersA) {
         std::uint32_t registers[4];
-        load_fragment<kRegisterBits<kIs.a>>(kMapA, tile_a, kIs.k, lane, kMapA.values, registers);
+        load_fragment<kRegisterBits<kIs.a>, AtLargestN<Line>::kRunA>(kMapA, tile_a, kIs.k, lane, kMapA.values,
+                                                                     registers);
         a.low = registers[0] | std::uint64_t{registers[1]} << 32;
         a.high = registers[2] | std::uint64_t{registers[3]} << 32;
       } else {
@@ -111,7 +114,8 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       } else {
         Line::from_shared(which, d, a, b, scale_d, args.repetitions);
       }
-      store_fragment(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane, values_c, d);
+      store_fragment<AtLargestN<Line>::kRunC>(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane,
+                                              values_c, d);
       __syncthreads();  // every warp is done with this tile's shared memory
     }
   }

@@ -39,14 +39,16 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_sp_kernel(const KernelA
       const int selector = plain ? static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors())) : 0;
       const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kStored;
       std::uint32_t d[Line::kRegisters];
-      load_fragment<kRegisterBits<kIs.c>>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
-                                          args.c != nullptr ? values_c : 0, d);
+      load_fragment<kRegisterBits<kIs.c>, AtLargestN<Line>::kRunC>(
+          kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
+          args.c != nullptr ? values_c : 0, d);
       fill_shared(shared_b, static_cast<const B*>(args.b) + tile.b * kIs.k * n, kIs.k, n, true, transpose_b,
                   kCoresB);
       WgmmaA a;
       if constexpr (kRegistersA) {
         std::uint32_t registers[4];
-        load_fragment<kRegisterBits<kIs.a>>(kMapA, tile_a, kStored, lane, kMapA.values, registers);
+        load_fragment<kRegisterBits<kIs.a>, AtLargestN<Line>::kRunA>(kMapA, tile_a, kStored, lane,
+                                                                     kMapA.values, registers);
         a.low = registers[0] | std::uint64_t{registers[1]} << 32;
         a.high = registers[2] | std::uint64_t{registers[3]} << 32;
       } else {
@@ -67,7 +69,8 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_sp_kernel(const KernelA
       } else {
         Line::from_shared(which, d, a, b, scale_d, repetitions_and_metadata);
       }
-      store_fragment(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane, values_c, d);
+      store_fragment<AtLargestN<Line>::kRunC>(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane,
+                                              values_c, d);
       __syncthreads();  // every warp is done with this tile's shared memory
     }
   }
