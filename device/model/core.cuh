@@ -37,7 +37,7 @@ struct Panel {
   std::uint32_t* high;      ///< (chunk, kPitch) high words of magnitudes
   std::uint32_t* flip;      ///< (chunk, kPitch) ~0 where the sign is not that of the position before; else 0
   std::uint32_t* last;      ///< (chunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
-  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) Halves times each
+  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) Halves times each; A's plus start_bias()
 
   MMAUDIT_HD static constexpr int words(int chunk) {
     return chunk * kPitch * 2 + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
@@ -49,16 +49,35 @@ struct Panel {
         exponent(reinterpret_cast<std::uint16_t*>(last + chunk / kLeastStep * kPitch)) {}
 };
 
+/// What kinds of operands a row or column has, a bit a position: read where a chunk has infinities or NaNs.
+/// (masks, chunk / 32, kPitch) words, A's before B's.
+enum Mask : std::uint8_t { kMaskNan, kMaskInfinity, kMaskZero, kMaskNegative, kMaskAbsent, kMasks };
+inline constexpr int kMaskBits = 32;
+
 struct Panels {
   Panel<2> a;
   Panel<1> b;
+  std::uint32_t* masks;
   std::uint32_t* special;  ///< not 0: some operand of the chunk is infinite or NaN
 
+  MMAUDIT_HD static constexpr int mask_words(int chunk) { return chunk / kMaskBits * kPitch; }
   MMAUDIT_HD static constexpr int words(int chunk) {
-    return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 4;
+    return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 2 * kMasks * mask_words(chunk) + 4;
   }
   __device__ Panels(std::uint32_t* memory, int chunk)
-      : a(memory, chunk), b(memory + Panel<2>::words(chunk), chunk), special(memory + words(chunk) - 4) {}
+      : a(memory, chunk),
+        b(memory + Panel<2>::words(chunk), chunk),
+        masks(memory + Panel<2>::words(chunk) + Panel<1>::words(chunk)),
+        special(memory + words(chunk) - 4),
+        mask_words_(mask_words(chunk)) {}
+
+  /// Of row (column) `element` of A (of B), positions from `position` on, which `kMaskBits` divides.
+  [[nodiscard]] __device__ std::uint32_t& mask(bool of_b, Mask which, int position, int element) const {
+    return masks[((of_b ? kMasks : 0) + which) * mask_words_ + position / kMaskBits * kPitch + element];
+  }
+
+ private:
+  int mask_words_;
 };
 
 /// What a thread owns: rows thread_row() .. + kRows, columns thread_column() .. + kColumns of the block.
@@ -71,10 +90,13 @@ __device__ inline int thread_column() {
   return warp % kWarpsAcross * kWarpColumns + lane % kLanesAcross * kColumns;
 }
 
+/// E + start_bias() is the exponent field of 2^(52 + E - F) as binary64. A's exponents have it in them.
+__device__ inline int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
+
 /// Four neighbours of one position.
 template <int Halves>
 __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int log_step,
-                              int min_exponent) {
+                              int min_exponent, int bias) {
   const std::uint32_t x[4] = {words.x, words.y, words.z, words.w};
   std::uint32_t high[4], flip[4], exponent[4];
   bool special = false;
@@ -88,7 +110,8 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
     }
     const int field = static_cast<int>(high[i] >> 20);
     exponent[i] =
-        static_cast<std::uint32_t>(field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) & 0xFFFFU;
+        static_cast<std::uint32_t>((field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) + bias) &
+        0xFFFFU;
   }
   const int at = position * kPitch + first;
   *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
@@ -108,6 +131,33 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
         make_uint4(sign(x[0]), sign(x[1]), sign(x[2]), sign(x[3]));
   }
   return special;
+}
+
+/// A thread a word of each kind. Signs are not in the panels: they are the changes since the step's start.
+__device__ inline void make_masks(const CoreRules& rules, const Panels& panels, int count) {
+  constexpr int kElements = kBlockRows + kBlockColumns;
+  for (int i = static_cast<int>(threadIdx.x); i < kElements * ((count + kMaskBits - 1) / kMaskBits);
+       i += kThreads) {
+    const int first = i / kElements * kMaskBits, element = i % kElements;
+    const bool of_b = element >= kBlockRows;
+    const std::uint32_t* const high = of_b ? panels.b.high + element - kBlockRows : panels.a.high + element;
+    const std::uint32_t* const flip = of_b ? panels.b.flip + element - kBlockRows : panels.a.flip + element;
+    std::uint32_t masks[kMasks] = {}, sign = 0;
+    for (int p = first & ~(rules.step - 1); p < min(first + kMaskBits, count); ++p) {
+      if ((p & (rules.step - 1)) == 0) sign = 0;
+      sign ^= flip[p * kPitch];
+      if (p < first) continue;
+      const std::uint32_t x = high[p * kPitch], bit = 1U << (p - first);
+      if (x == kNanMark) masks[kMaskNan] |= bit;
+      if (x == kInfinityMark) masks[kMaskInfinity] |= bit;
+      if (x == 0) masks[kMaskZero] |= bit;
+      if (x == kUnpackedAbsent) masks[kMaskAbsent] |= bit;
+      masks[kMaskNegative] |= sign & bit;
+    }
+#pragma unroll
+    for (int m = 0; m < kMasks; ++m)
+      panels.mask(of_b, static_cast<Mask>(m), first, of_b ? element - kBlockRows : element) = masks[m];
+  }
 }
 
 /// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first
@@ -140,11 +190,15 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
     for (int i = 0; i < kEach; ++i) {
       const int position = from + first + i * (kThreads / kVectors);
       if (position >= count) continue;
-      special |= unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent);
-      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent);
+      special |=
+          unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent, start_bias(rules));
+      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent, 0);
     }
   }
-  if (__syncthreads_or(special ? 1 : 0) != 0 && threadIdx.x == 0) *panels.special = 1;
+  if (__syncthreads_or(special ? 1 : 0) != 0) {
+    if (threadIdx.x == 0) *panels.special = 1;
+    make_masks(rules, panels, count);
+  }
   __syncthreads();
 }
 
@@ -196,32 +250,29 @@ __device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
 
 using Sums = float[kRows][kColumns];
 
-/// A magnitude in shared memory.
-__device__ inline double value_of(std::uint32_t high) {
-  if (high == kInfinityMark) return __hiloint2double(static_cast<int>(kDoubleInfinity), 0);
-  if (high == kNanMark) return __hiloint2double(static_cast<int>(kDoubleNan), 0);
-  return __hiloint2double(static_cast<int>(high), 0);
-}
-
 /// An element with an infinity or a NaN among the operands of a step: only these count. `sum` where there is
 /// none.
 template <bool Half>
 __device__ inline float special_element(const CoreRules& rules, const Panels& panels, int row, int column,
                                         int first, float before, float sum) {
-  double total = (__float_as_uint(before) & 0x7F800000U) == 0x7F800000U ? before : 0.0;
-  std::uint32_t sign = 0;
-  bool found = false;
-  for (int p = first; p < first + rules.step; ++p) {
-    const int at_a = p * kPitch + row, at_b = p * kPitch + column;
-    sign ^= panels.a.flip[at_a] ^ panels.b.flip[at_b];
-    const std::uint32_t a = panels.a.high[at_a], b = panels.b.high[at_b];
-    if (((a | b) & (kInfinityMark | kNanMark)) == 0 || a == kUnpackedAbsent) continue;
-    found = true;
-    const double product = value_of(a) * value_of(b);
-    total += sign != 0 ? -product : product;
+  constexpr std::uint32_t kExponent = 0x7F800000U;
+  std::uint32_t nan = 0, plus = 0, minus = 0;
+  for (int word = first & ~(kMaskBits - 1); word < first + rules.step; word += kMaskBits) {
+    const auto a = [&](Mask which) { return panels.mask(false, which, word, row); };
+    const auto b = [&](Mask which) { return panels.mask(true, which, word, column); };
+    std::uint32_t of_step = ~a(kMaskAbsent);
+    if (rules.step < kMaskBits) of_step &= ((1U << rules.step) - 1) << (first - word);
+    const std::uint32_t infinite = (a(kMaskInfinity) | b(kMaskInfinity)) & of_step;
+    const std::uint32_t negative = a(kMaskNegative) ^ b(kMaskNegative);
+    nan |= (a(kMaskNan) | b(kMaskNan) | (infinite & (a(kMaskZero) | b(kMaskZero)))) & of_step;
+    plus |= infinite & ~negative;
+    minus |= infinite & negative;
   }
-  if (!found) return sum;
-  return total != total ? not_a_number<Half>(rules) : static_cast<float>(total);
+  if ((nan | plus | minus) == 0) return sum;
+  const std::uint32_t start = __float_as_uint(before), magnitude = start & 0x7FFFFFFFU;
+  if (magnitude == kExponent) ((start >> 31) != 0 ? minus : plus) |= 1;
+  if (nan != 0 || magnitude > kExponent || (plus != 0 && minus != 0)) return not_a_number<Half>(rules);
+  return __uint_as_float(plus != 0 ? kExponent : kExponent | 0x80000000U);
 }
 
 __device__ inline void copy_sums(const Sums& sums, float* to) {
@@ -271,6 +322,58 @@ __device__ inline void finish(const CoreRules& rules, const Panels& panels, int 
   }
 }
 
+/// The start of a step: 2^(52 + E - F) of every element, E of products and C. `maxima` has E + start_bias()
+/// of the products, two columns a word. Returns the largest E + start_bias().
+template <bool Half>
+__device__ inline int start_of_step(const CoreRules& rules,
+                                    const std::uint32_t (&maxima)[kRows][kColumns / 2], const Sums& sums,
+                                    double (&x)[kRows][kColumns]) {
+  constexpr std::int32_t kField = 0x7FF00000;
+  const int bias = start_bias(rules);
+  std::int32_t above = 0;
+  std::uint32_t least = 0x7FFF7FFFU;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int h = 0; h < kColumns / 2; ++h) {
+      least = __vmins2(least, maxima[r][h]);
+      std::int32_t high[2];
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        // Exponents in their places; what lies below them decides nothing and is masked off.
+        const std::uint32_t both = maxima[r][h];
+        const auto products = static_cast<std::int32_t>(c == 0 ? both << 20 : both << 4);
+        const auto sum = static_cast<std::int32_t>(__float_as_uint(sums[r][2 * h + c]) << 1 >> 4);
+        high[c] = __viaddmax_s32(sum, (bias - 127) << 20, products) & kField;
+        x[r][2 * h + c] = __hiloint2double(high[c], 0);
+      }
+      above = __vimax3_s32(above, high[0], high[1]);
+    }
+  }
+  // C's exponent is not below its format's least, and a zero has none: of no matter where the products' E is
+  // not below that either.
+  const int lowest =
+      min(static_cast<std::int32_t>(least << 16) >> 16, static_cast<std::int32_t>(least) >> 16);
+  if (lowest < rules.addend_min_exponent + bias) {
+    above = 0;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const std::uint32_t magnitude = __float_as_uint(sums[r][c]) & 0x7FFFFFFFU;
+        const std::uint32_t both = maxima[r][c / 2];
+        const auto products = static_cast<std::int32_t>(c % 2 == 0 ? both & 0xFFFFU : both >> 16);
+        const std::int32_t own =
+            max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent) + bias;
+        const std::int32_t largest = magnitude != 0 ? max(products, own) : products;
+        above = max(above, largest << 20);
+        x[r][c] = __hiloint2double(largest << 20, 0);
+      }
+    }
+  }
+  return above >> 20;
+}
+
 /// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
 /// before.
 template <bool Half, int Step>
@@ -281,7 +384,7 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
   float before[kRows * kColumns];  // rarely needed, so not in registers
   if (special) copy_sums(sums, before);
   std::uint32_t maxima[kRows][kColumns / 2];
-  const std::uint32_t floor = (static_cast<std::uint32_t>(rules.floor) & 0xFFFFU) * 0x10001U;
+  const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x10001U;
 #pragma unroll
   for (int r = 0; r < kRows; ++r)
 #pragma unroll
@@ -298,21 +401,7 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
     }
   }
   double x[kRows][kColumns];
-  std::int32_t above = kZeroExponent;  ///< the largest exponent of all elements
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      const std::uint32_t magnitude = __float_as_uint(sums[r][c]) & 0x7FFFFFFFU;
-      const auto both = static_cast<std::int32_t>(maxima[r][c / 2]);
-      const std::int32_t exponent = c % 2 == 0 ? (both << 16) >> 16 : both >> 16;
-      const std::int32_t own =
-          max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent);
-      const std::int32_t largest = max(exponent, magnitude != 0 ? own : kZeroExponent);
-      above = max(above, largest);
-      x[r][c] = __hiloint2double((largest + (52 + 1023 - rules.fraction_bits)) << 20, 0);
-    }
-  }
+  const int above = start_of_step<Half>(rules, maxima, sums, x);
 #pragma unroll 1
   for (int p = first; p < end; ++p) {
     std::uint32_t a[kRows], a_flip[kRows], b[kColumns], b_flip[kColumns];
@@ -332,7 +421,7 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
     }
   }
   constexpr std::int32_t kTame = 110;  // no sum of up to 33 of these reaches 2^127; no infinity, no NaN
-  if (above < kTame)
+  if (above < kTame + start_bias(rules))
     finish<Half, true>(rules, panels, first, x, sums);
   else
     finish<Half, false>(rules, panels, first, x, sums);
@@ -361,20 +450,38 @@ __device__ inline void run(const CoreRules& rules, const Panels& panels, int cou
 
 /// Between raw bits of C or D and the float that stands for them. Of a NaN of binary16 only that it is one
 /// survives: what comes out is the rule's.
-template <bool Half>
-__device__ inline float to_sum(std::uint32_t bits) {
-  if constexpr (!Half) return __uint_as_float(bits);
+__device__ inline float to_sum(bool half, std::uint32_t bits) {
+  if (!half) return __uint_as_float(bits);
   float x = 0;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(static_cast<std::uint16_t>(bits)));
   return x;
 }
-template <bool Half>
-__device__ inline std::uint32_t from_sum(float sum, const CoreRules& rules) {
-  if constexpr (!Half) return __float_as_uint(sum);
-  if (sum != sum) return rules.nan;
+/// A sum in the rules' own format as raw bits of D: where D is narrower, rounded to nearest even.
+__device__ inline std::uint32_t from_sum(bool half, float sum, const CoreRules& rules) {
+  if (!half) return __float_as_uint(sum);
+  if (sum != sum) return rules.d_nan;
   std::uint16_t bits = 0;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
   return bits;
+}
+
+/// Calls call.template operator()<Half, AddendLast, Step>() for the kernel that serves the rules.
+template <typename Call>
+void for_rules(const CoreRules& rules, const Call& call) {
+  if (rules.half)
+    return rules.addend_last ? call.template operator()<true, true, 0>()
+                             : call.template operator()<true, false, 0>();
+  if (rules.addend_last) return call.template operator()<false, true, 0>();
+  switch (rules.step) {
+    case 8:
+      return call.template operator()<false, false, 8>();
+    case 16:
+      return call.template operator()<false, false, 16>();
+    case 32:
+      return call.template operator()<false, false, 32>();
+    default:
+      return call.template operator()<false, false, 0>();
+  }
 }
 
 }  // namespace mmaudit::device::core

@@ -36,10 +36,23 @@ CoreDecode decode_of(const FormatSpec& format, int min_exponent) {
   return rule;
 }
 
+bool rounds_to_f16(const OutputRule& rule) {
+  return rule.format == Format::f16 && rule.rounding == Rounding::nearest_even &&
+         rule.fraction_bits == spec_of(Format::f16).fraction_bits && rule.overflow == Overflow::infinity &&
+         !rule.flush_subnormals;
+}
+
+/// C is exact in the format of the sums, and D is that or rounded from it to binary16.
+bool ends_serve(const DotPlan& plan) {
+  const Format sums = plan.step.output.id, c = plan.step.addend.id, d = plan.d.id;
+  if (!plan.converts) return c == sums && d == sums;
+  return sums == Format::f32 && (c == sums || c == Format::f16) &&
+         (d == sums || (d == Format::f16 && rounds_to_f16(plan.conversion)));
+}
+
 bool serves(const AccumulatorModel& row) {
   const bool to_f32 = row.output.format == Format::f32 && row.output.rounding == Rounding::toward_zero;
-  const bool to_f16 = row.output.format == Format::f16 && row.output.rounding == Rounding::nearest_even &&
-                      row.output.fraction_bits == spec_of(Format::f16).fraction_bits;
+  const bool to_f16 = rounds_to_f16(row.output);
   return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || to_f16) &&
          row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
          row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
@@ -71,9 +84,8 @@ bool sums_fit(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) 
 std::optional<CoreRules> core_rules(const DotPlan& plan) {
   const AccumulatorModel& row = plan.row;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves(row) || !plan.unpacks() || plan.block_scaled() || plan.converts ||
-      plan.step.addend.id != plan.step.output.id || plan.step.output.id != row.output.format ||
-      !decodes(plan.a) || !decodes(plan.b) ||
+  if (!serves(row) || !plan.unpacks() || plan.block_scaled() || !ends_serve(plan) ||
+      plan.step.output.id != row.output.format || !decodes(plan.a) || !decodes(plan.b) ||
       (widened && (!holds(plan.wide, plan.a) || !holds(plan.wide, plan.b)))) {
     return std::nullopt;
   }
@@ -86,10 +98,13 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   rules.floor = row.floor;
   rules.addend_min_exponent = plan.step.output.min_exponent();
   rules.half = row.output.format == Format::f16;
+  rules.c_half = plan.step.addend.id == Format::f16;
+  rules.d_half = plan.d.id == Format::f16;
   rules.addend_last = row.addend == AddendPlace::after_last_nearest;
   rules.keep_mask = ~((1U << (spec_of(Format::f32).fraction_bits - row.output.fraction_bits)) - 1);
   if (rules.half) rules.keep_mask = ~0U;
   rules.nan = static_cast<std::uint32_t>(nan_bits(row.output, plan.step.output));
+  rules.d_nan = static_cast<std::uint32_t>(nan_bits(plan.conversion, plan.d));
   const int kept = plan.sparsity.kept, group = plan.sparsity.group;
   const int segment = plan.k / plan.segments;
   rules.products = row.block < segment ? row.block : segment;
@@ -115,7 +130,7 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
 std::string why_no_matmul_on_device(const Instruction& instruction, const AccumulatorModel& row,
                                     const Matmul& problem) {
   const auto rules = core_rules(make_plan(instruction, row));
-  if (!rules || rules->depth > kChunk)
+  if (!rules || rules->depth > kChunk || rules->c_half != rules->half || rules->d_half != rules->half)
     return "instruction: found " + name_of(instruction) +
            ", allowed on a GPU: those of f16, bf16, tf32, e4m3 and e5m2 operands with rows that truncate";
   if (problem.epilogue) return "epilogue: found alpha, beta or an output type, allowed on a GPU: none";

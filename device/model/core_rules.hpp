@@ -27,19 +27,23 @@ struct CoreRules {
   CoreDecode a, b;
   std::int32_t fraction_bits = 0;  ///< F
   std::int32_t floor = 0;
-  std::int32_t addend_min_exponent = 0;  ///< of the format of C and D
+  std::int32_t addend_min_exponent = 0;  ///< of the sums' format
   std::uint32_t keep_mask = 0;           ///< bits of a binary32 result that stay
-  std::uint32_t nan = 0;                 ///< of the output's format
+  std::uint32_t nan = 0;                 ///< of the sums' format
   std::int32_t depth = 0;                ///< positions of one instruction, a power of two
   std::int32_t products = 0;             ///< of one step: of a sparse row fewer than `step`
   std::int32_t step = 0;                 ///< products of one step, divides `depth`
-  bool half = false;         ///< C and D are binary16, rounded to nearest even; else binary32, cut off
-  bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
+  bool half = false;                   ///< sums are binary16, rounded to nearest even; else binary32, cut off
+  bool c_half = false;                 ///< C is binary16; its values are exact in the sums' format
+  bool d_half = false;                 ///< D is binary16: the last sum rounded to nearest even
+  std::uint32_t d_nan = 0;             ///< of D's format
+  bool addend_last = false;            ///< C is added after the steps of an instruction, by an ordinary add
   std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };
 
 /// Of a sparse row positions are of the whole depth, as if A had zeros where it stores nothing.
-/// nullopt when the fast kernels can't serve the row; the plain model serves every one.
+/// nullopt when the fast kernels can't serve the row; the plain model serves every one. C and D need not be
+/// of the sums' format (c_half, d_half).
 std::optional<CoreRules> core_rules(const DotPlan& plan);
 
 }  // namespace mmaudit::device

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     Sums sums = {}, total[Totals ? 2 : 1];
     if (args.c != nullptr) {
       for_each([&](int r, int c) {
-        const float x = there(r, c) ? to_sum<Half>(load_raw(args.c, Half, at(r, c))) : 0.0F;
+        const float x = there(r, c) ? to_sum(Half, load_raw(args.c, Half, at(r, c))) : 0.0F;
         (Totals && args.stride != 0 ? total[0] : sums)[r][c] = x;
       });
     }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
       if (!there(r, c)) return;
       float x = sums[r][c];
       if constexpr (Totals) x = args.slice != 0 ? total[1][r][c] : total[0][r][c];
-      const std::uint32_t bits = from_sum<Half>(x, rules);
+      const std::uint32_t bits = from_sum(Half, x, rules);
       if constexpr (Half)
         static_cast<std::uint16_t*>(args.d)[at(r, c)] = static_cast<std::uint16_t>(bits);
       else
@@ -124,24 +124,11 @@ void start(const CoreRules& rules, const GemmArgs& args) {
 
 void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
   const bool totals = args.stride != 0 || args.slice != 0;
-  if (rules.half) {
-    rules.addend_last ? start<true, true, false>(rules, args) : start<true, false, false>(rules, args);
-  } else if (rules.addend_last) {
-    totals ? start<false, true, true>(rules, args) : start<false, true, false>(rules, args);
-  } else if (totals) {
-    start<false, false, true>(rules, args);
-  } else {
-    switch (rules.step) {
-      case 8:
-        return start<false, false, false, 8>(rules, args);
-      case 16:
-        return start<false, false, false, 16>(rules, args);
-      case 32:
-        return start<false, false, false, 32>(rules, args);
-      default:
-        return start<false, false, false>(rules, args);
-    }
-  }
+  for_rules(rules, [&]<bool Half, bool AddendLast, int Step>() {
+    if constexpr (!Half)
+      if (totals) return start<Half, AddendLast, true>(rules, args);
+    start<Half, AddendLast, false, Step>(rules, args);
+  });
 }
 
 }  // namespace mmaudit::device

@@ -50,15 +50,15 @@ double matmul_on_device(const DeviceInfo& device, const Instruction& instruction
   if (problem.c != nullptr) copy_in(c.data(), problem.c, d_bytes);
   const UnpackSource from_a{.base = a.data(),
                             .bytes = static_cast<std::int32_t>(plan.a.storage_bytes()),
-                            .elements = problem.m,
-                            .depth = problem.k,
+                            .elements = static_cast<std::uint32_t>(problem.m),
+                            .depth = static_cast<std::uint32_t>(problem.k),
                             .matrices = problem.batch,
                             .element_stride = problem.k,
                             .matrix_stride = problem.m * problem.k};
   const UnpackSource from_b{.base = b.data(),
                             .bytes = static_cast<std::int32_t>(plan.b.storage_bytes()),
-                            .elements = problem.n,
-                            .depth = problem.k,
+                            .elements = static_cast<std::uint32_t>(problem.n),
+                            .depth = static_cast<std::uint32_t>(problem.k),
                             .matrices = problem.batch,
                             .k_stride = problem.n,
                             .matrix_stride = problem.k * problem.n};
@@ -69,9 +69,9 @@ double matmul_on_device(const DeviceInfo& device, const Instruction& instruction
                 .c = c.data(),
                 .d = d.data(),
                 .batch = problem.batch,
-                .m = problem.m,
-                .n = problem.n,
-                .k = problem.k,
+                .m = static_cast<std::uint32_t>(problem.m),
+                .n = static_cast<std::uint32_t>(problem.n),
+                .k = static_cast<std::uint32_t>(problem.k),
                 .stride = problem.promote};
   const auto k = static_cast<std::uint64_t>(instruction.k);
   if (problem.split_k > 1) {

@@ -4,30 +4,26 @@
 namespace mmaudit::device {
 namespace {
 
-__device__ std::uint32_t load_raw(const UnpackSource& source, std::uint64_t matrix, std::uint64_t element,
-                                  std::uint64_t k) {
-  if (element >= source.elements || k >= source.depth) return 0;
-  const std::uint64_t at = matrix * source.matrix_stride + element / source.tile * source.tile_stride +
-                           element % source.tile * source.element_stride + k * source.k_stride;
+__device__ std::uint32_t load_raw(const UnpackSource& source, std::uint64_t at) {
   if (source.bytes == 2) return static_cast<const std::uint16_t*>(source.base)[at];
   if (source.bytes == 1) return static_cast<const std::uint8_t*>(source.base)[at];
   return static_cast<const std::uint32_t*>(source.base)[at];
 }
 
-/// The word of an element that A may not have.
-__device__ std::uint32_t sparse_raw(const UnpackSource& source, std::uint64_t matrix, std::uint64_t element,
-                                    std::uint64_t k, bool& absent) {
-  absent = false;
-  if (element >= source.elements || k >= source.depth) return 0;
+__device__ std::uint32_t dense_raw(const UnpackSource& source, std::uint64_t matrix, std::uint32_t element,
+                                   std::uint32_t k) {
+  return load_raw(source, matrix * source.matrix_stride + element / source.tile * source.tile_stride +
+                              element % source.tile * source.element_stride + k * source.k_stride);
+}
+
+/// Of an element that A may not have.
+__device__ std::uint32_t sparse_raw(const UnpackSource& source, std::uint64_t matrix, std::uint32_t element,
+                                    std::uint32_t k, bool& absent) {
   const auto kept = static_cast<unsigned>(source.kept), group = static_cast<unsigned>(source.group);
   const std::uint64_t first =
       matrix * source.matrix_stride + element * source.element_stride + k / group * kept;
-  for (unsigned i = 0; i < kept; ++i) {
-    if (source.metadata[first + i] != k % group) continue;
-    if (source.bytes == 2) return static_cast<const std::uint16_t*>(source.base)[first + i];
-    if (source.bytes == 1) return static_cast<const std::uint8_t*>(source.base)[first + i];
-    return static_cast<const std::uint32_t*>(source.base)[first + i];
-  }
+  for (unsigned i = 0; i < kept; ++i)
+    if (source.metadata[first + i] == k % group) return load_raw(source, first + i);
   absent = true;
   return 0;
 }
@@ -54,27 +50,28 @@ __global__ void __launch_bounds__(kTile* kTile)
                   std::uint32_t* words) {
   __shared__ std::uint32_t square[kTile][kTile + 1];  // [element][position]
   const std::uint64_t pitch = padded(source.elements, kUnpackedPad), depth = padded(source.depth, kChunk);
-  const std::uint64_t first_position = std::uint64_t{blockIdx.y} * kTile;
-  const std::uint64_t first_element = std::uint64_t{blockIdx.x} * kTile;
+  const std::uint32_t first_position = blockIdx.y * kTile, first_element = blockIdx.x * kTile;
   const bool along_k = source.k_stride == 1;
   const unsigned x = threadIdx.x, y = threadIdx.y;
   const unsigned position = along_k ? x : y, element = along_k ? y : x;
-  const auto k_of = [&](std::uint64_t p) {
-    const auto of_instruction = static_cast<unsigned>(rules.depth);
-    return p / of_instruction * of_instruction + static_cast<unsigned>(rules.order[p % of_instruction]);
+  const auto k_of = [&](std::uint32_t p) {
+    const std::uint32_t within = p & (static_cast<std::uint32_t>(rules.depth) - 1);  // depth: a power of two
+    return p - within + static_cast<std::uint32_t>(rules.order[within]);
   };
   for (std::uint64_t matrix = blockIdx.z; matrix < source.matrices; matrix += gridDim.z) {
-    const auto word_of = [&](std::uint64_t e, std::uint64_t p) {
+    const auto word_of = [&](std::uint32_t e, std::uint32_t p) {
+      const std::uint32_t k = k_of(p);
+      if (e >= source.elements || k >= source.depth) return 0U;
       bool absent = false;
-      const std::uint32_t raw = source.metadata != nullptr ? sparse_raw(source, matrix, e, k_of(p), absent)
-                                                           : load_raw(source, matrix, e, k_of(p));
+      const std::uint32_t raw = source.metadata != nullptr ? sparse_raw(source, matrix, e, k, absent)
+                                                           : dense_raw(source, matrix, e, k);
       return absent ? kUnpackedAbsent : decode(rule, raw);
     };
-    const std::uint64_t p = first_position + position;
+    const std::uint32_t p = first_position + position;
     square[element][position] = word_of(first_element + element, p);
     __syncthreads();
     const std::uint32_t word = square[x][y];
-    const bool begins = (first_position + y) % static_cast<unsigned>(rules.step) == 0;
+    const bool begins = ((first_position + y) & (static_cast<std::uint32_t>(rules.step) - 1)) == 0;
     std::uint32_t before = 0;
     if (!begins) before = y > 0 ? square[x][y - 1] : word_of(first_element + x, first_position - 1);
     words[(matrix * depth + first_position + y) * pitch + first_element + x] = word | ((word ^ before) >> 31);

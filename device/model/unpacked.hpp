@@ -26,13 +26,14 @@ inline constexpr std::uint32_t kDoubleNan = 0x7FF80000U;
 struct UnpackSource {
   const void* base = nullptr;
   std::int32_t bytes = 0;  ///< of an element
-  std::uint64_t elements = 0, depth = 0, matrices = 1;
+  std::uint32_t elements = 0, depth = 0;
+  std::uint64_t matrices = 1;
   const std::uint8_t* metadata =
       nullptr;  ///< of a sparse A: positions in their groups, beside the stored elements
   std::int32_t kept = 1,
                group = 1;  ///< k is then of the whole depth, and `group` of them hold `kept` elements
-  std::uint64_t tile = ~std::uint64_t{0}, tile_stride = 0, element_stride = 1, k_stride = 1,
-                matrix_stride = 0;
+  std::uint32_t tile = ~std::uint32_t{0};
+  std::uint64_t tile_stride = 0, element_stride = 1, k_stride = 1, matrix_stride = 0;
 };
 
 MMAUDIT_HD constexpr std::uint64_t padded(std::uint64_t x, std::uint64_t to) {
