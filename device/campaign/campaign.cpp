@@ -86,10 +86,11 @@ class Campaign {
     copy_out(&total, total_.data(), sizeof(total));
     counts.dots += count * dots_per_tile_;
     counts.mismatches += total;
-    keep(counts.family, first, std::min<std::uint64_t>(total, kMostMismatchesKept), kept);
+    args.d = hardware_.data();
+    keep(args, counts.family, first, std::min<std::uint64_t>(total, kMostMismatchesKept), kept);
   }
 
-  void keep(gen::Family family, std::uint64_t first, std::uint64_t recorded,
+  void keep(const KernelArgs& args, gen::Family family, std::uint64_t first, std::uint64_t recorded,
             std::vector<Mismatch>& kept) const {
     if (kept.size() == kMostMismatchesKept || recorded == 0) return;
     std::vector<std::uint64_t> elements(recorded);
@@ -97,35 +98,13 @@ class Campaign {
     std::sort(elements.begin(), elements.end());
     for (const std::uint64_t element : elements) {
       if (kept.size() == kMostMismatchesKept) return;
-      kept.push_back(read_back(family, first, element));
+      const std::uint64_t tile = element / dots_per_tile_, within = element % dots_per_tile_;
+      Mismatch& one =
+          kept.emplace_back(read_back(instruction_, plan_, args, {tile, tile, tile, tile}, within));
+      one.family = family;
+      one.tile = first + tile;
+      one.d_model = TileReader(model_.data(), bytes_.d, tile, plan_.d.storage_bytes())[within];
     }
-  }
-
-  [[nodiscard]] Mismatch read_back(gen::Family family, std::uint64_t first, std::uint64_t element) const {
-    const std::uint64_t tile = element / dots_per_tile_, within = element % dots_per_tile_;
-    const auto n = static_cast<std::size_t>(instruction_.n), k = static_cast<std::size_t>(instruction_.k);
-    const std::size_t row = within / n, col = within % n;
-    const std::size_t d_bytes = plan_.d.storage_bytes();
-    const TileReader a(a_.data(), bytes_.a, tile, plan_.a.storage_bytes());
-    const TileReader b(b_.data(), bytes_.b, tile, plan_.b.storage_bytes());
-    Mismatch mismatch{.family = family,
-                      .tile = first + tile,
-                      .row = static_cast<int>(row),
-                      .col = static_cast<int>(col),
-                      .a = {},
-                      .b = {},
-                      .c = TileReader(c_.data(), bytes_.c, tile, plan_.step.addend.storage_bytes())[within],
-                      .d_hardware = TileReader(hardware_.data(), bytes_.d, tile, d_bytes)[within],
-                      .d_model = TileReader(model_.data(), bytes_.d, tile, d_bytes)[within],
-                      .metadata = {}};
-    const auto stored = static_cast<std::size_t>(instruction_.stored_k());
-    for (std::size_t i = 0; i < stored; ++i) mismatch.a.push_back(a[row * stored + i]);
-    for (std::size_t i = 0; i < k; ++i) mismatch.b.push_back(b[i * n + col]);
-    if (bytes_.metadata == 0) return mismatch;
-    const TileReader metadata(metadata_.data(), bytes_.metadata, tile, 1);
-    for (std::size_t i = 0; i < stored; ++i)
-      mismatch.metadata.push_back(static_cast<std::uint8_t>(metadata[row * stored + i]));
-    return mismatch;
   }
 
   DeviceInfo device_;

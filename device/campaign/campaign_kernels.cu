@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "campaign/load.cuh"
+
 namespace mmaudit::device {
 namespace {
 
@@ -10,20 +12,6 @@ constexpr std::uint64_t kMostBlocks = 1U << 16;
 
 unsigned blocks_for(std::uint64_t work, std::uint64_t each) {
   return static_cast<unsigned>(std::min((work + each - 1) / each, kMostBlocks));
-}
-
-// Host too: what dot() calls has to be both.
-__host__ __device__ std::uint64_t load(const void* base, int bytes, std::uint64_t index) {
-  switch (bytes) {
-    case 1:
-      return static_cast<const std::uint8_t*>(base)[index];
-    case 2:
-      return static_cast<const std::uint16_t*>(base)[index];
-    case 4:
-      return static_cast<const std::uint32_t*>(base)[index];
-    default:
-      return static_cast<const std::uint64_t*>(base)[index];
-  }
 }
 
 __device__ void store(void* base, int bytes, std::uint64_t index, std::uint64_t bits) {
@@ -46,47 +34,44 @@ struct GenerateArgs {
   gen::GeneratorPlan plan;
   gen::Family family;
   gen::Matrix which;
-  std::uint64_t seed, first_tile, count;
+  std::uint64_t seed, first_tile;
+  unsigned tiles, tiles_of_shape;  ///< the former a multiple of the latter
   int rows, cols, bytes;
   void* out;
-  std::uint64_t tiles_of_shape;
 };
 
+/// A block in y the tiles of one shape; what they share is made once a block.
 __global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs args) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
-  const std::uint64_t tile_size =
-      static_cast<std::uint64_t>(args.rows) * static_cast<std::uint64_t>(args.cols);
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < args.count; i += step) {
-    const int within = static_cast<int>(i % tile_size);
-    const std::uint64_t tile = args.first_tile + i / tile_size;
-    store(args.out, args.bytes, i,
-          gen::generate(args.plan, args.family, args.seed, args.which, tile, within / args.cols,
-                        within % args.cols, tile / args.tiles_of_shape));
+  __shared__ gen::detail::TileShape shape;
+  const auto cols = static_cast<unsigned>(args.cols), of_tile = static_cast<unsigned>(args.rows) * cols;
+  const unsigned of_shape = of_tile * args.tiles_of_shape;
+  for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
+    const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
+    __syncthreads();
+    if (threadIdx.x == 0) shape = gen::tile_shape(args.plan, args.family, args.seed, index);
+    __syncthreads();
+    for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
+      const unsigned tile = i / of_tile, within = i % of_tile;
+      store(args.out, args.bytes, std::uint64_t{y} * of_shape + i,
+            gen::generate(args.plan, args.family, args.seed, args.which, index * args.tiles_of_shape + tile,
+                          static_cast<int>(within / cols), static_cast<int>(within % cols), index, shape));
+    }
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
-    generate_metadata_kernel(const gen::GeneratorPlan plan, gen::Family family, std::uint64_t seed,
-                             std::uint64_t first_tile, std::uint64_t count, int rows, std::uint8_t* out) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
-  const std::uint64_t tile_size = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(plan.k);
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step) {
-    const int within = static_cast<int>(i % tile_size);
-    out[i] = gen::generate_metadata(plan, family, seed, first_tile + i / tile_size, within / plan.k,
-                                    within % plan.k);
+__global__ void __launch_bounds__(kThreads) generate_metadata_kernel(const GenerateArgs args) {
+  const auto cols = static_cast<unsigned>(args.cols), of_tile = static_cast<unsigned>(args.rows) * cols;
+  const unsigned of_shape = of_tile * args.tiles_of_shape;
+  for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
+    const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
+    for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
+      const unsigned tile = i / of_tile, within = i % of_tile;
+      static_cast<std::uint8_t*>(args.out)[std::uint64_t{y} * of_shape + i] =
+          gen::generate_metadata(args.plan, args.family, args.seed, index * args.tiles_of_shape + tile,
+                                 static_cast<int>(within / cols), static_cast<int>(within % cols), index);
+    }
   }
 }
-
-/// An element of a tile in global memory, every `stride`-th from `base`.
-struct LoadAt {
-  const void* base;
-  int bytes;
-  std::uint64_t first;
-  int stride;
-  __host__ __device__ std::uint64_t operator()(int k) const {
-    return load(base, bytes, first + static_cast<unsigned>(k * stride));
-  }
-};
 
 /// The model of a sparse instruction, one thread a dot product: rows of A differ in what they read of B.
 __global__ void __launch_bounds__(kThreads)
@@ -193,22 +178,20 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
                      std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
-                     void* b, void* c, std::uint8_t* metadata, std::uint64_t tiles_of_shape) {
-  const auto fill = [&](gen::Matrix which, const FormatSpec& format, int rows, int cols, void* out) {
-    const std::uint64_t count =
-        std::uint64_t{args.tiles} * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
-    generate_kernel<<<blocks_for(count, kThreads), kThreads>>>({plan, family, which, seed, first_tile, count,
-                                                                rows, cols, format.storage_bits / 8, out,
-                                                                tiles_of_shape});
+                     void* b, void* c, std::uint8_t* metadata, unsigned tiles_of_shape) {
+  constexpr unsigned kEach = 16;  // elements of a thread, so that a shape is worth making
+  constexpr unsigned kMostShapes = 65535;
+  const auto fill = [&](const auto& kernel, gen::Matrix which, int bits, int rows, int cols, void* out) {
+    const unsigned of_shape = tiles_of_shape * static_cast<unsigned>(rows * cols);
+    const dim3 grid((of_shape + kThreads * kEach - 1) / (kThreads * kEach),
+                    std::min(args.tiles / tiles_of_shape, kMostShapes));
+    kernel<<<grid, kThreads>>>(
+        {plan, family, which, seed, first_tile, args.tiles, tiles_of_shape, rows, cols, bits / 8, out});
   };
-  fill(gen::Matrix::a, plan.a, extents.m, extents.stored_k, a);
-  fill(gen::Matrix::b, plan.b, extents.k, extents.n, b);
-  fill(gen::Matrix::c, plan.c, extents.m, extents.n, c);
-  if (metadata == nullptr) return;
-  const std::uint64_t count =
-      std::uint64_t{args.tiles} * static_cast<std::uint64_t>(extents.m) * static_cast<std::uint64_t>(plan.k);
-  generate_metadata_kernel<<<blocks_for(count, kThreads), kThreads>>>(plan, family, seed, first_tile, count,
-                                                                      extents.m, metadata);
+  fill(generate_kernel, gen::Matrix::a, plan.a.storage_bits, extents.m, extents.stored_k, a);
+  fill(generate_kernel, gen::Matrix::b, plan.b.storage_bits, extents.k, extents.n, b);
+  fill(generate_kernel, gen::Matrix::c, plan.c.storage_bits, extents.m, extents.n, c);
+  if (metadata != nullptr) fill(generate_metadata_kernel, gen::Matrix::a, 8, extents.m, plan.k, metadata);
 }
 
 void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelArgs& args,

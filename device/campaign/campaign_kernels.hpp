@@ -19,10 +19,11 @@ inline TileExtents extents_of(const Instruction& instruction) {
 }
 
 /// Fills args.tiles tiles of A, B, C and, if not null, metadata with the generator's tiles from `first_tile`
-/// on. `tiles_of_shape` neighbours share what a family decides once a tile.
+/// on. `tiles_of_shape` neighbours share what a family decides once a tile; both counts of tiles are
+/// multiples of it.
 void launch_generate(const gen::GeneratorPlan& plan, gen::Family family, std::uint64_t seed,
                      std::uint64_t first_tile, const TileExtents& extents, const KernelArgs& args, void* a,
-                     void* b, void* c, std::uint8_t* metadata, std::uint64_t tiles_of_shape = 1);
+                     void* b, void* c, std::uint8_t* metadata, unsigned tiles_of_shape = 1);
 
 /// D of every tile by the model. `modifiers`: a byte a tile on the device; null: args.modifiers for all.
 void launch_model(const DotPlan& plan, const TileExtents& extents, const KernelArgs& args,

@@ -34,54 +34,56 @@ class CrossedCheck::Work {
         rules_(core_rules(plan_).value_or(CoreRules{})),
         bytes_(instruction),
         squares_(squares_of_chunk(instruction, row)),
-        pool_(squares_ * kSide),
+        side_(side_of_square(instruction)),
+        pool_(squares_ * side_),
         a_(pool_ * bytes_.a),
         b_(pool_ * bytes_.b),
         c_(pool_ * bytes_.c),
         metadata_(pool_ * bytes_.metadata),
-        hardware_(squares_ * kSide * kSide * bytes_.d),
+        hardware_(pool_ * side_ * bytes_.d),
         total_(sizeof(unsigned long long)),
         found_(kMostMismatchesKept * sizeof(Found)) {
     from_a_ = {.base = a_.data(),
                .bytes = static_cast<std::int32_t>(plan_.a.storage_bytes()),
-               .elements = kSide * static_cast<std::uint64_t>(instruction.m),
-               .depth = static_cast<std::uint64_t>(instruction.k),
+               .elements = side_ * static_cast<std::uint32_t>(instruction.m),
+               .depth = static_cast<std::uint32_t>(instruction.k),
                .matrices = squares_,
                .metadata = metadata_.data<std::uint8_t>(),
                .kept = plan_.sparsity.kept,
                .group = plan_.sparsity.group,
                .element_stride = static_cast<std::uint64_t>(plan_.k),
                .matrix_stride =
-                   kSide * static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(plan_.k)};
-    const auto n = static_cast<std::uint64_t>(instruction.n), k = static_cast<std::uint64_t>(instruction.k);
+                   side_ * static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(plan_.k)};
+    const auto n = static_cast<std::uint32_t>(instruction.n), k = static_cast<std::uint32_t>(instruction.k);
     from_b_ = {.base = b_.data(),
                .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
-               .elements = kSide * n,
+               .elements = side_ * n,
                .depth = k,
                .matrices = squares_,
                .tile = n,
-               .tile_stride = k * n,
+               .tile_stride = std::uint64_t{k} * n,
                .k_stride = n,
-               .matrix_stride = kSide * k * n};
+               .matrix_stride = std::uint64_t{side_} * k * n};
     if (engine_ == fast) {
       words_a_ = Buffer(unpacked_words(from_a_) * sizeof(std::uint32_t));
       words_b_ = Buffer(unpacked_words(from_b_) * sizeof(std::uint32_t));
     } else if (engine_ == integer) {
-      const auto depth = static_cast<std::uint64_t>(padded_depth(instruction.k));
-      words_a_ = Buffer(squares_ * from_a_.elements * depth);
-      words_b_ = Buffer(squares_ * from_b_.elements * depth);
+      const auto row_bytes = sizeof(std::uint32_t) * static_cast<std::size_t>(packed_words(
+                                                         instruction.a == Format::b1, instruction.k));
+      words_a_ = Buffer(squares_ * from_a_.elements * row_bytes);
+      words_b_ = Buffer(squares_ * from_b_.elements * row_bytes);
     }
   }
 
   [[nodiscard]] CrossedEngine engine() const { return engine_; }
-  [[nodiscard]] std::uint64_t dots() const {
-    return squares_ * kSide * kSide * elements_of_tile(instruction_);
-  }
+  [[nodiscard]] std::uint64_t dots() const { return squares_ * dots_of_square(instruction_); }
 
   StretchResult run(const Stretch& stretch) {
     cuda_check(cudaSetDevice(device_.ordinal), "selecting the device");
     StretchResult result;
     cuda_check(cudaMemset(total_.data(), 0, sizeof(unsigned long long)), "clearing the counter");
+    // An element that the instruction does not write is to be seen: in the first chunk of every stretch.
+    cuda_check(cudaMemset(hardware_.data(), 0xA5, pool_ * side_ * bytes_.d), "clearing the output");
     for (std::uint64_t i = 0; i < stretch.chunks; ++i)
       start_chunk(stretch, stretch.first_chunk + i, i * dots());
     result.dots = stretch.chunks * dots();
@@ -97,8 +99,14 @@ class CrossedCheck::Work {
       const std::uint64_t chunk = one.element / dots();
       if (chunk != shown) start_chunk(stretch, stretch.first_chunk + chunk, 0);
       shown = chunk;
-      result.first.push_back(
-          read_back(stretch.family, stretch.first_chunk + chunk, one.element % dots(), one.model));
+      const std::uint64_t of_tile = elements_of_tile(instruction_), element = one.element % dots();
+      const KernelArgs args = tiles(stretch.first_chunk + chunk);
+      Mismatch& mismatch = result.first.emplace_back(
+          read_back(instruction_, plan_, args,
+                    tile_indices(args, static_cast<std::uint32_t>(element / of_tile)), element % of_tile));
+      mismatch.family = stretch.family;
+      mismatch.tile = (stretch.first_chunk + chunk) * pool_ * side_ + element / of_tile;
+      mismatch.d_model = one.model;
     }
     return result;
   }
@@ -111,10 +119,10 @@ class CrossedCheck::Work {
             .c = c_.data(),
             .d = hardware_.data(),
             .metadata = metadata_.data<std::uint8_t>(),
-            .tiles = static_cast<std::uint32_t>(squares_ * kSide * kSide),
+            .tiles = static_cast<std::uint32_t>(pool_ * side_),
             .n = instruction_.n,
             .modifiers = static_cast<std::uint8_t>(registers ? kAFromRegisters : 0),
-            .cross = kSide};
+            .cross = side_};
   }
 
   /// Everything of one chunk, without waiting for it.
@@ -122,11 +130,8 @@ class CrossedCheck::Work {
     KernelArgs pool = tiles(chunk);
     pool.tiles = static_cast<std::uint32_t>(pool_);
     launch_generate(generator_, stretch.family, stretch.seed, chunk * pool_, extents_of(instruction_), pool,
-                    a_.data(), b_.data(), c_.data(), metadata_.data<std::uint8_t>(), kSide);
+                    a_.data(), b_.data(), c_.data(), metadata_.data<std::uint8_t>(), side_);
     cuda_check(cudaGetLastError(), "launching the generator");
-    // An element that the instruction does not write is to be seen.
-    cuda_check(cudaMemsetAsync(hardware_.data(), 0xA5, squares_ * kSide * kSide * bytes_.d),
-               "clearing the output");
     launch(device_, kernel_, tiles(chunk));
     const CrossedArgs args{.a = a_.data(),
                            .b = b_.data(),
@@ -134,6 +139,7 @@ class CrossedCheck::Work {
                            .metadata = metadata_.data<std::uint8_t>(),
                            .hardware = hardware_.data(),
                            .squares = static_cast<std::uint32_t>(squares_),
+                           .side = side_,
                            .m = instruction_.m,
                            .n = instruction_.n,
                            .k = instruction_.k,
@@ -153,44 +159,15 @@ class CrossedCheck::Work {
         return launch_crossed_fast(rules_, {words_a_.data<std::uint32_t>(), words_b_.data<std::uint32_t>()},
                                    args);
       case integer:
-        return launch_crossed_integer(plan_, {words_a_.data<std::uint8_t>(), words_b_.data<std::uint8_t>()},
+        return launch_crossed_integer(plan_, {words_a_.data<std::uint32_t>(), words_b_.data<std::uint32_t>()},
                                       args);
       case binary64:
         return launch_crossed_binary64(plan_, args);
+      case binary32:
+        return launch_crossed_binary32(plan_, args);
       case plain:
         return launch_crossed_plain(plan_, args);
     }
-  }
-
-  [[nodiscard]] Mismatch read_back(gen::Family family, std::uint64_t chunk, std::uint64_t element,
-                                   std::uint64_t model) const {
-    const std::uint64_t of_tile = elements_of_tile(instruction_);
-    const std::uint64_t tile = element / of_tile, within = element % of_tile;
-    const TileIndices at = tile_indices(tiles(chunk), tile);
-    const auto n = static_cast<std::size_t>(instruction_.n), k = static_cast<std::size_t>(instruction_.k);
-    const auto stored = static_cast<std::size_t>(instruction_.stored_k());
-    const std::size_t row = within / n, col = within % n;
-    const TileReader a(a_.data(), bytes_.a, at.a, plan_.a.storage_bytes());
-    const TileReader b(b_.data(), bytes_.b, at.b, plan_.b.storage_bytes());
-    const TileReader c(c_.data(), bytes_.c, at.c, plan_.step.addend.storage_bytes());
-    const TileReader d(hardware_.data(), bytes_.d, at.d, plan_.d.storage_bytes());
-    Mismatch mismatch{.family = family,
-                      .tile = chunk * squares_ * kSide * kSide + tile,
-                      .row = static_cast<int>(row),
-                      .col = static_cast<int>(col),
-                      .a = {},
-                      .b = {},
-                      .c = c[within],
-                      .d_hardware = d[within],
-                      .d_model = model,
-                      .metadata = {}};
-    for (std::size_t i = 0; i < stored; ++i) mismatch.a.push_back(a[row * stored + i]);
-    for (std::size_t i = 0; i < k; ++i) mismatch.b.push_back(b[i * n + col]);
-    if (bytes_.metadata == 0) return mismatch;
-    const TileReader metadata(metadata_.data(), bytes_.metadata, at.a, 1);
-    for (std::size_t i = 0; i < stored; ++i)
-      mismatch.metadata.push_back(static_cast<std::uint8_t>(metadata[row * stored + i]));
-    return mismatch;
   }
 
   DeviceInfo device_;
@@ -201,7 +178,9 @@ class CrossedCheck::Work {
   CrossedEngine engine_;
   CoreRules rules_;
   TileBytes bytes_;
-  std::uint64_t squares_, pool_;  ///< of a chunk: squares, and tiles of A, B and C each
+  std::uint64_t squares_;  ///< of a chunk
+  std::uint32_t side_;
+  std::uint64_t pool_;  ///< tiles of A, B and C each in a chunk
   UnpackSource from_a_, from_b_;
   Buffer a_, b_, c_, metadata_, hardware_, total_, found_, words_a_, words_b_;
 };

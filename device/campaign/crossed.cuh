@@ -1,6 +1,7 @@
 #pragma once
 // What the engines share: where an element of D and of C lies, and the report of a difference.
 #include "campaign/crossed.hpp"
+#include "campaign/load.cuh"
 
 namespace mmaudit::device::crossed {
 
@@ -12,25 +13,9 @@ struct Place {
 __device__ inline Place place_of(const CrossedArgs& args, std::uint64_t square, unsigned row,
                                  unsigned column) {
   const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n);
-  KernelArgs tiles;
-  tiles.cross = kSide;
-  const std::uint64_t tile = (square * kSide + row / m) * kSide + column / n;
-  const TileIndices at = tile_indices(tiles, tile);
+  const TileIndices at = square_indices(args.side, square, row / m, column / n);
   const unsigned within = row % m * n + column % n;
   return {at.c * (m * n) + within, at.d * (m * n) + within};
-}
-
-__device__ inline std::uint64_t load(const void* base, int bytes, std::uint64_t index) {
-  switch (bytes) {
-    case 2:
-      return static_cast<const std::uint16_t*>(base)[index];
-    case 4:
-      return static_cast<const std::uint32_t*>(base)[index];
-    case 8:
-      return static_cast<const std::uint64_t*>(base)[index];
-    default:
-      return static_cast<const std::uint8_t*>(base)[index];
-  }
 }
 
 __device__ inline void compare(const CrossedArgs& args, std::uint64_t element, std::uint64_t hardware,

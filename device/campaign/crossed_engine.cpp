@@ -7,31 +7,65 @@
 
 namespace mmaudit::device {
 
+namespace {
+
+/// Every step an ordinary binary32 addition: of one product to the sum, C after the last, or of two products
+/// to each other and then to the sum that C begins.
+bool is_binary32(const DotPlan& plan) {
+  const AccumulatorModel& row = plan.row;
+  constexpr int kExact = 50;  // bits that reach below what decides the rounding of binary32
+  const bool one_by_one = row.addend == AddendPlace::after_last_nearest && row.block == 1;
+  const bool in_pairs = row.addend == AddendPlace::before_each_nearest && row.block == 2 && plan.k % 2 == 0;
+  const bool half_operands = plan.a.id == Format::f16 && plan.b.id == Format::f16;
+  const auto served = [](Format format) { return format == Format::f16 || format == Format::f32; };
+  return half_operands && row.arithmetic == Arithmetic::fused_dot_add && (one_by_one || in_pairs) &&
+         plan.converts && plan.step.output.id == Format::f32 && row.fraction_bits >= kExact &&
+         row.floor <= -1000 && row.output.rounding == Rounding::nearest_even &&
+         row.output.fraction_bits == plan.step.output.fraction_bits && row.order == KOrder::ascending &&
+         row.subnormal_addend == SubnormalRule::kept && row.output.overflow == Overflow::infinity &&
+         !row.output.flush_subnormals && plan.wide.id == Format::none && served(plan.step.addend.id) &&
+         served(plan.d.id) && plan.conversion.rounding == Rounding::nearest_even;
+}
+
+}  // namespace
+
 CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorModel& row) {
   const DotPlan plan = make_plan(instruction, row);
   const bool dense = !is_sparse(instruction.op);
   const bool selected = dense || row.metadata == MetadataRule::selected;
+  const int depth_of_step = row.block / plan.sparsity.kept * plan.sparsity.group;
+  const int of_word = plan.a.id == Format::b1 ? 32 : 4;
+  const bool whole_words = row.block % plan.sparsity.kept == 0 && depth_of_step % of_word == 0;
   if (selected && plan.integer && row.order == KOrder::ascending &&
-      (plan.integers.clamp != IntegerClamp::every_step ||
-       (row.block % plan.sparsity.kept == 0 &&
-        row.block / plan.sparsity.kept * plan.sparsity.group % 4 == 0)))
+      (plan.integers.clamp != IntegerClamp::every_step || whole_words))
     return CrossedEngine::integer;
   if (dense && plan.binary64 && row.output.rounding == Rounding::nearest_even) return CrossedEngine::binary64;
+  if (dense && is_binary32(plan)) return CrossedEngine::binary32;
   if (core_rules(plan)) return CrossedEngine::fast;
   return CrossedEngine::plain;
 }
 
 std::string_view name_of(CrossedEngine engine) {
-  constexpr std::string_view kNames[] = {"fast", "integer", "binary64", "plain"};
+  constexpr std::string_view kNames[] = {"fast", "integer", "binary64", "binary32", "plain"};
   return kNames[static_cast<int>(engine)];
+}
+
+std::uint32_t side_of_square(const Instruction& instruction) {
+  constexpr int kDots = 1 << 20;
+  std::uint32_t side = 1;
+  while (4 * side * side * static_cast<unsigned>(instruction.m * instruction.n) <= kDots) side *= 2;
+  return side;
+}
+
+std::uint64_t dots_of_square(const Instruction& instruction) {
+  const std::uint64_t side = side_of_square(instruction);
+  return side * side * static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(instruction.n);
 }
 
 std::uint64_t squares_of_chunk(const Instruction& instruction, const AccumulatorModel& row) {
   constexpr std::uint64_t kDots = std::uint64_t{1} << 26, kPlainDots = std::uint64_t{1} << 22;
-  const std::uint64_t square = std::uint64_t{kSide} * kSide * static_cast<std::uint64_t>(instruction.m) *
-                               static_cast<std::uint64_t>(instruction.n);
   const std::uint64_t dots = crossed_engine(instruction, row) == CrossedEngine::plain ? kPlainDots : kDots;
-  return std::max<std::uint64_t>(1, dots / square);
+  return std::max<std::uint64_t>(1, dots / dots_of_square(instruction));
 }
 
 std::string_view engine_of(const Instruction& instruction, const AccumulatorModel& row) {
@@ -39,8 +73,7 @@ std::string_view engine_of(const Instruction& instruction, const AccumulatorMode
 }
 
 std::uint64_t dots_of_chunk(const Instruction& instruction, const AccumulatorModel& row) {
-  return squares_of_chunk(instruction, row) * kSide * kSide * static_cast<std::uint64_t>(instruction.m) *
-         static_cast<std::uint64_t>(instruction.n);
+  return squares_of_chunk(instruction, row) * dots_of_square(instruction);
 }
 
 }  // namespace mmaudit::device

@@ -8,10 +8,13 @@
 
 namespace mmaudit::device {
 
-enum class CrossedEngine : std::uint8_t { fast, integer, binary64, plain };
+enum class CrossedEngine : std::uint8_t { fast, integer, binary64, binary32, plain };
 
 CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorModel& row);
 std::string_view name_of(CrossedEngine engine);
+/// Tiles of A, of B and of C that make a square, a power of two: a square has up to 2^20 dot products.
+std::uint32_t side_of_square(const Instruction& instruction);
+std::uint64_t dots_of_square(const Instruction& instruction);
 std::uint64_t squares_of_chunk(const Instruction& instruction, const AccumulatorModel& row);
 
 }  // namespace mmaudit::device

@@ -10,39 +10,51 @@ constexpr int kThreads = 256;
 constexpr int kOwn = 4;     // rows and columns of a thread
 constexpr int kBlock = 64;  // rows and columns of a block of threads
 constexpr int kWords = 32;  // of depth, staged at once
+constexpr int kPitch = kBlock + 4;
 
 /// Where the elements of a pool lie: as UnpackSource has it, a pool one matrix.
-struct BytesSource {
+struct ElementSource {
   const std::uint8_t* base;
   const std::uint8_t* metadata;  ///< of a sparse A: positions in their groups, beside the stored elements
   int kept, group;               ///< k is then of the whole depth
-  std::uint64_t elements;
+  std::uint32_t elements;
   int depth, tile, tile_stride, element_stride, k_stride;
 };
 
-/// Low bits of each element as a byte, the sign carried through it; zero where a sparse A has none. Depth
-/// becomes contiguous.
+/// The value of element k of the row that begins at `row`, its low bits and the sign carried through; zero
+/// where a sparse A has none.
+__device__ std::uint32_t value_at(const ElementSource& source, const IntegerOperand& rule, std::uint64_t row,
+                                  int k) {
+  if (source.metadata == nullptr)
+    return static_cast<std::uint32_t>(
+        rule.value(source.base[row + static_cast<unsigned>(k * source.k_stride)]));
+  for (int s = 0; s < source.kept; ++s) {
+    const std::uint64_t at = row + static_cast<unsigned>(k / source.group * source.kept + s);
+    if (source.metadata[at] == k % source.group)
+      return static_cast<std::uint32_t>(rule.value(source.base[at]));
+  }
+  return 0;
+}
+
+/// A word a thread, Each elements of depth in it; depth becomes contiguous.
+template <int Each>
 __global__ void __launch_bounds__(kThreads)
-    bytes_kernel(const BytesSource source, const IntegerOperand rule, std::uint8_t* to, unsigned padded) {
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < source.elements * padded;
-       i += std::uint64_t{gridDim.x} * kThreads) {
-    const auto k = static_cast<int>(i % padded);
-    const std::uint64_t element = i / padded;
-    const auto tile = static_cast<unsigned>(source.tile);
-    const std::uint64_t row = element / tile * static_cast<unsigned>(source.tile_stride) +
+    pack_kernel(const ElementSource source, const IntegerOperand rule, std::uint32_t* to, unsigned words) {
+  constexpr int kBits = 32 / Each;
+  const unsigned work = source.elements * words, tile = static_cast<unsigned>(source.tile);
+  for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < work; i += gridDim.x * kThreads) {
+    // Neighbours read neighbours: along the depth of A, along the columns of B.
+    const unsigned element = source.k_stride == 1 ? i / words : i % source.elements,
+                   word = source.k_stride == 1 ? i % words : i / source.elements;
+    const std::uint64_t row = std::uint64_t{element / tile} * static_cast<unsigned>(source.tile_stride) +
                               element % tile * static_cast<unsigned>(source.element_stride);
-    std::uint8_t value = 0;
-    if (k < source.depth && source.metadata == nullptr) {
-      value = static_cast<std::uint8_t>(
-          rule.value(source.base[row + static_cast<unsigned>(k * source.k_stride)]));
-    } else if (k < source.depth) {
-      for (int s = 0; s < source.kept; ++s) {
-        const std::uint64_t at = row + static_cast<unsigned>(k / source.group * source.kept + s);
-        if (source.metadata[at] == k % source.group)
-          value = static_cast<std::uint8_t>(rule.value(source.base[at]));
-      }
+    std::uint32_t packed = 0;
+#pragma unroll
+    for (int e = 0; e < Each; ++e) {
+      const int k = static_cast<int>(word) * Each + e;
+      if (k < source.depth) packed |= (value_at(source, rule, row, k) & ((1U << kBits) - 1)) << (kBits * e);
     }
-    to[i] = value;
+    to[element * std::uint64_t{words} + word] = packed;
   }
 }
 
@@ -60,105 +72,125 @@ __device__ std::int32_t dot_of_four(std::uint32_t a, std::uint32_t b, std::int32
   return result;
 }
 
+enum class Products : std::uint8_t { s8s8, s8u8, u8s8, u8u8, bits_and, bits_xor };
+
+template <Products P>
+__device__ std::int32_t dot_of_word(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
+  if constexpr (P == Products::bits_and)
+    return sum + __popc(a & b);
+  else if constexpr (P == Products::bits_xor)
+    return sum + __popc(a ^ b);
+  else
+    return dot_of_four < P == Products::s8s8 || P == Products::s8u8,
+           P == Products::s8s8 || P == Products::u8s8 > (a, b, sum);
+}
+
+using Words = std::uint32_t[kOwn];
+
+__device__ inline void load_words(Words& to, const std::uint32_t* from) {
+  static_assert(kOwn == 4);
+  const uint4 x = *reinterpret_cast<const uint4*>(from);
+  to[0] = x.x;
+  to[1] = x.y;
+  to[2] = x.z;
+  to[3] = x.w;
+}
+
+/// A block of threads kBlock x kBlock elements of a square, a thread kOwn x kOwn neighbours, all of one tile.
 /// Exact sums: no step has so many products that 32 bits can't hold their sum without C.
-template <bool SignedA, bool SignedB, bool Xor>
-__global__ void __launch_bounds__(kThreads)
-    integer_kernel(const CrossedBytes bytes, const CrossedArgs args, IntegerClamp clamp, int words_of_step) {
-  __shared__ std::uint32_t a[kBlock][kWords + 1], b[kBlock][kWords + 1];
-  const int words = padded_depth(args.k) / 4, thread = static_cast<int>(threadIdx.x);
-  const unsigned rows = kSide * static_cast<unsigned>(args.m),
-                 columns = kSide * static_cast<unsigned>(args.n);
-  const int row = thread / (kBlock / kOwn), column = thread % (kBlock / kOwn);  // and every 16th after it
-  constexpr int kApart = kBlock / kOwn;
+template <Products P>
+__global__ void __launch_bounds__(kThreads) integer_kernel(const CrossedPacked packed, const CrossedArgs args,
+                                                           IntegerClamp clamp, int words, int words_of_step) {
+  __shared__ alignas(16) std::uint32_t a[kWords][kPitch], b[kWords][kPitch];
+  const int thread = static_cast<int>(threadIdx.x);
+  const unsigned rows = args.side * static_cast<unsigned>(args.m),
+                 columns = args.side * static_cast<unsigned>(args.n);
+  const int row = thread / (kBlock / kOwn) * kOwn, column = thread % (kBlock / kOwn) * kOwn;
+  const auto n = static_cast<unsigned>(args.n);
   for (std::uint64_t square = blockIdx.z; square < args.squares; square += gridDim.z) {
-    std::int64_t sum[kOwn][kOwn];
+    const crossed::Place at =
+        crossed::place_of(args, square, blockIdx.y * kBlock + static_cast<unsigned>(row),
+                          blockIdx.x * kBlock + static_cast<unsigned>(column));
+    Words sum[kOwn];
     std::int32_t part[kOwn][kOwn] = {};
-    crossed::Place at[kOwn][kOwn];
-    for (int r = 0; r < kOwn; ++r) {
-      for (int c = 0; c < kOwn; ++c) {
-        at[r][c] =
-            crossed::place_of(args, square, blockIdx.y * kBlock + static_cast<unsigned>(row + r * kApart),
-                              blockIdx.x * kBlock + static_cast<unsigned>(column + c * kApart));
-        sum[r][c] = static_cast<const std::int32_t*>(args.c)[at[r][c].c];
-      }
-    }
+#pragma unroll
+    for (unsigned r = 0; r < kOwn; ++r)
+      load_words(sum[r], static_cast<const std::uint32_t*>(args.c) + at.c + r * n);
     const auto close = [&] {
 #pragma unroll
       for (int r = 0; r < kOwn; ++r) {
 #pragma unroll
         for (int c = 0; c < kOwn; ++c) {
-          sum[r][c] += part[r][c];
+          const std::int64_t total = std::int64_t{static_cast<std::int32_t>(sum[r][c])} + part[r][c];
+          sum[r][c] = static_cast<std::uint32_t>(
+              static_cast<std::uint64_t>(clamp == IntegerClamp::never ? total : clamp_to_s32(total)));
           part[r][c] = 0;
-          if (clamp == IntegerClamp::every_step) sum[r][c] = clamp_to_s32(sum[r][c]);
         }
       }
     };
     for (int first = 0; first < words; first += kWords) {
       const int count = min(kWords, words - first);
       __syncthreads();
-      for (int i = thread; i < kBlock * kWords; i += kThreads) {
-        const int e = i / kWords, w = i % kWords;
-        if (w >= count) continue;
+      for (int i = thread; i < kBlock * count; i += kThreads) {
+        const int e = i / count, w = i % count;
         const std::uint64_t in_a = square * rows + blockIdx.y * kBlock + static_cast<unsigned>(e);
         const std::uint64_t in_b = square * columns + blockIdx.x * kBlock + static_cast<unsigned>(e);
-        a[e][w] = reinterpret_cast<const std::uint32_t*>(
-            bytes.a)[in_a * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
-        b[e][w] = reinterpret_cast<const std::uint32_t*>(
-            bytes.b)[in_b * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
+        a[w][e] = packed.a[in_a * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
+        b[w][e] = packed.b[in_b * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
       }
       __syncthreads();
       for (int w = 0; w < count; ++w) {
+        Words x, y;
+        load_words(x, &a[w][row]);
+        load_words(y, &b[w][column]);
 #pragma unroll
-        for (int r = 0; r < kOwn; ++r) {
+        for (int r = 0; r < kOwn; ++r)
 #pragma unroll
-          for (int c = 0; c < kOwn; ++c) {
-            const std::uint32_t x = a[row + r * kApart][w], y = b[column + c * kApart][w];
-            part[r][c] = Xor ? dot_of_four<false, false>(x ^ y, 0x01010101U, part[r][c])
-                             : dot_of_four<SignedA, SignedB>(x, y, part[r][c]);
-          }
-        }
+          for (int c = 0; c < kOwn; ++c) part[r][c] = dot_of_word<P>(x[r], y[c], part[r][c]);
         if ((first + w + 1) % words_of_step == 0) close();
       }
     }
-    close();
-    for (int r = 0; r < kOwn; ++r) {
-      for (int c = 0; c < kOwn; ++c) {
-        const std::int64_t d = clamp == IntegerClamp::at_end ? clamp_to_s32(sum[r][c]) : sum[r][c];
-        crossed::compare(args, at[r][c].d, static_cast<const std::uint32_t*>(args.hardware)[at[r][c].d],
-                         static_cast<std::uint32_t>(static_cast<std::uint64_t>(d)));
-      }
+#pragma unroll
+    for (unsigned r = 0; r < kOwn; ++r) {
+      Words hardware;
+      load_words(hardware, static_cast<const std::uint32_t*>(args.hardware) + at.d + r * n);
+#pragma unroll
+      for (unsigned c = 0; c < kOwn; ++c) crossed::compare(args, at.d + r * n + c, hardware[c], sum[r][c]);
     }
   }
 }
 
 }  // namespace
 
-void launch_crossed_integer(const DotPlan& plan, const CrossedBytes& bytes, const CrossedArgs& args) {
-  const int padded = padded_depth(args.k);
-  const auto fill = [&](const BytesSource& source, const IntegerOperand& rule, std::uint8_t* to) {
-    constexpr std::uint64_t kMost = 1U << 16;
-    const std::uint64_t count = source.elements * static_cast<unsigned>(padded);
-    bytes_kernel<<<static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMost)), kThreads>>>(
-        source, rule, to, static_cast<unsigned>(padded));
+void launch_crossed_integer(const DotPlan& plan, const CrossedPacked& packed, const CrossedArgs& args) {
+  const IntegerSpec& rules = plan.integers;
+  const bool bits = plan.a.id == Format::b1;
+  const int words = packed_words(bits, args.k);
+  const auto fill = [&](const ElementSource& source, const IntegerOperand& rule, std::uint32_t* to) {
+    constexpr unsigned kMost = 1U << 16;
+    const unsigned count = source.elements * static_cast<unsigned>(words);
+    const auto kernel = bits ? pack_kernel<32> : pack_kernel<4>;
+    kernel<<<std::min((count + kThreads - 1) / kThreads, kMost), kThreads>>>(source, rule, to,
+                                                                             static_cast<unsigned>(words));
   };
-  const std::uint64_t tiles = std::uint64_t{args.squares} * kSide;
+  const std::uint32_t tiles = args.squares * args.side;
   fill({static_cast<const std::uint8_t*>(args.a), args.metadata, plan.sparsity.kept, plan.sparsity.group,
         tiles * static_cast<unsigned>(args.m), args.k, args.m, args.m * args.stored_k, args.stored_k, 1},
-       plan.integers.a, bytes.a);
+       rules.a, packed.a);
   fill({static_cast<const std::uint8_t*>(args.b), nullptr, 1, 1, tiles * static_cast<unsigned>(args.n),
         args.k, args.n, args.k * args.n, 1, args.n},
-       plan.integers.b, bytes.b);
-  const bool signed_a = plan.integers.a.sign != 0, signed_b = plan.integers.b.sign != 0;
+       rules.b, packed.b);
+  const bool signed_a = rules.a.sign != 0, signed_b = rules.b.sign != 0;
   const auto kernel =
-      plan.integers.exclusive_or ? integer_kernel<false, false, true>
-      : signed_a ? (signed_b ? integer_kernel<true, true, false> : integer_kernel<true, false, false>)
-                 : (signed_b ? integer_kernel<false, true, false> : integer_kernel<false, false, false>);
+      bits ? (rules.exclusive_or ? integer_kernel<Products::bits_xor> : integer_kernel<Products::bits_and>)
+      : signed_a ? (signed_b ? integer_kernel<Products::s8s8> : integer_kernel<Products::s8u8>)
+                 : (signed_b ? integer_kernel<Products::u8s8> : integer_kernel<Products::u8u8>);
   constexpr unsigned kMostSquares = 65535;
-  const dim3 grid(kSide * static_cast<unsigned>(args.n) / kBlock,
-                  kSide * static_cast<unsigned>(args.m) / kBlock, std::min(args.squares, kMostSquares));
+  const dim3 grid(args.side * static_cast<unsigned>(args.n) / kBlock,
+                  args.side * static_cast<unsigned>(args.m) / kBlock, std::min(args.squares, kMostSquares));
   const int step = plan.row.block / plan.sparsity.kept * plan.sparsity.group;
-  const int words_of_step = plan.integers.clamp == IntegerClamp::every_step ? step / 4 : padded;
-  kernel<<<grid, kThreads>>>(bytes, args, plan.integers.clamp, words_of_step);
+  const int words_of_step = rules.clamp == IntegerClamp::every_step ? packed_words(bits, step) : words;
+  kernel<<<grid, kThreads>>>(packed, args, rules.clamp, words, words_of_step);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 

@@ -8,33 +8,13 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-struct LoadAt {
-  const void* base;
-  int bytes;
-  std::uint64_t first;
-  int stride;
-  MMAUDIT_HD std::uint64_t operator()(int k) const {
-    const std::uint64_t index = first + static_cast<unsigned>(k * stride);
-    switch (bytes) {
-      case 2:
-        return static_cast<const std::uint16_t*>(base)[index];
-      case 4:
-        return static_cast<const std::uint32_t*>(base)[index];
-      case 8:
-        return static_cast<const std::uint64_t*>(base)[index];
-      default:
-        return static_cast<const std::uint8_t*>(base)[index];
-    }
-  }
-};
-
 /// Calls element(row of A's pool, load of the row of A, load of the column of B, place) for one element a
 /// thread.
 template <typename Element>
 __device__ void for_each_element(const CrossedArgs& args, const Element& element) {
   const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n),
              k = static_cast<unsigned>(args.k);
-  const unsigned rows = kSide * m, columns = kSide * n, stored = static_cast<unsigned>(args.stored_k);
+  const unsigned rows = args.side * m, columns = args.side * n, stored = static_cast<unsigned>(args.stored_k);
   const std::uint64_t work = std::uint64_t{args.squares} * rows * columns;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < work;
        i += std::uint64_t{gridDim.x} * kThreads) {
@@ -42,7 +22,7 @@ __device__ void for_each_element(const CrossedArgs& args, const Element& element
     const auto row = static_cast<unsigned>(i / columns % rows), column = static_cast<unsigned>(i % columns);
     const std::uint64_t row_of_pool = square * rows + row;
     const LoadAt a{args.a, args.a_bytes, row_of_pool * stored, 1};
-    const LoadAt b{args.b, args.b_bytes, (square * kSide + column / n) * (k * n) + column % n, args.n};
+    const LoadAt b{args.b, args.b_bytes, (square * args.side + column / n) * (k * n) + column % n, args.n};
     element(row_of_pool * stored, a, b, crossed::place_of(args, square, row, column));
   }
 }
@@ -50,7 +30,7 @@ __device__ void for_each_element(const CrossedArgs& args, const Element& element
 __global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const CrossedArgs args) {
   for_each_element(
       args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
-        const std::uint64_t c = crossed::load(args.c, args.c_bytes, at.c);
+        const std::uint64_t c = load(args.c, args.c_bytes, at.c);
         std::uint64_t d = 0;
         if (args.metadata != nullptr) {
           const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, b};
@@ -58,13 +38,13 @@ __global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, con
         } else {
           d = dot(plan, a, b, c, 0);
         }
-        crossed::compare(args, at.d, crossed::load(args.hardware, args.d_bytes, at.d), d);
+        crossed::compare(args, at.d, load(args.hardware, args.d_bytes, at.d), d);
       });
 }
 
 __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, const CrossedArgs args) {
   for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
-    const std::uint64_t c = crossed::load(args.c, args.c_bytes, at.c);
+    const std::uint64_t c = load(args.c, args.c_bytes, at.c);
     const auto number = [](std::uint64_t bits) { return __longlong_as_double(static_cast<long long>(bits)); };
     double sum = number(c);
     for (int i = 0; i < plan.k; ++i) {
@@ -73,14 +53,50 @@ __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, 
     }
     const std::uint64_t d =
         sum != sum ? dot(plan, a, b, c, 0) : static_cast<std::uint64_t>(__double_as_longlong(sum));
-    crossed::compare(args, at.d, crossed::load(args.hardware, args.d_bytes, at.d), d);
+    crossed::compare(args, at.d, load(args.hardware, args.d_bytes, at.d), d);
+  });
+}
+
+__device__ inline float half_value(std::uint64_t bits) {
+  float x = 0;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(static_cast<std::uint16_t>(bits)));
+  return x;
+}
+
+__global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, const CrossedArgs args) {
+  const bool in_pairs = plan.row.block == 2, half_c = args.c_bytes == 2, half_d = args.d_bytes == 2;
+  for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
+    const std::uint64_t c = load(args.c, args.c_bytes, at.c);
+    const float addend = half_c ? half_value(c) : __uint_as_float(static_cast<std::uint32_t>(c));
+    float sum = in_pairs ? addend : 0.0F;
+    for (int k = 0; k < plan.k; k += in_pairs ? 2 : 1) {
+      const float x = half_value(a(k)), y = half_value(b(k));
+      // Products are exact, and so is one beside another wherever binary32 could tell.
+      if (in_pairs)
+        sum = __fadd_rn(sum, __double2float_rn(__fma_rn(half_value(a(k + 1)), half_value(b(k + 1)),
+                                                        static_cast<double>(__fmul_rn(x, y)))));
+      else
+        sum = __fmaf_rn(x, y, sum);
+    }
+    if (!in_pairs) sum = __fadd_rn(sum, addend);
+    std::uint64_t d = 0;
+    if (sum != sum) {
+      d = dot(plan, a, b, c, 0);
+    } else if (half_d) {
+      std::uint16_t bits = 0;
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
+      d = bits;
+    } else {
+      d = __float_as_uint(sum);
+    }
+    crossed::compare(args, at.d, load(args.hardware, args.d_bytes, at.d), d);
   });
 }
 
 unsigned blocks_of(const CrossedArgs& args) {
   constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t work =
-      std::uint64_t{args.squares} * kSide * kSide * static_cast<unsigned>(args.m * args.n);
+      std::uint64_t{args.squares} * args.side * args.side * static_cast<unsigned>(args.m * args.n);
   return static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
 }
 
@@ -93,6 +109,11 @@ void launch_crossed_plain(const DotPlan& plan, const CrossedArgs& args) {
 
 void launch_crossed_binary64(const DotPlan& plan, const CrossedArgs& args) {
   binary64_kernel<<<blocks_of(args), kThreads>>>(plan, args);
+  cuda_check(cudaGetLastError(), "launching the model");
+}
+
+void launch_crossed_binary32(const DotPlan& plan, const CrossedArgs& args) {
+  binary32_kernel<<<blocks_of(args), kThreads>>>(plan, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
