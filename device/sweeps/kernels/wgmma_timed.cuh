@@ -44,9 +44,12 @@ __global__ void __launch_bounds__(kMostWarpgroups<Chain::kLive>* kWarpgroupLanes
       *reinterpret_cast<uint4*>(shared_a + i) = *reinterpret_cast<const uint4*>(image_a + i);
     for (int i = 16 * lane; i < kN * kBytesBPerColumn; i += 16 * kWarpgroupLanes)
       *reinterpret_cast<uint4*>(shared_b + i) = *reinterpret_cast<const uint4*>(image_b + i);
+    // The reduction leaves its result in a uniform register, where wgmma wants it: else ptxas moves the
+    // descriptors there before every single instruction, 16 to 20 cycles that N < 64 does not hide.
     const auto descriptor = [](const unsigned char* shared, int cores) {
-      return device::shared_descriptor(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)),
-                                       device::kNextAlongK, device::next_along_mn(cores));
+      const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+      return device::shared_descriptor(__reduce_max_sync(~0U, address), device::kNextAlongK,
+                                       device::next_along_mn(cores));
     };
     WgmmaA a;
     if constexpr (kRegistersA) {
