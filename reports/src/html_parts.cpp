@@ -112,10 +112,11 @@ std::string header_text(const std::string& header) {
 }  // namespace
 
 std::string html_table(const Table& table) {
+  const bool wide = table.columns.size() > kMostThatFit;
   // A scrolling region has to be reachable without a mouse.
-  std::string out =
-      fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
-                  escaped_html(table.title));
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}><thead><tr>",
+      escaped_html(table.title), wide ? " class=\"wide\"" : "");
   for (const Column& column : table.columns)
     out += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "",
                        header_text(column.header));
@@ -126,9 +127,8 @@ std::string html_table(const Table& table) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const Column& column = table.columns[i];
-      std::string content = column.header == kInstruction && table.columns.size() <= kMostThatFit
-                                ? breakable(row[i].text)
-                                : escaped_html(row[i].text);
+      std::string content =
+          column.header == kInstruction && !wide ? breakable(row[i].text) : escaped_html(row[i].text);
       if (row[i].tone != Tone::plain)
         content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
       const std::string_view cls = class_of(column, row[i].text);

@@ -37,9 +37,8 @@ std::string interval_text(const GemmErrors& errors) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kLongest = 400;
-  return mmaudit::printable(text, kLongest);
+std::string printable(std::string_view text, std::size_t longest) {
+  return mmaudit::printable(text, longest);
 }
 
 Tone tone_of(const GemmAudit& audit) {
@@ -172,7 +171,7 @@ std::vector<std::string> reasons(const GemmAudit& audit) {
     std::string line = fmt::format("{}: {} ({})", subject_text(row, several), name_of(row.verdict), row.why);
     if (!row.advice.empty())
       line += fmt::format("; {}{}", row.advice.starts_with("passes") ? "" : "try ", row.advice);
-    out.push_back(printable(line));
+    out.push_back(printable(line, kLongestLine));
   }
   return out;
 }
