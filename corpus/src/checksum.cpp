@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <new>
+#include <vector>
+
+#include "input_file.hpp"
 
 namespace mmaudit::corpus {
 
@@ -23,6 +27,21 @@ void Checksum::update(std::string_view text) { update(std::as_bytes(std::span(te
 std::string Checksum::hex() const {
   const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+FileFacts facts_of_file(const std::filesystem::path& path,
+                        const std::function<void(std::uint64_t)>& progress) {
+  constexpr std::uint64_t kPart = std::uint64_t{4} << 20;
+  const InputFile file(path);
+  std::vector<std::byte> part(static_cast<std::size_t>(std::min(kPart, file.size())));
+  Checksum sum;
+  for (std::uint64_t at = 0; at < file.size(); at += part.size()) {
+    part.resize(static_cast<std::size_t>(std::min(kPart, file.size() - at)));
+    file.read(at, std::span(part));
+    sum.update(part);
+    if (progress) progress(part.size());
+  }
+  return {file.size(), sum.hex()};
 }
 
 }  // namespace mmaudit::corpus

@@ -38,11 +38,15 @@ Tensor load_only_tensor(const std::filesystem::path& path) {
 
 }  // namespace
 
-Tensor load_tensor(const std::string& spec) {
+std::string file_of(const std::string& spec) {
   const std::size_t named = spec.find(kNamedTensor);
-  if (named != std::string::npos) {
-    const std::filesystem::path path = spec.substr(0, named + kSafetensors.size());
-    const std::string name = spec.substr(named + kNamedTensor.size());
+  return named == std::string::npos ? spec : spec.substr(0, named + kSafetensors.size());
+}
+
+Tensor load_tensor(const std::string& spec) {
+  if (const std::string file = file_of(spec); file.size() != spec.size()) {
+    const std::filesystem::path path = file;
+    const std::string name = spec.substr(file.size() + 1);
     if (name.empty()) refuse(label_of(spec), "tensor", "no name after ':'", "FILE.safetensors:NAME");
     return read_safetensors_tensor(path, name);
   }

@@ -1,6 +1,11 @@
 #include "mmaudit/corpus/checksum.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "mmaudit/error.hpp"
 
 namespace mmaudit::corpus {
 namespace {
@@ -21,6 +26,24 @@ TEST(Checksum, DoesNotDependOnTheCuts) {
   for (std::size_t at = 0; at < text.size(); at += 777) parts.update(std::string_view(text).substr(at, 777));
   EXPECT_EQ(whole.hex(), parts.hex());
   EXPECT_EQ(whole.hex(), parts.hex()) << "hex() does not end the stream";
+}
+
+TEST(Checksum, OfAFile) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("mmaudit_checksum_" + std::to_string(getpid()));
+  const std::string text(5'000'000, 'y');  // more than one part
+  std::ofstream(path) << text;
+  Checksum whole;
+  whole.update(text);
+  std::uint64_t read = 0;
+  const FileFacts facts = facts_of_file(path, [&](std::uint64_t bytes) { read += bytes; });
+  EXPECT_EQ(facts.bytes, text.size());
+  EXPECT_EQ(facts.checksum, whole.hex());
+  EXPECT_EQ(read, text.size());
+  std::ofstream(path).close();
+  EXPECT_EQ(facts_of_file(path).checksum, Checksum().hex());
+  std::filesystem::remove(path);
+  EXPECT_THROW(facts_of_file(path), InputError);
 }
 
 }  // namespace

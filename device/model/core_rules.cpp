@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "mmaudit/detail/truncating_plan.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "model/unpacked.hpp"
 
@@ -9,13 +10,6 @@ namespace mmaudit::device {
 namespace {
 
 constexpr int kDoubleBias = 1023;
-
-/// Formats whose magnitudes fit the high word of a binary64.
-bool decodes(const FormatSpec& format) {
-  const bool stored = format.storage_bits == 8 || format.storage_bits == 16 || format.storage_bits == 32;
-  return format.encoding == Encoding::floating && !format.signless && !format.no_zero && stored &&
-         format.exponent_bits > 0 && format.exponent_bits <= 8 && format.fraction_bits <= 12;
-}
 
 CoreDecode decode_of(const FormatSpec& format, int min_exponent) {
   CoreDecode rule;
@@ -51,22 +45,9 @@ bool ends_serve(const DotPlan& plan) {
 }
 
 bool serves(const AccumulatorModel& row) {
-  const bool to_f32 = row.output.format == Format::f32 && row.output.rounding == Rounding::toward_zero;
-  const bool to_f16 = rounds_to_f16(row.output);
-  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || to_f16) &&
-         row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
-         row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
-         row.subnormal_addend == SubnormalRule::kept && !row.read_ignored_bits &&
-         row.infinity_times_zero == InfinityTimesZero::nan && row.output.overflow == Overflow::infinity &&
-         !row.output.flush_subnormals && row.output.zero_sign == ZeroSign::plus &&
+  return detail::truncates_plainly(row) && row.infinity_times_zero == InfinityTimesZero::nan &&
          row.metadata == MetadataRule::selected &&
          (row.addend == AddendPlace::in_first_step || row.addend == AddendPlace::after_last_nearest);
-}
-
-/// Widening changes neither value nor kind.
-bool holds(const FormatSpec& wide, const FormatSpec& stored) {
-  return stored.fraction_bits <= wide.fraction_bits && stored.max_exponent() <= wide.max_exponent() &&
-         stored.min_exponent() - stored.fraction_bits >= wide.min_exponent() - wide.fraction_bits;
 }
 
 /// The sum of a step's products fits a 32-bit integer.
@@ -84,9 +65,9 @@ bool sums_fit(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) 
 std::optional<CoreRules> core_rules(const DotPlan& plan) {
   const AccumulatorModel& row = plan.row;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves(row) || !plan.unpacks() || plan.block_scaled() || !ends_serve(plan) ||
-      plan.step.output.id != row.output.format || !decodes(plan.a) || !decodes(plan.b) ||
-      (widened && (!holds(plan.wide, plan.a) || !holds(plan.wide, plan.b)))) {
+  if (!serves(row) || !detail::sums_in_output_format(plan) || !ends_serve(plan) ||
+      !detail::widens_exactly(plan) || !detail::decodes_by_shifts(plan.a) ||
+      !detail::decodes_by_shifts(plan.b)) {
     return std::nullopt;
   }
   const FormatSpec& seen_a = widened ? plan.wide : plan.a;
@@ -110,12 +91,14 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   rules.products = row.block < segment ? row.block : segment;
   rules.step = rules.products / kept * group;
   rules.depth = plan.k / kept * group;
-  constexpr int kLeastDepth = 4, kLeastFloor = -200;
+  // The accumulator's unit, 2^(E - F) for any E from the floor up, has to be a binary64; no hardware has a
+  // floor above binary32's largest exponent, a user's row may.
+  constexpr int kLeastDepth = 4, kLeastFloor = -200, kMostFloor = 127;
   if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || row.fraction_bits < 1 || row.fraction_bits > 26 ||
-      row.floor < kLeastFloor || !sums_fit(rules, seen_a, seen_b)) {
+      row.floor < kLeastFloor || row.floor > kMostFloor || !sums_fit(rules, seen_a, seen_b)) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {

@@ -1,39 +1,12 @@
 #include "mmaudit/device/matmul.hpp"
 
+#include "mmaudit/detail/slices.hpp"
 #include "model/gemm.hpp"
 #include "model/unpacked.hpp"
 #include "run/cuda_check.hpp"
+#include "run/cuda_event.hpp"
 
 namespace mmaudit::device {
-namespace {
-
-/// A pair of events around what the GPU does.
-class Stopwatch {
- public:
-  Stopwatch() {
-    for (cudaEvent_t& event : events_) cuda_check(cudaEventCreate(&event), "creating an event");
-    cuda_check(cudaEventRecord(events_[0]), "recording an event");
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() {
-    for (cudaEvent_t event : events_) cudaEventDestroy(event);
-  }
-  /// Waits for everything started so far.
-  double seconds() {
-    constexpr double kMilli = 1e-3;
-    float milliseconds = 0;
-    cuda_check(cudaEventRecord(events_[1]), "recording an event");
-    cuda_check(cudaEventSynchronize(events_[1]), "running the model");
-    cuda_check(cudaEventElapsedTime(&milliseconds, events_[0], events_[1]), "reading an event");
-    return kMilli * static_cast<double>(milliseconds);
-  }
-
- private:
-  cudaEvent_t events_[2] = {};
-};
-
-}  // namespace
 
 double matmul_on_device(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
                         const Matmul& problem) {
@@ -74,17 +47,16 @@ double matmul_on_device(const DeviceInfo& device, const Instruction& instruction
                 .k = static_cast<std::uint32_t>(problem.k),
                 .stride = problem.promote};
   const auto k = static_cast<std::uint64_t>(instruction.k);
-  if (problem.split_k > 1) {
-    const std::uint64_t steps = (problem.k + k - 1) / k;
-    args.slice = (steps + problem.split_k - 1) / problem.split_k * k;
-  }
-  Stopwatch stopwatch;
+  if (problem.split_k > 1) args.slice = detail::slice_length(problem, k);
+  Event begin, end;
+  begin.record();
   launch_unpack(rules, rules.a, from_a, words_a.data<std::uint32_t>());
   launch_unpack(rules, rules.b, from_b, words_b.data<std::uint32_t>());
   launch_gemm(rules, args);
-  const double seconds = stopwatch.seconds();
+  end.record();
+  cuda_check(cudaEventSynchronize(end.get()), "running the model");
   copy_out(problem.d, d.data(), d_bytes);
-  return seconds;
+  return Event::seconds(begin, end);
 }
 
 }  // namespace mmaudit::device

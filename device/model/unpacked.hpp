@@ -4,6 +4,7 @@
 // +0.
 #include <cstdint>
 
+#include "mmaudit/detail/quotient_up.hpp"
 #include "model/core_rules.hpp"
 
 namespace mmaudit::device {
@@ -37,7 +38,7 @@ struct UnpackSource {
 };
 
 MMAUDIT_HD constexpr std::uint64_t padded(std::uint64_t x, std::uint64_t to) {
-  return (x + to - 1) / to * to;
+  return detail::quotient_up(x, to) * to;
 }
 constexpr std::uint64_t unpacked_words(const UnpackSource& source) {
   return source.matrices * padded(source.depth, kChunk) * padded(source.elements, kUnpackedPad);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "mmaudit/architecture.hpp"
+#include "mmaudit/detail/slices.hpp"
 #include "mmaudit/raw_words.hpp"
-#include "slices.hpp"
 #include "tile_sums.hpp"
 
 namespace mmaudit {

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "mmaudit/convert.hpp"
+#include "mmaudit/detail/slices.hpp"
 #include "mmaudit/error_bound.hpp"
 #include "mmaudit/raw_words.hpp"
-#include "slices.hpp"
 
 namespace mmaudit {
 namespace {

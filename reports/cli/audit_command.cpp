@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "audit_tensors.hpp"
+#include "command_line.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/report/audit.hpp"
@@ -71,7 +72,8 @@ int audit(const Options& options) {
       today(),
       live ? fmt::format("{} (driver {})", gpus.front().name, gpus.front().driver) : std::string("model"),
       std::string(architecture.name),
-      "mmaudit audit --arch " + std::string(architecture.name)};
+      command_line()};
+  add_model_file(result.provenance);
   result.verification = verification_of(verified);
   if (!options.no_study) {
     Progress progress("whole products", 100);

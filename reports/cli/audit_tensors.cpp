@@ -4,11 +4,17 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "audit_operands.hpp"
+#include "command_line.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/version.hpp"
+#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -149,9 +155,57 @@ void write(const report::GemmAudit& audit, const TensorAuditOptions& options) {
   if (!printed) emit("-", report::to_console(audit, isatty(STDOUT_FILENO) == 1));
 }
 
+/// Sizes and checksums of the files; one that holds two of the tensors is read once.
+std::vector<report::InputFacts> inputs_of(const TensorAuditOptions& options) {
+  std::vector<report::InputFacts> out;
+  std::uint64_t whole = 0;
+  for (const auto& [role, tensor] : {std::pair{"A", &options.a}, {"B", &options.b}, {"C", &options.c}}) {
+    if (tensor->empty()) continue;
+    const std::string file = corpus::file_of(*tensor);
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const report::InputFacts& one) { return one.name == file; });
+    if (same != out.end()) {
+      same->role += std::string(" and ") + role;
+      continue;
+    }
+    out.push_back({role, file, 0, {}});
+    std::error_code ignored;  // facts_of_file() says what is wrong
+    if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); !ignored) whole += size;
+  }
+  Progress progress("checksums", whole);
+  for (report::InputFacts& one : out) {
+    const corpus::FileFacts facts =
+        corpus::facts_of_file(one.name, [&](std::uint64_t bytes) { progress.advance(bytes); });
+    one.bytes = facts.bytes;
+    one.checksum = facts.checksum;
+  }
+  return out;
+}
+
+/// What only the program knows; the rows of the model are there already.
+void name_origin(report::Provenance& provenance, const TensorAuditOptions& options) {
+  provenance.version = kVersion;
+  provenance.git_revision = kGitRevision;
+  provenance.date = today();
+  provenance.backend = "model";
+  std::vector<std::string> names;
+  for (const report::ModelRow& row : provenance.rows)
+    if (std::find(names.begin(), names.end(), row.architecture) == names.end())
+      names.push_back(row.architecture);
+  provenance.architecture = fmt::format("{}", fmt::join(names, ", "));
+  provenance.command = command_line();
+  provenance.inputs = inputs_of(options);
+  add_model_file(provenance);
+}
+
 std::vector<std::uint64_t> everything(std::uint64_t count) { return report::sampled(count, count, 0); }
 
 }  // namespace
+
+void add_model_file(report::Provenance& provenance) {
+  if (const ModelFile* file = user_model_file())
+    provenance.inputs.push_back({"model", file->name, file->bytes, file->checksum});
+}
 
 int audit_tensors(const TensorAuditOptions& options) {
   if (options.a.empty() || options.b.empty())
@@ -190,7 +244,7 @@ int audit_tensors(const TensorAuditOptions& options) {
         fmt::format("--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: "
                     "combinations that the architecture has (docs/audit.md)",
                     audit.left_out.empty() ? "no combination" : audit.left_out.front()));
-  audit.provenance = {kVersion, kGitRevision, today(), "model", audit.rows_of.front().architecture, {}};
+  name_origin(audit.provenance, options);
   audit.tensors = {a.facts(), b.facts()};
   if (c) audit.tensors.push_back(c->facts());
   write(audit, options);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "mmaudit/report/result.hpp"
 
 namespace mmaudit::cli {
 
@@ -23,6 +24,9 @@ struct TensorAuditOptions {
 inline constexpr const char* kTensorGroup = "Your own tensors";  ///< of the options, in --help
 /// Adds the options that only --a and --b have.
 void add_tensor_options(CLI::App& command, TensorAuditOptions& options);
+
+/// The file of --model, where there is one, among the inputs.
+void add_model_file(report::Provenance& provenance);
 
 /// Exit code: kMismatch when a limit was given and a combination does not pass.
 int audit_tensors(const TensorAuditOptions& options);

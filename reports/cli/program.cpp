@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "command_line.hpp"
 #include "common.hpp"
 #include "mmaudit/version.hpp"
 
@@ -48,6 +49,7 @@ int run(int argc, const char* const* argv) {
 
 int program(int argc, const char* const* argv) {
   try {
+    remember_command(argc, argv);
     return run(argc, argv);
   } catch (const InputError& error) {
     std::fputs(fmt::format("mmaudit: {}\n", error.what()).c_str(), stderr);

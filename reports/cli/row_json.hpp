@@ -1,5 +1,6 @@
 #pragma once
 // Rows of the model as JSON, both ways: `list --json` prints what `--model` reads.
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -25,5 +26,14 @@ const Architecture& load_model(const std::string& file);
 
 /// The architecture of --model; null without one.
 const Architecture* user_model();
+
+/// The file that user_model() came from.
+struct ModelFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::string checksum;  ///< XXH3-128, in hex
+};
+/// Null without --model.
+const ModelFile* user_model_file();
 
 }  // namespace mmaudit::cli

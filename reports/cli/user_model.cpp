@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bounded_json.hpp"
+#include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/error.hpp"
 #include "row_json.hpp"
 
@@ -24,6 +25,7 @@ struct Owned {
   std::string name, source;
   std::vector<DatapathRow> rows;
   Architecture architecture;
+  ModelFile file;
 };
 
 std::unique_ptr<Owned>& loaded() {
@@ -47,8 +49,7 @@ std::string text_of_file(const std::string& file) {
   return text;
 }
 
-Json parse(const std::string& file) {
-  const std::string text = text_of_file(file);
+Json parse(const std::string& file, const std::string& text) {
   try {
     return parse_bounded(text, file);
   } catch (const Json::parse_error& error) {
@@ -86,7 +87,8 @@ std::string checked_name(const std::string& file, const Json& json) {
 }  // namespace
 
 const Architecture& load_model(const std::string& file) {
-  const Json json = parse(file);
+  const std::string text = text_of_file(file);
+  const Json json = parse(file, text);
   if (!json.is_object()) refuse(file, "model", json, "an object with name, compute_capability and rows");
   for (const auto& [key, value] : json.items()) {
     constexpr std::string_view kFields[] = {"name", "compute_capability", "rows", "aliases", "instructions"};
@@ -114,10 +116,15 @@ const Architecture& load_model(const std::string& file) {
     seen.push_back(key);
   }
   owned->architecture = {owned->name, {}, capability.get<int>(), owned->rows};
+  corpus::Checksum sum;
+  sum.update(text);
+  owned->file = {file, text.size(), sum.hex()};
   loaded() = std::move(owned);
   return loaded()->architecture;
 }
 
 const Architecture* user_model() { return loaded() ? &loaded()->architecture : nullptr; }
+
+const ModelFile* user_model_file() { return loaded() ? &loaded()->file : nullptr; }
 
 }  // namespace mmaudit::cli

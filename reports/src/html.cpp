@@ -1,6 +1,9 @@
 // The page of an audit.
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 #include "html_parts.hpp"
 #include "html_text.hpp"
 #include "mmaudit/report/render.hpp"
@@ -103,6 +106,27 @@ std::string every_cell(const AuditResult& result) {
   return out + "</section>\n";
 }
 
+/// "205 instructions, 1,929,088 dot products, 0 mismatches. Rows of the model: 205 recorded."
+std::string coverage_text(const Verification& verification) {
+  std::map<std::string, std::set<std::string>> by_evidence;
+  for (const VerificationRow& row : verification.rows) by_evidence[row.evidence].insert(row.instruction);
+  std::string rows;
+  for (const auto& [evidence, instructions] : by_evidence)
+    rows += fmt::format("{}{} {}", rows.empty() ? "" : ", ", instructions.size(), evidence);
+  return fmt::format(
+      "{} instructions, {} dot products, {} mismatches. How their rows of the model are known: {}.",
+      verification.instructions(), grouped(verification.dots()), grouped(verification.mismatches()), rows);
+}
+
+std::string compared(const Verification& verification) {
+  const Table table = verification_table(verification, false);
+  if (table.rows.empty()) return "";
+  return fmt::format(
+      "<section class=\"card long\"><h2>{}</h2><p class=\"soft small\">{}</p><details><summary><h3>Every "
+      "instruction</h3></summary>{}</details></section>\n",
+      escaped_html(table.title), escaped_html(coverage_text(verification)), html_table(table));
+}
+
 }  // namespace
 
 std::string to_html(const AuditResult& result) {
@@ -110,7 +134,7 @@ std::string to_html(const AuditResult& result) {
   out += first_screen(result) + "<main>\n";
   out += levels(result) + whole_products(result) + chains(result) + published(result) + every_cell(result);
   out += section(format_table(result), "");
-  out += section(verification_table(result.verification, false), "", "card long");
+  out += compared(result.verification);
   out += section(provenance_table(result.provenance), "");
   return out + page_end();
 }

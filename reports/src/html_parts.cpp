@@ -75,9 +75,27 @@ std::string base64_of_hex(std::string_view hex) {
   return out;
 }
 
+constexpr std::string_view kInstruction = "Instruction";  ///< the column of PTX names
+
+/// Tables of more columns scroll sideways whatever their names do.
+constexpr std::size_t kMostThatFit = 14;
+
+/// The name of an instruction, which may go on in a new line after its shape and after kinds.
+std::string breakable(std::string_view name) {
+  constexpr std::size_t kFormat = 5;  // no name of a format is longer
+  std::string out;
+  std::size_t start = 0;
+  for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', start)) {
+    out += escaped_html(name.substr(start, dot + 1 - start));
+    if (dot - start > kFormat) out += "<wbr/>";
+    start = dot + 1;
+  }
+  return out + escaped_html(name.substr(start));
+}
+
 std::string_view class_of(const Column& column, const std::string& text) {
   if (column.number) return " class=\"n\"";
-  if (column.header == "Instruction") return " class=\"code\"";
+  if (column.header == kInstruction) return " class=\"code\"";
   if (column.header == "Value" || column.header == "File") return " class=\"any\"";
   return text.size() > 24 ? " class=\"wrap\"" : "";
 }
@@ -94,10 +112,11 @@ std::string header_text(const std::string& header) {
 }  // namespace
 
 std::string html_table(const Table& table) {
+  const bool wide = table.columns.size() > kMostThatFit;
   // A scrolling region has to be reachable without a mouse.
-  std::string out =
-      fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
-                  escaped_html(table.title));
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}><thead><tr>",
+      escaped_html(table.title), wide ? " class=\"wide\"" : "");
   for (const Column& column : table.columns)
     out += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "",
                        header_text(column.header));
@@ -108,7 +127,8 @@ std::string html_table(const Table& table) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const Column& column = table.columns[i];
-      std::string content = escaped_html(row[i].text);
+      std::string content =
+          column.header == kInstruction && !wide ? breakable(row[i].text) : escaped_html(row[i].text);
       if (row[i].tone != Tone::plain)
         content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
       const std::string_view cls = class_of(column, row[i].text);

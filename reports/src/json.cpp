@@ -97,8 +97,20 @@ Json array_of(const std::vector<Row>& rows) {
 }  // namespace
 
 Json json_of(const Provenance& from) {
-  return {{"version", from.version}, {"git_revision", from.git_revision}, {"date", from.date},
-          {"backend", from.backend}, {"architecture", from.architecture}, {"command", from.command}};
+  Json inputs = Json::array(), rows = Json::array();
+  for (const InputFacts& one : from.inputs)
+    inputs.push_back(
+        {{"role", one.role}, {"name", one.name}, {"bytes", one.bytes}, {"xxh3_128", one.checksum}});
+  for (const ModelRow& row : from.rows)
+    rows.push_back({{"architecture", row.architecture},
+                    {"instruction", row.instruction},
+                    {"accumulator", row.accumulator},
+                    {"evidence", row.evidence},
+                    {"source", row.source},
+                    {"rules", Json::parse(row.rules, nullptr, false)}});
+  return {{"version", from.version},     {"git_revision", from.git_revision}, {"date", from.date},
+          {"backend", from.backend},     {"architecture", from.architecture}, {"command", from.command},
+          {"inputs", std::move(inputs)}, {"model_rows", std::move(rows)}};
 }
 
 std::string json_text(const Json& json) {

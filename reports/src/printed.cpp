@@ -23,6 +23,8 @@ bool has_printed_digits(double value, std::string_view printed) {
 
 std::string error_text(double value) { return value == 0.0 ? "0" : fmt::format("{:.2e}", value); }
 
+std::string signed_text(double value) { return value == 0.0 ? "0" : fmt::format("{:+.1e}", value); }
+
 std::string grouped(unsigned long long value) {
   const std::string digits = fmt::format("{}", value);
   std::string text;

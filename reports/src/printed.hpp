@@ -14,6 +14,8 @@ bool has_printed_digits(double value, std::string_view printed);
 
 /// "1.29e-03", "0" for zero: how errors are shown everywhere.
 std::string error_text(double value);
+/// "+2.2e-08", "0".
+std::string signed_text(double value);
 
 /// 1234567 as "1,234,567".
 std::string grouped(unsigned long long value);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "mmaudit/printable.hpp"
 #include "printed.hpp"
 
 namespace mmaudit::report {
@@ -36,8 +37,6 @@ std::string reference_text(const ProfileCell& cell) {
   return cell.reference == Reference::fp32 ? "CPU FP32"
                                            : fmt::format("CPU FP32 to {}", title_of(cell.output));
 }
-
-std::string signed_text(double value) { return value == 0.0 ? "0" : fmt::format("{:+.1e}", value); }
 
 }  // namespace
 
@@ -278,7 +277,15 @@ Table provenance_table(const Provenance& provenance) {
   add("Date", provenance.date);
   add("Backend", provenance.backend);
   add("Architecture", provenance.architecture);
-  add("Command", provenance.command);
+  constexpr std::size_t kLongest = 2000;  // the JSON has all of it
+  add("Command", mmaudit::printable(provenance.command, kLongest));
+  for (const InputFacts& one : provenance.inputs)
+    add("Input " + one.role, fmt::format("{}: {} bytes, XXH3-128 {}", mmaudit::printable(one.name, kLongest),
+                                         grouped(one.bytes), one.checksum));
+  for (const ModelRow& row : provenance.rows)
+    add("Row of the model",
+        fmt::format("{} {}: {}; {} ({})", row.architecture, row.instruction, row.accumulator, row.evidence,
+                    mmaudit::printable(row.source, kLongest)));
   return table;
 }
 

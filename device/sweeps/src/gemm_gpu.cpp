@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "cublas.hpp"
-#include "cuda_event.hpp"
 #include "gemm_samples.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/machine.hpp"
 #include "readings.hpp"
 #include "run/cuda_check.hpp"
+#include "run/cuda_event.hpp"
 #include "sweeps/kernels/gemm_kernels.hpp"
 
 namespace mmaudit::sweeps {
@@ -19,6 +19,7 @@ namespace {
 
 using device::Buffer;
 using device::cuda_check;
+using device::Event;
 
 constexpr int kCudaOfTensorMaps = 12000;
 

@@ -8,13 +8,13 @@
 #include <tuple>
 #include <utility>
 
-#include "cuda_event.hpp"
 #include "energy_meter.hpp"
 #include "kernel_table.hpp"
 #include "kernels/variants.hpp"
 #include "mmaudit/sweeps/machine.hpp"
 #include "operands.hpp"
 #include "readings.hpp"
+#include "run/cuda_event.hpp"
 #include "sweeps/kernels/load_pattern.hpp"
 #include "sweeps/kernels/wgmma_images.hpp"
 
@@ -23,6 +23,7 @@ namespace {
 
 using device::Buffer;
 using device::cuda_check;
+using device::Event;
 
 constexpr std::int16_t kAnyColumns = 8;
 /// Cycles above which a run on one multiprocessor takes the smaller number of steps.

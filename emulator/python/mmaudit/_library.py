@@ -1,7 +1,7 @@
 """libmmaudit.so: found, loaded, and its structures. Names and fields are those of mmaudit.h."""
 import ctypes
 import os
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint32
 from ctypes import c_uint64, c_void_p
 from pathlib import Path
 from typing import Optional
@@ -55,6 +55,14 @@ class Product(_Sized):
         ("n", c_uint64), ("k", c_uint64), ("a", In), ("b", In), ("c", In), ("d", Out), ("promote", c_uint64),
         ("split_k", c_uint64), ("threads", c_uint32), ("epilogue", c_uint32), ("alpha", c_float),
         ("beta", c_float), ("d_format", c_char_p), ("simd", c_char_p), ("plain", c_uint32),
+    ]
+
+
+class GemmCheck(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("within", c_int32), ("vacuous", c_int32), ("elements", c_uint64), ("beyond", c_uint64),
+        ("worst_matrix", c_uint64), ("worst_row", c_uint64), ("worst_column", c_uint64), ("worst_exact", c_double),
+        ("worst_found", c_double), ("worst_bound", c_double),
     ]
 
 
@@ -115,9 +123,12 @@ lib.mmaudit_list.argtypes = [c_char_p, POINTER(c_void_p)]
 lib.mmaudit_emulate.argtypes = [POINTER(Tiles)]
 lib.mmaudit_matmul.argtypes = [POINTER(Product)]
 lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
+lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
+lib.mmaudit_check_gemm.argtypes = [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)]
 lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
 lib.mmaudit_convert.argtypes = [POINTER(Cast)]
-for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "explain", "convert"):
+for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_tolerance", "check_gemm",
+              "explain", "convert"):
     getattr(lib, "mmaudit_" + _name).restype = c_int
 
 

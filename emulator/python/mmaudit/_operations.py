@@ -1,6 +1,6 @@
-"""What the package offers: tiles, matrix products, explanations and conversions of numpy arrays."""
+"""What the package offers: tiles, explanations and conversions of numpy arrays."""
 import json
-from ctypes import byref, c_uint64
+from ctypes import byref
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -116,91 +116,6 @@ def emulate(
     work.scale_a, work.scale_b = _arrays.given(scale_a), _arrays.given(scale_b)
     work.metadata, work.modifiers = _arrays.given(metadata), _arrays.given(modifiers)
     _library.check(lib.mmaudit_emulate(byref(work)))
-    return d[0] if single else d
-
-
-def _available_memory() -> Optional[int]:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
-
-
-def matmul(
-    a: np.ndarray,
-    b: np.ndarray,
-    c: Optional[np.ndarray] = None,
-    *,
-    inst: str,
-    arch: str = "hopper",
-    promote: Optional[int] = None,
-    split_k: int = 1,
-    alpha: Optional[float] = None,
-    beta: Optional[float] = None,
-    d_format: Optional[str] = None,
-    threads: int = 0,
-    simd: Optional[str] = None,
-    plain: bool = False,
-    memory: Optional[int] = None,
-    rounding: Optional[str] = None,
-    saturate: bool = False,
-) -> np.ndarray:
-    """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
-
-    Args:
-        a: (M, K) or (batch, M, K); b: (K, N) or (batch, K, N); c: (M, N) or (batch, M, N) in D's format, or None for
-            +0. dtypes as in emulate().
-        inst: an instruction; of its shape only K has an influence.
-        promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
-        split_k: slices of K, each with a sum of its own, added in ascending order.
-        alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to
-            d_format (f32, f16 or bf16); with none of them C starts the chain.
-        threads: 0: one a core. simd: "portable", "avx2", "avx512" or None for the widest. plain: no vector code.
-            None of these changes a bit of D.
-        memory: bytes that the result and the work space may take; None: what is available.
-        rounding, saturate: as in emulate().
-    Returns: D, (M, N), or (batch, M, N) where A has a batch.
-    Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
-    """
-    row = _library.instruction(arch, inst)
-    how = Casting(rounding, saturate)
-    a, b = np.asanyarray(a), np.asanyarray(b)
-    single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
-    epilogue = any(x is not None for x in (alpha, beta, d_format))
-    output = (d_format or "f32") if epilogue else row.d.decode()
-    _arrays.raw_dtype(output)  # refuses a format that is not known
-    for field, value in (("promote", promote or 0), ("split_k", split_k), ("threads", threads)):
-        if value < 0:
-            raise ValueError(f"{field}: found {value}, allowed: 0 or more")
-    a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
-    b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
-    batch, m, k = a.shape
-    n = b.shape[2]
-    _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
-    if c is not None:
-        c = _arrays.three_axes("c", _arrays.operand("c", c, output, how))
-        _arrays.require_shape("c", c, (batch, m, n), "batch, m, n")
-    work = _library.Product()
-    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
-    work.batch, work.m, work.n, work.k = batch, m, n, k
-    work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
-    work.promote, work.split_k, work.threads = promote or 0, split_k, threads
-    work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
-    work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
-    work.simd, work.plain = _library.encoded(simd), int(bool(plain))
-    total = c_uint64()
-    _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
-    needed = total.value - a.nbytes - b.nbytes - (0 if c is None else c.nbytes)
-    limit = _available_memory() if memory is None else memory
-    if limit is not None and needed > limit:
-        raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
-    d = np.empty((batch, m, n), _arrays.value_dtype(output, with_ml))
-    work.d = _arrays.written(d)
-    _library.check(lib.mmaudit_matmul(byref(work)))
     return d[0] if single else d
 
 

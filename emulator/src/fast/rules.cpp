@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mmaudit/detail/truncating_plan.hpp"
 #include "mmaudit/round.hpp"
 
 namespace mmaudit::fast {
@@ -10,10 +11,7 @@ namespace {
 
 /// Formats whose values are exact normal or subnormal floats, and whose subnormals decode() can make.
 bool decodes(const FormatSpec& format) {
-  const bool floating = format.encoding == Encoding::floating && !format.signless && !format.no_zero;
-  const bool stored = format.storage_bits == 8 || format.storage_bits == 16 || format.storage_bits == 32;
-  return floating && stored && format.exponent_bits > 0 && format.bias <= kFloatBias &&
-         format.exponent_bits <= 8 && format.fraction_bits <= 12;
+  return detail::decodes_by_shifts(format) && format.bias <= kFloatBias;
 }
 
 Decode decode_of(const FormatSpec& format, int min_exponent) {
@@ -35,16 +33,8 @@ Decode decode_of(const FormatSpec& format, int min_exponent) {
 }
 
 bool serves_rules(const AccumulatorModel& row) {
-  const bool to_f32 = row.output.format == Format::f32 && row.output.fraction_bits <= kFloatFraction &&
-                      row.output.rounding == Rounding::toward_zero;
-  const bool to_f16 = row.output.format == Format::f16 && row.output.fraction_bits == 10 &&
-                      row.output.rounding == Rounding::nearest_even;
-  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || to_f16) &&
-         row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
-         row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
-         row.subnormal_addend == SubnormalRule::kept && !row.read_ignored_bits &&
-         row.output.overflow == Overflow::infinity && !row.output.flush_subnormals &&
-         row.output.zero_sign == ZeroSign::plus && row.addend != AddendPlace::after_last_truncated;
+  return detail::truncates_plainly(row) && row.addend != AddendPlace::after_last_truncated &&
+         row.addend != AddendPlace::before_each_nearest;
 }
 
 }  // namespace
@@ -52,22 +42,13 @@ bool serves_rules(const AccumulatorModel& row) {
 std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   const AccumulatorModel& row = plan.row;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves_rules(row) || !plan.unpacks() || plan.block_scaled() || plan.converts ||
-      row.addend == AddendPlace::before_each_nearest || plan.step.addend.id != plan.step.output.id ||
-      plan.step.output.id != row.output.format || !decodes(plan.a) || !decodes(plan.b)) {
+  if (!serves_rules(row) || !detail::keeps_one_sum_format(plan) || !detail::widens_exactly(plan) ||
+      !decodes(plan.a) || !decodes(plan.b)) {
     return std::nullopt;
   }
-  // Widening must change neither value nor kind, and no product may have more digits than a float.
+  // No product may have more digits than a float.
   const FormatSpec& seen_a = widened ? plan.wide : plan.a;
   const FormatSpec& seen_b = widened ? plan.wide : plan.b;
-  for (const FormatSpec* stored : {&plan.a, &plan.b}) {
-    if (widened && (stored->fraction_bits > plan.wide.fraction_bits ||
-                    stored->max_exponent() > plan.wide.max_exponent() ||
-                    stored->min_exponent() - stored->fraction_bits <
-                        plan.wide.min_exponent() - plan.wide.fraction_bits)) {
-      return std::nullopt;
-    }
-  }
   const int product_bits = seen_a.fraction_bits + seen_b.fraction_bits;
   if (product_bits + 2 > kFloatFraction + 1) return std::nullopt;
 

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/npy.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "program.hpp"
 
@@ -116,6 +118,59 @@ TEST_F(AuditTensors, TwoTypesAndAPage) {
   EXPECT_EQ(outcome.out.find("bf16 none"), std::string::npos);
   refused(audit({"--dtype-a", "e4m3"}), {"--dtype-a, --dtype-b: found e4m3 and none"});
   refused(audit({"--dtype-a", "e4m3", "--dtype-b", "bf16"}), {"found e4m3 and bf16"});
+}
+
+TEST_F(AuditTensors, SaysHowItWasMade) {
+  const std::string hostile = "<b onload=x>`*' \n\x1b[31m.npy";
+  std::string on_disk = hostile;
+  std::filesystem::copy_file(path("A.npy"), path(on_disk));
+  const Outcome outcome = audit({"--dtype", "e4m3,bf16", "--arch", "hopper,ada", "--policy", "plain",
+                                 "--json", path("a.json"), "--md", path("a.md"), "--html", path("a.html")},
+                                on_disk);
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  const auto json = nlohmann::json::parse(std::ifstream(path("a.json"))).at("provenance");
+  const std::string command = json.at("command");
+  EXPECT_EQ(command.find("mmaudit -q audit --a $'"), 0U) << command;
+  EXPECT_NE(command.find("<b onload=x>`*\\' \\x0a\\x1b[31m.npy'"), std::string::npos) << command;
+  EXPECT_NE(command.find("--dtype e4m3,bf16 --arch hopper,ada"), std::string::npos);
+  EXPECT_EQ(json.at("architecture"), "hopper, ada");
+  ASSERT_EQ(json.at("inputs").size(), 2U);
+  EXPECT_EQ(json.at("inputs")[0].at("role"), "A");
+  EXPECT_EQ(json.at("inputs")[0].at("name"), path(on_disk));
+  EXPECT_EQ(json.at("inputs")[0].at("bytes"), std::filesystem::file_size(path(on_disk)));
+  EXPECT_EQ(json.at("inputs")[1].at("xxh3_128"), corpus::facts_of_file(path("B.npy")).checksum);
+  ASSERT_EQ(json.at("model_rows").size(), 4U);
+  for (const auto& row : json.at("model_rows")) {
+    EXPECT_FALSE(row.at("source").get<std::string>().empty());
+    EXPECT_EQ(row.at("rules").at("evidence"), row.at("evidence"));
+  }
+  EXPECT_EQ(json.at("model_rows")[0].at("instruction"), "wgmma.m64n8k32.f32.e4m3.e4m3");
+  const auto text = [&](const char* name) {
+    std::ifstream in(path(name));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string checksum = json.at("inputs")[0].at("xxh3_128");
+  for (const char* name : {"a.md", "a.html"}) {
+    EXPECT_NE(text(name).find(checksum), std::string::npos) << name;
+    EXPECT_NE(text(name).find("wgmma.m64n8k32.f32.e4m3.e4m3: 32 at a time"), std::string::npos) << name;
+    EXPECT_EQ(text(name).find("<b onload"), std::string::npos) << name;
+    EXPECT_EQ(text(name).find('\x1b'), std::string::npos) << name;
+  }
+  EXPECT_NE(text("a.html").find("audit --a $&#39;"), std::string::npos);
+  EXPECT_NE(text("a.md").find("audit --a $'"), std::string::npos);
+}
+
+TEST_F(AuditTensors, OneFileOfTwoTensorsIsReadOnce) {
+  const std::vector<float> values(12, 1);
+  const auto one = corpus::make_tensor<float>("q:a.b", DType::f32, {3, 4}, values);
+  const auto two = corpus::make_tensor<float>("k", DType::f32, {4, 3}, values);
+  corpus::write_safetensors(path("s.safetensors"), {{}, {one, two}});
+  const Outcome outcome = audit({"--dtype", "bf16", "--json"}, "s.safetensors:q:a.b", "s.safetensors:k");
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  const auto inputs = nlohmann::json::parse(outcome.out).at("provenance").at("inputs");
+  ASSERT_EQ(inputs.size(), 1U);
+  EXPECT_EQ(inputs[0].at("role"), "A and B");
+  EXPECT_EQ(inputs[0].at("name"), path("s.safetensors"));
 }
 
 TEST_F(AuditTensors, SmallNumbersUnderflowAndItSaysSo) {

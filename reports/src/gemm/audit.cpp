@@ -6,6 +6,7 @@
 
 #include "draws.hpp"
 #include "mmaudit/fast.hpp"
+#include "model_text.hpp"
 #include "verdict.hpp"
 #include "worst_element.hpp"
 
@@ -101,6 +102,16 @@ Part first_part(const GemmOperands& whole, const SampleSize& size) {
 
 SampleSize slow_size(const GemmOperands& x) { return sample_size(x.m, x.n, x.k, x.m * x.n, kSlowWork); }
 
+/// Every row of the model is named once.
+void name_row(Provenance& provenance, const GemmCombination& c, const GemmPath& path) {
+  ModelRow row = model_row(*c.architecture, path.instruction, *path.row);
+  const auto same = [&](const ModelRow& there) {
+    return there.architecture == row.architecture && there.instruction == row.instruction;
+  };
+  if (std::none_of(provenance.rows.begin(), provenance.rows.end(), same))
+    provenance.rows.push_back(std::move(row));
+}
+
 GemmAuditRow row_of(const Planned& one, const ConvertedOperands& converted) {
   const GemmCombination& c = one.combination;
   GemmAuditRow row;
@@ -190,6 +201,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means) {
     const GemmElements elements = compute_elements(c, one.path, converted, operands.c, means);
     const std::vector<double>& reference = fast ? exact : part->exact;
     GemmAuditRow row = row_of(one, converted);
+    name_row(audit.provenance, c, one.path);
     row.errors = errors_of(reference, converted, elements, c.output);
     row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
     if (!request.rows.empty()) row.errors.worst_row = request.rows[row.errors.worst_row];

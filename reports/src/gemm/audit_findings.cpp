@@ -57,7 +57,9 @@ void about_tensor(const GemmAudit& audit, const TensorFacts& one, std::vector<st
 
 /// "-0.0123 (98 %)" of `whole`.
 std::string part_text(double part, double whole) {
-  return fmt::format("{:+.3e} ({:.0f}%)", part, 100 * part / whole);
+  if (part == 0) return "nothing";
+  const double percent = std::round(100 * part / whole);
+  return fmt::format("{:+.3e} ({:.0f}%)", part, percent == 0 ? 0 : percent);  // not "-0"
 }
 
 }  // namespace

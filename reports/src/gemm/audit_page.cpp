@@ -15,7 +15,7 @@ namespace {
 std::string list(const std::vector<std::string>& lines) {
   std::string out = "<ul class=\"plain small\">";
   for (std::size_t i = 0; i < std::min(lines.size(), kMostRows); ++i)
-    out += fmt::format("<li>{}</li>", escaped_html(printable(lines[i])));
+    out += fmt::format("<li>{}</li>", escaped_html(printable(lines[i], kLongestLine)));
   return out + "</ul>";
 }
 
@@ -98,9 +98,9 @@ std::vector<const GemmAuditRow*> explained(const GemmAudit& audit) {
   return out;
 }
 
-std::string one_worst(const GemmAuditRow& row) {
+std::string one_worst(const GemmAuditRow& row, bool several) {
   Table terms = term_table(*row.worst);
-  terms.title += fmt::format(", {} {} {}", row.dtype, row.scaling, row.accumulation);
+  terms.title += ", " + subject_text(row, several);
   return fmt::format("<p>{}</p>{}", escaped_html(worst_text(row)), html_table(terms));
 }
 
@@ -115,12 +115,16 @@ std::string worst_elements(const GemmAudit& audit) {
       "with the largest error. Below, the products that conversion changes most, and how far the accumulator "
       "is from "
       "the exact sum of the converted products.</p>{}",
-      escaped_html(subject_text(first, several)), one_worst(first));
+      escaped_html(subject_text(first, several)), one_worst(first, several));
   out += sum_figure(*first.worst);
+  constexpr std::size_t kListed = 10;
+  const bool fold = rows.size() > kListed;
+  if (fold)
+    out += fmt::format("<details><summary><h3>The other {} combinations</h3></summary>", rows.size() - 1);
   for (std::size_t i = 1; i < rows.size(); ++i)
-    out += fmt::format("<details><summary><h3>{}</h3></summary>{}</details>",
-                       escaped_html(subject_text(*rows[i], several)), one_worst(*rows[i]));
-  return out + "</section>\n";
+    out += fmt::format("<details><summary><{0}>{1}</{0}></summary>{2}</details>", fold ? "h4" : "h3",
+                       escaped_html(subject_text(*rows[i], several)), one_worst(*rows[i], several));
+  return out + (fold ? "</details>" : "") + "</section>\n";
 }
 
 }  // namespace

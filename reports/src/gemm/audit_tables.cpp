@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mmaudit/printable.hpp"
 #include "printed.hpp"
 
 namespace mmaudit::report {
@@ -36,12 +37,8 @@ std::string interval_text(const GemmErrors& errors) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kLongest = 400;
-  std::string out;
-  for (const char c : text.substr(0, kLongest))
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  return text.size() > kLongest ? out + "..." : out;
+std::string printable(std::string_view text, std::size_t longest) {
+  return mmaudit::printable(text, longest);
 }
 
 Tone tone_of(const GemmAudit& audit) {
@@ -120,8 +117,8 @@ Table row_table(const GemmAudit& audit, bool verdict_first) {
                                         {value_text(e, e.output)},
                                         {any ? fmt::format("{:.3g}", e.p99_ulp) : "-"},
                                         {any ? fmt::format("{:.3g}", e.max_ulp) : "-"},
-                                        {any ? fmt::format("{:+.1e}", e.bias) : "-"},
-                                        {any ? fmt::format("{:+.1e}", e.accumulation_drift) : "-"},
+                                        {any ? signed_text(e.bias) : "-"},
+                                        {any ? signed_text(e.accumulation_drift) : "-"},
                                         {share_text(row.cast_a.underflow, row.cast_a.elements,
                                                     row.cast_b.underflow, row.cast_b.elements)},
                                         {share_text(row.cast_a.saturated, row.cast_a.elements,
@@ -174,7 +171,7 @@ std::vector<std::string> reasons(const GemmAudit& audit) {
     std::string line = fmt::format("{}: {} ({})", subject_text(row, several), name_of(row.verdict), row.why);
     if (!row.advice.empty())
       line += fmt::format("; {}{}", row.advice.starts_with("passes") ? "" : "try ", row.advice);
-    out.push_back(printable(line));
+    out.push_back(printable(line, kLongestLine));
   }
   return out;
 }

@@ -10,7 +10,8 @@
 namespace mmaudit::report {
 
 /// Names come from anywhere: without control characters, and of bounded length.
-std::string printable(std::string_view text);
+inline constexpr std::size_t kLongestName = 400, kLongestLine = 4000;
+std::string printable(std::string_view text, std::size_t longest = kLongestName);
 
 Tone tone_of(GemmVerdict verdict);
 /// Of the whole audit.

@@ -19,9 +19,9 @@ std::string to_console(const GemmAudit& audit, bool colour) {
   if (!lines.empty()) out += "\nWhy, and what would help\n";
   for (const std::string& line : lines) out += wrapped(line, "  ");
   if (!audit.rows_of.empty()) out += "\n" + wrapped(columns_remark(), "");
-  for (const std::string& remark : audit.remarks) out += wrapped(printable(remark), "");
+  for (const std::string& remark : audit.remarks) out += wrapped(printable(remark, kLongestLine), "");
   if (!audit.left_out.empty()) out += "\nLeft out\n";
-  for (const std::string& line : audit.left_out) out += wrapped(printable(line), "  ");
+  for (const std::string& line : audit.left_out) out += wrapped(printable(line, kLongestLine), "  ");
   return out;
 }
 

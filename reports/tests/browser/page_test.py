@@ -3,6 +3,7 @@
 Exit code 77: skipped, and the last line says why. MMAUDIT_AXE names axe-core's axe.min.js: its rules too.
 """
 import array
+import json
 import os
 import pathlib
 import random
@@ -31,6 +32,13 @@ def save(path, shape, values):
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
 
 
+def save_named(path, name, shape, values):
+    """A safetensors file of one tensor, whatever it is called."""
+    data = array.array("f", values).tobytes()
+    head = json.dumps({name: {"dtype": "F32", "shape": shape, "data_offsets": [0, len(data)]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(head)) + head + data)
+
+
 def pages(mmaudit, folder):
     draw = random.Random(1)
     normal = lambda count: [draw.gauss(0, 1) for _ in range(count)]
@@ -39,13 +47,16 @@ def pages(mmaudit, folder):
     save(folder / "b.npy", (256, 16), normal(256 * 16))
     hostile = HOSTILE.replace("/", "\u2215") + ".npy"
     save(folder / hostile, (24, 256), [nan if i % 300 == 0 else x for i, x in enumerate(normal(24 * 256))])
+    tensor = HOSTILE + "</td></table></title></style><svg onload=alert(2)>\x1b[31m\n\u2028${x}`y`:.npy"
+    save_named(folder / "s.safetensors", tensor, [24, 256], normal(24 * 256))
     save(folder / "nan.npy", (24, 256), [nan] * (24 * 256))
+    save(folder / "infinite.npy", (24, 256), [float("-inf")] * (24 * 256))
     save(folder / "empty.npy", (0, 256), [])
     save(folder / "long.npy", (1000000, 8), array.array("f", normal(8000)) * 1000)
     save(folder / "short.npy", (8, 4), normal(32))
 
     def tensors(a, b, page):
-        command = [mmaudit, "-q", "audit", "--a", folder / a, "--b", folder / b, "--dtype", "e4m3,e5m2,bf16,f16,tf32",
+        command = [mmaudit, "-q", "audit", "--a", str(folder / a), "--b", folder / b, "--dtype", "e4m3,e5m2,bf16,f16,tf32",
                    "--scale", "none,tensor,1x128", "--policy", "plain,promote:128", "--max-rel-fro", "1e-2", "--html",
                    folder / page]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
@@ -54,7 +65,8 @@ def pages(mmaudit, folder):
     subprocess.run([mmaudit, "-q", "audit", "--no-gpu", "--no-study", "--out", folder / "whole"], check=True,
                    stdout=subprocess.DEVNULL)
     return {"audit": folder / "whole" / "audit.html", "tensors": tensors("a.npy", "b.npy", "t.html"),
-            "hostile": tensors(hostile, "b.npy", "h.html"), "nan": tensors("nan.npy", "b.npy", "n.html"),
+            "hostile": tensors(hostile, "b.npy", "h.html"), "named": tensors(f"s.safetensors:{tensor}", "b.npy", "s.html"),
+            "infinite": tensors("infinite.npy", "b.npy", "i.html"), "nan": tensors("nan.npy", "b.npy", "n.html"),
             "empty": tensors("empty.npy", "b.npy", "e.html"), "million": tensors("long.npy", "short.npy", "m.html")}
 
 
@@ -100,7 +112,7 @@ def whole_page(browser, name, path, axe):
         page = browser.open(path.as_uri())
     check(f"{name}: opens in under 2 s ({page.seconds:.2f} s)", page.seconds, page.seconds < 2)
     figures = page.run("document.querySelectorAll('svg[role=img]').length")
-    if name in ("audit", "tensors", "hostile"):
+    if name in ("audit", "tensors", "hostile", "named"):
         check(f"{name}: has figures", figures, figures >= 2)
     check(f"{name}: every figure is drawn", *(lambda bad: (bad, not bad))(page.run(EMPTY_FIGURES)))
     overflow = page.run("document.documentElement.scrollWidth - innerWidth")
@@ -150,12 +162,23 @@ def without_script(browser, path):
     browser.send("Target.closeTarget", targetId=target)
 
 
+COMMAND = """(() => {
+  const rows = [...document.querySelectorAll("tbody tr")].filter((r) => r.cells[0].textContent === "Command");
+  return rows.length === 1 ? rows[0].cells[1].textContent : "";
+})()"""
+
+
 def hostile_names(browser, path):
     page = browser.open(path.as_uri())
-    check("hostile names: one script", None, page.run("document.scripts.length") == 1)
-    check("hostile names: no element of theirs", None, page.run("document.images.length") == 0)
-    check("hostile names: shown as text", None, page.run("document.body.innerText.includes('<img src=x onerror')"))
-    check("hostile names: title untouched", None, page.run("document.title") == "Error of A B by data type")
+    about = f"hostile names, {path.name}: "
+    check(about + "one script", None, page.run("document.scripts.length") == 1)
+    check(about + "no element of theirs", None,
+          page.run("document.images.length") == 0 and page.run("document.querySelectorAll('[onload], [onerror]').length") == 0)
+    check(about + "shown as text", None, page.run("document.body.innerText.includes('<img src=x onerror')"))
+    check(about + "title untouched", None, page.run("document.title") == "Error of A B by data type")
+    command = page.run(COMMAND)
+    check(about + "the command is one line of visible characters", command,
+          "<img src=x onerror" in command and not set(command) & set("\n\r\x1b\u2028\u202e"))
     # The policy holds even where markup would get in.
     page.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.owned=1\">')")
     page.run("new Promise((done) => setTimeout(done, 200))")
@@ -188,7 +211,9 @@ def main():
                 keyboard(browser, path)
                 without_script(browser, path)
             hostile_names(browser, made["hostile"])
+            hostile_names(browser, made["named"])
             says(browser, made["hostile"], "elements of A are NaN")
+            says(browser, made["infinite"], "Every element of A is infinite")
             says(browser, made["nan"], "Every element of A is NaN")
             says(browser, made["empty"], "A is empty")
             if not axe:

@@ -1,6 +1,9 @@
 #pragma once
 // XXH3-128, streamed. Finds damage, not forgery.
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,5 +30,14 @@ class Checksum {
   };
   std::unique_ptr<XXH3_state_s, Free> state_;
 };
+
+/// A file as it lies on the disk.
+struct FileFacts {
+  std::uint64_t bytes = 0;
+  std::string checksum;  ///< of all of it
+};
+/// `progress` gets the bytes of every part that was read. Throws InputError.
+FileFacts facts_of_file(const std::filesystem::path& path,
+                        const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace mmaudit::corpus

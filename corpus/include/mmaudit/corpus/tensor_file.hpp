@@ -10,6 +10,9 @@ namespace mmaudit::corpus {
 /// `.safetensors:` splits, so a tensor's name may hold colons and dots. Throws InputError.
 Tensor load_tensor(const std::string& spec);
 
+/// The file of such a name: without the tensor's.
+std::string file_of(const std::string& spec);
+
 /// By extension, .npy or .safetensors; a tensor without a name is stored as `tensor`. Throws InputError.
 void save_tensor(const std::string& path, const Tensor& tensor);
 

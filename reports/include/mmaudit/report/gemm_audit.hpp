@@ -88,8 +88,8 @@ struct GemmAuditRequest {
   std::uint64_t seed = 1;
 };
 
-/// Fills in everything but provenance and tensors. `progress` of `means` counts multiply-adds of
-/// audit_work().
+/// Fills in everything but tensors and, but for its rows of the model, provenance. `progress` of `means`
+/// counts multiply-adds of audit_work().
 GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means = {});
 /// Multiply-adds that audit_gemm() does in all.
 std::uint64_t audit_work(const GemmAuditRequest& request);

@@ -11,6 +11,22 @@
 
 namespace mmaudit::report {
 
+/// A file that was read.
+struct InputFacts {
+  std::string role;  ///< "A", "model"
+  std::string name;  ///< its path
+  std::uint64_t bytes = 0;
+  std::string checksum;  ///< XXH3-128 of the whole file, as `xxhsum -H2` prints it
+};
+
+/// A row of the model that numbers come from.
+struct ModelRow {
+  std::string architecture, instruction;
+  std::string accumulator;  ///< in a few words
+  std::string evidence, source;
+  std::string rules;  ///< all of it, as JSON
+};
+
 /// Where the numbers come from. Free text; filled in by the caller.
 struct Provenance {
   std::string version;
@@ -19,6 +35,8 @@ struct Provenance {
   std::string backend;       ///< "model" or the GPU and its driver
   std::string architecture;  ///< the row of the model, e.g. "hopper"
   std::string command;       ///< the command line, empty: not shown
+  std::vector<InputFacts> inputs{};
+  std::vector<ModelRow> rows{};  ///< empty: not listed
 };
 
 /// One instruction of a replay or of a run against hardware.

@@ -1,0 +1,60 @@
+// Which rows the fast kernels take. Needs no GPU.
+#include <gtest/gtest.h>
+
+#include "mmaudit/architecture.hpp"
+#include "mmaudit/instruction.hpp"
+#include "model/core_rules.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+struct Row {
+  Instruction instruction = *find_instruction("wgmma.m64n64k32.f32.e4m3.e4m3");
+  AccumulatorModel model = find_datapath(*find_architecture("hopper"), instruction)->model;
+  [[nodiscard]] std::optional<CoreRules> rules() const { return core_rules(make_plan(instruction, model)); }
+};
+
+TEST(CoreRules, TakeHoppersRows) {
+  for (const char* name :
+       {"wgmma.m64n64k32.f32.e4m3.e4m3", "wgmma.m64n64k16.f32.bf16.bf16", "wgmma.m64n64k8.f32.tf32.tf32",
+        "wgmma.m64n64k16.f16.f16.f16", "mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.f16.f16.f32"}) {
+    Row row;
+    row.instruction = *find_instruction(name);
+    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->model;
+    EXPECT_TRUE(row.rules()) << name;
+  }
+}
+
+TEST(CoreRules, TakeNoFloorThatHasNoUnit) {
+  constexpr std::int16_t kServed[] = {-200, -133, 0, 127}, kRefused[] = {-201, 128, 971, 1100, 30000};
+  Row row;
+  for (const std::int16_t floor : kServed) {
+    row.model.floor = floor;
+    ASSERT_TRUE(row.rules()) << floor;
+    EXPECT_EQ(row.rules()->floor, floor);
+  }
+  for (const std::int16_t floor : kRefused) {
+    row.model.floor = floor;
+    EXPECT_FALSE(row.rules()) << floor;
+  }
+}
+
+TEST(CoreRules, TakeNoRuleThatTheKernelsLack) {
+  const auto refused = [](auto change) {
+    Row row;
+    change(row.model);
+    return !row.rules();
+  };
+  EXPECT_FALSE(refused([](AccumulatorModel&) {}));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.alignment = Alignment::nearest_even; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.output.rounding = Rounding::nearest_even; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.output.fraction_bits = 24; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.output.flush_subnormals = true; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.addend = AddendPlace::after_last_truncated; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.fraction_bits = 0; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.fraction_bits = 27; }));
+  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.block = 3; }));
+}
+
+}  // namespace
+}  // namespace mmaudit::device

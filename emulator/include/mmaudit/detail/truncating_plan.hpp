@@ -1,0 +1,52 @@
+#pragma once
+// What the fast paths of host and GPU have in common: the rows whose steps are integers cut off at one place.
+#include "mmaudit/dot.hpp"
+
+namespace mmaudit::detail {
+
+/// A stored format whose magnitudes are few enough bits that shifts and masks make a float of them.
+constexpr bool decodes_by_shifts(const FormatSpec& format) {
+  const bool floating = format.encoding == Encoding::floating && !format.signless && !format.no_zero;
+  const bool stored = format.storage_bits == 8 || format.storage_bits == 16 || format.storage_bits == 32;
+  return floating && stored && format.exponent_bits > 0 && format.exponent_bits <= 8 &&
+         format.fraction_bits <= 12;
+}
+
+/// Fused dot-adds that cut off every addend and give binary32 cut off or binary16 to nearest even, without a
+/// rule that no hardware follows. Where C is added and what infinities do is left to the caller.
+constexpr bool truncates_plainly(const AccumulatorModel& row) {
+  const bool to_f32 = row.output.format == Format::f32 &&
+                      row.output.fraction_bits <= spec_of(Format::f32).fraction_bits &&
+                      row.output.rounding == Rounding::toward_zero;
+  const bool to_f16 = row.output.format == Format::f16 &&
+                      row.output.fraction_bits == spec_of(Format::f16).fraction_bits &&
+                      row.output.rounding == Rounding::nearest_even;
+  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || to_f16) &&
+         row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
+         row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
+         row.subnormal_addend == SubnormalRule::kept && !row.read_ignored_bits &&
+         row.output.overflow == Overflow::infinity && !row.output.flush_subnormals &&
+         row.output.zero_sign == ZeroSign::plus;
+}
+
+/// The running sum has the row's output format, and operands come one by one without scales.
+constexpr bool sums_in_output_format(const DotPlan& plan) {
+  return plan.unpacks() && !plan.block_scaled() && plan.step.output.id == plan.row.output.format;
+}
+
+/// And C and D are of that format, too.
+constexpr bool keeps_one_sum_format(const DotPlan& plan) {
+  return sums_in_output_format(plan) && !plan.converts && plan.step.addend.id == plan.step.output.id;
+}
+
+/// Widening the operands, where the plan does, changes neither value nor kind.
+constexpr bool widens_exactly(const DotPlan& plan) {
+  const FormatSpec& wide = plan.wide;
+  const auto holds = [&](const FormatSpec& stored) {
+    return stored.fraction_bits <= wide.fraction_bits && stored.max_exponent() <= wide.max_exponent() &&
+           stored.min_exponent() - stored.fraction_bits >= wide.min_exponent() - wide.fraction_bits;
+  };
+  return wide.id == Format::none || (holds(plan.a) && holds(plan.b));
+}
+
+}  // namespace mmaudit::detail

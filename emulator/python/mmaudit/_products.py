@@ -1,0 +1,204 @@
+"""Whole products of numpy arrays, and what a test may demand of one."""
+from ctypes import byref, c_uint64, c_void_p, string_at
+from dataclasses import dataclass
+from typing import Any, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from . import _arrays, _library
+from ._arrays import Casting
+from ._library import lib
+
+
+def _product(
+    row: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
+    promote: Optional[int], split_k: int, how: Casting,
+) -> Tuple[_library.Product, List[np.ndarray], bool]:
+    """The structure of a product but for D and an epilogue, the arrays whose memory it names, and whether A is one
+    matrix alone."""
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    single = a.ndim == 2
+    for field, value in (("promote", promote or 0), ("split_k", split_k)):
+        if value < 0:
+            raise ValueError(f"{field}: found {value}, allowed: 0 or more")
+    a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
+    batch, m, k = a.shape
+    n = b.shape[2]
+    _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
+    if c is not None:
+        c = _arrays.three_axes("c", _arrays.operand("c", c, output, how))
+        _arrays.require_shape("c", c, (batch, m, n), "batch, m, n")
+    work = _library.Product()
+    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
+    work.batch, work.m, work.n, work.k = batch, m, n, k
+    work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
+    work.promote, work.split_k = promote or 0, split_k
+    return work, [x for x in (a, b, c) if x is not None], single
+
+
+def _available_memory() -> Optional[int]:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    c: Optional[np.ndarray] = None,
+    *,
+    inst: str,
+    arch: str = "hopper",
+    promote: Optional[int] = None,
+    split_k: int = 1,
+    alpha: Optional[float] = None,
+    beta: Optional[float] = None,
+    d_format: Optional[str] = None,
+    threads: int = 0,
+    simd: Optional[str] = None,
+    plain: bool = False,
+    memory: Optional[int] = None,
+    rounding: Optional[str] = None,
+    saturate: bool = False,
+) -> np.ndarray:
+    """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
+
+    Args:
+        a: (M, K) or (batch, M, K); b: (K, N) or (batch, K, N); c: (M, N) or (batch, M, N) in D's format, or None for
+            +0. dtypes as in emulate().
+        inst: an instruction; of its shape only K has an influence.
+        promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
+        split_k: slices of K, each with a sum of its own, added in ascending order.
+        alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to
+            d_format (f32, f16 or bf16); with none of them C starts the chain.
+        threads: 0: one a core. simd: "portable", "avx2", "avx512" or None for the widest. plain: no vector code.
+            None of these changes a bit of D.
+        memory: bytes that the result and the work space may take; None: what is available.
+        rounding, saturate: as in emulate().
+    Returns: D, (M, N), or (batch, M, N) where A has a batch.
+    Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
+    """
+    row = _library.instruction(arch, inst)
+    epilogue = any(x is not None for x in (alpha, beta, d_format))
+    output = (d_format or "f32") if epilogue else row.d.decode()
+    _arrays.raw_dtype(output)  # refuses a format that is not known
+    if threads < 0:
+        raise ValueError(f"threads: found {threads}, allowed: 0 or more")
+    work, kept, single = _product(row, arch, inst, output, a, b, c, promote, split_k, Casting(rounding, saturate))
+    work.threads = threads
+    work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
+    work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
+    work.simd, work.plain = _library.encoded(simd), int(bool(plain))
+    total = c_uint64()
+    _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
+    needed = total.value - sum(array.nbytes for array in kept)
+    limit = _available_memory() if memory is None else memory
+    if limit is not None and needed > limit:
+        raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
+    with_ml = _arrays.is_ml(np.asanyarray(a)) or _arrays.is_ml(np.asanyarray(b))
+    d = np.empty((work.batch, work.m, work.n), _arrays.value_dtype(output, with_ml))
+    work.d = _arrays.written(d)
+    _library.check(lib.mmaudit_matmul(byref(work)))
+    return d[0] if single else d
+
+
+class Tolerance(NamedTuple):
+    """float64, of D's shape. Where the exact value is NaN or infinite the bound is NaN; where D may overflow it is
+    infinite."""
+
+    exact: np.ndarray
+    bound: np.ndarray
+
+
+def tolerance(
+    a: np.ndarray,
+    b: np.ndarray,
+    c: Optional[np.ndarray] = None,
+    *,
+    inst: str,
+    arch: str = "hopper",
+    promote: Optional[int] = None,
+    split_k: int = 1,
+    rounding: Optional[str] = None,
+    saturate: bool = False,
+) -> Tolerance:
+    """What a test may demand of D = A * B + C: of every element the exact value, and the most that |D - exact| can be
+    under the arithmetic of the instruction.
+
+    Args:
+        a, b, c, inst, arch, promote, split_k, rounding, saturate: as in matmul(). With ``rounding`` the exact value
+            is that of the converted operands.
+    Returns: (exact, bound), each (M, N), or (batch, M, N) where A has a batch.
+    Range and rounding: exact within 2^-50 of the sum of all |a b|; the bound is a worst case (docs/audit.md). One
+        thread, some 10^7 products a second.
+    Raises: ValueError, in one line "field: found X, allowed: Y", also where nobody knows a bound.
+    """
+    row = _library.instruction(arch, inst)
+    work, _kept, single = _product(row, arch, inst, row.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
+    exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
+    _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
+    return Tolerance(exact[0], bound[0]) if single else Tolerance(exact, bound)
+
+
+@dataclass(frozen=True)
+class Check:
+    """How a D compares with its tolerance. True in a condition where every element is within its bound and zeros would
+    not be: ``assert mmaudit.within(...)``."""
+
+    within: bool  #: no element is off by more than its bound, and none is NaN without reason
+    vacuous: bool  #: a D of zeros would pass too: the check says nothing
+    elements: int  #: that were checked
+    beyond: int  #: of these, off by more than their bound
+    worst: Tuple[int, int, int]  #: matrix, row and column of the largest |D - exact| / bound
+    exact: float  #: there
+    found: float
+    bound: float
+    explanation: str  #: the verdict and the worst element in one line
+
+    def __bool__(self) -> bool:
+        return self.within and not self.vacuous
+
+
+def within(
+    d: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    c: Optional[np.ndarray] = None,
+    *,
+    inst: str,
+    arch: str = "hopper",
+    promote: Optional[int] = None,
+    split_k: int = 1,
+    rounding: Optional[str] = None,
+    saturate: bool = False,
+) -> Check:
+    """Whether a D from anywhere, say a kernel, stays within tolerance() of A * B + C.
+
+    Args:
+        d: (M, N), or (batch, M, N): in the instruction's format of D, never converted.
+        a, b, c, inst, arch, promote, split_k, rounding, saturate: as in tolerance().
+    Returns: a Check, which is true where D passes and zeros would not.
+    Raises: ValueError, as tolerance().
+    """
+    row = _library.instruction(arch, inst)
+    work, _kept, _ = _product(row, arch, inst, row.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
+    d = _arrays.three_axes("d", _arrays.operand("d", d, row.d.decode(), Casting()))
+    _arrays.require_shape("d", d, (work.batch, work.m, work.n), "batch, m, n")
+    work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only
+    found, line = _library.GemmCheck(), c_void_p()
+    _library.check(lib.mmaudit_check_gemm(byref(work), byref(found), byref(line)))
+    try:
+        explanation = string_at(line.value).decode()
+    finally:
+        lib.mmaudit_free(line)
+    return Check(
+        bool(found.within), bool(found.vacuous), found.elements, found.beyond,
+        (found.worst_matrix, found.worst_row, found.worst_column), found.worst_exact, found.worst_found,
+        found.worst_bound, explanation,
+    )

@@ -1,0 +1,99 @@
+"""Bounds of products, and results held to them."""
+import unittest
+
+import numpy as np
+
+import mmaudit
+
+FP8 = "wgmma.m64n64k32.f32.e4m3.e4m3"
+F16 = "mma.m16n8k16.f32.f16.f16.f32"
+
+
+def operands(k=512, m=5, n=7):
+    rng = np.random.default_rng(1)
+    return (mmaudit.convert(rng.standard_normal(s).astype(np.float32), "e4m3") for s in ((m, k), (k, n)))
+
+
+def numbers(raw):
+    return mmaudit.convert(raw, "f64", "e4m3")
+
+
+class Bounds(unittest.TestCase):
+    def test_the_model_is_within(self):
+        a, b = operands()
+        for more in ({}, {"promote": 128}, {"split_k": 4}):
+            exact, bound = mmaudit.tolerance(a, b, inst=FP8, **more)
+            self.assertEqual((exact.shape, exact.dtype, bound.shape), ((5, 7), np.float64, (5, 7)))
+            np.testing.assert_allclose(exact, numbers(a) @ numbers(b), rtol=0, atol=1e-10)
+            d = mmaudit.matmul(a, b, inst=FP8, **more)
+            self.assertTrue((np.abs(d - exact) <= bound).all())
+            self.assertTrue(((bound > 0) & np.isfinite(bound)).all())
+            self.assertTrue(mmaudit.within(d, a, b, inst=FP8, **more))
+
+    def test_promotion_is_held_tighter(self):
+        a, b = operands(4096)
+        plain, promoted = (mmaudit.tolerance(a, b, inst=FP8, promote=p).bound for p in (None, 128))
+        self.assertTrue((promoted < plain / 4).all())
+
+    def test_batches_addends_and_conversion(self):
+        rng = np.random.default_rng(2)
+        a, b = rng.standard_normal((3, 4, 64)).astype(np.float32), rng.standard_normal((3, 64, 2)).astype(np.float32)
+        c = rng.standard_normal((3, 4, 2)).astype(np.float32)
+        exact, bound = mmaudit.tolerance(a, b, c, inst=F16, rounding="rn")
+        halves = (x.astype(np.float16).astype(np.float64) for x in (a, b))
+        np.testing.assert_allclose(exact, np.matmul(*halves) + c, rtol=0, atol=1e-12)
+        self.assertEqual(bound.shape, (3, 4, 2))
+        d = mmaudit.matmul(a, b, c, inst=F16, rounding="rn")
+        self.assertTrue(mmaudit.within(np.asfortranarray(d), a, b, c, inst=F16, rounding="rn"))
+        self.assertFalse(mmaudit.within(d, a, b, inst=F16, rounding="rn"))  # without C
+
+    def test_what_has_no_bound(self):
+        a, b = np.ones((2, 16), np.float16), np.ones((16, 3), np.float16)
+        a[0, 0] = np.nan
+        exact, bound = mmaudit.tolerance(a, b, inst=F16)
+        self.assertTrue(np.isnan(exact[0]).all() and np.isnan(bound[0]).all() and np.isfinite(bound[1]).all())
+        self.assertEqual(mmaudit.within(mmaudit.matmul(a, b, inst=F16), a, b, inst=F16).elements, 3)
+        empty = mmaudit.tolerance(a[:0], b, inst=F16)
+        self.assertEqual(empty.exact.shape, (0, 3))
+
+
+class Checks(unittest.TestCase):
+    def test_a_wrong_element_is_named(self):
+        a, b = operands(64)
+        d = mmaudit.matmul(a, b, inst=FP8)
+        exact, bound = mmaudit.tolerance(a, b, inst=FP8)
+        d[3, 2] = np.float32(exact[3, 2] + 2 * bound[3, 2])
+        before = d.copy()
+        check = mmaudit.within(d, a, b, inst=FP8)
+        np.testing.assert_array_equal(d, before)
+        self.assertFalse(check)
+        self.assertFalse(check.within)
+        self.assertEqual((check.elements, check.beyond, check.worst), (35, 1, (0, 3, 2)))
+        self.assertEqual((check.exact, check.found, check.bound), (exact[3, 2], float(d[3, 2]), bound[3, 2]))
+        self.assertRegex(check.explanation, r"^1 of 35 elements are beyond their bound; worst \(0, 3, 2\)")
+        d[3, 2] = np.nan
+        self.assertFalse(mmaudit.within(d, a, b, inst=FP8))
+
+    def test_zeros_say_nothing(self):
+        a, b = np.zeros((3, 32), np.uint8), np.zeros((32, 3), np.uint8)
+        check = mmaudit.within(np.zeros((3, 3), np.float32), a, b, inst=FP8)
+        self.assertTrue(check.within and check.vacuous)
+        self.assertFalse(check)
+
+    def test_refusals(self):
+        a, b = operands(64)
+        for pattern, d, more in (
+            (r"^d dtype: found float16, allowed: uint32 \(raw bits of f32\), float32", np.zeros((5, 7), np.float16), {}),
+            (r"^d shape: found \[1, 5, 8\], allowed: \[1, 5, 7\] \(batch, m, n\)", np.zeros((5, 8), np.float32), {}),
+            (r"^promote: found -1", np.zeros((5, 7), np.float32), {"promote": -1}),
+            (r"^promote: found 33", np.zeros((5, 7), np.float32), {"promote": 33}),
+        ):
+            with self.assertRaisesRegex(ValueError, pattern) as raised:
+                mmaudit.within(d, a, b, inst=FP8, **more)
+            self.assertNotIn("\n", str(raised.exception))
+        with self.assertRaisesRegex(ValueError, r"^row: found .*, allowed: fused dot-adds that truncate"):
+            mmaudit.tolerance(np.ones((8, 4)), np.ones((4, 8)), inst="mma.m8n8k4.f64.f64.f64.f64")
+
+
+if __name__ == "__main__":
+    unittest.main()

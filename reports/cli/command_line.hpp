@@ -1,0 +1,18 @@
+#pragma once
+// The command as the user gave it, for provenance.
+#include <string>
+#include <string_view>
+
+namespace mmaudit::cli {
+
+/// One argument as bash reads it back byte for byte. What could change how a page or a terminal shows the
+/// rest (control characters, bytes that are no UTF-8, marks of writing direction) is spelled as an escape, so
+/// that the result is one line of text whatever a file is called.
+std::string shell_quoted(std::string_view argument);
+
+/// Keeps "mmaudit" and the arguments for command_line().
+void remember_command(int argc, const char* const* argv);
+/// What remember_command() was given last, quoted; empty before.
+const std::string& command_line();
+
+}  // namespace mmaudit::cli
