@@ -112,6 +112,7 @@ class Campaign {
                       .tile = first + tile,
                       .row = static_cast<int>(row),
                       .col = static_cast<int>(col),
+                      .modifiers = options_.modifiers,
                       .a = {},
                       .b = {},
                       .c = TileReader(c_.data(), bytes_.c, tile, plan_.step.addend.storage_bytes())[within],

@@ -178,6 +178,7 @@ class CrossedCheck::Work {
                       .tile = chunk * squares_ * kSide * kSide + tile,
                       .row = static_cast<int>(row),
                       .col = static_cast<int>(col),
+                      .modifiers = tiles(chunk).modifiers,
                       .a = {},
                       .b = {},
                       .c = c[within],
