@@ -198,8 +198,9 @@ void add_campaign(CLI::App& app, Action& action) {
                    "hardware: this GPU; model: no GPU, the model's quick code plays the hardware")
       ->check(CLI::IsMember({"hardware", "model"}))
       ->capture_default_str();
-  command->add_option("--arch", options->architecture,
-                      "with --on model: whose rows (default: those of --model's name, else hopper)");
+  command->add_option(
+      "--arch", options->architecture,
+      "with --on model: whose built-in rows (default: of the compute capability of --model, else hopper)");
   command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
       ->delimiter(',');
   command->add_option("--family", options->families, "only input families whose name contains one of these")

@@ -69,15 +69,14 @@ void seat_gpus(const CampaignOptions& options, CampaignSetup& setup) {
   setup.seats = fmt::format("{} GPU{}", gpus.size(), gpus.size() == 1 ? "" : "s");
 }
 
-/// The user's rows are checked, and the built-in ones of that name, or of hopper, play the hardware.
+/// The user's rows are checked; the built-in ones of that compute capability play the hardware.
 void choose_models(const CampaignOptions& options, CampaignSetup& setup) {
   const Architecture* own = user_model();
-  const Architecture* named =
-      find_architecture(!options.architecture.empty() ? std::string_view(options.architecture)
-                        : own != nullptr              ? own->name
-                                                      : "hopper");
-  if (named == nullptr && options.architecture.empty()) named = find_architecture("hopper");
-  setup.plays = named != nullptr ? named : &require_architecture(options.architecture);
+  if (own != nullptr && options.architecture.empty())
+    setup.plays = find_architecture(own->compute_capability);
+  if (setup.plays == nullptr)
+    setup.plays = find_architecture(options.architecture.empty() ? "hopper" : options.architecture);
+  if (setup.plays == nullptr) setup.plays = &require_architecture(options.architecture);
   setup.architecture = own != nullptr ? own : setup.plays;
 }
 
