@@ -158,7 +158,11 @@ int campaign_of_ranks(CampaignOptions options, RankComm& comm) {
     // Rank 0 writes what it knows; this is for when that was the lost one.
     corpus::write_file_atomically(options.out + suffix, std::string_view(end.records.front().result()));
   }
-  if (!end.all_there) return first ? std::max(code, kMismatch) : kMismatch;
+  if (!end.all_there) {
+    // Open MPI kills the others as soon as one that it asked to end has ended: rank 0 is to be that one.
+    if (!first) std::this_thread::sleep_for(std::chrono::seconds(3));
+    return first ? std::max(code, kMismatch) : kMismatch;
+  }
   if (first) dismiss_ranks(comm);
   comm.finish();
   return code;

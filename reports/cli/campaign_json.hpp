@@ -8,6 +8,8 @@
 
 namespace mmaudit::cli {
 
+inline constexpr std::size_t kMostExamples = 16;  ///< kept of a stretch, a journal, a result
+
 inline std::string checksum_of(const nlohmann::json& object) {
   corpus::Checksum checksum;
   checksum.update(std::string_view(object.dump()));

@@ -14,7 +14,6 @@ namespace mmaudit::cli {
 namespace {
 
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 /// First character of a message.
 constexpr char kFacts = 'f', kJournal = 'j', kEnd = 'e', kAlive = 'a', kStop = 's', kDismissed = 'd';
@@ -24,16 +23,15 @@ std::string facts_json(const CampaignFacts& facts) {
       .dump();
 }
 
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
 /// One rank's view; rank 0's has all of it.
 class Watch {
  public:
   Watch(RankComm& comm, const CampaignPlan& plan, const CampaignFacts& facts, const RankWork& work,
         const RankRules& rules)
-      : comm_(comm), work_(work), rules_(rules), heard_(static_cast<std::size_t>(comm.size()), Clock::now()) {
+      : comm_(comm),
+        work_(work),
+        rules_(rules),
+        heard_(static_cast<std::size_t>(comm.size()), std::chrono::steady_clock::now()) {
     const auto size = static_cast<std::size_t>(comm.size());
     if (first()) {
       for (std::size_t r = 0; r < size; ++r) records_.emplace_back(plan, CampaignPart{r, size});
@@ -59,6 +57,9 @@ class Watch {
   }
 
  private:
+  static double seconds_since(std::chrono::steady_clock::time_point then) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+  }
   [[nodiscard]] bool first() const { return comm_.rank() == 0; }
   [[nodiscard]] bool over() const {
     if (!first()) return dismissed_;
@@ -72,7 +73,7 @@ class Watch {
       hear({0, kind + text});
     } else {
       comm_.send(0, kind + text);
-      told_ = Clock::now();
+      told_ = std::chrono::steady_clock::now();
     }
   }
 
@@ -116,7 +117,7 @@ class Watch {
       default:
         break;
     }
-    heard_.at(from) = Clock::now();
+    heard_.at(from) = std::chrono::steady_clock::now();
   }
 
   void look_at_all() {
@@ -150,8 +151,8 @@ class Watch {
   const RankWork& work_;
   const RankRules& rules_;
   std::vector<RankRecord> records_;  ///< rank 0: a rank each; others: their own
-  std::vector<Clock::time_point> heard_;
-  Clock::time_point told_ = Clock::now();
+  std::vector<std::chrono::steady_clock::time_point> heard_;
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
   bool own_ended_ = false, stopping_ = false, dismissed_ = false, all_there_ = true;
 };
 

@@ -18,7 +18,6 @@ using nlohmann::json;
 
 constexpr std::string_view kJournalSchema = "mmaudit.campaign-journal/1";
 constexpr std::size_t kMostItems = std::size_t{1} << 24;
-constexpr std::size_t kMostExamples = 16;
 
 Mismatch example_of(const json& from) {
   Mismatch one;

@@ -17,7 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSchema = "mmaudit.campaign/1";
-constexpr std::size_t kMostExamples = 16;
 
 /// Of every part of the plan how much it is and how much is done; "here": its counts are in this result.
 json parts_of(const CampaignPlan& plan, const CampaignTally& tally, const CampaignPart& part,

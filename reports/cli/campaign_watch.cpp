@@ -61,6 +61,7 @@ void WatchedProcess::kill() {
 }
 
 void end_with(int watcher) {
+  prctl(PR_SET_NAME, "mmaudit");  // not "exe", by which it was started
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != watcher)
     throw EnvironmentError("--watched: found a process that has ended, allowed: the parent");
