@@ -25,6 +25,19 @@ else()
   find_package(fmt 8 REQUIRED)
 endif()
 
+# A binary that is carried elsewhere, and one with a sanitizer, must not need libmpi.
+set(MMAUDIT_HAS_MPI OFF)
+if(NOT MMAUDIT_MPI STREQUAL "OFF" AND NOT (MMAUDIT_MPI STREQUAL "AUTO" AND (MMAUDIT_STATIC OR MMAUDIT_SANITIZE)))
+  enable_language(C)  # FindMPI looks for the C interface with a C compiler
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(MMAUDIT_HAS_MPI ON)
+  elseif(MMAUDIT_MPI STREQUAL "ON")
+    message(FATAL_ERROR "MMAUDIT_MPI: found ON without an MPI for C, allowed: with one (Debian: libopenmpi-dev), AUTO, OFF")
+  endif()
+endif()
+message(STATUS "several hosts: ${MMAUDIT_HAS_MPI} (MMAUDIT_MPI is ${MMAUDIT_MPI})")
+
 if(MMAUDIT_TESTS)
   find_package(GTest 1.12 REQUIRED)
   find_package(rapidcheck REQUIRED)

@@ -2,7 +2,7 @@
 #
 # One GoogleTest executable, registered as one ctest test. Don't write a main(): test_main.cpp has one. It fails when no
 # case ran, and exits with 77 (ctest: skipped) when every case was skipped.
-# Labels: unit (the default), property, cli, gpu (needs a GPU), slow (left out of ./run test).
+# Labels: unit (the default), property, cli, mpi (starts mpirun), gpu (needs a GPU), slow (left out of ./run test).
 
 # Built by ./run test under the sanitizers.
 add_custom_target(mmaudit_unit_tests)
@@ -21,7 +21,7 @@ function(mmaudit_add_test)
     set(arg_LABELS unit)
   endif()
   foreach(label IN LISTS arg_LABELS)
-    if(NOT label MATCHES "^(unit|property|cli|gpu|slow)$")
+    if(NOT label MATCHES "^(unit|property|cli|mpi|gpu|slow)$")
       message(FATAL_ERROR "mmaudit_add_test: ${arg_NAME} has an unknown label: ${label}")
     endif()
   endforeach()

@@ -42,6 +42,7 @@ inline Mismatch read_back(const Instruction& instruction, const DotPlan& plan, c
   Mismatch mismatch;
   mismatch.row = static_cast<int>(row);
   mismatch.col = static_cast<int>(col);
+  mismatch.modifiers = args.modifiers;
   for (std::size_t i = 0; i < stored; ++i) mismatch.a.push_back(a[row * stored + i]);
   for (std::size_t i = 0; i < k; ++i) mismatch.b.push_back(b[i * n + col]);
   mismatch.c = TileReader(args.c, bytes.c, at.c, plan.step.addend.storage_bytes())[within];

@@ -42,5 +42,20 @@ TEST_F(Crossed, AFlippedRuleIsSeen) {
   }
 }
 
+TEST_F(Crossed, AMismatchSaysWhereACameFrom) {
+  const Architecture* architecture = find_architecture(info_.compute_capability);
+  ASSERT_NE(architecture, nullptr);
+  const Instruction instruction = with_shape(*find_instruction("wgmma.m64n64k16.f32.f16.f16"), 64);
+  if (!why_not(info_, instruction).empty()) GTEST_SKIP() << why_not(info_, instruction);
+  AccumulatorModel wrong = find_datapath(*architecture, instruction)->model;
+  wrong.fraction_bits = 24;
+  CrossedCheck check(info_, instruction, wrong);
+  for (const std::uint64_t chunk : {0U, 1U}) {
+    const StretchResult result = check.run({gen::Family::wide_window, 3, chunk, 1});
+    ASSERT_FALSE(result.first.empty());
+    EXPECT_EQ(result.first[0].modifiers, chunk == 0 ? 0 : kAFromRegisters);
+  }
+}
+
 }  // namespace
 }  // namespace mmaudit::device

@@ -1,198 +1,27 @@
-// mmaudit campaign: instructions against the model on the GPU, as many dot products as there is time for.
+// mmaudit campaign: instructions against the model, as many dot products as there is time for.
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <exception>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <thread>
 
-#include "campaign_record.hpp"
+#include "campaign_ranks.hpp"
+#include "campaign_run.hpp"
+#include "campaign_setup.hpp"
+#include "campaign_watch.hpp"
 #include "common.hpp"
-#include "hardware_backend.hpp"
 #include "interruptible.hpp"
-#include "law_failures.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/device/crossed.hpp"
-#include "mmaudit/laws/check.hpp"
-#include "mmaudit/version.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
-
-struct CampaignOptions {
-  std::vector<std::string> instructions, families;
-  std::string out, journal, show;
-  double dots = 1e9, seconds = 0;
-  std::uint64_t seed = 0;
-  bool has_seed = false, keep_going = false, list = false;
-  unsigned gpus = 1;
-  int n = 64;
-};
-
-bool asked_for(const std::vector<std::string>& parts, std::string_view name) {
-  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-           return part == "all" || name.find(part) != std::string_view::npos;
-         });
-}
-
-CampaignPlan plan_of(const CampaignOptions& options, const Architecture& architecture,
-                     const device::DeviceInfo* gpu) {
-  CampaignPlan plan;
-  plan.seed = options.seed;
-  plan.dots = static_cast<std::uint64_t>(options.dots);
-  plan.architecture = architecture.name;
-  for (const Instruction& instruction : all_instructions(options.n)) {
-    const DatapathRow* row = find_datapath(architecture, instruction);
-    if (row == nullptr || instruction.scale != Format::none ||
-        !asked_for(options.instructions, name_of(instruction)) ||
-        (gpu != nullptr && !device::why_not(*gpu, instruction).empty()))
-      continue;
-    plan.instructions.push_back({instruction, row, std::string(device::engine_of(instruction, row->model))});
-  }
-  if (plan.instructions.empty())
-    throw InputError(
-        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
-  for (int f = 0; f < gen::kFamilies; ++f)
-    if (asked_for(options.families, gen::name_of(static_cast<gen::Family>(f))))
-      plan.families.push_back(static_cast<gen::Family>(f));
-  if (plan.families.empty())
-    throw InputError(fmt::format("--family: found no such family, allowed: part of {} ... {}",
-                                 gen::name_of(gen::Family::random_bits),
-                                 gen::name_of(gen::Family::floor_edge)));
-  return plan;
-}
-
-std::vector<Mismatch> to_examples(const device::StretchResult& result) {
-  std::vector<Mismatch> examples;
-  for (const device::Mismatch& one : result.first)
-    examples.push_back({std::string(gen::name_of(one.family)), one.tile, one.row, one.col, 0, one.a, one.b,
-                        one.c, one.d_hardware, one.d_model, one.metadata});
-  return examples;
-}
-
-/// GPUs that take items off one list; the journal is one, too.
-class Campaign {
- public:
-  Campaign(const CampaignPlan& plan, std::vector<device::DeviceInfo> gpus, CampaignJournal& journal,
-           const CampaignOptions& options)
-      : plan_(plan), gpus_(std::move(gpus)), journal_(journal), options_(options), items_(items_of(plan)) {
-    for (const CampaignItem& item : items_) all_dots_ += dots_of(item);
-  }
-
-  /// True when every item is done.
-  bool run() {
-    Progress progress("checking", all_dots_);
-    progress_ = &progress;
-    progress.advance(journal_.total().dots, "done before");
-    started_ = std::chrono::steady_clock::now();
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t g = 1; g < gpus_.size(); ++g) others.emplace_back([this, g] { work(gpus_[g]); });
-      work(gpus_.front());
-    }
-    if (failure_) std::rethrow_exception(failure_);
-    return std::all_of(items_.begin(), items_.end(),
-                       [&](const CampaignItem& item) { return journal_.done(item); });
-  }
-
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  }
-  [[nodiscard]] std::uint64_t fresh_dots() const { return fresh_; }
-  [[nodiscard]] double fresh_products() const { return products_; }
-
- private:
-  [[nodiscard]] std::uint64_t dots_of(const CampaignItem& item) const {
-    const CampaignInstruction& one = plan_.instructions[item.instruction];
-    return item.chunks * device::dots_of_chunk(one.instruction, one.row->model);
-  }
-
-  [[nodiscard]] bool over() const {
-    return Interruptible::stopped() || stop_ || (options_.seconds > 0 && seconds() > options_.seconds);
-  }
-
-  void work(const device::DeviceInfo& gpu) {
-    try {
-      std::unique_ptr<device::CrossedCheck> check;
-      std::size_t of = plan_.instructions.size();
-      for (std::size_t i = next_++; i < items_.size() && !over(); i = next_++) {
-        const CampaignItem& item = items_[i];
-        if (const std::lock_guard lock(mutex_); journal_.done(item)) continue;
-        const CampaignInstruction& one = plan_.instructions[item.instruction];
-        if (of != item.instruction) {
-          check.reset();  // gives its memory back first
-          check = std::make_unique<device::CrossedCheck>(gpu, one.instruction, one.row->model);
-          of = item.instruction;
-        }
-        const auto before = std::chrono::steady_clock::now();
-        const device::StretchResult result =
-            check->run({plan_.families[item.family], plan_.seed, item.first_chunk, item.chunks});
-        const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-        record(item, one, result, took);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      stop_ = true;
-    }
-  }
-
-  void record(const CampaignItem& item, const CampaignInstruction& one, const device::StretchResult& result,
-              double took) {
-    const std::lock_guard lock(mutex_);
-    journal_.add(item, {result.dots, result.mismatches, took}, to_examples(result));
-    fresh_ += result.dots;
-    products_ += static_cast<double>(result.dots) * one.instruction.k;
-    progress_->advance(result.dots, fmt::format("{}, {:.3g} dot products/s", name_of(one.instruction),
-                                                static_cast<double>(fresh_) / seconds()));
-    if (result.mismatches != 0 && !options_.keep_going) stop_ = true;
-  }
-
-  const CampaignPlan& plan_;
-  std::vector<device::DeviceInfo> gpus_;
-  CampaignJournal& journal_;
-  const CampaignOptions& options_;
-  std::vector<CampaignItem> items_;
-  std::uint64_t all_dots_ = 0, fresh_ = 0;
-  double products_ = 0;
-  Progress* progress_ = nullptr;
-  std::chrono::steady_clock::time_point started_;
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> stop_ = false;
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-};
-
-/// The first difference, and the smallest dot product on which this GPU differs from the row.
-void explain_first(const CampaignPlan& plan, const CampaignJournal& journal, const Architecture& architecture,
-                   const device::DeviceInfo& gpu) {
-  const auto& [index, example] = journal.examples().front();
-  const CampaignInstruction& one = plan.instructions[index];
-  emit("-", fmt::format("\n{}\n{}", name_of(one.instruction), describe(example, one.instruction)));
-  const laws::Subject subject(architecture, one.instruction, one.row->model);
-  const auto book = laws::lawbook();
-  const auto law = std::find_if(book.begin(), book.end(),
-                                [](const laws::Law& x) { return x.name == "follows_the_documented_model"; });
-  if (law == book.end()) return;
-  laws::Dot dot;
-  dot.a = example.a;
-  dot.b = example.b;
-  dot.c = example.c;
-  dot.metadata = example.metadata;
-  const laws::Backend backend = hardware_backend(gpu);
-  if (!laws::judge_alone(*law, subject, backend, dot)) return;
-  const laws::Failure small = laws::shrink(*law, subject, backend, dot);
-  emit("-", "shrunk:\n" +
-                describe(small, *law, architecture, replay_command(small, "hardware", architecture, {})));
-}
 
 std::string whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -200,13 +29,143 @@ std::string whole_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string listing(const CampaignPlan& plan) {
-  std::string text;
-  for (const CampaignInstruction& one : plan.instructions)
-    text += fmt::format("{:44} {:9} {:>12} dot products a chunk\n", name_of(one.instruction), one.engine,
-                        device::dots_of_chunk(one.instruction, one.row->model));
-  return text + fmt::format("{} instructions, {} stretches for {} dot products each\n",
-                            plan.instructions.size(), items_of(plan).size(), plan.dots);
+std::string temporary_journal() {
+  const std::string name = fmt::format("mmaudit-campaign-{}-{}.jsonl", getpid(), std::random_device{}());
+  return (std::filesystem::temp_directory_path() / name).string();
+}
+
+void publish(const CampaignOptions& options, const std::string& result) {
+  if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(result));
+  emit("-", campaign_text(result, options.out.empty() ? "the result" : options.out));
+}
+
+int merge_files(const CampaignOptions& options) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const std::string& file : options.merge) files.emplace_back(file, whole_file(file));
+  const std::string result = merge_campaigns(files);
+  publish(options, result);
+  const CampaignVerdict verdict = campaign_verdict(result, "the result");
+  return verdict.complete && verdict.mismatches == 0 ? kAllGood : kMismatch;
+}
+
+/// This process alone: everything, or a part.
+int campaign_here(const CampaignOptions& options) {
+  if (options.watched != 0) {
+    end_with(options.watched);
+    Progress::silence();
+  }
+  const Interruptible interruptible;
+  const CampaignRun how{part_of(options), options.seconds, options.keep_going};
+  const CampaignSetup setup = set_up_campaign(options);
+  const bool temporary = options.journal.empty();
+  const std::string file = temporary ? temporary_journal() : options.journal;
+  CampaignJournal journal(file, setup.plan, how.part);
+  if (temporary) std::filesystem::remove(file);
+  const CampaignSpeed speed = run_campaign(setup.plan, setup.workers, journal, how);
+  const CampaignTally& tally = journal.tally();
+  if (options.watched == 0) {
+    publish(options, campaign_json(setup.plan, tally, setup.facts, how.part));
+    emit("-", fmt::format("this run: {} dot products in {:.1f} s on {}, {:.3g} dot products/s, {:.3g} "
+                          "multiply-adds/s\n",
+                          speed.dots, speed.seconds, setup.seats,
+                          static_cast<double>(speed.dots) / speed.seconds, speed.products / speed.seconds));
+    if (!tally.examples().empty())
+      emit("-", explain_difference(setup, tally.examples().front().first, tally.examples().front().second));
+  }
+  if (tally.total().mismatches != 0) return kMismatch;
+  return Interruptible::stopped() ? kInterrupted : kAllGood;
+}
+
+/// Rank 0 says what the seed is once it knows that the options are good, so that their refusal is one line.
+std::uint64_t agreed_seed(RankComm& comm) {
+  for (;;) {
+    if (const auto message = comm.receive()) return std::stoull(message->text);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+RankWork work_of(WatchedProcess& process, GrowingFile& journal) {
+  return {.journal = [&] { return journal.read(); },
+          .ended = [&] { return process.ended(); },
+          .code = [&] { return process.code(); },
+          .how = [&] { return process.how(); },
+          .stop = [&] { process.stop(); },
+          .kill = [&] { process.kill(); }};
+}
+
+/// Rank 0's last words, from what it knows of all.
+int report_ranks(const CampaignOptions& options, const CampaignSetup& setup,
+                 const std::vector<RankRecord>& records) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  int code = kAllGood;
+  bool lost = false;
+  for (const RankRecord& one : records) {
+    parts.emplace_back(fmt::format("rank {}", parts.size()), one.result());
+    code = std::max(code, one.code());
+    lost = lost || one.code() < 0;
+  }
+  const std::string result = merge_campaigns(parts);
+  publish(options, result);
+  const auto differs = std::find_if(records.begin(), records.end(),
+                                    [](const RankRecord& one) { return !one.tally().examples().empty(); });
+  if (differs != records.end()) {
+    const auto& [instruction, example] = differs->tally().examples().front();
+    emit("-", explain_difference(setup, instruction, example));
+  }
+  return lost || campaign_verdict(result, "the result").mismatches != 0 ? kMismatch : code;
+}
+
+/// One of several processes that mpirun started.
+int campaign_of_ranks(CampaignOptions options, RankComm& comm) {
+  prctl(PR_SET_NAME, "campaign-watch");  // beside the process that works, which keeps its name
+  const bool first = comm.rank() == 0;
+  if (!first) options.seed = agreed_seed(comm);
+  options.first_gpu += static_cast<unsigned>(comm.local_rank()) * options.gpus;
+  const CampaignSetup setup = set_up_campaign(options, static_cast<unsigned>(comm.local_size()));
+  for (int r = 1; first && r < comm.size(); ++r) comm.send(r, std::to_string(options.seed));
+
+  const Interruptible interruptible;
+  const bool temporary = options.journal.empty();
+  const std::string suffix = fmt::format(".rank{}", comm.rank());
+  const std::string file = (temporary ? temporary_journal() : options.journal) + suffix;
+  std::vector<std::string> arguments = {"--part",      fmt::format("{}/{}", comm.rank(), comm.size()),
+                                        "--journal",   file,
+                                        "--seed",      std::to_string(options.seed),
+                                        "--first-gpu", std::to_string(options.first_gpu),
+                                        "--watched",   std::to_string(getpid())};
+  if (options.on_model())
+    arguments.insert(arguments.end(), {"--threads", std::to_string(setup.workers.size())});
+  std::uint64_t all = 0;
+  for (const CampaignItem& item : items_of(setup.plan)) all += dots_of(setup.plan, item);
+  Progress progress("checking", all);
+  RankEnd end;
+  {
+    WatchedProcess process(arguments);
+    GrowingFile journal(file);
+    end = watch_ranks(
+        comm, setup.plan, setup.facts, work_of(process, journal),
+        {.keep_going = options.keep_going,
+         .interrupted = [] { return Interruptible::stopped(); },
+         .progress =
+             [&](std::uint64_t dots) { progress.advance(dots, fmt::format("{} ranks", comm.size())); }});
+  }
+  if (temporary) std::filesystem::remove(file);
+  int code = kAllGood;
+  if (first) {
+    code = report_ranks(options, setup, end.records);
+    std::fflush(stdout);
+  } else if (!end.all_there && !options.out.empty()) {
+    // Rank 0 writes what it knows; this is for when that was the lost one.
+    corpus::write_file_atomically(options.out + suffix, std::string_view(end.records.front().result()));
+  }
+  if (!end.all_there) {
+    // Open MPI kills the others as soon as one that it asked to end has ended: rank 0 is to be that one.
+    if (!first) std::this_thread::sleep_for(std::chrono::seconds(3));
+    return first ? std::max(code, kMismatch) : kMismatch;
+  }
+  if (first) dismiss_ranks(comm);
+  comm.finish();
+  return code;
 }
 
 int campaign(CampaignOptions options) {
@@ -214,53 +173,20 @@ int campaign(CampaignOptions options) {
     emit("-", campaign_text(whole_file(options.show), options.show));
     return kAllGood;
   }
+  if (!options.merge.empty()) return merge_files(options);
   if (options.list) {
-    emit("-", listing(plan_of(options, require_architecture({}), nullptr)));
+    emit("-", campaign_listing(options));
     return kAllGood;
   }
-  if (!options.has_seed && !options.journal.empty())
+  static_cast<void>(part_of(options));
+  if (!options.has_seed && (!options.journal.empty() || !options.part.empty()))
     throw InputError(
-        "--journal: found without --seed, allowed: with it (a campaign goes on with the seed it had)");
+        fmt::format("{}: found without --seed, allowed: with it (a campaign goes on with the seed it had)",
+                    options.journal.empty() ? "--part" : "--journal"));
   if (!options.has_seed) options.seed = std::random_device{}();
-  const device::DeviceInfo gpu = require_device();
-  std::vector<device::DeviceInfo> gpus = device::devices();
-  std::erase_if(gpus, [&](const device::DeviceInfo& x) { return x.name != gpu.name; });
-  if (options.gpus > gpus.size())
-    throw InputError(fmt::format("--gpus: found {}, allowed: up to {}, the {} of this machine", options.gpus,
-                                 gpus.size(), gpu.name));
-  if (options.gpus != 0) gpus.resize(options.gpus);
-  const Architecture* own = user_model();
-  const Architecture* built_in = find_architecture(gpu.compute_capability);
-  if (own == nullptr && built_in == nullptr)
-    throw EnvironmentError(fmt::format("{}: the model has no row for it", gpu.name));
-  const Architecture& architecture = own != nullptr ? *own : *built_in;
-  const CampaignPlan plan = plan_of(options, architecture, &gpu);
-  const bool temporary = options.journal.empty();
-  const std::string file = temporary ? (std::filesystem::temp_directory_path() /
-                                        fmt::format("mmaudit-campaign-{}.jsonl", std::random_device{}()))
-                                           .string()
-                                     : options.journal;
-  CampaignJournal journal(file, plan);
-  if (temporary) std::filesystem::remove(file);
-  Campaign run(plan, gpus, journal, options);
-  CampaignFacts facts{gpu.name, gpu.driver, gpu.cuda, kVersion, kGitRevision, today(), gpus.size(), false};
-  {
-    const Interruptible interruptible;
-    facts.complete = run.run();
-  }
-  const double seconds = run.seconds();
-  const std::string result = campaign_json(plan, journal, facts);
-  if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(result));
-  emit("-", campaign_text(result, options.out.empty() ? "the result" : options.out));
-  emit("-", fmt::format("this run: {} dot products in {:.1f} s on {} GPU{}, {:.3g} dot products/s, {:.3g} "
-                        "multiply-adds/s\n",
-                        run.fresh_dots(), seconds, gpus.size(), gpus.size() == 1 ? "" : "s",
-                        static_cast<double>(run.fresh_dots()) / seconds, run.fresh_products() / seconds));
-  if (journal.total().mismatches != 0) {
-    if (!journal.examples().empty()) explain_first(plan, journal, architecture, gpu);
-    return kMismatch;
-  }
-  return Interruptible::stopped() ? kInterrupted : kAllGood;
+  if (options.part.empty())
+    if (const std::unique_ptr<RankComm> comm = join_ranks()) return campaign_of_ranks(options, *comm);
+  return campaign_here(options);
 }
 
 }  // namespace
@@ -269,7 +195,16 @@ void add_campaign(CLI::App& app, Action& action) {
   auto options = std::make_shared<CampaignOptions>();
   CLI::App* command = app.add_subcommand(
       "campaign",
-      "Instructions of this GPU against the model on the same GPU, billions of dot products a second");
+      "Instructions against the model, on the GPU billions of dot products a second; under mpirun on "
+      "many machines");
+  command
+      ->add_option("--on", options->on,
+                   "hardware: this GPU; model: no GPU, the model's quick code plays the hardware")
+      ->check(CLI::IsMember({"hardware", "model"}))
+      ->capture_default_str();
+  command->add_option(
+      "--arch", options->architecture,
+      "with --on model: whose built-in rows (default: of the compute capability of --model, else hopper)");
   command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
       ->delimiter(',');
   command->add_option("--family", options->families, "only input families whose name contains one of these")
@@ -277,19 +212,37 @@ void add_campaign(CLI::App& app, Action& action) {
   command->add_option("--dots", options->dots, "at least this many dot products an instruction")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1e15));
-  CLI::Option* seed = command->add_option("--seed", options->seed, "seed (default: fresh, in the result)");
+  CLI::Option* seed =
+      command->add_option("--seed", options->seed, "seed (default: fresh, in the result)")->take_last();
   command->add_option("--wgmma-n", options->n, "N of wgmma")
       ->capture_default_str()
       ->check(CLI::Range(8, 256));
   command->add_option("--gpus", options->gpus, "GPUs of this machine; 0: all of the first one's kind")
       ->capture_default_str();
+  command
+      ->add_option("--first-gpu", options->first_gpu,
+                   "number of the first of them, modulo how many there are")
+      ->capture_default_str()
+      ->take_last();
+  command->add_option("--threads", options->threads, "with --on model; 0: one a core")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 4096))
+      ->take_last();
   command->add_option("--seconds", options->seconds, "begin nothing after so many seconds");
-  command->add_option("--journal", options->journal,
-                      "file that records what is done: the same command goes on where it ended");
+  command
+      ->add_option("--journal", options->journal,
+                   "file that records what is done: the same command goes on where it ended")
+      ->take_last();
   command->add_option("--out", options->out, "file of the result, JSON");
+  command
+      ->add_option("--part", options->part,
+                   "I/N: only every N-th stretch, from the I-th on; the results are put together by --merge")
+      ->take_last();
+  command->add_option("--merge", options->merge, "put these results of parts together; needs no GPU");
   command->add_flag("--keep-going", options->keep_going, "go on after a difference");
   command->add_flag("--list", options->list, "what would be done; needs no GPU");
   command->add_option("--show", options->show, "print a result file and check its checksum; needs no GPU");
+  command->add_option("--watched", options->watched)->take_last()->group("");
   add_model_option(*command);
   command->callback([&action, options, seed] {
     options->has_seed = seed->count() > 0;

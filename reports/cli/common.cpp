@@ -60,6 +60,12 @@ bool on_hardware(const std::string& on) {
   return on == "hardware";
 }
 
+bool selected(std::string_view name, const std::vector<std::string>& parts) {
+  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+           return part == "all" || name.find(part) != std::string_view::npos;
+         });
+}
+
 std::vector<Instruction> all_instructions(int wgmma_n) {
   std::vector<Instruction> rows;
   for (Instruction row : kInstructions) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mmaudit/architecture.hpp"
@@ -35,6 +36,9 @@ device::DeviceInfo require_device();
 /// --on: whether the GPU computes. "model": no; "hardware": yes, EnvironmentError where there is none; empty:
 /// where there is one. InputError for anything else.
 bool on_hardware(const std::string& on);
+
+/// True when `name` contains one of `parts`, when one of them is "all", and when there are none.
+bool selected(std::string_view name, const std::vector<std::string>& parts);
 
 /// Table rows with every wgmma and tcgen05 row at the given n; rows that lack this n are left out.
 std::vector<Instruction> all_instructions(int wgmma_n);

@@ -9,4 +9,18 @@ laws::Backend hardware_backend(const device::DeviceInfo& gpu) {
       [gpu](const Instruction& is, const TileBatch& batch) { device::run(gpu, is, batch); }};
 }
 
+Mismatch mismatch_of(const device::Mismatch& one) {
+  return {std::string(gen::name_of(one.family)),
+          one.tile,
+          one.row,
+          one.col,
+          one.modifiers,
+          one.a,
+          one.b,
+          one.c,
+          one.d_hardware,
+          one.d_model,
+          one.metadata};
+}
+
 }  // namespace mmaudit::cli

@@ -15,9 +15,14 @@ Interruptible::Interruptible() {
     asked = 1;
     std::signal(SIGINT, SIG_DFL);
   });
+  // No second one ends the program: SIGKILL is what those who send it have for that.
+  before_term_ = std::signal(SIGTERM, [](int) { asked = 1; });
 }
 
-Interruptible::~Interruptible() { std::signal(SIGINT, before_); }
+Interruptible::~Interruptible() {
+  std::signal(SIGINT, before_);
+  std::signal(SIGTERM, before_term_);
+}
 
 bool Interruptible::stopped() { return asked != 0; }
 

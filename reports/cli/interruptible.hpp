@@ -1,11 +1,11 @@
 #pragma once
-// Ctrl-C as a question that long work asks between two pieces.
+// Ctrl-C, and the SIGTERM of batch systems, as a question that long work asks between two pieces.
 
 namespace mmaudit::cli {
 
 inline constexpr int kInterrupted = 130;  ///< exit code: 128 plus the signal's number, as shells report it
 
-/// Ctrl-C is noticed while this lives; a second one ends the program at once.
+/// Ctrl-C and SIGTERM are noticed while this lives; a second Ctrl-C ends the program at once.
 class Interruptible {
  public:
   Interruptible();
@@ -17,6 +17,7 @@ class Interruptible {
 
  private:
   void (*before_)(int) = nullptr;
+  void (*before_term_)(int) = nullptr;
 };
 
 }  // namespace mmaudit::cli

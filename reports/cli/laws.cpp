@@ -65,12 +65,6 @@ bool may_be_silent(const LawRow& row, const LawsOptions& options) {
                       [](const LawResult& one) { return one.instruction.scale == Format::none; }));
 }
 
-bool named(const std::vector<std::string>& parts, std::string_view name) {
-  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-           return name.find(part) != std::string_view::npos;
-         });
-}
-
 laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& architecture) {
   laws::Backend backend = laws::host_model(architecture);
   backend.name += " on " + gpu.name;
@@ -102,8 +96,8 @@ const Architecture& chosen_architecture(const LawsOptions& options) {
 
 std::vector<Subject> chosen_subjects(const LawsOptions& options, const Architecture& architecture) {
   std::vector<Subject> all = laws::subjects_of(architecture);
-  std::erase_if(all,
-                [&](const Subject& one) { return !named(options.instructions, name_of(one.instruction)); });
+  std::erase_if(
+      all, [&](const Subject& one) { return !selected(name_of(one.instruction), options.instructions); });
   if (all.empty())
     throw InputError(
         fmt::format("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`",
@@ -219,7 +213,7 @@ int run(LawsOptions options) {
   if (options.strength) return run_strength(options);
   std::vector<const Law*> chosen;
   for (const Law& law : laws::lawbook())
-    if (named(options.laws, law.name) && !(options.no_slow && law.slow)) chosen.push_back(&law);
+    if (selected(law.name, options.laws) && !(options.no_slow && law.slow)) chosen.push_back(&law);
   if (chosen.empty())
     throw InputError("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
   const Architecture& architecture = chosen_architecture(options);

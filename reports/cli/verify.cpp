@@ -6,15 +6,9 @@
 #include <charconv>
 #include <random>
 
-#include "mmaudit/device/campaign.hpp"
+#include "hardware_backend.hpp"
 
 namespace mmaudit::cli {
-
-bool selected(const std::string& name, const std::vector<std::string>& filters) {
-  return filters.empty() || std::any_of(filters.begin(), filters.end(), [&](const std::string& filter) {
-           return name.find(filter) != std::string::npos;
-         });
-}
 
 const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file) {
   const std::string& text = recording.provenance.compute_capability;
@@ -43,14 +37,13 @@ const DatapathRow& row_of_recording(const corpus::Recording& recording, const In
 
 namespace {
 
-ReplayResult to_replay(const device::CheckResult& check, const Instruction& instruction, unsigned modifiers) {
+ReplayResult to_replay(const device::CheckResult& check, const Instruction& instruction) {
   ReplayResult result;
   result.instruction = instruction;
   for (const device::FamilyResult& family : check.families)
     result.families.push_back({std::string(gen::name_of(family.family)), family.dots, family.mismatches});
   for (const device::Mismatch& one : check.first) {
-    result.examples.push_back({std::string(gen::name_of(one.family)), one.tile, one.row, one.col, modifiers,
-                               one.a, one.b, one.c, one.d_hardware, one.d_model, one.metadata});
+    result.examples.push_back(mismatch_of(one));
     if (result.examples.size() == 8) break;
   }
   return result;
@@ -172,8 +165,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
       options.seed = seed;
       options.dots = modifiers == 0 ? dots : dots / 8;
       options.modifiers = modifiers;
-      merge(one.result,
-            to_replay(device::check(gpu, instruction, row.model, options), instruction, modifiers));
+      merge(one.result, to_replay(device::check(gpu, instruction, row.model, options), instruction));
     }
     report.instructions.push_back(std::move(one));
     progress.advance(1, name_of(instruction));

@@ -11,9 +11,6 @@
 
 namespace mmaudit::cli {
 
-/// Whether a name contains one of `filters`; everything without filters.
-bool selected(const std::string& name, const std::vector<std::string>& filters);
-
 /// The architecture of the recording's own GPU; InputError when the model has none.
 const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file);
 
@@ -21,8 +18,8 @@ const Architecture& architecture_of_recording(const corpus::Recording& recording
 const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
                                     const std::string& file);
 
-/// Calls `use` with every recording under `folder` whose instruction name contains one of `filters` (empty:
-/// all), with its file and with the progress line `what`.
+/// Calls `use` with every recording under `folder` whose instruction name is selected() by `filters`,
+/// with its file and with the progress line `what`.
 void for_each_recording(
     const std::filesystem::path& folder, const std::vector<std::string>& filters, const std::string& what,
     const std::function<void(const corpus::Recording&, const Instruction&, const std::string&)>& use);

@@ -3,23 +3,25 @@
 
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
-#include "campaign_record.hpp"
+#include "campaign_result.hpp"
+#include "campaign_worker.hpp"
 #include "common.hpp"
 #include "mmaudit/error.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-CampaignPlan small_plan() {
+CampaignPlan small_plan(std::uint64_t dots = 1'000'000'000'000) {
   CampaignPlan plan;
   plan.seed = 7;
-  plan.dots = 1'000'000'000'000;
+  plan.dots = dots;
   const Architecture& hopper = require_architecture("hopper");
   plan.architecture = hopper.name;
   for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.s32.s8.s8.s32"}) {
     const Instruction instruction = require_instruction(name);
-    plan.instructions.push_back({instruction, &require_row(hopper, instruction), "fast"});
+    plan.instructions.push_back(gpu_instruction(instruction, require_row(hopper, instruction)));
   }
   plan.families = {gen::Family::random_bits, gen::Family::normal};
   return plan;
@@ -62,13 +64,14 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   {
     CampaignJournal journal(file, plan);
     journal.add(items[0], {100, 0, 0.5}, {});
-    journal.add(items[1], {200, 1, 0.5}, {Mismatch{"normal", 3, 1, 2, 0, {1}, {2}, 4, 5, 6, {}}});
+    journal.add(items[1], {200, 1, 0.5}, {Mismatch{"normal", 3, 1, 2, 8, {1}, {2}, 4, 5, 6, {}}});
   }
   {
     std::ofstream torn(file, std::ios::app);
     torn << R"({"instruction":1,"fam)";  // what a kill leaves
   }
-  const CampaignJournal again(file, plan);
+  const CampaignJournal reread(file, plan);
+  const CampaignTally& again = reread.tally();
   EXPECT_TRUE(again.done(items[0]));
   EXPECT_TRUE(again.done(items[1]));
   EXPECT_FALSE(again.done(items[2]));
@@ -76,6 +79,7 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   EXPECT_EQ(again.total().mismatches, 1U);
   ASSERT_EQ(again.examples().size(), 1U);
   EXPECT_EQ(again.examples()[0].second.modelled, 6U);
+  EXPECT_EQ(again.examples()[0].second.modifiers, 8U);
   EXPECT_EQ(content(file).find("fam\"", content(file).size() - 8), std::string::npos);
 }
 
@@ -83,6 +87,7 @@ TEST(CampaignJournal, RefusesAnotherPlansFile) {
   const auto file = fresh_file("another.jsonl");
   CampaignPlan plan = small_plan();
   { const CampaignJournal journal(file, plan); }
+  EXPECT_THROW(CampaignJournal(file, plan, {0, 2}), InputError);
   plan.seed = 8;
   EXPECT_THROW(CampaignJournal(file, plan), InputError);
 }
@@ -92,13 +97,71 @@ TEST(CampaignResult, AChangedDigitIsSeen) {
   CampaignJournal journal(fresh_file("result.jsonl"), plan);
   journal.add(items_of(plan)[0], {123456, 0, 0.5}, {});
   const std::string good =
-      campaign_json(plan, journal, {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1, false});
+      campaign_json(plan, journal.tally(), {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1});
   EXPECT_NE(campaign_text(good, "x").find("123456 dot products, 0 mismatches"), std::string::npos);
   EXPECT_NE(campaign_text(good, "x").find("NOT COMPLETE"), std::string::npos);
   std::string bad = good;
   bad.replace(bad.find("123456"), 6, "923456");
   EXPECT_THROW(static_cast<void>(campaign_text(bad, "x")), InputError);
   EXPECT_THROW(static_cast<void>(campaign_text("[]", "x")), InputError);
+}
+
+/// The result of a part that has done its first `done` items.
+std::string part_result(const CampaignPlan& plan, const CampaignPart& part, std::size_t done) {
+  CampaignTally tally(plan);
+  const std::vector<CampaignItem> items = items_of(plan);
+  const auto file = fresh_file("part.jsonl");
+  CampaignJournal journal(file, plan, part);
+  for (std::size_t i = part.index; i < items.size() && done > 0; i += part.of, --done)
+    journal.add(items[i], {dots_of(plan, items[i]), 0, 0.25}, {});
+  return campaign_json(plan, journal.tally(), {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1}, part);
+}
+
+TEST(CampaignParts, TogetherAreTheWhole) {
+  const CampaignPlan plan = small_plan();
+  const std::size_t items = items_of(plan).size();
+  const std::string whole = part_result(plan, {}, items);
+  std::vector<std::pair<std::string, std::string>> files;
+  for (std::size_t p : {2U, 0U, 1U}) files.emplace_back("x", part_result(plan, {p, 3}, items));
+  for (const auto& [name, text] : files) EXPECT_FALSE(campaign_verdict(text, name).complete);
+  const std::string merged = merge_campaigns(files);
+  EXPECT_TRUE(campaign_verdict(merged, "merged").complete);
+  auto a = nlohmann::json::parse(whole), b = nlohmann::json::parse(merged);
+  EXPECT_EQ(a.at("instructions"), b.at("instructions"));
+  for (const char* same : {"dots", "mismatches", "plan", "on", "gpu"})
+    EXPECT_EQ(a.at(same), b.at(same)) << same;
+  EXPECT_EQ(b.at("gpus"), 3);
+  EXPECT_TRUE(b.at("not_done").empty());
+}
+
+TEST(CampaignParts, WhatIsMissingIsNotDone) {
+  const CampaignPlan plan = small_plan();
+  const std::vector<CampaignItem> items = items_of(plan);
+  const std::string merged =
+      merge_campaigns({{"a", part_result(plan, {0, 3}, items.size())}, {"c", part_result(plan, {2, 3}, 5)}});
+  const auto result = nlohmann::json::parse(merged);
+  EXPECT_FALSE(result.at("complete").get<bool>());
+  ASSERT_EQ(result.at("not_done").size(), 2U);
+  EXPECT_EQ(result.at("not_done")[0].at("part"), 1);
+  EXPECT_EQ(result.at("not_done")[0].at("why"), "no result of this part");
+  EXPECT_EQ(result.at("not_done")[0].at("stretches"), result.at("not_done")[0].at("of_stretches"));
+  EXPECT_EQ(result.at("not_done")[1].at("first"), 2 + 3 * 5);
+  std::uint64_t missing = 0, all = 0;
+  for (const auto& one : result.at("not_done")) missing += one.at("dots").get<std::uint64_t>();
+  for (const CampaignItem& item : items) all += dots_of(plan, item);
+  EXPECT_EQ(missing + result.at("dots").get<std::uint64_t>(), all);
+  const std::string text = campaign_text(merged, "merged");
+  EXPECT_NE(text.find("NOT COMPLETE"), std::string::npos);
+  EXPECT_NE(text.find("not done: part 1 of 3"), std::string::npos);
+}
+
+TEST(CampaignParts, WhatDoesNotBelongTogetherIsRefused) {
+  const CampaignPlan plan = small_plan(), other = small_plan(1'000'000);
+  const std::string a = part_result(plan, {0, 2}, 3);
+  EXPECT_THROW(merge_campaigns({{"a", a}, {"again", a}}), InputError);
+  EXPECT_THROW(merge_campaigns({{"a", a}, {"other", part_result(other, {1, 2}, 3)}}), InputError);
+  EXPECT_THROW(merge_campaigns({{"a", a}, {"thirds", part_result(plan, {1, 3}, 3)}}), InputError);
+  EXPECT_THROW(merge_campaigns({{"a", a}, {"none", "{}"}}), InputError);
 }
 
 }  // namespace

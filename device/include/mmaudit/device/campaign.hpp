@@ -23,6 +23,7 @@ struct Mismatch {
   gen::Family family = gen::Family::random_bits;
   std::uint64_t tile = 0;  ///< the generator's tile number
   int row = 0, col = 0;
+  std::uint8_t modifiers = 0;       ///< of the tile
   std::vector<std::uint64_t> a, b;  ///< k elements each, of a sparse A the stored ones
   std::uint64_t c = 0, d_hardware = 0, d_model = 0;
   std::vector<std::uint8_t> metadata;  ///< of the row of A; empty: dense

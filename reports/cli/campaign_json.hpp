@@ -1,0 +1,33 @@
+#pragma once
+// What the journal and the result of a campaign write alike.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "mmaudit/corpus/checksum.hpp"
+#include "replay.hpp"
+
+namespace mmaudit::cli {
+
+inline constexpr std::size_t kMostExamples = 16;  ///< kept of a stretch, a journal, a result
+
+inline std::string checksum_of(const nlohmann::json& object) {
+  corpus::Checksum checksum;
+  checksum.update(std::string_view(object.dump()));
+  return checksum.hex();
+}
+
+inline nlohmann::json example_json(const Mismatch& one) {
+  return {{"family", one.family},
+          {"tile", one.tile},
+          {"row", one.row},
+          {"column", one.column},
+          {"modifiers", one.modifiers},
+          {"a", one.a},
+          {"b", one.b},
+          {"c", one.c},
+          {"metadata", one.metadata},
+          {"hardware", one.expected},
+          {"model", one.modelled}};
+}
+
+}  // namespace mmaudit::cli
