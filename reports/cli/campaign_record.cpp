@@ -8,6 +8,7 @@
 
 #include "bounded_json.hpp"
 #include "campaign_json.hpp"
+#include "mmaudit/device/crossed.hpp"
 #include "mmaudit/error.hpp"
 #include "row_json.hpp"
 
@@ -54,7 +55,10 @@ std::string_view CampaignPlan::on() const {
 std::string CampaignPlan::identity() const {
   json all = {
       {"seed", seed}, {"dots", dots}, {"architecture", architecture}, {"generator", gen::kGeneratorVersion}};
-  if (on() != "hardware") all["on"] = on();
+  if (on() == "hardware")
+    all["squares"] = device::kSquaresVersion;
+  else
+    all["on"] = on();
   for (const CampaignInstruction& one : instructions) {
     json entry = {{"name", name_of(one.instruction)},
                   {"engine", one.engine},

@@ -9,6 +9,9 @@
 
 namespace mmaudit::device {
 
+/// Raised when a chunk's number comes to stand for other dot products.
+inline constexpr int kSquaresVersion = 2;
+
 /// Chunks are numbered: chunk i of one instruction, family and seed is the same on every GPU and in every
 /// run.
 struct Stretch {
@@ -29,7 +32,7 @@ class CrossedCheck {
   CrossedCheck(const CrossedCheck&) = delete;
   CrossedCheck& operator=(const CrossedCheck&) = delete;
 
-  /// What computes the model: "fast", "integer", "binary64" or "plain".
+  /// What computes the model: "fast", "integer", "binary64", "binary32" or "plain".
   [[nodiscard]] std::string_view engine() const;
   [[nodiscard]] std::uint64_t dots_of_chunk() const;
 
