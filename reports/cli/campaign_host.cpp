@@ -68,9 +68,10 @@ class HostSquare {
 
  private:
   void generate(gen::Family family, std::uint64_t seed, std::uint64_t square) {
+    const auto shape = gen::tile_shape(generator_, family, seed, square);
     const auto bits = [&](gen::Matrix which, std::uint64_t tile, std::uint64_t row, std::uint64_t column) {
       return gen::generate(generator_, family, seed, which, square * size_.side + tile, static_cast<int>(row),
-                           static_cast<int>(column), square);
+                           static_cast<int>(column), square, shape);
     };
     for (std::uint64_t i = 0; i < size_.rows(); ++i) {
       for (std::uint64_t k = 0; k < size_.stored; ++k) {
@@ -93,7 +94,7 @@ class HostSquare {
     for (std::size_t at = 0; at < metadata_.size(); ++at)
       metadata_[at] = gen::generate_metadata(
           generator_, family, seed, square * size_.side + at / (size_.m * size_.stored),
-          static_cast<int>(at / size_.stored % size_.m), static_cast<int>(at % size_.stored));
+          static_cast<int>(at / size_.stored % size_.m), static_cast<int>(at % size_.stored), square);
   }
 
   /// Equal numbers of tile meet on the diagonal, as the families whose A, B and C belong together want it;
