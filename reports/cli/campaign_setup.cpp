@@ -136,8 +136,7 @@ std::string campaign_listing(const CampaignOptions& options) {
 
 std::string explain_difference(const CampaignSetup& setup, std::size_t instruction, const Mismatch& example) {
   const CampaignInstruction& one = setup.plan.instructions[instruction];
-  const std::string text =
-      fmt::format("\n{}\n{}", name_of(one.instruction), describe(example, one.instruction));
+  std::string text = fmt::format("\n{}\n{}", name_of(one.instruction), describe(example, one.instruction));
   const laws::Subject subject(*setup.architecture, one.instruction, one.row->model);
   const auto book = laws::lawbook();
   const auto law = std::find_if(book.begin(), book.end(),

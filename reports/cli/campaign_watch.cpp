@@ -30,6 +30,7 @@ WatchedProcess::WatchedProcess(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = own_arguments();
   arguments.insert(arguments.end(), more.begin(), more.end());
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& one : arguments) argv.push_back(one.data());
   argv.push_back(nullptr);
   const int failed = posix_spawn(&process_, "/proc/self/exe", nullptr, nullptr, argv.data(), environ);

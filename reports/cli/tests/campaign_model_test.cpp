@@ -152,23 +152,23 @@ class Ranks : public testing::Test {
     const Architecture& hopper = require_architecture("hopper");
     const Instruction instruction = require_instruction("mma.m16n8k16.f32.f16.f16.f32");
     const DatapathRow& row = require_row(hopper, instruction);
-    plan.seed = 5;
-    plan.dots = 1'000'000;
-    plan.architecture = hopper.name;
-    plan.instructions = {host_instruction(instruction, row, row)};
-    plan.families = {gen::Family::normal, gen::Family::random_bits};
+    plan_.seed = 5;
+    plan_.dots = 1'000'000;
+    plan_.architecture = hopper.name;
+    plan_.instructions = {host_instruction(instruction, row, row)};
+    plan_.families = {gen::Family::normal, gen::Family::random_bits};
   }
 
   /// The journal of a part that has done all of its items, the first of them with `mismatches`.
   [[nodiscard]] std::string journal(const CampaignPart& part, int mismatches = 0) const {
-    std::string text = journal_header(plan, part) + "\n";
-    const std::vector<CampaignItem> items = items_of(plan);
+    std::string text = journal_header(plan_, part) + "\n";
+    const std::vector<CampaignItem> items = items_of(plan_);
     for (std::size_t i = part.index; i < items.size(); i += part.of) {
       text += json({{"instruction", 0},
                     {"family", items[i].family},
                     {"first", items[i].first_chunk},
                     {"chunks", items[i].chunks},
-                    {"dots", dots_of(plan, items[i])},
+                    {"dots", dots_of(plan_, items[i])},
                     {"mismatches", mismatches},
                     {"seconds", 0.5},
                     {"examples", json::array()}})
@@ -185,7 +185,7 @@ class Ranks : public testing::Test {
             .ended = [] { return true; },
             .code = [] { return 0; },
             .how = [] { return std::string("stopped, exit code 0"); },
-            .stop = [this] { ++stops; },
+            .stop = [this] { ++stops_; },
             .kill = [] {}};
   }
 
@@ -195,8 +195,8 @@ class Ranks : public testing::Test {
     return json::parse(merge_campaigns(parts));
   }
 
-  CampaignPlan plan;
-  int stops = 0;
+  CampaignPlan plan_;
+  int stops_ = 0;
 };
 
 const RankRules kPatient = {.silence = 30, .interrupted = [] { return false; }};
@@ -206,7 +206,7 @@ TEST_F(Ranks, AreMerged) {
   const std::string other = journal({1, 2});
   const std::size_t torn = other.size() / 2;  // in the middle of a line
   comm.mail = {{1, "j" + other.substr(0, torn)}, {1, "j" + other.substr(torn)}, {1, R"(e[0,"stopped"])"}};
-  const RankEnd end = watch_ranks(comm, plan, facts_without_gpu(), work(journal({0, 2})), kPatient);
+  const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), work(journal({0, 2})), kPatient);
   EXPECT_TRUE(end.all_there);
   EXPECT_TRUE(merged(end).at("complete").get<bool>());
 }
@@ -215,7 +215,7 @@ TEST_F(Ranks, ASilentOneIsLost) {
   FakeComm comm(3);
   comm.mail = {{2, "j" + journal({2, 3})}, {2, R"(e[0,"stopped"])"}};
   const RankRules impatient = {.silence = 0.05, .interrupted = [] { return false; }};
-  const RankEnd end = watch_ranks(comm, plan, facts_without_gpu(), work(journal({0, 3})), impatient);
+  const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), work(journal({0, 3})), impatient);
   EXPECT_FALSE(end.all_there);
   EXPECT_EQ(end.records[1].code(), -1);
   const json result = merged(end);
@@ -227,19 +227,19 @@ TEST_F(Ranks, ASilentOneIsLost) {
 TEST_F(Ranks, ADifferenceStopsAll) {
   FakeComm comm(2);
   comm.mail = {{1, "j" + journal({1, 2}, 3)}, {1, R"(e[1,"stopped"])"}};
-  const RankEnd end = watch_ranks(comm, plan, facts_without_gpu(), work(journal({0, 2})), kPatient);
+  const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), work(journal({0, 2})), kPatient);
   EXPECT_EQ(merged(end).at("mismatches"), 3);
-  EXPECT_EQ(stops, 1);
+  EXPECT_EQ(stops_, 1);
   ASSERT_EQ(comm.sent.size(), 1U);
   EXPECT_EQ(comm.sent[0].text, "s");
 }
 
 TEST_F(Ranks, AnotherPlanIsRefused) {
   FakeComm comm(2);
-  CampaignPlan other = plan;
+  CampaignPlan other = plan_;
   other.seed = 6;
   comm.mail = {{1, "j" + journal_header(other, {1, 2}) + "\n"}};
-  const RankEnd end = watch_ranks(comm, plan, facts_without_gpu(), work(journal({0, 2})), kPatient);
+  const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), work(journal({0, 2})), kPatient);
   EXPECT_EQ(end.records[1].code(), kBadInput);
   EXPECT_FALSE(merged(end).at("complete").get<bool>());
 }
@@ -249,7 +249,7 @@ TEST_F(Ranks, AnInterruptionLeavesWhatIsKnown) {
   const RankRules asked = {.silence = 30, .interrupted = [] { return true; }};
   RankWork busy = work(journal({0, 2}));
   busy.ended = [] { return false; };
-  const RankEnd end = watch_ranks(comm, plan, facts_without_gpu(), busy, asked);
+  const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), busy, asked);
   EXPECT_FALSE(end.all_there);
   const json result = merged(end);
   EXPECT_GT(result.at("dots").get<std::uint64_t>(), 0U);

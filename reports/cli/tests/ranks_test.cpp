@@ -119,7 +119,7 @@ class Ranks : public testing::Test {
     EXPECT_EQ(all.at("dots"), dots);
     for (const json& one : all.at("not_done")) missing += one.at("dots").get<std::uint64_t>();
     EXPECT_GT(missing, 0U);
-    const json whole = all.at("parts");
+    const json& whole = all.at("parts");
     EXPECT_EQ(dots + missing,
               whole[0].at("dots").get<std::uint64_t>() + whole[1].at("dots").get<std::uint64_t>());
   }
