@@ -122,11 +122,10 @@ TEST_F(AuditTensors, TwoTypesAndAPage) {
 
 TEST_F(AuditTensors, SaysHowItWasMade) {
   const std::string hostile = "<b onload=x>`*' \n\x1b[31m.npy";
-  std::string on_disk = hostile;
-  std::filesystem::copy_file(path("A.npy"), path(on_disk));
+  std::filesystem::copy_file(path("A.npy"), path(hostile));
   const Outcome outcome = audit({"--dtype", "e4m3,bf16", "--arch", "hopper,ada", "--policy", "plain",
                                  "--json", path("a.json"), "--md", path("a.md"), "--html", path("a.html")},
-                                on_disk);
+                                hostile);
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   const auto json = nlohmann::json::parse(std::ifstream(path("a.json"))).at("provenance");
   const std::string command = json.at("command");
@@ -136,8 +135,8 @@ TEST_F(AuditTensors, SaysHowItWasMade) {
   EXPECT_EQ(json.at("architecture"), "hopper, ada");
   ASSERT_EQ(json.at("inputs").size(), 2U);
   EXPECT_EQ(json.at("inputs")[0].at("role"), "A");
-  EXPECT_EQ(json.at("inputs")[0].at("name"), path(on_disk));
-  EXPECT_EQ(json.at("inputs")[0].at("bytes"), std::filesystem::file_size(path(on_disk)));
+  EXPECT_EQ(json.at("inputs")[0].at("name"), path(hostile));
+  EXPECT_EQ(json.at("inputs")[0].at("bytes"), std::filesystem::file_size(path(hostile)));
   EXPECT_EQ(json.at("inputs")[1].at("xxh3_128"), corpus::facts_of_file(path("B.npy")).checksum);
   ASSERT_EQ(json.at("model_rows").size(), 4U);
   for (const auto& row : json.at("model_rows")) {
