@@ -14,18 +14,19 @@
 namespace mmaudit::cli::test {
 namespace {
 
-using nlohmann::json;
-
 class CampaignOnModel : public Folder {
  protected:
-  [[nodiscard]] json read(const std::string& name) const { return json::parse(std::ifstream(path(name))); }
+  [[nodiscard]] nlohmann::json read(const std::string& name) const {
+    return nlohmann::json::parse(std::ifstream(path(name)));
+  }
 
   /// Hopper with one rule changed: F of every row of mma.f16 is one less.
   [[nodiscard]] std::string flipped() const {
-    json model = json::parse(run({"list", "--arch", "hopper", "--json"}).out).at("architectures").at(0);
+    nlohmann::json model =
+        nlohmann::json::parse(run({"list", "--arch", "hopper", "--json"}).out).at("architectures").at(0);
     model["name"] = "flipped";
     model.erase("aliases");
-    for (json& row : model.at("rows"))
+    for (nlohmann::json& row : model.at("rows"))
       if (row.at("datapath") == "mma.f16" && row.at("output_format") == "f32")
         row["F"] = row.at("F").get<int>() - 1;
     std::ofstream(path("flipped.json")) << model;
@@ -38,12 +39,12 @@ TEST_F(CampaignOnModel, EveryInstructionAgreesAndSaysWhereItRan) {
                                "--seed", "3", "--out", path("x.json")});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   EXPECT_NE(outcome.out.find("MODEL AGAINST ITSELF"), std::string::npos);
-  const json result = read("x.json");
+  const nlohmann::json result = read("x.json");
   EXPECT_EQ(result.at("on"), "model");
   EXPECT_EQ(result.at("gpus"), 0);
   EXPECT_TRUE(result.at("complete").get<bool>());
   std::size_t vectors = 0;
-  for (const json& one : result.at("instructions")) {
+  for (const nlohmann::json& one : result.at("instructions")) {
     EXPECT_GT(one.at("dots").get<std::uint64_t>(), 0U) << one.at("instruction");
     vectors += one.at("engine") == "vectors" ? 1 : 0;
   }
@@ -95,9 +96,9 @@ TEST_F(CampaignOnModel, PartsGoOnAndMergeToTheWhole) {
   EXPECT_EQ(
       run({"campaign", "--merge", path("part0.json"), path("part1.json"), "--out", path("all.json")}).code,
       kAllGood);
-  json one = read("one.json"), all = read("all.json");
-  for (json* result : {&one, &all})
-    for (json& row : result->at("instructions")) row.erase("seconds");
+  nlohmann::json one = read("one.json"), all = read("all.json");
+  for (nlohmann::json* result : {&one, &all})
+    for (nlohmann::json& row : result->at("instructions")) row.erase("seconds");
   EXPECT_EQ(one.at("instructions"), all.at("instructions"));
   EXPECT_EQ(run({"campaign", "--merge", path("part1.json"), "--out", path("half.json")}).code, kMismatch);
   EXPECT_EQ(read("half.json").at("not_done").size(), 1U);
@@ -164,14 +165,14 @@ class Ranks : public testing::Test {
     std::string text = journal_header(plan_, part) + "\n";
     const std::vector<CampaignItem> items = items_of(plan_);
     for (std::size_t i = part.index; i < items.size(); i += part.of) {
-      text += json({{"instruction", 0},
-                    {"family", items[i].family},
-                    {"first", items[i].first_chunk},
-                    {"chunks", items[i].chunks},
-                    {"dots", dots_of(plan_, items[i])},
-                    {"mismatches", mismatches},
-                    {"seconds", 0.5},
-                    {"examples", json::array()}})
+      text += nlohmann::json({{"instruction", 0},
+                              {"family", items[i].family},
+                              {"first", items[i].first_chunk},
+                              {"chunks", items[i].chunks},
+                              {"dots", dots_of(plan_, items[i])},
+                              {"mismatches", mismatches},
+                              {"seconds", 0.5},
+                              {"examples", nlohmann::json::array()}})
                   .dump() +
               "\n";
       mismatches = 0;
@@ -189,10 +190,10 @@ class Ranks : public testing::Test {
             .kill = [] {}};
   }
 
-  static json merged(const RankEnd& end) {
+  static nlohmann::json merged(const RankEnd& end) {
     std::vector<std::pair<std::string, std::string>> parts;
     for (const RankRecord& one : end.records) parts.emplace_back("rank", one.result());
-    return json::parse(merge_campaigns(parts));
+    return nlohmann::json::parse(merge_campaigns(parts));
   }
 
   CampaignPlan plan_;
@@ -218,7 +219,7 @@ TEST_F(Ranks, ASilentOneIsLost) {
   const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), work(journal({0, 3})), impatient);
   EXPECT_FALSE(end.all_there);
   EXPECT_EQ(end.records[1].code(), -1);
-  const json result = merged(end);
+  const nlohmann::json result = merged(end);
   EXPECT_FALSE(result.at("complete").get<bool>());
   ASSERT_EQ(result.at("not_done").size(), 1U);
   EXPECT_EQ(result.at("not_done")[0].at("part"), 1);
@@ -251,7 +252,7 @@ TEST_F(Ranks, AnInterruptionLeavesWhatIsKnown) {
   busy.ended = [] { return false; };
   const RankEnd end = watch_ranks(comm, plan_, facts_without_gpu(), busy, asked);
   EXPECT_FALSE(end.all_there);
-  const json result = merged(end);
+  const nlohmann::json result = merged(end);
   EXPECT_GT(result.at("dots").get<std::uint64_t>(), 0U);
   EXPECT_EQ(result.at("not_done").size(), 1U);
 }
