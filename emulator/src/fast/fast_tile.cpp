@@ -121,10 +121,10 @@ class FastTile final : public TileSums {
   }
 
   /// Everything of `rows` x `columns` elements of A or B from (row, column) on, as far as it exists.
-  static fast::PackSource source(const void* matrices, const FormatSpec& format, const fast::Decode& decode,
-                                 std::uint64_t index, std::uint64_t rows, std::uint64_t columns,
-                                 std::uint64_t row, std::uint64_t column, std::uint64_t most_rows,
-                                 std::uint64_t most_columns) {
+  [[nodiscard]] fast::PackSource source(const void* matrices, const FormatSpec& format,
+                                        const fast::Decode& decode, std::uint64_t index, std::uint64_t rows,
+                                        std::uint64_t columns, std::uint64_t row, std::uint64_t column,
+                                        std::uint64_t most_rows, std::uint64_t most_columns) const {
     const std::size_t bytes = format.storage_bytes();
     fast::PackSource part;
     part.base = static_cast<const char*>(matrices) + ((index * rows + row) * columns + column) * bytes;
@@ -133,6 +133,7 @@ class FastTile final : public TileSums {
     part.rows = row < rows ? static_cast<int>(std::min(most_rows, rows - row)) : 0;
     part.columns = column < columns ? static_cast<int>(std::min(most_columns, columns - column)) : 0;
     part.decode = decode;
+    part.pairs = fast_.rules.pairs;
     return part;
   }
 

@@ -39,20 +39,36 @@ struct Operands {
 };
 
 /// Largest exponents of products, plus 127, of every element.
-template <int Rows>
+template <int Rows, bool Pairs>
 struct Maxima {
   Shorts row[Rows];
 
   explicit Maxima(const Rules& rules) {
-    for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias);
+    const int least = rules.floor + kFloatBias;
+    for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(Pairs ? least * 0x101 : least);
   }
-  [[gnu::always_inline]] void add(const Operands& in, int k) {
-    const auto b = load<Shorts>(in.b_exponent + k * kPanel);
+  /// Words of exponents that so many positions have.
+  static constexpr int words(int count) { return Pairs ? count / 2 : count; }
+
+  [[gnu::always_inline]] void add(const Operands& in, int i) {
+    const auto b = load<Shorts>(in.b_exponent + i * kPanel);
     for (int r = 0; r < Rows; ++r) {
-      const std::int32_t a =
-          in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
-      row[r] = max(row[r], static_cast<Shorts>(b + bits<Shorts>(splat(a))));
+      const Words a =
+          splat(in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(i)]);
+      if constexpr (Pairs) {
+        row[r] = bits<Shorts>(max(bits<Bytes>(row[r]), subtract_to_zero(bits<Bytes>(a), bits<Bytes>(b))));
+      } else {
+        row[r] = max(row[r], static_cast<Shorts>(b + bits<Shorts>(a)));
+      }
     }
+  }
+  void add_all(const Operands& in) {
+    for (int i = 0; i < words(in.count); ++i) add(in, i);
+  }
+  /// In the low byte of every lane of 16 bits; the high byte says nothing.
+  [[nodiscard]] Shorts of(int r) const {
+    if constexpr (!Pairs) return row[r];
+    return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8)));
   }
 };
 
@@ -74,73 +90,100 @@ struct Sums {
 template <int Rows>
 struct Running {
   Floats scale[Rows][2];  ///< 2^(F - E)
-  Words total[Rows][2];   ///< the addend, then the sum, in units of 2^(E - F)
+  Counts total[Rows][2];  ///< the addend, then the sum, in units of 2^(E - F)
   Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
-  Words largest;          ///< E plus 127: above rules.highest the sum might overflow
+  Words largest;          ///< E plus 127, in the place of a float's exponent
 
   template <Rounds How>
   [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
-    const auto both = bits<Words>(maxima);
-    const Words exponent = max(h == 0 ? (both << 16) >> 16 : both >> 16, addend_exponent<How>(addend, rules));
-    largest = max(largest, exponent);
-    scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
-    total[r][h] = truncate(addend * scale[r][h]);
+    // The maxima where a float has its exponent; the bits around them are cut off after the comparison.
+    const auto products =
+        bits<Floats>(bits<Counts>(maxima) << (h == 0 ? kFloatFraction : kFloatFraction - 16));
+    const Words exponent =
+        bits<Words>(larger_magnitude(products, seen_addend<How>(addend, rules))) & kExponentField;
+    if constexpr (How == Rounds::nearest) largest = max(largest, exponent);
+    const std::uint32_t top = static_cast<std::uint32_t>(rules.fraction_bits + 2 * kFloatBias)
+                              << kFloatFraction;
+    scale[r][h] = bits<Floats>(top - bits<Counts>(exponent));
+    total[r][h] = bits<Counts>(truncate(addend * scale[r][h]));
   }
 
   /// Lanes that leave 32 bits, in the sign bit.
   [[gnu::always_inline]] Words absorb(int r, int h, Counts sum) {
-    const Words x = total[r][h];
-    total[r][h] = bits<Words>(bits<Counts>(x) + sum);
-    return (x ^ total[r][h]) & (bits<Words>(sum) ^ total[r][h]);
+    const Counts x = total[r][h];
+    total[r][h] = x + sum;
+    return bits<Words>((x ^ total[r][h]) & (sum ^ total[r][h]));
   }
 };
 
-template <int Rows, Rounds How>
-[[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows>& maxima,
+template <int Rows, Rounds How, bool Pairs>
+[[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows, Pairs>& maxima,
                                              const Block& addends, const Rules& rules) {
   running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h)
-      running.template begin<How>(r, h, maxima.row[r], load<Floats>(addends.at(r, h)), rules);
+      running.template begin<How>(r, h, maxima.of(r), load<Floats>(addends.at(r, h)), rules);
 }
 
+/// How one compilation of the kernel differs from the others.
+template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt>
+struct Kind {
+  static constexpr Rounds kHow = HowIt;
+  static constexpr bool kAddendLast = AddendLastIt;
+  static constexpr bool kOneGroup = OneGroupIt;  ///< no step has more than rules.group products
+  static constexpr bool kPairs = PairsIt;
+};
+
 /// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
-/// of the one fills the gaps of the other. False when some lane failed. With OneGroup, no step has more than
-/// rules.group products.
-template <int Rows, Rounds How, bool OneGroup>
+/// of the one fills the gaps of the other. False when some lane failed.
+template <int Rows, typename Kind>
 [[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
-                                            Maxima<Rows>& maxima, const Rules& rules, const Block& results) {
-  Maxima<Rows> coming(rules);
+                                            Maxima<Rows, Kind::kPairs>& maxima, const Rules& rules,
+                                            const Block& results) {
+  constexpr Rounds kHow = Kind::kHow;
+  constexpr int kAtOnce = Kind::kPairs ? 2 : 1;
+  Maxima<Rows, Kind::kPairs> coming(rules);
   Sums<Rows> sum;
-  if (OneGroup && in.count == next.count) {
+  if constexpr (Kind::kOneGroup) {
+    // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) sum.of[r][h] = running.total[r][h];
+    if (in.count == next.count) {
+      const int words = coming.words(in.count);
 #pragma GCC unroll 2
-    for (int i = 0; i < in.count; ++i) {
-      coming.add(next, i);
-      sum.add(in, running.scale, i);
+      for (int i = 0; i < words; ++i) {
+        coming.add(next, i);
+        for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.scale, i * kAtOnce + k);
+      }
+    } else {
+      coming.add_all(next);
+      for (int k = 0; k < in.count; ++k) sum.add(in, running.scale, k);
     }
   } else {
-    for (int i = 0; i < next.count; ++i) coming.add(next, i);
-    const int group = OneGroup ? in.count : rules.group;
-    for (int k = 0; k < in.count; k += group) {
-      if (!OneGroup && k > 0) {
-        for (int r = 0; r < Rows; ++r)
-          for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
-        sum = {};
-      }
-      const int end = OneGroup || k + group > in.count ? in.count : k + group;
-      for (int i = k; i < end; ++i) sum.add(in, running.scale, i);
+    coming.add_all(next);
+    for (int k = 0; k < in.count; k += rules.group) {
+      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
+      for (int r = 0; r < Rows; ++r)
+        for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
+      sum = {};
     }
   }
-  Words failed = running.failed | ((rules.highest + kFloatBias) - running.largest);
+  Words failed = running.failed;
+  if constexpr (kHow == Rounds::nearest)
+    failed |= ((rules.highest + kFloatBias) << kFloatFraction) - running.largest;
   running.failed = running.largest = Words{};
+  Floats most = {};
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      failed |= running.absorb(r, h, sum.of[r][h]);
-      const Floats x = round_sum<How>(running.total[r][h], running.scale[r][h], rules);
+      const auto total = bits<Words>(Kind::kOneGroup ? sum.of[r][h] : running.total[r][h]);
+      const Floats whole = to_float_toward_zero<kHow == Rounds::toward_zero>(total);
+      if constexpr (Kind::kOneGroup) most = larger_magnitude(most, whole);
+      const Floats x = round_sum<kHow>(total, whole, running.scale[r][h], rules);
       store(results.at(r, h), x);
-      running.template begin<How>(r, h, coming.row[r], x, rules);
+      running.template begin<kHow>(r, h, coming.of(r), x, rules);
     }
   }
+  if constexpr (Kind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
   maxima = coming;
   return !any(failed & kAbove);
 }
@@ -151,7 +194,7 @@ struct Place {
 };
 
 /// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
-template <int Rows, Rounds How>
+template <int Rows, typename Kind>
 [[gnu::noinline]] void careful_step(const Multiply& work, const Operands& in, const Block& sums,
                                     const Place& place, bool vectors) {
   const Rules& rules = *work.rules;
@@ -160,23 +203,27 @@ template <int Rows, Rounds How>
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       before[r][h] = load<Floats>(sums.at(r, h));
-      failed[r][h] = vectors ? tiny(before[r][h], rules) | huge(before[r][h], rules) : splat(-1);
+      failed[r][h] = vectors ? tiny(before[r][h], rules) | above(before[r][h], rules.highest) : splat(-1);
     }
   }
   if (vectors) {
-    Maxima<Rows> maxima(rules);
-    for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+    Maxima<Rows, Kind::kPairs> maxima(rules);
+    maxima.add_all(in);
     Running<Rows> running;
-    begin_all<Rows, How>(running, maxima, sums, rules);
+    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
     for (int k = 0; k < in.count; k += rules.group) {
       Sums<Rows> sum;
       for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
       for (int r = 0; r < Rows; ++r)
         for (int h = 0; h < 2; ++h) failed[r][h] |= running.absorb(r, h, sum.of[r][h]);
     }
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h)
-        store(sums.at(r, h), round_sum<How>(running.total[r][h], running.scale[r][h], rules));
+    for (int r = 0; r < Rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const auto total = bits<Words>(running.total[r][h]);
+        const Floats whole = to_float_toward_zero<Kind::kHow == Rounds::toward_zero>(total);
+        store(sums.at(r, h), round_sum<Kind::kHow>(total, whole, running.scale[r][h], rules));
+      }
+    }
   }
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
@@ -189,16 +236,33 @@ template <int Rows, Rounds How>
   }
 }
 
+/// Whether every step has to be watched: sums whose scaling fails, or that might come to fail in this chunk.
 template <int Rows>
-inline bool any_tiny(const Block& sums, const Rules& rules) {
+inline bool needs_care(const Block& sums, const Rules& rules) {
   Words some = {};
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) some |= tiny(load<Floats>(sums.at(r, h)), rules);
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      const auto x = load<Floats>(sums.at(r, h));
+      some |= tiny(x, rules) | above(x, rules.highest - 1);
+    }
+  }
   return any(some);
 }
 
-template <int Rows, Rounds How, bool AddendLast, bool OneGroup>
+/// Whether the products of a chunk are too small to lift a sum below 2^highest above 2^(highest + 1).
+inline bool stays_low(const Multiply& work) {
+  constexpr int kGrowth = 10;  // a product is below 2^(E + 2), and a chunk has at most 2^8 of them
+  int most = kNoOperand.high;
+  for (int i = 0; i < work.chunk.step_count; ++i) {
+    const int high = work.a_bounds[i].high + work.b_bounds[i].high;
+    most = high > most ? high : most;
+  }
+  return most <= work.rules->highest - kGrowth;
+}
+
+template <int Rows, typename Kind>
 inline void multiply_block(const Multiply& work, int row, int column) {
+  constexpr Rounds kHow = Kind::kHow;
   const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
   const Block out{
       work.sum + static_cast<std::size_t>(row) * work.sum_stride + static_cast<std::size_t>(column),
@@ -214,25 +278,29 @@ inline void multiply_block(const Multiply& work, int row, int column) {
     for (int r = 0; r < Rows; ++r)
       for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
   };
-  if constexpr (AddendLast) {
+  if constexpr (Kind::kAddendLast) {
     clear(sums);
   } else {
     copy(out, sums);
   }
   const auto operands_of = [&](int index) {
     const Step& step = work.chunk.steps[index];
-    const std::size_t a =
-        static_cast<std::size_t>(row) * work.a_stride + static_cast<std::size_t>(step.start);
-    const int b = step.start * kPanel + column;
-    return Operands{work.a_value + a, work.a_exponent + a, work.a_stride,
-                    work.b_value + b, work.b_exponent + b, step.count};
+    const std::size_t a = static_cast<std::size_t>(row) * work.a_stride;
+    const int words = Maxima<Rows, Kind::kPairs>::words(step.start);
+    return Operands{work.a_value + a + step.start,
+                    work.a_exponent + a + words,
+                    work.a_stride,
+                    work.b_value + step.start * kPanel + column,
+                    work.b_exponent + words * kPanel + column,
+                    step.count};
   };
-  bool careful = any_tiny<Rows>(sums, rules);
+  const bool always = !stays_low(work);
+  bool careful = always || needs_care<Rows>(sums, rules);
   Operands in = operands_of(0);
-  Maxima<Rows> maxima(rules);
-  for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+  Maxima<Rows, Kind::kPairs> maxima(rules);
+  maxima.add_all(in);
   Running<Rows> running;
-  begin_all<Rows, How>(running, maxima, sums, rules);
+  begin_all<Rows, kHow>(running, maxima, sums, rules);
   for (int index = 0; index < work.chunk.step_count; ++index) {
     Operands next = in;
     next.count = 0;
@@ -240,51 +308,52 @@ inline void multiply_block(const Multiply& work, int row, int column) {
     const Bounds& a = work.a_bounds[index];
     const Bounds& b = work.b_bounds[index];
     const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-    if (!careful && vectors && one_step<Rows, How, OneGroup>(in, next, running, maxima, rules, results)) {
+    if (!careful && vectors && one_step<Rows, Kind>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
       sums = written;
     } else {
-      careful_step<Rows, How>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
-      careful = any_tiny<Rows>(sums, rules);
-      maxima = Maxima<Rows>(rules);
-      for (int k = 0; k < next.count; ++k) maxima.add(next, k);
-      begin_all<Rows, How>(running, maxima, sums, rules);
+      careful_step<Rows, Kind>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
+      careful = always || needs_care<Rows>(sums, rules);
+      maxima = Maxima<Rows, Kind::kPairs>(rules);
+      maxima.add_all(next);
+      begin_all<Rows, kHow>(running, maxima, sums, rules);
     }
     in = next;
-    if constexpr (AddendLast) {
+    if constexpr (Kind::kAddendLast) {
       if (!work.chunk.steps[index].closes) continue;
       for (int r = 0; r < Rows; ++r) {
         for (int h = 0; h < 2; ++h) {
           const auto sum = load<Floats>(sums.at(r, h));
-          store(out.at(r, h), add_nearest<How>(load<Floats>(out.at(r, h)), sum, rules));
+          store(out.at(r, h), add_nearest<kHow>(load<Floats>(out.at(r, h)), sum, rules));
         }
       }
       clear(sums);
-      careful = false;
-      begin_all<Rows, How>(running, maxima, sums, rules);
+      careful = always;
+      begin_all<Rows, kHow>(running, maxima, sums, rules);
     }
   }
-  if constexpr (!AddendLast) copy(sums, out);
+  if constexpr (!Kind::kAddendLast) copy(sums, out);
 }
 
 /// Rows at once. More than AVX2 has registers for, and still the fastest there.
 constexpr int kRowsAtOnce = 4;
 static_assert(kRows % kRowsAtOnce == 0);
 
-template <Rounds How, bool AddendLast, bool OneGroup>
+template <typename Kind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
   for (int column = 0; column < kPanel; column += kGroupColumns)
-    for (int row = 0; row < kRows; row += kRowsAtOnce)
-      multiply_block<kRowsAtOnce, How, AddendLast, OneGroup>(work, row, column);
+    for (int row = 0; row < kRows; row += kRowsAtOnce) multiply_block<kRowsAtOnce, Kind>(work, row, column);
 }
 
 template <Rounds How, bool AddendLast>
 void multiply_by(const Multiply& work) {
-  if (work.rules->group >= work.rules->block) {
-    multiply_panel<How, AddendLast, true>(work);
+  if (work.rules->pairs) {
+    multiply_panel<Kind<How, AddendLast, true, true>>(work);
+  } else if (work.rules->group >= work.rules->block) {
+    multiply_panel<Kind<How, AddendLast, true, false>>(work);
   } else {
-    multiply_panel<How, AddendLast, false>(work);
+    multiply_panel<Kind<How, AddendLast, false, false>>(work);
   }
 }
 

@@ -98,16 +98,24 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
     for (int k = 0; k < depth * source.element_bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
     float* out_value = out.value + static_cast<std::size_t>(row) * stride;
     std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
+    const int byte_bias = kFloatBias + source.decode.byte_top;
     for (int k = 0; k < depth; k += kLanes) {
       LaneBounds lanes;
       if (row > 0) lanes = {load<Words>(low + k), load<Words>(high + k)};
       const Decoded x =
           decode(source.decode, fetch(raw + k * source.element_bytes, source.element_bytes), lanes);
-      const Words biased = (x.exponent + kFloatBias) & 0xFFFF;
+      const Words twice = (x.exponent + kFloatBias) & 0xFFFF;
       store(low + k, lanes.low);
       store(high + k, lanes.high);
       store(value + k, x.value);
-      store(exponent + k, biased | biased << 16);
+      store(exponent + k, source.pairs ? max(x.exponent + byte_bias, Words{}) : twice | twice << 16);
+    }
+    const auto position = [&](int p) { return chunk.order == nullptr ? p : chunk.order[p]; };
+    if (source.pairs) {
+      for (int p = 0; p < chunk.depth; p += 2)
+        out_exponent[p / 2] = (exponent[position(p)] | exponent[position(p + 1)] << 8) * 0x10001;
+      for (int p = 0; p < chunk.depth; ++p) out_value[p] = value[position(p)];
+      continue;
     }
     if (chunk.order == nullptr) {
       __builtin_memcpy(out_value, value, static_cast<std::size_t>(chunk.depth) * sizeof(float));
@@ -133,15 +141,20 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
 
 constexpr int kMostPanels = 8;  ///< of a tile
 
+enum class Exponents : std::uint8_t { words, even_bytes, odd_bytes };
+
 /// One position of one panel.
-inline void pack_position(const Decode& rule, const char* raw, int element_bytes, float* out_value,
-                          std::int16_t* out_exponent, LaneBounds& lanes) {
+inline void pack_position(const Decode& rule, Exponents kind, const char* raw, int element_bytes,
+                          float* out_value, std::int16_t* out_exponent, LaneBounds& lanes) {
   for (int group = 0; group < kPanel; group += 2 * kLanes) {
     Decoded x[2];
     for (int h = 0; h < 2; ++h) {
       const int j = group + h * kLanes;
       x[h] = decode(rule, fetch(raw + j * element_bytes, element_bytes), lanes);
-      const Shorts1 narrow = __builtin_convertvector(x[h].exponent, Shorts1);
+      Words exponent = x[h].exponent;
+      if (kind != Exponents::words) exponent = min(rule.byte_top - exponent, splat(255));
+      Shorts1 narrow = __builtin_convertvector(exponent, Shorts1);
+      if (kind == Exponents::odd_bytes) narrow = load<Shorts1>(out_exponent + j) | narrow << 8;
       store(out_exponent + j, narrow);
     }
     store(out_value + group, even_lanes(x[0].value, x[1].value));
@@ -159,16 +172,18 @@ void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, st
     for (int i = 0; i < chunk.steps[s].count; ++i) {
       const int p = chunk.steps[s].start + i;
       const int k = chunk.order == nullptr ? p : chunk.order[p];
+      const Exponents of_pair = p % 2 == 0 ? Exponents::even_bytes : Exponents::odd_bytes;
+      const Exponents kind = source.pairs ? of_pair : Exponents::words;
       const int there = k < source.rows ? source.columns : 0;
       const auto* raw =
           static_cast<const char*>(readable(source, there > 0 ? k : 0, there, panels * kPanel, copy));
       const char* ahead = raw + kRowsAhead * source.stride * static_cast<std::size_t>(bytes);
       for (int j = 0; j < panels * kPanel * bytes; j += kLineBytes) __builtin_prefetch(ahead + j);
       for (int panel = 0; panel < panels; ++panel) {
-        const std::size_t at =
-            static_cast<std::size_t>(panel) * stride + static_cast<std::size_t>(p * kPanel);
-        pack_position(source.decode, raw + panel * kPanel * bytes, bytes, out.value + at, out.exponent + at,
-                      lanes[panel]);
+        const std::size_t first = static_cast<std::size_t>(panel) * stride;
+        pack_position(source.decode, kind, raw + panel * kPanel * bytes, bytes,
+                      out.value + first + p * kPanel,
+                      out.exponent + first + (source.pairs ? p / 2 : p) * kPanel, lanes[panel]);
       }
     }
     for (int panel = 0; panel < panels; ++panel) {
