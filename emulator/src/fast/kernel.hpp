@@ -184,7 +184,7 @@ template <int Rows, typename Kind>
     }
   }
   if constexpr (Kind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
-  maxima = coming;
+  if constexpr (Kind::kAddendLast) maxima = coming;
   return !any(failed & kAbove);
 }
 
@@ -260,90 +260,120 @@ inline bool stays_low(const Multiply& work) {
   return most <= work.rules->highest - kGrowth;
 }
 
+template <int Rows>
+inline void copy(const Block& from, const Block& to) {
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(to.at(r, h), load<Floats>(from.at(r, h)));
+}
+
+template <int Rows>
+inline void clear(const Block& block) {
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
+}
+
+/// Some rows on their way through the steps of a chunk.
 template <int Rows, typename Kind>
-inline void multiply_block(const Multiply& work, int row, int column) {
-  constexpr Rounds kHow = Kind::kHow;
-  const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
-  const Block out{
-      work.sum + static_cast<std::size_t>(row) * work.sum_stride + static_cast<std::size_t>(column),
-      work.sum_stride};
+struct Stream {
   // A step reads one and writes the other, so that a step that failed can be done again.
   alignas(MMAUDIT_FAST_BYTES) float buffer[2][Rows * kGroupColumns];
-  Block sums{buffer[0], kGroupColumns}, results{buffer[1], kGroupColumns};
-  const auto copy = [](const Block& from, const Block& to) {
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h) store(to.at(r, h), load<Floats>(from.at(r, h)));
-  };
-  const auto clear = [](const Block& block) {
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
-  };
-  if constexpr (Kind::kAddendLast) {
-    clear(sums);
-  } else {
-    copy(out, sums);
-  }
-  const auto operands_of = [&](int index) {
-    const Step& step = work.chunk.steps[index];
-    const std::size_t a = static_cast<std::size_t>(row) * work.a_stride;
-    const int words = Maxima<Rows, Kind::kPairs>::words(step.start);
-    return Operands{work.a_value + a + step.start,
-                    work.a_exponent + a + words,
-                    work.a_stride,
-                    work.b_value + step.start * kPanel + column,
-                    work.b_exponent + words * kPanel + column,
-                    step.count};
-  };
-  const bool always = !stays_low(work);
-  bool careful = always || needs_care<Rows>(sums, rules);
-  Operands in = operands_of(0);
-  Maxima<Rows, Kind::kPairs> maxima(rules);
-  maxima.add_all(in);
+  Maxima<Rows, Kind::kPairs> maxima;
   Running<Rows> running;
-  begin_all<Rows, kHow>(running, maxima, sums, rules);
-  for (int index = 0; index < work.chunk.step_count; ++index) {
-    Operands next = in;
-    next.count = 0;
-    if (index + 1 < work.chunk.step_count) next = operands_of(index + 1);
-    const Bounds& a = work.a_bounds[index];
-    const Bounds& b = work.b_bounds[index];
-    const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
+  Block out, sums, results;
+  Operands in;
+  Place place;
+  bool always, careful;  ///< every step has to be watched; the next one has
+
+  /// Of `work`, from (row, column) on.
+  Stream(const Multiply& work, const Rules& rules, int row, int column, bool watched)
+      : maxima(rules), always(watched) {
+    const auto rows = static_cast<std::size_t>(row);
+    out = {work.sum + rows * work.sum_stride + column, work.sum_stride};
+    sums = {buffer[0], kGroupColumns};
+    results = {buffer[1], kGroupColumns};
+    if constexpr (Kind::kAddendLast) {
+      clear<Rows>(sums);
+    } else {
+      copy<Rows>(out, sums);
+    }
+    in = {work.a_value + rows * work.a_stride,
+          work.a_exponent + rows * work.a_stride,
+          work.a_stride,
+          work.b_value + column,
+          work.b_exponent + column,
+          work.chunk.steps[0].count};
+    place = {work.row + row, work.column + column, 0};
+    careful = always || needs_care<Rows>(sums, rules);
+    maxima.add_all(in);
+    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+  }
+
+  /// The operands behind those at hand: steps follow one another without gaps.
+  [[nodiscard]] Operands behind(int count) const {
+    const int words = Maxima<Rows, Kind::kPairs>::words(in.count);
+    return {in.a_value + in.count,         in.a_exponent + words,          in.a_stride,
+            in.b_value + in.count * kPanel, in.b_exponent + words * kPanel, count};
+  }
+
+  /// One step; the next one has `coming` products.
+  [[gnu::always_inline]] void step(const Multiply& work, const Rules& rules, bool vectors, int coming) {
+    const Operands next = behind(coming);
     if (!careful && vectors && one_step<Rows, Kind>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
       sums = written;
     } else {
-      careful_step<Rows, Kind>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
+      careful_step<Rows, Kind>(work, in, sums, place, vectors);
       careful = always || needs_care<Rows>(sums, rules);
       maxima = Maxima<Rows, Kind::kPairs>(rules);
       maxima.add_all(next);
-      begin_all<Rows, kHow>(running, maxima, sums, rules);
+      begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
     }
     in = next;
-    if constexpr (Kind::kAddendLast) {
-      if (!work.chunk.steps[index].closes) continue;
-      for (int r = 0; r < Rows; ++r) {
-        for (int h = 0; h < 2; ++h) {
-          const auto sum = load<Floats>(sums.at(r, h));
-          store(out.at(r, h), add_nearest<kHow>(load<Floats>(out.at(r, h)), sum, rules));
-        }
-      }
-      clear(sums);
-      careful = always;
-      begin_all<Rows, kHow>(running, maxima, sums, rules);
-    }
+    ++place.step;
   }
-  if constexpr (!Kind::kAddendLast) copy(sums, out);
-}
 
-/// Rows at once. More than AVX2 has registers for, and still the fastest there.
-constexpr int kRowsAtOnce = 4;
-static_assert(kRows % kRowsAtOnce == 0);
+  /// The end of an instruction that adds its addend last.
+  void close(const Rules& rules) {
+    for (int r = 0; r < Rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const auto sum = load<Floats>(sums.at(r, h));
+        store(out.at(r, h), add_nearest<Kind::kHow>(load<Floats>(out.at(r, h)), sum, rules));
+      }
+    }
+    clear<Rows>(sums);
+    careful = always;
+    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+  }
+};
+
+/// Rows whose sums stay in registers through a step. Two such streams take turns: the end of a step is a long
+/// chain of operations, behind which the processor finds the other stream's products.
+constexpr int kStreamRows = 2;
+static_assert(kRows == 2 * kStreamRows);
 
 template <typename Kind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
-  for (int column = 0; column < kPanel; column += kGroupColumns)
-    for (int row = 0; row < kRows; row += kRowsAtOnce) multiply_block<kRowsAtOnce, Kind>(work, row, column);
+  const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
+  const bool watched = !stays_low(work);
+  for (int column = 0; column < kPanel; column += kGroupColumns) {
+    Stream<kStreamRows, Kind> streams[] = {{work, rules, 0, column, watched},
+                                           {work, rules, kStreamRows, column, watched}};
+    for (int index = 0; index < work.chunk.step_count; ++index) {
+      const Step* step = &work.chunk.steps[index];
+      const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
+      const Bounds& a = work.a_bounds[index];
+      const Bounds& b = work.b_bounds[index];
+      const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
+#pragma GCC unroll 1
+      for (auto& stream : streams) {
+        stream.step(work, rules, vectors, coming);
+        if (Kind::kAddendLast && step->closes) stream.close(rules);
+      }
+    }
+    if constexpr (!Kind::kAddendLast)
+      for (auto& stream : streams) copy<kStreamRows>(stream.sums, stream.out);
+  }
 }
 
 template <Rounds How, bool AddendLast>
