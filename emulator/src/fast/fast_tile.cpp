@@ -58,7 +58,8 @@ class FastTile final : public TileSums {
         columns_(tile_columns(problem)),
         level_(table_of(level)) {
     make_steps();
-    for (auto& sum : sums_) sum.resize(rows_ * columns_);
+    const bool used[kSums] = {true, problem.promote != 0, problem.split_k > 1};
+    for (int i = 0; i < kSums; ++i) sums_[i].resize(used[i] ? rows_ * columns_ : 0);
     a_value_.resize(rows_ * depth_);
     a_exponent_.resize(rows_ * depth_);
     b_value_.resize(columns_ * depth_);

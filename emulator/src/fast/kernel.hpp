@@ -195,8 +195,8 @@ struct Place {
 
 /// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
 template <int Rows, typename Kind>
-[[gnu::noinline]] void careful_step(const Multiply& work, const Operands& in, const Block& sums,
-                                    const Place& place, bool vectors) {
+[[gnu::noinline]] void careful_step(const Multiply& work, Operands in, Block sums, Place place,
+                                    bool vectors) {
   const Rules& rules = *work.rules;
   Words failed[Rows][2];
   Floats before[Rows][2];
@@ -311,7 +311,7 @@ struct Stream {
   /// The operands behind those at hand: steps follow one another without gaps.
   [[nodiscard]] Operands behind(int count) const {
     const int words = Maxima<Rows, Kind::kPairs>::words(in.count);
-    return {in.a_value + in.count,         in.a_exponent + words,          in.a_stride,
+    return {in.a_value + in.count,          in.a_exponent + words,          in.a_stride,
             in.b_value + in.count * kPanel, in.b_exponent + words * kPanel, count};
   }
 
@@ -347,32 +347,28 @@ struct Stream {
   }
 };
 
-/// Rows whose sums stay in registers through a step. Two such streams take turns: the end of a step is a long
-/// chain of operations, behind which the processor finds the other stream's products.
-constexpr int kStreamRows = 2;
-static_assert(kRows == 2 * kStreamRows);
+/// Rows at once. More than AVX2 has registers for, and still the fastest there.
+constexpr int kRowsAtOnce = 4;
+static_assert(kRows % kRowsAtOnce == 0);
 
 template <typename Kind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
   const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
   const bool watched = !stays_low(work);
   for (int column = 0; column < kPanel; column += kGroupColumns) {
-    Stream<kStreamRows, Kind> streams[] = {{work, rules, 0, column, watched},
-                                           {work, rules, kStreamRows, column, watched}};
-    for (int index = 0; index < work.chunk.step_count; ++index) {
-      const Step* step = &work.chunk.steps[index];
-      const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
-      const Bounds& a = work.a_bounds[index];
-      const Bounds& b = work.b_bounds[index];
-      const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-#pragma GCC unroll 1
-      for (auto& stream : streams) {
+    for (int row = 0; row < kRows; row += kRowsAtOnce) {
+      Stream<kRowsAtOnce, Kind> stream(work, rules, row, column, watched);
+      for (int index = 0; index < work.chunk.step_count; ++index) {
+        const Step* step = &work.chunk.steps[index];
+        const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
+        const Bounds& a = work.a_bounds[index];
+        const Bounds& b = work.b_bounds[index];
+        const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
         stream.step(work, rules, vectors, coming);
         if (Kind::kAddendLast && step->closes) stream.close(rules);
       }
+      if constexpr (!Kind::kAddendLast) copy<kRowsAtOnce>(stream.sums, stream.out);
     }
-    if constexpr (!Kind::kAddendLast)
-      for (auto& stream : streams) copy<kStreamRows>(stream.sums, stream.out);
   }
 }
 

@@ -83,50 +83,80 @@ inline const void* readable(const PackSource& source, int row, int there, int wa
 
 constexpr int whole_vectors(int count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
+using Longs __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::uint64_t;
+using Counts1 __attribute__((vector_size(MMAUDIT_FAST_BYTES / 2))) = std::uint32_t;
+
+/// Words of two positions each, from the bytes of twice as many.
+inline Counts1 pairs_of(Words exponent_bytes) {
+  const auto both = bits<Longs>(exponent_bytes);
+  return __builtin_convertvector((both | both >> 24) & 0xFFFF, Counts1) * 0x10001;
+}
+
+/// kRows rows before they are put in order.
+struct Unordered {
+  float value[kRows][kMostDepth];
+  std::int32_t exponent[kRows][kMostDepth];
+};
+
+inline void order_rows(const Unordered& rows, const Chunk& chunk, bool pairs, const PackedA& out,
+                       std::size_t stride) {
+  const auto position = [&](int p) { return chunk.order == nullptr ? p : chunk.order[p]; };
+  for (int row = 0; row < kRows; ++row) {
+    const float* value = rows.value[row];
+    const std::int32_t* exponent = rows.exponent[row];
+    float* out_value = out.value + static_cast<std::size_t>(row) * stride;
+    std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
+    for (int p = 0; p < chunk.depth; ++p) out_value[p] = value[position(p)];
+    if (pairs) {
+      for (int p = 0; p < chunk.depth; p += 2)
+        out_exponent[p / 2] = (exponent[position(p)] | exponent[position(p + 1)] << 8) * 0x10001;
+    } else {
+      for (int p = 0; p < chunk.depth; ++p) out_exponent[p] = exponent[position(p)];
+    }
+  }
+}
+
 void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, std::size_t stride,
             Bounds* bounds) {
   const FloatMode nearest;
-  char copy[kMostDepth * kMostBytes];
-  float value[kMostDepth];
-  std::int32_t exponent[kMostDepth], low[kMostDepth], high[kMostDepth];
-  const int depth = whole_vectors(chunk.depth);
+  char copy[kRows][kMostDepth * kMostBytes];
+  std::int32_t low[kMostDepth], high[kMostDepth];
+  const int depth = whole_vectors(chunk.depth), bytes = source.element_bytes;
+  const bool in_place = chunk.order == nullptr && depth == chunk.depth;
+  const int byte_bias = kFloatBias + source.decode.byte_top;
+  Unordered unordered;
+  const char* raw[kRows];
   for (int row = 0; row < kRows; ++row) {
     const int there = row < source.rows ? source.columns : 0;
-    const auto* raw = static_cast<const char*>(readable(source, row, there, depth, copy));
+    raw[row] = static_cast<const char*>(readable(source, row, there, depth, copy[row]));
     // The rows that the next call reads are elsewhere in memory.
-    const char* ahead = raw + kRows * source.stride * static_cast<std::size_t>(source.element_bytes);
-    for (int k = 0; k < depth * source.element_bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
-    float* out_value = out.value + static_cast<std::size_t>(row) * stride;
-    std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
-    const int byte_bias = kFloatBias + source.decode.byte_top;
-    for (int k = 0; k < depth; k += kLanes) {
-      LaneBounds lanes;
-      if (row > 0) lanes = {load<Words>(low + k), load<Words>(high + k)};
-      const Decoded x =
-          decode(source.decode, fetch(raw + k * source.element_bytes, source.element_bytes), lanes);
-      const Words twice = (x.exponent + kFloatBias) & 0xFFFF;
-      store(low + k, lanes.low);
-      store(high + k, lanes.high);
-      store(value + k, x.value);
-      store(exponent + k, source.pairs ? max(x.exponent + byte_bias, Words{}) : twice | twice << 16);
-    }
-    const auto position = [&](int p) { return chunk.order == nullptr ? p : chunk.order[p]; };
-    if (source.pairs) {
-      for (int p = 0; p < chunk.depth; p += 2)
-        out_exponent[p / 2] = (exponent[position(p)] | exponent[position(p + 1)] << 8) * 0x10001;
-      for (int p = 0; p < chunk.depth; ++p) out_value[p] = value[position(p)];
-      continue;
-    }
-    if (chunk.order == nullptr) {
-      __builtin_memcpy(out_value, value, static_cast<std::size_t>(chunk.depth) * sizeof(float));
-      __builtin_memcpy(out_exponent, exponent, static_cast<std::size_t>(chunk.depth) * sizeof(std::int32_t));
-      continue;
-    }
-    for (int p = 0; p < chunk.depth; ++p) {
-      out_value[p] = value[chunk.order[p]];
-      out_exponent[p] = exponent[chunk.order[p]];
-    }
+    const char* ahead = raw[row] + kRows * source.stride * static_cast<std::size_t>(bytes);
+    for (int k = 0; k < depth * bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
   }
+  for (int k = 0; k < depth; k += kLanes) {
+    LaneBounds lanes;
+    for (int row = 0; row < kRows; ++row) {
+      const std::size_t at = static_cast<std::size_t>(row) * stride;
+      float* value = in_place ? out.value + at : unordered.value[row];
+      std::int32_t* exponent = in_place ? out.exponent + at : unordered.exponent[row];
+      const Decoded x = decode(source.decode, fetch(raw[row] + k * bytes, bytes), lanes);
+      store(value + k, x.value);
+      if (!source.pairs) {
+        const Words once = (x.exponent + kFloatBias) & 0xFFFF;
+        store(exponent + k, once | once << 16);
+        continue;
+      }
+      const Words once = max(x.exponent + byte_bias, Words{});
+      if (in_place) {
+        store(exponent + k / 2, pairs_of(once));
+      } else {
+        store(exponent + k, once);
+      }
+    }
+    store(low + k, lanes.low);
+    store(high + k, lanes.high);
+  }
+  if (!in_place) order_rows(unordered, chunk, source.pairs, out, stride);
   std::int32_t ordered_low[kMostDepth], ordered_high[kMostDepth];
   for (int p = 0; p < chunk.depth; ++p) {
     const int k = chunk.order == nullptr ? p : chunk.order[p];
