@@ -36,11 +36,6 @@ struct Operands {
   const float* b_value;
   const std::int16_t* b_exponent;
   int count;
-
-  [[nodiscard]] Operands from_row(int row) const {
-    const std::size_t skipped = static_cast<std::size_t>(row) * a_stride;
-    return {a_value + skipped, a_exponent + skipped, a_stride, b_value, b_exponent, count};
-  }
 };
 
 /// Largest exponents of products, plus 127, of every element.
@@ -96,6 +91,7 @@ template <int Rows>
 struct Running {
   Floats scale[Rows][2];  ///< 2^(F - E)
   Counts total[Rows][2];  ///< the addend, then the sum, in units of 2^(E - F)
+  Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
   Words largest;          ///< E plus 127, in the place of a float's exponent
 
   template <Rounds How>
@@ -123,7 +119,7 @@ struct Running {
 template <int Rows, Rounds How, bool Pairs>
 [[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows, Pairs>& maxima,
                                              const Block& addends, const Rules& rules) {
-  running.largest = Words{};
+  running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h)
       running.template begin<How>(r, h, maxima.of(r), load<Floats>(addends.at(r, h)), rules);
@@ -138,79 +134,57 @@ struct Kind {
   static constexpr bool kPairs = PairsIt;
 };
 
-/// Rows whose sums stay in registers through a step. They take turns: the end of a step is a long chain of
-/// operations, behind which the processor finds the next rows' products.
-constexpr int kTurnRows = 2;
-
-/// One turn of a step, rows from `first` on. The sign bits of the result mark lanes that failed.
-template <int Rows, typename Kind>
-[[gnu::always_inline]] inline Words one_turn(const Operands& all, const Operands& all_next, int first,
-                                             Running<Rows>& running, Maxima<Rows, Kind::kPairs>& maxima,
-                                             const Rules& rules, const Block& results) {
-  constexpr Rounds kHow = Kind::kHow;
-  constexpr int kAtOnce = Kind::kPairs ? 2 : 1;
-  const Operands in = all.from_row(first), next = all_next.from_row(first);
-  Maxima<kTurnRows, Kind::kPairs> coming(rules);
-  Sums<kTurnRows> sum;
-  Floats scale[kTurnRows][2];
-  for (int r = 0; r < kTurnRows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      scale[r][h] = running.scale[first + r][h];
-      // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
-      if constexpr (Kind::kOneGroup) sum.of[r][h] = running.total[first + r][h];
-    }
-  }
-  Words failed = {};
-  if constexpr (Kind::kOneGroup) {
-    if (in.count == next.count) {
-      const int words = coming.words(in.count);
-#pragma GCC unroll 2
-      for (int i = 0; i < words; ++i) {
-        coming.add(next, i);
-        for (int k = 0; k < kAtOnce; ++k) sum.add(in, scale, i * kAtOnce + k);
-      }
-    } else {
-      coming.add_all(next);
-      for (int k = 0; k < in.count; ++k) sum.add(in, scale, k);
-    }
-  } else {
-    coming.add_all(next);
-    for (int k = 0; k < in.count; k += rules.group) {
-      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, scale, i);
-      for (int r = 0; r < kTurnRows; ++r)
-        for (int h = 0; h < 2; ++h) failed |= running.absorb(first + r, h, sum.of[r][h]);
-      sum = {};
-    }
-  }
-  Floats most = {};
-  for (int r = 0; r < kTurnRows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      const auto total = bits<Words>(Kind::kOneGroup ? sum.of[r][h] : running.total[first + r][h]);
-      const Floats whole = to_float_toward_zero<kHow == Rounds::toward_zero>(total);
-      if constexpr (Kind::kOneGroup) most = larger_magnitude(most, whole);
-      const Floats x = round_sum<kHow>(total, whole, scale[r][h], rules);
-      store(results.at(first + r, h), x);
-      running.template begin<kHow>(first + r, h, coming.of(r), x, rules);
-    }
-    if constexpr (Kind::kAddendLast) maxima.row[first + r] = coming.row[r];
-  }
-  if constexpr (Kind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
-  return failed;
-}
-
 /// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
 /// of the one fills the gaps of the other. False when some lane failed.
 template <int Rows, typename Kind>
 [[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
                                             Maxima<Rows, Kind::kPairs>& maxima, const Rules& rules,
                                             const Block& results) {
-  static_assert(Rows % kTurnRows == 0);
-  Words failed = {};
-  if constexpr (Kind::kHow == Rounds::nearest)
-    failed = ((rules.highest + kFloatBias) << kFloatFraction) - running.largest;
-  running.largest = Words{};
-  for (int first = 0; first < Rows; first += kTurnRows)
-    failed |= one_turn<Rows, Kind>(in, next, first, running, maxima, rules, results);
+  constexpr Rounds kHow = Kind::kHow;
+  constexpr int kAtOnce = Kind::kPairs ? 2 : 1;
+  Maxima<Rows, Kind::kPairs> coming(rules);
+  Sums<Rows> sum;
+  if constexpr (Kind::kOneGroup) {
+    // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) sum.of[r][h] = running.total[r][h];
+    if (in.count == next.count) {
+      const int words = coming.words(in.count);
+#pragma GCC unroll 2
+      for (int i = 0; i < words; ++i) {
+        coming.add(next, i);
+        for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.scale, i * kAtOnce + k);
+      }
+    } else {
+      coming.add_all(next);
+      for (int k = 0; k < in.count; ++k) sum.add(in, running.scale, k);
+    }
+  } else {
+    coming.add_all(next);
+    for (int k = 0; k < in.count; k += rules.group) {
+      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
+      for (int r = 0; r < Rows; ++r)
+        for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
+      sum = {};
+    }
+  }
+  Words failed = running.failed;
+  if constexpr (kHow == Rounds::nearest)
+    failed |= ((rules.highest + kFloatBias) << kFloatFraction) - running.largest;
+  running.failed = running.largest = Words{};
+  Floats most = {};
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      const auto total = bits<Words>(Kind::kOneGroup ? sum.of[r][h] : running.total[r][h]);
+      const Floats whole = to_float_toward_zero<kHow == Rounds::toward_zero>(total);
+      if constexpr (Kind::kOneGroup) most = larger_magnitude(most, whole);
+      const Floats x = round_sum<kHow>(total, whole, running.scale[r][h], rules);
+      store(results.at(r, h), x);
+      running.template begin<kHow>(r, h, coming.of(r), x, rules);
+    }
+  }
+  if constexpr (Kind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
+  if constexpr (Kind::kAddendLast) maxima = coming;
   return !any(failed & kAbove);
 }
 
