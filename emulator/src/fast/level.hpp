@@ -24,6 +24,7 @@ struct Decode {
   int to_float_shift = 0;  ///< left, of the magnitude
   std::uint32_t rebias = 0;
   int min_exponent = 0;  ///< of the format that the datapath sees
+  bool is_f16 = false;   ///< IEEE binary16, which processors convert
   int byte_top = 0;      ///< with Rules::pairs: the bytes are A's exponent + 127 + top, and top - B's
 };
 

@@ -8,6 +8,8 @@
 namespace mmaudit::fast {
 namespace {
 
+constexpr std::int32_t kFloatInfinity = 0x7F800000;
+
 /// One vector of elements, decoded.
 struct Decoded {
   Floats value;
@@ -34,7 +36,12 @@ inline Bounds bounds_of(const std::int32_t* low, const std::int32_t* high, int c
   return bounds;
 }
 
-inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
+/// A float's magnitude and sign, zero and marked where the element is an infinity or a NaN.
+struct Exact {
+  Words magnitude, sign, special;
+};
+
+inline Exact exact(const Decode& rule, Counts raw) {
   const Words magnitude = bits<Words>((raw >> rule.ignored_bits) & rule.magnitude_mask);
   const Words sign = bits<Words>((raw << rule.sign_shift) & 0x80000000U);
   const Counts field_up = bits<Counts>(magnitude) << rule.to_float_shift;
@@ -44,12 +51,7 @@ inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
   const Floats subnormal = bits<Floats>(normal + kHidden) - __builtin_bit_cast(float, rule.rebias + kHidden);
   const Words is_subnormal = field_up < kHidden;
   const Words special = magnitude >= static_cast<std::int32_t>(rule.special_from);
-  const Words x = select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special;
-  const Words exponent = max((x >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
-  const Words zero = x == 0;
-  bounds.add(select(special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
-             select(zero, splat(kNoOperand.high), exponent));
-  return {bits<Floats>(x | sign), select(zero, splat(kZero), exponent)};
+  return {select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special, sign, special};
 }
 
 /// Vectors of as many narrow elements as a vector has floats, and as twice as many.
@@ -63,6 +65,28 @@ inline Counts fetch(const void* from, int element_bytes) {
   if (element_bytes == 2)
     return __builtin_convertvector(load<Shorts1>(static_cast<const char*>(from)), Counts);
   return load<Counts>(static_cast<const char*>(from));
+}
+
+/// kLanes elements from `from` on.
+inline Exact exact(const Decode& rule, const char* from, int element_bytes) {
+#if defined(__AVX512F__)
+  if (rule.is_f16) {
+    const auto raw = load<Shorts1>(from);
+    const auto x = bits<Words>(_mm512_maskz_cvtph_ps(kAll, (__m256i)raw));  // NOLINT: every bit is kept
+    const Words magnitude = x & INT32_MAX, special = magnitude >= kFloatInfinity;
+    return {magnitude & ~special, x & INT32_MIN, special};
+  }
+#endif
+  return exact(rule, fetch(from, element_bytes));
+}
+
+inline Decoded decode(const Decode& rule, const char* from, int element_bytes, LaneBounds& bounds) {
+  const Exact x = exact(rule, from, element_bytes);
+  const Words exponent = max((x.magnitude >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
+  const Words zero = x.magnitude == 0;
+  bounds.add(select(x.special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
+             select(zero, splat(kNoOperand.high), exponent));
+  return {bits<Floats>(x.magnitude | x.sign), select(zero, splat(kZero), exponent)};
 }
 
 constexpr int kMostDepth = 256;  ///< of a chunk
@@ -139,7 +163,7 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
       const std::size_t at = static_cast<std::size_t>(row) * stride;
       float* value = in_place ? out.value + at : unordered.value[row];
       std::int32_t* exponent = in_place ? out.exponent + at : unordered.exponent[row];
-      const Decoded x = decode(source.decode, fetch(raw[row] + k * bytes, bytes), lanes);
+      const Decoded x = decode(source.decode, raw[row] + k * bytes, bytes, lanes);
       store(value + k, x.value);
       if (!source.pairs) {
         const Words once = (x.exponent + kFloatBias) & 0xFFFF;
@@ -180,7 +204,7 @@ inline void pack_position(const Decode& rule, Exponents kind, const char* raw, i
     Decoded x[2];
     for (int h = 0; h < 2; ++h) {
       const int j = group + h * kLanes;
-      x[h] = decode(rule, fetch(raw + j * element_bytes, element_bytes), lanes);
+      x[h] = decode(rule, raw + j * element_bytes, element_bytes, lanes);
       Words exponent = x[h].exponent;
       if (kind != Exponents::words) exponent = min(rule.byte_top - exponent, splat(255));
       Shorts1 narrow = __builtin_convertvector(exponent, Shorts1);

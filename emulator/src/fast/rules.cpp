@@ -30,6 +30,7 @@ Decode decode_of(const FormatSpec& format, int min_exponent) {
   rule.to_float_shift = kFloatFraction - format.fraction_bits;
   rule.rebias = static_cast<std::uint32_t>(kFloatBias - format.bias) << kFloatFraction;
   rule.min_exponent = min_exponent;
+  rule.is_f16 = format.id == Format::f16;
   return rule;
 }
 
