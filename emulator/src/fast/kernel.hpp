@@ -150,7 +150,6 @@ template <int Rows, typename Kind>
       for (int h = 0; h < 2; ++h) sum.of[r][h] = running.total[r][h];
     if (in.count == next.count) {
       const int words = coming.words(in.count);
-#pragma GCC unroll 2
       for (int i = 0; i < words; ++i) {
         coming.add(next, i);
         for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.scale, i * kAtOnce + k);
