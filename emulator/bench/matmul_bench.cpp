@@ -91,7 +91,7 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   std::vector<fast::Bounds> a_bounds(steps.size() * kEdge / fast::kRows),
       b_bounds(steps.size() * kEdge / fast::kPanel);
   const auto bytes = static_cast<int>(plan.a.storage_bytes());
-  fast::PackSource source{b.data(), kEdge, bytes, kEdge, kEdge, fast.b};
+  fast::PackSource source{b.data(), kEdge, bytes, kEdge, kEdge, fast.b, fast.rules.pairs};
   level->pack_b(source, chunk, {panels->b, panels->b_exponent}, std::size_t{kEdge} * fast::kPanel,
                 kEdge / fast::kPanel, b_bounds.data(), chunk.step_count);
   source.decode = fast.a;

@@ -58,7 +58,8 @@ class FastTile final : public TileSums {
         columns_(tile_columns(problem)),
         level_(table_of(level)) {
     make_steps();
-    for (auto& sum : sums_) sum.resize(rows_ * columns_);
+    const bool used[kSums] = {true, problem.promote != 0, problem.split_k > 1};
+    for (int i = 0; i < kSums; ++i) sums_[i].resize(used[i] ? rows_ * columns_ : 0);
     a_value_.resize(rows_ * depth_);
     a_exponent_.resize(rows_ * depth_);
     b_value_.resize(columns_ * depth_);
@@ -121,10 +122,10 @@ class FastTile final : public TileSums {
   }
 
   /// Everything of `rows` x `columns` elements of A or B from (row, column) on, as far as it exists.
-  static fast::PackSource source(const void* matrices, const FormatSpec& format, const fast::Decode& decode,
-                                 std::uint64_t index, std::uint64_t rows, std::uint64_t columns,
-                                 std::uint64_t row, std::uint64_t column, std::uint64_t most_rows,
-                                 std::uint64_t most_columns) {
+  [[nodiscard]] fast::PackSource source(const void* matrices, const FormatSpec& format,
+                                        const fast::Decode& decode, std::uint64_t index, std::uint64_t rows,
+                                        std::uint64_t columns, std::uint64_t row, std::uint64_t column,
+                                        std::uint64_t most_rows, std::uint64_t most_columns) const {
     const std::size_t bytes = format.storage_bytes();
     fast::PackSource part;
     part.base = static_cast<const char*>(matrices) + ((index * rows + row) * columns + column) * bytes;
@@ -133,6 +134,7 @@ class FastTile final : public TileSums {
     part.rows = row < rows ? static_cast<int>(std::min(most_rows, rows - row)) : 0;
     part.columns = column < columns ? static_cast<int>(std::min(most_columns, columns - column)) : 0;
     part.decode = decode;
+    part.pairs = fast_.rules.pairs;
     return part;
   }
 

@@ -1,149 +1,12 @@
 #pragma once
-// The steps of kRows x kPanel elements. Included once a level, which has set MMAUDIT_FAST_BYTES.
-//
-// A step takes the products of each element twice: first the exponents, as 16-bit lanes whose maximum is E;
-// then the products, exact floats, scaled by 2^(F - E) and truncated to integers, whose sum is exact. In the
-// first pass one vector holds twice as many columns as in the second, so even columns stand in one vector of
-// floats and odd ones in the next: widening is a shift, not a permutation.
-// A part of the level's one source, not a header of declarations; x != x asks for NaN; offsets are small.
+// The steps of kRows x kPanel elements, one after another, and those that vectors can't do. Included once a
+// level, which has set MMAUDIT_FAST_BYTES. A part of the level's one source, not a header of declarations;
+// offsets are small.
 // NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
-#include "lane_rounding.hpp"
-#include "level.hpp"
-#include "vectors.hpp"
+#include "step.hpp"
 
 namespace mmaudit::fast {
 namespace {
-
-constexpr int kGroupColumns = 2 * kLanes;  ///< of one vector of exponents
-constexpr int kAbove = INT32_MIN;          // the sign bit marks a lane that failed
-
-static_assert(kPanel % kGroupColumns == 0);
-
-/// Rows x kGroupColumns elements in memory, `stride` floats from row to row; even columns, then odd ones.
-struct Block {
-  float* first;
-  std::size_t stride;
-  [[nodiscard]] float* at(int r, int h) const {
-    return first + static_cast<std::size_t>(r) * stride + h * kLanes;
-  }
-};
-
-/// Where one step of one block finds its operands.
-struct Operands {
-  const float* a_value;
-  const std::int32_t* a_exponent;
-  std::size_t a_stride;
-  const float* b_value;
-  const std::int16_t* b_exponent;
-  int count;
-};
-
-/// Largest exponents of products, plus 127, of every element.
-template <int Rows>
-struct Maxima {
-  Shorts row[Rows];
-
-  explicit Maxima(const Rules& rules) {
-    for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias);
-  }
-  [[gnu::always_inline]] void add(const Operands& in, int k) {
-    const auto b = load<Shorts>(in.b_exponent + k * kPanel);
-    for (int r = 0; r < Rows; ++r) {
-      const std::int32_t a =
-          in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
-      row[r] = max(row[r], static_cast<Shorts>(b + bits<Shorts>(splat(a))));
-    }
-  }
-};
-
-template <int Rows>
-struct Sums {
-  Counts of[Rows][2] = {};
-
-  [[gnu::always_inline]] void add(const Operands& in, const Floats (&scale)[Rows][2], int k) {
-    const Floats b[2] = {load<Floats>(in.b_value + k * kPanel),
-                         load<Floats>(in.b_value + k * kPanel + kLanes)};
-    for (int r = 0; r < Rows; ++r) {
-      const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
-      for (int h = 0; h < 2; ++h) of[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
-    }
-  }
-};
-
-/// A step between the choice of E and the rounding.
-template <int Rows>
-struct Running {
-  Floats scale[Rows][2];  ///< 2^(F - E)
-  Words total[Rows][2];   ///< the addend, then the sum, in units of 2^(E - F)
-  Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
-  Words largest;          ///< E plus 127: above rules.highest the sum might overflow
-
-  template <Rounds How>
-  [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
-    const auto both = bits<Words>(maxima);
-    const Words exponent = max(h == 0 ? (both << 16) >> 16 : both >> 16, addend_exponent<How>(addend, rules));
-    largest = max(largest, exponent);
-    scale[r][h] = bits<Floats>((rules.fraction_bits + 2 * kFloatBias - exponent) << kFloatFraction);
-    total[r][h] = truncate(addend * scale[r][h]);
-  }
-
-  /// Lanes that leave 32 bits, in the sign bit.
-  [[gnu::always_inline]] Words absorb(int r, int h, Counts sum) {
-    const Words x = total[r][h];
-    total[r][h] = bits<Words>(bits<Counts>(x) + sum);
-    return (x ^ total[r][h]) & (bits<Words>(sum) ^ total[r][h]);
-  }
-};
-
-template <int Rows, Rounds How>
-[[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows>& maxima,
-                                             const Block& addends, const Rules& rules) {
-  running.failed = running.largest = Words{};
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h)
-      running.template begin<How>(r, h, maxima.row[r], load<Floats>(addends.at(r, h)), rules);
-}
-
-/// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
-/// of the one fills the gaps of the other. False when some lane failed. With OneGroup, no step has more than
-/// rules.group products.
-template <int Rows, Rounds How, bool OneGroup>
-[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
-                                            Maxima<Rows>& maxima, const Rules& rules, const Block& results) {
-  Maxima<Rows> coming(rules);
-  Sums<Rows> sum;
-  if (OneGroup && in.count == next.count) {
-#pragma GCC unroll 2
-    for (int i = 0; i < in.count; ++i) {
-      coming.add(next, i);
-      sum.add(in, running.scale, i);
-    }
-  } else {
-    for (int i = 0; i < next.count; ++i) coming.add(next, i);
-    const int group = OneGroup ? in.count : rules.group;
-    for (int k = 0; k < in.count; k += group) {
-      if (!OneGroup && k > 0) {
-        for (int r = 0; r < Rows; ++r)
-          for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
-        sum = {};
-      }
-      const int end = OneGroup || k + group > in.count ? in.count : k + group;
-      for (int i = k; i < end; ++i) sum.add(in, running.scale, i);
-    }
-  }
-  Words failed = running.failed | ((rules.highest + kFloatBias) - running.largest);
-  running.failed = running.largest = Words{};
-  for (int r = 0; r < Rows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      failed |= running.absorb(r, h, sum.of[r][h]);
-      const Floats x = round_sum<How>(running.total[r][h], running.scale[r][h], rules);
-      store(results.at(r, h), x);
-      running.template begin<How>(r, h, coming.row[r], x, rules);
-    }
-  }
-  maxima = coming;
-  return !any(failed & kAbove);
-}
 
 /// Where a block stands in the work, for the plain core.
 struct Place {
@@ -151,32 +14,36 @@ struct Place {
 };
 
 /// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
-template <int Rows, Rounds How>
-[[gnu::noinline]] void careful_step(const Multiply& work, const Operands& in, const Block& sums,
-                                    const Place& place, bool vectors) {
+template <int Rows, typename Kind>
+[[gnu::noinline]] void careful_step(const Multiply& work, Operands in, Block sums, Place place,
+                                    bool vectors) {
   const Rules& rules = *work.rules;
   Words failed[Rows][2];
   Floats before[Rows][2];
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
       before[r][h] = load<Floats>(sums.at(r, h));
-      failed[r][h] = vectors ? tiny(before[r][h], rules) | huge(before[r][h], rules) : splat(-1);
+      failed[r][h] = vectors ? tiny(before[r][h], rules) | above(before[r][h], rules.highest) : splat(-1);
     }
   }
   if (vectors) {
-    Maxima<Rows> maxima(rules);
-    for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+    Maxima<Rows, Kind::kPairs> maxima(rules);
+    maxima.add_all(in);
     Running<Rows> running;
-    begin_all<Rows, How>(running, maxima, sums, rules);
+    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
     for (int k = 0; k < in.count; k += rules.group) {
       Sums<Rows> sum;
       for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
       for (int r = 0; r < Rows; ++r)
         for (int h = 0; h < 2; ++h) failed[r][h] |= running.absorb(r, h, sum.of[r][h]);
     }
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h)
-        store(sums.at(r, h), round_sum<How>(running.total[r][h], running.scale[r][h], rules));
+    for (int r = 0; r < Rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const auto total = bits<Words>(running.total[r][h]);
+        const Floats whole = to_float_toward_zero<Kind::kHow == Rounds::toward_zero>(total);
+        store(sums.at(r, h), round_sum<Kind::kHow>(total, whole, running.scale[r][h], rules));
+      }
+    }
   }
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
@@ -189,102 +56,150 @@ template <int Rows, Rounds How>
   }
 }
 
+/// Whether every step has to be watched: sums whose scaling fails, or that might come to fail in this chunk.
 template <int Rows>
-inline bool any_tiny(const Block& sums, const Rules& rules) {
+inline bool needs_care(const Block& sums, const Rules& rules) {
   Words some = {};
-  for (int r = 0; r < Rows; ++r)
-    for (int h = 0; h < 2; ++h) some |= tiny(load<Floats>(sums.at(r, h)), rules);
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      const auto x = load<Floats>(sums.at(r, h));
+      some |= tiny(x, rules) | above(x, rules.highest - 1);
+    }
+  }
   return any(some);
 }
 
-template <int Rows, Rounds How, bool AddendLast, bool OneGroup>
-inline void multiply_block(const Multiply& work, int row, int column) {
-  const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
-  const Block out{
-      work.sum + static_cast<std::size_t>(row) * work.sum_stride + static_cast<std::size_t>(column),
-      work.sum_stride};
+/// Whether the products of a chunk are too small to lift a sum below 2^highest above 2^(highest + 1).
+inline bool stays_low(const Multiply& work) {
+  constexpr int kGrowth = 10;  // a product is below 2^(E + 2), and a chunk has at most 2^8 of them
+  int most = kNoOperand.high;
+  for (int i = 0; i < work.chunk.step_count; ++i) {
+    const int high = work.a_bounds[i].high + work.b_bounds[i].high;
+    most = high > most ? high : most;
+  }
+  return most <= work.rules->highest - kGrowth;
+}
+
+template <int Rows>
+inline void copy(const Block& from, const Block& to) {
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(to.at(r, h), load<Floats>(from.at(r, h)));
+}
+
+template <int Rows>
+inline void clear(const Block& block) {
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
+}
+
+/// Some rows on their way through the steps of a chunk.
+template <int Rows, typename Kind>
+struct Stream {
   // A step reads one and writes the other, so that a step that failed can be done again.
   alignas(MMAUDIT_FAST_BYTES) float buffer[2][Rows * kGroupColumns];
-  Block sums{buffer[0], kGroupColumns}, results{buffer[1], kGroupColumns};
-  const auto copy = [](const Block& from, const Block& to) {
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h) store(to.at(r, h), load<Floats>(from.at(r, h)));
-  };
-  const auto clear = [](const Block& block) {
-    for (int r = 0; r < Rows; ++r)
-      for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
-  };
-  if constexpr (AddendLast) {
-    clear(sums);
-  } else {
-    copy(out, sums);
-  }
-  const auto operands_of = [&](int index) {
-    const Step& step = work.chunk.steps[index];
-    const std::size_t a =
-        static_cast<std::size_t>(row) * work.a_stride + static_cast<std::size_t>(step.start);
-    const int b = step.start * kPanel + column;
-    return Operands{work.a_value + a, work.a_exponent + a, work.a_stride,
-                    work.b_value + b, work.b_exponent + b, step.count};
-  };
-  bool careful = any_tiny<Rows>(sums, rules);
-  Operands in = operands_of(0);
-  Maxima<Rows> maxima(rules);
-  for (int k = 0; k < in.count; ++k) maxima.add(in, k);
+  Maxima<Rows, Kind::kPairs> maxima;
   Running<Rows> running;
-  begin_all<Rows, How>(running, maxima, sums, rules);
-  for (int index = 0; index < work.chunk.step_count; ++index) {
-    Operands next = in;
-    next.count = 0;
-    if (index + 1 < work.chunk.step_count) next = operands_of(index + 1);
-    const Bounds& a = work.a_bounds[index];
-    const Bounds& b = work.b_bounds[index];
-    const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-    if (!careful && vectors && one_step<Rows, How, OneGroup>(in, next, running, maxima, rules, results)) {
+  Block out, sums, results;
+  Operands in;
+  Place place;
+  bool always, careful;  ///< every step has to be watched; the next one has
+
+  /// Of `work`, from (row, column) on.
+  Stream(const Multiply& work, const Rules& rules, int row, int column, bool watched)
+      : maxima(rules), always(watched) {
+    const auto rows = static_cast<std::size_t>(row);
+    out = {work.sum + rows * work.sum_stride + column, work.sum_stride};
+    sums = {buffer[0], kGroupColumns};
+    results = {buffer[1], kGroupColumns};
+    if constexpr (Kind::kAddendLast) {
+      clear<Rows>(sums);
+    } else {
+      copy<Rows>(out, sums);
+    }
+    in = {work.a_value + rows * work.a_stride,
+          work.a_exponent + rows * work.a_stride,
+          work.a_stride,
+          work.b_value + column,
+          work.b_exponent + column,
+          work.chunk.steps[0].count};
+    place = {work.row + row, work.column + column, 0};
+    careful = always || needs_care<Rows>(sums, rules);
+    maxima.add_all(in);
+    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+  }
+
+  /// The operands behind those at hand: steps follow one another without gaps.
+  [[nodiscard]] Operands behind(int count) const {
+    const int words = Maxima<Rows, Kind::kPairs>::words(in.count);
+    return {in.a_value + in.count,          in.a_exponent + words,          in.a_stride,
+            in.b_value + in.count * kPanel, in.b_exponent + words * kPanel, count};
+  }
+
+  /// One step; the next one has `coming` products.
+  [[gnu::always_inline]] void step(const Multiply& work, const Rules& rules, bool vectors, int coming) {
+    const Operands next = behind(coming);
+    if (!careful && vectors && one_step<Rows, Kind>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
       sums = written;
     } else {
-      careful_step<Rows, How>(work, in, sums, {work.row + row, work.column + column, index}, vectors);
-      careful = any_tiny<Rows>(sums, rules);
-      maxima = Maxima<Rows>(rules);
-      for (int k = 0; k < next.count; ++k) maxima.add(next, k);
-      begin_all<Rows, How>(running, maxima, sums, rules);
+      careful_step<Rows, Kind>(work, in, sums, place, vectors);
+      careful = always || needs_care<Rows>(sums, rules);
+      maxima = Maxima<Rows, Kind::kPairs>(rules);
+      maxima.add_all(next);
+      begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
     }
     in = next;
-    if constexpr (AddendLast) {
-      if (!work.chunk.steps[index].closes) continue;
-      for (int r = 0; r < Rows; ++r) {
-        for (int h = 0; h < 2; ++h) {
-          const auto sum = load<Floats>(sums.at(r, h));
-          store(out.at(r, h), add_nearest<How>(load<Floats>(out.at(r, h)), sum, rules));
-        }
-      }
-      clear(sums);
-      careful = false;
-      begin_all<Rows, How>(running, maxima, sums, rules);
-    }
+    ++place.step;
   }
-  if constexpr (!AddendLast) copy(sums, out);
-}
+
+  /// The end of an instruction that adds its addend last.
+  void close(const Rules& rules) {
+    for (int r = 0; r < Rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const auto sum = load<Floats>(sums.at(r, h));
+        store(out.at(r, h), add_nearest<Kind::kHow>(load<Floats>(out.at(r, h)), sum, rules));
+      }
+    }
+    clear<Rows>(sums);
+    careful = always;
+    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+  }
+};
 
 /// Rows at once. More than AVX2 has registers for, and still the fastest there.
 constexpr int kRowsAtOnce = 4;
 static_assert(kRows % kRowsAtOnce == 0);
 
-template <Rounds How, bool AddendLast, bool OneGroup>
+template <typename Kind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
-  for (int column = 0; column < kPanel; column += kGroupColumns)
-    for (int row = 0; row < kRows; row += kRowsAtOnce)
-      multiply_block<kRowsAtOnce, How, AddendLast, OneGroup>(work, row, column);
+  const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
+  const bool watched = !stays_low(work);
+  for (int column = 0; column < kPanel; column += kGroupColumns) {
+    for (int row = 0; row < kRows; row += kRowsAtOnce) {
+      Stream<kRowsAtOnce, Kind> stream(work, rules, row, column, watched);
+      for (int index = 0; index < work.chunk.step_count; ++index) {
+        const Step* step = &work.chunk.steps[index];
+        const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
+        const Bounds& a = work.a_bounds[index];
+        const Bounds& b = work.b_bounds[index];
+        const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
+        stream.step(work, rules, vectors, coming);
+        if (Kind::kAddendLast && step->closes) stream.close(rules);
+      }
+      if constexpr (!Kind::kAddendLast) copy<kRowsAtOnce>(stream.sums, stream.out);
+    }
+  }
 }
 
 template <Rounds How, bool AddendLast>
 void multiply_by(const Multiply& work) {
-  if (work.rules->group >= work.rules->block) {
-    multiply_panel<How, AddendLast, true>(work);
+  if (work.rules->pairs) {
+    multiply_panel<Kind<How, AddendLast, true, true>>(work);
+  } else if (work.rules->group >= work.rules->block) {
+    multiply_panel<Kind<How, AddendLast, true, false>>(work);
   } else {
-    multiply_panel<How, AddendLast, false>(work);
+    multiply_panel<Kind<How, AddendLast, false, false>>(work);
   }
 }
 

@@ -12,14 +12,16 @@ namespace {
 /// so, which makes that one instruction.
 enum class Rounds { nearest, toward_zero_here, toward_zero };
 
-/// Exponent plus 127 of the addend, for the maximum; a zero's is below every real one.
+constexpr std::int32_t kExponentField = 0x7F800000;
+
+/// The addend as far as its exponent field matters for the maximum; a zero's is below every real one.
 template <Rounds How>
-inline Words addend_exponent(Floats addend, const Rules& rules) {
-  const Words magnitude = bits<Words>(addend) & INT32_MAX;
-  const Words exponent = magnitude >> kFloatFraction;
+inline Floats seen_addend(Floats addend, const Rules& rules) {
   // Of binary32 there are only zeros and normal numbers here, see tiny().
-  if constexpr (How != Rounds::nearest) return exponent;
-  return select(magnitude == 0, exponent, max(exponent, splat(rules.addend_min_exponent + kFloatBias)));
+  if constexpr (How != Rounds::nearest) return addend;
+  const Words magnitude = bits<Words>(addend) & INT32_MAX;
+  const Words least = splat((rules.addend_min_exponent + kFloatBias) << kFloatFraction);
+  return bits<Floats>(select(magnitude == 0, magnitude, max(magnitude, least)));
 }
 
 /// Lanes whose addend lies where scaling leaves the normal floats.
@@ -28,9 +30,9 @@ inline Words tiny(Floats addend, const Rules& rules) {
   return (magnitude != 0) & ((magnitude >> kFloatFraction) < rules.lowest + kFloatBias);
 }
 
-/// Lanes whose addend could make the sum overflow, infinities and NaNs among them.
-inline Words huge(Floats x, const Rules& rules) {
-  return ((bits<Words>(x) & INT32_MAX) >> kFloatFraction) > rules.highest + kFloatBias;
+/// Lanes whose exponent is above `most`, infinities and NaNs among them.
+inline Words above(Floats x, int most) {
+  return ((bits<Words>(x) & INT32_MAX) >> kFloatFraction) > most + kFloatBias;
 }
 
 /// To `fraction_bits` below the leading bit, or below 2^min_exponent, to nearest even.
@@ -46,10 +48,10 @@ inline Floats round_nearest(Floats x, const Rules& rules) {
   return select(beyond, infinity, rounded);
 }
 
-/// sum / scale rounded to the output.
+/// sum / scale rounded to the output; `whole` is the float next to sum toward zero.
 template <Rounds How>
-inline Floats round_sum(Words sum, Floats scale, const Rules& rules) {
-  Floats x = to_float_toward_zero<How == Rounds::toward_zero>(sum);
+inline Floats round_sum(Words sum, Floats whole, Floats scale, const Rules& rules) {
+  Floats x = whole;
   if constexpr (How == Rounds::nearest) {
     // An odd last bit stands for what was cut off, so that the second rounding sees it.
     const Words inexact = (truncate(x) != sum) & 1;

@@ -24,6 +24,8 @@ struct Decode {
   int to_float_shift = 0;  ///< left, of the magnitude
   std::uint32_t rebias = 0;
   int min_exponent = 0;  ///< of the format that the datapath sees
+  bool is_f16 = false;   ///< IEEE binary16, which processors convert
+  int byte_top = 0;      ///< with Rules::pairs: the bytes are A's exponent + 127 + top, and top - B's
 };
 
 /// Positions [start, start + count) of the evaluation order of a chunk of K: one step of the hardware.
@@ -54,15 +56,19 @@ struct PackSource {
   int element_bytes = 0;
   int rows = 0, columns = 0;  ///< that exist; everything beyond is +0
   Decode decode;
+  bool pairs = false;
 };
 
-/// One row of A: positions of a chunk, each exponent plus 127 twice in a word.
+/// One row of A: positions of a chunk, each exponent plus 127 twice in a word. With Rules::pairs a word has
+/// two positions, four bytes: the even one, the odd one, and both again; 0 for a zero.
 struct PackedA {
   float* value;
   std::int32_t* exponent;
 };
 
-/// One panel of B: (position, kPanel). Values stand in the level's own order of columns.
+/// One panel of B: (position, kPanel). Values stand in the level's own order of columns. With Rules::pairs
+/// the exponents are (position / 2, kPanel), the even position in the low byte, the odd one in the high one;
+/// 255 for a zero.
 struct PackedB {
   float* value;
   std::int16_t* exponent;
@@ -77,10 +83,12 @@ struct Rules {
   int addend_min_exponent = 0;            ///< of the format of C and D
   int block = 0;                          ///< most products of one step
   int group = 0;                          ///< products whose sum can't leave 32 bits
+  float most_sum = 0;                     ///< from here up a step's sum may have left 32 bits
   std::uint32_t keep_mask = 0;            ///< bits of the result that stay
   std::uint32_t nan = 0;
   int nearest_bits = 0;      ///< 0: toward zero; else fraction bits kept, to nearest even
   float overflow_from = 0;   ///< with nearest_bits: magnitudes from here up are infinite
+  bool pairs = false;        ///< exponents of products are bytes, two positions in a lane of 16 bits
   bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
 };
 

@@ -8,6 +8,8 @@
 namespace mmaudit::fast {
 namespace {
 
+constexpr std::int32_t kFloatInfinity = 0x7F800000;
+
 /// One vector of elements, decoded.
 struct Decoded {
   Floats value;
@@ -34,7 +36,12 @@ inline Bounds bounds_of(const std::int32_t* low, const std::int32_t* high, int c
   return bounds;
 }
 
-inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
+/// A float's magnitude and sign, zero and marked where the element is an infinity or a NaN.
+struct Exact {
+  Words magnitude, sign, special;
+};
+
+inline Exact exact(const Decode& rule, Counts raw) {
   const Words magnitude = bits<Words>((raw >> rule.ignored_bits) & rule.magnitude_mask);
   const Words sign = bits<Words>((raw << rule.sign_shift) & 0x80000000U);
   const Counts field_up = bits<Counts>(magnitude) << rule.to_float_shift;
@@ -44,12 +51,7 @@ inline Decoded decode(const Decode& rule, Counts raw, LaneBounds& bounds) {
   const Floats subnormal = bits<Floats>(normal + kHidden) - __builtin_bit_cast(float, rule.rebias + kHidden);
   const Words is_subnormal = field_up < kHidden;
   const Words special = magnitude >= static_cast<std::int32_t>(rule.special_from);
-  const Words x = select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special;
-  const Words exponent = max((x >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
-  const Words zero = x == 0;
-  bounds.add(select(special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
-             select(zero, splat(kNoOperand.high), exponent));
-  return {bits<Floats>(x | sign), select(zero, splat(kZero), exponent)};
+  return {select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special, sign, special};
 }
 
 /// Vectors of as many narrow elements as a vector has floats, and as twice as many.
@@ -63,6 +65,28 @@ inline Counts fetch(const void* from, int element_bytes) {
   if (element_bytes == 2)
     return __builtin_convertvector(load<Shorts1>(static_cast<const char*>(from)), Counts);
   return load<Counts>(static_cast<const char*>(from));
+}
+
+/// kLanes elements from `from` on.
+inline Exact exact(const Decode& rule, const char* from, int element_bytes) {
+#if defined(__AVX512F__)
+  if (rule.is_f16) {
+    const auto raw = load<Shorts1>(from);
+    const auto x = bits<Words>(_mm512_maskz_cvtph_ps(kAll, (__m256i)raw));  // NOLINT: every bit is kept
+    const Words magnitude = x & INT32_MAX, special = magnitude >= kFloatInfinity;
+    return {magnitude & ~special, x & INT32_MIN, special};
+  }
+#endif
+  return exact(rule, fetch(from, element_bytes));
+}
+
+inline Decoded decode(const Decode& rule, const char* from, int element_bytes, LaneBounds& bounds) {
+  const Exact x = exact(rule, from, element_bytes);
+  const Words exponent = max((x.magnitude >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
+  const Words zero = x.magnitude == 0;
+  bounds.add(select(x.special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
+             select(zero, splat(kNoOperand.high), exponent));
+  return {bits<Floats>(x.magnitude | x.sign), select(zero, splat(kZero), exponent)};
 }
 
 constexpr int kMostDepth = 256;  ///< of a chunk
@@ -83,42 +107,80 @@ inline const void* readable(const PackSource& source, int row, int there, int wa
 
 constexpr int whole_vectors(int count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
+using Longs __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::uint64_t;
+using Counts1 __attribute__((vector_size(MMAUDIT_FAST_BYTES / 2))) = std::uint32_t;
+
+/// Words of two positions each, from the bytes of twice as many.
+inline Counts1 pairs_of(Words exponent_bytes) {
+  const auto both = bits<Longs>(exponent_bytes);
+  return __builtin_convertvector((both | both >> 24) & 0xFFFF, Counts1) * 0x10001;
+}
+
+/// kRows rows before they are put in order.
+struct Unordered {
+  float value[kRows][kMostDepth];
+  std::int32_t exponent[kRows][kMostDepth];
+};
+
+inline void order_rows(const Unordered& rows, const Chunk& chunk, bool pairs, const PackedA& out,
+                       std::size_t stride) {
+  const auto position = [&](int p) { return chunk.order == nullptr ? p : chunk.order[p]; };
+  for (int row = 0; row < kRows; ++row) {
+    const float* value = rows.value[row];
+    const std::int32_t* exponent = rows.exponent[row];
+    float* out_value = out.value + static_cast<std::size_t>(row) * stride;
+    std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
+    for (int p = 0; p < chunk.depth; ++p) out_value[p] = value[position(p)];
+    if (pairs) {
+      for (int p = 0; p < chunk.depth; p += 2)
+        out_exponent[p / 2] = (exponent[position(p)] | exponent[position(p + 1)] << 8) * 0x10001;
+    } else {
+      for (int p = 0; p < chunk.depth; ++p) out_exponent[p] = exponent[position(p)];
+    }
+  }
+}
+
 void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, std::size_t stride,
             Bounds* bounds) {
   const FloatMode nearest;
-  char copy[kMostDepth * kMostBytes];
-  float value[kMostDepth];
-  std::int32_t exponent[kMostDepth], low[kMostDepth], high[kMostDepth];
-  const int depth = whole_vectors(chunk.depth);
+  char copy[kRows][kMostDepth * kMostBytes];
+  std::int32_t low[kMostDepth], high[kMostDepth];
+  const int depth = whole_vectors(chunk.depth), bytes = source.element_bytes;
+  const bool in_place = chunk.order == nullptr && depth == chunk.depth;
+  const int byte_bias = kFloatBias + source.decode.byte_top;
+  Unordered unordered;
+  const char* raw[kRows];
   for (int row = 0; row < kRows; ++row) {
     const int there = row < source.rows ? source.columns : 0;
-    const auto* raw = static_cast<const char*>(readable(source, row, there, depth, copy));
+    raw[row] = static_cast<const char*>(readable(source, row, there, depth, copy[row]));
     // The rows that the next call reads are elsewhere in memory.
-    const char* ahead = raw + kRows * source.stride * static_cast<std::size_t>(source.element_bytes);
-    for (int k = 0; k < depth * source.element_bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
-    float* out_value = out.value + static_cast<std::size_t>(row) * stride;
-    std::int32_t* out_exponent = out.exponent + static_cast<std::size_t>(row) * stride;
-    for (int k = 0; k < depth; k += kLanes) {
-      LaneBounds lanes;
-      if (row > 0) lanes = {load<Words>(low + k), load<Words>(high + k)};
-      const Decoded x =
-          decode(source.decode, fetch(raw + k * source.element_bytes, source.element_bytes), lanes);
-      const Words biased = (x.exponent + kFloatBias) & 0xFFFF;
-      store(low + k, lanes.low);
-      store(high + k, lanes.high);
-      store(value + k, x.value);
-      store(exponent + k, biased | biased << 16);
-    }
-    if (chunk.order == nullptr) {
-      __builtin_memcpy(out_value, value, static_cast<std::size_t>(chunk.depth) * sizeof(float));
-      __builtin_memcpy(out_exponent, exponent, static_cast<std::size_t>(chunk.depth) * sizeof(std::int32_t));
-      continue;
-    }
-    for (int p = 0; p < chunk.depth; ++p) {
-      out_value[p] = value[chunk.order[p]];
-      out_exponent[p] = exponent[chunk.order[p]];
-    }
+    const char* ahead = raw[row] + kRows * source.stride * static_cast<std::size_t>(bytes);
+    for (int k = 0; k < depth * bytes; k += kLineBytes) __builtin_prefetch(ahead + k);
   }
+  for (int k = 0; k < depth; k += kLanes) {
+    LaneBounds lanes;
+    for (int row = 0; row < kRows; ++row) {
+      const std::size_t at = static_cast<std::size_t>(row) * stride;
+      float* value = in_place ? out.value + at : unordered.value[row];
+      std::int32_t* exponent = in_place ? out.exponent + at : unordered.exponent[row];
+      const Decoded x = decode(source.decode, raw[row] + k * bytes, bytes, lanes);
+      store(value + k, x.value);
+      if (!source.pairs) {
+        const Words once = (x.exponent + kFloatBias) & 0xFFFF;
+        store(exponent + k, once | once << 16);
+        continue;
+      }
+      const Words once = max(x.exponent + byte_bias, Words{});
+      if (in_place) {
+        store(exponent + k / 2, pairs_of(once));
+      } else {
+        store(exponent + k, once);
+      }
+    }
+    store(low + k, lanes.low);
+    store(high + k, lanes.high);
+  }
+  if (!in_place) order_rows(unordered, chunk, source.pairs, out, stride);
   std::int32_t ordered_low[kMostDepth], ordered_high[kMostDepth];
   for (int p = 0; p < chunk.depth; ++p) {
     const int k = chunk.order == nullptr ? p : chunk.order[p];
@@ -133,15 +195,20 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
 
 constexpr int kMostPanels = 8;  ///< of a tile
 
+enum class Exponents : std::uint8_t { words, even_bytes, odd_bytes };
+
 /// One position of one panel.
-inline void pack_position(const Decode& rule, const char* raw, int element_bytes, float* out_value,
-                          std::int16_t* out_exponent, LaneBounds& lanes) {
+inline void pack_position(const Decode& rule, Exponents kind, const char* raw, int element_bytes,
+                          float* out_value, std::int16_t* out_exponent, LaneBounds& lanes) {
   for (int group = 0; group < kPanel; group += 2 * kLanes) {
     Decoded x[2];
     for (int h = 0; h < 2; ++h) {
       const int j = group + h * kLanes;
-      x[h] = decode(rule, fetch(raw + j * element_bytes, element_bytes), lanes);
-      const Shorts1 narrow = __builtin_convertvector(x[h].exponent, Shorts1);
+      x[h] = decode(rule, raw + j * element_bytes, element_bytes, lanes);
+      Words exponent = x[h].exponent;
+      if (kind != Exponents::words) exponent = min(rule.byte_top - exponent, splat(255));
+      Shorts1 narrow = __builtin_convertvector(exponent, Shorts1);
+      if (kind == Exponents::odd_bytes) narrow = load<Shorts1>(out_exponent + j) | narrow << 8;
       store(out_exponent + j, narrow);
     }
     store(out_value + group, even_lanes(x[0].value, x[1].value));
@@ -159,16 +226,18 @@ void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, st
     for (int i = 0; i < chunk.steps[s].count; ++i) {
       const int p = chunk.steps[s].start + i;
       const int k = chunk.order == nullptr ? p : chunk.order[p];
+      const Exponents of_pair = p % 2 == 0 ? Exponents::even_bytes : Exponents::odd_bytes;
+      const Exponents kind = source.pairs ? of_pair : Exponents::words;
       const int there = k < source.rows ? source.columns : 0;
       const auto* raw =
           static_cast<const char*>(readable(source, there > 0 ? k : 0, there, panels * kPanel, copy));
       const char* ahead = raw + kRowsAhead * source.stride * static_cast<std::size_t>(bytes);
       for (int j = 0; j < panels * kPanel * bytes; j += kLineBytes) __builtin_prefetch(ahead + j);
       for (int panel = 0; panel < panels; ++panel) {
-        const std::size_t at =
-            static_cast<std::size_t>(panel) * stride + static_cast<std::size_t>(p * kPanel);
-        pack_position(source.decode, raw + panel * kPanel * bytes, bytes, out.value + at, out.exponent + at,
-                      lanes[panel]);
+        const std::size_t first = static_cast<std::size_t>(panel) * stride;
+        pack_position(source.decode, kind, raw + panel * kPanel * bytes, bytes,
+                      out.value + first + p * kPanel,
+                      out.exponent + first + (source.pairs ? p / 2 : p) * kPanel, lanes[panel]);
       }
     }
     for (int panel = 0; panel < panels; ++panel) {

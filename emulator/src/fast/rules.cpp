@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "mmaudit/detail/truncating_plan.hpp"
 #include "mmaudit/round.hpp"
@@ -29,7 +30,19 @@ Decode decode_of(const FormatSpec& format, int min_exponent) {
   rule.to_float_shift = kFloatFraction - format.fraction_bits;
   rule.rebias = static_cast<std::uint32_t>(kFloatBias - format.bias) << kFloatFraction;
   rule.min_exponent = min_exponent;
+  rule.is_f16 = format.id == Format::f16;
   return rule;
+}
+
+/// Sums of two exponents, plus 127, and both factors' exponents in the form that Decode::byte_top describes:
+/// bytes, and those of numbers other than those of zeros. Every step has whole pairs of positions.
+bool pairs_of(const DotPlan& plan, int a_low, int b_low) {
+  constexpr int kMostByte = 255;
+  const int top = plan.b.max_exponent();
+  bool whole = plan.k % 2 == 0;
+  for_each_step(plan, [&](int start, int count) { whole = whole && start % 2 == 0 && count % 2 == 0; });
+  return whole && plan.a.max_exponent() + top + kFloatBias <= kMostByte && a_low + b_low + kFloatBias > 0 &&
+         a_low + top + kFloatBias > 0 && top - b_low < kMostByte;
 }
 
 bool serves_rules(const AccumulatorModel& row) {
@@ -77,6 +90,8 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   rules.block = row.block;
   rules.group = static_cast<int>(std::min<std::int64_t>(INT32_MAX / unit_product, row.block));
   if (rules.group < 1) return std::nullopt;
+  // An addend is below 2^(F + 1) units, and a float below 2^31 ends seven places up.
+  rules.most_sum = std::ldexp(1.0F, 31) - std::ldexp(1.0F, std::max<int>(row.fraction_bits + 1, 7));
   rules.keep_mask = ~((1U << (kFloatFraction - std::min<int>(row.output.fraction_bits, kFloatFraction))) - 1);
   if (row.output.rounding == Rounding::nearest_even) {
     rules.nearest_bits = row.output.fraction_bits;
@@ -87,6 +102,8 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   rules.addend_last = row.addend == AddendPlace::after_last_nearest;
   fast.a = decode_of(plan.a, seen_a.min_exponent());
   fast.b = decode_of(plan.b, seen_b.min_exponent());
+  rules.pairs = rules.group >= rules.block && pairs_of(plan, seen_a.min_exponent(), seen_b.min_exponent());
+  fast.a.byte_top = fast.b.byte_top = plan.b.max_exponent();
   return fast;
 }
 

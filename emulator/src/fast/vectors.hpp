@@ -16,6 +16,8 @@ using Floats __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = float;
 using Words __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::int32_t;
 using Counts __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::uint32_t;  // wraps, where Words must not
 using Shorts __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::int16_t;
+using Bytes __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::uint8_t;
+using HalfWords __attribute__((vector_size(MMAUDIT_FAST_BYTES))) = std::uint16_t;
 
 constexpr int kLanes = MMAUDIT_FAST_BYTES / 4;
 #ifdef __AVX512F__
@@ -75,6 +77,42 @@ inline Shorts max(Shorts x, Shorts y) {
 #else
   const Shorts mask = x > y;
   return (x & mask) | (y & ~mask);
+#endif
+}
+
+inline Bytes max(Bytes x, Bytes y) {
+#if defined(__AVX512BW__)
+  return bits<Bytes>(_mm512_max_epu8(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<Bytes>(_mm256_max_epu8(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<Bytes>(_mm_max_epu8(bits<__m128i>(x), bits<__m128i>(y)));
+#else
+  const auto mask = bits<Bytes>(x > y);
+  return (x & mask) | (y & ~mask);
+#endif
+}
+
+/// x - y, or 0 where that is less.
+inline Bytes subtract_to_zero(Bytes x, Bytes y) {
+#if defined(__AVX512BW__)
+  return bits<Bytes>(_mm512_subs_epu8(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<Bytes>(_mm256_subs_epu8(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<Bytes>(_mm_subs_epu8(bits<__m128i>(x), bits<__m128i>(y)));
+#else
+  return max(x, y) - y;
+#endif
+}
+
+/// The larger of |x| and |y|; not for NaNs.
+inline Floats larger_magnitude(Floats x, Floats y) {
+#if defined(__AVX512DQ__)
+  constexpr int kMaximumOfMagnitudes = 0b1011;  // with the sign bit clear
+  return bits<Floats>(_mm512_maskz_range_ps(kAll, bits<__m512>(x), bits<__m512>(y), kMaximumOfMagnitudes));
+#else
+  return bits<Floats>(max(bits<Words>(x) & INT32_MAX, bits<Words>(y) & INT32_MAX));
 #endif
 }
 

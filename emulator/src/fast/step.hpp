@@ -1,0 +1,192 @@
+#pragma once
+// One step of some rows x kGroupColumns elements.
+//
+// A step takes the products of each element twice: first the exponents, as 16-bit lanes whose maximum is E;
+// then the products, exact floats, scaled by 2^(F - E) and truncated to integers, whose sum is exact. In the
+// first pass one vector holds twice as many columns as in the second, so even columns stand in one vector of
+// floats and odd ones in the next: widening is a shift, not a permutation.
+// A part of the level's one source, not a header of declarations; x != x asks for NaN; offsets are small.
+// NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
+#include "lane_rounding.hpp"
+#include "level.hpp"
+#include "vectors.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+constexpr int kGroupColumns = 2 * kLanes;  ///< of one vector of exponents
+constexpr int kAbove = INT32_MIN;          // the sign bit marks a lane that failed
+
+static_assert(kPanel % kGroupColumns == 0);
+
+/// Rows x kGroupColumns elements in memory, `stride` floats from row to row; even columns, then odd ones.
+struct Block {
+  float* first;
+  std::size_t stride;
+  [[nodiscard]] float* at(int r, int h) const {
+    return first + static_cast<std::size_t>(r) * stride + h * kLanes;
+  }
+};
+
+/// Where one step of one block finds its operands.
+struct Operands {
+  const float* a_value;
+  const std::int32_t* a_exponent;
+  std::size_t a_stride;
+  const float* b_value;
+  const std::int16_t* b_exponent;
+  int count;
+};
+
+/// Largest exponents of products, plus 127, of every element.
+template <int Rows, bool Pairs>
+struct Maxima {
+  Shorts row[Rows];
+
+  explicit Maxima(const Rules& rules) {
+    const int least = rules.floor + kFloatBias;
+    for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(Pairs ? least * 0x101 : least);
+  }
+  /// Words of exponents that so many positions have.
+  static constexpr int words(int count) { return Pairs ? count / 2 : count; }
+
+  [[gnu::always_inline]] void add(const Operands& in, int i) {
+    const auto b = load<Shorts>(in.b_exponent + i * kPanel);
+    for (int r = 0; r < Rows; ++r) {
+      const Words a =
+          splat(in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(i)]);
+      if constexpr (Pairs) {
+        row[r] = bits<Shorts>(max(bits<Bytes>(row[r]), subtract_to_zero(bits<Bytes>(a), bits<Bytes>(b))));
+      } else {
+        row[r] = max(row[r], static_cast<Shorts>(b + bits<Shorts>(a)));
+      }
+    }
+  }
+  void add_all(const Operands& in) {
+    for (int i = 0; i < words(in.count); ++i) add(in, i);
+  }
+  /// In the low byte of every lane of 16 bits; the high byte says nothing.
+  [[nodiscard]] Shorts of(int r) const {
+    if constexpr (!Pairs) return row[r];
+    return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8)));
+  }
+};
+
+template <int Rows>
+struct Sums {
+  Counts of[Rows][2] = {};
+
+  [[gnu::always_inline]] void add(const Operands& in, const Floats (&scale)[Rows][2], int k) {
+    const Floats b[2] = {load<Floats>(in.b_value + k * kPanel),
+                         load<Floats>(in.b_value + k * kPanel + kLanes)};
+    for (int r = 0; r < Rows; ++r) {
+      const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
+      for (int h = 0; h < 2; ++h) of[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
+    }
+  }
+};
+
+/// A step between the choice of E and the rounding.
+template <int Rows>
+struct Running {
+  Floats scale[Rows][2];  ///< 2^(F - E)
+  Counts total[Rows][2];  ///< the addend, then the sum, in units of 2^(E - F)
+  Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
+  Words largest;          ///< E plus 127, in the place of a float's exponent
+
+  template <Rounds How>
+  [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
+    // The maxima where a float has its exponent; the bits around them are cut off after the comparison.
+    const auto products =
+        bits<Floats>(bits<Counts>(maxima) << (h == 0 ? kFloatFraction : kFloatFraction - 16));
+    const Words exponent =
+        bits<Words>(larger_magnitude(products, seen_addend<How>(addend, rules))) & kExponentField;
+    if constexpr (How == Rounds::nearest) largest = max(largest, exponent);
+    const std::uint32_t top = static_cast<std::uint32_t>(rules.fraction_bits + 2 * kFloatBias)
+                              << kFloatFraction;
+    scale[r][h] = bits<Floats>(top - bits<Counts>(exponent));
+    total[r][h] = bits<Counts>(truncate(addend * scale[r][h]));
+  }
+
+  /// Lanes that leave 32 bits, in the sign bit.
+  [[gnu::always_inline]] Words absorb(int r, int h, Counts sum) {
+    const Counts x = total[r][h];
+    total[r][h] = x + sum;
+    return bits<Words>((x ^ total[r][h]) & (sum ^ total[r][h]));
+  }
+};
+
+template <int Rows, Rounds How, bool Pairs>
+[[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows, Pairs>& maxima,
+                                             const Block& addends, const Rules& rules) {
+  running.failed = running.largest = Words{};
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h)
+      running.template begin<How>(r, h, maxima.of(r), load<Floats>(addends.at(r, h)), rules);
+}
+
+/// How one compilation of the kernel differs from the others.
+template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt>
+struct Kind {
+  static constexpr Rounds kHow = HowIt;
+  static constexpr bool kAddendLast = AddendLastIt;
+  static constexpr bool kOneGroup = OneGroupIt;  ///< no step has more than rules.group products
+  static constexpr bool kPairs = PairsIt;
+};
+
+/// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
+/// of the one fills the gaps of the other. False when some lane failed.
+template <int Rows, typename Kind>
+[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
+                                            Maxima<Rows, Kind::kPairs>& maxima, const Rules& rules,
+                                            const Block& results) {
+  constexpr Rounds kHow = Kind::kHow;
+  constexpr int kAtOnce = Kind::kPairs ? 2 : 1;
+  Maxima<Rows, Kind::kPairs> coming(rules);
+  Sums<Rows> sum;
+  if constexpr (Kind::kOneGroup) {
+    // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) sum.of[r][h] = running.total[r][h];
+    if (in.count == next.count) {
+      const int words = coming.words(in.count);
+      for (int i = 0; i < words; ++i) {
+        coming.add(next, i);
+        for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.scale, i * kAtOnce + k);
+      }
+    } else {
+      coming.add_all(next);
+      for (int k = 0; k < in.count; ++k) sum.add(in, running.scale, k);
+    }
+  } else {
+    coming.add_all(next);
+    for (int k = 0; k < in.count; k += rules.group) {
+      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
+      for (int r = 0; r < Rows; ++r)
+        for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
+      sum = {};
+    }
+  }
+  Words failed = running.failed;
+  if constexpr (kHow == Rounds::nearest)
+    failed |= ((rules.highest + kFloatBias) << kFloatFraction) - running.largest;
+  running.failed = running.largest = Words{};
+  Floats most = {};
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      const auto total = bits<Words>(Kind::kOneGroup ? sum.of[r][h] : running.total[r][h]);
+      const Floats whole = to_float_toward_zero<kHow == Rounds::toward_zero>(total);
+      if constexpr (Kind::kOneGroup) most = larger_magnitude(most, whole);
+      const Floats x = round_sum<kHow>(total, whole, running.scale[r][h], rules);
+      store(results.at(r, h), x);
+      running.template begin<kHow>(r, h, coming.of(r), x, rules);
+    }
+  }
+  if constexpr (Kind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
+  if constexpr (Kind::kAddendLast) maxima = coming;
+  return !any(failed & kAbove);
+}
+
+}  // namespace
+}  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
