@@ -14,7 +14,7 @@ struct Place {
 };
 
 /// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
-template <int Rows, typename Kind>
+template <int Rows, typename StepKind>
 [[gnu::noinline]] void careful_step(const Multiply& work, Operands in, Block sums, Place place,
                                     bool vectors) {
   const Rules& rules = *work.rules;
@@ -27,10 +27,10 @@ template <int Rows, typename Kind>
     }
   }
   if (vectors) {
-    Maxima<Rows, Kind::kPairs> maxima(rules);
+    Maxima<Rows, StepKind::kPairs> maxima(rules);
     maxima.add_all(in);
     Running<Rows> running;
-    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+    begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
     for (int k = 0; k < in.count; k += rules.group) {
       Sums<Rows> sum;
       for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
@@ -40,8 +40,8 @@ template <int Rows, typename Kind>
     for (int r = 0; r < Rows; ++r) {
       for (int h = 0; h < 2; ++h) {
         const auto total = bits<Words>(running.total[r][h]);
-        const Floats whole = to_float_toward_zero<Kind::kHow == Rounds::toward_zero>(total);
-        store(sums.at(r, h), round_sum<Kind::kHow>(total, whole, running.scale[r][h], rules));
+        const Floats whole = to_float_toward_zero<StepKind::kHow == Rounds::toward_zero>(total);
+        store(sums.at(r, h), round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules));
       }
     }
   }
@@ -93,11 +93,11 @@ inline void clear(const Block& block) {
 }
 
 /// Some rows on their way through the steps of a chunk.
-template <int Rows, typename Kind>
+template <int Rows, typename StepKind>
 struct Stream {
   // A step reads one and writes the other, so that a step that failed can be done again.
   alignas(MMAUDIT_FAST_BYTES) float buffer[2][Rows * kGroupColumns];
-  Maxima<Rows, Kind::kPairs> maxima;
+  Maxima<Rows, StepKind::kPairs> maxima;
   Running<Rows> running;
   Block out, sums, results;
   Operands in;
@@ -111,7 +111,7 @@ struct Stream {
     out = {work.sum + rows * work.sum_stride + column, work.sum_stride};
     sums = {buffer[0], kGroupColumns};
     results = {buffer[1], kGroupColumns};
-    if constexpr (Kind::kAddendLast) {
+    if constexpr (StepKind::kAddendLast) {
       clear<Rows>(sums);
     } else {
       copy<Rows>(out, sums);
@@ -125,12 +125,12 @@ struct Stream {
     place = {work.row + row, work.column + column, 0};
     careful = always || needs_care<Rows>(sums, rules);
     maxima.add_all(in);
-    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+    begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
   }
 
   /// The operands behind those at hand: steps follow one another without gaps.
   [[nodiscard]] Operands behind(int count) const {
-    const int words = Maxima<Rows, Kind::kPairs>::words(in.count);
+    const int words = Maxima<Rows, StepKind::kPairs>::words(in.count);
     return {in.a_value + in.count,          in.a_exponent + words,          in.a_stride,
             in.b_value + in.count * kPanel, in.b_exponent + words * kPanel, count};
   }
@@ -138,16 +138,16 @@ struct Stream {
   /// One step; the next one has `coming` products.
   [[gnu::always_inline]] void step(const Multiply& work, const Rules& rules, bool vectors, int coming) {
     const Operands next = behind(coming);
-    if (!careful && vectors && one_step<Rows, Kind>(in, next, running, maxima, rules, results)) {
+    if (!careful && vectors && one_step<Rows, StepKind>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
       sums = written;
     } else {
-      careful_step<Rows, Kind>(work, in, sums, place, vectors);
+      careful_step<Rows, StepKind>(work, in, sums, place, vectors);
       careful = always || needs_care<Rows>(sums, rules);
-      maxima = Maxima<Rows, Kind::kPairs>(rules);
+      maxima = Maxima<Rows, StepKind::kPairs>(rules);
       maxima.add_all(next);
-      begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+      begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
     }
     in = next;
     ++place.step;
@@ -158,12 +158,12 @@ struct Stream {
     for (int r = 0; r < Rows; ++r) {
       for (int h = 0; h < 2; ++h) {
         const auto sum = load<Floats>(sums.at(r, h));
-        store(out.at(r, h), add_nearest<Kind::kHow>(load<Floats>(out.at(r, h)), sum, rules));
+        store(out.at(r, h), add_nearest<StepKind::kHow>(load<Floats>(out.at(r, h)), sum, rules));
       }
     }
     clear<Rows>(sums);
     careful = always;
-    begin_all<Rows, Kind::kHow>(running, maxima, sums, rules);
+    begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
   }
 };
 
@@ -171,13 +171,13 @@ struct Stream {
 constexpr int kRowsAtOnce = 4;
 static_assert(kRows % kRowsAtOnce == 0);
 
-template <typename Kind>
+template <typename StepKind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
   const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
   const bool watched = !stays_low(work);
   for (int column = 0; column < kPanel; column += kGroupColumns) {
     for (int row = 0; row < kRows; row += kRowsAtOnce) {
-      Stream<kRowsAtOnce, Kind> stream(work, rules, row, column, watched);
+      Stream<kRowsAtOnce, StepKind> stream(work, rules, row, column, watched);
       for (int index = 0; index < work.chunk.step_count; ++index) {
         const Step* step = &work.chunk.steps[index];
         const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
@@ -185,9 +185,9 @@ template <typename Kind>
         const Bounds& b = work.b_bounds[index];
         const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
         stream.step(work, rules, vectors, coming);
-        if (Kind::kAddendLast && step->closes) stream.close(rules);
+        if (StepKind::kAddendLast && step->closes) stream.close(rules);
       }
-      if constexpr (!Kind::kAddendLast) copy<kRowsAtOnce>(stream.sums, stream.out);
+      if constexpr (!StepKind::kAddendLast) copy<kRowsAtOnce>(stream.sums, stream.out);
     }
   }
 }
@@ -195,11 +195,11 @@ template <typename Kind>
 template <Rounds How, bool AddendLast>
 void multiply_by(const Multiply& work) {
   if (work.rules->pairs) {
-    multiply_panel<Kind<How, AddendLast, true, true>>(work);
+    multiply_panel<StepKind<How, AddendLast, true, true>>(work);
   } else if (work.rules->group >= work.rules->block) {
-    multiply_panel<Kind<How, AddendLast, true, false>>(work);
+    multiply_panel<StepKind<How, AddendLast, true, false>>(work);
   } else {
-    multiply_panel<Kind<How, AddendLast, false, false>>(work);
+    multiply_panel<StepKind<How, AddendLast, false, false>>(work);
   }
 }
 

@@ -127,7 +127,7 @@ template <int Rows, Rounds How, bool Pairs>
 
 /// How one compilation of the kernel differs from the others.
 template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt>
-struct Kind {
+struct StepKind {
   static constexpr Rounds kHow = HowIt;
   static constexpr bool kAddendLast = AddendLastIt;
   static constexpr bool kOneGroup = OneGroupIt;  ///< no step has more than rules.group products
@@ -136,15 +136,15 @@ struct Kind {
 
 /// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
 /// of the one fills the gaps of the other. False when some lane failed.
-template <int Rows, typename Kind>
+template <int Rows, typename StepKind>
 [[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
-                                            Maxima<Rows, Kind::kPairs>& maxima, const Rules& rules,
+                                            Maxima<Rows, StepKind::kPairs>& maxima, const Rules& rules,
                                             const Block& results) {
-  constexpr Rounds kHow = Kind::kHow;
-  constexpr int kAtOnce = Kind::kPairs ? 2 : 1;
-  Maxima<Rows, Kind::kPairs> coming(rules);
+  constexpr Rounds kHow = StepKind::kHow;
+  constexpr int kAtOnce = StepKind::kPairs ? 2 : 1;
+  Maxima<Rows, StepKind::kPairs> coming(rules);
   Sums<Rows> sum;
-  if constexpr (Kind::kOneGroup) {
+  if constexpr (StepKind::kOneGroup) {
     // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
     for (int r = 0; r < Rows; ++r)
       for (int h = 0; h < 2; ++h) sum.of[r][h] = running.total[r][h];
@@ -174,16 +174,16 @@ template <int Rows, typename Kind>
   Floats most = {};
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      const auto total = bits<Words>(Kind::kOneGroup ? sum.of[r][h] : running.total[r][h]);
+      const auto total = bits<Words>(StepKind::kOneGroup ? sum.of[r][h] : running.total[r][h]);
       const Floats whole = to_float_toward_zero<kHow == Rounds::toward_zero>(total);
-      if constexpr (Kind::kOneGroup) most = larger_magnitude(most, whole);
+      if constexpr (StepKind::kOneGroup) most = larger_magnitude(most, whole);
       const Floats x = round_sum<kHow>(total, whole, running.scale[r][h], rules);
       store(results.at(r, h), x);
       running.template begin<kHow>(r, h, coming.of(r), x, rules);
     }
   }
-  if constexpr (Kind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
-  if constexpr (Kind::kAddendLast) maxima = coming;
+  if constexpr (StepKind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
+  if constexpr (StepKind::kAddendLast) maxima = coming;
   return !any(failed & kAbove);
 }
 
