@@ -133,7 +133,10 @@ inline void order_rows(const Unordered& rows, const Chunk& chunk, bool pairs, co
     for (int p = 0; p < chunk.depth; ++p) out_value[p] = value[position(p)];
     if (pairs) {
       for (int p = 0; p < chunk.depth; p += 2)
-        out_exponent[p / 2] = (exponent[position(p)] | exponent[position(p + 1)] << 8) * 0x10001;
+        out_exponent[p / 2] =
+            static_cast<std::int32_t>((static_cast<std::uint32_t>(exponent[position(p)]) |
+                                       static_cast<std::uint32_t>(exponent[position(p + 1)]) << 8) *
+                                      0x10001U);
     } else {
       for (int p = 0; p < chunk.depth; ++p) out_exponent[p] = exponent[position(p)];
     }
