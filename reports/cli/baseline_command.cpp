@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "baseline.hpp"
 #include "mmaudit/version.hpp"
@@ -71,13 +69,7 @@ int record_baseline_file(const RecordBaselineOptions& options) {
   return kAllGood;
 }
 
-Baseline read_baseline(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in) throw InputError(fmt::format("{}: cannot read", file));
-  return baseline_of_json(text.str(), file);
-}
+Baseline read_baseline(const std::string& file) { return baseline_of_json(text_of_file(file), file); }
 
 int diff(const DiffOptions& options) {
   const BaselineDiff found = diff_baselines(read_baseline(options.before), read_baseline(options.after));

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <random>
 #include <thread>
@@ -23,12 +21,6 @@
 namespace mmaudit::cli {
 namespace {
 
-std::string whole_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot read", path));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::string temporary_journal() {
   const std::string name = fmt::format("mmaudit-campaign-{}-{}.jsonl", getpid(), std::random_device{}());
   return (std::filesystem::temp_directory_path() / name).string();
@@ -41,7 +33,7 @@ void publish(const CampaignOptions& options, const std::string& result) {
 
 int merge_files(const CampaignOptions& options) {
   std::vector<std::pair<std::string, std::string>> files;
-  for (const std::string& file : options.merge) files.emplace_back(file, whole_file(file));
+  for (const std::string& file : options.merge) files.emplace_back(file, text_of_file(file));
   const std::string result = merge_campaigns(files);
   publish(options, result);
   const CampaignVerdict verdict = campaign_verdict(result, "the result");
@@ -170,7 +162,7 @@ int campaign_of_ranks(CampaignOptions options, RankComm& comm) {
 
 int campaign(CampaignOptions options) {
   if (!options.show.empty()) {
-    emit("-", campaign_text(whole_file(options.show), options.show));
+    emit("-", campaign_text(text_of_file(options.show), options.show));
     return kAllGood;
   }
   if (!options.merge.empty()) return merge_files(options);

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <sstream>
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/emulator.hpp"
@@ -103,6 +105,14 @@ std::filesystem::path corpus_folder(const std::string& given) {
   }
   throw InputError(
       "--corpus: found no recordings near this program, allowed: a folder of *.safetensors recordings");
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(fmt::format("{}: cannot read", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }

@@ -51,6 +51,9 @@ std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool neg
 /// exists.
 std::filesystem::path corpus_folder(const std::string& given);
 
+/// All of a file; InputError when it can't be read.
+std::string text_of_file(const std::string& path);
+
 /// Today as YYYY-MM-DD, UTC.
 std::string today();
 

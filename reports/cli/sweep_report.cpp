@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
@@ -232,14 +231,6 @@ std::string text_of(const report::PageTable& table) {
 }
 
 }  // namespace
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 int sweep_report(const SweepReportOptions& options) {
   const SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);

@@ -13,7 +13,4 @@ struct SweepReportOptions {
 /// Exit code. Errors: InputError for a file that is no sweep.
 int sweep_report(const SweepReportOptions& options);
 
-/// What a file holds. Errors: InputError.
-std::string text_of_file(const std::string& path);
-
 }  // namespace mmaudit::cli

@@ -33,7 +33,7 @@ std::unique_ptr<Owned>& loaded() {
   return owned;
 }
 
-std::string text_of_file(const std::string& file) {
+std::string bounded_text(const std::string& file) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
   if (!in) throw InputError(fmt::format("{}: cannot open, allowed: a JSON file", file));
@@ -87,7 +87,7 @@ std::string checked_name(const std::string& file, const Json& json) {
 }  // namespace
 
 const Architecture& load_model(const std::string& file) {
-  const std::string text = text_of_file(file);
+  const std::string text = bounded_text(file);
   const Json json = parse(file, text);
   if (!json.is_object()) refuse(file, "model", json, "an object with name, compute_capability and rows");
   for (const auto& [key, value] : json.items()) {
