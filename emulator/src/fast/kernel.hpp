@@ -195,11 +195,11 @@ template <typename StepKind>
 template <Rounds How, bool AddendLast>
 void multiply_by(const Multiply& work) {
   if (work.rules->pairs) {
-    multiply_panel<StepKind<How, AddendLast, true, true>>(work);
+    multiply_panel<Compiled<How, AddendLast, true, true>>(work);
   } else if (work.rules->group >= work.rules->block) {
-    multiply_panel<StepKind<How, AddendLast, true, false>>(work);
+    multiply_panel<Compiled<How, AddendLast, true, false>>(work);
   } else {
-    multiply_panel<StepKind<How, AddendLast, false, false>>(work);
+    multiply_panel<Compiled<How, AddendLast, false, false>>(work);
   }
 }
 

@@ -127,7 +127,7 @@ template <int Rows, Rounds How, bool Pairs>
 
 /// How one compilation of the kernel differs from the others.
 template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt>
-struct StepKind {
+struct Compiled {
   static constexpr Rounds kHow = HowIt;
   static constexpr bool kAddendLast = AddendLastIt;
   static constexpr bool kOneGroup = OneGroupIt;  ///< no step has more than rules.group products
