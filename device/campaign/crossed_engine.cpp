@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "campaign/crossed.hpp"
+#include "mmaudit/detail/truncating_plan.hpp"
 #include "mmaudit/device/crossed.hpp"
 
 namespace mmaudit::device {
@@ -17,14 +18,13 @@ bool is_binary32(const DotPlan& plan) {
   const bool one_by_one = row.addend == AddendPlace::after_last_nearest && row.block == 1;
   const bool in_pairs = row.addend == AddendPlace::before_each_nearest && row.block == 2 && plan.k % 2 == 0;
   const bool half_operands = plan.a.id == Format::f16 && plan.b.id == Format::f16;
-  const auto served = [](Format format) { return format == Format::f16 || format == Format::f32; };
   return half_operands && row.arithmetic == Arithmetic::fused_dot_add && (one_by_one || in_pairs) &&
          plan.converts && plan.step.output.id == Format::f32 && row.fraction_bits >= kExact &&
          row.floor <= -1000 && row.output.rounding == Rounding::nearest_even &&
          row.output.fraction_bits == plan.step.output.fraction_bits && row.order == KOrder::ascending &&
          row.subnormal_addend == SubnormalRule::kept && row.output.overflow == Overflow::infinity &&
-         !row.output.flush_subnormals && plan.wide.id == Format::none && served(plan.step.addend.id) &&
-         served(plan.d.id) && plan.conversion.rounding == Rounding::nearest_even;
+         !row.output.flush_subnormals && plan.wide.id == Format::none &&
+         detail::ends_in_binary16_or_sums(plan);
 }
 
 }  // namespace

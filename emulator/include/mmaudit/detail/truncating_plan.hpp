@@ -12,16 +12,20 @@ constexpr bool decodes_by_shifts(const FormatSpec& format) {
          format.fraction_bits <= 12;
 }
 
+/// A whole binary16, to nearest even, with its infinities and subnormals.
+constexpr bool rounds_to_f16(const OutputRule& rule) {
+  return rule.format == Format::f16 && rule.rounding == Rounding::nearest_even &&
+         rule.fraction_bits == spec_of(Format::f16).fraction_bits && rule.overflow == Overflow::infinity &&
+         !rule.flush_subnormals;
+}
+
 /// Fused dot-adds that cut off every addend and give binary32 cut off or binary16 to nearest even, without a
 /// rule that no hardware follows. Where C is added and what infinities do is left to the caller.
 constexpr bool truncates_plainly(const AccumulatorModel& row) {
   const bool to_f32 = row.output.format == Format::f32 &&
                       row.output.fraction_bits <= spec_of(Format::f32).fraction_bits &&
                       row.output.rounding == Rounding::toward_zero;
-  const bool to_f16 = row.output.format == Format::f16 &&
-                      row.output.fraction_bits == spec_of(Format::f16).fraction_bits &&
-                      row.output.rounding == Rounding::nearest_even;
-  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || to_f16) &&
+  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || rounds_to_f16(row.output)) &&
          row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
          row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
          row.subnormal_addend == SubnormalRule::kept && !row.read_ignored_bits &&
@@ -37,6 +41,14 @@ constexpr bool sums_in_output_format(const DotPlan& plan) {
 /// And C and D are of that format, too.
 constexpr bool keeps_one_sum_format(const DotPlan& plan) {
   return sums_in_output_format(plan) && !plan.converts && plan.step.addend.id == plan.step.output.id;
+}
+
+/// C is exact in the format of the sums, and D is of that or rounded from it to binary16.
+constexpr bool ends_in_binary16_or_sums(const DotPlan& plan) {
+  const Format sums = plan.step.output.id, c = plan.step.addend.id, d = plan.d.id;
+  if (!plan.converts) return c == sums && d == sums;
+  return sums == Format::f32 && (c == sums || c == Format::f16) &&
+         (d == sums || (d == Format::f16 && rounds_to_f16(plan.conversion)));
 }
 
 /// Widening the operands, where the plan does, changes neither value nor kind.
