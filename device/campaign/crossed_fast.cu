@@ -11,6 +11,8 @@ using namespace core;
 using crossed::Place;
 using crossed::place_of;
 
+constexpr int kRows = kRowsOfShallow;
+
 /// kColumns neighbours of C or D as raw bits; the first index is a multiple of kColumns.
 __device__ inline void load_neighbours(const void* base, bool half, std::uint64_t first,
                                        std::uint32_t (&to)[kColumns]) {
@@ -29,7 +31,7 @@ __device__ inline void load_neighbours(const void* base, bool half, std::uint64_
 /// One block kBlockRows x kBlockColumns elements of a square. m and n are multiples of 8, so what a thread
 /// owns lies in one tile.
 template <bool Half, bool AddendLast, int Step>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     fast_kernel(const CoreRules rules, const CrossedWords words, const CrossedArgs args) {
   extern __shared__ uint4 memory[];
   const int chunk = rules.depth > kChunk ? rules.depth : kChunk;
@@ -38,28 +40,30 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
              columns = args.side * static_cast<unsigned>(args.n);
   const std::uint64_t a_pitch = padded(rows, kUnpackedPad), b_pitch = padded(columns, kUnpackedPad);
   const unsigned first_row = blockIdx.y * kBlockRows, first_column = blockIdx.x * kBlockColumns;
-  const unsigned row = first_row + static_cast<unsigned>(thread_row()),
+  const unsigned row = first_row + static_cast<unsigned>(thread_row<kRows>()),
                  column = first_column + static_cast<unsigned>(thread_column());
   for (std::uint64_t square = blockIdx.z; square < args.squares; square += gridDim.z) {
-    stage(rules, panels, words.a + square * static_cast<unsigned>(chunk) * a_pitch + first_row, a_pitch,
-          words.b + square * static_cast<unsigned>(chunk) * b_pitch + first_column, b_pitch, rules.depth);
+    stage<kRows>(rules, panels, words.a + square * static_cast<unsigned>(chunk) * a_pitch + first_row,
+                 a_pitch, words.b + square * static_cast<unsigned>(chunk) * b_pitch + first_column, b_pitch,
+                 rules.depth);
     const Place at = place_of(args, square, row, column);
     const auto n = static_cast<unsigned>(args.n);
     std::uint32_t bits[kColumns];
-    Sums sums;
+    Sums<kRows> sums;
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.c, rules.c_half, at.c + r * n, bits);
 #pragma unroll
-      for (unsigned c = 0; c < kColumns; ++c) sums[r][c] = to_sum(rules.c_half, bits[c]);
+      for (unsigned c = 0; c < kColumns; ++c) sums.of[r][c] = to_sum(rules.c_half, bits[c]);
     }
+    sums.look_for_specials();
     run<Half, AddendLast, Step>(rules, panels, rules.depth, sums);
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.hardware, rules.d_half, at.d + r * n, bits);
 #pragma unroll
       for (unsigned c = 0; c < kColumns; ++c)
-        crossed::compare(args, at.d + r * n + c, bits[c], from_sum(rules.d_half, sums[r][c], rules));
+        crossed::compare(args, at.d + r * n + c, bits[c], from_sum(rules.d_half, sums.of[r][c], rules));
     }
   }
 }
@@ -78,7 +82,7 @@ void start(const CoreRules& rules, const CrossedWords& words, const CrossedArgs&
   };
   const dim3 grid(blocks(args.n, kBlockColumns), blocks(args.m, kBlockRows),
                   std::min(args.squares, kMostSquares));
-  kernel<<<grid, kThreads, bytes>>>(rules, words, args);
+  kernel<<<grid, kThreads<kRows>, bytes>>>(rules, words, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 

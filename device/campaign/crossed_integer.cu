@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "campaign/crossed.cuh"
+#include "model/words.cuh"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -86,15 +87,6 @@ __device__ std::int32_t dot_of_word(std::uint32_t a, std::uint32_t b, std::int32
 }
 
 using Words = std::uint32_t[kOwn];
-
-__device__ inline void load_words(Words& to, const std::uint32_t* from) {
-  static_assert(kOwn == 4);
-  const uint4 x = *reinterpret_cast<const uint4*>(from);
-  to[0] = x.x;
-  to[1] = x.y;
-  to[2] = x.z;
-  to[3] = x.w;
-}
 
 /// A block of threads kBlock x kBlock elements of a square, a thread kOwn x kOwn neighbours, all of one tile.
 /// Exact sums: no step has so many products that 32 bits can't hold their sum without C.

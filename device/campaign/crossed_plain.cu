@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "campaign/crossed.cuh"
+#include "model/words.cuh"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -57,23 +58,21 @@ __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, 
   });
 }
 
-__device__ inline float half_value(std::uint64_t bits) {
-  float x = 0;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(static_cast<std::uint16_t>(bits)));
-  return x;
-}
-
 __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, const CrossedArgs args) {
   const bool in_pairs = plan.row.block == 2, half_c = args.c_bytes == 2, half_d = args.d_bytes == 2;
   for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
+    const auto number = [](bool half, std::uint64_t bits) {
+      return half ? float_of_half(static_cast<std::uint16_t>(bits))
+                  : __uint_as_float(static_cast<std::uint32_t>(bits));
+    };
     const std::uint64_t c = load(args.c, args.c_bytes, at.c);
-    const float addend = half_c ? half_value(c) : __uint_as_float(static_cast<std::uint32_t>(c));
+    const float addend = number(half_c, c);
     float sum = in_pairs ? addend : 0.0F;
     for (int k = 0; k < plan.k; k += in_pairs ? 2 : 1) {
-      const float x = half_value(a(k)), y = half_value(b(k));
+      const float x = number(true, a(k)), y = number(true, b(k));
       // Products are exact, and so is one beside another wherever binary32 could tell.
       if (in_pairs)
-        sum = __fadd_rn(sum, __double2float_rn(__fma_rn(half_value(a(k + 1)), half_value(b(k + 1)),
+        sum = __fadd_rn(sum, __double2float_rn(__fma_rn(number(true, a(k + 1)), number(true, b(k + 1)),
                                                         static_cast<double>(__fmul_rn(x, y)))));
       else
         sum = __fmaf_rn(x, y, sum);
@@ -83,9 +82,7 @@ __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, 
     if (sum != sum) {
       d = dot(plan, a, b, c, 0);
     } else if (half_d) {
-      std::uint16_t bits = 0;
-      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
-      d = bits;
+      d = half_of_float(sum);
     } else {
       d = __float_as_uint(sum);
     }

@@ -1,27 +1,35 @@
 #pragma once
-// The fast model: a block of threads computes kBlockRows x kBlockColumns elements, each thread kRows x
+// The fast model: a block of threads computes kBlockRows x kBlockColumns elements, each thread Rows x
 // kColumns of them, through the steps of one instruction after another.
 //
 // A step reads its products twice. First the exponents, two columns in a word, whose maximum is E. Then the
 // magnitudes, as binary64 whose low word is zero: fma(|a|, |b|, x) toward zero, where x is 2^(52 + E - F) or
 // more but below twice that, adds the product to x's low word, cut off below 2^(E - F). The complement of the
 // low word before and after makes that a subtraction; between two products the complements merge, so that
-// only changes of sign count. Low words wrap as 32-bit integers do; what they carry into the high word is of
-// no use and does no harm.
+// only changes of sign count. C is the first addend, of the same kind, so that between steps the sums stand
+// where x stands.
+//
+// The low word starts in the middle, at 2^31: a sum of less than 2^31 units in magnitude never leaves it. One
+// that does (it may where `may_carry`) carries into the high word, once on the way out and once on the way
+// back, since what is added is never negative; an odd count says that it is outside, and no sum gets so far
+// that the low word would not say where. Subtracting the middle makes x the sum.
 #include <cstdint>
 
 #include "model/core_rules.hpp"
 #include "model/unpacked.hpp"
+#include "model/words.cuh"
 
 namespace mmaudit::device::core {
 
-inline constexpr int kThreads = 256;
-inline constexpr int kBlocksAtOnce = 3;        ///< on a multiprocessor
-inline constexpr int kRows = 4, kColumns = 4;  // of a thread
+inline constexpr int kBlockRows = 64, kBlockColumns = 64, kColumns = 4;  // the last of a thread
+/// How many rows a thread owns. Eight take the fewest instructions an element; four, twice the warps, hide
+/// what a block waits for where it has the depth of one instruction only.
+inline constexpr int kRowsOfDeep = 8, kRowsOfShallow = 4;
+inline constexpr int kBlocksAtOnce = 3;  ///< on a multiprocessor
+template <int Rows>
+inline constexpr int kThreads = kBlockRows* kBlockColumns / kColumns / Rows;
 inline constexpr int kWarpsAcross = 2, kLanesAcross = 8;
-inline constexpr int kWarpRows = 32 / kLanesAcross * kRows, kWarpColumns = kLanesAcross * kColumns;
-inline constexpr int kBlockRows = kThreads / 32 / kWarpsAcross * kWarpRows;
-inline constexpr int kBlockColumns = kWarpsAcross * kWarpColumns;
+static_assert(kWarpsAcross * kLanesAcross * kColumns == kBlockColumns);
 inline constexpr int kPitch =
     68;  ///< of a position in shared memory: a word an element, and room between banks
 inline constexpr int kLeastStep = 4;
@@ -37,7 +45,7 @@ struct Panel {
   std::uint32_t* high;      ///< (chunk, kPitch) high words of magnitudes
   std::uint32_t* flip;      ///< (chunk, kPitch) ~0 where the sign is not that of the position before; else 0
   std::uint32_t* last;      ///< (chunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
-  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) Halves times each; A's plus start_bias()
+  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) 16 times it, Halves times; A's plus start_bias()
 
   MMAUDIT_HD static constexpr int words(int chunk) {
     return chunk * kPitch * 2 + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
@@ -80,17 +88,19 @@ struct Panels {
   int mask_words_;
 };
 
-/// What a thread owns: rows thread_row() .. + kRows, columns thread_column() .. + kColumns of the block.
+/// What a thread owns: rows thread_row() .. + Rows, columns thread_column() .. + kColumns of the block.
+template <int Rows>
 __device__ inline int thread_row() {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  return warp / kWarpsAcross * kWarpRows + lane / kLanesAcross * kRows;
+  return (warp / kWarpsAcross * (32 / kLanesAcross) + lane / kLanesAcross) * Rows;
 }
 __device__ inline int thread_column() {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  return warp % kWarpsAcross * kWarpColumns + lane % kLanesAcross * kColumns;
+  return (warp % kWarpsAcross * kLanesAcross + lane % kLanesAcross) * kColumns;
 }
 
-/// E + start_bias() is the exponent field of 2^(52 + E - F) as binary64. A's exponents have it in them.
+/// E + start_bias() is the exponent field of 2^(52 + E - F) as binary64. A's exponents have it in them. Times
+/// 16 it is the high half of the high word.
 __device__ inline int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
 
 /// Four neighbours of one position.
@@ -109,9 +119,9 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
       high[i] = high[i] == kDoubleInfinity ? kInfinityMark : kNanMark;
     }
     const int field = static_cast<int>(high[i] >> 20);
-    exponent[i] =
-        static_cast<std::uint32_t>((field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) + bias) &
-        0xFFFFU;
+    exponent[i] = static_cast<std::uint32_t>(
+                      ((field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) + bias) * 16) &
+                  0xFFFFU;
   }
   const int at = position * kPitch + first;
   *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
@@ -134,10 +144,11 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
 }
 
 /// A thread a word of each kind. Signs are not in the panels: they are the changes since the step's start.
+template <int Rows>
 __device__ inline void make_masks(const CoreRules& rules, const Panels& panels, int count) {
   constexpr int kElements = kBlockRows + kBlockColumns;
   for (int i = static_cast<int>(threadIdx.x); i < kElements * ((count + kMaskBits - 1) / kMaskBits);
-       i += kThreads) {
+       i += kThreads<Rows>) {
     const int first = i / kElements * kMaskBits, element = i % kElements;
     const bool of_b = element >= kBlockRows;
     const std::uint32_t* const high = of_b ? panels.b.high + element - kBlockRows : panels.a.high + element;
@@ -163,12 +174,13 @@ __device__ inline void make_masks(const CoreRules& rules, const Panels& panels, 
 /// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first
 /// row or column, `a_pitch` and `b_pitch` words from one position to the next. Between two barriers of its
 /// own.
+template <int Rows>
 __device__ inline void stage(const CoreRules& rules, const Panels& panels, const std::uint32_t* a,
                              std::uint64_t a_pitch, const std::uint32_t* b, std::uint64_t b_pitch,
                              int count) {
   constexpr int kVectors = kBlockRows / 4;
-  constexpr int kEach = kChunk * kVectors / kThreads;  // at a time: loads that are under way together
-  static_assert(kBlockRows == kBlockColumns && kChunk * kVectors % kThreads == 0);
+  constexpr int kEach = kChunk * kVectors / kThreads<Rows>;  // at a time: loads that are under way together
+  static_assert(kBlockRows == kBlockColumns && kChunk * kVectors % kThreads<Rows> == 0);
   const int vector = static_cast<int>(threadIdx.x) % kVectors,
             first = static_cast<int>(threadIdx.x) / kVectors;
   bool special = false;
@@ -177,7 +189,7 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
     uint4 x[kEach], y[kEach];
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      const int position = from + first + i * (kThreads / kVectors);
+      const int position = from + first + i * (kThreads<Rows> / kVectors);
       if (position >= count) continue;
       x[i] = __ldg(reinterpret_cast<const uint4*>(a + static_cast<unsigned>(position) * a_pitch) + vector);
       y[i] = __ldg(reinterpret_cast<const uint4*>(b + static_cast<unsigned>(position) * b_pitch) + vector);
@@ -188,7 +200,7 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
     }
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      const int position = from + first + i * (kThreads / kVectors);
+      const int position = from + first + i * (kThreads<Rows> / kVectors);
       if (position >= count) continue;
       special |=
           unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent, start_bias(rules));
@@ -197,67 +209,65 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
   }
   if (__syncthreads_or(special ? 1 : 0) != 0) {
     if (threadIdx.x == 0) *panels.special = 1;
-    make_masks(rules, panels, count);
+    make_masks<Rows>(rules, panels, count);
   }
   __syncthreads();
 }
 
-__device__ inline void load_words(std::uint32_t (&to)[4], const void* from) {
-  const uint4 x = *static_cast<const uint4*>(from);
-  to[0] = x.x;
-  to[1] = x.y;
-  to[2] = x.z;
-  to[3] = x.w;
-}
+/// The running sums of a thread, values of the sums' format as binary64; during a step what the step has so
+/// far.
+template <int Rows>
+struct Sums {
+  double of[Rows][kColumns] = {};
+  bool special = false;  ///< some sum is infinite or a NaN
 
-__device__ inline float to_half_and_back(double x) {
+  __device__ void look_for_specials() {
+    std::uint32_t largest = 0;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c)
+        largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
+    special = largest >= kDoubleInfinity;
+  }
+};
+
+/// Sums before a step, where infinities or NaNs may come into it: rarely needed, so not in registers.
+template <int Rows>
+using Before = double[Rows * kColumns];
+
+__device__ inline double to_half_and_back(double x) {
   std::uint16_t bits = 0;
   asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
-  float result = 0;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
-  return result;
+  return static_cast<double>(float_of_half(bits));
 }
 
+/// An exact sum as a value of the sums' format; every zero is +0.
 template <bool Half>
-__device__ inline float not_a_number(const CoreRules& rules) {
-  return __uint_as_float(Half ? 0x7FFFFFFFU : rules.nan);
+__device__ inline double round_sum(double sum, const CoreRules& rules) {
+  if constexpr (Half) return to_half_and_back(sum) + 0.0;
+  const float cut = __uint_as_float(__float_as_uint(__double2float_rz(sum)) & rules.keep_mask);
+  return fabs(sum) >= 0x1p128 ? copysign(__longlong_as_double(0x7FF0000000000000), sum)
+                              : static_cast<double>(cut) + 0.0;
 }
 
-/// An exact sum as a value of the output; every zero is +0. Tame: a number below 2^127.
-template <bool Half, bool Tame>
-__device__ inline float round_sum(double sum, const CoreRules& rules) {
-  float result = 0;
-  if constexpr (Half) {
-    result = to_half_and_back(sum);
-  } else {
-    constexpr std::uint32_t kBeyond = (1023U + 128U) << 20;  // 2^128
-    const auto high = static_cast<std::uint32_t>(__double2hiint(sum));
-    const std::uint32_t bits = __float_as_uint(__double2float_rz(sum)) & rules.keep_mask;
-    if constexpr (Tame) return __uint_as_float(bits) + 0.0F;
-    result = __uint_as_float((high & 0x7FFFFFFFU) >= kBeyond ? (high & 0x80000000U) | 0x7F800000U : bits);
-  }
-  return sum != sum ? not_a_number<Half>(rules) : result + 0.0F;
-}
-
-/// x + y to nearest even in the output's format.
+/// x + y to nearest even in the sums' format.
 template <bool Half>
 __device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
   float sum = __fadd_rn(x, y);
   // binary32 holds twice the digits of binary16 and two: rounding again is harmless.
-  if constexpr (Half) sum = to_half_and_back(static_cast<double>(sum));
-  return sum != sum ? not_a_number<Half>(rules) : sum;
+  if constexpr (Half) sum = static_cast<float>(to_half_and_back(static_cast<double>(sum)));
+  return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : rules.nan) : sum;
 }
 
-using Sums = float[kRows][kColumns];
-
-/// An element with an infinity or a NaN among the operands of a step: only these count. `sum` where there is
-/// none.
-template <bool Half>
-__device__ inline float special_element(const CoreRules& rules, const Panels& panels, int row, int column,
-                                        int first, float before, float sum) {
-  constexpr std::uint32_t kExponent = 0x7F800000U;
+/// An element with an infinity or a NaN among the operands of a step or in the sum before it: only these
+/// count. `sum` where there is none.
+__device__ inline double special_element(const CoreRules& rules, const Panels& panels, int row, int column,
+                                         int first, double before, double sum) {
   std::uint32_t nan = 0, plus = 0, minus = 0;
-  for (int word = first & ~(kMaskBits - 1); word < first + rules.step; word += kMaskBits) {
+  // Masks are there only where some operand is special.
+  const int end = *panels.special != 0 ? first + rules.step : 0;
+  for (int word = first & ~(kMaskBits - 1); word < end; word += kMaskBits) {
     const auto a = [&](Mask which) { return panels.mask(false, which, word, row); };
     const auto b = [&](Mask which) { return panels.mask(true, which, word, column); };
     std::uint32_t of_step = ~a(kMaskAbsent);
@@ -268,201 +278,204 @@ __device__ inline float special_element(const CoreRules& rules, const Panels& pa
     plus |= infinite & ~negative;
     minus |= infinite & negative;
   }
-  if ((nan | plus | minus) == 0) return sum;
-  const std::uint32_t start = __float_as_uint(before), magnitude = start & 0x7FFFFFFFU;
-  if (magnitude == kExponent) ((start >> 31) != 0 ? minus : plus) |= 1;
-  if (nan != 0 || magnitude > kExponent || (plus != 0 && minus != 0)) return not_a_number<Half>(rules);
-  return __uint_as_float(plus != 0 ? kExponent : kExponent | 0x80000000U);
+  const double infinity = __longlong_as_double(0x7FF0000000000000);
+  if (before == infinity) plus |= 1;
+  if (before == -infinity) minus |= 1;
+  if (before != before || nan != 0 || (plus != 0 && minus != 0))
+    return __longlong_as_double(0x7FF8000000000000);
+  if (plus != 0) return infinity;
+  return minus != 0 ? -infinity : sum;
 }
 
-__device__ inline void copy_sums(const Sums& sums, float* to) {
-#pragma unroll
-  for (int r = 0; r < kRows; ++r)
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) to[r * kColumns + c] = sums[r][c];
-}
-
-template <bool Half>
+/// All elements of a step for which operands or sums have infinities or NaNs.
+template <int Rows>
 __device__ inline void special_elements(const CoreRules& rules, const Panels& panels, int first,
-                                        const float* before, Sums& sums) {
-  float now[kRows * kColumns];
-  copy_sums(sums, now);
+                                        const Before<Rows>& before, Sums<Rows>& sums) {
+  Before<Rows> now;
+#pragma unroll
+  for (int i = 0; i < Rows * kColumns; ++i) now[i] = sums.of[i / kColumns][i % kColumns];
 #pragma unroll 1
-  for (int i = 0; i < kRows * kColumns; ++i)
-    now[i] = special_element<Half>(rules, panels, thread_row() + i / kColumns, thread_column() + i % kColumns,
-                                   first, before[i], now[i]);
+  for (int i = 0; i < Rows * kColumns; ++i)
+    now[i] = special_element(rules, panels, thread_row<Rows>() + i / kColumns, thread_column() + i % kColumns,
+                             first, before[i], now[i]);
 #pragma unroll
-  for (int r = 0; r < kRows; ++r)
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) sums[r][c] = now[r * kColumns + c];
+  for (int i = 0; i < Rows * kColumns; ++i) sums.of[i / kColumns][i % kColumns] = now[i];
+  sums.look_for_specials();
 }
 
-/// The end of a step: C is cut off like a product, added, and the sum rounded.
-template <bool Half, bool Tame>
-__device__ inline void finish(const CoreRules& rules, const Panels& panels, int first,
-                              const double (&x)[kRows][kColumns], Sums& sums) {
-  std::uint32_t a_last[kRows], b_last[kColumns];
-  const int last = (first >> (31 - __clz(rules.step))) * kPitch;
-  load_words(a_last, panels.a.last + last + thread_row());
-  load_words(b_last, panels.b.last + last + thread_column());
+inline constexpr std::int32_t kField = 0x7FF00000, kMiddle = static_cast<std::int32_t>(0x80000000U);
+
+template <int Rows>
+using Maxima = std::uint32_t[Rows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns a word
+
+/// The start of a step: x of every element has C in it. Returns the largest field of E + start_bias(), in its
+/// place. Tame: no C below its format's least exponent, a zero among them, can be of matter.
+template <bool Tame, int Rows>
+__device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxima<Rows>& maxima,
+                                             Sums<Rows>& sums) {
+  const std::int32_t to_start = (start_bias(rules) - 1023) << 20;
+  std::int32_t above = 0;
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < Rows; ++r) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
-      const auto products = static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x[r][c])) ^
-                                                      a_last[r] ^ b_last[c]);
-      const std::int32_t unit_high = __double2hiint(x[r][c]) & static_cast<std::int32_t>(0xFFF00000U);
-      const double unit52 = __hiloint2double(unit_high, 0),
-                   unit = __hiloint2double(unit_high - (52 << 20), 0);
-      const auto addend = static_cast<double>(sums[r][c]);
-      const double cut = __dadd_rz(fabs(addend), unit52) - unit52;
-      const double sum = __fma_rn(static_cast<double>(products), unit, copysign(cut, addend));
-      sums[r][c] = round_sum<Half, Tame>(sum, rules);
+      const double addend = sums.of[r][c];
+      const std::uint32_t both = maxima[r][c / 2];
+      const auto products = static_cast<std::int32_t>(c % 2 == 0 ? both << 16 : both & 0xFFFF0000U);
+      std::int32_t own = __double2hiint(addend) & kField;
+      if constexpr (!Tame) own = own == 0 ? 0 : max(own, (rules.addend_min_exponent + 1023) << 20);
+      const std::int32_t high = __viaddmax_s32(own, to_start, products);
+      const std::int32_t flip = __double2hiint(addend) >> 31;
+      const double x = __dadd_rz(fabs(addend), __hiloint2double(high, kMiddle ^ flip));
+      sums.of[r][c] = __hiloint2double(__double2hiint(x), __double2loint(x) ^ flip);
+      above = max(above, high);
     }
   }
+  return above;
 }
 
-/// The start of a step: 2^(52 + E - F) of every element, E of products and C. `maxima` has E + start_bias()
-/// of the products, two columns a word. Returns the largest E + start_bias().
-template <bool Half>
-__device__ inline int start_of_step(const CoreRules& rules,
-                                    const std::uint32_t (&maxima)[kRows][kColumns / 2], const Sums& sums,
-                                    double (&x)[kRows][kColumns]) {
-  constexpr std::int32_t kField = 0x7FF00000;
-  const int bias = start_bias(rules);
-  std::int32_t above = 0;
-  std::uint32_t least = 0x7FFF7FFFU;
+/// Some sum has left its low word.
+template <int Rows>
+__device__ inline bool has_carried(const Sums<Rows>& sums) {
+  std::int32_t all = 0;
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < Rows; ++r)
 #pragma unroll
-    for (int h = 0; h < kColumns / 2; ++h) {
-      least = __vmins2(least, maxima[r][h]);
-      std::int32_t high[2];
+    for (int c = 0; c < kColumns; ++c) all |= __double2hiint(sums.of[r][c]);
+  return (all & ~kField) != 0;
+}
+
+/// The end of a step: x becomes the sum, rounded. Tame: to a number that is not below the format's least
+/// exponent and far from its largest, and nothing has carried. Whole: no place of the format is cut off.
+template <bool Half, bool Tame, bool Whole, int Rows>
+__device__ inline void finish(const CoreRules& rules, const Panels& panels, int first, Sums<Rows>& sums) {
+  std::uint32_t a_last[Rows], b_last[kColumns];
+  const int last = (first >> (31 - __clz(rules.step))) * kPitch;
+  load_words(a_last, panels.a.last + last + thread_row<Rows>());
+  load_words(b_last, panels.b.last + last + thread_column());
+  const auto keep_high = static_cast<std::int32_t>(rules.keep_mask >> 3 | 0xE0000000U),
+             keep_low = static_cast<std::int32_t>(rules.keep_mask << 29);
 #pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        // Exponents in their places; what lies below them decides nothing and is masked off.
-        const std::uint32_t both = maxima[r][h];
-        const auto products = static_cast<std::int32_t>(c == 0 ? both << 20 : both << 4);
-        const auto sum = static_cast<std::int32_t>(__float_as_uint(sums[r][2 * h + c]) << 1 >> 4);
-        high[c] = __viaddmax_s32(sum, (bias - 127) << 20, products) & kField;
-        x[r][2 * h + c] = __hiloint2double(high[c], 0);
+  for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const double x = sums.of[r][c];
+      const auto low =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x)) ^ a_last[r] ^ b_last[c]);
+      std::int32_t high = __double2hiint(x);
+      if constexpr (!Tame) high &= kField;
+      double sum = __hiloint2double(high, low) - __hiloint2double(high, kMiddle);
+      if constexpr (!Tame) {
+        const double range = __hiloint2double(high - ((52 - 32) << 20), 0);
+        if ((__double2hiint(x) & 1) != 0) sum -= copysign(range, sum);
       }
-      above = __vimax3_s32(above, high[0], high[1]);
-    }
-  }
-  // C's exponent is not below its format's least, and a zero has none: of no matter where the products' E is
-  // not below that either.
-  const int lowest =
-      min(static_cast<std::int32_t>(least << 16) >> 16, static_cast<std::int32_t>(least) >> 16);
-  if (lowest < rules.addend_min_exponent + bias) {
-    above = 0;
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const std::uint32_t magnitude = __float_as_uint(sums[r][c]) & 0x7FFFFFFFU;
-        const std::uint32_t both = maxima[r][c / 2];
-        const auto products = static_cast<std::int32_t>(c % 2 == 0 ? both & 0xFFFFU : both >> 16);
-        const std::int32_t own =
-            max(static_cast<std::int32_t>(magnitude >> 23) - 127, rules.addend_min_exponent) + bias;
-        const std::int32_t largest = magnitude != 0 ? max(products, own) : products;
-        above = max(above, largest << 20);
-        x[r][c] = __hiloint2double(largest << 20, 0);
+      if constexpr (Half || !Tame) {
+        sums.of[r][c] = round_sum<Half>(sum, rules);
+      } else {
+        const std::int32_t kept = __double2hiint(sum);
+        sums.of[r][c] = __hiloint2double(Whole ? kept : kept & keep_high, __double2loint(sum) & keep_low);
       }
     }
   }
-  return above >> 20;
 }
 
 /// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
-/// before.
-template <bool Half, int Step>
-__device__ inline void one_step(const CoreRules& rules, const Panels& panels, int first, Sums& sums) {
+/// before; where they are 8 or 16, the format is whole.
+template <bool Half, int Step, int Rows>
+__device__ inline void one_step(const CoreRules& rules, const Panels& panels, int first, Sums<Rows>& sums) {
+  constexpr bool kWhole = Step == 8 || Step == 16;
   const int end = first + (Step != 0 ? Step : rules.step);
-  const int row = thread_row(), column = thread_column();
-  const bool special = *panels.special != 0;
-  float before[kRows * kColumns];  // rarely needed, so not in registers
-  if (special) copy_sums(sums, before);
-  std::uint32_t maxima[kRows][kColumns / 2];
-  const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x10001U;
+  const int row = thread_row<Rows>(), column = thread_column();
+  const bool special = *panels.special != 0 || sums.special;
+  Before<Rows> before;
+  if (special) {
 #pragma unroll
-  for (int r = 0; r < kRows; ++r)
+    for (int i = 0; i < Rows * kColumns; ++i) before[i] = sums.of[i / kColumns][i % kColumns];
+  }
+  Maxima<Rows> maxima;
+  const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x100010U;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
 #pragma unroll
     for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = floor;
 #pragma unroll 4
   for (int p = first; p < end; ++p) {
-    std::uint32_t a[kRows];
+    std::uint32_t a[Rows];
     load_words(a, panels.a.exponent + 2 * (p * kPitch + row));
     const uint2 b = *reinterpret_cast<const uint2*>(panels.b.exponent + p * kPitch + column);
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
       maxima[r][0] = __viaddmax_s16x2(a[r], b.x, maxima[r][0]);
       maxima[r][1] = __viaddmax_s16x2(a[r], b.y, maxima[r][1]);
     }
   }
-  double x[kRows][kColumns];
-  const int above = start_of_step<Half>(rules, maxima, sums, x);
+  std::uint32_t least = 0x7FFF7FFFU;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) least = __vimin3_s16x2(least, maxima[r][0], maxima[r][1]);
+  const int lowest =
+      min(static_cast<std::int32_t>(least << 16) >> 16, static_cast<std::int32_t>(least) >> 16);
+  bool tame = lowest >= (rules.least_tame + start_bias(rules)) * 16 && !sums.special;
+  const std::int32_t above =
+      tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
 #pragma unroll 1
   for (int p = first; p < end; ++p) {
-    std::uint32_t a[kRows], a_flip[kRows], b[kColumns], b_flip[kColumns];
+    std::uint32_t a[Rows], a_flip[Rows], b[kColumns], b_flip[kColumns];
     load_words(a, panels.a.high + p * kPitch + row);
     load_words(a_flip, panels.a.flip + p * kPitch + row);
     load_words(b, panels.b.high + p * kPitch + column);
     load_words(b_flip, panels.b.flip + p * kPitch + column);
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
-        const auto low = static_cast<std::uint32_t>(__double2loint(x[r][c])) ^ a_flip[r] ^ b_flip[c];
-        x[r][c] =
+        const double x = sums.of[r][c];
+        const auto low = static_cast<std::uint32_t>(__double2loint(x)) ^ a_flip[r] ^ b_flip[c];
+        sums.of[r][c] =
             __fma_rz(__hiloint2double(static_cast<int>(a[r]), 0), __hiloint2double(static_cast<int>(b[c]), 0),
-                     __hiloint2double(__double2hiint(x[r][c]), static_cast<int>(low)));
+                     __hiloint2double(__double2hiint(x), static_cast<int>(low)));
       }
     }
   }
-  constexpr std::int32_t kTame = 110;  // no sum of up to 33 of these reaches 2^127; no infinity, no NaN
-  if (above < kTame + start_bias(rules))
-    finish<Half, true>(rules, panels, first, x, sums);
-  else
-    finish<Half, false>(rules, panels, first, x, sums);
-  if (special) special_elements<Half>(rules, panels, first, before, sums);
+  tame =
+      tame && above < (rules.most_tame + start_bias(rules)) << 20 && !(rules.may_carry && has_carried(sums));
+  if (tame) {
+    finish<Half, true, kWhole>(rules, panels, first, sums);
+  } else {
+    finish<Half, false, kWhole>(rules, panels, first, sums);
+    sums.look_for_specials();
+  }
+  if (special) special_elements(rules, panels, first, before, sums);
 }
 
 /// Positions [0, count) of the chunk, whole instructions.
-template <bool Half, bool AddendLast, int Step>
-__device__ inline void run(const CoreRules& rules, const Panels& panels, int count, Sums& sums) {
-  Sums fresh = {};
+template <bool Half, bool AddendLast, int Step, int Rows>
+__device__ inline void run(const CoreRules& rules, const Panels& panels, int count, Sums<Rows>& sums) {
+  Sums<Rows> fresh;
   for (int first = 0; first < count; first += Step != 0 ? Step : rules.step) {
     one_step<Half, Step>(rules, panels, first, AddendLast ? fresh : sums);
     if constexpr (AddendLast) {
       if ((first + rules.step) % rules.depth != 0) continue;
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < Rows; ++r)
 #pragma unroll
-        for (int c = 0; c < kColumns; ++c) {
-          sums[r][c] = add_nearest<Half>(sums[r][c], fresh[r][c], rules);
-          fresh[r][c] = 0;
-        }
-      }
+        for (int c = 0; c < kColumns; ++c)
+          sums.of[r][c] = static_cast<double>(add_nearest<Half>(static_cast<float>(sums.of[r][c]),
+                                                                static_cast<float>(fresh.of[r][c]), rules));
+      fresh = {};
     }
   }
 }
 
-/// Between raw bits of C or D and the float that stands for them. Of a NaN of binary16 only that it is one
-/// survives: what comes out is the rule's.
-__device__ inline float to_sum(bool half, std::uint32_t bits) {
-  if (!half) return __uint_as_float(bits);
-  float x = 0;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(static_cast<std::uint16_t>(bits)));
-  return x;
+/// Between raw bits of C or D and the number that stands for them. Of a NaN only that it is one survives:
+/// what comes out is the rule's.
+__device__ inline double to_sum(bool half, std::uint32_t bits) {
+  return static_cast<double>(half ? float_of_half(static_cast<std::uint16_t>(bits)) : __uint_as_float(bits));
 }
-/// A sum in the rules' own format as raw bits of D: where D is narrower, rounded to nearest even.
-__device__ inline std::uint32_t from_sum(bool half, float sum, const CoreRules& rules) {
-  if (!half) return __float_as_uint(sum);
-  if (sum != sum) return rules.d_nan;
-  std::uint16_t bits = 0;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
-  return bits;
+/// A value of the sums' format as raw bits of D: where D is narrower, rounded to nearest even.
+__device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules& rules) {
+  if (sum != sum) return half ? rules.d_nan : rules.nan;
+  const auto number = static_cast<float>(sum);
+  return half ? half_of_float(number) : __float_as_uint(number);
 }
 
 /// Calls call.template operator()<Half, AddendLast, Step>() for the kernel that serves the rules.
@@ -472,16 +485,11 @@ void for_rules(const CoreRules& rules, const Call& call) {
     return rules.addend_last ? call.template operator()<true, true, 0>()
                              : call.template operator()<true, false, 0>();
   if (rules.addend_last) return call.template operator()<false, true, 0>();
-  switch (rules.step) {
-    case 8:
-      return call.template operator()<false, false, 8>();
-    case 16:
-      return call.template operator()<false, false, 16>();
-    case 32:
-      return call.template operator()<false, false, 32>();
-    default:
-      return call.template operator()<false, false, 0>();
-  }
+  const bool whole = rules.keep_mask == ~std::uint32_t{0};
+  if (whole && rules.step == 8) return call.template operator()<false, false, 8>();
+  if (whole && rules.step == 16) return call.template operator()<false, false, 16>();
+  if (rules.step == 32) return call.template operator()<false, false, 32>();
+  return call.template operator()<false, false, 0>();
 }
 
 }  // namespace mmaudit::device::core

@@ -1,5 +1,6 @@
 #include "model/core_rules.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "mmaudit/detail/truncating_plan.hpp"
@@ -30,34 +31,20 @@ CoreDecode decode_of(const FormatSpec& format, int min_exponent) {
   return rule;
 }
 
-bool rounds_to_f16(const OutputRule& rule) {
-  return rule.format == Format::f16 && rule.rounding == Rounding::nearest_even &&
-         rule.fraction_bits == spec_of(Format::f16).fraction_bits && rule.overflow == Overflow::infinity &&
-         !rule.flush_subnormals;
-}
-
-/// C is exact in the format of the sums, and D is that or rounded from it to binary16.
-bool ends_serve(const DotPlan& plan) {
-  const Format sums = plan.step.output.id, c = plan.step.addend.id, d = plan.d.id;
-  if (!plan.converts) return c == sums && d == sums;
-  return sums == Format::f32 && (c == sums || c == Format::f16) &&
-         (d == sums || (d == Format::f16 && rounds_to_f16(plan.conversion)));
-}
-
 bool serves(const AccumulatorModel& row) {
   return detail::truncates_plainly(row) && row.infinity_times_zero == InfinityTimesZero::nan &&
          row.metadata == MetadataRule::selected &&
          (row.addend == AddendPlace::in_first_step || row.addend == AddendPlace::after_last_nearest);
 }
 
-/// The sum of a step's products fits a 32-bit integer.
-bool sums_fit(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) {
+/// The most units of 2^(E - F) that a step's products have.
+std::int64_t most_units(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) {
   const int product_bits = a.fraction_bits + b.fraction_bits;
   const std::int64_t largest =
       ((std::int64_t{2} << a.fraction_bits) - 1) * ((std::int64_t{2} << b.fraction_bits) - 1);
   const int lift = rules.fraction_bits - product_bits;
   const std::int64_t product = lift >= 0 ? largest << lift : largest >> -lift;
-  return rules.products * product < std::int64_t{1} << 31;
+  return rules.products * product;
 }
 
 }  // namespace
@@ -65,7 +52,7 @@ bool sums_fit(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) 
 std::optional<CoreRules> core_rules(const DotPlan& plan) {
   const AccumulatorModel& row = plan.row;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves(row) || !detail::sums_in_output_format(plan) || !ends_serve(plan) ||
+  if (!serves(row) || !detail::sums_in_output_format(plan) || !detail::ends_in_binary16_or_sums(plan) ||
       !detail::widens_exactly(plan) || !detail::decodes_by_shifts(plan.a) ||
       !detail::decodes_by_shifts(plan.b)) {
     return std::nullopt;
@@ -91,6 +78,15 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   rules.products = row.block < segment ? row.block : segment;
   rules.step = rules.products / kept * group;
   rules.depth = plan.k / kept * group;
+  const std::int64_t units = most_units(rules, seen_a, seen_b);
+  const std::int64_t with_c = units + (std::int64_t{2} << row.fraction_bits);
+  rules.may_carry = with_c >= std::int64_t{1} << 31;
+  // With C, kCoreDepth products of up to 2^(E + 2) stay below 2^(E + 9).
+  rules.most_tame = plan.step.output.max_exponent() - 8;
+  rules.least_tame = std::max(rules.addend_min_exponent, rules.floor);
+  if (!rules.half)
+    rules.least_tame = std::max(
+        rules.least_tame, row.fraction_bits - row.output.fraction_bits + plan.step.output.min_exponent());
   // The accumulator's unit, 2^(E - F) for any E from the floor up, has to be a binary64; no hardware has a
   // floor above binary32's largest exponent, a user's row may.
   constexpr int kLeastDepth = 4, kLeastFloor = -200, kMostFloor = 127;
@@ -98,7 +94,7 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || row.fraction_bits < 1 || row.fraction_bits > 26 ||
-      row.floor < kLeastFloor || row.floor > kMostFloor || !sums_fit(rules, seen_a, seen_b)) {
+      row.floor < kLeastFloor || row.floor > kMostFloor || units >= std::int64_t{1} << 31) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {

@@ -29,15 +29,20 @@ struct CoreRules {
   std::int32_t floor = 0;
   std::int32_t addend_min_exponent = 0;  ///< of the sums' format
   std::uint32_t keep_mask = 0;           ///< bits of a binary32 result that stay
-  std::uint32_t nan = 0;                 ///< of the sums' format
-  std::int32_t depth = 0;                ///< positions of one instruction, a power of two
-  std::int32_t products = 0;             ///< of one step: of a sparse row fewer than `step`
-  std::int32_t step = 0;                 ///< products of one step, divides `depth`
-  bool half = false;                   ///< sums are binary16, rounded to nearest even; else binary32, cut off
-  bool c_half = false;                 ///< C is binary16; its values are exact in the sums' format
-  bool d_half = false;                 ///< D is binary16: the last sum rounded to nearest even
-  std::uint32_t d_nan = 0;             ///< of D's format
-  bool addend_last = false;            ///< C is added after the steps of an instruction, by an ordinary add
+  /// E from which a sum has no place that the sums' format lacks near zero, and no C of matter that is below
+  /// its least exponent; not below the floor.
+  std::int32_t least_tame = 0;
+  std::int32_t most_tame = 0;  ///< E below which every sum is far below the largest of the sums' format
+  bool may_carry = false;      ///< a step's sum may have 2^31 units of 2^(E - F)
+  std::uint32_t nan = 0;       ///< of the sums' format
+  std::int32_t depth = 0;      ///< positions of one instruction, a power of two
+  std::int32_t products = 0;   ///< of one step: of a sparse row fewer than `step`
+  std::int32_t step = 0;       ///< products of one step, divides `depth`
+  bool half = false;           ///< sums are binary16, rounded to nearest even; else binary32, cut off
+  bool c_half = false;         ///< C is binary16; its values are exact in the sums' format
+  bool d_half = false;         ///< D is binary16: the last sum rounded to nearest even
+  std::uint32_t d_nan = 0;     ///< of D's format
+  bool addend_last = false;    ///< C is added after the steps of an instruction, by an ordinary add
   std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };
 

@@ -10,6 +10,8 @@ namespace {
 
 using namespace core;
 
+constexpr int kRows = kRowsOfDeep;
+
 __device__ std::uint32_t load_raw(const void* base, bool half, std::uint64_t index) {
   return half ? static_cast<const std::uint16_t*>(base)[index]
               : static_cast<const std::uint32_t*>(base)[index];
@@ -26,13 +28,13 @@ __device__ void for_each(const Element& element) {
 /// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every
 /// `slice`.
 template <bool Half, bool AddendLast, bool Totals, int Step>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     gemm_kernel(const CoreRules rules, const GemmArgs args) {
   extern __shared__ uint4 memory[];
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), kChunk);
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
   const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
-  const std::uint64_t row = first_row + static_cast<unsigned>(thread_row());
+  const std::uint64_t row = first_row + static_cast<unsigned>(thread_row<kRows>());
   const std::uint64_t column = first_column + static_cast<unsigned>(thread_column());
   for (std::uint64_t matrix = blockIdx.z; matrix < args.batch; matrix += gridDim.z) {
     const std::uint64_t d0 = matrix * args.m * args.n;
@@ -42,24 +44,23 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     const auto at = [&](int r, int c) {
       return d0 + (row + static_cast<unsigned>(r)) * args.n + column + static_cast<unsigned>(c);
     };
-    Sums sums = {}, total[Totals ? 2 : 1];
+    Sums<kRows> sums;
+    [[maybe_unused]] float total[Totals ? 2 : 1][kRows][kColumns] = {};
     if (args.c != nullptr) {
       for_each([&](int r, int c) {
-        const float x = there(r, c) ? to_sum(Half, load_raw(args.c, Half, at(r, c))) : 0.0F;
-        (Totals && args.stride != 0 ? total[0] : sums)[r][c] = x;
+        const double x = there(r, c) ? to_sum(Half, load_raw(args.c, Half, at(r, c))) : 0.0;
+        if (Totals && args.stride != 0)
+          total[0][r][c] = static_cast<float>(x);
+        else
+          sums.of[r][c] = x;
       });
+      sums.look_for_specials();
     }
-    if constexpr (Totals) {
+    const auto fold_sums = [&](float(&into)[kRows][kColumns]) {
       for_each([&](int r, int c) {
-        if (args.c == nullptr || args.stride == 0) total[0][r][c] = 0;
-        total[1][r][c] = 0;
+        into[r][c] = add_nearest<false>(into[r][c], static_cast<float>(sums.of[r][c]), rules);
       });
-    }
-    const auto fold = [&](Sums& into, Sums& from) {
-      for_each([&](int r, int c) {
-        into[r][c] = add_nearest<false>(into[r][c], from[r][c], rules);
-        from[r][c] = 0;
-      });
+      sums = {};
     };
     const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
     const std::uint64_t depth = padded(args.k, kChunk);
@@ -74,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
       }
       // The last instruction is whole: the padding is +0.
       const auto whole = static_cast<int>(padded(count, static_cast<unsigned>(rules.depth)));
-      stage(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
+      stage<kRows>(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
       k0 += count;
       run<Half, AddendLast, Step>(rules, panels, whole, sums);
       if constexpr (Totals) {
@@ -83,19 +84,25 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
         to_slice -= count;
         const bool slice_ends = args.slice != 0 && (to_slice == 0 || last);
         if (args.stride != 0 && (to_stride == 0 || slice_ends || last)) {
-          fold(total[0], sums);
+          fold_sums(total[0]);
           to_stride = args.stride;
         }
         if (slice_ends) {
-          fold(total[1], args.stride != 0 ? total[0] : sums);
+          if (args.stride == 0)
+            fold_sums(total[1]);
+          else
+            for_each([&](int r, int c) {
+              total[1][r][c] = add_nearest<false>(total[1][r][c], total[0][r][c], rules);
+              total[0][r][c] = 0;
+            });
           to_slice = args.slice;
         }
       }
     }
     for_each([&](int r, int c) {
       if (!there(r, c)) return;
-      float x = sums[r][c];
-      if constexpr (Totals) x = args.slice != 0 ? total[1][r][c] : total[0][r][c];
+      double x = sums.of[r][c];
+      if constexpr (Totals) x = static_cast<double>(args.slice != 0 ? total[1][r][c] : total[0][r][c]);
       const std::uint32_t bits = from_sum(Half, x, rules);
       if constexpr (Half)
         static_cast<std::uint16_t*>(args.d)[at(r, c)] = static_cast<std::uint16_t>(bits);
@@ -116,7 +123,7 @@ void start(const CoreRules& rules, const GemmArgs& args) {
   const dim3 grid(static_cast<unsigned>((args.n + kBlockColumns - 1) / kBlockColumns),
                   static_cast<unsigned>((args.m + kBlockRows - 1) / kBlockRows),
                   static_cast<unsigned>(std::min(args.batch, kMostMatrices)));
-  kernel<<<grid, kThreads, bytes>>>(rules, args);
+  kernel<<<grid, kThreads<kRows>, bytes>>>(rules, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 

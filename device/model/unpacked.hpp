@@ -18,7 +18,8 @@ inline constexpr std::uint32_t kUnpackedFlip = 1;  ///< the sign differs from th
                                                    ///< (at the first position: from +)
 inline constexpr std::uint32_t kUnpackedAbsent =
     2;  ///< set alone: what a sparse A has no element for, and B is not read
-inline constexpr std::int32_t kZeroExponent = -8192;           ///< a sum of two still fits 16 bits
+inline constexpr std::int32_t kZeroExponent =
+    -1100;  ///< below every floor, and 16 times two of it fit 16 bits
 inline constexpr std::uint32_t kDoubleInfinity = 0x7FF00000U;  // high words
 inline constexpr std::uint32_t kDoubleNan = 0x7FF80000U;
 

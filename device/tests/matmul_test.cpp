@@ -70,5 +70,53 @@ TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
   EXPECT_GT(ran, 100U);
 }
 
+/// The largest number below 2 of a format, or its negative.
+std::uint64_t below_two(const FormatSpec& format, bool negative) {
+  const std::uint64_t magnitude = (static_cast<std::uint64_t>(format.bias + 1) << format.fraction_bits) - 1;
+  return magnitude << format.ignored_low_bits | (negative ? format.sign_bit() : 0);
+}
+
+// 16 such products and C have more than 2^31 units of the last place kept, so sums leave 32 bits, and where
+// signs change come back.
+TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
+  constexpr std::uint64_t kSide = 64;
+  std::size_t ran = 0;
+  for_each_served(
+      [&](const Architecture& architecture, const Instruction& instruction, const AccumulatorModel& row) {
+        const DotPlan plan = make_plan(instruction, row);
+        Matmul problem;
+        problem.m = problem.n = kSide;
+        problem.k = static_cast<std::uint64_t>(instruction.k);
+        const auto filled = [](const FormatSpec& format, std::uint64_t rows, std::uint64_t columns,
+                               auto&& negative) {
+          std::vector<std::byte> bytes(rows * columns * format.storage_bytes());
+          for (std::uint64_t i = 0; i < rows * columns; ++i) {
+            const std::uint64_t bits = below_two(format, negative(i / columns, i % columns));
+            std::memcpy(bytes.data() + i * format.storage_bytes(), &bits, format.storage_bytes());
+          }
+          return bytes;
+        };
+        // Rows up to 32 change sign at most once, those after them as the bits of a hash say.
+        const auto a = filled(plan.a, kSide, problem.k, [](std::uint64_t i, std::uint64_t k) {
+          return i <= 32 ? k >= i : ((i * 0x9E3779B97F4A7C15U) >> (k % 64) & 1) != 0;
+        });
+        const auto b =
+            filled(plan.b, problem.k, kSide, [](std::uint64_t, std::uint64_t j) { return j % 2 != 0; });
+        const auto c = filled(plan.step.addend, kSide, kSide,
+                              [](std::uint64_t i, std::uint64_t j) { return (i + j / 2) % 2 != 0; });
+        std::vector<std::byte> host(c.size()), device(c.size());
+        problem.a = a.data();
+        problem.b = b.data();
+        problem.c = c.data();
+        problem.d = host.data();
+        matmul(instruction, row, problem);
+        problem.d = device.data();
+        matmul_on_device(info_, instruction, row, problem);
+        ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction);
+        ++ran;
+      });
+  EXPECT_GT(ran, 10U);
+}
+
 }  // namespace
 }  // namespace mmaudit::device
