@@ -4,11 +4,13 @@
 // are. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../src/fast/rules.hpp"
@@ -63,6 +65,47 @@ void whole(benchmark::State& state, const std::string& name, const MatmulMeans& 
   }
   const auto edge = static_cast<double>(n);
   count_rate(state, edge * edge * edge);
+}
+
+/// One thread, two, and two products of a thread each at the same time, in turns: what two threads bring, and
+/// what they could on a machine whose cores are not alike, or not this program's alone.
+void scaling(benchmark::State& state, const std::string& name) {
+  const Instruction instruction = *find_instruction(name);
+  const AccumulatorModel& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const std::size_t n = size();
+  const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
+  std::vector<std::byte> d[2];
+  Matmul problem[2];
+  for (int i = 0; i < 2; ++i) {
+    d[i].resize(n * n * spec_of(instruction.d).storage_bytes());
+    problem[i].m = problem[i].n = problem[i].k = n;
+    problem[i].a = a.data();
+    problem[i].b = b.data();
+    problem[i].d = d[i].data();
+  }
+  const auto multiply = [&](int i, unsigned threads) {
+    MatmulMeans means;
+    means.threads = threads;
+    matmul(instruction, row, problem[i], means);
+  };
+  const auto seconds = [](const auto& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double one = 0, two = 0, apart = 0;
+  for (auto _ : state) {
+    one += seconds([&] { multiply(0, 1); });
+    two += seconds([&] { multiply(0, 2); });
+    apart += seconds([&] {
+      const std::jthread other([&] { multiply(1, 1); });
+      multiply(0, 1);
+    });
+    benchmark::ClobberMemory();
+  }
+  state.counters["two_threads_of_one"] = one / two;
+  state.counters["two_products_of_one"] = 2 * one / apart;
+  state.counters["of_ceiling"] = apart / (2 * two);
 }
 
 /// 256 x 256 x 256, operands unpacked once, before the clock runs.
@@ -173,6 +216,9 @@ const bool kRegistered = [] {
   two.threads = 2;
   settings(benchmark::RegisterBenchmark((std::string(kBenched[0]) + "/two_threads").c_str(), whole,
                                         std::string(kBenched[0]), two),
+           true);
+  settings(benchmark::RegisterBenchmark((std::string(kBenched[0]) + "/scaling").c_str(), scaling,
+                                        std::string(kBenched[0])),
            true);
 #ifdef MMAUDIT_BENCH_OPENBLAS
   for (const int threads : {1, 2})

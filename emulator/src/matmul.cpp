@@ -33,11 +33,19 @@ std::uint64_t tiles_of(const Matmul& problem) {
          detail::quotient_up(problem.n, kTileColumns);
 }
 
+/// Rows of a tile that may be work of its own.
+constexpr std::uint64_t kStripRows = 64;
+constexpr std::uint64_t kStrips = kTileRows / kStripRows;
+static_assert(kTileRows % kStripRows == 0 && kStripRows % kRowUnit == 0);
+
 unsigned threads_of(const Matmul& problem, const MatmulMeans& means) {
   const unsigned asked =
       means.threads != 0 ? means.threads : std::max(1U, std::thread::hardware_concurrency());
-  // Each thread has a tile of its own, and all of them fit the workspace.
-  const std::uint64_t most = std::min<std::uint64_t>(kMatmulWorkspace / kTileBytes, tiles_of(problem));
+  // Each thread has a tile of its own, and all of them fit the workspace. A matrix narrower than a tile has
+  // fewer strips.
+  const std::uint64_t strips = std::min(kStrips, detail::quotient_up(problem.m, kStripRows));
+  const std::uint64_t most =
+      std::min<std::uint64_t>(kMatmulWorkspace / kTileBytes, tiles_of(problem) * strips);
   return static_cast<unsigned>(std::clamp<std::uint64_t>(most, 1, asked));
 }
 
@@ -132,17 +140,43 @@ void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
   store_d(job, tile, of_all, sums);
 }
 
-Tile tile_at(const Matmul& problem, std::uint64_t index) {
-  const std::uint64_t down = detail::quotient_up(problem.m, kTileRows),
-                      across = detail::quotient_up(problem.n, kTileColumns);
-  Tile tile;
-  tile.column = index % across * kTileColumns;
-  tile.row = index / across % down * kTileRows;
-  tile.matrix = index / across / down;
-  tile.rows = std::min(kTileRows, problem.m - tile.row);
-  tile.columns = std::min(kTileColumns, problem.n - tile.column);
-  return tile;
-}
+/// The pieces that threads take one after another: tiles, the last of them in strips, so that no thread waits
+/// long for another's last piece.
+class Pieces {
+ public:
+  Pieces(const Matmul& problem, unsigned threads) : problem_(problem) {
+    const std::uint64_t tiles = tiles_of(problem);
+    const std::uint64_t in_strips = threads == 1 ? 0 : std::min<std::uint64_t>(tiles, 2U * threads);
+    whole_ = tiles - in_strips;
+    count_ = whole_ + in_strips * kStrips;
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  /// Without rows where a tile at the edge has fewer strips.
+  [[nodiscard]] Tile at(std::uint64_t index) const {
+    if (index < whole_) return tile_at(index);
+    const std::uint64_t strip = (index - whole_) % kStrips * kStripRows;
+    Tile tile = tile_at(whole_ + (index - whole_) / kStrips);
+    tile.rows = strip < tile.rows ? std::min(kStripRows, tile.rows - strip) : 0;
+    tile.row += strip;
+    return tile;
+  }
+
+ private:
+  [[nodiscard]] Tile tile_at(std::uint64_t index) const {
+    const std::uint64_t down = detail::quotient_up(problem_.m, kTileRows),
+                        across = detail::quotient_up(problem_.n, kTileColumns);
+    Tile tile;
+    tile.column = index % across * kTileColumns;
+    tile.row = index / across % down * kTileRows;
+    tile.matrix = index / across / down;
+    tile.rows = std::min(kTileRows, problem_.m - tile.row);
+    tile.columns = std::min(kTileColumns, problem_.n - tile.column);
+    return tile;
+  }
+
+  const Matmul& problem_;
+  std::uint64_t whole_, count_;
+};
 
 std::string refuse(const std::string& field, const std::string& found, const std::string& allowed) {
   return field + ": found " + found + ", allowed: " + allowed;
@@ -202,7 +236,8 @@ void matmul(const Instruction& instruction, const AccumulatorModel& row, const M
   const Job job{instruction, row, problem, spec_of(instruction.d), spec_of(output_of(instruction, problem))};
   // Without a single step D is C as it is, which the floats of the fast path might not hold.
   const bool fast = means.fast && problem.k > 0 && fast_serves(instruction, row);
-  const std::uint64_t tiles = tiles_of(problem);
+  const unsigned threads = threads_of(problem, means);
+  const Pieces pieces(problem, threads);
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
   std::atomic<std::uint64_t> next{0};
   std::mutex mutex;
@@ -211,8 +246,9 @@ void matmul(const Instruction& instruction, const AccumulatorModel& row, const M
     try {
       const auto sums = fast ? fast_tile(instruction, row, problem, means.level.value_or(best_simd_level()))
                              : plain_tile(instruction, row, problem);
-      for (std::uint64_t index = next++; index < tiles; index = next++) {
-        const Tile tile = tile_at(problem, index);
+      for (std::uint64_t index = next++; index < pieces.count(); index = next++) {
+        const Tile tile = pieces.at(index);
+        if (tile.rows == 0) continue;
         one_tile(job, tile, *sums);
         if (!means.progress) continue;
         const std::lock_guard lock(mutex);
@@ -221,12 +257,11 @@ void matmul(const Instruction& instruction, const AccumulatorModel& row, const M
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
-      next = tiles;
+      next = pieces.count();
     }
   };
   {
     std::vector<std::jthread> helpers;
-    const unsigned threads = threads_of(problem, means);
     helpers.reserve(threads);
     for (unsigned t = 1; t < threads; ++t) helpers.emplace_back(work);
     work();

@@ -142,6 +142,23 @@ TEST(Matmul, SpansTilesAndThreadsChangeNothing) {
   EXPECT_TRUE(one.run(true, means) == d);
 }
 
+// Threads take the last tiles in strips: one tile alone, one with fewer strips than others, more threads than
+// strips.
+TEST(Matmul, ThreadsOfOneTileAndOfItsEdgeChangeNothing) {
+  for (const std::uint64_t m : {1U, 64U, 65U, 256U, 257U, 450U}) {
+    Case one(kF16, 2, m, 33, 40);
+    const Words d = one.run(true);
+    for (const unsigned threads : {2U, 3U, 64U}) {
+      for (const bool fast : {true, false}) {
+        MatmulMeans means;
+        means.threads = threads;
+        means.fast = fast;
+        EXPECT_TRUE(one.run(true, means) == d) << m << " " << threads << " " << fast;
+      }
+    }
+  }
+}
+
 TEST(Matmul, WithoutDepthDIsC) {
   for (const char* name : {kF16, "wgmma.m64n64k16.f16.f16.f16"}) {
     Case one(name, 1, 4, 4, 0);
