@@ -56,5 +56,30 @@ TEST(CoreRules, TakeNoRuleThatTheKernelsLack) {
   EXPECT_TRUE(refused([](AccumulatorModel& x) { x.block = 3; }));
 }
 
+TEST(CoreRules, SayWhenASumNeedsALongerEnd) {
+  struct {
+    const char* name;
+    bool may_carry;
+    int least_tame, most_tame;
+  } const kCases[] = {{"wgmma.m64n64k16.f32.f16.f16", true, -124, 119},
+                      {"wgmma.m64n64k16.f32.bf16.bf16", true, -124, 119},
+                      {"wgmma.m64n64k8.f32.tf32.tf32", false, -124, 119},
+                      {"wgmma.m64n64k32.f32.e4m3.e4m3", false, -126, 119},
+                      {"wgmma.m64n64k16.f16.f16.f16", true, -14, 7}};
+  for (const auto& expected : kCases) {
+    Row row;
+    row.instruction = *find_instruction(expected.name);
+    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->model;
+    const std::optional<CoreRules> rules = row.rules();
+    ASSERT_TRUE(rules) << expected.name;
+    EXPECT_EQ(rules->may_carry, expected.may_carry) << expected.name;
+    EXPECT_EQ(rules->least_tame, expected.least_tame) << expected.name;
+    EXPECT_EQ(rules->most_tame, expected.most_tame) << expected.name;
+    // The short start of a step knows no floor.
+    row.model.floor = 100;
+    EXPECT_EQ(row.rules()->least_tame, 100) << expected.name;
+  }
+}
+
 }  // namespace
 }  // namespace mmaudit::device
