@@ -83,7 +83,7 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   rules.may_carry = with_c >= std::int64_t{1} << 31;
   // With C, kCoreDepth products of up to 2^(E + 2) stay below 2^(E + 9).
   rules.most_tame = plan.step.output.max_exponent() - 8;
-  rules.least_tame = std::max(rules.addend_min_exponent, rules.floor);
+  rules.least_tame = rules.addend_min_exponent;
   if (!rules.half)
     rules.least_tame = std::max(
         rules.least_tame, row.fraction_bits - row.output.fraction_bits + plan.step.output.min_exponent());
