@@ -130,9 +130,11 @@ void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
   for (std::uint64_t first = 0; first < problem.k; first += slice) {
     const std::uint64_t last = std::min(problem.k, first + slice);
     const std::uint64_t stride = promotes ? problem.promote : slice;
-    for (std::uint64_t start = first; start < last; start += stride) {
-      sums.run(start, std::min(last, start + stride));
+    for (std::uint64_t start = first; start < last;) {
+      const std::uint64_t end = start + std::min(stride, last - start);
+      sums.run(start, end);
       if (promotes) sums.fold(0, 1);
+      start = end;
     }
     if (splits) sums.fold(of_slice, of_all);
   }
@@ -146,7 +148,7 @@ class Pieces {
  public:
   Pieces(const Matmul& problem, unsigned threads) : problem_(problem) {
     const std::uint64_t tiles = tiles_of(problem);
-    const std::uint64_t in_strips = threads == 1 ? 0 : std::min<std::uint64_t>(tiles, 2U * threads);
+    const std::uint64_t in_strips = threads == 1 ? 0 : std::min(tiles, std::uint64_t{2} * threads);
     whole_ = tiles - in_strips;
     count_ = whole_ + in_strips * kStrips;
   }

@@ -159,6 +159,21 @@ TEST(Matmul, ThreadsOfOneTileAndOfItsEdgeChangeNothing) {
   }
 }
 
+TEST(Matmul, MoreSlicesThanInstructionsAreOneEach) {
+  Case one(kF16, 1, 5, 7, 40);
+  one.problem.split_k = 3;  // as many as there are instructions
+  const Words d = one.run(true);
+  for (const std::uint64_t slices : {std::uint64_t{4}, std::uint64_t{1} << 40, UINT64_MAX - 2, UINT64_MAX}) {
+    one.problem.split_k = slices;
+    EXPECT_TRUE(one.run(true) == d) << slices;
+  }
+  one.problem.split_k = 2;
+  one.problem.promote = UINT64_MAX - 15;  // never
+  const Words promoted = one.run(true);
+  one.problem.promote = 64;
+  EXPECT_TRUE(one.run(true) == promoted);
+}
+
 TEST(Matmul, WithoutDepthDIsC) {
   for (const char* name : {kF16, "wgmma.m64n64k16.f16.f16.f16"}) {
     Case one(name, 1, 4, 4, 0);

@@ -18,9 +18,9 @@ def _product(
     matrix alone."""
     a, b = np.asanyarray(a), np.asanyarray(b)
     single = a.ndim == 2
-    for field, value in (("promote", promote or 0), ("split_k", split_k)):
-        if value < 0:
-            raise ValueError(f"{field}: found {value}, allowed: 0 or more")
+    for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
+        if not least <= value < 2**64:
+            raise ValueError(f"{field}: found {value}, allowed: {least} to 2^64 - 1")
     a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
     b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
     batch, m, k = a.shape
@@ -88,8 +88,8 @@ def matmul(
     epilogue = any(x is not None for x in (alpha, beta, d_format))
     output = (d_format or "f32") if epilogue else row.d.decode()
     _arrays.raw_dtype(output)  # refuses a format that is not known
-    if threads < 0:
-        raise ValueError(f"threads: found {threads}, allowed: 0 or more")
+    if not 0 <= threads <= 4096:
+        raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
     work, kept, single = _product(row, arch, inst, output, a, b, c, promote, split_k, Casting(rounding, saturate))
     work.threads = threads
     work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
