@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
 #include "refuse.hpp"
@@ -55,6 +56,13 @@ Tensor load_tensor(const std::string& spec) {
   if (path.extension() == kSafetensors) return load_only_tensor(path);
   refuse(label_of(path), "extension", found_extension(path),
          ".npy or .safetensors, with :NAME for one tensor of several");
+}
+
+void check_tensor_target(const std::string& path) {
+  const std::filesystem::path target = path;
+  if (target.extension() != kNpy && target.extension() != kSafetensors)
+    refuse(label_of(target), "extension", found_extension(target), ".npy or .safetensors");
+  const AtomicFile trial(target);
 }
 
 void save_tensor(const std::string& path, const Tensor& tensor) {

@@ -112,6 +112,13 @@ std::string why_no_matmul_on_device(const Instruction& instruction, const Accumu
   if (!rules || rules->depth > kChunk || rules->c_half != rules->half || rules->d_half != rules->half)
     return "instruction: found " + name_of(instruction) +
            ", allowed on a GPU: those of f16, bf16, tf32, e4m3 and e5m2 operands with rows that truncate";
+  // What a grid can have of rows, and its positions in blocks of 32.
+  constexpr std::uint64_t kMostBlocks = 65535, kMostRows = kMostBlocks * 64,
+                          kMostPositions = kMostBlocks * 32;
+  if (problem.m > kMostRows || problem.n > kMostPositions || problem.k > kMostPositions)
+    return "sizes: found M " + std::to_string(problem.m) + ", N " + std::to_string(problem.n) + ", K " +
+           std::to_string(problem.k) + ", allowed on a GPU: M up to " + std::to_string(kMostRows) +
+           ", N and K up to " + std::to_string(kMostPositions);
   if (problem.epilogue) return "epilogue: found alpha, beta or an output type, allowed on a GPU: none";
   return {};
 }

@@ -1,6 +1,7 @@
 #include "mmaudit/device/matmul.hpp"
 
 #include "mmaudit/detail/slices.hpp"
+#include "mmaudit/error.hpp"
 #include "model/gemm.hpp"
 #include "model/unpacked.hpp"
 #include "run/cuda_check.hpp"
@@ -17,6 +18,15 @@ double matmul_on_device(const DeviceInfo& device, const Instruction& instruction
   const std::uint64_t a_bytes = problem.batch * problem.m * problem.k * plan.a.storage_bytes();
   const std::uint64_t b_bytes = problem.batch * problem.k * problem.n * plan.b.storage_bytes();
   if (d_bytes == 0) return 0;
+  const std::uint64_t words = sizeof(std::uint32_t) * problem.batch *
+                              (padded(problem.m, kUnpackedPad) + padded(problem.n, kUnpackedPad)) *
+                              padded(problem.k, kChunk);
+  const std::uint64_t needed = a_bytes + b_bytes + words + d_bytes * (problem.c != nullptr ? 2 : 1);
+  std::size_t free_bytes = 0, all_bytes = 0;
+  cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), "asking for the free memory");
+  if (needed > free_bytes)
+    throw InputError("sizes: found " + std::to_string(needed) +
+                     " bytes needed on the GPU, allowed: " + std::to_string(free_bytes) + ", what is free");
   const Buffer a(a_bytes), b(b_bytes), c(problem.c != nullptr ? d_bytes : 0), d(d_bytes);
   copy_in(a.data(), problem.a, a_bytes);
   copy_in(b.data(), problem.b, b_bytes);

@@ -61,12 +61,12 @@ TEST(CoreRules, SayWhenASumNeedsALongerEnd) {
     const char* name;
     bool may_carry;
     int least_tame, most_tame;
-  } const kCases[] = {{"wgmma.m64n64k16.f32.f16.f16", true, -124, 119},
-                      {"wgmma.m64n64k16.f32.bf16.bf16", true, -124, 119},
-                      {"wgmma.m64n64k8.f32.tf32.tf32", false, -124, 119},
-                      {"wgmma.m64n64k32.f32.e4m3.e4m3", false, -126, 119},
-                      {"wgmma.m64n64k16.f16.f16.f16", true, -14, 7}};
-  for (const auto& expected : kCases) {
+  } const cases[] = {{"wgmma.m64n64k16.f32.f16.f16", true, -124, 119},
+                     {"wgmma.m64n64k16.f32.bf16.bf16", true, -124, 119},
+                     {"wgmma.m64n64k8.f32.tf32.tf32", false, -124, 119},
+                     {"wgmma.m64n64k32.f32.e4m3.e4m3", false, -126, 119},
+                     {"wgmma.m64n64k16.f16.f16.f16", true, -14, 7}};
+  for (const auto& expected : cases) {
     Row row;
     row.instruction = *find_instruction(expected.name);
     row.model = find_datapath(*find_architecture("hopper"), row.instruction)->model;

@@ -13,6 +13,9 @@ Tensor load_tensor(const std::string& spec);
 /// The file of such a name: without the tensor's.
 std::string file_of(const std::string& spec);
 
+/// Throws what save_tensor() would of this path, as far as that can be known before.
+void check_tensor_target(const std::string& path);
+
 /// By extension, .npy or .safetensors; a tensor without a name is stored as `tensor`. Throws InputError.
 void save_tensor(const std::string& path, const Tensor& tensor);
 
