@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <thread>
@@ -171,6 +172,9 @@ int campaign(CampaignOptions options) {
     return kAllGood;
   }
   static_cast<void>(part_of(options));
+  if (!options.journal.empty() &&
+      std::filesystem::weakly_canonical(options.journal) == std::filesystem::weakly_canonical(options.out))
+    throw InputError(fmt::format("--out: found {}, allowed: another file than --journal", options.out));
   if (!options.has_seed && (!options.journal.empty() || !options.part.empty()))
     throw InputError(
         fmt::format("{}: found without --seed, allowed: with it (a campaign goes on with the seed it had)",
@@ -208,7 +212,13 @@ void add_campaign(CLI::App& app, Action& action) {
       command->add_option("--seed", options->seed, "seed (default: fresh, in the result)")->take_last();
   command->add_option("--wgmma-n", options->n, "N of wgmma")
       ->capture_default_str()
-      ->check(CLI::Range(8, 256));
+      ->check(CLI::Range(8, 256))
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::atoi(text.c_str()) % 8 == 0 ? std::string()
+                                                    : fmt::format("found {}, allowed: a multiple of 8", text);
+          },
+          ""));
   command->add_option("--gpus", options->gpus, "GPUs of this machine; 0: all of the first one's kind")
       ->capture_default_str();
   command

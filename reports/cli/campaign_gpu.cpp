@@ -29,7 +29,7 @@ CampaignWorkerMaker gpu_worker(const device::DeviceInfo& gpu) {
 }
 
 CampaignInstruction gpu_instruction(const Instruction& instruction, const DatapathRow& row) {
-  constexpr std::uint64_t kDots = std::uint64_t{1} << 34, kPlainDots = std::uint64_t{1} << 26;
+  constexpr std::uint64_t kDots = std::uint64_t{1} << 33, kPlainDots = std::uint64_t{1} << 26;
   CampaignInstruction one{.instruction = instruction,
                           .row = &row,
                           .engine = std::string(device::engine_of(instruction, row.model)),

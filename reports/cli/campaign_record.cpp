@@ -36,6 +36,14 @@ Mismatch example_of(const json& from) {
   return one;
 }
 
+/// The first round is one chunk of everything, so that a wrong row is met within seconds wherever it stands.
+std::uint64_t rounds_of(std::uint64_t chunks, std::uint64_t of_item) {
+  return chunks == 0 ? 0 : 1 + (chunks - 1 + of_item - 1) / of_item;
+}
+
+/// Changes where chunks come in other stretches: a journal is of one way to cut.
+constexpr int kCutVersion = 2;
+
 }  // namespace
 
 std::string journal_header(const CampaignPlan& plan, const CampaignPart& part) {
@@ -53,8 +61,11 @@ std::string_view CampaignPlan::on() const {
 }
 
 std::string CampaignPlan::identity() const {
-  json all = {
-      {"seed", seed}, {"dots", dots}, {"architecture", architecture}, {"generator", gen::kGeneratorVersion}};
+  json all = {{"seed", seed},
+              {"dots", dots},
+              {"architecture", architecture},
+              {"generator", gen::kGeneratorVersion},
+              {"cut", kCutVersion}};
   if (on() == "hardware")
     all["squares"] = device::kSquaresVersion;
   else
@@ -81,7 +92,7 @@ std::vector<CampaignItem> items_of(const CampaignPlan& plan) {
     const std::uint64_t share = (plan.dots + plan.families.size() - 1) / plan.families.size();
     const std::uint64_t of_item = std::max<std::uint64_t>(1, one.stretch / one.chunk);
     needs.push_back({(share + one.chunk - 1) / one.chunk, of_item});
-    const std::uint64_t rounds = (needs.back().chunks + of_item - 1) / of_item;
+    const std::uint64_t rounds = rounds_of(needs.back().chunks, of_item);
     most = std::max(most, rounds);
     count += rounds * plan.families.size();
   }
@@ -91,10 +102,11 @@ std::vector<CampaignItem> items_of(const CampaignPlan& plan) {
   items.reserve(count);
   for (std::uint64_t round = 0; round < most; ++round) {
     for (std::size_t i = 0; i < needs.size(); ++i) {
-      const std::uint64_t first = round * needs[i].of_item;
-      if (first >= needs[i].chunks) continue;
+      if (round >= rounds_of(needs[i].chunks, needs[i].of_item)) continue;
+      const std::uint64_t first = round == 0 ? 0 : 1 + (round - 1) * needs[i].of_item;
+      const std::uint64_t most_chunks = round == 0 ? 1 : needs[i].of_item;
       for (std::size_t f = 0; f < plan.families.size(); ++f)
-        items.push_back({i, f, first, std::min(needs[i].of_item, needs[i].chunks - first)});
+        items.push_back({i, f, first, std::min(most_chunks, needs[i].chunks - first)});
     }
   }
   return items;
@@ -112,6 +124,8 @@ CampaignJournal::CampaignJournal(const std::filesystem::path& file, const Campai
   if (std::filesystem::exists(file)) {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw InputError(fmt::format("{}: cannot read", file.string()));
+    if (std::filesystem::is_directory(file))
+      throw InputError(fmt::format("{}: found a folder, allowed: a journal or a new file", file.string()));
     std::string line;
     for (std::size_t number = 1; std::getline(in, line) && !in.eof(); ++number) {
       const std::string where = fmt::format("{} line {}", file.string(), number);
@@ -125,6 +139,10 @@ CampaignJournal::CampaignJournal(const std::filesystem::path& file, const Campai
       }
       good += line.size() + 1;
     }
+    // Nothing but a header that was cut short is taken for one.
+    if (good == 0 && !header.starts_with(line))
+      throw InputError(
+          fmt::format("{}: found no journal, allowed: one, or a file that does not exist", file.string()));
     std::filesystem::resize_file(file, good);
   }
   out_.open(file, std::ios::binary | std::ios::app);
@@ -140,8 +158,12 @@ void CampaignTally::take(const std::string& line, const std::string& where) {
     if (item.instruction >= plan_.instructions.size() || item.family >= plan_.families.size())
       throw InputError(fmt::format("{}: instruction or family: found one that the plan has not", where));
     if (!done_.insert({{item.instruction, item.family}, item.first_chunk}).second) return;
+    const auto dots = entry.at("dots").get<std::uint64_t>();
+    if (dots != dots_of(plan_, item))
+      throw InputError(fmt::format("{}: dots: found {}, allowed: {}, those of its chunks", where, dots,
+                                   dots_of(plan_, item)));
     CampaignCount& count = counts_[{item.instruction, item.family}];
-    count.dots += entry.at("dots").get<std::uint64_t>();
+    count.dots += dots;
     count.mismatches += entry.at("mismatches").get<std::uint64_t>();
     count.seconds += entry.at("seconds").get<double>();
     for (const json& one : entry.at("examples"))

@@ -151,6 +151,7 @@ int execute(const MatmulOptions& options) {
   problem.split_k = options.split_k;
   problem.epilogue = epilogue_of(options);
   MatmulMeans means = means_of(options);
+  corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
   require_memory(
       file_bytes(options.a) + file_bytes(options.b) + (options.c.empty() ? 0 : file_bytes(options.c)), limit,

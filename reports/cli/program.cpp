@@ -11,6 +11,18 @@
 namespace mmaudit::cli {
 namespace {
 
+/// CLI11 reads -1 as the largest unsigned number.
+void refuse_negative_counts(CLI::App& app) {
+  const CLI::Validator not_negative(
+      [](std::string& text) {
+        return text.starts_with('-') ? fmt::format("found {}, allowed: 0 or more", text) : std::string();
+      },
+      "");
+  for (CLI::Option* option : app.get_options())
+    if (option->get_type_name().starts_with("UINT")) option->check(not_negative);
+  for (CLI::App* command : app.get_subcommands({})) refuse_negative_counts(*command);
+}
+
 int run(int argc, const char* const* argv) {
   CLI::App app{
       "mmaudit: which bits does a tensor-core instruction produce, and is that proven on real GPUs?"};
@@ -35,6 +47,7 @@ int run(int argc, const char* const* argv) {
   add_layout(app, action);
   add_matmul(app, action);
   add_sweep(app, action);
+  refuse_negative_counts(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

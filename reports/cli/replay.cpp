@@ -10,6 +10,7 @@
 #include "mmaudit/emulator.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/value_text.hpp"
+#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -133,9 +134,11 @@ std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format
 std::string explain_command(const Instruction& instruction, std::string_view architecture,
                             const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
                             std::uint64_t c, const std::vector<std::uint8_t>& metadata) {
-  return fmt::format("mmaudit explain{} --inst {} --a 0x{} --b 0x{} --c 0x{}{}",
-                     architecture.empty() ? "" : fmt::format(" --arch {}", architecture),
-                     name_of(instruction), fmt::join(hex_texts(a, instruction.a), ",0x"),
+  std::string arch = architecture.empty() ? "" : fmt::format(" --arch {}", architecture);
+  if (user_model() != nullptr && architecture == user_model()->name)
+    arch += fmt::format(" --model {}", user_model_file()->name);
+  return fmt::format("mmaudit explain{} --inst {} --a 0x{} --b 0x{} --c 0x{}{}", arch, name_of(instruction),
+                     fmt::join(hex_texts(a, instruction.a), ",0x"),
                      fmt::join(hex_texts(b, instruction.b), ",0x"),
                      hex_text(c, spec_of(instruction.c).storage_bits),
                      metadata.empty() ? "" : fmt::format(" --metadata {}", fmt::join(metadata, ",")));

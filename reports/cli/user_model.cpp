@@ -84,6 +84,19 @@ std::string checked_name(const std::string& file, const Json& json) {
   return name;
 }
 
+/// The list of instructions is read by nobody: one that was edited would be without effect. One that follows
+/// from the rows, or came with them from a built-in architecture, is let through.
+void require_derived(const std::string& file, const Json& json, const Architecture& architecture) {
+  const auto given = json.find("instructions");
+  if (given == json.end() || *given == to_json(architecture).at("instructions")) return;
+  for (const Architecture& built_in : architectures())
+    if (*given == to_json(built_in).at("instructions")) return;
+  throw InputError(
+      fmt::format("{}: instructions: found entries that no rows give, allowed: none, or as `mmaudit list "
+                  "--json` prints them (rows alone are read)",
+                  file));
+}
+
 }  // namespace
 
 const Architecture& load_model(const std::string& file) {
@@ -116,6 +129,7 @@ const Architecture& load_model(const std::string& file) {
     seen.push_back(key);
   }
   owned->architecture = {owned->name, {}, capability.get<int>(), owned->rows};
+  require_derived(file, json, owned->architecture);
   corpus::Checksum sum;
   sum.update(text);
   owned->file = {file, text.size(), sum.hex()};

@@ -48,6 +48,14 @@ TEST(CampaignPlan, ItsItemsCoverEveryChunkOnce) {
   EXPECT_EQ(next.size(), 4U);
 }
 
+TEST(CampaignPlan, TheFirstRoundMeetsEverythingOnce) {
+  const CampaignPlan plan = small_plan();
+  const std::vector<CampaignItem> items = items_of(plan);
+  ASSERT_GT(items.size(), 8U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(items[i], (CampaignItem{i / 2, i % 2, 0, 1}));
+  EXPECT_GT(items[4].chunks, 1U);
+}
+
 TEST(CampaignPlan, AFlippedRuleIsAnotherPlan) {
   const CampaignPlan plan = small_plan();
   CampaignPlan other = plan;
@@ -63,8 +71,9 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   const auto file = fresh_file("goes_on.jsonl");
   {
     CampaignJournal journal(file, plan);
-    journal.add(items[0], {100, 0, 0.5}, {});
-    journal.add(items[1], {200, 1, 0.5}, {Mismatch{"normal", 3, 1, 2, 8, {1}, {2}, 4, 5, 6, {}}});
+    journal.add(items[0], {dots_of(plan, items[0]), 0, 0.5}, {});
+    journal.add(items[1], {dots_of(plan, items[1]), 1, 0.5},
+                {Mismatch{"normal", 3, 1, 2, 8, {1}, {2}, 4, 5, 6, {}}});
   }
   {
     std::ofstream torn(file, std::ios::app);
@@ -75,12 +84,38 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   EXPECT_TRUE(again.done(items[0]));
   EXPECT_TRUE(again.done(items[1]));
   EXPECT_FALSE(again.done(items[2]));
-  EXPECT_EQ(again.total().dots, 300U);
+  EXPECT_EQ(again.total().dots, dots_of(plan, items[0]) + dots_of(plan, items[1]));
   EXPECT_EQ(again.total().mismatches, 1U);
   ASSERT_EQ(again.examples().size(), 1U);
   EXPECT_EQ(again.examples()[0].second.modelled, 6U);
   EXPECT_EQ(again.examples()[0].second.modifiers, 8U);
   EXPECT_EQ(content(file).find("fam\"", content(file).size() - 8), std::string::npos);
+}
+
+TEST(CampaignJournal, LeavesAloneWhatIsNone) {
+  const CampaignPlan plan = small_plan();
+  for (const char* text : {"my precious notes", "{\"a\":1}"}) {
+    const auto file = fresh_file("notes.txt");
+    std::ofstream(file) << text;
+    EXPECT_THROW(CampaignJournal(file, plan), InputError);
+    EXPECT_EQ(content(file), text);
+  }
+  EXPECT_THROW(CampaignJournal(testing::TempDir(), plan), InputError);
+  const auto torn = fresh_file("torn.jsonl");
+  std::ofstream(torn) << journal_header(plan, {}).substr(0, 20);  // killed while it wrote its first line
+  EXPECT_EQ(CampaignJournal(torn, plan).tally().total().dots, 0U);
+}
+
+TEST(CampaignJournal, RefusesCountsThatAreNotThoseOfItsChunks) {
+  const CampaignPlan plan = small_plan();
+  const CampaignItem first = items_of(plan)[0];
+  const auto file = fresh_file("changed.jsonl");
+  CampaignJournal(file, plan).add(first, {dots_of(plan, first), 0, 0.5}, {});
+  std::string text = content(file);
+  const std::string dots = "\"dots\":" + std::to_string(dots_of(plan, first));
+  text.replace(text.rfind(dots) + 7, 1, "9");
+  std::ofstream(file) << text;
+  EXPECT_THROW(CampaignJournal(file, plan), InputError);
 }
 
 TEST(CampaignJournal, RefusesAnotherPlansFile) {
@@ -95,13 +130,15 @@ TEST(CampaignJournal, RefusesAnotherPlansFile) {
 TEST(CampaignResult, AChangedDigitIsSeen) {
   const CampaignPlan plan = small_plan();
   CampaignJournal journal(fresh_file("result.jsonl"), plan);
-  journal.add(items_of(plan)[0], {123456, 0, 0.5}, {});
+  const CampaignItem first = items_of(plan)[0];
+  const std::string dots = std::to_string(dots_of(plan, first));
+  journal.add(first, {dots_of(plan, first), 0, 0.5}, {});
   const std::string good =
       campaign_json(plan, journal.tally(), {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1});
-  EXPECT_NE(campaign_text(good, "x").find("123456 dot products, 0 mismatches"), std::string::npos);
+  EXPECT_NE(campaign_text(good, "x").find(dots + " dot products, 0 mismatches"), std::string::npos);
   EXPECT_NE(campaign_text(good, "x").find("NOT COMPLETE"), std::string::npos);
   std::string bad = good;
-  bad.replace(bad.find("123456"), 6, "923456");
+  bad.replace(bad.find(dots), 1, "9");
   EXPECT_THROW(static_cast<void>(campaign_text(bad, "x")), InputError);
   EXPECT_THROW(static_cast<void>(campaign_text("[]", "x")), InputError);
 }

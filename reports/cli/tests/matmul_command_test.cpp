@@ -93,6 +93,8 @@ TEST_F(MatmulCommand, RefusesInOneLine) {
   refused(matmul(kWgmmaF16, "A.npy", "B8.npy"), {"--b dtype", "U8", "F16"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--promote", "20"}), {"promote", "20", "multiple of k = 16"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "0"}), {"split_k", "allowed: 1 or more"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "-1"}),
+          {"--split-k", "-1", "allowed: 0 or more"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--d-format", "e4m3"}), {"e4m3", "f32, f16, bf16"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--simd", "sse9"}), {"--simd", "portable"});
   refused(matmul("mma.m8n8k4.f32.f16.f16.f16", "A.npy", "B.npy", {"--arch", "volta"}),

@@ -135,6 +135,17 @@ TEST_F(ModelFile, IsUsedLikeABuiltInArchitecture) {
   EXPECT_EQ(row.source, file_);
 }
 
+TEST_F(ModelFile, RefusesAListOfInstructionsThatWasEdited) {
+  Json model = Json::parse(to_json(*find_architecture("hopper")).dump());
+  model["name"] = "mine";
+  ASSERT_FALSE(model["instructions"].empty());
+  EXPECT_EQ(error_of(model.dump()), "");
+  model["instructions"][0]["F"] = 24;
+  EXPECT_NE(error_of(model.dump()).find("instructions: found"), std::string::npos);
+  model.erase("instructions");
+  EXPECT_EQ(error_of(model.dump()), "");
+}
+
 TEST_F(ModelFile, RefusesInOneLine) {
   const Json good = {{"name", "mine"}, {"compute_capability", 90}, {"rows", {good_row()}}};
   ASSERT_EQ(error_of(good.dump()), "");
