@@ -19,7 +19,7 @@ def _product(
     a, b = np.asanyarray(a), np.asanyarray(b)
     single = a.ndim == 2
     for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
-        if not least <= value < 2**64:
+        if not 0 <= value < 2**64:  # split_k = 0 is refused by the library
             raise ValueError(f"{field}: found {value}, allowed: {least} to 2^64 - 1")
     a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
     b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
