@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "input_file.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
@@ -16,27 +17,41 @@ namespace {
 
 constexpr std::size_t kMagicBytes = 8;  // magic and version
 
-/// First index fastest to last index fastest. The shape's element count is known to match `data`.
-std::vector<std::byte> to_c_order(const std::vector<std::byte>& data, const std::vector<std::uint64_t>& shape,
-                                  std::size_t element_bytes) {
-  std::vector<std::byte> result(data.size());
-  if (data.empty()) return result;
-  std::vector<std::size_t> strides;
-  std::size_t stride = element_bytes;
-  for (const std::uint64_t extent : shape) {
-    strides.push_back(stride);
-    stride *= static_cast<std::size_t>(extent);
-  }
-  std::vector<std::uint64_t> index(shape.size(), 0);
-  std::size_t source = 0;
-  for (std::size_t target = 0; target < result.size(); target += element_bytes) {
-    std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(source), element_bytes,
-                result.begin() + static_cast<std::ptrdiff_t>(target));
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      source += strides[axis];
-      if (++index[axis] < shape[axis]) break;
-      source -= strides[axis] * static_cast<std::size_t>(shape[axis]);
-      index[axis] = 0;
+/// Data whose first index runs fastest, put in the order of the last, which is read in pieces: memory is the
+/// result's and a piece's. The shape is known to have as many bytes behind `start`.
+std::vector<std::byte> read_fortran(const InputFile& file, std::uint64_t start,
+                                    const std::vector<std::uint64_t>& shape, std::size_t element_bytes,
+                                    std::uint64_t all_bytes) {
+  constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20, kMostColumns = 64;
+  if (shape.size() < 2 || all_bytes == 0) return file.read(start, all_bytes);
+  std::vector<std::byte> result(all_bytes);
+  // The last axis is a row of the result; all others together are its rows, in another order than the file's.
+  const std::uint64_t columns = shape.back(), rows = all_bytes / element_bytes / columns;
+  const std::uint64_t most_columns = std::min(columns, kMostColumns);
+  const std::uint64_t most_rows =
+      std::clamp<std::uint64_t>(kPieceBytes / (most_columns * element_bytes), 1, rows);
+  std::vector<std::vector<std::byte>> piece(most_columns);
+  for (std::uint64_t first_row = 0; first_row < rows; first_row += most_rows) {
+    const std::uint64_t row_count = std::min(most_rows, rows - first_row);
+    std::vector<std::uint64_t> place(row_count);  // of each row in the result
+    for (std::uint64_t i = 0; i < row_count; ++i) {
+      std::uint64_t rest = first_row + i, at = 0;
+      for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) {
+        at = at * shape[axis] + rest % shape[axis];
+        rest /= shape[axis];
+      }
+      place[i] = at;
+    }
+    for (std::uint64_t first = 0; first < columns; first += most_columns) {
+      const std::uint64_t count = std::min(most_columns, columns - first);
+      for (std::uint64_t c = 0; c < count; ++c)
+        piece[c] =
+            file.read(start + ((first + c) * rows + first_row) * element_bytes, row_count * element_bytes);
+      for (std::uint64_t i = 0; i < row_count; ++i) {
+        std::byte* to = result.data() + (place[i] * columns + first) * element_bytes;
+        for (std::uint64_t c = 0; c < count; ++c)
+          std::memcpy(to + c * element_bytes, piece[c].data() + i * element_bytes, element_bytes);
+      }
     }
   }
   return result;
@@ -76,10 +91,10 @@ Tensor read_npy(const std::filesystem::path& path) {
     refuse(label, "data", fmt::format("{} bytes", available),
            fmt::format("{} bytes for {} {}", allowed, to_string(header.shape), npy_name(header.dtype)));
   }
-  Tensor tensor{path.stem().string(), header.dtype, std::move(header.shape),
-                file.read(data_start, available)};
-  if (header.fortran_order) tensor.data = to_c_order(tensor.data, tensor.shape, bytes_of(tensor.dtype));
-  return tensor;
+  std::vector<std::byte> data =
+      header.fortran_order ? read_fortran(file, data_start, header.shape, bytes_of(header.dtype), available)
+                           : file.read(data_start, available);
+  return {path.stem().string(), header.dtype, std::move(header.shape), std::move(data)};
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <exception>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,21 @@ Tensor load_tensor(const std::string& spec) {
   if (path.extension() == kSafetensors) return load_only_tensor(path);
   refuse(label_of(path), "extension", found_extension(path),
          ".npy or .safetensors, with :NAME for one tensor of several");
+}
+
+std::uint64_t tensor_bytes(const std::string& spec) {
+  const std::string file = file_of(spec);
+  try {
+    if (std::filesystem::path(file).extension() == kSafetensors) {
+      const std::string name = file.size() == spec.size() ? "" : spec.substr(file.size() + 1);
+      for (const TensorInfo& tensor : read_safetensors_header(file).tensors)
+        if (name.empty() || tensor.name == name) return byte_count(tensor.dtype, tensor.shape).value_or(0);
+      return 0;
+    }
+    return std::filesystem::file_size(file);
+  } catch (const std::exception&) {  // load_tensor() says what is wrong with it
+    return 0;
+  }
 }
 
 void check_tensor_target(const std::string& path) {

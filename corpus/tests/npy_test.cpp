@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "numpy_files.hpp"
 #include "test_support.hpp"
 
@@ -72,6 +74,25 @@ TEST(Npy, TransposesFortranOrder) {
   const Tensor tensor = parsed(from_hex(numpy_files::kFortranU16));
   EXPECT_EQ(tensor.shape, (Shape{2, 3, 4}));
   for (std::uint16_t i = 0; i < 24; ++i) EXPECT_EQ(tensor.as<std::uint16_t>()[i], i);
+}
+
+// More rows than a piece has, more columns than are read at once, and the rows of several axes.
+TEST(Npy, TransposesFortranOrderPieceByPiece) {
+  constexpr std::size_t kAxes[] = {70, 130, 67};
+  std::string data;
+  for (std::size_t k = 0; k < kAxes[2]; ++k)
+    for (std::size_t j = 0; j < kAxes[1]; ++j)
+      for (std::size_t i = 0; i < kAxes[0]; ++i) {
+        const std::size_t value = (i * kAxes[1] + j) * kAxes[2] + k;  // its place in the result
+        for (int byte = 0; byte < 4; ++byte) data.push_back(static_cast<char>(value >> (8 * byte) & 0xFF));
+      }
+  const Tensor tensor = parsed(npy("{'descr': '<u4', 'fortran_order': True, 'shape': (70, 130, 67)}", data));
+  ASSERT_EQ(tensor.data.size(), data.size());
+  for (std::size_t i = 0; i < tensor.data.size() / 4; ++i) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, &tensor.data[4 * i], 4);
+    ASSERT_EQ(value, i);
+  }
 }
 
 TEST(Npy, TransposesFortranOrderOfAnyRank) {

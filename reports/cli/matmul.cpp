@@ -78,16 +78,6 @@ void require_memory(std::uint64_t needed, std::uint64_t limit, const char* what)
       fmt::format("--memory: found {} bytes needed for {}, allowed: {} bytes", needed, what, limit));
 }
 
-std::uint64_t file_bytes(const std::string& spec) {
-  // A tensor inside a safetensors file: the whole file is an upper bound.
-  std::string path = spec;
-  constexpr std::string_view kInside = ".safetensors:";
-  if (const auto at = path.find(kInside); at != std::string::npos) path.resize(at + kInside.size() - 1);
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  return error ? 0 : size;  // load_tensor() says what is wrong with it
-}
-
 std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   if (!options.has_alpha && !options.has_beta && options.output.empty()) return std::nullopt;
   Epilogue epilogue;
@@ -153,9 +143,9 @@ int execute(const MatmulOptions& options) {
   MatmulMeans means = means_of(options);
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
-  require_memory(
-      file_bytes(options.a) + file_bytes(options.b) + (options.c.empty() ? 0 : file_bytes(options.c)), limit,
-      "the operands");
+  require_memory(corpus::tensor_bytes(options.a) + corpus::tensor_bytes(options.b) +
+                     (options.c.empty() ? 0 : corpus::tensor_bytes(options.c)),
+                 limit, "the operands");
 
   const Operand a = load_operand("--a", options.a, spec_of(instruction.a));
   const Operand b = load_operand("--b", options.b, spec_of(instruction.b));
