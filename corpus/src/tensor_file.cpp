@@ -27,6 +27,13 @@ std::string found_extension(const std::filesystem::path& path) {
   return extension.empty() ? "none" : fmt::format("'{}'", printable(extension));
 }
 
+/// Whether a file to write is a .npy; else it is a .safetensors. Refuses anything else.
+bool is_npy_target(const std::filesystem::path& target) {
+  if (target.extension() == kNpy) return true;
+  if (target.extension() == kSafetensors) return false;
+  refuse(label_of(target), "extension", found_extension(target), ".npy or .safetensors");
+}
+
 Tensor load_only_tensor(const std::filesystem::path& path) {
   const SafetensorsHeader header = read_safetensors_header(path);
   if (header.tensors.size() != 1) {
@@ -75,23 +82,19 @@ std::uint64_t tensor_bytes(const std::string& spec) {
 }
 
 void check_tensor_target(const std::string& path) {
-  const std::filesystem::path target = path;
-  if (target.extension() != kNpy && target.extension() != kSafetensors)
-    refuse(label_of(target), "extension", found_extension(target), ".npy or .safetensors");
-  const AtomicFile trial(target);
+  static_cast<void>(is_npy_target(path));
+  const AtomicFile trial(path);
 }
 
 void save_tensor(const std::string& path, const Tensor& tensor) {
   const std::filesystem::path target = path;
-  if (target.extension() == kNpy) {
+  if (is_npy_target(target)) {
     write_npy(target, tensor);
-  } else if (target.extension() == kSafetensors) {
+  } else {
     const std::string_view name =
         tensor.name.empty() ? std::string_view("tensor") : std::string_view(tensor.name);
     const std::array<TensorView, 1> views{{{name, tensor.dtype, tensor.shape, tensor.data}}};
     write_safetensors_views(target, {}, views);
-  } else {
-    refuse(label_of(target), "extension", found_extension(target), ".npy or .safetensors");
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "bounded_json.hpp"
 #include "campaign_json.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/device/crossed.hpp"
 #include "mmaudit/error.hpp"
 #include "row_json.hpp"
@@ -38,7 +39,7 @@ Mismatch example_of(const json& from) {
 
 /// The first round is one chunk of everything, so that a wrong row is met within seconds wherever it stands.
 std::uint64_t rounds_of(std::uint64_t chunks, std::uint64_t of_item) {
-  return chunks == 0 ? 0 : 1 + (chunks - 1 + of_item - 1) / of_item;
+  return chunks == 0 ? 0 : 1 + detail::quotient_up(chunks - 1, of_item);
 }
 
 /// Changes where chunks come in other stretches: a journal is of one way to cut.
@@ -89,9 +90,9 @@ std::vector<CampaignItem> items_of(const CampaignPlan& plan) {
   std::vector<Need> needs;
   std::uint64_t count = 0, most = 0;
   for (const CampaignInstruction& one : plan.instructions) {
-    const std::uint64_t share = (plan.dots + plan.families.size() - 1) / plan.families.size();
+    const std::uint64_t share = detail::quotient_up(plan.dots, plan.families.size());
     const std::uint64_t of_item = std::max<std::uint64_t>(1, one.stretch / one.chunk);
-    needs.push_back({(share + one.chunk - 1) / one.chunk, of_item});
+    needs.push_back({detail::quotient_up(share, one.chunk), of_item});
     const std::uint64_t rounds = rounds_of(needs.back().chunks, of_item);
     most = std::max(most, rounds);
     count += rounds * plan.families.size();
