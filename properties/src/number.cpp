@@ -21,7 +21,7 @@ cpp_int in_units(const Exact& x, int unit, Rounding rounding) {
   // What stands below the unit: whether anything does, and where it lies to one half.
   const auto cut = static_cast<std::size_t>(unit - x.exponent);
   const std::size_t lowest = lsb(whole);
-  const bool inexact = lowest < cut, half_set = bit_test(whole, cut - 1);
+  const bool inexact = lowest < cut, half_set = bit_test(whole, static_cast<unsigned>(cut - 1));
   cpp_int quotient = whole >> cut;
   const bool above_half = half_set && lowest < cut - 1, at_half = half_set && lowest == cut - 1;
   const bool away =
