@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Keeps the documentation true: commands_test.py TOOL [PAGE...] (ctest -L cli runs it as docs_test).
 
-Part 1 takes the ```console blocks out of README.md, CONTRIBUTING.md and docs/, runs every "$ command" in a scratch
+Part 1 takes the ```console blocks out of the pages of the top folder and of docs/, runs every "$ command" in a scratch
 folder with the tool on PATH as mmaudit, and compares what it prints with what the page prints. A line "..." stands for
 any lines, "..." inside a line for any text. A command has to exit with 0, unless "$ echo $?" follows it. Inline code
 that starts with "mmaudit" has to name a command and options that exist, a link a file.
@@ -252,7 +252,7 @@ def main():
     tool = str(pathlib.Path(sys.argv[1]).resolve())
     pages = [pathlib.Path(page).resolve() for page in sys.argv[2:]]
     everything = not pages
-    pages = pages or [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+    pages = pages or [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
     report, seen, helps = Report(), set(), {}
     for page in pages:
         start = time.monotonic()
