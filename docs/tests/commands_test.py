@@ -4,7 +4,7 @@
 Part 1 takes the ```console blocks out of the pages of the top folder and of docs/, runs every "$ command" in a scratch
 folder with the tool on PATH as mmaudit, and compares what it prints with what the page prints. A line "..." stands for
 any lines, "..." inside a line for any text. A command has to exit with 0, unless "$ echo $?" follows it. Inline code
-that starts with "mmaudit" has to name a command and options that exist, a link a file.
+that starts with "mmaudit" has to name a command and options that exist, a link or a path in inline code a file.
 Part 2 runs the lines of command_lines.txt, which pages have printed before: command lines are not taken away.
 Part 3 does part 2 for the lines of ci-example.yml.
 
@@ -206,6 +206,18 @@ def check_links(page, text, report):
         report.check(page.relative_to(ROOT), (page.parent / link).exists(), f"links to {link}, which does not exist")
 
 
+def check_files(page, text, report):
+    """Inline code that is a path of this repository, or the name of a source (not of CUDA), exists; <name> stands for any name."""
+    for span in re.findall(r"`([\w./<>*-]+)`", text):
+        pattern = re.sub(r"<\w+>", "*", span).rstrip("/")
+        path = re.match(r"(emulator|corpus|device|properties|reports|docs|cmake)/", span)
+        if path or re.fullmatch(r"(?!cuda_)\w+\.(hpp|h|cpp|cu|cuh)", span):
+            found = next(ROOT.glob(pattern) if path else
+                         (file for part in ("emulator", "device", "properties", "corpus", "reports")
+                          for file in (ROOT / part).rglob(pattern)), None)
+            report.check(page.relative_to(ROOT), found is not None, f"names {span}, which does not exist")
+
+
 def check_old_lines(tool, report):
     """command_lines.txt: 'file NAME DTYPE EXTENT,...' makes a file, 'CODE COMMAND' runs one."""
     scratch = Scratch(tool)
@@ -259,6 +271,7 @@ def main():
         text = check_page(page, tool, report, seen)
         check_spans(page, text, tool, report, helps)
         check_links(page, text, report)
+        check_files(page, text, report)
         print(f"{page.relative_to(ROOT)}: {time.monotonic() - start:.1f} s")
     if everything:
         for command in [*NOT_RUN, *NEED_GPU]:
