@@ -9,10 +9,10 @@
 #include <system_error>
 #include <utility>
 
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
-#include "mmaudit/emulator.hpp"
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/emulate.hpp"
 #include "recording_metadata.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"

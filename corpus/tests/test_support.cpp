@@ -7,7 +7,7 @@
 #include <iterator>
 #include <span>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::corpus::test {
 namespace fs = std::filesystem;

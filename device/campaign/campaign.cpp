@@ -17,14 +17,14 @@ constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 /// Buffers and plans of one check.
 class Campaign {
  public:
-  Campaign(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
+  Campaign(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
            const CheckOptions& options)
       : device_(device),
         instruction_(instruction),
         options_(options),
         kernel_(require_kernel(device, instruction, options.modifiers)),
-        plan_(make_plan(instruction, row)),
-        generator_(gen::make_generator_plan(instruction, row)),
+        plan_(make_plan(instruction, datapath)),
+        generator_(gen::make_generator_plan(instruction, datapath)),
         bytes_(instruction),
         dots_per_tile_(static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(instruction.n)),
         families_(options.family == kEveryFamily ? static_cast<std::uint64_t>(gen::kFamilies) : 1),
@@ -122,17 +122,17 @@ class Campaign {
 
 }  // namespace
 
-CheckResult check(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
+CheckResult check(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
                   const CheckOptions& options) {
-  return Campaign(device, instruction, row, options).run();
+  return Campaign(device, instruction, datapath, options).run();
 }
 
-void emulate_on_device(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
-                       const TileBatch& batch) {
+void emulate_on_device(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
+                       const TileView& batch) {
   if (batch.tiles == 0) return;
   require_metadata(instruction, batch);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
-  const DotPlan plan = make_plan(instruction, row);
+  const DotPlan plan = make_plan(instruction, datapath);
   DeviceBatch on_device(instruction, batch);
   const Buffer bytes(on_device.most());
   on_device.for_each_chunk([&](const KernelArgs& args, const std::uint8_t* modifiers) {

@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(kThreads)
     const LoadAt load_a{args.a, a_bytes, first, 1};
     const LoadAt load_b{args.b, b_bytes, tile * static_cast<unsigned>(k * n) + at % static_cast<unsigned>(n),
                         n};
-    const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, load_b};
+    const Gathered<LoadAt> gathered{plan.sparsity, plan.datapath.metadata, plan.b, args.metadata + first,
+                                    load_b};
     const bool read_c = args.c != nullptr && (bits & kScaleDZero) == 0;
     const std::uint64_t c = read_c ? load(args.c, c_bytes, at) : 0;
     store(args.d, d_bytes, at, dot(plan, load_a, gathered, c, bits));
@@ -125,14 +126,15 @@ __global__ void __launch_bounds__(kThreads)
     if (plan.unpacks()) {
       for (int i = static_cast<int>(threadIdx.x); i < m * k; i += kThreads) {
         const std::uint64_t at =
-            tile_a + static_cast<unsigned>(i / k * k + evaluation_k(plan.row.order, k, i % k));
+            tile_a + static_cast<unsigned>(i / k * k + evaluation_k(plan.datapath.order, k, i % k));
         shared_a[i / k * pitch + i % k] =
             unpack_factor(plan.a, plan, load(args.a, a_bytes, at), (bits & kNegateA) != 0);
       }
       for (int i = static_cast<int>(threadIdx.x); i < k * columns; i += kThreads) {
         const int position = i / columns, column = i % columns;
         const std::uint64_t at =
-            tile_b + static_cast<unsigned>(evaluation_k(plan.row.order, k, position) * n + first + column);
+            tile_b +
+            static_cast<unsigned>(evaluation_k(plan.datapath.order, k, position) * n + first + column);
         shared_b[column * pitch + position] =
             unpack_factor(plan.b, plan, load(args.b, b_bytes, at), (bits & kNegateB) != 0);
       }

@@ -4,7 +4,7 @@
 
 #include "kernels/arguments.hpp"
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/families.hpp"
 
 namespace mmaudit::device {

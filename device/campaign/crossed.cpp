@@ -24,16 +24,16 @@ std::uint64_t elements_of_tile(const Instruction& instruction) {
 /// Buffers and plans.
 class CrossedCheck::Work {
  public:
-  Work(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row)
+  Work(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath)
       : device_(device),
         instruction_(instruction),
         kernel_(require_kernel(device, instruction, 0)),
-        plan_(make_plan(instruction, row)),
-        generator_(gen::make_generator_plan(instruction, row)),
-        engine_(crossed_engine(instruction, row)),
+        plan_(make_plan(instruction, datapath)),
+        generator_(gen::make_generator_plan(instruction, datapath)),
+        engine_(crossed_engine(instruction, datapath)),
         rules_(core_rules(plan_).value_or(CoreRules{})),
         bytes_(instruction),
-        squares_(squares_of_chunk(instruction, row)),
+        squares_(squares_of_chunk(instruction, datapath)),
         side_(side_of_square(instruction)),
         pool_(squares_ * side_),
         a_(pool_ * bytes_.a),
@@ -185,9 +185,8 @@ class CrossedCheck::Work {
   Buffer a_, b_, c_, metadata_, hardware_, total_, found_, words_a_, words_b_;
 };
 
-CrossedCheck::CrossedCheck(const DeviceInfo& device, const Instruction& instruction,
-                           const AccumulatorModel& row)
-    : work_(std::make_unique<Work>(device, instruction, row)) {}
+CrossedCheck::CrossedCheck(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath)
+    : work_(std::make_unique<Work>(device, instruction, datapath)) {}
 CrossedCheck::~CrossedCheck() = default;
 
 std::string_view CrossedCheck::engine() const { return name_of(work_->engine()); }

@@ -13,33 +13,37 @@ namespace {
 /// Every step an ordinary binary32 addition: of one product to the sum, C after the last, or of two products
 /// to each other and then to the sum that C begins.
 bool is_binary32(const DotPlan& plan) {
-  const AccumulatorModel& row = plan.row;
+  const Datapath& datapath = plan.datapath;
   constexpr int kExact = 50;  // bits that reach below what decides the rounding of binary32
-  const bool one_by_one = row.addend == AddendPlace::after_last_nearest && row.block == 1;
-  const bool in_pairs = row.addend == AddendPlace::before_each_nearest && row.block == 2 && plan.k % 2 == 0;
+  const bool one_by_one =
+      datapath.addend == AddendPlace::after_last_nearest && datapath.products_per_step == 1;
+  const bool in_pairs = datapath.addend == AddendPlace::before_each_nearest &&
+                        datapath.products_per_step == 2 && plan.k % 2 == 0;
   const bool half_operands = plan.a.id == Format::f16 && plan.b.id == Format::f16;
-  return half_operands && row.arithmetic == Arithmetic::fused_dot_add && (one_by_one || in_pairs) &&
-         plan.converts && plan.step.output.id == Format::f32 && row.fraction_bits >= kExact &&
-         row.floor <= -1000 && row.output.rounding == Rounding::nearest_even &&
-         row.output.fraction_bits == plan.step.output.fraction_bits && row.order == KOrder::ascending &&
-         row.subnormal_addend == SubnormalRule::kept && row.output.overflow == Overflow::infinity &&
-         !row.output.flush_subnormals && plan.wide.id == Format::none &&
-         detail::ends_in_binary16_or_sums(plan);
+  return half_operands && datapath.arithmetic == Arithmetic::fused_dot_add && (one_by_one || in_pairs) &&
+         plan.converts && plan.step.output.id == Format::f32 && datapath.fraction_bits >= kExact &&
+         datapath.min_alignment_exponent <= -1000 && datapath.output.rounding == Rounding::nearest_even &&
+         datapath.output.fraction_bits == plan.step.output.fraction_bits &&
+         datapath.order == KOrder::ascending && datapath.subnormal_addend == SubnormalRule::kept &&
+         datapath.output.overflow == Overflow::infinity && !datapath.output.flush_subnormals &&
+         plan.wide.id == Format::none && detail::ends_in_binary16_or_sums(plan);
 }
 
 }  // namespace
 
-CrossedEngine crossed_engine(const Instruction& instruction, const AccumulatorModel& row) {
-  const DotPlan plan = make_plan(instruction, row);
+CrossedEngine crossed_engine(const Instruction& instruction, const Datapath& datapath) {
+  const DotPlan plan = make_plan(instruction, datapath);
   const bool dense = !is_sparse(instruction.op);
-  const bool selected = dense || row.metadata == MetadataRule::selected;
-  const int depth_of_step = row.block / plan.sparsity.kept * plan.sparsity.group;
+  const bool selected = dense || datapath.metadata == MetadataRule::selected;
+  const int depth_of_step = datapath.products_per_step / plan.sparsity.kept * plan.sparsity.group;
   const int of_word = plan.a.id == Format::b1 ? 32 : 4;
-  const bool whole_words = row.block % plan.sparsity.kept == 0 && depth_of_step % of_word == 0;
-  if (selected && plan.integer && row.order == KOrder::ascending &&
+  const bool whole_words =
+      datapath.products_per_step % plan.sparsity.kept == 0 && depth_of_step % of_word == 0;
+  if (selected && plan.integer && datapath.order == KOrder::ascending &&
       (plan.integers.clamp != IntegerClamp::every_step || whole_words))
     return CrossedEngine::integer;
-  if (dense && plan.binary64 && row.output.rounding == Rounding::nearest_even) return CrossedEngine::binary64;
+  if (dense && plan.binary64 && datapath.output.rounding == Rounding::nearest_even)
+    return CrossedEngine::binary64;
   if (dense && is_binary32(plan)) return CrossedEngine::binary32;
   if (core_rules(plan)) return CrossedEngine::fast;
   return CrossedEngine::plain;
@@ -62,18 +66,19 @@ std::uint64_t dots_of_square(const Instruction& instruction) {
   return side * side * static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(instruction.n);
 }
 
-std::uint64_t squares_of_chunk(const Instruction& instruction, const AccumulatorModel& row) {
+std::uint64_t squares_of_chunk(const Instruction& instruction, const Datapath& datapath) {
   constexpr std::uint64_t kDots = std::uint64_t{1} << 26, kPlainDots = std::uint64_t{1} << 22;
-  const std::uint64_t dots = crossed_engine(instruction, row) == CrossedEngine::plain ? kPlainDots : kDots;
+  const std::uint64_t dots =
+      crossed_engine(instruction, datapath) == CrossedEngine::plain ? kPlainDots : kDots;
   return std::max<std::uint64_t>(1, dots / dots_of_square(instruction));
 }
 
-std::string_view engine_of(const Instruction& instruction, const AccumulatorModel& row) {
-  return name_of(crossed_engine(instruction, row));
+std::string_view engine_of(const Instruction& instruction, const Datapath& datapath) {
+  return name_of(crossed_engine(instruction, datapath));
 }
 
-std::uint64_t dots_of_chunk(const Instruction& instruction, const AccumulatorModel& row) {
-  return squares_of_chunk(instruction, row) * dots_of_square(instruction);
+std::uint64_t dots_of_chunk(const Instruction& instruction, const Datapath& datapath) {
+  return squares_of_chunk(instruction, datapath) * dots_of_square(instruction);
 }
 
 }  // namespace mmaudit::device

@@ -180,7 +180,7 @@ void launch_crossed_integer(const DotPlan& plan, const CrossedPacked& packed, co
   constexpr unsigned kMostSquares = 65535;
   const dim3 grid(args.side * static_cast<unsigned>(args.n) / kBlock,
                   args.side * static_cast<unsigned>(args.m) / kBlock, std::min(args.squares, kMostSquares));
-  const int step = plan.row.block / plan.sparsity.kept * plan.sparsity.group;
+  const int step = plan.datapath.products_per_step / plan.sparsity.kept * plan.sparsity.group;
   const int words_of_step = rules.clamp == IntegerClamp::every_step ? packed_words(bits, step) : words;
   kernel<<<grid, kThreads>>>(packed, args, rules.clamp, words, words_of_step);
   cuda_check(cudaGetLastError(), "launching the model");

@@ -29,18 +29,19 @@ __device__ void for_each_element(const CrossedArgs& args, const Element& element
 }
 
 __global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const CrossedArgs args) {
-  for_each_element(
-      args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
-        const std::uint64_t c = load(args.c, args.c_bytes, at.c);
-        std::uint64_t d = 0;
-        if (args.metadata != nullptr) {
-          const Gathered<LoadAt> gathered{plan.sparsity, plan.row.metadata, plan.b, args.metadata + first, b};
-          d = dot(plan, a, gathered, c, 0);
-        } else {
-          d = dot(plan, a, b, c, 0);
-        }
-        crossed::compare(args, at.d, load(args.hardware, args.d_bytes, at.d), d);
-      });
+  for_each_element(args,
+                   [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
+                     const std::uint64_t c = load(args.c, args.c_bytes, at.c);
+                     std::uint64_t d = 0;
+                     if (args.metadata != nullptr) {
+                       const Gathered<LoadAt> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
+                                                       args.metadata + first, b};
+                       d = dot(plan, a, gathered, c, 0);
+                     } else {
+                       d = dot(plan, a, b, c, 0);
+                     }
+                     crossed::compare(args, at.d, load(args.hardware, args.d_bytes, at.d), d);
+                   });
 }
 
 __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, const CrossedArgs args) {
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, 
     const auto number = [](std::uint64_t bits) { return __longlong_as_double(static_cast<long long>(bits)); };
     double sum = number(c);
     for (int i = 0; i < plan.k; ++i) {
-      const int k = evaluation_k(plan.row.order, plan.k, i);
+      const int k = evaluation_k(plan.datapath.order, plan.k, i);
       sum = __fma_rn(number(a(k)), number(b(k)), sum);
     }
     const std::uint64_t d =
@@ -59,7 +60,8 @@ __global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, 
 }
 
 __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, const CrossedArgs args) {
-  const bool in_pairs = plan.row.block == 2, half_c = args.c_bytes == 2, half_d = args.d_bytes == 2;
+  const bool in_pairs = plan.datapath.products_per_step == 2, half_c = args.c_bytes == 2,
+             half_d = args.d_bytes == 2;
   for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const crossed::Place& at) {
     const auto number = [](bool half, std::uint64_t bits) {
       return half ? float_of_half(static_cast<std::uint16_t>(bits))

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <span>
 
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::device {
 
-/// Device pointers to row-major tiles, as in TileBatch; one set of modifiers for all of them.
+/// Device pointers to row-major tiles, as in TileView; one set of modifiers for all of them.
 struct KernelArgs {
   const void* a = nullptr;
   const void* b = nullptr;

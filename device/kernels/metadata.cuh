@@ -2,7 +2,7 @@
 // Canonical metadata in global memory to the register that a lane hands to a sparse instruction.
 #include <cstdint>
 
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 
 namespace mmaudit::device {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/shared_layout.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::device {
 
@@ -30,17 +30,17 @@ constexpr std::uint32_t tcgen05_format(MmaKind kind, Format format) {
 
 /// 32 bits for a dense tcgen05.mma of this shape, formats and modifiers (kNegateA, kNegateB, kTransposeA,
 /// kTransposeB); scales in the first bytes of their tensor-memory columns.
-constexpr std::uint32_t tcgen05_instruction_descriptor(const Instruction& row, unsigned modifiers) {
+constexpr std::uint32_t tcgen05_instruction_descriptor(const Instruction& inst, unsigned modifiers) {
   const auto flag = [&](unsigned modifier, int bit) {
     return ((modifiers & modifier) != 0 ? 1U : 0U) << bit;
   };
-  const std::uint32_t common = tcgen05_format(row.kind, row.a) << 7 | tcgen05_format(row.kind, row.b) << 10 |
-                               flag(kNegateA, 13) | flag(kNegateB, 14) | flag(kTransposeA, 15) |
-                               flag(kTransposeB, 16) | static_cast<std::uint32_t>(row.n) >> 3 << 17 |
-                               static_cast<std::uint32_t>(row.m) >> 4 << 24;
-  if (row.scale != Format::none) return common | (row.scale == Format::ue8m0 ? 1U : 0U) << 23;
-  const std::uint32_t d = row.d == Format::f16 ? 0 : row.d == Format::f32 ? 1 : 2;
-  return common | (row.satfinite ? 1U : 0U) << 3 | d << 4;
+  const std::uint32_t common =
+      tcgen05_format(inst.kind, inst.a) << 7 | tcgen05_format(inst.kind, inst.b) << 10 | flag(kNegateA, 13) |
+      flag(kNegateB, 14) | flag(kTransposeA, 15) | flag(kTransposeB, 16) |
+      static_cast<std::uint32_t>(inst.n) >> 3 << 17 | static_cast<std::uint32_t>(inst.m) >> 4 << 24;
+  if (inst.scale != Format::none) return common | (inst.scale == Format::ue8m0 ? 1U : 0U) << 23;
+  const std::uint32_t d = inst.d == Format::f16 ? 0 : inst.d == Format::f32 ? 1 : 2;
+  return common | (inst.satfinite ? 1U : 0U) << 3 | d << 4;
 }
 
 /// A or B in shared memory, without swizzle: as wgmma's, and a version.

@@ -6,7 +6,7 @@
 
 #include "kernels/wmma_layout.hpp"
 #include "mmaudit/config.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::device {
 

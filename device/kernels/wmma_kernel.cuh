@@ -5,7 +5,7 @@
 #include "kernels/arguments.hpp"
 #include "kernels/fragments.cuh"
 #include "kernels/wmma_layout.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "ptx/wmma_lists.cuh"
 
 namespace mmaudit::device {

@@ -31,10 +31,11 @@ CoreDecode decode_of(const FormatSpec& format, int min_exponent) {
   return rule;
 }
 
-bool serves(const AccumulatorModel& row) {
-  return detail::truncates_plainly(row) && row.infinity_times_zero == InfinityTimesZero::nan &&
-         row.metadata == MetadataRule::selected &&
-         (row.addend == AddendPlace::in_first_step || row.addend == AddendPlace::after_last_nearest);
+bool serves(const Datapath& datapath) {
+  return detail::truncates_plainly(datapath) && datapath.infinity_times_zero == InfinityTimesZero::nan &&
+         datapath.metadata == MetadataRule::selected &&
+         (datapath.addend == AddendPlace::in_first_step ||
+          datapath.addend == AddendPlace::after_last_nearest);
 }
 
 /// The most units of 2^(E - F) that a step's products have.
@@ -50,9 +51,9 @@ std::int64_t most_units(const CoreRules& rules, const FormatSpec& a, const Forma
 }  // namespace
 
 std::optional<CoreRules> core_rules(const DotPlan& plan) {
-  const AccumulatorModel& row = plan.row;
+  const Datapath& datapath = plan.datapath;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves(row) || !detail::sums_in_output_format(plan) || !detail::ends_in_binary16_or_sums(plan) ||
+  if (!serves(datapath) || !detail::sums_in_output_format(plan) || !detail::ends_in_binary16_or_sums(plan) ||
       !detail::widens_exactly(plan) || !detail::decodes_by_shifts(plan.a) ||
       !detail::decodes_by_shifts(plan.b)) {
     return std::nullopt;
@@ -62,53 +63,54 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   CoreRules rules;
   rules.a = decode_of(plan.a, seen_a.min_exponent());
   rules.b = decode_of(plan.b, seen_b.min_exponent());
-  rules.fraction_bits = row.fraction_bits;
-  rules.floor = row.floor;
+  rules.fraction_bits = datapath.fraction_bits;
+  rules.floor = datapath.min_alignment_exponent;
   rules.addend_min_exponent = plan.step.output.min_exponent();
-  rules.half = row.output.format == Format::f16;
+  rules.half = datapath.output.format == Format::f16;
   rules.c_half = plan.step.addend.id == Format::f16;
   rules.d_half = plan.d.id == Format::f16;
-  rules.addend_last = row.addend == AddendPlace::after_last_nearest;
-  rules.keep_mask = ~((1U << (spec_of(Format::f32).fraction_bits - row.output.fraction_bits)) - 1);
+  rules.addend_last = datapath.addend == AddendPlace::after_last_nearest;
+  rules.keep_mask = ~((1U << (spec_of(Format::f32).fraction_bits - datapath.output.fraction_bits)) - 1);
   if (rules.half) rules.keep_mask = ~0U;
-  rules.nan = static_cast<std::uint32_t>(nan_bits(row.output, plan.step.output));
+  rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, plan.step.output));
   rules.d_nan = static_cast<std::uint32_t>(nan_bits(plan.conversion, plan.d));
   const int kept = plan.sparsity.kept, group = plan.sparsity.group;
   const int segment = plan.k / plan.segments;
-  rules.products = row.block < segment ? row.block : segment;
+  rules.products = datapath.products_per_step < segment ? datapath.products_per_step : segment;
   rules.step = rules.products / kept * group;
   rules.depth = plan.k / kept * group;
   const std::int64_t units = most_units(rules, seen_a, seen_b);
-  const std::int64_t with_c = units + (std::int64_t{2} << row.fraction_bits);
+  const std::int64_t with_c = units + (std::int64_t{2} << datapath.fraction_bits);
   rules.may_carry = with_c >= std::int64_t{1} << 31;
   // With C, kCoreDepth products of up to 2^(E + 2) stay below 2^(E + 9).
   rules.most_tame = plan.step.output.max_exponent() - 8;
   rules.least_tame = rules.addend_min_exponent;
   if (!rules.half)
-    rules.least_tame = std::max(
-        rules.least_tame, row.fraction_bits - row.output.fraction_bits + plan.step.output.min_exponent());
+    rules.least_tame = std::max(rules.least_tame, datapath.fraction_bits - datapath.output.fraction_bits +
+                                                      plan.step.output.min_exponent());
   // The accumulator's unit, 2^(E - F) for any E from the floor up, has to be a binary64; no hardware has a
   // floor above binary32's largest exponent, a user's row may.
   constexpr int kLeastDepth = 4, kLeastFloor = -200, kMostFloor = 127;
   if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
-      segment % rules.products != 0 || row.fraction_bits < 1 || row.fraction_bits > 26 ||
-      row.floor < kLeastFloor || row.floor > kMostFloor || units >= std::int64_t{1} << 31) {
+      segment % rules.products != 0 || datapath.fraction_bits < 1 || datapath.fraction_bits > 26 ||
+      datapath.min_alignment_exponent < kLeastFloor || datapath.min_alignment_exponent > kMostFloor ||
+      units >= std::int64_t{1} << 31) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {
     // Groups stay together, in the order of their first stored elements.
-    const int stored = evaluation_k(row.order, plan.k, i / group * kept);
+    const int stored = evaluation_k(datapath.order, plan.k, i / group * kept);
     if (stored % kept != 0) return std::nullopt;
     rules.order[i] = static_cast<std::int8_t>(stored / kept * group + i % group);
   }
   return rules;
 }
 
-std::string why_no_matmul_on_device(const Instruction& instruction, const AccumulatorModel& row,
+std::string why_no_matmul_on_device(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem) {
-  const auto rules = core_rules(make_plan(instruction, row));
+  const auto rules = core_rules(make_plan(instruction, datapath));
   if (!rules || rules->depth > kChunk || rules->c_half != rules->half || rules->d_half != rules->half)
     return "instruction: found " + name_of(instruction) +
            ", allowed on a GPU: those of f16, bf16, tf32, e4m3 and e5m2 operands with rows that truncate";

@@ -9,9 +9,9 @@
 
 namespace mmaudit::device {
 
-double matmul_on_device(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
+double matmul_on_device(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
                         const Matmul& problem) {
-  const DotPlan plan = make_plan(instruction, row);
+  const DotPlan plan = make_plan(instruction, datapath);
   const CoreRules rules = core_rules(plan).value();
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
   const std::uint64_t d_bytes = problem.batch * problem.m * problem.n * plan.d.storage_bytes();

@@ -1,6 +1,6 @@
 #pragma once
 // What one line of ptx/ turns into: a struct with the row of kInstructions that the line spells.
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 // The qualifier of an integer line: its text, and the field of the row it stands for.
 #define MMAUDIT_TEXT_wrapping ""

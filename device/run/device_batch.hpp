@@ -11,7 +11,7 @@ namespace mmaudit::device {
 
 class DeviceBatch {
  public:
-  DeviceBatch(const Instruction& instruction, const TileBatch& batch)
+  DeviceBatch(const Instruction& instruction, const TileView& batch)
       : batch_(batch),
         bytes_(instruction),
         most_(std::min(batch.tiles, std::max<std::size_t>(1, kChunkBytes / bytes_.all()))),
@@ -58,7 +58,7 @@ class DeviceBatch {
   /// What D holds before it is written: a kernel that skips an element is seen.
   static constexpr int kPoison = 0xA5;
 
-  TileBatch batch_;
+  TileView batch_;
   TileBytes bytes_;
   std::size_t most_;
   Buffer a_, b_, c_, d_, metadata_;

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <string>
 
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fragment.hpp"
-#include "mmaudit/sparse.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -136,11 +136,12 @@ class Discovery {
   }
 
  private:
-  static std::size_t chunk_of(const Instruction& is) {
-    const std::size_t m = static_cast<std::size_t>(is.m), n = static_cast<std::size_t>(is.n),
-                      k = static_cast<std::size_t>(is.k);
-    const std::size_t tile = m * k * spec_of(is.a).storage_bytes() + k * n * spec_of(is.b).storage_bytes() +
-                             m * n * (spec_of(is.c).storage_bytes() + spec_of(is.d).storage_bytes());
+  static std::size_t chunk_of(const Instruction& inst) {
+    const std::size_t m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n),
+                      k = static_cast<std::size_t>(inst.k);
+    const std::size_t tile = m * k * spec_of(inst.a).storage_bytes() +
+                             k * n * spec_of(inst.b).storage_bytes() +
+                             m * n * (spec_of(inst.c).storage_bytes() + spec_of(inst.d).storage_bytes());
     return std::clamp<std::size_t>(kChunkBytes / tile, 2, m * k + 1);
   }
 
@@ -158,7 +159,7 @@ class Discovery {
   }
 
   void run(std::size_t tiles, bool with_c) {
-    TileBatch batch{.tiles = tiles, .a = a_.data(), .b = b_.data(), .d = d_.data()};
+    TileView batch{.tiles = tiles, .a = a_.data(), .b = b_.data(), .d = d_.data()};
     if (with_c) batch.c = c_.data();
     batch.modifiers = modifiers_.data();
     if (!metadata_.empty()) batch.metadata = metadata_.data();

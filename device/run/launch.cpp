@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "kernels/variants.hpp"
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -80,11 +80,11 @@ TileBytes::TileBytes(const Instruction& instruction) {
 }
 
 const KernelRow* find_kernel(const Instruction& instruction) {
-  Instruction row = instruction;
-  if (is_wgmma(row.op)) row.n = 0;
+  Instruction inst = instruction;
+  if (is_wgmma(inst.op)) inst.n = 0;
   for (const auto& table : kTables)
     for (const KernelRow& kernel : table())
-      if (kernel.instruction == row) return &kernel;
+      if (kernel.instruction == inst) return &kernel;
   return nullptr;
 }
 
@@ -121,7 +121,7 @@ const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& ins
   return *find_kernel(instruction);
 }
 
-void require_metadata(const Instruction& instruction, const TileBatch& batch) {
+void require_metadata(const Instruction& instruction, const TileView& batch) {
   const std::size_t bytes = batch.metadata != nullptr
                                 ? batch.tiles * static_cast<std::size_t>(instruction.m) *
                                       static_cast<std::size_t>(instruction.stored_k())

@@ -22,7 +22,7 @@ const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& ins
                                 std::uint8_t modifiers);
 
 /// Throws InputError when a sparse instruction's metadata is missing or not valid, or a dense one has some.
-void require_metadata(const Instruction& instruction, const TileBatch& batch);
+void require_metadata(const Instruction& instruction, const TileView& batch);
 
 /// Starts the kernel on args.tiles tiles; does not wait.
 void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args);

@@ -21,7 +21,7 @@ Groups group_by_modifiers(const std::uint8_t* modifiers, std::size_t count) {
 
 }  // namespace
 
-void run(const DeviceInfo& device, const Instruction& instruction, const TileBatch& batch,
+void run(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
          const RunOptions& options) {
   std::array<bool, 256> used = {};
   for (std::size_t tile = 0; batch.modifiers != nullptr && tile < batch.tiles; ++tile)

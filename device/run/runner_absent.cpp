@@ -18,15 +18,15 @@ std::vector<DeviceInfo> devices() { return {}; }
 
 std::string why_not(const DeviceInfo&, const Instruction&, std::uint8_t) { return kAbsent; }
 
-void run(const DeviceInfo&, const Instruction&, const TileBatch&, const RunOptions&) {
+void run(const DeviceInfo&, const Instruction&, const TileView&, const RunOptions&) {
   throw EnvironmentError(kAbsent);
 }
 
-CheckResult check(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const CheckOptions&) {
+CheckResult check(const DeviceInfo&, const Instruction&, const Datapath&, const CheckOptions&) {
   throw EnvironmentError(kAbsent);
 }
 
-void emulate_on_device(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const TileBatch&) {
+void emulate_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const TileView&) {
   throw EnvironmentError(kAbsent);
 }
 
@@ -36,7 +36,7 @@ void move_fragment(const DeviceInfo&, const Instruction&, WmmaOperand, bool, std
 }
 
 class CrossedCheck::Work {};
-CrossedCheck::CrossedCheck(const DeviceInfo&, const Instruction&, const AccumulatorModel&) {
+CrossedCheck::CrossedCheck(const DeviceInfo&, const Instruction&, const Datapath&) {
   throw EnvironmentError(kAbsent);
 }
 CrossedCheck::~CrossedCheck() = default;
@@ -44,7 +44,7 @@ std::string_view CrossedCheck::engine() const { return {}; }
 std::uint64_t CrossedCheck::dots_of_chunk() const { return 0; }
 StretchResult CrossedCheck::run(const Stretch&) { throw EnvironmentError(kAbsent); }
 
-double matmul_on_device(const DeviceInfo&, const Instruction&, const AccumulatorModel&, const Matmul&) {
+double matmul_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const Matmul&) {
   throw EnvironmentError(kAbsent);
 }
 

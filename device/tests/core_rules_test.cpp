@@ -1,8 +1,8 @@
 // Which rows the fast kernels take. Needs no GPU.
 #include <gtest/gtest.h>
 
-#include "mmaudit/architecture.hpp"
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "model/core_rules.hpp"
 
 namespace mmaudit::device {
@@ -10,7 +10,7 @@ namespace {
 
 struct Row {
   Instruction instruction = *find_instruction("wgmma.m64n64k32.f32.e4m3.e4m3");
-  AccumulatorModel model = find_datapath(*find_architecture("hopper"), instruction)->model;
+  Datapath model = find_datapath(*find_architecture("hopper"), instruction)->datapath;
   [[nodiscard]] std::optional<CoreRules> rules() const { return core_rules(make_plan(instruction, model)); }
 };
 
@@ -20,7 +20,7 @@ TEST(CoreRules, TakeHoppersRows) {
         "wgmma.m64n64k16.f16.f16.f16", "mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.f16.f16.f32"}) {
     Row row;
     row.instruction = *find_instruction(name);
-    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->model;
+    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->datapath;
     EXPECT_TRUE(row.rules()) << name;
   }
 }
@@ -29,12 +29,12 @@ TEST(CoreRules, TakeNoFloorThatHasNoUnit) {
   constexpr std::int16_t kServed[] = {-200, -133, 0, 127}, kRefused[] = {-201, 128, 971, 1100, 30000};
   Row row;
   for (const std::int16_t floor : kServed) {
-    row.model.floor = floor;
+    row.model.min_alignment_exponent = floor;
     ASSERT_TRUE(row.rules()) << floor;
     EXPECT_EQ(row.rules()->floor, floor);
   }
   for (const std::int16_t floor : kRefused) {
-    row.model.floor = floor;
+    row.model.min_alignment_exponent = floor;
     EXPECT_FALSE(row.rules()) << floor;
   }
 }
@@ -45,15 +45,15 @@ TEST(CoreRules, TakeNoRuleThatTheKernelsLack) {
     change(row.model);
     return !row.rules();
   };
-  EXPECT_FALSE(refused([](AccumulatorModel&) {}));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.alignment = Alignment::nearest_even; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.output.rounding = Rounding::nearest_even; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.output.fraction_bits = 24; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.output.flush_subnormals = true; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.addend = AddendPlace::after_last_truncated; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.fraction_bits = 0; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.fraction_bits = 27; }));
-  EXPECT_TRUE(refused([](AccumulatorModel& x) { x.block = 3; }));
+  EXPECT_FALSE(refused([](Datapath&) {}));
+  EXPECT_TRUE(refused([](Datapath& x) { x.alignment = Alignment::nearest_even; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.output.rounding = Rounding::nearest_even; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.output.fraction_bits = 24; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.output.flush_subnormals = true; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.addend = AddendPlace::after_last_truncated; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.fraction_bits = 0; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.fraction_bits = 27; }));
+  EXPECT_TRUE(refused([](Datapath& x) { x.products_per_step = 3; }));
 }
 
 TEST(CoreRules, SayWhenASumNeedsALongerEnd) {
@@ -69,7 +69,7 @@ TEST(CoreRules, SayWhenASumNeedsALongerEnd) {
   for (const auto& expected : cases) {
     Row row;
     row.instruction = *find_instruction(expected.name);
-    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->model;
+    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->datapath;
     const std::optional<CoreRules> rules = row.rules();
     ASSERT_TRUE(rules) << expected.name;
     EXPECT_EQ(rules->may_carry, expected.may_carry) << expected.name;

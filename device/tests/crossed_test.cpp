@@ -1,7 +1,7 @@
 // A campaign's squares: every engine agrees with the hardware, and sees a flipped rule.
 #include "mmaudit/device/crossed.hpp"
 #include "gpu_fixture.hpp"
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -13,10 +13,10 @@ TEST_F(Crossed, EveryInstructionAgreesInEveryFamily) {
   ASSERT_NE(architecture, nullptr);
   std::size_t ran = 0;
   for (const Instruction& instruction : every_instruction()) {
-    const DatapathRow* row = find_datapath(*architecture, instruction);
-    if (row == nullptr || !why_not(info_, instruction).empty()) continue;
+    const DatapathEntry* entry = find_datapath(*architecture, instruction);
+    if (entry == nullptr || !why_not(info_, instruction).empty()) continue;
     if (is_wgmma(instruction.op) && instruction.n != 8 && instruction.n != 64) continue;
-    CrossedCheck check(info_, instruction, row->model);
+    CrossedCheck check(info_, instruction, entry->datapath);
     for (int f = 0; f < gen::kFamilies; ++f) {
       const StretchResult result = check.run({static_cast<gen::Family>(f), 3, 5, 2});
       EXPECT_EQ(result.mismatches, 0U) << name_of(instruction) << " " << check.engine() << " family " << f;
@@ -32,7 +32,7 @@ TEST_F(Crossed, AFlippedRuleIsSeen) {
   ASSERT_NE(architecture, nullptr);
   for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"}) {
     const Instruction instruction = *find_instruction(name);
-    AccumulatorModel wrong = find_datapath(*architecture, instruction)->model;
+    Datapath wrong = find_datapath(*architecture, instruction)->datapath;
     wrong.fraction_bits = 24;
     const StretchResult result =
         CrossedCheck(info_, instruction, wrong).run({gen::Family::wide_window, 3, 0, 1});
@@ -47,7 +47,7 @@ TEST_F(Crossed, AMismatchSaysWhereACameFrom) {
   ASSERT_NE(architecture, nullptr);
   const Instruction instruction = with_shape(*find_instruction("wgmma.m64n64k16.f32.f16.f16"), 64);
   if (!why_not(info_, instruction).empty()) GTEST_SKIP() << why_not(info_, instruction);
-  AccumulatorModel wrong = find_datapath(*architecture, instruction)->model;
+  Datapath wrong = find_datapath(*architecture, instruction)->datapath;
   wrong.fraction_bits = 24;
   CrossedCheck check(info_, instruction, wrong);
   for (const std::uint64_t chunk : {0U, 1U}) {

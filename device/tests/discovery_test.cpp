@@ -12,13 +12,13 @@ class Discovery : public Gpu {};
 
 TEST_F(Discovery, EverySlotMeetsWhatItsMapSays) {
   int seen = 0;
-  for (Instruction is : kInstructions) {
-    if (is.n == 0) is.n = is.op == Op::wgmma ? 2 * kWgmmaMinN : kWgmmaMinN;  // sparse: n 8 is compiled
-    if (!has_fragment_maps(is) || !why_not(info_, is).empty()) continue;
-    const std::uint8_t modifiers = is_wgmma(is.op) ? kAFromRegisters : 0;
+  for (Instruction inst : kInstructions) {
+    if (inst.n == 0) inst.n = inst.op == Op::wgmma ? 2 * kWgmmaMinN : kWgmmaMinN;  // sparse: n 8 is compiled
+    if (!has_fragment_maps(inst) || !why_not(info_, inst).empty()) continue;
+    const std::uint8_t modifiers = is_wgmma(inst.op) ? kAFromRegisters : 0;
     const Incidence found =
-        discovered_incidence(is, modifiers, [&](const TileBatch& batch) { run(info_, is, batch); });
-    EXPECT_TRUE(found == declared_incidence(is)) << name_of(is);
+        discovered_incidence(inst, modifiers, [&](const TileView& batch) { run(info_, inst, batch); });
+    EXPECT_TRUE(found == declared_incidence(inst)) << name_of(inst);
     ++seen;
   }
   std::printf("%d instructions\n", seen);

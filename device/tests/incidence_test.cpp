@@ -14,9 +14,9 @@ namespace {
 
 Instruction instruction(const char* name) { return find_instruction(name).value(); }
 
-RunTiles model_of(const Instruction& is) {
-  const DatapathRow* row = find_datapath(*find_architecture("hopper"), is);
-  return [is, row](const TileBatch& batch) { emulate(is, row->model, batch); };
+RunTiles model_of(const Instruction& inst) {
+  const DatapathEntry* entry = find_datapath(*find_architecture("hopper"), inst);
+  return [inst, entry](const TileView& batch) { emulate(inst, entry->datapath, batch); };
 }
 
 TEST(Incidence, TheModelShowsTheDeclaredMaps) {
@@ -24,8 +24,8 @@ TEST(Incidence, TheModelShowsTheDeclaredMaps) {
        {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m8n8k4.f64.f64.f64.f64",
         "mma.m8n8k16.s32.u8.s8.s32", "mma.m8n8k32.satfinite.s32.s4.s4.s32",
         "mma.m8n8k128.s32.b1.b1.s32.xor.popc", "mma.m8n8k128.s32.b1.b1.s32.and.popc"}) {
-    const Instruction is = instruction(name);
-    EXPECT_TRUE(discovered_incidence(is, 0, model_of(is)) == declared_incidence(is)) << name;
+    const Instruction inst = instruction(name);
+    EXPECT_TRUE(discovered_incidence(inst, 0, model_of(inst)) == declared_incidence(inst)) << name;
   }
 }
 
@@ -41,24 +41,24 @@ TEST(Incidence, EverySlotOfAMeetsOneOfBInEachColumn) {
 
 // Hardware whose layout differs from the declared one: here, with two k of B exchanged, or two elements of D.
 TEST(Incidence, AnotherLayoutShows) {
-  const Instruction is = instruction("mma.m16n8k8.f32.f16.f16.f32");
-  const RunTiles model = model_of(is);
-  const auto other = [&](const TileBatch& batch) {
+  const Instruction inst = instruction("mma.m16n8k8.f32.f16.f16.f32");
+  const RunTiles model = model_of(inst);
+  const auto other = [&](const TileView& batch) {
     std::vector<std::uint16_t> b(batch.tiles * 64);
     std::memcpy(b.data(), batch.b, b.size() * sizeof b[0]);
     for (std::size_t tile = 0; tile < batch.tiles; ++tile)
       for (std::size_t n = 0; n < 8; ++n) std::swap(b[tile * 64 + n], b[tile * 64 + 40 + n]);
-    TileBatch changed = batch;
+    TileView changed = batch;
     changed.b = b.data();
     model(changed);
   };
-  EXPECT_FALSE(discovered_incidence(is, 0, other) == declared_incidence(is));
-  const auto moved = [&](const TileBatch& batch) {
+  EXPECT_FALSE(discovered_incidence(inst, 0, other) == declared_incidence(inst));
+  const auto moved = [&](const TileView& batch) {
     model(batch);
     auto* d = static_cast<std::uint32_t*>(batch.d);
     for (std::size_t tile = 0; tile < batch.tiles; ++tile) std::swap(d[tile * 128 + 3], d[tile * 128 + 90]);
   };
-  EXPECT_FALSE(discovered_incidence(is, 0, moved) == declared_incidence(is));
+  EXPECT_FALSE(discovered_incidence(inst, 0, moved) == declared_incidence(inst));
 }
 
 TEST(Incidence, RefusesWhatWouldNotFit) {

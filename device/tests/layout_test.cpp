@@ -97,9 +97,9 @@ TEST(Variants, RefusesWhatNoKernelHas) {
 }
 
 TEST(Runner, RefusesWhatIsOnlyAssembled) {
-  for (const Instruction& row : kInstructions)
-    EXPECT_TRUE(row.kind == MmaKind::none || !why_not(DeviceInfo{}, with_shape(row, 8)).empty())
-        << name_of(row);
+  for (const Instruction& inst : kInstructions)
+    EXPECT_TRUE(inst.kind == MmaKind::none || !why_not(DeviceInfo{}, with_shape(inst, 8)).empty())
+        << name_of(inst);
 }
 
 TEST(Variants, OfSparseInstructions) {
@@ -131,9 +131,9 @@ TEST(Variants, LayoutsOfWmma) {
 // The counts of the PTX ISA's table "Matrix Fragments for WMMA", as it prints them.
 TEST(WmmaLayout, RegisterCounts) {
   const auto counts = [](const char* name) {
-    const Instruction row = find_instruction(name).value();
-    return std::vector<int>{wmma_registers(row, WmmaOperand::a), wmma_registers(row, WmmaOperand::b),
-                            wmma_registers(row, WmmaOperand::c), wmma_registers(row, WmmaOperand::d)};
+    const Instruction inst = find_instruction(name).value();
+    return std::vector<int>{wmma_registers(inst, WmmaOperand::a), wmma_registers(inst, WmmaOperand::b),
+                            wmma_registers(inst, WmmaOperand::c), wmma_registers(inst, WmmaOperand::d)};
   };
   using Counts = std::vector<int>;
   EXPECT_EQ(counts("wmma.m32n8k16.f16.f16.f16.f32"), (Counts{8, 8, 8, 4}));
@@ -147,12 +147,12 @@ TEST(WmmaLayout, RegisterCounts) {
 }
 
 TEST(WmmaLayout, EveryLineStartsWhereAFragmentMay) {
-  for (const Instruction& row : kInstructions) {
-    if (row.op != Op::wmma) continue;
+  for (const Instruction& inst : kInstructions) {
+    if (inst.op != Op::wmma) continue;
     for (const WmmaOperand operand : {WmmaOperand::a, WmmaOperand::b, WmmaOperand::c, WmmaOperand::d})
       for (const bool column_major : {false, true}) {
-        const WmmaMatrix matrix = wmma_matrix(row, operand);
-        EXPECT_EQ(matrix.pitch(column_major) % 32, 0) << name_of(row);
+        const WmmaMatrix matrix = wmma_matrix(inst, operand);
+        EXPECT_EQ(matrix.pitch(column_major) % 32, 0) << name_of(inst);
         EXPECT_GE(matrix.pitch(column_major) * 8, (column_major ? matrix.rows : matrix.cols) * matrix.bits);
         EXPECT_LE(matrix.bytes(column_major), matrix.most_bytes());
       }
@@ -163,8 +163,8 @@ TEST(Runner, SaysWhyItCannotRun) {
   if (!devices().empty()) GTEST_SKIP() << "there is a GPU";
   const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
   EXPECT_FALSE(why_not(DeviceInfo{}, mma).empty());
-  EXPECT_THROW(run(DeviceInfo{}, mma, TileBatch{}), EnvironmentError);
-  EXPECT_THROW(check(DeviceInfo{}, mma, AccumulatorModel{}, CheckOptions{}), EnvironmentError);
+  EXPECT_THROW(run(DeviceInfo{}, mma, TileView{}), EnvironmentError);
+  EXPECT_THROW(check(DeviceInfo{}, mma, Datapath{}, CheckOptions{}), EnvironmentError);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ int small_value(const FormatSpec& format, std::uint64_t word) {
 struct IntegerTiles {
   std::size_t m, n, k, stored;
   std::vector<int> a, b, c;
-  gen::HostTiles bits;
+  TileBatch bits;
 
   explicit IntegerTiles(const Instruction& instruction)
       : m(static_cast<std::size_t>(instruction.m)),
@@ -112,7 +112,7 @@ struct IntegerTiles {
 std::size_t wrong_elements(const DeviceInfo& info, const Variant& variant, const RunOptions& options) {
   IntegerTiles tiles(variant.instruction);
   tiles.bits.modifiers.assign(kTiles, variant.modifiers);
-  run(info, variant.instruction, tiles.bits.batch(), options);
+  run(info, variant.instruction, tiles.bits.view(), options);
   return tiles.wrong(tiles.bits.modifiers, options.repetitions);
 }
 
@@ -158,7 +158,7 @@ TEST_F(Mapping, EachTileOfABatchHasItsOwnModifiers) {
   IntegerTiles tiles(instruction);
   tiles.bits.modifiers = {0, kScaleDZero, kNegateA | kAFromRegisters, kTransposeB, kNegateB | kTransposeA, 0};
   ASSERT_EQ(tiles.bits.modifiers.size(), kTiles);
-  run(info_, instruction, tiles.bits.batch());
+  run(info_, instruction, tiles.bits.view());
   EXPECT_EQ(tiles.wrong(tiles.bits.modifiers, 1), 0U);
 }
 
@@ -170,7 +170,7 @@ TEST_F(Mapping, NoCMeansPlusZero) {
     const Instruction instruction = find_instruction(name).value();
     if (!why_not(info_, instruction).empty()) continue;
     IntegerTiles tiles(instruction);
-    TileBatch batch = tiles.bits.batch();
+    TileView batch = tiles.bits.view();
     batch.c = nullptr;
     batch.modifiers = nullptr;
     run(info_, instruction, batch);

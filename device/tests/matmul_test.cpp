@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "gpu_fixture.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -17,11 +17,11 @@ void for_each_served(const Check& check) {
   for (const Architecture& architecture : architectures()) {
     for (Instruction instruction : kInstructions) {
       if (is_wgmma(instruction.op)) instruction.n = 8;
-      const DatapathRow* row = find_datapath(architecture, instruction);
+      const DatapathEntry* entry = find_datapath(architecture, instruction);
       const Matmul nothing;
-      if (row != nullptr && why_no_matmul(instruction, row->model, nothing).empty() &&
-          why_no_matmul_on_device(instruction, row->model, nothing).empty())
-        check(architecture, instruction, row->model);
+      if (entry != nullptr && why_no_matmul(instruction, entry->datapath, nothing).empty() &&
+          why_no_matmul_on_device(instruction, entry->datapath, nothing).empty())
+        check(architecture, instruction, entry->datapath);
     }
   }
 }
@@ -41,8 +41,8 @@ std::vector<std::byte> matrix(const gen::GeneratorPlan& plan, gen::Family family
 TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
   std::size_t ran = 0;
   for_each_served(
-      [&](const Architecture& architecture, const Instruction& instruction, const AccumulatorModel& row) {
-        const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
+      [&](const Architecture& architecture, const Instruction& instruction, const Datapath& datapath) {
+        const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
         Matmul problem;
         problem.batch = 2;
         problem.m = 131;
@@ -60,9 +60,9 @@ TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
               instruction.d == Format::f32 && f % 3 == 1 ? 2 * static_cast<std::uint64_t>(instruction.k) : 0;
           problem.split_k = instruction.d == Format::f32 && f % 5 == 1 ? 3 : 1;
           problem.d = host.data();
-          matmul(instruction, row, problem);
+          matmul(instruction, datapath, problem);
           problem.d = device.data();
-          matmul_on_device(info_, instruction, row, problem);
+          matmul_on_device(info_, instruction, datapath, problem);
           ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction) << " family " << f;
           ++ran;
         }
@@ -82,8 +82,8 @@ TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
   constexpr std::uint64_t kSide = 64;
   std::size_t ran = 0;
   for_each_served(
-      [&](const Architecture& architecture, const Instruction& instruction, const AccumulatorModel& row) {
-        const DotPlan plan = make_plan(instruction, row);
+      [&](const Architecture& architecture, const Instruction& instruction, const Datapath& datapath) {
+        const DotPlan plan = make_plan(instruction, datapath);
         Matmul problem;
         problem.m = problem.n = kSide;
         problem.k = static_cast<std::uint64_t>(instruction.k);
@@ -109,9 +109,9 @@ TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
         problem.b = b.data();
         problem.c = c.data();
         problem.d = host.data();
-        matmul(instruction, row, problem);
+        matmul(instruction, datapath, problem);
         problem.d = device.data();
-        matmul_on_device(info_, instruction, row, problem);
+        matmul_on_device(info_, instruction, datapath, problem);
         ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction);
         ++ran;
       });

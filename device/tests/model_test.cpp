@@ -7,18 +7,18 @@
 namespace mmaudit::device {
 namespace {
 
-const AccumulatorModel* model_of(const DeviceInfo& info, const Instruction& instruction) {
+const Datapath* model_of(const DeviceInfo& info, const Instruction& instruction) {
   for (const Architecture& architecture : architectures()) {
     if (architecture.compute_capability != info.compute_capability) continue;
-    const DatapathRow* row = find_datapath(architecture, instruction);
-    return row != nullptr ? &row->model : nullptr;
+    const DatapathEntry* entry = find_datapath(architecture, instruction);
+    return entry != nullptr ? &entry->datapath : nullptr;
   }
   return nullptr;
 }
 
-gen::HostTiles tiles_of(const Instruction& instruction, const AccumulatorModel& row, std::uint8_t modifiers) {
-  gen::HostTiles tiles(instruction);
-  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
+TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, std::uint8_t modifiers) {
+  TileBatch tiles(instruction);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
   const std::size_t each = instruction.n > 8 ? 1 : 3;
   for (int family = 0; family < gen::kFamilies; ++family)
     gen::append_family(tiles, plan, static_cast<gen::Family>(family), 7, 0, each, modifiers);
@@ -35,14 +35,14 @@ class Model : public Gpu {};
 TEST_F(Model, HardwareGivesTheBitsOfTheHostModel) {
   std::size_t ran = 0;
   for (const Variant& variant : every_variant()) {
-    const AccumulatorModel* row = model_of(info_, variant.instruction);
-    if (row == nullptr || !representative(variant) ||
+    const Datapath* datapath = model_of(info_, variant.instruction);
+    if (datapath == nullptr || !representative(variant) ||
         !why_not(info_, variant.instruction, variant.modifiers).empty())
       continue;
-    gen::HostTiles tiles = tiles_of(variant.instruction, *row, variant.modifiers);
-    run(info_, variant.instruction, tiles.batch());
+    TileBatch tiles = tiles_of(variant.instruction, *datapath, variant.modifiers);
+    run(info_, variant.instruction, tiles.view());
     const std::vector<std::byte> hardware = tiles.d;
-    emulate(variant.instruction, *row, tiles.batch());
+    emulate(variant.instruction, *datapath, tiles.view());
     EXPECT_TRUE(hardware == tiles.d) << name_of(variant.instruction) << " modifiers "
                                      << int{variant.modifiers};
     ++ran;
@@ -52,12 +52,12 @@ TEST_F(Model, HardwareGivesTheBitsOfTheHostModel) {
 
 TEST_F(Model, TheModelIsTheSameOnTheGpu) {
   for (const Variant& variant : every_variant()) {
-    const AccumulatorModel* row = model_of(info_, variant.instruction);
-    if (row == nullptr || !representative(variant)) continue;
-    gen::HostTiles tiles = tiles_of(variant.instruction, *row, variant.modifiers);
-    emulate_on_device(info_, variant.instruction, *row, tiles.batch());
+    const Datapath* datapath = model_of(info_, variant.instruction);
+    if (datapath == nullptr || !representative(variant)) continue;
+    TileBatch tiles = tiles_of(variant.instruction, *datapath, variant.modifiers);
+    emulate_on_device(info_, variant.instruction, *datapath, tiles.view());
     const std::vector<std::byte> on_device = tiles.d;
-    emulate(variant.instruction, *row, tiles.batch());
+    emulate(variant.instruction, *datapath, tiles.view());
     EXPECT_TRUE(on_device == tiles.d)
         << name_of(variant.instruction) << " modifiers " << int{variant.modifiers};
   }
@@ -65,14 +65,14 @@ TEST_F(Model, TheModelIsTheSameOnTheGpu) {
 
 TEST_F(Model, CheckCountsEveryDotAndFindsAWrongModel) {
   const Instruction instruction = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
-  const AccumulatorModel* row = model_of(info_, instruction);
-  if (row == nullptr) GTEST_SKIP() << "no model of compute capability " << info_.compute_capability;
-  const CheckResult right = check(info_, instruction, *row, {.seed = 3, .dots = 1000000});
+  const Datapath* datapath = model_of(info_, instruction);
+  if (datapath == nullptr) GTEST_SKIP() << "no model of compute capability " << info_.compute_capability;
+  const CheckResult right = check(info_, instruction, *datapath, {.seed = 3, .dots = 1000000});
   EXPECT_GE(right.dots, 1000000U);
   EXPECT_EQ(right.mismatches, 0U);
   EXPECT_EQ(right.families.size(), static_cast<std::size_t>(gen::kFamilies));
 
-  AccumulatorModel wrong = *row;
+  Datapath wrong = *datapath;
   ++wrong.fraction_bits;
   const CheckResult found = check(info_, instruction, wrong, {.seed = 3, .dots = 1000000});
   EXPECT_GT(found.mismatches, 0U);
@@ -82,7 +82,7 @@ TEST_F(Model, CheckCountsEveryDotAndFindsAWrongModel) {
     const auto a = [&](int k) { return mismatch.a[static_cast<std::size_t>(k)]; };
     const auto b = [&](int k) { return mismatch.b[static_cast<std::size_t>(k)]; };
     EXPECT_EQ(dot(make_plan(instruction, wrong), a, b, mismatch.c, 0), mismatch.d_model);
-    EXPECT_EQ(dot(make_plan(instruction, *row), a, b, mismatch.c, 0), mismatch.d_hardware);
+    EXPECT_EQ(dot(make_plan(instruction, *datapath), a, b, mismatch.c, 0), mismatch.d_hardware);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit {
 namespace {
@@ -30,7 +30,7 @@ std::vector<std::byte> normal_values(std::size_t count, Format format, std::uint
 
 void emulate_tiles(benchmark::State& state, const std::string& name) {
   const Instruction row = *find_instruction(name);
-  const AccumulatorModel& model = find_datapath(*find_architecture("hopper"), row)->model;
+  const Datapath& model = find_datapath(*find_architecture("hopper"), row)->model;
   const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
   const auto depth = static_cast<std::size_t>(row.k);
   constexpr std::size_t kTiles = 64;

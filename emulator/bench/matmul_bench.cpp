@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "../src/fast/rules.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 #ifdef MMAUDIT_BENCH_OPENBLAS
 #include <cblas.h>
@@ -50,7 +50,7 @@ void count_rate(benchmark::State& state, double multiply_adds) {
 
 void whole(benchmark::State& state, const std::string& name, const MatmulMeans& means) {
   const Instruction instruction = *find_instruction(name);
-  const AccumulatorModel& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
   const std::size_t n = size();
   const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
   std::vector<std::byte> d(n * n * spec_of(instruction.d).storage_bytes());
@@ -71,7 +71,7 @@ void whole(benchmark::State& state, const std::string& name, const MatmulMeans& 
 /// what they could on a machine whose cores are not alike, or not this program's alone.
 void scaling(benchmark::State& state, const std::string& name) {
   const Instruction instruction = *find_instruction(name);
-  const AccumulatorModel& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
   const std::size_t n = size();
   const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
   std::vector<std::byte> d[2];
@@ -112,7 +112,7 @@ void scaling(benchmark::State& state, const std::string& name) {
 void unpacked(benchmark::State& state, const std::string& name, const fast::Level* level) {
   constexpr int kEdge = 256;
   const Instruction instruction = *find_instruction(name);
-  const AccumulatorModel& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
   const DotPlan plan = make_plan(instruction, row);
   const fast::FastPlan fast = *fast::fast_plan(plan);
   const auto a = normal_values(kEdge * kEdge, instruction.a, 1),

@@ -1,4 +1,4 @@
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -52,94 +52,94 @@ const Architecture* find_architecture(int compute_capability) {
   return find_architecture("sm_" + std::to_string(compute_capability));
 }
 
-const DatapathRow* find_datapath(const Architecture& architecture, const Instruction& instruction) {
+const DatapathEntry* find_datapath(const Architecture& architecture, const Instruction& instruction) {
   if (architecture.compute_capability < instruction.min_compute_capability) return nullptr;
-  for (const DatapathRow& row : architecture.datapaths)
-    if (row.path == instruction.path && row.output == instruction.d &&
-        (row.addend == Format::none || row.addend == instruction.c))
-      return &row;
+  for (const DatapathEntry& entry : architecture.datapaths)
+    if (entry.unit == instruction.unit && entry.output == instruction.d &&
+        (entry.addend == Format::none || entry.addend == instruction.c))
+      return &entry;
   return nullptr;
 }
 
-std::string_view name_of(Datapath path) {
-  switch (path) {
-    case Datapath::mma_884:
+std::string_view name_of(MatrixUnit unit) {
+  switch (unit) {
+    case MatrixUnit::mma_884:
       return "mma.884";
-    case Datapath::mma_f16:
+    case MatrixUnit::mma_f16:
       return "mma.f16";
-    case Datapath::mma_tf32:
+    case MatrixUnit::mma_tf32:
       return "mma.tf32";
-    case Datapath::mma_fp8:
+    case MatrixUnit::mma_fp8:
       return "mma.fp8";
-    case Datapath::mma_f64:
+    case MatrixUnit::mma_f64:
       return "mma.f64";
-    case Datapath::wgmma_f16:
+    case MatrixUnit::wgmma_f16:
       return "wgmma.f16";
-    case Datapath::wgmma_tf32:
+    case MatrixUnit::wgmma_tf32:
       return "wgmma.tf32";
-    case Datapath::wgmma_fp8:
+    case MatrixUnit::wgmma_fp8:
       return "wgmma.fp8";
-    case Datapath::mma_i8:
+    case MatrixUnit::mma_i8:
       return "mma.int8";
-    case Datapath::mma_i4:
+    case MatrixUnit::mma_i4:
       return "mma.int4";
-    case Datapath::mma_b1:
+    case MatrixUnit::mma_b1:
       return "mma.b1";
-    case Datapath::wgmma_i8:
+    case MatrixUnit::wgmma_i8:
       return "wgmma.int8";
-    case Datapath::wgmma_b1:
+    case MatrixUnit::wgmma_b1:
       return "wgmma.b1";
-    case Datapath::mma_f8f6f4:
+    case MatrixUnit::mma_f8f6f4:
       return "mma.f8f6f4";
-    case Datapath::mma_mxf8f6f4:
+    case MatrixUnit::mma_mxf8f6f4:
       return "mma.mxf8f6f4";
-    case Datapath::mma_mxf4:
+    case MatrixUnit::mma_mxf4:
       return "mma.mxf4";
-    case Datapath::mma_mxf4nvf4:
+    case MatrixUnit::mma_mxf4nvf4:
       return "mma.mxf4nvf4";
-    case Datapath::tcgen05_f16:
+    case MatrixUnit::tcgen05_f16:
       return "tcgen05.f16";
-    case Datapath::tcgen05_tf32:
+    case MatrixUnit::tcgen05_tf32:
       return "tcgen05.tf32";
-    case Datapath::tcgen05_f8f6f4:
+    case MatrixUnit::tcgen05_f8f6f4:
       return "tcgen05.f8f6f4";
-    case Datapath::tcgen05_i8:
+    case MatrixUnit::tcgen05_i8:
       return "tcgen05.int8";
-    case Datapath::tcgen05_mxf8f6f4:
+    case MatrixUnit::tcgen05_mxf8f6f4:
       return "tcgen05.mxf8f6f4";
-    case Datapath::tcgen05_mxf4:
+    case MatrixUnit::tcgen05_mxf4:
       return "tcgen05.mxf4";
-    case Datapath::tcgen05_mxf4nvf4:
+    case MatrixUnit::tcgen05_mxf4nvf4:
       return "tcgen05.mxf4nvf4";
-    case Datapath::mma_sp_f16:
+    case MatrixUnit::mma_sp_f16:
       return "mma.sp.f16";
-    case Datapath::mma_sp_tf32:
+    case MatrixUnit::mma_sp_tf32:
       return "mma.sp.tf32";
-    case Datapath::mma_sp_fp8:
+    case MatrixUnit::mma_sp_fp8:
       return "mma.sp.fp8";
-    case Datapath::mma_sp_i8:
+    case MatrixUnit::mma_sp_i8:
       return "mma.sp.int8";
-    case Datapath::mma_sp_i4:
+    case MatrixUnit::mma_sp_i4:
       return "mma.sp.int4";
-    case Datapath::wgmma_sp_f16:
+    case MatrixUnit::wgmma_sp_f16:
       return "wgmma.sp.f16";
-    case Datapath::wgmma_sp_tf32:
+    case MatrixUnit::wgmma_sp_tf32:
       return "wgmma.sp.tf32";
-    case Datapath::wgmma_sp_fp8:
+    case MatrixUnit::wgmma_sp_fp8:
       return "wgmma.sp.fp8";
-    case Datapath::wgmma_sp_i8:
+    case MatrixUnit::wgmma_sp_i8:
       return "wgmma.sp.int8";
-    case Datapath::wmma_f16:
+    case MatrixUnit::wmma_f16:
       return "wmma.f16";
-    case Datapath::wmma_tf32:
+    case MatrixUnit::wmma_tf32:
       return "wmma.tf32";
-    case Datapath::wmma_f64:
+    case MatrixUnit::wmma_f64:
       return "wmma.f64";
-    case Datapath::wmma_i8:
+    case MatrixUnit::wmma_i8:
       return "wmma.int8";
-    case Datapath::wmma_i4:
+    case MatrixUnit::wmma_i4:
       return "wmma.int4";
-    case Datapath::wmma_b1:
+    case MatrixUnit::wmma_b1:
       return "wmma.b1";
   }
   return "unknown";

@@ -1,6 +1,6 @@
 #include "mmaudit/explain.hpp"
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit {
 namespace {
@@ -16,14 +16,14 @@ Dyadic difference(Dyadic exact, Dyadic kept) {
 }
 
 ExplainedAddend explain_addend(std::int64_t significand, int exponent, int fraction_bits,
-                               int reported_exponent, int maximum, const AccumulatorModel& row) {
+                               int reported_exponent, int maximum, const Datapath& datapath) {
   ExplainedAddend addend;
   addend.exponent = reported_exponent;
-  addend.in_maximum = significand != 0 || row.zero != ZeroRule::no_part;
+  addend.in_maximum = significand != 0 || datapath.zero != ZeroRule::no_part;
   addend.exact = {significand, significand == 0 ? 0 : exponent - fraction_bits};
   const std::int64_t aligned =
-      align(significand, row.fraction_bits - fraction_bits + exponent - maximum, row.alignment);
-  addend.kept = {aligned, maximum - row.fraction_bits};
+      align(significand, datapath.fraction_bits - fraction_bits + exponent - maximum, datapath.alignment);
+  addend.kept = {aligned, maximum - datapath.fraction_bits};
   addend.lost = difference(addend.exact, addend.kept);
   return addend;
 }
@@ -34,7 +34,7 @@ struct Operands {
 };
 
 ExplainedAddend explain_group(const Group& group, const GroupSpec& spec, int maximum,
-                              const AccumulatorModel& row) {
+                              const Datapath& datapath) {
   ExplainedAddend addend;
   addend.kind = group.nan ? Kind::nan : Kind::finite;
   addend.exponent = group.exponent;
@@ -43,8 +43,8 @@ ExplainedAddend explain_group(const Group& group, const GroupSpec& spec, int max
   const std::int64_t value = group.sum * group.scale;
   addend.exact = {value, value == 0 ? 0 : group.unit(spec)};
   const std::int64_t kept =
-      value == 0 ? 0 : align(value, group.unit(spec) + row.fraction_bits - maximum, row.alignment);
-  addend.kept = {kept, maximum - row.fraction_bits};
+      value == 0 ? 0 : align(value, group.unit(spec) + datapath.fraction_bits - maximum, datapath.alignment);
+  addend.kept = {kept, maximum - datapath.fraction_bits};
   addend.lost = difference(addend.exact, addend.kept);
   return addend;
 }
@@ -52,63 +52,63 @@ ExplainedAddend explain_group(const Group& group, const GroupSpec& spec, int max
 /// A step of groups; the addends are c and the groups.
 ExplainedStep explain_groups(const DotPlan& plan, const Operands& x, int start, int count,
                              const FormatSpec& format, std::uint64_t running) {
-  const AccumulatorModel& row = plan.row;
-  const Operand c = unpack_addend(format, row, running);
+  const Datapath& datapath = plan.datapath;
+  const Operand c = unpack_addend(format, datapath, running);
   ExplainedStep step;
   step.addend_format = format;
   step.special = c.kind != Kind::finite;
   step.maximum = c.exponent;
   std::vector<Group> groups;
-  for (int k = start; k < start + count; k += row.group) {
-    const int size = start + count - k < row.group ? start + count - k : row.group;
-    groups.push_back(sum_group(x.a + k, x.b + k, x.scale_a + k, x.scale_b + k, size, plan.groups, row));
+  for (int k = start; k < start + count; k += datapath.group) {
+    const int size = start + count - k < datapath.group ? start + count - k : datapath.group;
+    groups.push_back(sum_group(x.a + k, x.b + k, x.scale_a + k, x.scale_b + k, size, plan.groups, datapath));
     step.special = step.special || groups.back().nan;
     step.maximum = groups.back().exponent > step.maximum ? groups.back().exponent : step.maximum;
   }
-  step.floor_decided = step.maximum < row.floor;
-  if (step.floor_decided) step.maximum = row.floor;
+  step.floor_decided = step.maximum < datapath.min_alignment_exponent;
+  if (step.floor_decided) step.maximum = datapath.min_alignment_exponent;
   ExplainedAddend addend =
-      explain_addend(c.significand, c.exponent, format.fraction_bits, c.exponent, step.maximum, row);
+      explain_addend(c.significand, c.exponent, format.fraction_bits, c.exponent, step.maximum, datapath);
   addend.a = running;
   addend.kind = c.kind;
   std::int64_t sum = addend.kept.significand;
   step.addends.push_back(addend);
   int k = start;
   for (const Group& group : groups) {
-    addend = explain_group(group, plan.groups, step.maximum, row);
-    addend.k = evaluation_k(row.order, plan.k, k);
-    addend.count = start + count - k < row.group ? start + count - k : row.group;
+    addend = explain_group(group, plan.groups, step.maximum, datapath);
+    addend.k = evaluation_k(datapath.order, plan.k, k);
+    addend.count = start + count - k < datapath.group ? start + count - k : datapath.group;
     sum += addend.kept.significand;
     step.addends.push_back(addend);
-    k += row.group;
+    k += datapath.group;
   }
-  step.sum = {sum, step.maximum - row.fraction_bits};
+  step.sum = {sum, step.maximum - datapath.fraction_bits};
   StepSpec spec = plan.step;
   spec.addend = format;
   step.result = grouped_dot_add(x.a + start, x.b + start, x.scale_a + start, x.scale_b + start, count, c,
-                                spec, plan.groups, row);
+                                spec, plan.groups, datapath);
   return step;
 }
 
 ExplainedStep explain_step(const DotPlan& plan, const Operand* a, const Operand* b, int start, int count,
                            const FormatSpec& format, std::uint64_t running) {
-  const AccumulatorModel& row = plan.row;
+  const Datapath& datapath = plan.datapath;
   const int product_bits = plan.step.product_fraction_bits;
-  const Operand c = unpack_addend(format, row, running);
+  const Operand c = unpack_addend(format, datapath, running);
   ExplainedStep step;
   step.addend_format = format;
   step.special = c.kind != Kind::finite;
-  step.maximum = row.floor;
+  step.maximum = datapath.min_alignment_exponent;
   step.floor_decided = true;
   const auto raise = [&](int exponent) {
-    if (exponent < row.floor) return;
+    if (exponent < datapath.min_alignment_exponent) return;
     step.floor_decided = false;
     step.maximum = exponent > step.maximum ? exponent : step.maximum;
   };
   raise(c.exponent);
   for (int i = start; i < start + count; ++i) {
     step.special = step.special || a[i].kind != Kind::finite || b[i].kind != Kind::finite;
-    raise(product_exponent(a[i], b[i], product_bits, row.product));
+    raise(product_exponent(a[i], b[i], product_bits, datapath.product));
   }
 
   std::int64_t sum = 0;
@@ -120,19 +120,19 @@ ExplainedStep explain_step(const DotPlan& plan, const Operand* a, const Operand*
     sum += addend.kept.significand;
     step.addends.push_back(addend);
   };
-  add(explain_addend(c.significand, c.exponent, format.fraction_bits, c.exponent, step.maximum, row), -1,
+  add(explain_addend(c.significand, c.exponent, format.fraction_bits, c.exponent, step.maximum, datapath), -1,
       running, 0, c.kind);
   for (int i = start; i < start + count; ++i) {
     const std::int64_t product = std::int64_t{a[i].significand} * b[i].significand;
     const Kind kind = a[i].kind > b[i].kind ? a[i].kind : b[i].kind;
     add(explain_addend(product, a[i].exponent + b[i].exponent, product_bits,
-                       product_exponent(a[i], b[i], product_bits, row.product), step.maximum, row),
-        evaluation_k(row.order, plan.k, i), 0, 0, kind);
+                       product_exponent(a[i], b[i], product_bits, datapath.product), step.maximum, datapath),
+        evaluation_k(datapath.order, plan.k, i), 0, 0, kind);
   }
-  step.sum = {sum, step.maximum - row.fraction_bits};
+  step.sum = {sum, step.maximum - datapath.fraction_bits};
   StepSpec spec = plan.step;
   spec.addend = format;
-  step.result = fused_dot_add(a + start, b + start, count, c, spec, row);
+  step.result = fused_dot_add(a + start, b + start, count, c, spec, datapath);
   return step;
 }
 
@@ -142,7 +142,7 @@ void explain_integers(Explanation& trace, const std::uint64_t* a, const std::uin
   std::int64_t sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(c));
   for_each_step(plan, [&](int start, int count) {
     for (int i = start; i < start + count; ++i) {
-      const int k = evaluation_k(plan.row.order, plan.k, i);
+      const int k = evaluation_k(plan.datapath.order, plan.k, i);
       const std::int64_t product = integer_product(spec, a[k], b[k]);
       sum += product;
       const std::int64_t end =
@@ -175,9 +175,9 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
   if (plan.binary64) {
     trace.result = c;
     for (int i = 0; i < plan.k; ++i) {
-      const int k = evaluation_k(plan.row.order, plan.k, i);
+      const int k = evaluation_k(plan.datapath.order, plan.k, i);
       const std::uint64_t before = trace.result;
-      trace.result = fused_multiply_add(a[k], b[k], before, plan.row);
+      trace.result = fused_multiply_add(a[k], b[k], before, plan.datapath);
       trace.fmas.push_back({k, a[k], b[k], before, trace.result});
     }
     return trace;
@@ -185,18 +185,18 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
 
   Operands x;
   for (int i = 0; i < plan.k; ++i) {
-    const int k = evaluation_k(plan.row.order, plan.k, i);
+    const int k = evaluation_k(plan.datapath.order, plan.k, i);
     x.a[i] = unpack_factor(plan.a, plan, a[k], (modifiers & kNegateA) != 0);
     x.b[i] = unpack_factor(plan.b, plan, b[k], (modifiers & kNegateB) != 0);
     if (!plan.block_scaled()) continue;
     x.scale_a[i] = scale_at(plan, Strided<std::uint64_t>{trace.scale_a.data()}, k);
     x.scale_b[i] = scale_at(plan, Strided<std::uint64_t>{trace.scale_b.data()}, k);
     if (plan.grouped) continue;
-    x.a[i] = scaled(x.a[i], x.scale_a[i], plan.row);
-    x.b[i] = scaled(x.b[i], x.scale_b[i], plan.row);
+    x.a[i] = scaled(x.a[i], x.scale_a[i], plan.datapath);
+    x.b[i] = scaled(x.b[i], x.scale_b[i], plan.datapath);
   }
-  trace.final_add = c_is_added_last(plan.row);
-  trace.each_add = plan.row.addend == AddendPlace::before_each_nearest;
+  trace.final_add = c_is_added_last(plan.datapath);
+  trace.each_add = plan.datapath.addend == AddendPlace::before_each_nearest;
   FormatSpec format = plan.step.addend;
   c = first_addend(plan, c, format);
   std::uint64_t running = trace.final_add ? 0 : c;
@@ -206,7 +206,7 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
     ExplainedStep step = plan.grouped ? explain_groups(plan, x, start, count, from_format, from)
                                       : explain_step(plan, x.a, x.b, start, count, from_format, from);
     step.total = trace.each_add ? add_rounded(running, step.result, plan.step.output, Rounding::nearest_even,
-                                              plan.row.output)
+                                              plan.datapath.output)
                                 : step.result;
     for (ExplainedAddend& addend : step.addends) {
       if (addend.k < 0 || plan.grouped) continue;
@@ -218,7 +218,8 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
     trace.steps.push_back(std::move(step));
   });
   if (trace.final_add)
-    running = add_rounded(running, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+    running =
+        add_rounded(running, c, plan.step.output, final_add_rounding(plan.datapath), plan.datapath.output);
   trace.result = final_result(plan, running);
   return trace;
 }

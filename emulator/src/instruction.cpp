@@ -1,4 +1,4 @@
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 #include <charconv>
 #include <vector>
@@ -18,10 +18,10 @@ std::string_view op_text(Op op) { return kOps[static_cast<int>(op)]; }
 /// wgmma and tcgen05 have one accumulator: its C is its D.
 bool spells_c(Op op) { return !is_wgmma(op) && op != Op::tcgen05; }
 
-std::string shape_text(const Instruction& row) {
-  const std::string m = row.m == 0 ? "M" : std::to_string(row.m);
-  const std::string n = row.n == 0 ? "N" : std::to_string(row.n);
-  return "m" + m + "n" + n + "k" + std::to_string(row.k);
+std::string shape_text(const Instruction& inst) {
+  const std::string m = inst.m == 0 ? "M" : std::to_string(inst.m);
+  const std::string n = inst.n == 0 ? "N" : std::to_string(inst.n);
+  return "m" + m + "n" + n + "k" + std::to_string(inst.k);
 }
 
 /// The m and n that a name spells, and the name with them replaced as the table row `row` has them; m = -1
@@ -40,9 +40,9 @@ int take_number(std::string_view& text) {
   return value;
 }
 
-Shaped take_shape(std::string_view name, const Instruction& row) {
+Shaped take_shape(std::string_view name, const Instruction& inst) {
   Shaped shaped;
-  const std::string_view op = op_text(row.op);
+  const std::string_view op = op_text(inst.op);
   if (name.substr(0, op.size()) != op || name.substr(op.size(), 2) != ".m") return {};
   name.remove_prefix(op.size() + 2);
   shaped.m = take_number(name);
@@ -51,7 +51,7 @@ Shaped take_shape(std::string_view name, const Instruction& row) {
   shaped.n = name.empty() ? -1 : take_number(name);
   if (shaped.n < 0) return {};
   shaped.generic =
-      std::string(op) + ".m" + (row.m == 0 ? "M" : std::to_string(shaped.m)) + "nN" + std::string(name);
+      std::string(op) + ".m" + (inst.m == 0 ? "M" : std::to_string(shaped.m)) + "nN" + std::string(name);
   return shaped;
 }
 
@@ -60,19 +60,19 @@ const std::vector<std::string>& names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> list;
     list.reserve(std::size(kInstructions));
-    for (const Instruction& row : kInstructions) list.push_back(name_of(row));
+    for (const Instruction& inst : kInstructions) list.push_back(name_of(inst));
     return list;
   }();
   return all;
 }
 
-std::string allowed_shapes(const Instruction& row, const Shaped& found) {
-  if (row.op == Op::tcgen05 && !tcgen05_has_m(row, found.m))
+std::string allowed_shapes(const Instruction& inst, const Shaped& found) {
+  if (inst.op == Op::tcgen05 && !tcgen05_has_m(inst, found.m))
     return "m: found " + std::to_string(found.m) + ", allowed " +
-           (tcgen05_has_m(row, 64) ? "64 and 128" : "128");
+           (tcgen05_has_m(inst, 64) ? "64 and 128" : "128");
   return "n: found " + std::to_string(found.n) +
-         (wgmma_has_n(row, 40) ? ", allowed 8 to 256 in steps of 8"
-                               : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+         (wgmma_has_n(inst, 40) ? ", allowed 8 to 256 in steps of 8"
+                                : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
 }
 
 /// The spelling of this table: mma.sp stands for mma.sp::ordered_metadata.
@@ -84,17 +84,17 @@ std::string plain_spelling(std::string_view name) {
 
 }  // namespace
 
-std::string name_of(const Instruction& row) {
-  std::string name = std::string(op_text(row.op)) + "." + shape_text(row);
-  if (row.kind != MmaKind::none)
-    name += std::string(".kind_") + std::string(kKinds[static_cast<int>(row.kind)]);
-  if (row.scale != Format::none) name += ".scale_vec_" + std::to_string(scales_of(row)) + "X";
-  if (row.satfinite) name += ".satfinite";
-  for (const Format format : {row.d, row.a, row.b}) (name += '.') += name_of(format);
-  if (spells_c(row.op)) (name += '.') += name_of(row.c);
-  if (row.scale != Format::none) (name += '.') += name_of(row.scale);
-  if (row.multiply == Multiply::xor_popc) name += ".xor.popc";
-  if (row.multiply == Multiply::and_popc) name += ".and.popc";
+std::string name_of(const Instruction& inst) {
+  std::string name = std::string(op_text(inst.op)) + "." + shape_text(inst);
+  if (inst.kind != MmaKind::none)
+    name += std::string(".kind_") + std::string(kKinds[static_cast<int>(inst.kind)]);
+  if (inst.scale != Format::none) name += ".scale_vec_" + std::to_string(scales_of(inst)) + "X";
+  if (inst.satfinite) name += ".satfinite";
+  for (const Format format : {inst.d, inst.a, inst.b}) (name += '.') += name_of(format);
+  if (spells_c(inst.op)) (name += '.') += name_of(inst.c);
+  if (inst.scale != Format::none) (name += '.') += name_of(inst.scale);
+  if (inst.multiply == Multiply::xor_popc) name += ".xor.popc";
+  if (inst.multiply == Multiply::and_popc) name += ".and.popc";
   return name;
 }
 
@@ -102,16 +102,16 @@ std::optional<Instruction> find_instruction(std::string_view spelled) {
   const std::string name = plain_spelling(spelled);
   const std::vector<std::string>& listed = names();
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
-    Instruction row = kInstructions[i];
-    if (row.n != 0) {
-      if (listed[i] == name) return row;
+    Instruction inst = kInstructions[i];
+    if (inst.n != 0) {
+      if (listed[i] == name) return inst;
       continue;
     }
-    const Shaped shaped = take_shape(name, row);
-    if (shaped.m < 0 || !has_shape(row, shaped.m, shaped.n) || listed[i] != shaped.generic) continue;
-    row.m = static_cast<std::int16_t>(shaped.m);
-    row.n = static_cast<std::int16_t>(shaped.n);
-    return row;
+    const Shaped shaped = take_shape(name, inst);
+    if (shaped.m < 0 || !has_shape(inst, shaped.m, shaped.n) || listed[i] != shaped.generic) continue;
+    inst.m = static_cast<std::int16_t>(shaped.m);
+    inst.n = static_cast<std::int16_t>(shaped.n);
+    return inst;
   }
   return std::nullopt;
 }

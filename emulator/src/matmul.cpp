@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/detail/slices.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "tile_sums.hpp"
 
@@ -80,7 +80,7 @@ std::uint64_t finish(const Epilogue& epilogue, std::uint64_t sum_bits, const For
 /// Everything about the product that a thread reads.
 struct Job {
   const Instruction& instruction;
-  const AccumulatorModel& row;
+  const Datapath& datapath;
   const Matmul& problem;
   FormatSpec sum_format, output;
 };
@@ -186,8 +186,7 @@ std::string refuse(const std::string& field, const std::string& found, const std
 
 }  // namespace
 
-std::string why_no_matmul(const Instruction& instruction, const AccumulatorModel& row,
-                          const Matmul& problem) {
+std::string why_no_matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
   const bool f32_sums = instruction.d == Format::f32 && instruction.c == Format::f32;
   const std::string k = std::to_string(instruction.k);
   if (instruction.c != instruction.d) {
@@ -211,7 +210,7 @@ std::string why_no_matmul(const Instruction& instruction, const AccumulatorModel
     const Format to = problem.epilogue->output;
     if (to != Format::f32 && to != Format::f16 && to != Format::bf16)
       return refuse("epilogue output", std::string(name_of(to)), "f32, f16, bf16");
-    if (row.arithmetic != Arithmetic::fused_dot_add)
+    if (datapath.arithmetic != Arithmetic::fused_dot_add)
       return refuse("epilogue", "sums of " + std::string(name_of(instruction.d)), "sums of f32 or f16");
   }
   Matmul with_c = problem;
@@ -233,11 +232,12 @@ std::optional<std::uint64_t> matmul_bytes(const Instruction& instruction, const 
   return total;
 }
 
-void matmul(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem,
+void matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
             const MatmulMeans& means) {
-  const Job job{instruction, row, problem, spec_of(instruction.d), spec_of(output_of(instruction, problem))};
+  const Job job{instruction, datapath, problem, spec_of(instruction.d),
+                spec_of(output_of(instruction, problem))};
   // Without a single step D is C as it is, which the floats of the fast path might not hold.
-  const bool fast = means.fast && problem.k > 0 && fast_serves(instruction, row);
+  const bool fast = means.fast && problem.k > 0 && fast_serves(instruction, datapath);
   const unsigned threads = threads_of(problem, means);
   const Pieces pieces(problem, threads);
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
@@ -246,8 +246,9 @@ void matmul(const Instruction& instruction, const AccumulatorModel& row, const M
   std::exception_ptr failure;
   const auto work = [&] {
     try {
-      const auto sums = fast ? fast_tile(instruction, row, problem, means.level.value_or(best_simd_level()))
-                             : plain_tile(instruction, row, problem);
+      const auto sums =
+          fast ? fast_tile(instruction, datapath, problem, means.level.value_or(best_simd_level()))
+               : plain_tile(instruction, datapath, problem);
       for (std::uint64_t index = next++; index < pieces.count(); index = next++) {
         const Tile tile = pieces.at(index);
         if (tile.rows == 0) continue;

@@ -10,8 +10,8 @@ namespace {
 
 class PlainTile final : public TileSums {
  public:
-  PlainTile(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem)
-      : plan_(make_plan(instruction, row)),
+  PlainTile(const Instruction& instruction, const Datapath& datapath, const Matmul& problem)
+      : plan_(make_plan(instruction, datapath)),
         problem_(problem),
         rows_(tile_rows(problem)),
         columns_(tile_columns(problem)) {
@@ -47,7 +47,7 @@ class PlainTile final : public TileSums {
   void fold(int from, int into) override {
     for (std::size_t e = 0; e < sums_[into].size(); ++e) {
       sums_[into][e] = add_rounded(sums_[into][e], sums_[from][e], plan_.step.output, Rounding::nearest_even,
-                                   plan_.row.output);
+                                   plan_.datapath.output);
       sums_[from][e] = 0;
     }
   }
@@ -70,7 +70,7 @@ class PlainTile final : public TileSums {
       // Operands stand in evaluation order; the other datapaths find their own.
       const std::uint64_t k =
           first + (plan_.unpacks() ? static_cast<std::uint64_t>(evaluation_k(
-                                         plan_.row.order, static_cast<int>(depth), static_cast<int>(p)))
+                                         plan_.datapath.order, static_cast<int>(depth), static_cast<int>(p)))
                                    : p);
       for (std::uint64_t i = 0; i < tile_.rows; ++i) {
         const std::uint64_t bits = element_a(i, k);
@@ -110,9 +110,9 @@ class PlainTile final : public TileSums {
 
 }  // namespace
 
-std::unique_ptr<TileSums> plain_tile(const Instruction& instruction, const AccumulatorModel& row,
+std::unique_ptr<TileSums> plain_tile(const Instruction& instruction, const Datapath& datapath,
                                      const Matmul& problem) {
-  return std::make_unique<PlainTile>(instruction, row, problem);
+  return std::make_unique<PlainTile>(instruction, datapath, problem);
 }
 
 }  // namespace mmaudit

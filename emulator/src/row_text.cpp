@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mmaudit/dot.hpp"
-#include "mmaudit/rule_names.hpp"
+#include "mmaudit/model/rule_names.hpp"
 
 namespace mmaudit {
 
@@ -11,46 +11,46 @@ std::string_view name_of(KOrder order) { return names::text_of(names::kOrder, or
 std::string_view name_of(AddendPlace place) { return names::text_of(names::kAddend, place); }
 std::string_view name_of(Rounding rounding) { return names::text_of(names::kRounding, rounding); }
 
-std::string rounding_text(const AccumulatorModel& row) {
-  const bool whole = row.output.fraction_bits == spec_of(row.output.format).fraction_bits;
-  std::string text(name_of(row.output.rounding));
+std::string rounding_text(const Datapath& datapath) {
+  const bool whole = datapath.output.fraction_bits == spec_of(datapath.output.format).fraction_bits;
+  std::string text(name_of(datapath.output.rounding));
   text += ' ';
   if (whole)
-    text += name_of(row.output.format);
+    text += name_of(datapath.output.format);
   else
-    text += "e8m" + std::to_string(row.output.fraction_bits);
-  if (row.sum_format != Format::none && row.sum_format != row.output.format) {
-    std::string steps = row.addend == AddendPlace::before_each_nearest ? "RNE " : "RZ ";
-    text = steps.append(name_of(row.sum_format)).append(", then ").append(text);
+    text += "e8m" + std::to_string(datapath.output.fraction_bits);
+  if (datapath.sum_format != Format::none && datapath.sum_format != datapath.output.format) {
+    std::string steps = datapath.addend == AddendPlace::before_each_nearest ? "RNE " : "RZ ";
+    text = steps.append(name_of(datapath.sum_format)).append(", then ").append(text);
   }
-  if (row.addend == AddendPlace::before_each_nearest)
+  if (datapath.addend == AddendPlace::before_each_nearest)
     text += ", each by IEEE add";
-  else if (row.addend != AddendPlace::in_first_step)
+  else if (datapath.addend != AddendPlace::in_first_step)
     text += ", then c by IEEE add";
   return text;
 }
 
-std::string rounding_text(const Instruction& instruction, const AccumulatorModel& row) {
-  if (row.arithmetic != Arithmetic::integer) return rounding_text(row);
-  switch (integer_spec(instruction, row).clamp) {
+std::string rounding_text(const Instruction& instruction, const Datapath& datapath) {
+  if (datapath.arithmetic != Arithmetic::integer) return rounding_text(datapath);
+  switch (integer_spec(instruction, datapath).clamp) {
     case IntegerClamp::never:
       return "exact, wraps";
     case IntegerClamp::at_end:
       return "exact, clamped once";
     case IntegerClamp::every_step:
-      return "clamped after every " + std::to_string(row.block);
+      return "clamped after every " + std::to_string(datapath.products_per_step);
   }
   return "unknown";
 }
 
-bool cuts_anything(const AccumulatorModel& row) {
+bool cuts_anything(const Datapath& datapath) {
   const FormatSpec widest = spec_of(Format::f32);
-  return row.floor >= 2 * (widest.min_exponent() - widest.fraction_bits);
+  return datapath.min_alignment_exponent >= 2 * (widest.min_exponent() - widest.fraction_bits);
 }
 
-int block_of(const Instruction& instruction, const AccumulatorModel& row) {
-  const DotPlan plan = make_plan(instruction, row);
-  return std::min<int>(row.block, plan.k / plan.segments);
+int block_of(const Instruction& instruction, const Datapath& datapath) {
+  const DotPlan plan = make_plan(instruction, datapath);
+  return std::min<int>(datapath.products_per_step, plan.k / plan.segments);
 }
 
 }  // namespace mmaudit

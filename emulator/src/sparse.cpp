@@ -1,4 +1,4 @@
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 
 #include <cstddef>
 

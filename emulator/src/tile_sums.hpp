@@ -47,10 +47,10 @@ class TileSums {
   virtual void fold(int from, int into) = 0;
 };
 
-std::unique_ptr<TileSums> plain_tile(const Instruction& instruction, const AccumulatorModel& row,
+std::unique_ptr<TileSums> plain_tile(const Instruction& instruction, const Datapath& datapath,
                                      const Matmul& problem);
 /// Requires fast_serves() and has_simd_level().
-std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const AccumulatorModel& row,
+std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, SimdLevel level);
 
 /// Bytes that either of them allocates at most.

@@ -86,17 +86,17 @@ class Element {
 
 }  // namespace
 
-std::string why_no_tolerance(const Instruction& instruction, const AccumulatorModel& row,
+std::string why_no_tolerance(const Instruction& instruction, const Datapath& datapath,
                              const Matmul& problem) {
-  if (std::string why = why_no_matmul(instruction, row, problem); !why.empty()) return why;
+  if (std::string why = why_no_matmul(instruction, datapath, problem); !why.empty()) return why;
   if (problem.epilogue) return "epilogue: found one, allowed: none";
-  const std::string why = why_no_error_bound(make_plan(instruction, row));
+  const std::string why = why_no_error_bound(make_plan(instruction, datapath));
   return why.empty() ? std::string() : "row: found " + why + ", allowed: fused dot-adds that truncate";
 }
 
-GemmTolerance gemm_tolerance(const Instruction& instruction, const AccumulatorModel& row,
+GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& datapath,
                              const Matmul& problem) {
-  const DotPlan plan = make_plan(instruction, row);
+  const DotPlan plan = make_plan(instruction, datapath);
   const ChainErrorBound chain(plan);
   const Element element(plan, chain, instruction, problem);
   GemmTolerance out;
@@ -113,8 +113,8 @@ GemmTolerance gemm_tolerance(const Instruction& instruction, const AccumulatorMo
   return out;
 }
 
-GemmCheck check_gemm(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem) {
-  const GemmTolerance tolerance = gemm_tolerance(instruction, row, problem);
+GemmCheck check_gemm(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
+  const GemmTolerance tolerance = gemm_tolerance(instruction, datapath, problem);
   const FormatSpec d = spec_of(instruction.d);
   GemmCheck check;
   double worst = -1;

@@ -82,16 +82,17 @@ Block block_of(int threadgroup, const Hmma& hmma, Format sum) {
   return {row + 2 * (hmma.step % 2), col + 4 * (hmma.step / 2), 2, 4};
 }
 
-Warp::Warp(const Instruction& wmma, const AccumulatorModel& row, Layout a, Layout b)
+Warp::Warp(const Instruction& wmma, const Datapath& datapath, Layout a, Layout b)
     : instruction_(wmma),
-      plan_(make_plan(wmma, row)),
+      plan_(make_plan(wmma, datapath)),
       a_map_(fragment_a(a)),
       b_map_(fragment_b(b)),
       a_(static_cast<std::size_t>(a_map_.lanes * a_map_.values)),
       b_(static_cast<std::size_t>(b_map_.lanes * b_map_.values)),
       sums_(element_at(kSide, 0)) {
-  if (wmma.path != Datapath::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
-      wmma.a != Format::f16 || row.block != kDepthOfSet || row.addend != AddendPlace::in_first_step)
+  if (wmma.unit != MatrixUnit::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
+      wmma.a != Format::f16 || datapath.products_per_step != kDepthOfSet ||
+      datapath.addend != AddendPlace::in_first_step)
     throw std::invalid_argument("volta: found " + name_of(wmma) +
                                 ", allowed wmma.m16n16k16 of f16 under a row of four products a step");
 }

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/mmaudit.h"
 
@@ -104,7 +104,7 @@ TEST(CInterface, AnOlderStructureGetsWhatItHas) {
 }
 
 TEST(CInterface, TilesAreThoseOfTheModel) {
-  const Instruction row = find_instruction(kFp8).value();
+  const Instruction inst = find_instruction(kFp8).value();
   const auto a = bits<std::uint8_t>(std::size_t{2} * 64 * 32, 1),
              b = bits<std::uint8_t>(std::size_t{2} * 32 * 64, 2);
   const auto c = bits<std::uint32_t>(std::size_t{2} * 64 * 64, 3);
@@ -119,14 +119,14 @@ TEST(CInterface, TilesAreThoseOfTheModel) {
   work.d = out(d);
   work.modifiers = in(modifiers);
   ASSERT_EQ(mmaudit_emulate(&work), MMAUDIT_OK) << mmaudit_last_error();
-  TileBatch batch;
+  TileView batch;
   batch.tiles = 2;
   batch.a = a.data();
   batch.b = b.data();
   batch.c = c.data();
   batch.d = expected.data();
   batch.modifiers = modifiers.data();
-  emulate(row, find_datapath(*find_architecture("hopper"), row)->model, batch);
+  emulate(inst, find_datapath(*find_architecture("hopper"), inst)->datapath, batch);
   EXPECT_EQ(d, expected);
 
   std::vector<std::uint32_t> both = c;  // D in place of C
@@ -137,8 +137,8 @@ TEST(CInterface, TilesAreThoseOfTheModel) {
 }
 
 TEST(CInterface, ProductsAreThoseOfTheModel) {
-  const Instruction row = find_instruction(kFp8).value();
-  const AccumulatorModel& model = find_datapath(*find_architecture("hopper"), row)->model;
+  const Instruction inst = find_instruction(kFp8).value();
+  const Datapath& model = find_datapath(*find_architecture("hopper"), inst)->datapath;
   const auto a = bits<std::uint8_t>(std::size_t{5} * 100, 1), b = bits<std::uint8_t>(std::size_t{100} * 7, 2);
   const auto c = bits<std::uint16_t>(std::size_t{5} * 7, 3);
   std::vector<std::uint16_t> d(c.size()), expected(c.size());
@@ -170,13 +170,13 @@ TEST(CInterface, ProductsAreThoseOfTheModel) {
   problem.promote = 64;
   problem.split_k = 2;
   problem.epilogue = Epilogue{0.5F, 2, Format::bf16};
-  matmul(row, model, problem);
+  matmul(inst, model, problem);
   EXPECT_EQ(d, expected);
   std::uint64_t bytes = 0;
   ASSERT_EQ(mmaudit_matmul_bytes(&work, &bytes), MMAUDIT_OK);
   MatmulMeans means;
   means.threads = 0;
-  EXPECT_EQ(bytes, matmul_bytes(row, problem, means));
+  EXPECT_EQ(bytes, matmul_bytes(inst, problem, means));
 }
 
 TEST(CInterface, BoundsAProductAndChecksOne) {

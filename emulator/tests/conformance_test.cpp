@@ -20,13 +20,13 @@ struct Vector {
   std::uint64_t d;
 };
 
-void expect(const Instruction& row, const Vector& vector) {
-  if (vector.products.size() > static_cast<std::size_t>(row.k)) return;
-  Dot dot(row);
+void expect(const Instruction& inst, const Vector& vector) {
+  if (vector.products.size() > static_cast<std::size_t>(inst.k)) return;
+  Dot dot(inst);
   for (std::size_t k = 0; k < vector.products.size(); ++k)
     dot.at(static_cast<int>(k), vector.products[k].a, vector.products[k].b);
   EXPECT_EQ(dot.c(vector.c).bits(), vector.d)
-      << vector.id << ' ' << name_of(row) << std::hex << " expected " << vector.d;
+      << vector.id << ' ' << name_of(inst) << std::hex << " expected " << vector.d;
 }
 
 TEST(Conformance, FusedStepsWithBinary32Results) {
@@ -48,11 +48,11 @@ TEST(Conformance, FusedStepsWithBinary32Results) {
       {"A17", {}, 0x1.FFFFFEp127, 0x7F7FFFFF},
       {"5.4", {{-0x1p13, 0x1p10}, {-0.5, 1}, {-0.25, 1}, {-0.125, 1}}, 0x1p23, 0xBF400000},
   };
-  const auto rows =
-      instructions_where([](const Instruction& row) { return is_fused_16_bit(row) && row.d == Format::f32; });
+  const auto rows = instructions_where(
+      [](const Instruction& inst) { return is_fused_16_bit(inst) && inst.d == Format::f32; });
   ASSERT_EQ(rows.size(), 16U);
-  for (const Instruction& row : rows)
-    for (const Vector& vector : vectors) expect(row, vector);
+  for (const Instruction& inst : rows)
+    for (const Vector& vector : vectors) expect(inst, vector);
 }
 
 TEST(Conformance, NegativeTailIsCutTowardZero) {
@@ -71,11 +71,11 @@ TEST(Conformance, FusedStepsWithBinary16Results) {
       {"A16b", {{256, 256}, {-16, 1}}, 0, 0x7C00},
       {"A16c", {{256, 256}, {-17, 1}}, 0, 0x7BFF},
   };
-  const auto rows =
-      instructions_where([](const Instruction& row) { return is_fused_16_bit(row) && row.d == Format::f16; });
+  const auto rows = instructions_where(
+      [](const Instruction& inst) { return is_fused_16_bit(inst) && inst.d == Format::f16; });
   ASSERT_EQ(rows.size(), 6U);
-  for (const Instruction& row : rows)
-    for (const Vector& vector : vectors) expect(row, vector);
+  for (const Instruction& inst : rows)
+    for (const Vector& vector : vectors) expect(inst, vector);
 }
 
 struct Fp8Vector {
@@ -85,16 +85,16 @@ struct Fp8Vector {
   std::uint64_t wgmma, mma;
 };
 
-void expect(const Fp8Vector& vector, const Instruction& row) {
-  Dot dot(row);
+void expect(const Fp8Vector& vector, const Instruction& inst) {
+  Dot dot(inst);
   for (const auto& [k, product] : vector.products) dot.at(k, product.a, product.b);
-  EXPECT_EQ(dot.c(vector.c).bits(), row.op == Op::wgmma ? vector.wgmma : vector.mma)
-      << vector.id << ' ' << name_of(row);
+  EXPECT_EQ(dot.c(vector.c).bits(), inst.op == Op::wgmma ? vector.wgmma : vector.mma)
+      << vector.id << ' ' << name_of(inst);
 }
 
 std::vector<Instruction> e4m3_rows(Format d, int least_k) {
-  return instructions_where([&](const Instruction& row) {
-    return row.a == Format::e4m3 && row.b == Format::e4m3 && row.d == d && row.k >= least_k;
+  return instructions_where([&](const Instruction& inst) {
+    return inst.a == Format::e4m3 && inst.b == Format::e4m3 && inst.d == d && inst.k >= least_k;
   });
 }
 
@@ -113,12 +113,12 @@ TEST(Conformance, Fp8WithBinary32Results) {
   };
   const auto rows = e4m3_rows(Format::f32, 16);
   ASSERT_EQ(rows.size(), 3U);
-  for (const Instruction& row : rows)
-    for (const Fp8Vector& vector : vectors) expect(vector, row);
-  for (const Instruction& row : e4m3_rows(Format::f32, 32)) {
-    const bool wgmma = row.op == Op::wgmma;
-    EXPECT_EQ(Dot(row).all(0, 31, 1, 1).c(0x1p14).bits(), wgmma ? 0x46800000U : 0x46804000U) << "A26";
-    EXPECT_EQ(Dot(row).all(0, 31, 448, 448).bits(), 0x4AC40000U) << "A28";
+  for (const Instruction& inst : rows)
+    for (const Fp8Vector& vector : vectors) expect(vector, inst);
+  for (const Instruction& inst : e4m3_rows(Format::f32, 32)) {
+    const bool wgmma = inst.op == Op::wgmma;
+    EXPECT_EQ(Dot(inst).all(0, 31, 1, 1).c(0x1p14).bits(), wgmma ? 0x46800000U : 0x46804000U) << "A26";
+    EXPECT_EQ(Dot(inst).all(0, 31, 448, 448).bits(), 0x4AC40000U) << "A28";
   }
 }
 
@@ -134,8 +134,8 @@ TEST(Conformance, Fp8WithBinary16Results) {
   };
   const auto rows = e4m3_rows(Format::f16, 16);
   ASSERT_EQ(rows.size(), 3U);
-  for (const Instruction& row : rows)
-    for (const Fp8Vector& vector : vectors) expect(vector, row);
+  for (const Instruction& inst : rows)
+    for (const Fp8Vector& vector : vectors) expect(vector, inst);
 }
 
 TEST(Conformance, Fp8ProductsAreNotNormalised) {
@@ -213,16 +213,16 @@ TEST(Conformance, SpecialValues) {
       {"inf and c nan", {{kInf, 1}}, kNan, 3},
       {"inf + inf", {{kInf, 2}}, kInf, 1},
   };
-  for (const Instruction& row :
+  for (const Instruction& inst :
        instructions_where([](const Instruction& r) { return r.a != Format::f64 && r.d != Format::s32; })) {
-    const FormatSpec d = spec_of(row.d);
+    const FormatSpec d = spec_of(inst.d);
     for (Vector vector : vectors) {
       const bool needs_infinity = vector.products[0].a == kInf || vector.products[0].b == kInf;
-      if (needs_infinity && (row.a == Format::e4m3 || row.b == Format::e4m3)) continue;
+      if (needs_infinity && (inst.a == Format::e4m3 || inst.b == Format::e4m3)) continue;
       vector.d = vector.d == 1   ? d.infinity_bits()
                  : vector.d == 2 ? d.infinity_bits() | d.sign_bit()
                                  : d.sign_bit() - 1;
-      expect(row, vector);
+      expect(inst, vector);
     }
   }
   for (const std::uint64_t nan : {0x7FU, 0xFFU})

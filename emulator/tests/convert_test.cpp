@@ -9,8 +9,8 @@
 #include <limits>
 #include <map>
 
-#include "mmaudit/round.hpp"
-#include "mmaudit/unpack.hpp"
+#include "mmaudit/arithmetic/round.hpp"
+#include "mmaudit/arithmetic/unpack.hpp"
 
 namespace mmaudit {
 namespace {

@@ -34,17 +34,17 @@ TEST(Modifiers, ScaleDZeroDoesNotReadC) {
 }
 
 TEST(Modifiers, NegationFlipsTheSignOfElements) {
-  for (const Instruction& row :
+  for (const Instruction& inst :
        instructions_where([](const Instruction& r) { return r.op == Op::wgmma && !is_integer(r); })) {
     const double one = 1;
-    const std::uint64_t plus = bits_of(one, row.d), minus = bits_of(-one, row.d);
-    EXPECT_EQ(Dot(row).at(0, 1, 1).modifiers(kNegateA).bits(), minus);
-    EXPECT_EQ(Dot(row).at(0, 1, 1).modifiers(kNegateB).bits(), minus);
-    EXPECT_EQ(Dot(row).at(0, 1, 1).modifiers(kNegateA | kNegateB).bits(), plus);
-    EXPECT_EQ(Dot(row).at(0, 1, 1).c(1).modifiers(kNegateA).bits(), 0U);
-    EXPECT_EQ(Dot(row).modifiers(kNegateA).bits(), 0U);  // zeros stay +0
-    const std::uint64_t nan = spec_of(row.d).sign_bit() - 1;
-    EXPECT_EQ(Dot(row).at(0, kNan, 1).modifiers(kNegateA).bits(), nan);
+    const std::uint64_t plus = bits_of(one, inst.d), minus = bits_of(-one, inst.d);
+    EXPECT_EQ(Dot(inst).at(0, 1, 1).modifiers(kNegateA).bits(), minus);
+    EXPECT_EQ(Dot(inst).at(0, 1, 1).modifiers(kNegateB).bits(), minus);
+    EXPECT_EQ(Dot(inst).at(0, 1, 1).modifiers(kNegateA | kNegateB).bits(), plus);
+    EXPECT_EQ(Dot(inst).at(0, 1, 1).c(1).modifiers(kNegateA).bits(), 0U);
+    EXPECT_EQ(Dot(inst).modifiers(kNegateA).bits(), 0U);  // zeros stay +0
+    const std::uint64_t nan = spec_of(inst.d).sign_bit() - 1;
+    EXPECT_EQ(Dot(inst).at(0, kNan, 1).modifiers(kNegateA).bits(), nan);
   }
   EXPECT_EQ(Dot("wgmma.m64n8k32.f32.e5m2.e4m3").raw(0, 0x7C, 0x38).modifiers(kNegateA).bits(), 0xFF800000U);
 }
@@ -60,14 +60,14 @@ struct Tiles {
 };
 
 /// `count` tiles of random bits.
-Tiles random_tiles(const Instruction& row, std::size_t count, Bits& random) {
-  const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
-  const auto depth = static_cast<std::size_t>(row.k);
+Tiles random_tiles(const Instruction& inst, std::size_t count, Bits& random) {
+  const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n);
+  const auto depth = static_cast<std::size_t>(inst.k);
   Tiles tiles;
-  tiles.a.resize(count * m * depth * spec_of(row.a).storage_bytes());
-  tiles.b.resize(count * depth * n * spec_of(row.b).storage_bytes());
-  tiles.c.resize(count * m * n * spec_of(row.c).storage_bytes());
-  tiles.d.resize(count * m * n * spec_of(row.d).storage_bytes());
+  tiles.a.resize(count * m * depth * spec_of(inst.a).storage_bytes());
+  tiles.b.resize(count * depth * n * spec_of(inst.b).storage_bytes());
+  tiles.c.resize(count * m * n * spec_of(inst.c).storage_bytes());
+  tiles.d.resize(count * m * n * spec_of(inst.d).storage_bytes());
   for (auto* buffer : {&tiles.a, &tiles.b, &tiles.c})
     for (std::uint8_t& byte : *buffer) byte = static_cast<std::uint8_t>(random.next() >> 56);
   return tiles;
@@ -82,32 +82,32 @@ std::uint64_t element(const std::vector<std::uint8_t>& buffer, Format format, st
 
 TEST(Emulate, EveryElementOfABatchIsItsDotProduct) {
   Bits random;
-  for (const Instruction& row : every_instruction()) {
-    const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
-    const auto depth = static_cast<std::size_t>(row.k);
+  for (const Instruction& inst : every_instruction()) {
+    const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n);
+    const auto depth = static_cast<std::size_t>(inst.k);
     constexpr std::size_t kTiles = 3;
-    Tiles tiles = random_tiles(row, kTiles, random);
+    Tiles tiles = random_tiles(inst, kTiles, random);
     const std::array<std::uint8_t, kTiles> modifiers = {
-        0, row.op == Op::wgmma ? std::uint8_t{kNegateA} : std::uint8_t{0},
-        row.op == Op::wgmma ? std::uint8_t{kScaleDZero | kNegateB} : std::uint8_t{0}};
-    const AccumulatorModel model = hopper_row(row);
-    emulate(row, model,
+        0, inst.op == Op::wgmma ? std::uint8_t{kNegateA} : std::uint8_t{0},
+        inst.op == Op::wgmma ? std::uint8_t{kScaleDZero | kNegateB} : std::uint8_t{0}};
+    const Datapath model = hopper_row(inst);
+    emulate(inst, model,
             {kTiles, tiles.a.data(), tiles.b.data(), tiles.c.data(), tiles.d.data(), modifiers.data()});
-    const DotPlan plan = make_plan(row, model);
+    const DotPlan plan = make_plan(inst, model);
     for (std::size_t t = 0; t < kTiles; ++t) {
       for (std::size_t i = 0; i < m; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
           std::vector<std::uint64_t> a, b;
           for (std::size_t k = 0; k < depth; ++k) {
-            a.push_back(element(tiles.a, row.a, (t * m + i) * depth + k));
-            b.push_back(element(tiles.b, row.b, (t * depth + k) * n + j));
+            a.push_back(element(tiles.a, inst.a, (t * m + i) * depth + k));
+            b.push_back(element(tiles.b, inst.b, (t * depth + k) * n + j));
           }
-          const std::uint64_t c = element(tiles.c, row.c, (t * m + i) * n + j);
-          const std::uint64_t d = element(tiles.d, row.d, (t * m + i) * n + j);
+          const std::uint64_t c = element(tiles.c, inst.c, (t * m + i) * n + j);
+          const std::uint64_t d = element(tiles.d, inst.d, (t * m + i) * n + j);
           ASSERT_EQ(d, dot(plan, Strided<std::uint64_t>{a.data()}, Strided<std::uint64_t>{b.data()}, c,
                            modifiers[t]))
-              << name_of(row);
-          ASSERT_EQ(explain(plan, a.data(), b.data(), c, modifiers[t]).result, d) << name_of(row);
+              << name_of(inst);
+          ASSERT_EQ(explain(plan, a.data(), b.data(), c, modifiers[t]).result, d) << name_of(inst);
         }
       }
     }
@@ -116,20 +116,20 @@ TEST(Emulate, EveryElementOfABatchIsItsDotProduct) {
 
 TEST(Emulate, WithoutCEveryAddendIsPlusZero) {
   Bits random;
-  for (const Instruction& row : every_instruction()) {
-    Tiles tiles = random_tiles(row, 2, random);
+  for (const Instruction& inst : every_instruction()) {
+    Tiles tiles = random_tiles(inst, 2, random);
     std::fill(tiles.c.begin(), tiles.c.end(), std::uint8_t{0});
-    const AccumulatorModel model = hopper_row(row);
-    emulate(row, model, {2, tiles.a.data(), tiles.b.data(), tiles.c.data(), tiles.d.data(), nullptr});
+    const Datapath model = hopper_row(inst);
+    emulate(inst, model, {2, tiles.a.data(), tiles.b.data(), tiles.c.data(), tiles.d.data(), nullptr});
     std::vector<std::uint8_t> without(tiles.d.size(), 0xAA);
-    emulate(row, model, {2, tiles.a.data(), tiles.b.data(), nullptr, without.data(), nullptr});
-    EXPECT_EQ(without, tiles.d) << name_of(row);
+    emulate(inst, model, {2, tiles.a.data(), tiles.b.data(), nullptr, without.data(), nullptr});
+    EXPECT_EQ(without, tiles.d) << name_of(inst);
   }
 }
 
 TEST(Emulate, NoTilesWriteNothing) {
-  const Instruction row = instruction_of("mma.m16n8k16.f32.f16.f16.f32");
-  emulate(row, hopper_row(row), {});
+  const Instruction inst = instruction_of("mma.m16n8k16.f32.f16.f16.f32");
+  emulate(inst, hopper_row(inst), {});
 }
 
 // The columns of a wgmma do not know how many there are.
@@ -155,10 +155,10 @@ TEST(Emulate, WideAndNarrowWgmmaAgree) {
 
 // The model is constexpr: one dot product evaluated by the compiler.
 constexpr std::uint64_t one_at_compile_time() {
-  const Instruction row{Op::mma, 16, 8, 8, Format::f32, Format::f16, Format::f16, Format::f32};
+  const Instruction inst{Op::mma, 16, 8, 8, Format::f32, Format::f16, Format::f16, Format::f32};
   const std::uint16_t a[8] = {0x3C00, 0x4000}, b[8] = {0x3C00, 0x4200};
-  return dot(make_plan(row, AccumulatorModel{}), Strided<std::uint16_t>{a}, Strided<std::uint16_t>{b},
-             0x3F800000, 0);
+  return dot(make_plan(inst, Datapath{}), Strided<std::uint16_t>{a}, Strided<std::uint16_t>{b}, 0x3F800000,
+             0);
 }
 static_assert(one_at_compile_time() == 0x41000000);  // 1 + 2*3 + 1
 

@@ -1,5 +1,5 @@
 // binary64 fused multiply-add against the host's std::fma, bit for bit, in the four rounding modes.
-#include "mmaudit/fma_chain.hpp"
+#include "mmaudit/arithmetic/fma_chain.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,11 +20,12 @@ constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
 constexpr std::uint64_t kInfinity = std::uint64_t{0x7FF} << 52;
 constexpr std::uint64_t kDefaultNan = std::uint64_t{0xFFF8} << 48;
 
-AccumulatorModel ieee(Rounding rounding) {
-  AccumulatorModel row;
-  row.arithmetic = Arithmetic::fma_chain;
-  row.output = {Format::f64, 52, rounding, Overflow::infinity, false, ZeroSign::ieee, NanRule::ieee_quiet};
-  return row;
+Datapath ieee(Rounding rounding) {
+  Datapath datapath;
+  datapath.arithmetic = Arithmetic::fma_chain;
+  datapath.output = {Format::f64,        52, rounding, Overflow::infinity, false, ZeroSign::ieee,
+                     NanRule::ieee_quiet};
+  return datapath;
 }
 
 constexpr std::pair<Rounding, int> kModes[] = {{Rounding::nearest_even, FE_TONEAREST},
@@ -151,10 +152,10 @@ void expect_host_bits(Triple (*generate)(Random&), int count, const char* what) 
     for (std::size_t i = 0; i < inputs.size(); ++i)
       expected[i] = host_fma(inputs[i].a, inputs[i].b, inputs[i].c);
     std::fesetround(FE_TONEAREST);
-    const AccumulatorModel row = ieee(rounding);
+    const Datapath datapath = ieee(rounding);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Triple& x = inputs[i];
-      const std::uint64_t got = fused_multiply_add(x.a, x.b, x.c, row);
+      const std::uint64_t got = fused_multiply_add(x.a, x.b, x.c, datapath);
       if (is_nan(expected[i]) ? is_nan(got) : got == expected[i]) continue;
       FAIL() << what << std::hex << ' ' << x.a << " * " << x.b << " + " << x.c << " mode " << mode << " got "
              << got << " expected " << expected[i];
@@ -179,7 +180,7 @@ TEST(FusedMultiplyAdd, IsTheHostsOnTies) { expect_host_bits(ties, 500'000, "ties
 
 TEST(FusedMultiplyAdd, EveryTripleOfSpecialsInEveryMode) {
   for (const auto& [rounding, mode] : kModes) {
-    const AccumulatorModel row = ieee(rounding);
+    const Datapath datapath = ieee(rounding);
     for (unsigned signs = 0; signs < 8; ++signs) {
       for (const std::uint64_t x : kSpecials) {
         for (const std::uint64_t y : kSpecials) {
@@ -190,7 +191,7 @@ TEST(FusedMultiplyAdd, EveryTripleOfSpecialsInEveryMode) {
             std::fesetround(mode);
             const std::uint64_t expected = host_fma(a, b, c);
             std::fesetround(FE_TONEAREST);
-            const std::uint64_t got = fused_multiply_add(a, b, c, row);
+            const std::uint64_t got = fused_multiply_add(a, b, c, datapath);
             ASSERT_TRUE(is_nan(expected) ? is_nan(got) : got == expected)
                 << std::hex << a << " * " << b << " + " << c << " got " << got << " expected " << expected;
           }
@@ -201,46 +202,46 @@ TEST(FusedMultiplyAdd, EveryTripleOfSpecialsInEveryMode) {
 }
 
 TEST(FusedMultiplyAdd, TheFirstNanInTheOrderBCAWinsQuieted) {
-  const AccumulatorModel row = ieee(Rounding::nearest_even);
+  const Datapath datapath = ieee(Rounding::nearest_even);
   const std::uint64_t quiet = std::uint64_t{1} << 51;
   const std::uint64_t a = kInfinity | 0x111, b = kSign | kInfinity | 0x222, c = kInfinity | quiet | 0x333;
   const std::uint64_t one = std::uint64_t{0x3FF} << 52;
-  EXPECT_EQ(fused_multiply_add(a, b, c, row), b | quiet);
-  EXPECT_EQ(fused_multiply_add(a, one, c, row), c);
-  EXPECT_EQ(fused_multiply_add(a, one, one, row), a | quiet);
-  EXPECT_EQ(fused_multiply_add(one, b, c, row), b | quiet);
-  EXPECT_EQ(fused_multiply_add(one, one, c, row), c);
+  EXPECT_EQ(fused_multiply_add(a, b, c, datapath), b | quiet);
+  EXPECT_EQ(fused_multiply_add(a, one, c, datapath), c);
+  EXPECT_EQ(fused_multiply_add(a, one, one, datapath), a | quiet);
+  EXPECT_EQ(fused_multiply_add(one, b, c, datapath), b | quiet);
+  EXPECT_EQ(fused_multiply_add(one, one, c, datapath), c);
   // A NaN beside an invalid operation is still that NaN.
-  EXPECT_EQ(fused_multiply_add(kInfinity, 0, c, row), c);
-  EXPECT_EQ(fused_multiply_add(kInfinity, b, kSign | kInfinity, row), b | quiet);
+  EXPECT_EQ(fused_multiply_add(kInfinity, 0, c, datapath), c);
+  EXPECT_EQ(fused_multiply_add(kInfinity, b, kSign | kInfinity, datapath), b | quiet);
 }
 
 TEST(FusedMultiplyAdd, OtherNanOrdersAndTheCanonicalNan) {
-  AccumulatorModel row = ieee(Rounding::nearest_even);
+  Datapath datapath = ieee(Rounding::nearest_even);
   const std::uint64_t quiet = std::uint64_t{1} << 51;
   const std::uint64_t nan[3] = {kInfinity | quiet | 1, kInfinity | quiet | 2, kInfinity | quiet | 3};
   for (const char* order : {"abc", "acb", "bac", "bca", "cab", "cba"}) {
-    for (int i = 0; i < 3; ++i) row.nan_priority[i] = order[i];
-    EXPECT_EQ(fused_multiply_add(nan[0], nan[1], nan[2], row), nan[order[0] - 'a']);
+    for (int i = 0; i < 3; ++i) datapath.nan_priority[i] = order[i];
+    EXPECT_EQ(fused_multiply_add(nan[0], nan[1], nan[2], datapath), nan[order[0] - 'a']);
   }
-  row.output.nan = NanRule::canonical;
-  EXPECT_EQ(fused_multiply_add(nan[0], 0, 0, row), ~kSign);
-  EXPECT_EQ(fused_multiply_add(kInfinity, 0, 0, row), ~kSign);
+  datapath.output.nan = NanRule::canonical;
+  EXPECT_EQ(fused_multiply_add(nan[0], 0, 0, datapath), ~kSign);
+  EXPECT_EQ(fused_multiply_add(kInfinity, 0, 0, datapath), ~kSign);
 }
 
 TEST(FusedMultiplyAdd, InvalidOperationsGiveTheNegativeQuietNan) {
-  const AccumulatorModel row = ieee(Rounding::nearest_even);
+  const Datapath datapath = ieee(Rounding::nearest_even);
   const std::uint64_t one = std::uint64_t{0x3FF} << 52;
-  EXPECT_EQ(fused_multiply_add(kInfinity, 0, one, row), kDefaultNan);
-  EXPECT_EQ(fused_multiply_add(kSign, kInfinity, one, row), kDefaultNan);
-  EXPECT_EQ(fused_multiply_add(kInfinity, one, kSign | kInfinity, row), kDefaultNan);
-  EXPECT_EQ(fused_multiply_add(kSign | kInfinity, one, kInfinity, row), kDefaultNan);
+  EXPECT_EQ(fused_multiply_add(kInfinity, 0, one, datapath), kDefaultNan);
+  EXPECT_EQ(fused_multiply_add(kSign, kInfinity, one, datapath), kDefaultNan);
+  EXPECT_EQ(fused_multiply_add(kInfinity, one, kSign | kInfinity, datapath), kDefaultNan);
+  EXPECT_EQ(fused_multiply_add(kSign | kInfinity, one, kInfinity, datapath), kDefaultNan);
 }
 
-constexpr AccumulatorModel kNearest = [] {
-  AccumulatorModel row;
-  row.output.rounding = Rounding::nearest_even;
-  return row;
+constexpr Datapath kNearest = [] {
+  Datapath datapath;
+  datapath.output.rounding = Rounding::nearest_even;
+  return datapath;
 }();
 static_assert(fused_multiply_add(std::uint64_t{0x400} << 52, std::uint64_t{0x400} << 52,
                                  std::uint64_t{0x3FF} << 52, kNearest) == 0x4014000000000000);  // 2*2 + 1

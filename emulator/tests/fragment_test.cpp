@@ -11,17 +11,17 @@
 namespace mmaudit {
 namespace {
 
-constexpr Instruction with_n(Instruction row, int n) {
-  if (row.n == 0) row.n = static_cast<std::int16_t>(n);
-  return row;
+constexpr Instruction with_n(Instruction inst, int n) {
+  if (inst.n == 0) inst.n = static_cast<std::int16_t>(n);
+  return inst;
 }
 
 // Evenly: of m8n8k4 of f16 each of the four octets holds the tile, of all others the warp or warpgroup does.
 constexpr bool every_row_even(int wgmma_n) {
-  for (const Instruction& row : kInstructions) {
-    if (!has_fragment_maps(row)) continue;
-    const Instruction instruction = with_n(row, wgmma_n);
-    const int times = row.path == Datapath::mma_884 ? 4 : 1;
+  for (const Instruction& inst : kInstructions) {
+    if (!has_fragment_maps(inst)) continue;
+    const Instruction instruction = with_n(inst, wgmma_n);
+    const int times = inst.unit == MatrixUnit::mma_884 ? 4 : 1;
     if (multiplicity(fragment_a(instruction)) != times || multiplicity(fragment_c(instruction)) != times ||
         multiplicity(fragment_d(instruction)) != times)
       return false;
@@ -50,23 +50,23 @@ bool holds_every_element(const FragmentMap& map, int times) {
 }
 
 TEST(Fragment, HoldsEveryElementSoManyTimes) {
-  for (const Instruction& row : kInstructions)
+  for (const Instruction& inst : kInstructions)
     for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
-      if (!has_fragment_maps(row)) break;
-      const Instruction instruction = with_n(row, n);
-      const int times = row.path == Datapath::mma_884 ? 4 : 1;
+      if (!has_fragment_maps(inst)) break;
+      const Instruction instruction = with_n(inst, n);
+      const int times = inst.unit == MatrixUnit::mma_884 ? 4 : 1;
       EXPECT_TRUE(holds_every_element(fragment_a(instruction), times));
       EXPECT_TRUE(holds_every_element(fragment_c(instruction), times));
       EXPECT_TRUE(holds_every_element(fragment_d(instruction), times));
       EXPECT_TRUE(is_wgmma(instruction.op) || holds_every_element(fragment_b(instruction), times));
-      if (row.n != 0) break;
+      if (inst.n != 0) break;
     }
 }
 
 // An exemption is a row of the list, not a silence: a new row without maps has to be named here.
 TEST(Fragment, OnlyWmmaAndTensorMemoryHaveNoMaps) {
-  for (const Instruction& row : kInstructions)
-    EXPECT_EQ(has_fragment_maps(row), row.op != Op::tcgen05 && row.op != Op::wmma) << name_of(row);
+  for (const Instruction& inst : kInstructions)
+    EXPECT_EQ(has_fragment_maps(inst), inst.op != Op::tcgen05 && inst.op != Op::wmma) << name_of(inst);
 }
 
 TEST(Fragment, BijectiveRefusesATwiceHeldElement) {
@@ -93,41 +93,43 @@ struct Isa {
 };
 
 const Instruction* row_of(int m, int k, Format d, Format a) {
-  for (const Instruction& row : kInstructions)
-    if (row.op == Op::mma && row.m == m && row.k == k && row.d == d && row.a == a && row.b == a) return &row;
+  for (const Instruction& inst : kInstructions)
+    if (inst.op == Op::mma && inst.m == m && inst.k == k && inst.d == d && inst.a == a && inst.b == a)
+      return &inst;
   return nullptr;
 }
 
 TEST(Fragment, MatchesTheIsaForM16n8k16F16) {
-  const Instruction* row = row_of(16, 16, Format::f32, Format::f16);
-  ASSERT_NE(row, nullptr);
+  const Instruction* inst = row_of(16, 16, Format::f32, Format::f16);
+  ASSERT_NE(inst, nullptr);
   for (int lane = 0; lane < 32; ++lane) {
     const Isa isa(lane);
     for (int i = 0; i < 8; ++i) {
       const bool upper = (i >= 2 && i < 4) || i >= 6;
-      EXPECT_EQ(fragment_a(*row).at(lane, i),
+      EXPECT_EQ(fragment_a(*inst).at(lane, i),
                 (Coord{isa.group + (upper ? 8 : 0), isa.thread * 2 + (i & 1) + (i >= 4 ? 8 : 0)}));
     }
     for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(fragment_b(*row).at(lane, i),
+      EXPECT_EQ(fragment_b(*inst).at(lane, i),
                 (Coord{isa.thread * 2 + (i & 1) + (i >= 2 ? 8 : 0), isa.group}));
-      EXPECT_EQ(fragment_c(*row).at(lane, i), (Coord{isa.group + (i < 2 ? 0 : 8), isa.thread * 2 + (i & 1)}));
+      EXPECT_EQ(fragment_c(*inst).at(lane, i),
+                (Coord{isa.group + (i < 2 ? 0 : 8), isa.thread * 2 + (i & 1)}));
     }
   }
 }
 
 TEST(Fragment, MatchesTheIsaForM16n8k32Fp8) {
-  const Instruction* row = row_of(16, 32, Format::f16, Format::e4m3);
-  ASSERT_NE(row, nullptr);
+  const Instruction* inst = row_of(16, 32, Format::f16, Format::e4m3);
+  ASSERT_NE(inst, nullptr);
   for (int lane = 0; lane < 32; ++lane) {
     const Isa isa(lane);
     for (int i = 0; i < 16; ++i) {
       const bool lower = i < 4 || (i >= 8 && i < 12);
-      EXPECT_EQ(fragment_a(*row).at(lane, i),
+      EXPECT_EQ(fragment_a(*inst).at(lane, i),
                 (Coord{isa.group + (lower ? 0 : 8), isa.thread * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
     }
     for (int i = 0; i < 8; ++i)
-      EXPECT_EQ(fragment_b(*row).at(lane, i),
+      EXPECT_EQ(fragment_b(*inst).at(lane, i),
                 (Coord{isa.thread * 4 + (i & 3) + (i >= 4 ? 16 : 0), isa.group}));
   }
 }

@@ -29,9 +29,9 @@ std::uint64_t dot_on(const char* architecture, const std::string& name, double c
                      const std::vector<Pair>& products) {
   Dot dot(name);
   for (std::size_t k = 0; k < products.size(); ++k) dot.at(static_cast<int>(k), products[k].a, products[k].b);
-  const DatapathRow* row = find_datapath(*find_architecture(architecture), instruction_of(name));
-  if (row == nullptr) throw std::invalid_argument(std::string(architecture) + " lacks " + name);
-  return dot.c(c).bits(row->model);
+  const DatapathEntry* entry = find_datapath(*find_architecture(architecture), instruction_of(name));
+  if (entry == nullptr) throw std::invalid_argument(std::string(architecture) + " lacks " + name);
+  return dot.c(c).bits(entry->datapath);
 }
 
 struct Vector {

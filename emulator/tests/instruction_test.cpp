@@ -1,24 +1,24 @@
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <tuple>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/fragment.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit {
 namespace {
 
 TEST(Instructions, EveryRowIsFoundByItsName) {
   std::set<std::string> names;
-  for (const Instruction& row : kInstructions) {
-    if (row.n == 0) {
+  for (const Instruction& inst : kInstructions) {
+    if (inst.n == 0) {
       for (const int m : {64, 128}) {
         for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
-          if (!has_shape(row, m, n)) continue;
-          Instruction shaped = row;
+          if (!has_shape(inst, m, n)) continue;
+          Instruction shaped = inst;
           shaped.m = static_cast<std::int16_t>(m);
           shaped.n = static_cast<std::int16_t>(n);
           EXPECT_EQ(find_instruction(name_of(shaped)), shaped);
@@ -27,9 +27,9 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
         }
       }
     } else {
-      EXPECT_EQ(find_instruction(name_of(row)), row);
-      EXPECT_TRUE(names.insert(name_of(row)).second);
-      EXPECT_EQ(why_no_instruction(name_of(row)), "");
+      EXPECT_EQ(find_instruction(name_of(inst)), inst);
+      EXPECT_TRUE(names.insert(name_of(inst)).second);
+      EXPECT_EQ(why_no_instruction(name_of(inst)), "");
     }
   }
   EXPECT_EQ(names.size(), 31U + 54U + 35U + 12U * 32U + 9U * 18U + 48U + 12U * 32U + 8U * 18U + 50U + 28U +
@@ -42,7 +42,7 @@ TEST(Instructions, NamesArePtxText) {
   ASSERT_TRUE(wgmma);
   EXPECT_EQ(wgmma->n, 64);
   EXPECT_EQ(wgmma->c, Format::f32);
-  EXPECT_EQ(wgmma->path, Datapath::wgmma_f16);
+  EXPECT_EQ(wgmma->unit, MatrixUnit::wgmma_f16);
   EXPECT_EQ(name_of(*wgmma), "wgmma.m64n64k16.f32.bf16.bf16");
 }
 
@@ -147,19 +147,19 @@ TEST(Instructions, TheNearestNameIsOffered) {
 }
 
 TEST(Instructions, ShapesAreConsistent) {
-  for (const Instruction& row : kInstructions) {
+  for (const Instruction& inst : kInstructions) {
     // C and D differ in m8n8k4 and wmma of binary16 only.
-    EXPECT_TRUE(row.c == row.d || row.path == Datapath::mma_884 || row.path == Datapath::wmma_f16)
-        << name_of(row);
-    EXPECT_TRUE(row.op != Op::wmma || row.a == row.b) << name_of(row);
-    EXPECT_EQ(is_wgmma(row.op) || row.op == Op::tcgen05, row.n == 0);
-    EXPECT_EQ(row.op == Op::tcgen05, row.m == 0);
-    EXPECT_EQ(row.scale == Format::none, row.scale_block == 0);
-    EXPECT_EQ(scales_of(row) * row.scale_block, row.scale_block == 0 ? 0 : row.k) << name_of(row);
-    if (row.op == Op::wgmma) {
+    EXPECT_TRUE(inst.c == inst.d || inst.unit == MatrixUnit::mma_884 || inst.unit == MatrixUnit::wmma_f16)
+        << name_of(inst);
+    EXPECT_TRUE(inst.op != Op::wmma || inst.a == inst.b) << name_of(inst);
+    EXPECT_EQ(is_wgmma(inst.op) || inst.op == Op::tcgen05, inst.n == 0);
+    EXPECT_EQ(inst.op == Op::tcgen05, inst.m == 0);
+    EXPECT_EQ(inst.scale == Format::none, inst.scale_block == 0);
+    EXPECT_EQ(scales_of(inst) * inst.scale_block, inst.scale_block == 0 ? 0 : inst.k) << name_of(inst);
+    if (inst.op == Op::wgmma) {
       // One wgmma reads 32 bytes of k from every row.
-      EXPECT_EQ(row.k * register_bits(row.a), 256) << name_of(row);
-      EXPECT_EQ(row.m, 64);
+      EXPECT_EQ(inst.k * register_bits(inst.a), 256) << name_of(inst);
+      EXPECT_EQ(inst.m, 64);
     }
   }
 }
@@ -184,39 +184,40 @@ TEST(Architectures, NoNameIsTakenTwice) {
 }
 
 TEST(Architectures, HopperRunsEveryInstructionButLaterOnes) {
-  for (const Instruction& row : kInstructions) {
-    if (row.min_compute_capability > 90) {
-      EXPECT_EQ(find_datapath(*find_architecture("hopper"), row), nullptr);
+  for (const Instruction& inst : kInstructions) {
+    if (inst.min_compute_capability > 90) {
+      EXPECT_EQ(find_datapath(*find_architecture("hopper"), inst), nullptr);
       continue;
     }
-    const DatapathRow* datapath = find_datapath(*find_architecture("hopper"), row);
-    ASSERT_NE(datapath, nullptr) << name_of(row);
-    EXPECT_EQ(datapath->path, row.path);
-    EXPECT_EQ(datapath->model.output.format, row.d);
+    const DatapathEntry* entry = find_datapath(*find_architecture("hopper"), inst);
+    ASSERT_NE(entry, nullptr) << name_of(inst);
+    EXPECT_EQ(entry->unit, inst.unit);
+    EXPECT_EQ(entry->datapath.output.format, inst.d);
   }
 }
 
 TEST(Architectures, RowsAreSaneAndUnique) {
   for (const Architecture& architecture : architectures()) {
-    std::set<std::tuple<Datapath, Format, Format>> seen;
-    for (const DatapathRow& row : architecture.datapaths) {
-      SCOPED_TRACE(std::string(architecture.name) + ' ' + std::string(name_of(row.path)));
-      EXPECT_TRUE(seen.insert({row.path, row.output, row.addend}).second);
-      EXPECT_EQ(row.model.output.format, row.output);
-      EXPECT_FALSE(row.source.empty());
-      EXPECT_GE(row.model.block, 1);
-      EXPECT_LE(row.model.output.fraction_bits, spec_of(row.output).fraction_bits);
-      EXPECT_FALSE(row.model.read_ignored_bits);
+    std::set<std::tuple<MatrixUnit, Format, Format>> seen;
+    for (const DatapathEntry& entry : architecture.datapaths) {
+      SCOPED_TRACE(std::string(architecture.name) + ' ' + std::string(name_of(entry.unit)));
+      EXPECT_TRUE(seen.insert({entry.unit, entry.output, entry.addend}).second);
+      EXPECT_EQ(entry.datapath.output.format, entry.output);
+      EXPECT_FALSE(entry.source.empty());
+      EXPECT_GE(entry.datapath.products_per_step, 1);
+      EXPECT_LE(entry.datapath.output.fraction_bits, spec_of(entry.output).fraction_bits);
+      EXPECT_FALSE(entry.datapath.read_ignored_bits);
     }
   }
 }
 
 TEST(Architectures, EachBlackwellHasItsOwnNarrowInstructions) {
   const Architecture &data_centre = *find_architecture("b200"), &rtx = *find_architecture("rtx5090");
-  for (const Instruction& row : kInstructions) {
-    if (row.min_compute_capability <= 90) continue;
-    EXPECT_EQ(find_datapath(data_centre, row) != nullptr, row.op == Op::tcgen05) << name_of(row);
-    EXPECT_EQ(find_datapath(rtx, row) != nullptr, row.op == Op::mma || row.op == Op::mma_sp) << name_of(row);
+  for (const Instruction& inst : kInstructions) {
+    if (inst.min_compute_capability <= 90) continue;
+    EXPECT_EQ(find_datapath(data_centre, inst) != nullptr, inst.op == Op::tcgen05) << name_of(inst);
+    EXPECT_EQ(find_datapath(rtx, inst) != nullptr, inst.op == Op::mma || inst.op == Op::mma_sp)
+        << name_of(inst);
   }
 }
 
@@ -229,8 +230,8 @@ TEST(Architectures, AnOlderGpuLacksWhatItLacks) {
 }
 
 TEST(Architectures, NamesOfTheEnumerators) {
-  EXPECT_EQ(name_of(Datapath::wgmma_fp8), "wgmma.fp8");
-  EXPECT_EQ(name_of(Datapath::mma_f64), "mma.f64");
+  EXPECT_EQ(name_of(MatrixUnit::wgmma_fp8), "wgmma.fp8");
+  EXPECT_EQ(name_of(MatrixUnit::mma_f64), "mma.f64");
   EXPECT_EQ(name_of(Evidence::recorded), "recorded");
   EXPECT_EQ(name_of(Evidence::literature), "literature");
 }

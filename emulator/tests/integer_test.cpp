@@ -32,19 +32,19 @@ std::uint64_t s32(std::int64_t value) { return static_cast<std::uint32_t>(value)
 std::vector<Instruction> integer_rows() { return instructions_where(is_integer); }
 
 TEST(Integer, EveryPairOfBytes) {
-  for (const Instruction& row : integer_rows()) {
-    const DotPlan plan = make_plan(row, hopper_row(row));
+  for (const Instruction& inst : integer_rows()) {
+    const DotPlan plan = make_plan(inst, hopper_row(inst));
     std::array<std::uint8_t, 256> a{}, b{};
     for (unsigned x = 0; x < 256; ++x) {
       for (unsigned y = 0; y < 256; ++y) {
-        const unsigned at = (x * 7 + y) % static_cast<unsigned>(row.k);
+        const unsigned at = (x * 7 + y) % static_cast<unsigned>(inst.k);
         a[at] = static_cast<std::uint8_t>(x);
         b[at] = static_cast<std::uint8_t>(y);
-        const int p = value_of(row.a, x), q = value_of(row.b, y);
-        const int expected = row.multiply == Multiply::xor_popc ? p ^ q : p * q;
+        const int p = value_of(inst.a, x), q = value_of(inst.b, y);
+        const int expected = inst.multiply == Multiply::xor_popc ? p ^ q : p * q;
         ASSERT_EQ(dot(plan, Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0, 0),
                   s32(expected))
-            << name_of(row) << ' ' << x << ' ' << y;
+            << name_of(inst) << ' ' << x << ' ' << y;
         a[at] = b[at] = 0;
       }
     }
@@ -52,39 +52,40 @@ TEST(Integer, EveryPairOfBytes) {
 }
 
 TEST(Integer, SumsOverTheWholeDepth) {
-  for (const Instruction& row : integer_rows()) {
+  for (const Instruction& inst : integer_rows()) {
     for (const unsigned x : {0x00U, 0x01U, 0x7FU, 0x80U, 0xFFU}) {
       for (const unsigned y : {0x00U, 0x01U, 0x7FU, 0x80U, 0xFFU}) {
-        const int p = value_of(row.a, x), q = value_of(row.b, y);
-        const int each = row.multiply == Multiply::xor_popc ? p ^ q : p * q;
-        Dot dot(row);
-        for (int k = 0; k < row.k; ++k) dot.raw(k, x, y);
-        EXPECT_EQ(dot.raw_c(s32(-1000)).bits(), s32(row.k * each - 1000)) << name_of(row);
+        const int p = value_of(inst.a, x), q = value_of(inst.b, y);
+        const int each = inst.multiply == Multiply::xor_popc ? p ^ q : p * q;
+        Dot dot(inst);
+        for (int k = 0; k < inst.k; ++k) dot.raw(k, x, y);
+        EXPECT_EQ(dot.raw_c(s32(-1000)).bits(), s32(inst.k * each - 1000)) << name_of(inst);
       }
     }
   }
 }
 
 TEST(Integer, OutOfRangeWrapsOrClamps) {
-  for (const Instruction& row : integer_rows()) {
-    Dot up(row);
-    up.raw(row.k - 1, 1, row.multiply == Multiply::xor_popc ? 0U : 1U);
-    EXPECT_EQ(up.raw_c(kMost).bits(), row.satfinite ? kMost : kLeast) << name_of(row);
-    if (spec_of(row.a).encoding != Encoding::signed_integer) continue;
-    EXPECT_EQ(Dot(row).raw(0, 0xFF, 1).raw_c(kLeast).bits(), row.satfinite ? kLeast : kMost) << name_of(row);
+  for (const Instruction& inst : integer_rows()) {
+    Dot up(inst);
+    up.raw(inst.k - 1, 1, inst.multiply == Multiply::xor_popc ? 0U : 1U);
+    EXPECT_EQ(up.raw_c(kMost).bits(), inst.satfinite ? kMost : kLeast) << name_of(inst);
+    if (spec_of(inst.a).encoding != Encoding::signed_integer) continue;
+    EXPECT_EQ(Dot(inst).raw(0, 0xFF, 1).raw_c(kLeast).bits(), inst.satfinite ? kLeast : kMost)
+        << name_of(inst);
   }
 }
 
 TEST(Integer, Q22TheClampIsAtTheEnd) {
   for (const char* name : {"mma.m16n8k32.satfinite.s32.s8.s8.s32", "wgmma.m64n8k32.satfinite.s32.s8.s8"}) {
-    const Instruction row = instruction_of(name);
-    const Dot up = Dot(row).at(0, 127, 127).at(16, -127, 127).raw_c(kMost);
-    const Dot down = Dot(row).at(0, -127, 127).at(16, 127, 127).raw_c(kLeast);
+    const Instruction inst = instruction_of(name);
+    const Dot up = Dot(inst).at(0, 127, 127).at(16, -127, 127).raw_c(kMost);
+    const Dot down = Dot(inst).at(0, -127, 127).at(16, 127, 127).raw_c(kLeast);
     EXPECT_EQ(up.bits(), kMost);
     EXPECT_EQ(down.bits(), kLeast);
-    AccumulatorModel chunks = hopper_row(row);
+    Datapath chunks = hopper_row(inst);
     chunks.saturation = SaturationRule::every_step;
-    chunks.block = 16;
+    chunks.products_per_step = 16;
     EXPECT_EQ(up.bits(chunks), 0x7FFFC0FEU);
     EXPECT_EQ(down.bits(chunks), 0x80003F01U);
   }
@@ -98,9 +99,9 @@ TEST(Integer, ScaleDZeroLeavesCOut) {
 
 TEST(Integer, WrongRulesDoWhatTheirNamesSay) {
   const auto with = [](const char* name, auto change) {
-    AccumulatorModel row = hopper_row(instruction_of(name));
-    change(row);
-    return row;
+    Datapath datapath = hopper_row(instruction_of(name));
+    change(datapath);
+    return datapath;
   };
   const char* mixed = "mma.m16n8k16.s32.s8.u8.s32";
   const Dot dot = Dot(mixed).raw(0, 0xFF, 0xFE);
@@ -121,14 +122,14 @@ TEST(Integer, WrongRulesDoWhatTheirNamesSay) {
 }
 
 TEST(Integer, ExplainShowsEveryProductAndWhereASumIsCut) {
-  const Instruction row = instruction_of("mma.m8n8k16.satfinite.s32.s8.s8.s32");
-  AccumulatorModel model = hopper_row(row);
+  const Instruction inst = instruction_of("mma.m8n8k16.satfinite.s32.s8.s8.s32");
+  Datapath model = hopper_row(inst);
   model.saturation = SaturationRule::every_step;
-  model.block = 8;
+  model.products_per_step = 8;
   std::array<std::uint64_t, 16> a{}, b{};
   a[0] = b[0] = a[9] = 2;
   b[9] = 0xFF;
-  const Explanation trace = explain(make_plan(row, model), a.data(), b.data(), kMost, 0);
+  const Explanation trace = explain(make_plan(inst, model), a.data(), b.data(), kMost, 0);
   ASSERT_EQ(trace.products.size(), 16U);
   EXPECT_TRUE(trace.products[7].clamped);
   EXPECT_EQ(trace.products[9].product, -2);

@@ -30,13 +30,13 @@ std::vector<std::byte> packed(const Words& words, Format format) {
 /// A product with random operands near 1 and the word arrays they came from.
 struct Case {
   Instruction instruction;
-  AccumulatorModel row;
+  Datapath datapath;
   Matmul problem;
   Words a, b, c;
 
   Case(std::string_view name, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k,
        Format c_format = Format::none)
-      : instruction(instruction_of(name)), row(hopper_row(instruction)) {
+      : instruction(instruction_of(name)), datapath(hopper_row(instruction)) {
     problem.batch = batch;
     problem.m = m;
     problem.n = n;
@@ -66,8 +66,8 @@ struct Case {
     problem.b = b_bytes.data();
     problem.c = with_c ? c_bytes.data() : nullptr;
     problem.d = d.data();
-    EXPECT_EQ(why_no_matmul(instruction, row, problem), "");
-    matmul(instruction, row, problem, means);
+    EXPECT_EQ(why_no_matmul(instruction, datapath, problem), "");
+    matmul(instruction, datapath, problem, means);
     Words words(c.size());
     for (std::size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], &d[i * bytes], bytes);
     return words;
@@ -76,7 +76,7 @@ struct Case {
   /// The chain of instructions over k in [first, last) for one element, from `sum`.
   [[nodiscard]] std::uint64_t chain_of(std::uint64_t matrix, std::uint64_t i, std::uint64_t j,
                                        std::uint64_t first, std::uint64_t last, std::uint64_t sum) const {
-    const DotPlan plan = make_plan(instruction, row);
+    const DotPlan plan = make_plan(instruction, datapath);
     const auto depth = static_cast<std::uint64_t>(instruction.k);
     for (std::uint64_t start = first; start < last; start += depth) {
       const auto load_a = [&](int k) {
@@ -108,15 +108,15 @@ float as_float(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std
 std::uint64_t as_bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 TEST(Matmul, IsAChainOfInstructionsAtEveryEdge) {
-  for (const Instruction& row :
+  for (const Instruction& inst :
        instructions_where([](const Instruction& x) { return x.c == x.d && x.k <= 64; })) {
     for (const bool fast : {false, true}) {
       for (const std::uint64_t extra : {std::uint64_t{0}, std::uint64_t{1}}) {
-        Case one(name_of(row), 2, 3, 5, static_cast<std::uint64_t>(row.k) * 2 + extra);
-        if (is_integer(row)) {  // numbers about 1 are hardly integers
+        Case one(name_of(inst), 2, 3, 5, static_cast<std::uint64_t>(inst.k) * 2 + extra);
+        if (is_integer(inst)) {  // numbers about 1 are hardly integers
           for (auto* words : {&one.a, &one.b})
             for (std::size_t i = 0; i < words->size(); ++i)
-              (*words)[i] = (i * 37 + 11) & (spec_of(row.a).storage_bits == 8 ? 1U : 0U);
+              (*words)[i] = (i * 37 + 11) & (spec_of(inst.a).storage_bits == 8 ? 1U : 0U);
         }
         MatmulMeans means;
         means.fast = fast;
@@ -251,22 +251,22 @@ TEST(Matmul, EpilogueSpecials) {
 
 TEST(Matmul, RefusesWhatItCantDo) {
   const Instruction f16 = instruction_of(kF16), half = instruction_of("wgmma.m64n64k16.f16.f16.f16");
-  const AccumulatorModel row = hopper_row(f16);
+  const Datapath datapath = hopper_row(f16);
   Matmul problem;
   problem.m = problem.n = problem.k = 64;
-  EXPECT_EQ(why_no_matmul(f16, row, problem), "");
+  EXPECT_EQ(why_no_matmul(f16, datapath, problem), "");
   problem.promote = 24;
-  EXPECT_EQ(why_no_matmul(f16, row, problem),
+  EXPECT_EQ(why_no_matmul(f16, datapath, problem),
             "promote: found 24, allowed: a multiple of k = 16 of the instruction");
   problem.promote = 32;
   EXPECT_NE(why_no_matmul(half, hopper_row(half), problem).find("sums of f16"), std::string::npos);
   problem.promote = 0;
   problem.split_k = 0;
-  EXPECT_NE(why_no_matmul(f16, row, problem).find("split_k: found 0"), std::string::npos);
+  EXPECT_NE(why_no_matmul(f16, datapath, problem).find("split_k: found 0"), std::string::npos);
   problem.split_k = 1;
   problem.m = std::uint64_t{1} << 40;
   problem.n = std::uint64_t{1} << 40;
-  EXPECT_NE(why_no_matmul(f16, row, problem).find("sizes"), std::string::npos);
+  EXPECT_NE(why_no_matmul(f16, datapath, problem).find("sizes"), std::string::npos);
 }
 
 TEST(Matmul, CountsItsBytes) {

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
+#include "mmaudit/arithmetic/unpack.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/convert.hpp"
-#include "mmaudit/unpack.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit {

@@ -22,22 +22,22 @@ constexpr std::uint64_t kNan = 0x7FFFFFFF;
 
 double p2(int exponent) { return std::ldexp(1.0, exponent); }
 
-const AccumulatorModel& rtx(const Instruction& instruction) {
-  return find_datapath(*find_architecture("blackwell_rtx"), instruction)->model;
+const Datapath& rtx(const Instruction& instruction) {
+  return find_datapath(*find_architecture("blackwell_rtx"), instruction)->datapath;
 }
 
 /// One dot product with scales, from values; scale bytes are raw. dot(), emulate() and explain() must agree.
 struct ScaledDot {
-  explicit ScaledDot(const char* name) : row(instruction_of(name)), model(rtx(row)) {
-    a.resize(static_cast<std::size_t>(row.k));
+  explicit ScaledDot(const char* name) : inst(instruction_of(name)), model(rtx(inst)) {
+    a.resize(static_cast<std::size_t>(inst.k));
     b.resize(a.size());
-    scale_a.assign(static_cast<std::size_t>(scales_of(row)),
-                   static_cast<std::uint8_t>(one_bits(spec_of(row.scale))));
+    scale_a.assign(static_cast<std::size_t>(scales_of(inst)),
+                   static_cast<std::uint8_t>(one_bits(spec_of(inst.scale))));
     scale_b = scale_a;
   }
   ScaledDot& at(std::size_t k, double x, double y) {
-    a.at(k) = bits_of(x, row.a);
-    b.at(k) = bits_of(y, row.b);
+    a.at(k) = bits_of(x, inst.a);
+    b.at(k) = bits_of(y, inst.b);
     return *this;
   }
   ScaledDot& scale(std::size_t block, unsigned x, unsigned y) {
@@ -61,11 +61,11 @@ struct ScaledDot {
     return other.bits();
   }
   [[nodiscard]] std::uint64_t bits() const {
-    const DotPlan plan = make_plan(row, model);
+    const DotPlan plan = make_plan(inst, model);
     const std::uint64_t d = dot(plan, Strided<std::uint64_t>{a.data()}, Strided<std::uint64_t>{b.data()},
                                 addend, 0, ScaleBytes{{scale_a.data()}, {scale_b.data()}, 0});
     EXPECT_EQ(explain(plan, a.data(), b.data(), addend, 0, scale_a.data(), scale_b.data()).result, d);
-    const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n), k = a.size();
+    const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n), k = a.size();
     std::vector<std::uint8_t> tile_a(m * k), tile_b(k * n), scales_a(m * scale_a.size()),
         scales_b(scale_b.size() * n);
     std::vector<std::uint32_t> tile_c(m * n, static_cast<std::uint32_t>(addend)), tile_d(m * n);
@@ -73,21 +73,21 @@ struct ScaledDot {
     for (std::size_t i = 0; i < tile_b.size(); ++i) tile_b[i] = static_cast<std::uint8_t>(b[i / n]);
     for (std::size_t i = 0; i < scales_a.size(); ++i) scales_a[i] = scale_a[i % scale_a.size()];
     for (std::size_t i = 0; i < scales_b.size(); ++i) scales_b[i] = scale_b[i / n];
-    emulate(row, model,
+    emulate(inst, model,
             {1, tile_a.data(), tile_b.data(), tile_c.data(), tile_d.data(), nullptr, scales_a.data(),
              scales_b.data()});
     for (const std::uint32_t x : tile_d) EXPECT_EQ(x, d);
     return d;
   }
 
-  Instruction row;
-  AccumulatorModel model;
+  Instruction inst;
+  Datapath model;
   std::vector<std::uint64_t> a, b;
   std::vector<std::uint8_t> scale_a, scale_b;
   std::uint64_t addend = 0;
 };
 
-const auto kCancelledTakesNoPart = [](AccumulatorModel& x) { x.cancelled_group = CancelledGroup::no_part; };
+const auto kCancelledTakesNoPart = [](Datapath& x) { x.cancelled_group = CancelledGroup::no_part; };
 
 TEST(ScaledConformance, ACancelledGroupCountsAndOneOfZerosDoesNot) {
   const ScaledDot cancelled = ScaledDot(kMx4).power(0, 40).at(0, 6, 6).at(1, -6, 6).c(0x41800000);
@@ -101,7 +101,7 @@ TEST(ScaledConformance, ThirtyFiveFractionBits) {
     return ScaledDot(kMx4).at(0, 0.5, 0.5).at(32, 0.5, 0.5).power(1, exponent).c(0xBE800000);
   };
   const auto bits = [](int f) {
-    return [f](AccumulatorModel& x) { x.fraction_bits = static_cast<std::int16_t>(f); };
+    return [f](Datapath& x) { x.fraction_bits = static_cast<std::int16_t>(f); };
   };
   EXPECT_EQ(with(-33).bits(), 0x2E000000U);
   EXPECT_EQ(with(-33).under(bits(34)), 0U);
@@ -113,11 +113,12 @@ TEST(ScaledConformance, TheFloorOfMxf8f6f4) {
   const auto first_dropped = [](int floor) {
     for (int j = 0; j <= 10; ++j) {
       const ScaledDot dot = ScaledDot(kMx8).power(0, -143).at(0, p2(-3), p2(-3)).at(1, -p2(-3), p2(-4 - j));
-      if (dot.under([&](AccumulatorModel& x) { x.floor = static_cast<std::int16_t>(floor); }) == 1) return j;
+      if (dot.under([&](Datapath& x) { x.min_alignment_exponent = static_cast<std::int16_t>(floor); }) == 1)
+        return j;
     }
     return -1;
   };
-  EXPECT_EQ(rtx(instruction_of(kMx8)).floor, -133);
+  EXPECT_EQ(rtx(instruction_of(kMx8)).min_alignment_exponent, -133);
   EXPECT_EQ(first_dropped(-133), 9);
   EXPECT_EQ(first_dropped(-126), 2);
   EXPECT_EQ(first_dropped(-139), -1);
@@ -128,11 +129,11 @@ TEST(ScaledConformance, TheTopBitOfUe4m3IsNotRead) {
   const ScaledDot marked = ScaledDot(kNv4).scale(0, 0xB8, 0x40).at(3, 1.5, 1);
   EXPECT_EQ(plain.bits(), 0x40400000U);
   EXPECT_EQ(marked.bits(), 0x40400000U);
-  EXPECT_EQ(marked.under([](AccumulatorModel& x) { x.scale_sign = ScaleSign::negates; }), 0xC0400000U);
+  EXPECT_EQ(marked.under([](Datapath& x) { x.scale_sign = ScaleSign::negates; }), 0xC0400000U);
 }
 
 TEST(ScaledConformance, ANanScaleWinsOverZeros) {
-  const auto beside = [](AccumulatorModel& x) { x.scale_nan = ScaleNan::beside_nonzero; };
+  const auto beside = [](Datapath& x) { x.scale_nan = ScaleNan::beside_nonzero; };
   for (const char* name : {kMx8, kMx4}) {
     EXPECT_EQ(ScaledDot(name).scale(0, 0xFF, 0x7F).bits(), kNan) << name;
     EXPECT_EQ(ScaledDot(name).scale(0, 0x7F, 0xFF).c(0x7F800000).bits(), kNan) << name;
@@ -180,9 +181,9 @@ TEST(ScaledConformance, ScalesBelongToTheirBlocks) {
   EXPECT_EQ(each.bits(), bits_of(1.5 * 15, Format::f32));
   each.at(48, 6, 6);
   EXPECT_EQ(each.bits(), bits_of(1.5 * 7 + 36.5 * 8, Format::f32));
-  EXPECT_EQ(each.under([](AccumulatorModel& x) { x.scale_use = ScaleUse::ignored; }),
+  EXPECT_EQ(each.under([](Datapath& x) { x.scale_use = ScaleUse::ignored; }),
             bits_of(4.5 + 36.5, Format::f32));
-  EXPECT_EQ(each.under([](AccumulatorModel& x) { x.scale_use = ScaleUse::reversed; }),
+  EXPECT_EQ(each.under([](Datapath& x) { x.scale_use = ScaleUse::reversed; }),
             bits_of(1.5 * 14 + 36.5, Format::f32));
 }
 
@@ -193,16 +194,16 @@ TEST(ScaledConformance, GroupsOfSixteenAreSummedBeforeTheyAreCutOff) {
   };
   EXPECT_EQ(halves(47).bits(), 0x2E000000U);
   EXPECT_EQ(halves(48).bits(), 0U);
-  EXPECT_EQ(halves(48).under([](AccumulatorModel& x) { x.group = 32; }), 0x2E000000U);
-  EXPECT_EQ(halves(40).under([](AccumulatorModel& x) { x.group = 8; }), 0U);
+  EXPECT_EQ(halves(48).under([](Datapath& x) { x.group = 32; }), 0x2E000000U);
+  EXPECT_EQ(halves(40).under([](Datapath& x) { x.group = 8; }), 0U);
 }
 
 TEST(ScaledConformance, TheExponentOfAGroupIsThatOfItsScales) {
   // 36 - 36 over two groups; c is the last bit below 2^0, two below what the products reach.
   const ScaledDot dot = ScaledDot(kMx4).at(0, 6, 6).at(16, -6, 6).c(bits_of(p2(-35), Format::f32));
   EXPECT_EQ(dot.bits(), bits_of(p2(-35), Format::f32));
-  EXPECT_EQ(dot.under([](AccumulatorModel& x) { x.group_exponent = GroupExponent::of_products; }), 0U);
-  EXPECT_EQ(dot.under([](AccumulatorModel& x) { x.group_exponent = GroupExponent::of_sum; }), 0U);
+  EXPECT_EQ(dot.under([](Datapath& x) { x.group_exponent = GroupExponent::of_products; }), 0U);
+  EXPECT_EQ(dot.under([](Datapath& x) { x.group_exponent = GroupExponent::of_sum; }), 0U);
 }
 
 // The exact sum is -0.875 (MMA-Sim, table 8): 25 bits lose the last eighth, 35 keep it.
@@ -223,7 +224,7 @@ TEST(ScaledConformance, MxKeepsTwentyFiveBitsAndNvf4ThirtyFive) {
 
 TEST(ScaledConformance, Tcgen05RunsLikeWgmmaWithFewerExceptions) {
   const auto model = [](const char* name) {
-    return find_datapath(*find_architecture("blackwell"), instruction_of(name))->model;
+    return find_datapath(*find_architecture("blackwell"), instruction_of(name))->datapath;
   };
   EXPECT_TRUE(model("tcgen05.m128n64k16.kind_f16.f32.f16.f16") ==
               hopper_row(instruction_of("wgmma.m64n64k16.f32.f16.f16")));
@@ -245,18 +246,18 @@ TEST(ScaledConformance, Tcgen05RunsLikeWgmmaWithFewerExceptions) {
 
 // Constant evaluation: the arithmetic is free of what the language leaves open.
 constexpr std::uint64_t constant_dot() {
-  Instruction row{Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32};
-  row.scale = Format::ue4m3;
-  row.scale_block = 16;
-  AccumulatorModel model;
+  Instruction inst{Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32};
+  inst.scale = Format::ue4m3;
+  inst.scale_block = 16;
+  Datapath model;
   model.arithmetic = Arithmetic::grouped_dot_add;
-  model.block = 64;
+  model.products_per_step = 64;
   model.fraction_bits = 35;
-  model.floor = -139;
+  model.min_alignment_exponent = -139;
   std::array<std::uint8_t, 64> a{}, b{};
   a[0] = b[0] = 7;                                                // 6 x 6
   const std::array<std::uint8_t, 4> scales = {0x7E, 0, 1, 0x38};  // 448, and an empty group's must not matter
-  return dot(make_plan(row, model), Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0, 0,
+  return dot(make_plan(inst, model), Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0, 0,
              ScaleBytes{{scales.data()}, {scales.data()}, 0});
 }
 static_assert(constant_dot() == 0x4ADC8000);  // 36 * 448 * 448 = 7225344

@@ -1,6 +1,6 @@
 // Metadata: canonical positions, the registers packed from them, and what is refused; then the model of a
 // sparse instruction against the dense instruction of the same datapath.
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace mmaudit::test {
 namespace {
 
 std::vector<Instruction> sparse_instructions() {
-  return instructions_where([](const Instruction& row) { return is_sparse(row.op); });
+  return instructions_where([](const Instruction& inst) { return is_sparse(inst.op); });
 }
 
 const Sparsity kEvery[] = {{2, 4, 1}, {1, 2, 1}, {4, 8, 2}};
@@ -69,11 +69,11 @@ TEST(Metadata, EveryGroupOfPositions) {
 // Packing the registers of a warp and unpacking them gives the metadata back, every group is held exactly
 // once and by the lanes that the selector names.
 TEST(Metadata, RegistersHoldEveryGroupOnce) {
-  for (const Instruction& row : sparse_instructions()) {
-    const Sparsity sparsity = sparsity_of(row);
-    const MetadataLayout layout = metadata_layout(row);
-    const auto stored = static_cast<std::size_t>(row.stored_k());
-    EXPECT_TRUE(layout.words == 1 || layout.words == 2 || layout.words == 4) << name_of(row);
+  for (const Instruction& inst : sparse_instructions()) {
+    const Sparsity sparsity = sparsity_of(inst);
+    const MetadataLayout layout = metadata_layout(inst);
+    const auto stored = static_cast<std::size_t>(inst.stored_k());
+    EXPECT_TRUE(layout.words == 1 || layout.words == 2 || layout.words == 4) << name_of(inst);
     for (int shift = 0; shift < patterns(sparsity); ++shift) {
       std::vector<std::uint8_t> metadata(2 * stored), back(2 * stored, 0xFF);
       for (std::size_t group = 0; group * static_cast<std::size_t>(sparsity.kept) < 2 * stored; ++group)
@@ -85,7 +85,7 @@ TEST(Metadata, RegistersHoldEveryGroupOnce) {
         EXPECT_TRUE(unpack_word(sparsity, layout, word, packed,
                                 [&](int half) { return &back[half == 0 ? 0 : stored]; }));
       }
-      EXPECT_EQ(back, metadata) << name_of(row);
+      EXPECT_EQ(back, metadata) << name_of(inst);
     }
   }
 }
@@ -106,9 +106,9 @@ TEST(Metadata, RegistersAreThoseOfTheIsa) {
       {"wgmma.sp.m64n8k32.f32.f16.f16", 1, 4, 1, 16},    {"wgmma.sp.m64n8k64.s32.s8.s8", 1, 2, 1, 8},
   };
   for (const Where& where : kWhere) {
-    const Instruction row = instruction_of(where.name);
+    const Instruction inst = instruction_of(where.name);
     int found = 0;
-    const MetadataLayout layout = metadata_layout(row);
+    const MetadataLayout layout = metadata_layout(inst);
     for (int word = 0; word < layout.words; ++word)
       for_each_group(layout, word, [&](int half, int group, int shift) {
         if (half != where.row_half || group != where.group) return;
@@ -121,16 +121,16 @@ TEST(Metadata, RegistersAreThoseOfTheIsa) {
 }
 
 TEST(Metadata, RefusalsSayWhere) {
-  const Instruction row = instruction_of("mma.sp.m16n8k16.f32.f16.f16.f32");
+  const Instruction inst = instruction_of("mma.sp.m16n8k16.f32.f16.f16.f32");
   std::vector<std::uint8_t> metadata;
   for (int group = 0; group < 2 * 16 * 4; ++group) metadata.insert(metadata.end(), {1, 3});
-  EXPECT_EQ(why_bad_metadata(row, metadata, 2), "");
-  EXPECT_EQ(why_bad_metadata(row, metadata, 3), "found 256 positions, allowed 384");
+  EXPECT_EQ(why_bad_metadata(inst, metadata, 2), "");
+  EXPECT_EQ(why_bad_metadata(inst, metadata, 3), "found 256 positions, allowed 384");
   metadata[128 + 8 + 4] = 3;
-  EXPECT_EQ(why_bad_metadata(row, metadata, 2),
+  EXPECT_EQ(why_bad_metadata(inst, metadata, 2),
             "tile 1 row 1 group 2: found 3 3, allowed two of 0 to 3, ascending");
   metadata[0] = 4;
-  EXPECT_EQ(why_bad_metadata(row, metadata, 2),
+  EXPECT_EQ(why_bad_metadata(inst, metadata, 2),
             "tile 0 row 0 group 0: found 4 3, allowed two of 0 to 3, ascending");
   EXPECT_NE(why_bad_metadata(instruction_of("mma.m16n8k16.f32.f16.f16.f32"), metadata, 2), "");
   const Instruction tf32 = instruction_of("mma.sp.m16n8k8.f32.tf32.tf32.f32");

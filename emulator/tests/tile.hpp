@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::test {
 
@@ -20,10 +20,10 @@ inline Instruction instruction_of(std::string_view name) {
   return *row;
 }
 
-inline AccumulatorModel hopper_row(const Instruction& instruction) {
-  const DatapathRow* row = find_datapath(*find_architecture("hopper"), instruction);
-  if (row == nullptr) throw std::invalid_argument("not on hopper: " + name_of(instruction));
-  return row->model;
+inline Datapath hopper_row(const Instruction& instruction) {
+  const DatapathEntry* entry = find_datapath(*find_architecture("hopper"), instruction);
+  if (entry == nullptr) throw std::invalid_argument("not on hopper: " + name_of(instruction));
+  return entry->datapath;
 }
 
 /// Raw bits of `value`, which the format must hold exactly.
@@ -68,7 +68,7 @@ class Dot {
 
   /// D by the Hopper row.
   [[nodiscard]] std::uint64_t bits() const { return bits(hopper_row(instruction_)); }
-  [[nodiscard]] std::uint64_t bits(const AccumulatorModel& row) const {
+  [[nodiscard]] std::uint64_t bits(const Datapath& datapath) const {
     const auto m = static_cast<std::size_t>(instruction_.m), n = static_cast<std::size_t>(instruction_.n);
     const std::size_t depth = a_.size();
     std::vector<std::byte> a, b, c, d(m * n * spec_of(instruction_.d).storage_bytes());
@@ -77,7 +77,7 @@ class Dot {
     for (std::size_t k = 0; k < depth; ++k)
       for (std::size_t j = 0; j < n; ++j) append(b, b_[k], instruction_.b);
     for (std::size_t e = 0; e < m * n; ++e) append(c, c_, instruction_.c);
-    emulate(instruction_, row, {1, a.data(), b.data(), c.data(), d.data(), &modifiers_});
+    emulate(instruction_, datapath, {1, a.data(), b.data(), c.data(), d.data(), &modifiers_});
     const std::size_t bytes = spec_of(instruction_.d).storage_bytes();
     for (std::size_t e = 1; e < m * n; ++e)
       EXPECT_EQ(std::memcmp(d.data(), d.data() + e * bytes, bytes), 0) << "element " << e << " differs";
@@ -104,20 +104,20 @@ class Dot {
 template <typename Wanted>
 std::vector<Instruction> instructions_where(Wanted wanted) {
   std::vector<Instruction> rows;
-  for (Instruction row : kInstructions) {
-    if (row.n == 0) row.n = kWgmmaMinN;
-    if (is_sparse(row.op) || find_datapath(*find_architecture("hopper"), row) == nullptr) continue;
-    if (wanted(row)) rows.push_back(row);
+  for (Instruction inst : kInstructions) {
+    if (inst.n == 0) inst.n = kWgmmaMinN;
+    if (is_sparse(inst.op) || find_datapath(*find_architecture("hopper"), inst) == nullptr) continue;
+    if (wanted(inst)) rows.push_back(inst);
   }
   return rows;
 }
 
 inline bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
-inline bool is_integer(const Instruction& row) { return spec_of(row.a).integer(); }
+inline bool is_integer(const Instruction& inst) { return spec_of(inst.a).integer(); }
 /// By the tensor core alone: no c or D that is converted beside it, no m8n8k4 that other units compute.
-inline bool is_plain(const Instruction& row) { return row.c == row.d && row.path != Datapath::mma_884; }
-inline bool is_fused_16_bit(const Instruction& row) {
-  return !is_fp8(row.a) && row.a != Format::f64 && !is_integer(row) && is_plain(row);
+inline bool is_plain(const Instruction& inst) { return inst.c == inst.d && inst.unit != MatrixUnit::mma_884; }
+inline bool is_fused_16_bit(const Instruction& inst) {
+  return !is_fp8(inst.a) && inst.a != Format::f64 && !is_integer(inst) && is_plain(inst);
 }
 
 }  // namespace mmaudit::test

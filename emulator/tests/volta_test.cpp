@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::volta {
 namespace {
@@ -25,8 +25,8 @@ Instruction wmma(Format c, Format d) {
       .value();
 }
 
-AccumulatorModel row_of(const Instruction& instruction) {
-  return find_datapath(*find_architecture("volta"), instruction)->model;
+Datapath row_of(const Instruction& instruction) {
+  return find_datapath(*find_architecture("volta"), instruction)->datapath;
 }
 
 /// Finite numbers of many binades, with zeros and subnormals among them.
@@ -66,12 +66,12 @@ Matrix whole(const Instruction& instruction, const Matrix& a, const Matrix& b, c
   return {d.begin(), d.end()};
 }
 
-Matrix whole(const Instruction& is, const Matrix& a, const Matrix& b, const Matrix& c) {
-  if (is.c == Format::f32)
-    return is.d == Format::f32 ? whole<std::uint32_t, std::uint32_t>(is, a, b, c)
-                               : whole<std::uint32_t, std::uint16_t>(is, a, b, c);
-  return is.d == Format::f32 ? whole<std::uint16_t, std::uint32_t>(is, a, b, c)
-                             : whole<std::uint16_t, std::uint16_t>(is, a, b, c);
+Matrix whole(const Instruction& inst, const Matrix& a, const Matrix& b, const Matrix& c) {
+  if (inst.c == Format::f32)
+    return inst.d == Format::f32 ? whole<std::uint32_t, std::uint32_t>(inst, a, b, c)
+                                 : whole<std::uint32_t, std::uint16_t>(inst, a, b, c);
+  return inst.d == Format::f32 ? whole<std::uint16_t, std::uint32_t>(inst, a, b, c)
+                               : whole<std::uint16_t, std::uint16_t>(inst, a, b, c);
 }
 
 TEST(Volta, StepsMakeTheWholeInAllThirtyTwoConfigurations) {
@@ -198,8 +198,8 @@ TEST(Volta, RefusesOtherInstructions) {
   const Instruction half = wmma(Format::f16, Format::f16);
   const Instruction wide = find_instruction("wmma.m32n8k16.f16.f16.f16.f16").value();
   EXPECT_THROW(Warp(wide, row_of(wide), Layout::row, Layout::row), std::invalid_argument);
-  AccumulatorModel eight = row_of(half);
-  eight.block = 8;
+  Datapath eight = row_of(half);
+  eight.products_per_step = 8;
   EXPECT_THROW(Warp(half, eight, Layout::row, Layout::row), std::invalid_argument);
 }
 

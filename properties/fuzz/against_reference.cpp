@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/explain.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/matmul.hpp"
@@ -60,8 +60,8 @@ std::uint8_t modifiers_of(const Instruction& instruction, std::uint8_t byte) {
                : 0;
 }
 
-gen::HostTiles tiles_from(const Instruction& instruction, Bytes& bytes) {
-  gen::HostTiles tiles(instruction);
+TileBatch tiles_from(const Instruction& instruction, Bytes& bytes) {
+  TileBatch tiles(instruction);
   tiles.tiles = 1;
   const bool raw = (bytes.byte() & 1U) != 0;
   const auto depth = static_cast<std::size_t>(instruction.k),
@@ -100,7 +100,7 @@ struct Element {
   std::vector<std::uint8_t> scale_a, scale_b, metadata;
 };
 
-Element element_of(const gen::HostTiles& tiles, std::size_t i, std::size_t j) {
+Element element_of(const TileBatch& tiles, std::size_t i, std::size_t j) {
   const Instruction& is = tiles.instruction;
   const auto stored = static_cast<std::size_t>(is.stored_k()),
              blocks = static_cast<std::size_t>(scales_of(is));
@@ -119,14 +119,14 @@ Element element_of(const gen::HostTiles& tiles, std::size_t i, std::size_t j) {
   return one;
 }
 
-std::uint64_t explained(const Instruction& instruction, const AccumulatorModel& row, const Element& one,
+std::uint64_t explained(const Instruction& instruction, const Datapath& row, const Element& one,
                         unsigned modifiers) {
   const DotPlan plan = make_plan(instruction, row);
   std::vector<std::uint64_t> met = one.b;
   if (is_sparse(instruction.op)) {
     const auto load = [&](int k) { return one.b[static_cast<std::size_t>(k)]; };
-    const Gathered<decltype(load)> gathered{plan.sparsity, plan.row.metadata, plan.b, one.metadata.data(),
-                                            load};
+    const Gathered<decltype(load)> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
+                                            one.metadata.data(), load};
     met.clear();
     for (int k = 0; k < instruction.stored_k(); ++k) met.push_back(gathered(k));
   }
@@ -136,7 +136,7 @@ std::uint64_t explained(const Instruction& instruction, const AccumulatorModel& 
       .result;
 }
 
-std::string report(const std::string& name, const gen::HostTiles& tiles, const Element& one, const char* who,
+std::string report(const std::string& name, const TileBatch& tiles, const Element& one, const char* who,
                    std::uint64_t found, std::uint64_t expected) {
   const Instruction& is = tiles.instruction;
   std::string text = name + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
@@ -158,13 +158,13 @@ std::string report(const std::string& name, const gen::HostTiles& tiles, const E
 
 }  // namespace
 
-std::string difference(const Instruction& instruction, const AccumulatorModel& model,
-                       const AccumulatorModel& reference, Bytes& bytes) {
+std::string difference(const Instruction& instruction, const Datapath& model, const Datapath& reference,
+                       Bytes& bytes) {
   Instruction is = instruction;
   is.m = is.n = kSide;
-  gen::HostTiles tiles = tiles_from(is, bytes);
+  TileBatch tiles = tiles_from(is, bytes);
   const unsigned modifiers = tiles.modifiers[0];
-  emulate(is, model, tiles.batch());
+  emulate(is, model, tiles.view());
   std::vector<std::byte> product(tiles.d.size());
   Matmul whole;
   whole.m = whole.n = kSide;
@@ -195,7 +195,7 @@ std::string difference(const Instruction& instruction, const AccumulatorModel& m
   return {};
 }
 
-void hold_to_reference(const Instruction& instruction, const AccumulatorModel& row, Bytes& bytes) {
+void hold_to_reference(const Instruction& instruction, const Datapath& row, Bytes& bytes) {
   if (const std::string found = difference(instruction, row, row, bytes); !found.empty()) fail(found);
 }
 

@@ -2,8 +2,8 @@
 // The model held to the reference on inputs spelled by bytes.
 #include <string>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "support.hpp"
 
 namespace mmaudit::fuzz {
@@ -12,10 +12,10 @@ namespace mmaudit::fuzz {
 /// metadata, scales, C, elements in the order of k) and compares emulate(), explain() and, where it can
 /// compute the same, matmul(), all of them by `model`, with the reference by `reference`. Both rows have to
 /// serve `instruction`. Returns who differs on which bits; empty: nobody.
-std::string difference(const Instruction& instruction, const AccumulatorModel& model,
-                       const AccumulatorModel& reference, Bytes& bytes);
+std::string difference(const Instruction& instruction, const Datapath& model, const Datapath& reference,
+                       Bytes& bytes);
 
 /// fail() on a difference where both follow `row`.
-void hold_to_reference(const Instruction& instruction, const AccumulatorModel& row, Bytes& bytes);
+void hold_to_reference(const Instruction& instruction, const Datapath& datapath, Bytes& bytes);
 
 }  // namespace mmaudit::fuzz

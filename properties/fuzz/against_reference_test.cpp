@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "against_reference.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::fuzz {
@@ -31,16 +31,16 @@ TEST(Fuzzers, RandomBytesTellWrongModels) {
         std::pair("hopper", "mma.sp.m16n8k16.f32.f16.f16.f32"),
         std::pair("blackwell_rtx", "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3")}) {
     const Instruction instruction = find_instruction(name).value();
-    const DatapathRow& right = *find_datapath(*find_architecture(architecture), instruction);
+    const DatapathEntry& right = *find_datapath(*find_architecture(architecture), instruction);
     std::uint64_t state = 20261121;
-    for (const gen::Neighbour& neighbour : gen::neighbours(instruction, right.model)) {
+    for (const gen::Neighbour& neighbour : gen::neighbours(instruction, right.datapath)) {
       if (!neighbour.invisible.empty()) continue;
       ++wrong;
       bool differs = false;
       for (int i = 0; i < kInputs && !differs; ++i) {
         const std::vector<std::uint8_t> input = random_input(state);
         Bytes bytes(input.data(), input.size());
-        differs = !difference(instruction, neighbour.row, right.model, bytes).empty();
+        differs = !difference(instruction, neighbour.datapath, right.datapath, bytes).empty();
       }
       found += differs ? 1U : 0U;
       if (!differs)

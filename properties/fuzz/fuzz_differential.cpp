@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "against_reference.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::fuzz {
 namespace {
@@ -23,16 +23,16 @@ constexpr std::size_t kRowKinds = 7;
 
 struct Served {
   Instruction instruction;
-  AccumulatorModel row;
-  std::vector<AccumulatorModel> beside{};  ///< wrong models, made when first asked for
+  Datapath datapath;
+  std::vector<Datapath> beside{};  ///< wrong models, made when first asked for
 };
 
 RowKind kind_of(const Served& one) {
   const bool sparse = is_sparse(one.instruction.op);
-  if (one.row.arithmetic == Arithmetic::integer)
+  if (one.datapath.arithmetic == Arithmetic::integer)
     return sparse ? RowKind::sparse_integer : RowKind::dense_integer;
-  if (one.row.arithmetic == Arithmetic::fma_chain) return RowKind::binary64;
-  if (one.row.arithmetic == Arithmetic::grouped_dot_add) return RowKind::scaled_groups;
+  if (one.datapath.arithmetic == Arithmetic::fma_chain) return RowKind::binary64;
+  if (one.datapath.arithmetic == Arithmetic::grouped_dot_add) return RowKind::scaled_groups;
   if (one.instruction.scale != Format::none) return RowKind::scaled_elements;
   return sparse ? RowKind::sparse : RowKind::dense;
 }
@@ -44,9 +44,9 @@ ServedByKind all_served() {
   for (const Architecture& architecture : architectures())
     for (Instruction instruction : kInstructions) {
       instruction = with_shape(instruction, kWgmmaMinN);
-      const DatapathRow* row = find_datapath(architecture, instruction);
-      if (row == nullptr) continue;
-      const Served one{instruction, row->model};
+      const DatapathEntry* entry = find_datapath(architecture, instruction);
+      if (entry == nullptr) continue;
+      const Served one{instruction, entry->datapath};
       all.at(static_cast<std::size_t>(kind_of(one))).push_back(one);
     }
   for (const std::vector<Served>& some : all)
@@ -65,13 +65,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Bytes bytes(data, size);
   std::vector<Served>& some = served.at(bytes.byte() % kRowKinds);
   Served& one = some[bytes.word(2) % some.size()];
-  AccumulatorModel row = one.row;
+  Datapath datapath = one.datapath;
   if (const unsigned wrong = bytes.byte(); wrong != 0) {
     if (one.beside.empty())
-      for (const gen::Neighbour& neighbour : gen::neighbours(one.instruction, one.row))
-        one.beside.push_back(neighbour.row);
-    if (!one.beside.empty()) row = one.beside[(wrong - 1) % one.beside.size()];
+      for (const gen::Neighbour& neighbour : gen::neighbours(one.instruction, one.datapath))
+        one.beside.push_back(neighbour.datapath);
+    if (!one.beside.empty()) datapath = one.beside[(wrong - 1) % one.beside.size()];
   }
-  hold_to_reference(one.instruction, row, bytes);
+  hold_to_reference(one.instruction, datapath, bytes);
   return 0;
 }

@@ -1,5 +1,5 @@
 // Text as the name of an instruction.
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "support.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

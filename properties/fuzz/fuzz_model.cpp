@@ -3,21 +3,21 @@
 #include <nlohmann/json.hpp>
 
 #include "against_reference.hpp"
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "row_json.hpp"
 
 namespace mmaudit::fuzz {
 namespace {
 
 /// The first `most` instructions that the row serves, wherever in the list; more would only take time.
-void compute_some(const Architecture& architecture, const DatapathRow& row,
+void compute_some(const Architecture& architecture, const DatapathEntry& row,
                   std::span<const std::uint8_t> tile) {
   int left = 2;
   for (Instruction one : kInstructions) {
     one = with_shape(one, kWgmmaMinN);
     if (find_datapath(architecture, one) != &row || left-- == 0) continue;
     Bytes bytes(tile.data(), tile.size());
-    hold_to_reference(one, row.model, bytes);
+    hold_to_reference(one, row.datapath, bytes);
     if (left == 0) return;
   }
 }
@@ -32,9 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string& path = file.holding(std::span(data, size)).native();
   fuzz::accepted([&] {
     const Architecture& architecture = cli::load_model(path);
-    for (const DatapathRow& row : architecture.datapaths) {
-      const DatapathRow again = cli::row_from_json(cli::to_json(row), "row", row.source);
-      if (again.model != row.model || again.path != row.path || again.output != row.output ||
+    for (const DatapathEntry& row : architecture.datapaths) {
+      const DatapathEntry again = cli::row_from_json(cli::to_json(row), "row", row.source);
+      if (again.datapath != row.datapath || again.unit != row.unit || again.output != row.output ||
           again.addend != row.addend)
         fuzz::fail("a row that does not come back");
       fuzz::compute_some(architecture, row, std::span(data, size));

@@ -1,5 +1,5 @@
 // Bytes as the file in which laws keep their failures.
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "regression_file.hpp"
 #include "support.hpp"
 

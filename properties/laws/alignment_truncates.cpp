@@ -16,8 +16,8 @@ void fill_tie(const Subject& subject, Random& random, const std::vector<int>& st
   const int lowest_a = a.min_exponent() - a.fraction_bits, eb = random.in(b.min_exponent(), b.max_exponent());
   put_power(subject, tile, step[0], lowest_a + eb, eb, false);
   put_power(subject, tile, step[1], lowest_a + eb, eb, true);
-  const int half = subject.d().min_exponent() - subject.row.output.fraction_bits - 1;
-  const int far = a.min_exponent() + eb - subject.row.fraction_bits - 1 - random.in(0, a.fraction_bits);
+  const int half = subject.d().min_exponent() - subject.datapath.output.fraction_bits - 1;
+  const int far = a.min_exponent() + eb - subject.datapath.fraction_bits - 1 - random.in(0, a.fraction_bits);
   put_power(subject, tile, step[2], half, half / 2, false);
   put_power(subject, tile, step[3], far, far / 2, random.once_in(2));
 }
@@ -26,7 +26,7 @@ void fill_tie(const Subject& subject, Random& random, const std::vector<int>& st
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const auto& step =
       subject.steps[static_cast<std::size_t>(random.in(0, static_cast<int>(subject.steps.size()) - 1))];
-  if (subject.row.output.rounding == Rounding::nearest_even && step.size() > 3 && random.once_in(2))
+  if (subject.datapath.output.rounding == Rounding::nearest_even && step.size() > 3 && random.once_in(2))
     return fill_tie(subject, random, step, tile);
   int chosen[3];
   const int first = random.in(0, static_cast<int>(step.size()) - 1);
@@ -41,11 +41,11 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
     const int ea = random.in(a.min_exponent() - 1, a.max_exponent());
     tile.at_a(row, chosen[0]) = random_number(random, a, ea);
     tile.at_a(row, chosen[2]) = tile.at_a(row, chosen[0]) ^ a.sign_bit();
-    tile.at_a(row, chosen[1]) = random_number(random, a, ea - random.in(0, subject.row.fraction_bits));
+    tile.at_a(row, chosen[1]) = random_number(random, a, ea - random.in(0, subject.datapath.fraction_bits));
   }
   for (int col = 0; col < tile.instruction.n; ++col)
     tile.at_b(tile.met(0, chosen[1]), col) =
-        random_number(random, b, eb - random.in(0, subject.row.fraction_bits));
+        random_number(random, b, eb - random.in(0, subject.datapath.fraction_bits));
 }
 
 Verdict judge(const Case& at) {

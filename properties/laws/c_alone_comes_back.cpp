@@ -26,9 +26,10 @@ Verdict judge(const Case& at) {
     const Product one = product_of(at, k);
     if (one.special || one.value != 0) return silent();
   }
-  if (at.subject.row.addend == AddendPlace::after_last_nearest) return equal_bits(at.d(), c);
-  const int unit = std::max(field_exponent(c, at.subject.c()), static_cast<int>(at.subject.row.floor)) -
-                   at.subject.row.fraction_bits;
+  if (at.subject.datapath.addend == AddendPlace::after_last_nearest) return equal_bits(at.d(), c);
+  const int unit = std::max(field_exponent(c, at.subject.c()),
+                            static_cast<int>(at.subject.datapath.min_alignment_exponent)) -
+                   at.subject.datapath.fraction_bits;
   return equal_bits(at.d(), rounded_output(at.subject, cut(value_of(c, at.subject.c()), unit)));
 }
 

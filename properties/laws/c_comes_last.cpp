@@ -7,7 +7,8 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  if (!subject.fused() || subject.row.addend != AddendPlace::after_last_nearest) return "c is added earlier";
+  if (!subject.fused() || subject.datapath.addend != AddendPlace::after_last_nearest)
+    return "c is added earlier";
   return subject.instruction.c != subject.instruction.d ? "c is converted first" : "";
 }
 

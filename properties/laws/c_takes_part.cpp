@@ -15,8 +15,8 @@ std::string why_not(const Subject& subject) {
 void fill_tie(const Subject& subject, Random& random, const std::vector<int>& step, Tile& tile) {
   const FormatSpec c = subject.c();
   for (std::uint64_t& x : tile.c) x = random_number(random, c, c.min_exponent() - 1);
-  const int half = subject.d().min_exponent() - subject.row.output.fraction_bits - 1;
-  const int far = c.min_exponent() - subject.row.fraction_bits - 1 - random.in(0, c.fraction_bits);
+  const int half = subject.d().min_exponent() - subject.datapath.output.fraction_bits - 1;
+  const int far = c.min_exponent() - subject.datapath.fraction_bits - 1 - random.in(0, c.fraction_bits);
   put_power(subject, tile, step[0], half, half / 2, false);
   put_power(subject, tile, step[1], far, far / 2, random.once_in(2));
 }
@@ -24,7 +24,7 @@ void fill_tie(const Subject& subject, Random& random, const std::vector<int>& st
 /// c and its opposite as a product, and a number between them, in the first step.
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const auto& step = subject.steps.front();
-  if (subject.row.output.rounding == Rounding::nearest_even && random.once_in(3))
+  if (subject.datapath.output.rounding == Rounding::nearest_even && random.once_in(3))
     return fill_tie(subject, random, step, tile);
   const int first = step[0], second = step[1];
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
@@ -35,7 +35,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
     const int e = random.in(std::max(a.min_exponent() + eb, c.min_exponent()),
                             std::min(a.max_exponent() + eb, c.max_exponent()));
     tile.at_a(row, first) = power_of_two_bits(a, e - eb) | a.sign_bit();
-    tile.at_a(row, second) = random_number(random, a, e - eb - random.in(0, subject.row.fraction_bits));
+    tile.at_a(row, second) = random_number(random, a, e - eb - random.in(0, subject.datapath.fraction_bits));
     for (int col = 0; col < tile.instruction.n; ++col) tile.at_c(row, col) = power_of_two_bits(c, e);
   }
 }

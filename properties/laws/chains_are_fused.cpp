@@ -5,8 +5,8 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  return subject.row.arithmetic == Arithmetic::fma_chain &&
-                 subject.row.output.rounding == Rounding::nearest_even
+  return subject.datapath.arithmetic == Arithmetic::fma_chain &&
+                 subject.datapath.output.rounding == Rounding::nearest_even
              ? ""
              : "not a chain of fused multiply-adds";
 }
@@ -33,7 +33,7 @@ Verdict judge(const Case& at) {
   std::uint64_t sum = at.c();
   bool made = false;  // a NaN out of numbers: its bits are not said here
   for (int i = 0; i < at.subject.plan.k; ++i) {
-    const int k = evaluation_k(at.subject.row.order, at.subject.plan.k, i);
+    const int k = evaluation_k(at.subject.datapath.order, at.subject.plan.k, i);
     const std::uint64_t a = at.tile.at_a(at.row, k), b = at.tile.at_b(k, at.col);
     if (std::isnan(number(b))) {
       sum = b | kQuiet;

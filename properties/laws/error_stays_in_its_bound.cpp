@@ -16,7 +16,7 @@ __extension__ using Wide = __float128;  // 113 bits: its own error is far below 
 void fill(const Subject& subject, Random& random, Tile& tile) {
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
   if (random.once_in(2)) {
-    const int width = random.in(0, subject.row.fraction_bits + 4);
+    const int width = random.in(0, subject.datapath.fraction_bits + 4);
     for (std::uint64_t& x : tile.a) x = random_number(random, a, random.in(-2, 2) - random.in(0, width) / 2);
     for (std::uint64_t& x : tile.b) x = random_number(random, b, random.in(-2, 2) - random.in(0, width) / 2);
     for (std::uint64_t& x : tile.c) x = random_number(random, c, random.in(-4, 4));
@@ -25,7 +25,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   // 2^top beside products about one unit of its alignment, with significands near 2.
   const int top = std::min(
       {a.max_exponent() + b.max_exponent() - 1, c.max_exponent() - 3, subject.d().max_exponent() - 3, 20});
-  const int e = top - subject.row.fraction_bits - 2;
+  const int e = top - subject.datapath.fraction_bits - 2;
   const int ea = std::clamp(e / 2, a.min_exponent(), a.max_exponent());
   const int eb = std::clamp(e - ea, b.min_exponent(), b.max_exponent());
   const auto largest = [](const FormatSpec& format, int exponent) {
@@ -33,7 +33,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   };
   for (std::uint64_t& x : tile.a) x = largest(a, ea + random.in(0, 1));
   for (std::uint64_t& x : tile.b) x = largest(b, eb + random.in(0, 1));
-  const bool last = subject.row.addend != AddendPlace::in_first_step;
+  const bool last = subject.datapath.addend != AddendPlace::in_first_step;
   for (std::uint64_t& x : tile.c) x = last ? 0 : power_of_two_bits(c, top);
   if (!last) return;
   // As a product of the first step.
@@ -51,7 +51,8 @@ bool can_reach(const Subject& subject) {
   const FormatSpec a = subject.a(), b = subject.b();
   const int span = a.max_exponent() - a.min_exponent() + a.fraction_bits + b.max_exponent() -
                    b.min_exponent() + b.fraction_bits;
-  return subject.row.output.rounding == Rounding::toward_zero && span > subject.row.fraction_bits + 16;
+  return subject.datapath.output.rounding == Rounding::toward_zero &&
+         span > subject.datapath.fraction_bits + 16;
 }
 
 Verdict judge(const Case& at) {
@@ -61,7 +62,8 @@ Verdict judge(const Case& at) {
   if (!std::isfinite(c) || !is_finite(at.d(), d)) return silent();
   Wide exact = c;
   double magnitude = std::fabs(c);
-  int most = c == 0 ? static_cast<int>(subject.row.floor) : field_exponent(at.c(), subject.c());
+  int most = c == 0 ? static_cast<int>(subject.datapath.min_alignment_exponent)
+                    : field_exponent(at.c(), subject.c());
   for (int k = 0; k < at.tile.stored(); ++k) {
     const Product one = product_of(at, k);
     if (one.special) return silent();

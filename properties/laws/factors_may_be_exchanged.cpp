@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "laws.hpp"
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -21,7 +21,7 @@ std::optional<Instruction> exchanged(const Subject& subject) {
 
 std::string why_not(const Subject& subject) {
   if (is_sparse(subject.instruction.op)) return "only A is sparse";
-  if (subject.row.arithmetic == Arithmetic::fma_chain) return "a NaN's payload comes from one operand";
+  if (subject.datapath.arithmetic == Arithmetic::fma_chain) return "a NaN's payload comes from one operand";
   return exchanged(subject) ? "" : "there is no instruction with the formats of A and B exchanged";
 }
 

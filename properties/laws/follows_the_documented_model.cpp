@@ -7,8 +7,9 @@ namespace {
 
 Verdict judge(const Case& at) {
   const Dot dot = dot_of(at.tile, at.row, at.col);
-  return equal_bits(at.d(), oracle::reference_dot(at.subject.instruction, at.subject.row, dot.a, dot.b, dot.c,
-                                                  dot.modifiers, {dot.scale_a, dot.scale_b}, dot.metadata));
+  return equal_bits(at.d(),
+                    oracle::reference_dot(at.subject.instruction, at.subject.datapath, dot.a, dot.b, dot.c,
+                                          dot.modifiers, {dot.scale_a, dot.scale_b}, dot.metadata));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  return subject.row.arithmetic == Arithmetic::integer ? "" : "not integer";
+  return subject.datapath.arithmetic == Arithmetic::integer ? "" : "not integer";
 }
 
 std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
@@ -18,16 +18,16 @@ std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
 }
 
 Verdict judge(const Case& at) {
-  const Instruction& is = at.tile.instruction;
+  const Instruction& inst = at.tile.instruction;
   std::int64_t sum = static_cast<std::int32_t>(entering_c(at));
   for (int k = 0; k < at.tile.stored(); ++k) {
     const std::int64_t a = integer_of(at.tile.at_a(at.row, k), at.subject.a());
     const std::int64_t b = integer_of(at.tile.met_b(at.row, k, at.col), at.subject.b());
-    sum += is.multiply == Multiply::product ? a * b : is.multiply == Multiply::xor_popc ? a ^ b : (a & b);
+    sum += inst.multiply == Multiply::product ? a * b : inst.multiply == Multiply::xor_popc ? a ^ b : (a & b);
   }
   constexpr std::int64_t kLeast = std::numeric_limits<std::int32_t>::min();
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (is.satfinite) sum = std::clamp(sum, kLeast, kMost);
+  if (inst.satfinite) sum = std::clamp(sum, kLeast, kMost);
   return equal_bits(at.d(), static_cast<std::uint32_t>(sum));
 }
 

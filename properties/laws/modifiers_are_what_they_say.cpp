@@ -8,8 +8,9 @@ namespace {
 
 std::string why_not(const Subject& subject) {
   if (!is_wgmma(subject.instruction.op)) return "no modifiers";
-  return subject.row.arithmetic == Arithmetic::integer ? "integers have scale-d alone: live checks have it"
-                                                       : "";
+  return subject.datapath.arithmetic == Arithmetic::integer
+             ? "integers have scale-d alone: live checks have it"
+             : "";
 }
 
 constexpr std::uint8_t kSets[] = {kScaleDZero, kNegateA, kNegateB, kNegateA | kNegateB,

@@ -5,9 +5,9 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  if (subject.row.arithmetic == Arithmetic::integer) return "integers have neither";
+  if (subject.datapath.arithmetic == Arithmetic::integer) return "integers have neither";
   if (!subject.fused()) return "NaNs carry payloads: another law";
-  return subject.row.output.nan == NanRule::canonical ? "" : "its NaN is not the canonical one";
+  return subject.datapath.output.nan == NanRule::canonical ? "" : "its NaN is not the canonical one";
 }
 
 void fill(const Subject& subject, Random& random, Tile& tile) {

@@ -28,7 +28,7 @@ Verdict judge(const Case& at) {
     ++count;
   }
   // Below the floor bits are cut off: another law.
-  if (count != 1 || only.exponent < at.subject.row.floor) return silent();
+  if (count != 1 || only.exponent < at.subject.datapath.min_alignment_exponent) return silent();
   return equal_bits(at.d(), rounded_output(at.subject, only.value));
 }
 

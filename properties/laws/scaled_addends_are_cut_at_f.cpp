@@ -13,7 +13,7 @@ std::string why_not(const Subject& subject) { return subject.steps.size() > 1 ? 
 
 /// How many products are added before alignment.
 int products_together(const Subject& subject) {
-  return subject.row.arithmetic == Arithmetic::grouped_dot_add ? subject.row.group : 1;
+  return subject.datapath.arithmetic == Arithmetic::grouped_dot_add ? subject.datapath.group : 1;
 }
 
 /// Exponents of products that the elements alone can have.
@@ -58,8 +58,9 @@ void spread_scales(const Subject& subject, Random& random, Tile& tile, int block
 /// About the least result: the sum of a larger and a smaller number is rounded to one or other side by what
 /// the floor leaves of the smaller; or that one is alone, or beside a subnormal c.
 void fill_floor(const Subject& subject, Random& random, Tile& tile) {
-  const int least = subject.d().min_exponent() - subject.row.output.fraction_bits;
-  const int beside = random.in(0, 3), at_floor = subject.row.floor - subject.row.fraction_bits;
+  const int least = subject.d().min_exponent() - subject.datapath.output.fraction_bits;
+  const int beside = random.in(0, 3),
+            at_floor = subject.datapath.min_alignment_exponent - subject.datapath.fraction_bits;
   const int small = beside == 0 ? random.in(at_floor, least) : at_floor + random.in(-3, 6);
   const int last = subject.instruction.k - 1;
   if (beside == 1)
@@ -106,7 +107,7 @@ int scale_first(const Subject& subject, Random& random, Tile& tile) {
 
 /// Block 0 cancels and c has bits about the last that is kept.
 void fill_cancelled(const Subject& subject, Random& random, Tile& tile) {
-  const int e = random.in(-2, 4), kept = subject.row.fraction_bits;
+  const int e = random.in(-2, 4), kept = subject.datapath.fraction_bits;
   const int exponent = scale_first(subject, random, tile);
   put_power(subject, tile, 0, e, e / 2, false);
   put_power(subject, tile, 1, e, e / 2, true);
@@ -126,7 +127,7 @@ void fill_taken_away(const Subject& subject, Random& random, Tile& tile) {
   const FormatSpec scale = subject.plan.scale;
   const double scaled = scale_value(tile.at_scale_a(0, 0), scale) * scale_value(tile.at_scale_b(0, 0), scale);
   for (std::uint64_t& x : tile.c) x = encode_value(-scaled * count * std::ldexp(1.0, e), subject.c());
-  const int last = exponent - subject.row.fraction_bits + random.in(-4, 1);
+  const int last = exponent - subject.datapath.fraction_bits + random.in(-4, 1);
   const int block = tile.blocks() - 1, size = subject.instruction.scale_block;
   const int first = block == 0 ? count : block * size, span = subject.instruction.k - first;
   const int own = block == 0 ? last - exponent : random.in(-2, 2);
@@ -191,10 +192,10 @@ Verdict judge(const Case& at) {
     if (any) addends.push_back(one);  // a group that cancels too
   }
   if (static_cast<int>(addends.size()) == before) return silent();
-  int most = subject.row.floor;
+  int most = subject.datapath.min_alignment_exponent;
   for (const Addend& one : addends) most = std::max(most, one.exponent);
   double sum = 0;
-  for (const Addend& one : addends) sum += cut(one.value, most - subject.row.fraction_bits);
+  for (const Addend& one : addends) sum += cut(one.value, most - subject.datapath.fraction_bits);
   return equal_bits(at.d(), rounded_output(subject, sum));
 }
 

@@ -8,14 +8,14 @@ namespace {
 
 /// The instruction of the same shape and formats without scales, computed by the same numbers and rules.
 std::optional<Instruction> unscaled_twin(const Subject& subject) {
-  const Instruction& is = subject.instruction;
+  const Instruction& inst = subject.instruction;
   for (Instruction one : kInstructions) {
-    one = with_shape(one, is.n);
-    if (one.scale != Format::none || one.op != is.op || one.m != is.m || one.n != is.n || one.k != is.k ||
-        one.a != is.a || one.b != is.b || one.c != is.c || one.d != is.d)
+    one = with_shape(one, inst.n);
+    if (one.scale != Format::none || one.op != inst.op || one.m != inst.m || one.n != inst.n ||
+        one.k != inst.k || one.a != inst.a || one.b != inst.b || one.c != inst.c || one.d != inst.d)
       continue;
-    const DatapathRow* row = find_datapath(*subject.architecture, one);
-    if (row != nullptr && row->model == subject.row) return one;
+    const DatapathEntry* entry = find_datapath(*subject.architecture, one);
+    if (entry != nullptr && entry->datapath == subject.datapath) return one;
   }
   return std::nullopt;
 }

@@ -8,7 +8,7 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  if (subject.row.arithmetic == Arithmetic::integer) return "integers have no exponent";
+  if (subject.datapath.arithmetic == Arithmetic::integer) return "integers have no exponent";
   if (!subject.fused()) return fused_only(subject);
   return subject.plan.converts ? "c or D is converted beside the steps" : "";
 }
@@ -62,7 +62,8 @@ Verdict judge(const Case& at) {
   const int shift = shift_of(at.tile);
   const FormatSpec d = subject.d();
   // Nothing may come near the floor or D's subnormals on the way, nor near overflow.
-  const int low = std::max<int>(subject.row.floor, d.min_exponent() - d.fraction_bits) + std::max(0, -shift);
+  const int low = std::max<int>(subject.datapath.min_alignment_exponent, d.min_exponent() - d.fraction_bits) +
+                  std::max(0, -shift);
   const int bits = subject.a().fraction_bits + subject.b().fraction_bits;
   if (!is_zero(at.c(), subject.c()) &&
       (!scaled(at.c(), subject.c(), shift) ||

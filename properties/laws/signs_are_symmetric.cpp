@@ -5,7 +5,7 @@ namespace mmaudit::laws {
 namespace {
 
 std::string why_not(const Subject& subject) {
-  return subject.row.arithmetic == Arithmetic::integer ? "the range of integers is not symmetric" : "";
+  return subject.datapath.arithmetic == Arithmetic::integer ? "the range of integers is not symmetric" : "";
 }
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {

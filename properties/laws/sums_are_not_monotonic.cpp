@@ -6,10 +6,10 @@ namespace {
 
 std::string why_not(const Subject& subject) {
   if (!subject.c_in_first_step()) return "c is not an addend of the first step";
-  if (subject.instruction.d != Format::f32 || subject.row.output.fraction_bits != 23)
+  if (subject.instruction.d != Format::f32 || subject.datapath.output.fraction_bits != 23)
     return "D has too few bits to show it this way";
   if (subject.steps.front().size() < 6) return "its steps have too few products";
-  return subject.a().fraction_bits + subject.a().min_exponent() > -subject.row.fraction_bits
+  return subject.a().fraction_bits + subject.a().min_exponent() > -subject.datapath.fraction_bits
              ? "its numbers are too coarse"
              : "";
 }
@@ -17,7 +17,7 @@ std::string why_not(const Subject& subject) {
 /// c just below 2; beside it products of one unit of the alignment each, all of which the next c makes too
 /// small.
 void fill(const Subject& subject, Random& random, Tile& tile) {
-  const int e = subject.row.fraction_bits, eb = -(e - e / 2);
+  const int e = subject.datapath.fraction_bits, eb = -(e - e / 2);
   for (std::uint64_t& x : tile.c) x = 0x3FFFFFFF;
   for (const int k : subject.steps.front())
     for (int row = 0; row < tile.instruction.m; ++row)

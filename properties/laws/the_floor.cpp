@@ -8,7 +8,7 @@ namespace {
 
 std::string why_not(const Subject& subject) {
   if (std::string reason = fused_single_format(subject); !reason.empty()) return reason;
-  if (subject.a().min_exponent() + subject.b().min_exponent() >= subject.row.floor)
+  if (subject.a().min_exponent() + subject.b().min_exponent() >= subject.datapath.min_alignment_exponent)
     return "no product of these formats has an exponent below the floor";
   return "";
 }
@@ -17,10 +17,10 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   const auto& step =
       subject.steps[static_cast<std::size_t>(random.in(0, static_cast<int>(subject.steps.size()) - 1))];
   const FormatSpec a = subject.a(), b = subject.b();
-  const bool nearest = subject.row.output.rounding == Rounding::nearest_even;
+  const bool nearest = subject.datapath.output.rounding == Rounding::nearest_even;
   if (step.size() > 1 && random.once_in(2)) {
     // The least result, or the tie below it, and what the floor keeps of a far smaller number decides.
-    const int least = subject.d().min_exponent() - subject.row.output.fraction_bits;
+    const int least = subject.d().min_exponent() - subject.datapath.output.fraction_bits;
     const int lowest_a = a.min_exponent() - a.fraction_bits, lowest_b = b.min_exponent() - b.fraction_bits;
     const auto product = [&](int row, int k, int e, int of_b, bool negative) {
       const int of_a = std::clamp<int>(e - of_b, lowest_a, a.max_exponent());
@@ -28,14 +28,14 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
       for (int col = 0; col < tile.instruction.n; ++col)
         tile.at_b(tile.met(row, k), col) = power_of_two_bits(b, of_b);
     };
-    const int unit = subject.row.floor - subject.row.fraction_bits;
+    const int unit = subject.datapath.min_alignment_exponent - subject.datapath.fraction_bits;
     for (int row = 0; row < tile.instruction.m; ++row) {
       product(row, step[0], nearest ? least - 1 : least, b.min_exponent(), false);
       product(row, step[1], unit + random.in(-3, 6), nearest ? lowest_b : b.min_exponent(), !nearest);
     }
     return;
   }
-  const int floor = subject.row.floor, depth = subject.row.fraction_bits + 2;
+  const int floor = subject.datapath.min_alignment_exponent, depth = subject.datapath.fraction_bits + 2;
   const int ea = std::clamp(random.in(floor - b.max_exponent(), floor - b.min_exponent()), a.min_exponent(),
                             std::min<int>(a.max_exponent(), floor - b.min_exponent()));
   for (const int k : step) {
@@ -60,11 +60,12 @@ Verdict judge(const Case& at) {
     bool any = false;
     for (const int k : step) {
       const Product one = product_of(at, k);
-      if (one.special || (one.value != 0 && one.exponent > at.subject.row.floor)) return silent();
+      if (one.special || (one.value != 0 && one.exponent > at.subject.datapath.min_alignment_exponent))
+        return silent();
       if (one.value == 0) continue;
       any = true;
       ++count;
-      sum += cut(one.value, at.subject.row.floor - at.subject.row.fraction_bits);
+      sum += cut(one.value, at.subject.datapath.min_alignment_exponent - at.subject.datapath.fraction_bits);
     }
     steps += any;
   }

@@ -217,14 +217,15 @@ void scan_order(const Setting& plan, Dots& out) {
 
 }  // namespace
 
-std::vector<DirectedDot> directed_dots(const Instruction& instruction, const AccumulatorModel& row) {
-  const DotPlan plain = make_plan(instruction, row);
+std::vector<DirectedDot> directed_dots(const Instruction& instruction, const Datapath& datapath) {
+  const DotPlan plain = make_plan(instruction, datapath);
   if (plain.integer) return directed_integer_dots(instruction);
   Dots out;
-  if (plain.grouped) return directed_group_dots(instruction, row);
+  if (plain.grouped) return directed_group_dots(instruction, datapath);
   std::vector<int> shifts = {0};
   // The floor, the ends of binary32, and the middle between.
-  if (plain.block_scaled()) shifts = {0, row.floor - row.fraction_bits / 2, -126, -149, 118, 100};
+  if (plain.block_scaled())
+    shifts = {0, datapath.min_alignment_exponent - datapath.fraction_bits / 2, -126, -149, 118, 100};
   for (const int shift : shifts) {
     const Setting plan(plain, shift);
     if (plan.binary64) {
@@ -243,7 +244,7 @@ std::vector<DirectedDot> directed_dots(const Instruction& instruction, const Acc
     add_extremes(plan, out);
     add_specials(plan, out);
   }
-  if (plain.block_scaled()) add_scaled_dots(instruction, row, out);
+  if (plain.block_scaled()) add_scaled_dots(instruction, datapath, out);
   return out;
 }
 

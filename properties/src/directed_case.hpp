@@ -57,8 +57,8 @@ struct Edges {
 };
 
 inline Edges edges_of(const Setting& plan) {
-  const OutputRule& output = plan.row.output;
-  return {plan.row.fraction_bits, plan.row.floor, output.fraction_bits,
+  const OutputRule& output = plan.datapath.output;
+  return {plan.datapath.fraction_bits, plan.datapath.min_alignment_exponent, output.fraction_bits,
           plan.step.output.min_exponent() - output.fraction_bits, plan.step.addend.min_exponent()};
 }
 

@@ -100,33 +100,33 @@ class ScaledCase {
 double power(int exponent) { return std::ldexp(1.0, exponent); }
 
 /// Scale exponents around which the cases below are laid: 1, the ends of the format, the floor.
-std::vector<int> bases(const Instruction& instruction, const AccumulatorModel& row) {
+std::vector<int> bases(const Instruction& instruction, const Datapath& datapath) {
   const FormatSpec scale = spec_of(instruction.scale);
   std::vector<int> all = {0, std::min(2 * scale.max_exponent(), 60)};
-  if (2 * scale.min_exponent() < row.floor) all.push_back(-60);
+  if (2 * scale.min_exponent() < datapath.min_alignment_exponent) all.push_back(-60);
   return all;
 }
 
 /// Two groups that cancel and a third about the last bit kept beside them; k = 32 starts a block and a group.
-void scan_last_bit(const Instruction& row, const AccumulatorModel& model, int base, Dots& out) {
+void scan_last_bit(const Instruction& inst, const Datapath& model, int base, Dots& out) {
   for (int j = model.fraction_bits - 3; j <= model.fraction_bits + 3; ++j) {
     for (const double small : {1.0, -1.0, 1.5, -1.5}) {
-      ScaledCase(row, "fraction bits")
+      ScaledCase(inst, "fraction bits")
           .scale(0, base)
           .term(0, 0.5, 0.5)
           .c(-power(base - 2))
           .value(32, small, base - j)
           .into(out);
-      ScaledCase groups(row, "fraction bits");
+      ScaledCase groups(inst, "fraction bits");
       groups.scale_all(base).term(0, 1, 1).term(16, -1, 1).value(32, small, base - j).into(out);
-      ScaledCase(row, "fraction bits")
+      ScaledCase(inst, "fraction bits")
           .scale_all(base)
           .term(0, 1, 1)
           .term(16, -1, 1)
           .c(small * power(base - j))
           .into(out);
       // The same beside a power of two, where the last bit decides the direction of the output rounding.
-      ScaledCase(row, "rounding")
+      ScaledCase(inst, "rounding")
           .scale(0, base)
           .term(0, 1, 1)
           .c(power(base - 24))
@@ -136,7 +136,7 @@ void scan_last_bit(const Instruction& row, const AccumulatorModel& model, int ba
     // Two halves of a unit and more: added first in one group, cut off one by one in two.
     for (const int second : {33, 40, 48}) {
       for (const double sign : {1.0, -1.0}) {
-        ScaledCase pair(row, "groups");
+        ScaledCase pair(inst, "groups");
         pair.scale(0, base).term(0, 0.5, 0.5).c(-power(base - 2)).value(32, sign, base - j);
         ScaledCase(pair).value(second, sign, base - j).into(out);
         pair.value(32, sign * 1.5, base - j);
@@ -146,96 +146,96 @@ void scan_last_bit(const Instruction& row, const AccumulatorModel& model, int ba
   }
 }
 
-void scan_group_exponent(const Instruction& row, const AccumulatorModel& model, int base, Dots& out) {
+void scan_group_exponent(const Instruction& inst, const Datapath& model, int base, Dots& out) {
   for (int j = model.fraction_bits - 1; j <= model.fraction_bits + 1; ++j) {
     const double c = power(base - j);
     // Large sums that cancel between two groups, a group that cancels in itself, one of zeros only.
     for (const double a : {6.0, 2.0, 0.5})
-      ScaledCase(row, "group exponent").scale_all(base).term(0, a, a).term(16, -a, a).c(c).into(out);
-    ScaledCase(row, "group exponent").scale_all(base).terms(0, 15, 6, 6).terms(16, 31, -6, 6).c(c).into(out);
-    ScaledCase(row, "cancelled group").scale(0, base).term(0, 6, 6).term(1, -6, 6).c(c).into(out);
-    ScaledCase(row, "cancelled group").scale(0, base).term(0, 0.5, 0.5).term(15, 0.5, -0.5).c(-c).into(out);
-    ScaledCase(row, "zero group").scale(0, base).c(c).into(out);
-    ScaledCase(row, "zero group").scale(0, base).terms(0, 15, 0, 6).c(c).into(out);
-    ScaledCase(row, "zero group").scale(0, base).terms(0, 15, -0.0, 6).c(-c).into(out);
+      ScaledCase(inst, "group exponent").scale_all(base).term(0, a, a).term(16, -a, a).c(c).into(out);
+    ScaledCase(inst, "group exponent").scale_all(base).terms(0, 15, 6, 6).terms(16, 31, -6, 6).c(c).into(out);
+    ScaledCase(inst, "cancelled group").scale(0, base).term(0, 6, 6).term(1, -6, 6).c(c).into(out);
+    ScaledCase(inst, "cancelled group").scale(0, base).term(0, 0.5, 0.5).term(15, 0.5, -0.5).c(-c).into(out);
+    ScaledCase(inst, "zero group").scale(0, base).c(c).into(out);
+    ScaledCase(inst, "zero group").scale(0, base).terms(0, 15, 0, 6).c(c).into(out);
+    ScaledCase(inst, "zero group").scale(0, base).terms(0, 15, -0.0, 6).c(-c).into(out);
   }
-  ScaledCase(row, "cancelled group").scale(0, 40).term(0, 6, 6).term(1, -6, 6).c(16).into(out);
-  ScaledCase(row, "zero group").scale(0, 40).c(16).into(out);
+  ScaledCase(inst, "cancelled group").scale(0, 40).term(0, 6, 6).term(1, -6, 6).c(16).into(out);
+  ScaledCase(inst, "zero group").scale(0, 40).c(16).into(out);
 }
 
 /// The least results, and what the floor and a subnormal c leave beside them.
-void scan_bottom(const Instruction& row, const AccumulatorModel& model, Dots& out) {
-  const int last = model.floor - model.fraction_bits, least = -149;
+void scan_bottom(const Instruction& inst, const Datapath& model, Dots& out) {
+  const int last = model.min_alignment_exponent - model.fraction_bits, least = -149;
   for (int j = -2; j <= 2; ++j) {
     for (const double sign : {1.0, -1.0}) {
-      ScaledCase(row, "floor").value(0, sign, least).value(32, -sign, last + j).into(out);
-      ScaledCase(row, "floor").value(0, sign, least - 1).value(32, sign, last + j).into(out);
-      ScaledCase(row, "floor").value(0, sign, least - 1).value(32, sign, least - 1 + j).into(out);
+      ScaledCase(inst, "floor").value(0, sign, least).value(32, -sign, last + j).into(out);
+      ScaledCase(inst, "floor").value(0, sign, least - 1).value(32, sign, last + j).into(out);
+      ScaledCase(inst, "floor").value(0, sign, least - 1).value(32, sign, least - 1 + j).into(out);
       const int unit = -126 - model.fraction_bits;
-      ScaledCase(row, "subnormal c").c(sign * power(least)).value(32, -sign, unit + j).into(out);
+      ScaledCase(inst, "subnormal c").c(sign * power(least)).value(32, -sign, unit + j).into(out);
     }
   }
   for (const double c : {0.0, -0.0}) {
-    ScaledCase(row, "sign of zero").value(0, -1, least - 2).c(c).into(out);
-    ScaledCase(row, "sign of zero").terms(0, row.k - 1, -0.0, 1).c(c).into(out);
-    ScaledCase(row, "sign of zero").terms(0, row.k - 1, 0, 0).c(c).into(out);
+    ScaledCase(inst, "sign of zero").value(0, -1, least - 2).c(c).into(out);
+    ScaledCase(inst, "sign of zero").terms(0, inst.k - 1, -0.0, 1).c(c).into(out);
+    ScaledCase(inst, "sign of zero").terms(0, inst.k - 1, 0, 0).c(c).into(out);
   }
   for (const std::uint64_t c : {0x00000001U, 0x807FFFFFU, 0x00800000U, 0x3F8003FFU, 0x7F7FFFFFU, 0x40490FDBU})
-    ScaledCase(row, "c alone").raw_c(c).into(out);
+    ScaledCase(inst, "c alone").raw_c(c).into(out);
 }
 
-void scan_top(const Instruction& row, Dots& out) {
+void scan_top(const Instruction& inst, Dots& out) {
   for (const double sign : {1.0, -1.0}) {
     for (int e = 101; e <= 106; ++e)
-      ScaledCase(row, "overflow").raw_c(sign > 0 ? 0x7F7FFFFF : 0xFF7FFFFF).value(0, sign, e).into(out);
-    ScaledCase(row, "overflow").value(0, sign, 127).value(32, sign, 127).into(out);
-    ScaledCase(row, "overflow").value(0, sign, 128).value(32, -sign, 128).into(out);
-    ScaledCase(row, "overflow").value(0, sign, 128).value(32, -sign, 128 - 24).into(out);
+      ScaledCase(inst, "overflow").raw_c(sign > 0 ? 0x7F7FFFFF : 0xFF7FFFFF).value(0, sign, e).into(out);
+    ScaledCase(inst, "overflow").value(0, sign, 127).value(32, sign, 127).into(out);
+    ScaledCase(inst, "overflow").value(0, sign, 128).value(32, -sign, 128).into(out);
+    ScaledCase(inst, "overflow").value(0, sign, 128).value(32, -sign, 128 - 24).into(out);
   }
-  ScaledCase(row, "carry bits").scale_all(0).terms(0, row.k - 1, 6, 6).raw_c(0x3FFFFFFF).into(out);
-  ScaledCase(row, "carry bits").scale_all(0).terms(0, row.k - 1, 1.5, 1.5).c(1.875).into(out);
+  ScaledCase(inst, "carry bits").scale_all(0).terms(0, inst.k - 1, 6, 6).raw_c(0x3FFFFFFF).into(out);
+  ScaledCase(inst, "carry bits").scale_all(0).terms(0, inst.k - 1, 1.5, 1.5).c(1.875).into(out);
 }
 
 /// Codes of scales that are no ordinary numbers, above elements that are zero and that are not.
-void scan_codes(const Instruction& row, const AccumulatorModel& model, Dots& out) {
-  const FormatSpec scale = spec_of(row.scale);
+void scan_codes(const Instruction& inst, const Datapath& model, Dots& out) {
+  const FormatSpec scale = spec_of(inst.scale);
   const std::uint64_t one = one_bits(scale), nan = scale.conversion_nan_bits();
   for (const double element : {0.0, 1.0}) {
     for (const std::uint64_t code : {nan, std::uint64_t{0xFF}, std::uint64_t{0}, std::uint64_t{1}, one | 0x80,
                                      one, scale.max_finite_bits()}) {
-      for (const int k : {0, row.k - row.scale_block}) {
-        ScaledCase(row, "scale codes").bytes(k, code, one).term(k, element, 1).c(16).into(out);
-        ScaledCase(row, "scale codes").bytes(k, one, code).term(k, 1, element).c(0).into(out);
-        ScaledCase(row, "scale codes").bytes(k, code, code).term(k, element, element).c(-1).into(out);
+      for (const int k : {0, inst.k - inst.scale_block}) {
+        ScaledCase(inst, "scale codes").bytes(k, code, one).term(k, element, 1).c(16).into(out);
+        ScaledCase(inst, "scale codes").bytes(k, one, code).term(k, 1, element).c(0).into(out);
+        ScaledCase(inst, "scale codes").bytes(k, code, code).term(k, element, element).c(-1).into(out);
       }
     }
-    ScaledCase(row, "scale codes").bytes(0, nan, one).term(0, 0, 1).raw_c(0x7F800000).into(out);
+    ScaledCase(inst, "scale codes").bytes(0, nan, one).term(0, 0, 1).raw_c(0x7F800000).into(out);
   }
   // A subnormal scale: the exponent of its field, or its own.
   if (!scale.no_zero) {
     for (int j = model.fraction_bits; j <= model.fraction_bits + 4; ++j) {
       for (const std::uint64_t code : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{4}}) {
-        ScaledCase subnormal(row, "subnormal scales");
-        for (int k = 0; k < row.k; k += row.scale_block) subnormal.bytes(k, code, one);
+        ScaledCase subnormal(inst, "subnormal scales");
+        for (int k = 0; k < inst.k; k += inst.scale_block) subnormal.bytes(k, code, one);
         subnormal.term(0, 1, 1).term(16, -1, 1).c(power(scale.min_exponent() - j)).into(out);
       }
     }
   }
   // Each block its own scale: which one belongs to which.
-  ScaledCase ordered(row, "order of scales");
-  for (int k = 0; k < row.k; k += row.scale_block) ordered.scale(k, k / row.scale_block).term(k, 1, 1);
+  ScaledCase ordered(inst, "order of scales");
+  for (int k = 0; k < inst.k; k += inst.scale_block) ordered.scale(k, k / inst.scale_block).term(k, 1, 1);
   ordered.into(out);
   for (const std::uint64_t c : {0x7F800000U, 0xFF800000U, 0x7F800001U, 0xFFC12345U}) {
-    ScaledCase(row, "infinity and NaN").raw_c(c).into(out);
-    ScaledCase(row, "infinity and NaN").raw_c(c).term(3, 1, -1).into(out);
+    ScaledCase(inst, "infinity and NaN").raw_c(c).into(out);
+    ScaledCase(inst, "infinity and NaN").raw_c(c).term(3, 1, -1).into(out);
   }
 }
 
 /// Products of two formats of few bits never span what a floor cuts: only a sum that just reaches the least
 /// result, two parts of it below the last bit kept, shows it. Greedy change-making in units of the least
 /// product.
-void scan_floor_by_sums(const Instruction& row, const AccumulatorModel& model, Dots& out) {
-  const FormatSpec a = spec_of(row.a), b = spec_of(row.b);
+void scan_floor_by_sums(const Instruction& inst, const Datapath& model, Dots& out) {
+  const FormatSpec a = spec_of(inst.a), b = spec_of(inst.b);
   if (a.value_bits() > 6 || b.value_bits() > 6) return;
   const int finest = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
   struct Coin {
@@ -249,13 +249,13 @@ void scan_floor_by_sums(const Instruction& row, const AccumulatorModel& model, D
   std::stable_sort(coins.begin(), coins.end(),
                    [](const Coin& x, const Coin& y) { return x.units > y.units; });
   const Coin one = coins.back();
-  const int last = model.floor - model.fraction_bits;
+  const int last = model.min_alignment_exponent - model.fraction_bits;
   for (int exponent = last - 2 - finest; exponent <= last + 1 - finest; ++exponent) {
     for (const double sign : {1.0, -1.0}) {
-      ScaledCase sum(row, "floor");
+      ScaledCase sum(inst, "floor");
       sum.scale_all(exponent).term(0, one.a, sign * one.b).term(1, one.a, sign * one.b);
       double rest = power(-149 - exponent - finest) - 2;
-      for (int k = 2; k < row.k && rest > 0; ++k) {
+      for (int k = 2; k < inst.k && rest > 0; ++k) {
         const auto coin =
             std::find_if(coins.begin(), coins.end(), [&](const Coin& x) { return x.units <= rest; });
         sum.term(k, coin->a, sign * coin->b);
@@ -268,26 +268,28 @@ void scan_floor_by_sums(const Instruction& row, const AccumulatorModel& model, D
 
 }  // namespace
 
-std::vector<DirectedDot> directed_group_dots(const Instruction& instruction, const AccumulatorModel& row) {
+std::vector<DirectedDot> directed_group_dots(const Instruction& instruction, const Datapath& datapath) {
   Dots out;
-  for (const int base : bases(instruction, row)) {
-    scan_last_bit(instruction, row, base, out);
-    scan_group_exponent(instruction, row, base, out);
+  for (const int base : bases(instruction, datapath)) {
+    scan_last_bit(instruction, datapath, base, out);
+    scan_group_exponent(instruction, datapath, base, out);
   }
-  scan_bottom(instruction, row, out);
+  scan_bottom(instruction, datapath, out);
   scan_top(instruction, out);
-  scan_codes(instruction, row, out);
+  scan_codes(instruction, datapath, out);
   return out;
 }
 
-void add_scaled_dots(const Instruction& instruction, const AccumulatorModel& row, Dots& out) {
-  scan_codes(instruction, row, out);
-  scan_floor_by_sums(instruction, row, out);
+void add_scaled_dots(const Instruction& instruction, const Datapath& datapath, Dots& out) {
+  scan_codes(instruction, datapath, out);
+  scan_floor_by_sums(instruction, datapath, out);
   // Two products about the floor, under scales that take them there.
   const FormatSpec a = spec_of(instruction.a);
-  for (const int exponent : {row.floor - 10, row.floor - 8, row.floor - 4}) {
+  for (const int exponent : {datapath.min_alignment_exponent - 10, datapath.min_alignment_exponent - 8,
+                             datapath.min_alignment_exponent - 4}) {
     for (int j = -2; j <= 12; ++j) {
-      const int large = -149 - exponent, small = row.floor - row.fraction_bits + j - exponent;
+      const int large = -149 - exponent,
+                small = datapath.min_alignment_exponent - datapath.fraction_bits + j - exponent;
       const int half = std::max(large / 2, a.min_exponent() - a.fraction_bits);
       ScaledCase(instruction, "floor")
           .scale_all(exponent)

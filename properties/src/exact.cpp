@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/oracles/rounded.hpp"
 
 namespace mmaudit::oracle {

@@ -8,10 +8,10 @@
 namespace mmaudit::gen {
 
 std::vector<DirectedDot> directed_integer_dots(const Instruction& instruction);
-std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const AccumulatorModel& row);
+std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const Datapath& datapath);
 
 /// The wrong readings of metadata, for any sparse instruction.
-void append_metadata_neighbours(const Instruction& instruction, const AccumulatorModel& row,
+void append_metadata_neighbours(const Instruction& instruction, const Datapath& datapath,
                                 std::vector<Neighbour>& out);
 
 }  // namespace mmaudit::gen

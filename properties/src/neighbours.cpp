@@ -18,11 +18,11 @@ std::vector<std::vector<int>> steps_of(const DotPlan& plan) {
   std::vector<std::vector<int>> steps;
   for_each_step(plan, [&](int start, int count) {
     std::vector<int> step;
-    for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(plan.row.order, plan.k, i));
+    for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(plan.datapath.order, plan.k, i));
     std::vector<std::vector<int>> groups;
-    for (int i = 0; plan.grouped && i < count; i += plan.row.group) {
+    for (int i = 0; plan.grouped && i < count; i += plan.datapath.group) {
       const auto first = step.begin() + i;
-      groups.emplace_back(first, step.begin() + std::min<int>(i + plan.row.group, count));
+      groups.emplace_back(first, step.begin() + std::min<int>(i + plan.datapath.group, count));
       std::sort(groups.back().begin(), groups.back().end());
     }
     std::sort(groups.begin(), groups.end());
@@ -56,10 +56,11 @@ Reach reach_of(const DotPlan& plan) {
     return std::max(plan.wide.min_exponent(), format.min_exponent() - format.fraction_bits);
   };
   Reach reach;
-  reach.addend_in_step = plan.row.addend == AddendPlace::in_first_step;
+  reach.addend_in_step = plan.datapath.addend == AddendPlace::in_first_step;
   reach.c_is_widened = plan.converts && plan.step.addend.id != plan.step.output.id;
-  reach.exact_alignment = plan.row.fraction_bits >= 2 * plan.step.output.fraction_bits &&
-                          plan.row.block <= 2 && plan.row.output.rounding == Rounding::nearest_even;
+  reach.exact_alignment = plan.datapath.fraction_bits >= 2 * plan.step.output.fraction_bits &&
+                          plan.datapath.products_per_step <= 2 &&
+                          plan.datapath.output.rounding == Rounding::nearest_even;
   reach.least_product = least(plan.a) + least(plan.b);
   reach.largest_product = plan.a.max_exponent() + plan.b.max_exponent();
   reach.finest_product =
@@ -94,20 +95,20 @@ Reach reach_of(const DotPlan& plan) {
 
 class Collector {
  public:
-  Collector(const Instruction& instruction, const AccumulatorModel& row)
+  Collector(const Instruction& instruction, const Datapath& datapath)
       : instruction_(instruction),
-        row_(row),
-        plan_(make_plan(instruction, row)),
+        row_(datapath),
+        plan_(make_plan(instruction, datapath)),
         steps_(steps_of(plan_)),
         reach_(reach_of(plan_)) {}
 
   template <typename Change>
   void add(std::string_view rule, std::string change, Change&& apply, std::string invisible = {}) {
-    AccumulatorModel row = row_;
-    apply(row);
-    if (row == row_) return;
-    if (invisible.empty() && !plan_.binary64) invisible = structural_reason(row);
-    out_.push_back({std::string(rule), std::move(change), row, std::move(invisible)});
+    Datapath datapath = row_;
+    apply(datapath);
+    if (datapath == row_) return;
+    if (invisible.empty() && !plan_.binary64) invisible = structural_reason(datapath);
+    out_.push_back({std::string(rule), std::move(change), datapath, std::move(invisible)});
   }
 
   void fused();
@@ -116,11 +117,11 @@ class Collector {
 
  private:
   /// Rows that differ only in how k falls into steps are equal when the steps are.
-  [[nodiscard]] std::string structural_reason(const AccumulatorModel& row) const {
-    AccumulatorModel same = row;
-    same.block = row_.block;
+  [[nodiscard]] std::string structural_reason(const Datapath& datapath) const {
+    Datapath same = datapath;
+    same.products_per_step = row_.products_per_step;
     same.order = row_.order;
-    if (!(same == row_) || steps_of(make_plan(instruction_, row)) != steps_) return {};
+    if (!(same == row_) || steps_of(make_plan(instruction_, datapath)) != steps_) return {};
     return "the steps hold the same k, and a step's exact sum has no order";
   }
   void steps();
@@ -129,7 +130,7 @@ class Collector {
   void output();
 
   Instruction instruction_;
-  AccumulatorModel row_;
+  Datapath row_;
   DotPlan plan_;
   std::vector<std::vector<int>> steps_;
   Reach reach_;
@@ -137,10 +138,10 @@ class Collector {
 };
 
 void Collector::steps() {
-  for (const int block : {row_.block / 2, row_.block * 2}) {
+  for (const int block : {row_.products_per_step / 2, row_.products_per_step * 2}) {
     if (block == 0) continue;
-    add("L", fmt::format("{} -> {}", row_.block, block),
-        [&](auto& row) { row.block = static_cast<std::int16_t>(block); });
+    add("L", fmt::format("{} -> {}", row_.products_per_step, block),
+        [&](auto& row) { row.products_per_step = static_cast<std::int16_t>(block); });
   }
   constexpr std::pair<KOrder, std::string_view> kOrders[] = {{KOrder::ascending, "ascending"},
                                                              {KOrder::pairs_of_four, "pairs of four"},
@@ -175,14 +176,17 @@ void Collector::alignment() {
                reach_.addend_in_step ? plan_.step.addend.min_exponent() : plan_.step.output.min_exponent());
   const int harmless = std::max(least_exponent, reach_.finest + row_.fraction_bits);
   constexpr int kNoFloor = -1000;
-  for (const int floor : {row_.floor - 1, row_.floor + 1, kNoFloor, harmless + 1}) {
-    if (floor == harmless + 1 && (harmless <= row_.floor || row_.floor <= kNoFloor)) continue;
+  for (const int floor :
+       {row_.min_alignment_exponent - 1, row_.min_alignment_exponent + 1, kNoFloor, harmless + 1}) {
+    if (floor == harmless + 1 &&
+        (harmless <= row_.min_alignment_exponent || row_.min_alignment_exponent <= kNoFloor))
+      continue;
     add(
         "floor",
-        floor == kNoFloor ? fmt::format("{} -> none", row_.floor)
-                          : fmt::format("{} -> {}", row_.floor, floor),
-        [&](auto& row) { row.floor = static_cast<std::int16_t>(floor); },
-        std::max<int>(row_.floor, floor) <= harmless
+        floor == kNoFloor ? fmt::format("{} -> none", row_.min_alignment_exponent)
+                          : fmt::format("{} -> {}", row_.min_alignment_exponent, floor),
+        [&](auto& row) { row.min_alignment_exponent = static_cast<std::int16_t>(floor); },
+        std::max<int>(row_.min_alignment_exponent, floor) <= harmless
             ? fmt::format("every floor up to {} keeps every bit of every addend that reaches it", harmless)
             : "");
   }
@@ -293,8 +297,8 @@ void Collector::output() {
           : "");
   const int least_exponent = std::min(
       reach_.least_product, reach_.addend_in_step ? plan_.step.addend.min_exponent() : format.min_exponent());
-  const int finest_unit =
-      std::max(std::max<int>(row_.floor, least_exponent) - row_.fraction_bits, reach_.finest);
+  const int finest_unit = std::max(
+      std::max<int>(row_.min_alignment_exponent, least_exponent) - row_.fraction_bits, reach_.finest);
   const int least_result = format.min_exponent() - rule.fraction_bits;
   const std::string never_rounds = !narrowed && finest_unit >= least_result
                                        ? "no sum has a bit below the least result, so none rounds to zero"
@@ -343,12 +347,12 @@ void Collector::chain() {
 
 }  // namespace
 
-void append_metadata_neighbours(const Instruction& instruction, const AccumulatorModel& row,
+void append_metadata_neighbours(const Instruction& instruction, const Datapath& datapath,
                                 std::vector<Neighbour>& out) {
   const auto add = [&](MetadataRule rule, std::string change) {
-    AccumulatorModel changed = row;
+    Datapath changed = datapath;
     changed.metadata = rule;
-    if (!(changed == row)) out.push_back({"metadata", std::move(change), changed, {}});
+    if (!(changed == datapath)) out.push_back({"metadata", std::move(change), changed, {}});
   };
   if (!is_sparse(instruction.op)) return;
   add(MetadataRule::ignored, "ignored: the first of every group");
@@ -358,18 +362,18 @@ void append_metadata_neighbours(const Instruction& instruction, const Accumulato
     add(MetadataRule::whole_group, "elements that are not selected are multiplied by zero");
 }
 
-std::vector<Neighbour> neighbours(const Instruction& instruction, const AccumulatorModel& row) {
-  if (row.arithmetic == Arithmetic::integer) return integer_neighbours(instruction, row);
-  Collector collector(instruction, row);
-  if (row.arithmetic == Arithmetic::fma_chain) {
+std::vector<Neighbour> neighbours(const Instruction& instruction, const Datapath& datapath) {
+  if (datapath.arithmetic == Arithmetic::integer) return integer_neighbours(instruction, datapath);
+  Collector collector(instruction, datapath);
+  if (datapath.arithmetic == Arithmetic::fma_chain) {
     collector.chain();
   } else {
     collector.fused();
   }
   std::vector<Neighbour> all = collector.take();
-  append_metadata_neighbours(instruction, row, all);
+  append_metadata_neighbours(instruction, datapath, all);
   if (instruction.scale != Format::none)
-    for (Neighbour& one : scale_neighbours(instruction, row)) all.push_back(std::move(one));
+    for (Neighbour& one : scale_neighbours(instruction, datapath)) all.push_back(std::move(one));
   return all;
 }
 

@@ -5,12 +5,13 @@
 
 namespace mmaudit::gen {
 
-std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const AccumulatorModel& row) {
+std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const Datapath& datapath) {
   std::vector<Neighbour> out;
   const auto add = [&](std::string rule, std::string change, auto&& apply, std::string invisible = {}) {
-    AccumulatorModel changed = row;
+    Datapath changed = datapath;
     apply(changed);
-    if (!(changed == row)) out.push_back({std::move(rule), std::move(change), changed, std::move(invisible)});
+    if (!(changed == datapath))
+      out.push_back({std::move(rule), std::move(change), changed, std::move(invisible)});
   };
   const bool sign_a = spec_of(instruction.a).encoding == Encoding::signed_integer;
   const bool sign_b = spec_of(instruction.b).encoding == Encoding::signed_integer;
@@ -25,7 +26,7 @@ std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const 
           "saturation", fmt::format("after every {} products", block),
           [&](auto& x) {
             x.saturation = SaturationRule::every_step;
-            x.block = static_cast<std::int16_t>(block);
+            x.products_per_step = static_cast<std::int16_t>(block);
           },
           invisible);
     }
@@ -43,7 +44,7 @@ std::vector<Neighbour> integer_neighbours(const Instruction& instruction, const 
     add("sign of A and B", "both unsigned", [](auto& x) { x.integer_sign = IntegerSign::both_unsigned; });
   if (sign_a != sign_b)
     add("sign of A and B", "exchanged", [](auto& x) { x.integer_sign = IntegerSign::exchanged; });
-  append_metadata_neighbours(instruction, row, out);
+  append_metadata_neighbours(instruction, datapath, out);
   return out;
 }
 

@@ -5,13 +5,14 @@
 
 namespace mmaudit::gen {
 
-std::vector<Neighbour> scale_neighbours(const Instruction& instruction, const AccumulatorModel& row) {
+std::vector<Neighbour> scale_neighbours(const Instruction& instruction, const Datapath& datapath) {
   std::vector<Neighbour> out;
   const FormatSpec scale = spec_of(instruction.scale);
   const auto add = [&](std::string rule, std::string change, auto&& apply, std::string invisible = {}) {
-    AccumulatorModel changed = row;
+    Datapath changed = datapath;
     apply(changed);
-    if (!(changed == row)) out.push_back({std::move(rule), std::move(change), changed, std::move(invisible)});
+    if (!(changed == datapath))
+      out.push_back({std::move(rule), std::move(change), changed, std::move(invisible)});
   };
   add("scales", "ignored", [](auto& x) { x.scale_use = ScaleUse::ignored; });
   add(
@@ -25,9 +26,9 @@ std::vector<Neighbour> scale_neighbours(const Instruction& instruction, const Ac
     add("subnormal scales", "normalised", [](auto& x) { x.subnormal_scale = SubnormalRule::normalised; });
     add("subnormal scales", "flushed", [](auto& x) { x.subnormal_scale = SubnormalRule::flushed; });
   }
-  if (row.arithmetic != Arithmetic::grouped_dot_add) return out;
-  for (const int group : {row.group / 2, row.group * 2})
-    add("G", fmt::format("{} -> {}", row.group, group),
+  if (datapath.arithmetic != Arithmetic::grouped_dot_add) return out;
+  for (const int group : {datapath.group / 2, datapath.group * 2})
+    add("G", fmt::format("{} -> {}", datapath.group, group),
         [&](auto& x) { x.group = static_cast<std::int16_t>(group); });
   add("group exponent", "of its largest product",
       [](auto& x) { x.group_exponent = GroupExponent::of_products; });

@@ -3,7 +3,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cstdint>
 
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
 
 namespace mmaudit::oracle {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "number.hpp"
 #include "reference_integer.hpp"
 #include "reference_order.hpp"
@@ -20,14 +20,14 @@ void apply_subnormal_rule(Number& x, const FormatSpec& format, SubnormalRule rul
   if (rule == SubnormalRule::flushed) x.value = {};
 }
 
-Number decode_factor(const FormatSpec& stored, const AccumulatorModel& row, std::uint64_t bits, bool negate) {
-  Number x = decode(stored, bits, row.read_ignored_bits);
+Number decode_factor(const FormatSpec& stored, const Datapath& datapath, std::uint64_t bits, bool negate) {
+  Number x = decode(stored, bits, datapath.read_ignored_bits);
   FormatSpec seen = stored;
-  if (row.widen_to != Format::none && !x.nan && !x.infinite) {
-    seen = spec_of(row.widen_to);
+  if (datapath.widen_to != Format::none && !x.nan && !x.infinite) {
+    seen = spec_of(datapath.widen_to);
     x.spelled = x.zero() ? seen.min_exponent() : std::max(leading_exponent(x.value), seen.min_exponent());
   }
-  apply_subnormal_rule(x, seen, row.subnormal_operand);
+  apply_subnormal_rule(x, seen, datapath.subnormal_operand);
   if (negate) {
     x.negative = !x.negative;
     x.value.significand = -x.value.significand;
@@ -44,9 +44,9 @@ struct Product {
 /// One step over the products [first, last) of evaluation order and the addend c.
 class Step {
  public:
-  Step(const Instruction& instruction, const AccumulatorModel& row)
-      : row_(row), output_(spec_of(instruction.d)) {
-    products_.reserve(static_cast<std::size_t>(std::max<int>(row.block, 0)));
+  Step(const Instruction& instruction, const Datapath& datapath)
+      : row_(datapath), output_(spec_of(instruction.d)) {
+    products_.reserve(static_cast<std::size_t>(std::max<int>(datapath.products_per_step, 0)));
   }
 
   std::uint64_t operator()(std::span<const Number> a, std::span<const Number> b, const Number& c) {
@@ -86,7 +86,7 @@ class Step {
 
   std::uint64_t sum(const Number& c) const {
     const bool zeros_count = row_.zero == ZeroRule::operand_exponent;
-    int maximum = row_.floor;
+    int maximum = row_.min_alignment_exponent;
     if (!c.zero() || zeros_count) maximum = std::max(maximum, c.spelled);
     bool all_minus_zero = c.zero() && c.negative;
     for (const Product& product : products_) {
@@ -104,23 +104,23 @@ class Step {
     return encode(total, row_.output, output_, row_.output.overflow == Overflow::infinity);
   }
 
-  AccumulatorModel row_;
+  Datapath row_;
   FormatSpec output_;
   std::vector<Product> products_;  // of the step, in room that the next one uses again
 };
 
 /// An IEEE addition of two values of the output format, every fraction bit kept.
-std::uint64_t add_at_the_end(std::uint64_t x_bits, std::uint64_t y_bits, const AccumulatorModel& row,
+std::uint64_t add_at_the_end(std::uint64_t x_bits, std::uint64_t y_bits, const Datapath& datapath,
                              const FormatSpec& format) {
   const Number x = decode(format, x_bits, false);
   const Number y = decode(format, y_bits, false);
   if (x.nan || y.nan || (x.infinite && y.infinite && x.negative != y.negative))
-    return nan_of(row.output, format);
+    return nan_of(datapath.output, format);
   if (x.infinite || y.infinite) return infinity_of(format, x.infinite ? x.negative : y.negative);
   const Exact total = plus(x.value, y.value);
   if (total.significand == 0) return signed_bits(format, x.zero() && y.zero() && x.negative && y.negative, 0);
-  const bool nearest = row.addend == AddendPlace::after_last_nearest;
-  OutputRule rule = row.output;
+  const bool nearest = datapath.addend == AddendPlace::after_last_nearest;
+  OutputRule rule = datapath.output;
   rule.fraction_bits = format.fraction_bits;
   rule.rounding = nearest ? Rounding::nearest_even : Rounding::toward_zero;
   return encode(total, rule, format, nearest || rule.overflow == Overflow::infinity);
@@ -137,15 +137,15 @@ std::uint64_t converted(std::uint64_t bits, const FormatSpec& from, const Format
 }
 
 std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std::uint64_t c_bits,
-                                 const AccumulatorModel& row) {
+                                 const Datapath& datapath) {
   const FormatSpec f64 = spec_of(Format::f64);
   const Number a = decode(f64, a_bits, false);
   const Number b = decode(f64, b_bits, false);
   const Number c = decode(f64, c_bits, false);
   const bool minus = a.negative != b.negative;
   if (a.nan || b.nan || c.nan) {
-    if (row.output.nan == NanRule::canonical) return nan_of(row.output, f64);
-    for (const char operand : row.nan_priority) {
+    if (datapath.output.nan == NanRule::canonical) return nan_of(datapath.output, f64);
+    for (const char operand : datapath.nan_priority) {
       const Number& x = operand == 'a' ? a : operand == 'b' ? b : c;
       const std::uint64_t bits = operand == 'a' ? a_bits : operand == 'b' ? b_bits : c_bits;
       if (x.nan) return bits / (1ULL << 51) % 2 == 1 ? bits : bits + (1ULL << 51);
@@ -153,12 +153,12 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
   }
   const bool infinite = a.infinite || b.infinite;
   if ((infinite && (a.zero() || b.zero())) || (infinite && c.infinite && c.negative != minus)) {
-    return row.output.nan == NanRule::canonical ? nan_of(row.output, f64)
-                                                : signed_bits(f64, true, nan_of(row.output, f64));
+    return datapath.output.nan == NanRule::canonical ? nan_of(datapath.output, f64)
+                                                     : signed_bits(f64, true, nan_of(datapath.output, f64));
   }
   if (infinite) return infinity_of(f64, minus);
   if (c.infinite) return c_bits;
-  const Rounding rounding = row.output.rounding;
+  const Rounding rounding = datapath.output.rounding;
   const Exact total =
       plus({a.value.significand * b.value.significand, a.value.exponent + b.value.exponent}, c.value);
   if (total.significand == 0) {
@@ -166,7 +166,7 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
     if (both_zero && minus == c.negative) return signed_bits(f64, minus, 0);
     return signed_bits(f64, rounding == Rounding::down, 0);
   }
-  OutputRule rule = row.output;
+  OutputRule rule = datapath.output;
   rule.fraction_bits = 52;
   rule.flush_subnormals = false;
   rule.zero_sign = ZeroSign::ieee;
@@ -178,42 +178,43 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
 
 }  // namespace
 
-std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorModel& row,
+std::uint64_t reference_dot(const Instruction& instruction, const Datapath& datapath,
                             std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                             std::uint64_t c, unsigned modifiers, ScaleSpans scales,
                             std::span<const std::uint8_t> metadata) {
   std::vector<std::uint64_t> met;
   if (is_sparse(instruction.op)) {
     bool spoilt = false;
-    met = met_by_stored(instruction, row.metadata, b, metadata, spoilt);
-    if (spoilt) return nan_of(row.output, spec_of(instruction.d));
+    met = met_by_stored(instruction, datapath.metadata, b, metadata, spoilt);
+    if (spoilt) return nan_of(datapath.output, spec_of(instruction.d));
     b = met;
   }
   const std::size_t depth = a.size();
-  const Evaluation evaluation(row.order, depth);
+  const Evaluation evaluation(datapath.order, depth);
   if ((modifiers & kScaleDZero) != 0) c = 0;
-  if (row.arithmetic == Arithmetic::integer)
-    return reference_integer_dot(instruction, row, evaluation.all(), a, b, c);
-  if (row.arithmetic == Arithmetic::fma_chain) {
+  if (datapath.arithmetic == Arithmetic::integer)
+    return reference_integer_dot(instruction, datapath, evaluation.all(), a, b, c);
+  if (datapath.arithmetic == Arithmetic::fma_chain) {
     std::uint64_t running = c;
-    for (const std::size_t k : evaluation.all()) running = fused_multiply_add(a[k], b[k], running, row);
+    for (const std::size_t k : evaluation.all()) running = fused_multiply_add(a[k], b[k], running, datapath);
     return running;
   }
 
   Instruction within = instruction;  // what the steps do: to the format they run in
-  AccumulatorModel rules = row;
+  Datapath rules = datapath;
   FormatSpec running_format = spec_of(instruction.c);
-  if (row.sum_format != Format::none) {
-    OutputRule exact{row.sum_format, spec_of(row.sum_format).fraction_bits};
-    if (instruction.d != row.sum_format) rules.output = exact;
+  if (datapath.sum_format != Format::none) {
+    OutputRule exact{datapath.sum_format, spec_of(datapath.sum_format).fraction_bits};
+    if (instruction.d != datapath.sum_format) rules.output = exact;
     exact.zero_sign = ZeroSign::ieee;
-    if (instruction.c != row.sum_format) c = converted(c, running_format, spec_of(row.sum_format), exact);
-    within.d = row.sum_format;
-    running_format = spec_of(row.sum_format);
+    if (instruction.c != datapath.sum_format)
+      c = converted(c, running_format, spec_of(datapath.sum_format), exact);
+    within.d = datapath.sum_format;
+    running_format = spec_of(datapath.sum_format);
   }
   const FormatSpec output = spec_of(within.d);
-  const bool alone = row.addend == AddendPlace::before_each_nearest;
-  const bool addend_first = row.addend == AddendPlace::in_first_step || alone;
+  const bool alone = datapath.addend == AddendPlace::before_each_nearest;
+  const bool addend_first = datapath.addend == AddendPlace::in_first_step || alone;
   if (alone) {
     rules.output.rounding = Rounding::nearest_even;
     rules.output.zero_sign = ZeroSign::ieee;
@@ -221,7 +222,7 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
   Step step(within, rules);
   std::uint64_t running = addend_first ? c : 0;
   const FormatSpec format_a = spec_of(instruction.a), format_b = spec_of(instruction.b);
-  const auto block = static_cast<std::size_t>(row.block);
+  const auto block = static_cast<std::size_t>(datapath.products_per_step);
   std::vector<Number> x, y;
   x.reserve(std::min(block, depth));
   y.reserve(std::min(block, depth));
@@ -233,31 +234,33 @@ std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorMod
       pairs.clear();
       for (std::size_t i = first; i < std::min(first + block, segment.size()); ++i) {
         const std::size_t k = segment[i];
-        x.push_back(decode_factor(format_a, row, a[k], (modifiers & kNegateA) != 0));
-        y.push_back(decode_factor(format_b, row, b[k], (modifiers & kNegateB) != 0));
+        x.push_back(decode_factor(format_a, datapath, a[k], (modifiers & kNegateA) != 0));
+        y.push_back(decode_factor(format_b, datapath, b[k], (modifiers & kNegateB) != 0));
         if (instruction.scale == Format::none) continue;
-        const Number scale_a = scale_of(instruction, row, scales.a, k);
-        const Number scale_b = scale_of(instruction, row, scales.b, k);
+        const Number scale_a = scale_of(instruction, datapath, scales.a, k);
+        const Number scale_b = scale_of(instruction, datapath, scales.b, k);
         pairs.push_back({x.back(), y.back(), scale_a, scale_b});
-        x.back() = times_scale(x.back(), scale_a, row);
-        y.back() = times_scale(y.back(), scale_b, row);
+        x.back() = times_scale(x.back(), scale_a, datapath);
+        y.back() = times_scale(y.back(), scale_b, datapath);
       }
       if (alone) {
-        AccumulatorModel nearest = rules;
+        Datapath nearest = rules;
         nearest.addend = AddendPlace::after_last_nearest;
         const std::uint64_t part = step(x, y, decode(output, signed_bits(output, true, 0), false));
         running = add_at_the_end(running, part, nearest, output);
         continue;
       }
       Number addend = decode(running_format, running, false);
-      apply_subnormal_rule(addend, running_format, row.subnormal_addend);
-      running = row.arithmetic == Arithmetic::grouped_dot_add ? grouped_step(pairs, addend, row, output)
-                                                              : step(x, y, addend);
+      apply_subnormal_rule(addend, running_format, datapath.subnormal_addend);
+      running = datapath.arithmetic == Arithmetic::grouped_dot_add
+                    ? grouped_step(pairs, addend, datapath, output)
+                    : step(x, y, addend);
       running_format = output;
     }
   }
   if (!addend_first) running = add_at_the_end(running, c, rules, output);
-  return within.d == instruction.d ? running : converted(running, output, spec_of(instruction.d), row.output);
+  return within.d == instruction.d ? running
+                                   : converted(running, output, spec_of(instruction.d), datapath.output);
 }
 
 }  // namespace mmaudit::oracle

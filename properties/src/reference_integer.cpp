@@ -39,26 +39,26 @@ Integer clamped(const Integer& sum) {
 
 }  // namespace
 
-std::uint64_t reference_integer_dot(const Instruction& instruction, const AccumulatorModel& row,
+std::uint64_t reference_integer_dot(const Instruction& instruction, const Datapath& datapath,
                                     std::span<const std::size_t> order, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::uint64_t c) {
-  const Reader read_a(instruction.a, reads_signed(instruction, row.integer_sign, true)),
-      read_b(instruction.b, reads_signed(instruction, row.integer_sign, false));
+  const Reader read_a(instruction.a, reads_signed(instruction, datapath.integer_sign, true)),
+      read_b(instruction.b, reads_signed(instruction, datapath.integer_sign, false));
   bool differs = instruction.multiply == Multiply::xor_popc;
-  if (instruction.multiply != Multiply::product && row.bit_operation == BitOperation::exchanged)
+  if (instruction.multiply != Multiply::product && datapath.bit_operation == BitOperation::exchanged)
     differs = !differs;
   Integer sum = Reader(Format::s32, true)(c);
   std::size_t in_step = 0;
   for (const std::size_t k : order) {
     const std::int64_t x = read_a(a[k]), y = read_b(b[k]);
     sum += differs ? std::int64_t{x != y} : x * y;
-    const bool step_ends = ++in_step == static_cast<std::size_t>(row.block);
+    const bool step_ends = ++in_step == static_cast<std::size_t>(datapath.products_per_step);
     if (step_ends) in_step = 0;
-    if (step_ends && instruction.satfinite && row.saturation == SaturationRule::every_step)
+    if (step_ends && instruction.satfinite && datapath.saturation == SaturationRule::every_step)
       sum = clamped(sum);
   }
-  const bool clamps = row.saturation == SaturationRule::always ||
-                      (instruction.satfinite && row.saturation != SaturationRule::never);
+  const bool clamps = datapath.saturation == SaturationRule::always ||
+                      (instruction.satfinite && datapath.saturation != SaturationRule::never);
   if (clamps) sum = clamped(sum);
   return static_cast<std::uint64_t>(Integer(((sum % kModulus) + kModulus) % kModulus));
 }

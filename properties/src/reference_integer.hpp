@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <span>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::oracle {
 
 /// `order`: the k in the order of evaluation. c has been replaced by 0 where it is not read.
-std::uint64_t reference_integer_dot(const Instruction& instruction, const AccumulatorModel& row,
+std::uint64_t reference_integer_dot(const Instruction& instruction, const Datapath& datapath,
                                     std::span<const std::size_t> order, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::uint64_t c);
 

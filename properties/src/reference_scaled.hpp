@@ -4,18 +4,18 @@
 #include <span>
 #include <vector>
 
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "mmaudit/oracles/exact.hpp"
 #include "number.hpp"
 
 namespace mmaudit::oracle {
 
 /// The scale that the rules give to the block of position k; `bytes` empty: 1.
-Number scale_of(const Instruction& instruction, const AccumulatorModel& row,
-                std::span<const std::uint8_t> bytes, std::size_t k);
+Number scale_of(const Instruction& instruction, const Datapath& datapath, std::span<const std::uint8_t> bytes,
+                std::size_t k);
 
 /// element * scale, as an element of its own.
-Number times_scale(const Number& element, const Number& scale, const AccumulatorModel& row);
+Number times_scale(const Number& element, const Number& scale, const Datapath& datapath);
 
 /// One element of A and of B, not scaled yet, with the scales of its k.
 struct ScaledPair {
@@ -23,7 +23,7 @@ struct ScaledPair {
 };
 
 /// One step of groups over consecutive pairs and the addend c; bits of D's format.
-std::uint64_t grouped_step(std::span<const ScaledPair> pairs, const Number& c, const AccumulatorModel& row,
+std::uint64_t grouped_step(std::span<const ScaledPair> pairs, const Number& c, const Datapath& datapath,
                            const FormatSpec& output);
 
 }  // namespace mmaudit::oracle

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/oracles/rounded.hpp"
 #include "number.hpp"
 #include "reference_order.hpp"

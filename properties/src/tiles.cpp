@@ -11,51 +11,23 @@ struct Shape {
   std::size_t m, n, k, stored, a_bytes, b_bytes, c_bytes, blocks;
 };
 
-Shape shape_of(const Instruction& row) {
-  return {.m = static_cast<std::size_t>(row.m),
-          .n = static_cast<std::size_t>(row.n),
-          .k = static_cast<std::size_t>(row.k),
-          .stored = static_cast<std::size_t>(row.stored_k()),
-          .a_bytes = spec_of(row.a).storage_bytes(),
-          .b_bytes = spec_of(row.b).storage_bytes(),
-          .c_bytes = spec_of(row.c).storage_bytes(),
-          .blocks = static_cast<std::size_t>(scales_of(row))};
-}
-
-/// Zeroed room for `count` more tiles; the index of the first.
-std::size_t grow(HostTiles& tiles, const Shape& shape, std::size_t count, std::uint8_t modifiers) {
-  const std::size_t first = tiles.tiles;
-  tiles.tiles += count;
-  tiles.a.resize(tiles.tiles * shape.m * shape.stored * shape.a_bytes);
-  tiles.b.resize(tiles.tiles * shape.k * shape.n * shape.b_bytes);
-  tiles.c.resize(tiles.tiles * shape.m * shape.n * shape.c_bytes);
-  tiles.modifiers.resize(tiles.tiles, modifiers);
-  tiles.scale_a.resize(tiles.tiles * shape.m * shape.blocks);
-  tiles.scale_b.resize(tiles.tiles * shape.blocks * shape.n);
-  if (is_sparse(tiles.instruction.op)) tiles.metadata.resize(tiles.tiles * shape.m * shape.stored);
-  return first;
+Shape shape_of(const Instruction& inst) {
+  return {.m = static_cast<std::size_t>(inst.m),
+          .n = static_cast<std::size_t>(inst.n),
+          .k = static_cast<std::size_t>(inst.k),
+          .stored = static_cast<std::size_t>(inst.stored_k()),
+          .a_bytes = spec_of(inst.a).storage_bytes(),
+          .b_bytes = spec_of(inst.b).storage_bytes(),
+          .c_bytes = spec_of(inst.c).storage_bytes(),
+          .blocks = static_cast<std::size_t>(scales_of(inst))};
 }
 
 }  // namespace
 
-TileBatch HostTiles::batch() {
-  const Shape shape = shape_of(instruction);
-  d.assign(tiles * shape.m * shape.n * spec_of(instruction.d).storage_bytes(), std::byte{0});
-  return {.tiles = tiles,
-          .a = a.data(),
-          .b = b.data(),
-          .c = c.data(),
-          .d = d.data(),
-          .modifiers = modifiers.data(),
-          .scale_a = scale_a.data(),
-          .scale_b = scale_b.data(),
-          .metadata = metadata.empty() ? nullptr : metadata.data()};
-}
-
-void append_family(HostTiles& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
+void append_family(TileBatch& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
                    std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
   const Shape shape = shape_of(tiles.instruction);
-  const std::size_t first = grow(tiles, shape, count, modifiers);
+  const std::size_t first = tiles.grow(count, modifiers);
   const auto fill = [&](std::vector<std::byte>& buffer, Matrix which, std::size_t rows, std::size_t columns,
                         std::size_t bytes) {
     for (std::size_t t = 0; t < count; ++t) {
@@ -91,7 +63,7 @@ namespace {
 
 /// Column j of a sparse tile: the case's elements of B where the rows' metadata select, beside them what
 /// would show if it were read.
-void place_sparse_column(HostTiles& tiles, const Shape& shape, std::size_t tile, std::size_t j,
+void place_sparse_column(TileBatch& tiles, const Shape& shape, std::size_t tile, std::size_t j,
                          const DirectedDot& one) {
   const Sparsity sparsity = sparsity_of(tiles.instruction);
   const FormatSpec format = spec_of(tiles.instruction.b);
@@ -110,12 +82,12 @@ void place_sparse_column(HostTiles& tiles, const Shape& shape, std::size_t tile,
 
 }  // namespace
 
-std::size_t append_directed(HostTiles& tiles, const AccumulatorModel& row, std::uint8_t modifiers) {
-  const std::vector<DirectedDot> cases = directed_dots(tiles.instruction, row);
+std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uint8_t modifiers) {
+  const std::vector<DirectedDot> cases = directed_dots(tiles.instruction, datapath);
   const Shape shape = shape_of(tiles.instruction);
   const std::size_t per_tile = std::min(shape.m, shape.n);
   const std::size_t count = (cases.size() + per_tile - 1) / per_tile;
-  const std::size_t first = grow(tiles, shape, count, modifiers);
+  const std::size_t first = tiles.grow(count, modifiers);
   if (is_sparse(tiles.instruction.op)) {
     const Sparsity sparsity = sparsity_of(tiles.instruction);
     const auto kept = static_cast<std::size_t>(sparsity.kept);

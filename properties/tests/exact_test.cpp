@@ -23,14 +23,14 @@ struct Value {
   double a, b;
 };
 
-oracle::ExactDot exact_of(const Instruction& row, const std::vector<Value>& products, double c,
+oracle::ExactDot exact_of(const Instruction& inst, const std::vector<Value>& products, double c,
                           unsigned modifiers = 0) {
-  std::vector<std::uint64_t> a(static_cast<std::size_t>(row.k)), b = a;
+  std::vector<std::uint64_t> a(static_cast<std::size_t>(inst.k)), b = a;
   for (std::size_t k = 0; k < products.size(); ++k) {
-    a[k] = encode_nearest_even(products[k].a, spec_of(row.a));
-    b[k] = encode_nearest_even(products[k].b, spec_of(row.b));
+    a[k] = encode_nearest_even(products[k].a, spec_of(inst.a));
+    b[k] = encode_nearest_even(products[k].b, spec_of(inst.b));
   }
-  return oracle::exact_dot(row, a, b, encode_nearest_even(c, spec_of(row.c)), modifiers);
+  return oracle::exact_dot(inst, a, b, encode_nearest_even(c, spec_of(inst.c)), modifiers);
 }
 
 cpp_rational rational(double x) {
@@ -41,13 +41,13 @@ cpp_rational rational(double x) {
   return exponent < 53 ? cpp_rational(value / scale) : cpp_rational(value * scale);
 }
 
-cpp_rational rational_dot(const Instruction& row, const OneDot& one) {
+cpp_rational rational_dot(const Instruction& inst, const OneDot& one) {
   const auto value = [](std::uint64_t bits, Format format) {
     return rational(decode_value(bits, spec_of(format)));
   };
-  cpp_rational sum = value(one.c, row.c);
+  cpp_rational sum = value(one.c, inst.c);
   for (std::size_t k = 0; k < one.a.size(); ++k) {
-    sum += value(one.a[k], row.a) * value(met(row, one, k), row.b);
+    sum += value(one.a[k], inst.a) * value(met(inst, one, k), inst.b);
   }
   return sum;
 }
@@ -56,10 +56,10 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
   std::size_t checked = 0;
   for (const Probe& probe : all_probes()) {
     if (spec_of(probe.instruction.d).integer()) continue;  // nothing is rounded there
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
     for (const gen::Family family :
          {gen::Family::random_finite, gen::Family::cancellation, gen::Family::near_subnormal}) {
-      gen::HostTiles tiles(probe.instruction);
+      TileBatch tiles(probe.instruction);
       gen::append_family(tiles, plan, family, kSeed, 0, 1, 0);
       for (std::size_t i = 0; i < 8; ++i) {
         const OneDot one = cut(tiles, 0, i, i);
@@ -173,7 +173,7 @@ TEST(ExactDot, RoundingAtTheEndsOfAFormat) {
 // On exponents where F loses nothing, Hopper's f16 datapath is the exact sum cut off at 23 bits: the two
 // oracles meet without the emulator.
 TEST(ExactDot, TheReferenceIsTheExactSumCutOff) {
-  const Probe probe{kF16, AccumulatorModel{}};
+  const Probe probe{kF16, Datapath{}};
   gen::detail::Stream random{kSeed};
   for (int i = 0; i < 500; ++i) {
     OneDot one;
@@ -184,7 +184,7 @@ TEST(ExactDot, TheReferenceIsTheExactSumCutOff) {
       one.b[k] = encode_nearest_even(random.in(-511, 511), spec_of(Format::f16));
     }
     const oracle::ExactDot exact = oracle::exact_dot(kF16, one.a, one.b, 0);
-    const std::uint64_t d = oracle::reference_dot(kF16, probe.row, one.a, one.b, 0);
+    const std::uint64_t d = oracle::reference_dot(kF16, probe.datapath, one.a, one.b, 0);
     ASSERT_EQ(oracle::relative_error(exact, decode_value(d, spec_of(Format::f32))), 0);
   }
 }

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <thread>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/laws/check.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -51,7 +51,7 @@ std::uint64_t hold(const Law& law, const Subject& subject, std::vector<Tile>& ti
   std::vector<Tile*> pointers;
   pointers.reserve(tiles.size());
   for (Tile& tile : tiles) pointers.push_back(&tile);
-  answer(host_model(*subject.architecture), pointers);
+  answer(model_backend(*subject.architecture), pointers);
   const int m = subject.instruction.m, n = subject.instruction.n;
   std::uint64_t judged = 0;
   std::size_t at = 0;
@@ -89,14 +89,14 @@ TEST(Exhaustive, EveryProductOfTwoBytes) {
 /// from tile to tile.
 void every_product_beside_every_exponent(Format format_a, Format format_b) {
   const Subject subject = hopper_fp8(format_a, format_b);
-  const Instruction& is = subject.instruction;
+  const Instruction& inst = subject.instruction;
   std::uint64_t judged = 0, by_oracle = 0;
   for (int field = 0; field < 255; ++field) {
     std::vector<Tile> tiles = every_product(subject);
     Random random(static_cast<std::uint64_t>(field) * 4 + static_cast<std::uint64_t>(format_a));
     for (Tile& tile : tiles) {
-      for (int row = 0; row < is.m; ++row) tile.at_a(row, 1) = random.next() & 0xFFU;
-      for (int col = 0; col < is.n; ++col) tile.at_b(1, col) = random.next() & 0xFFU;
+      for (int row = 0; row < inst.m; ++row) tile.at_a(row, 1) = random.next() & 0xFFU;
+      for (int col = 0; col < inst.n; ++col) tile.at_b(1, col) = random.next() & 0xFFU;
       for (std::uint64_t& c : tile.c)
         c = (random.next() & 0x807FFFFFU) | static_cast<std::uint64_t>(field) << 23;
     }

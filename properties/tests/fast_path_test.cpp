@@ -20,8 +20,9 @@ std::vector<Probe> served_probes() {
   for (const Architecture& architecture : architectures()) {
     for (Instruction instruction : kInstructions) {
       instruction = with_shape(instruction, kWgmmaMinN);
-      const DatapathRow* row = find_datapath(architecture, instruction);
-      if (row != nullptr && fast_serves(instruction, row->model)) probes.push_back({instruction, row->model});
+      const DatapathEntry* entry = find_datapath(architecture, instruction);
+      if (entry != nullptr && fast_serves(instruction, entry->datapath))
+        probes.push_back({instruction, entry->datapath});
     }
   }
   return probes;
@@ -62,13 +63,13 @@ struct Product {
     problem.c = c.data();
     problem.d = d.data();
     std::fill(d.begin(), d.end(), std::byte{0xA5});
-    matmul(probe.instruction, probe.row, problem, means);
+    matmul(probe.instruction, probe.datapath, problem, means);
     return d;
   }
 };
 
 Product family_product(const Probe& probe, gen::Family family, std::uint64_t tile) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   const auto k = static_cast<std::uint64_t>(probe.instruction.k);
   // More than one vector and one row group, none of them whole; two instructions and a piece.
   Product product(probe.instruction, 5, 35, 2 * k + 1 + tile % k);
@@ -102,12 +103,12 @@ TEST(FastPath, ServesWhatItWasMadeFor) {
   for (const Architecture& architecture : architectures()) {
     for (Instruction instruction : kInstructions) {
       instruction = with_shape(instruction, kWgmmaMinN);
-      const DatapathRow* row = find_datapath(architecture, instruction);
-      if (row == nullptr) continue;
-      const bool fused = row->model.arithmetic == Arithmetic::fused_dot_add &&
-                         instruction.c == instruction.d && row->model.sum_format == Format::none &&
+      const DatapathEntry* entry = find_datapath(architecture, instruction);
+      if (entry == nullptr) continue;
+      const bool fused = entry->datapath.arithmetic == Arithmetic::fused_dot_add &&
+                         instruction.c == instruction.d && entry->datapath.sum_format == Format::none &&
                          instruction.scale == Format::none && !is_sparse(instruction.op);
-      EXPECT_EQ(fast_serves(instruction, row->model), fused)
+      EXPECT_EQ(fast_serves(instruction, entry->datapath), fused)
           << architecture.name << " " << name_of(instruction);
       rows[architecture.name] += fused ? 1 : 0;
     }
@@ -125,8 +126,9 @@ TEST(FastPath, IsThePlainCoreOnEveryRowLevelAndFamily) {
         const std::vector<std::byte> expected = product.run(probe, plain());
         for (const SimdLevel level : levels_here()) {
           ASSERT_TRUE(product.run(probe, at(level)) == expected)
-              << name_of(probe.instruction) << " L " << probe.row.block << " F " << probe.row.fraction_bits
-              << " " << name_of(static_cast<gen::Family>(f)) << " tile " << tile << " " << name_of(level);
+              << name_of(probe.instruction) << " L " << probe.datapath.products_per_step << " F "
+              << probe.datapath.fraction_bits << " " << name_of(static_cast<gen::Family>(f)) << " tile "
+              << tile << " " << name_of(level);
           compared += product.problem.m * product.problem.n;
         }
       }
@@ -138,12 +140,12 @@ TEST(FastPath, IsThePlainCoreOnEveryRowLevelAndFamily) {
 
 /// Directed cases as a batch of products, one instruction each.
 struct Directed {
-  gen::HostTiles tiles;
+  TileBatch tiles;
   Matmul problem;
 
   explicit Directed(const Probe& probe) : tiles(probe.instruction) {
-    gen::append_directed(tiles, probe.row, 0);
-    const TileBatch batch = tiles.batch();
+    gen::append_directed(tiles, probe.datapath, 0);
+    const TileView batch = tiles.view();
     problem.batch = tiles.tiles;
     problem.m = static_cast<std::uint64_t>(probe.instruction.m);
     problem.n = static_cast<std::uint64_t>(probe.instruction.n);
@@ -155,11 +157,11 @@ struct Directed {
   }
 
   std::vector<std::byte> run(const Probe& probe, const MatmulMeans& means) {
-    matmul(probe.instruction, probe.row, problem, means);
+    matmul(probe.instruction, probe.datapath, problem, means);
     return tiles.d;
   }
   std::vector<std::byte> emulated(const Probe& probe) {
-    emulate(probe.instruction, probe.row, tiles.batch());
+    emulate(probe.instruction, probe.datapath, tiles.view());
     return tiles.d;
   }
 };
@@ -182,11 +184,12 @@ TEST(FastPath, TheComparisonSeesAWrongRow) {
     // Products of two such formats hardly reach below 2^(E - F), and a binary16 D shows it in ties alone.
     if (spec_of(probe.instruction.a).value_bits() < 8 && spec_of(probe.instruction.b).value_bits() < 8)
       continue;
-    for (const gen::Neighbour& wrong : gen::neighbours(probe.instruction, probe.row)) {
-      if (wrong.rule != "F" || wrong.row.fraction_bits >= probe.row.fraction_bits || !wrong.invisible.empty())
+    for (const gen::Neighbour& wrong : gen::neighbours(probe.instruction, probe.datapath)) {
+      if (wrong.rule != "F" || wrong.datapath.fraction_bits >= probe.datapath.fraction_bits ||
+          !wrong.invisible.empty())
         continue;
-      const Probe other{probe.instruction, wrong.row};
-      ASSERT_TRUE(fast_serves(probe.instruction, wrong.row));
+      const Probe other{probe.instruction, wrong.datapath};
+      ASSERT_TRUE(fast_serves(probe.instruction, wrong.datapath));
       Directed directed(probe);
       bool found = directed.run(other, {}) != directed.emulated(probe);
       for (int f = 0; f < gen::kFamilies && !found; ++f) {
@@ -223,20 +226,21 @@ rc::Gen<std::uint64_t> arbitrary_bits(const FormatSpec& format) {
 }
 
 /// A row that the fast path serves though no hardware has it.
-AccumulatorModel arbitrary_row(const Instruction& instruction, AccumulatorModel row) {
-  const bool widened = row.widen_to != Format::none;
-  row.block = *rc::gen::inRange<std::int16_t>(1, static_cast<std::int16_t>(instruction.k + 1));
-  row.fraction_bits = *rc::gen::inRange<std::int16_t>(2, 29);
-  row.floor = *rc::gen::inRange<std::int16_t>(-170, 5);
-  if (row.output.format == Format::f32) {
-    row.output.fraction_bits = static_cast<std::uint8_t>(*rc::gen::inRange(1, 24));
+Datapath arbitrary_row(const Instruction& instruction, Datapath datapath) {
+  const bool widened = datapath.widen_to != Format::none;
+  datapath.products_per_step =
+      *rc::gen::inRange<std::int16_t>(1, static_cast<std::int16_t>(instruction.k + 1));
+  datapath.fraction_bits = *rc::gen::inRange<std::int16_t>(2, 29);
+  datapath.min_alignment_exponent = *rc::gen::inRange<std::int16_t>(-170, 5);
+  if (datapath.output.format == Format::f32) {
+    datapath.output.fraction_bits = static_cast<std::uint8_t>(*rc::gen::inRange(1, 24));
   }
-  row.order = *rc::gen::element(KOrder::ascending, KOrder::descending, KOrder::halves, KOrder::even_then_odd,
-                                KOrder::pairs_of_four);
-  row.addend = *rc::gen::element(AddendPlace::in_first_step, AddendPlace::after_last_nearest);
+  datapath.order = *rc::gen::element(KOrder::ascending, KOrder::descending, KOrder::halves,
+                                     KOrder::even_then_odd, KOrder::pairs_of_four);
+  datapath.addend = *rc::gen::element(AddendPlace::in_first_step, AddendPlace::after_last_nearest);
   if (!widened && instruction.a != Format::tf32)
-    row.output.nan = *rc::gen::element(NanRule::canonical, NanRule::ieee_quiet);
-  return row;
+    datapath.output.nan = *rc::gen::element(NanRule::canonical, NanRule::ieee_quiet);
+  return datapath;
 }
 
 TEST(FastPath, IsThePlainCoreOnArbitraryRowsShapesAndBits) {
@@ -245,9 +249,9 @@ TEST(FastPath, IsThePlainCoreOnArbitraryRowsShapesAndBits) {
   std::size_t served = 0;
   EXPECT_TRUE(rc::check("the fast path is the plain core", [&] {
     Probe probe = *rc::gen::elementOf(probes);
-    if (*rc::gen::arbitrary<bool>()) probe.row = arbitrary_row(probe.instruction, probe.row);
+    if (*rc::gen::arbitrary<bool>()) probe.datapath = arbitrary_row(probe.instruction, probe.datapath);
     const auto k = static_cast<std::uint64_t>(probe.instruction.k);
-    served += fast_serves(probe.instruction, probe.row) ? 1 : 0;
+    served += fast_serves(probe.instruction, probe.datapath) ? 1 : 0;
     Product product(probe.instruction, *rc::gen::inRange<std::uint64_t>(1, 7),
                     *rc::gen::inRange<std::uint64_t>(1, 40), *rc::gen::inRange<std::uint64_t>(0, 3 * k));
     // A few patterns, drawn often: full containers would take RapidCheck most of the time.

@@ -13,7 +13,7 @@ TEST(Follows, TheModelIsTheReferenceOnTwentyMillionDots) {
   std::uint64_t judged = 0;
   for (const Architecture& architecture : architectures()) {
     const auto own = unscaled_subjects(architecture);
-    const auto tallies = check_all(host_model(architecture), own, kDots / subjects.size() + 1,
+    const auto tallies = check_all(model_backend(architecture), own, kDots / subjects.size() + 1,
                                    [](const Law& law) { return law.slow; });
     for (const auto& [name, tally] : tallies) judged += tally.judged;
   }

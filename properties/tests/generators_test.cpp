@@ -19,15 +19,15 @@ using gen::Matrix;
 constexpr std::uint64_t kDigest = 0x96BBE591D3FB00C8;  // of VersionOneMakesTheseBits
 constexpr Matrix kMatrices[] = {Matrix::a, Matrix::b, Matrix::c};
 
-Format format_of(const Instruction& row, Matrix which) {
-  return which == Matrix::a ? row.a : which == Matrix::b ? row.b : row.c;
+Format format_of(const Instruction& inst, Matrix which) {
+  return which == Matrix::a ? inst.a : which == Matrix::b ? inst.b : inst.c;
 }
 
 /// Calls visit(matrix, bits) for every element of `tiles` tiles of a family but those that metadata keeps
 /// from being read.
 void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
                       const std::function<void(Matrix, std::uint64_t)>& visit) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   const int m = probe.instruction.m, n = probe.instruction.n, depth = probe.instruction.k;
   for (std::uint64_t tile = 0; tile < tiles; ++tile) {
     for (const Matrix which : kMatrices) {
@@ -43,8 +43,8 @@ void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
 }
 
 std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
-  gen::HostTiles tiles(probe.instruction);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  TileBatch tiles(probe.instruction);
   gen::append_family(tiles, plan, family, kSeed, 0, count, 0);
   const auto m = static_cast<std::size_t>(probe.instruction.m),
              n = static_cast<std::size_t>(probe.instruction.n);
@@ -67,10 +67,10 @@ TEST(Generators, EveryElementFitsItsFormat) {
 
 TEST(Generators, AreFunctionsOfTheirArgumentsAlone) {
   for (const Probe& probe : all_probes()) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
     for (int f = 0; f < gen::kFamilies; ++f) {
       const auto family = static_cast<Family>(f);
-      gen::HostTiles together(probe.instruction), apart(probe.instruction), other(probe.instruction);
+      TileBatch together(probe.instruction), apart(probe.instruction), other(probe.instruction);
       gen::append_family(together, plan, family, kSeed, 5, 2, 0);
       gen::append_family(apart, plan, family, kSeed, 5, 1, 0);
       gen::append_family(apart, plan, family, kSeed, 6, 1, 0);
@@ -87,7 +87,7 @@ TEST(Generators, AreFunctionsOfTheirArgumentsAlone) {
 // Recordings state the generator's version: what a version makes must not drift.
 TEST(Generators, VersionOneMakesTheseBits) {
   const Probe probe = all_probes().front();
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   std::uint64_t digest = 0;
   for (int f = 0; f < gen::kFamilies; ++f)
     for (const Matrix which : kMatrices)
@@ -166,17 +166,17 @@ double share(const std::vector<OneDot>& dots, const std::function<bool(const One
 class Families : public testing::TestWithParam<std::size_t> {
  public:
   Probe probe = all_probes()[GetParam()];
-  Instruction row = probe.instruction;
+  Instruction inst = probe.instruction;
 
   oracle::ExactDot exact(const OneDot& one) const {
-    return oracle::exact_dot(row, one.a, one.b, one.c, 0, {}, one.metadata);
+    return oracle::exact_dot(inst, one.a, one.b, one.c, 0, {}, one.metadata);
   }
   /// Exponents of the products that are not zero, as the formats spell them.
   std::vector<int> product_exponents(const OneDot& one) const {
     std::vector<int> exponents;
     for (std::size_t k = 0; k < one.a.size(); ++k) {
-      const double x = decode_value(one.a[k], spec_of(row.a)),
-                   y = decode_value(met(row, one, k), spec_of(row.b));
+      const double x = decode_value(one.a[k], spec_of(inst.a)),
+                   y = decode_value(met(inst, one, k), spec_of(inst.b));
       if (x != 0 && y != 0) exponents.push_back(std::ilogb(x) + std::ilogb(y));
     }
     return exponents;
@@ -188,7 +188,7 @@ TEST_P(Families, MostlyZerosAreMostlyZeros) {
   for_each_element(probe, Family::mostly_zeros, 8, [&](Matrix which, std::uint64_t bits) {
     if (which == Matrix::c) return;
     ++all;
-    zeros += decode_value(bits, spec_of(format_of(row, which))) == 0 ? 1U : 0U;
+    zeros += decode_value(bits, spec_of(format_of(inst, which))) == 0 ? 1U : 0U;
   });
   EXPECT_NEAR(static_cast<double>(zeros) / static_cast<double>(all), 0.75, 0.12);
 }
@@ -196,7 +196,7 @@ TEST_P(Families, MostlyZerosAreMostlyZeros) {
 TEST_P(Families, NormalIsAboutStandardNormal) {
   double sum = 0, squares = 0, count = 0;
   for_each_element(probe, Family::normal, 20, [&](Matrix which, std::uint64_t bits) {
-    const double x = decode_value(bits, spec_of(format_of(row, which)));
+    const double x = decode_value(bits, spec_of(format_of(inst, which)));
     sum += x;
     squares += x * x;
     count += 1;
@@ -219,13 +219,13 @@ TEST_P(Families, CancellationLeavesLittle) {
 
 TEST_P(Families, NearOverflowMeetsBothSides) {
   const auto dots = dots_of(probe, Family::near_overflow, 40);
-  const double largest = decode_value(spec_of(row.d).max_finite_bits(), spec_of(row.d));
+  const double largest = decode_value(spec_of(inst.d).max_finite_bits(), spec_of(inst.d));
   const bool reachable =
-      spec_of(row.a).max_exponent() + spec_of(row.b).max_exponent() + 5 >= spec_of(row.d).max_exponent();
+      spec_of(inst.a).max_exponent() + spec_of(inst.b).max_exponent() + 5 >= spec_of(inst.d).max_exponent();
   if (reachable) {
     EXPECT_GT(share(dots, [&](const OneDot& one) { return std::fabs(exact(one).value) > largest; }), 0.01);
   }
-  const bool c_is_wide = spec_of(row.c).max_exponent() >= spec_of(row.d).max_exponent();
+  const bool c_is_wide = spec_of(inst.c).max_exponent() >= spec_of(inst.d).max_exponent();
   if (!reachable && !c_is_wide) return;
   EXPECT_GT(share(dots,
                   [&](const OneDot& one) {
@@ -237,9 +237,9 @@ TEST_P(Families, NearOverflowMeetsBothSides) {
 
 TEST_P(Families, FloorEdgeLiesAboutTheFloor) {
   const auto dots = dots_of(probe, Family::floor_edge, 60);
-  const gen::GeneratorPlan plan = gen::make_generator_plan(row, probe.row);
-  EXPECT_GT(share(dots, [&](const OneDot& one) { return decode_value(one.c, spec_of(row.c)) == 0; }), 0.2);
-  if (spec_of(row.a).min_exponent() + spec_of(row.b).min_exponent() > plan.floor)
+  const gen::GeneratorPlan plan = gen::make_generator_plan(inst, probe.datapath);
+  EXPECT_GT(share(dots, [&](const OneDot& one) { return decode_value(one.c, spec_of(inst.c)) == 0; }), 0.2);
+  if (spec_of(inst.a).min_exponent() + spec_of(inst.b).min_exponent() > plan.floor)
     return;  // none is that small
   std::size_t with_products = 0, near = 0;
   for (const OneDot& one : dots) {
@@ -274,7 +274,7 @@ TEST_P(Families, SparsePowersAreFew) {
   const auto dots = dots_of(probe, Family::sparse_powers, 40);
   double products = 0;
   for (const OneDot& one : dots) products += static_cast<double>(product_exponents(one).size());
-  EXPECT_LT(products / static_cast<double>(dots.size()), row.stored_k() / 2.0);
+  EXPECT_LT(products / static_cast<double>(dots.size()), probe.instruction.stored_k() / 2.0);
   EXPECT_GT(products, 0);
 }
 
@@ -298,25 +298,25 @@ INSTANTIATE_TEST_SUITE_P(EveryInstruction, Families, testing::ValuesIn(floating_
 TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
   std::size_t sparse = 0;
   for (const Probe& probe : all_probes()) {
-    const Instruction& row = probe.instruction;
-    gen::HostTiles tiles(row);
-    const gen::GeneratorPlan plan = gen::make_generator_plan(row, probe.row);
+    const Instruction& inst = probe.instruction;
+    TileBatch tiles(inst);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(inst, probe.datapath);
     for (int f = 0; f < gen::kFamilies; ++f)
       gen::append_family(tiles, plan, static_cast<Family>(f), kSeed, 0, 2, 0);
     const std::size_t seeded = tiles.tiles;
-    gen::append_directed(tiles, probe.row, 0);
-    EXPECT_EQ(why_bad_metadata(row, tiles.metadata, tiles.tiles), "") << name_of(row);
-    if (!is_sparse(row.op)) continue;
+    gen::append_directed(tiles, probe.datapath, 0);
+    EXPECT_EQ(why_bad_metadata(inst, tiles.metadata, tiles.tiles), "") << name_of(inst);
+    if (!is_sparse(inst.op)) continue;
     ++sparse;
-    const auto kept = static_cast<std::size_t>(sparsity_of(row).kept);
+    const auto kept = static_cast<std::size_t>(sparsity_of(inst).kept);
     const std::size_t boundary = seeded * tiles.metadata.size() / tiles.tiles;
     std::map<std::uint32_t, int> in_families, in_directed;
     for (std::size_t i = 0; i < tiles.metadata.size(); i += kept)
-      ++(i < boundary ? in_families : in_directed)[encode_group(sparsity_of(row), &tiles.metadata[i])];
-    EXPECT_EQ(in_families.size(), static_cast<std::size_t>(patterns(sparsity_of(row))));
-    EXPECT_EQ(in_directed.size(), static_cast<std::size_t>(patterns(sparsity_of(row))));
+      ++(i < boundary ? in_families : in_directed)[encode_group(sparsity_of(inst), &tiles.metadata[i])];
+    EXPECT_EQ(in_families.size(), static_cast<std::size_t>(patterns(sparsity_of(inst))));
+    EXPECT_EQ(in_directed.size(), static_cast<std::size_t>(patterns(sparsity_of(inst))));
     bool unread = false;
-    for (int k = 0; k < row.k; ++k)
+    for (int k = 0; k < inst.k; ++k)
       for (int f = 0; f < gen::kFamilies; ++f)
         unread = unread || gen::detail::never_read(plan, static_cast<Family>(f), kSeed, 0, k);
     EXPECT_TRUE(unread);
@@ -326,9 +326,9 @@ TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
 
 TEST(Generators, DirectedCasesExistForEveryInstructionAndRepeat) {
   for (const Probe& probe : all_probes()) {
-    const std::vector<gen::DirectedDot> dots = gen::directed_dots(probe.instruction, probe.row);
+    const std::vector<gen::DirectedDot> dots = gen::directed_dots(probe.instruction, probe.datapath);
     EXPECT_GE(dots.size(), 8U) << name_of(probe.instruction);
-    const std::vector<gen::DirectedDot> again = gen::directed_dots(probe.instruction, probe.row);
+    const std::vector<gen::DirectedDot> again = gen::directed_dots(probe.instruction, probe.datapath);
     ASSERT_EQ(dots.size(), again.size());
     for (std::size_t i = 0; i < dots.size(); ++i) {
       EXPECT_EQ(dots[i].a, again[i].a);

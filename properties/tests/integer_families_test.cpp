@@ -23,9 +23,9 @@ std::vector<Probe> integer_probes() {
 bool has_sign(Format format) { return spec_of(format).encoding == Encoding::signed_integer; }
 
 std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count) {
-  gen::HostTiles tiles(probe.instruction);
-  gen::append_family(tiles, gen::make_generator_plan(probe.instruction, probe.row), family, kSeed, 0, count,
-                     0);
+  TileBatch tiles(probe.instruction);
+  gen::append_family(tiles, gen::make_generator_plan(probe.instruction, probe.datapath), family, kSeed, 0,
+                     count, 0);
   std::vector<OneDot> dots;
   for (std::size_t t = 0; t < count; ++t)
     for (std::size_t i = 0; i < 8; ++i) dots.push_back(cut(tiles, t, i, i));
@@ -54,26 +54,26 @@ TEST(IntegerFamilies, NearOverflowLeavesTheRangeAndStaysInIt) {
 
 TEST(IntegerFamilies, FloorEdgeTellsAnEarlyClampFromALateOne) {
   for (const Probe& probe : integer_probes()) {
-    const Instruction& row = probe.instruction;
-    if (!row.satfinite || (!has_sign(row.a) && !has_sign(row.b))) continue;
+    const Instruction& inst = probe.instruction;
+    if (!inst.satfinite || (!has_sign(inst.a) && !has_sign(inst.b))) continue;
     Probe early = probe;
-    early.row.saturation = SaturationRule::every_step;
-    early.row.block = static_cast<std::int16_t>(row.stored_k() / 2);
+    early.datapath.saturation = SaturationRule::every_step;
+    early.datapath.products_per_step = static_cast<std::int16_t>(inst.stored_k() / 2);
     std::size_t differ = 0;
     for (const OneDot& one : dots_of(probe, Family::floor_edge, 40))
       differ += model_dot(probe, one) != model_dot(early, one) ? 1U : 0U;
-    EXPECT_GT(differ, 0U) << name_of(row);
+    EXPECT_GT(differ, 0U) << name_of(inst);
   }
 }
 
 TEST(IntegerFamilies, CancellationLeavesLittle) {
   for (const Probe& probe : integer_probes()) {
-    const Instruction& row = probe.instruction;
-    if (row.multiply != Multiply::product) continue;
-    const bool pairs = has_sign(row.a) || has_sign(row.b);
+    const Instruction& inst = probe.instruction;
+    if (inst.multiply != Multiply::product) continue;
+    const bool pairs = has_sign(inst.a) || has_sign(inst.b);
     for (OneDot one : dots_of(probe, Family::cancellation, 10)) {
       if (pairs) one.c = 0;
-      EXPECT_LE(std::fabs(exact(probe, one)), 2) << name_of(row);
+      EXPECT_LE(std::fabs(exact(probe, one)), 2) << name_of(inst);
     }
   }
 }

@@ -8,8 +8,8 @@
 #include <map>
 #include <random>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/laws/check.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::laws {
 

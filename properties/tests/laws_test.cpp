@@ -21,7 +21,8 @@ std::vector<Subject> scaled_subjects() {
 
 TEST(Laws, TheModelOfHopperObeysEveryOne) {
   const Architecture& hopper = *find_architecture("hopper");
-  for (const auto& [name, tally] : check_all(host_model(hopper), unscaled_subjects(hopper), 4000, is_fast)) {
+  for (const auto& [name, tally] :
+       check_all(model_backend(hopper), unscaled_subjects(hopper), 4000, is_fast)) {
     const auto law = std::find_if(lawbook().begin(), lawbook().end(),
                                   [&, &one = name](const Law& x) { return x.name == one; });
     EXPECT_TRUE(tally.applied > 0 || law->scales == Scales::own) << name << " applied to nothing";
@@ -32,13 +33,13 @@ TEST(Laws, TheModelOfHopperObeysEveryOne) {
 
 TEST(Laws, TheModelOfEveryGenerationObeysThem) {
   for (const Architecture& architecture : architectures())
-    check_all(host_model(architecture), unscaled_subjects(architecture), 1000, is_fast);
+    check_all(model_backend(architecture), unscaled_subjects(architecture), 1000, is_fast);
 }
 
 /// A law under which `wrong` is not the row it came from; nullptr: none.
 const Law* caught_by(const Subject& subject, const gen::Neighbour& wrong, std::uint64_t dots,
                      Failure* failure) {
-  const Backend backend = wrong_model(subject, wrong.row, "wrong");
+  const Backend backend = wrong_model(subject, wrong.datapath, "wrong");
   for (const Law& law : lawbook()) {
     if (law.slow) continue;  // it catches them all
     const LawResult result = check_law(law, subject, backend, {.seed = kSeed, .dots = dots});
@@ -51,7 +52,7 @@ const Law* caught_by(const Subject& subject, const gen::Neighbour& wrong, std::u
 
 TEST(Laws, BlockScalesObeyThoseThatSpeakOfThem) {
   const auto tallies =
-      check_all(host_model(*find_architecture("blackwell_rtx")), scaled_subjects(), 2000, of_scales);
+      check_all(model_backend(*find_architecture("blackwell_rtx")), scaled_subjects(), 2000, of_scales);
   for (const auto& [name, tally] : tallies) {
     EXPECT_GT(tally.applied, 0) << name << " applied to nothing";
     std::printf("%-34s %4d rows, %4d skipped, %10llu judged\n", name.c_str(), tally.applied, tally.skipped,
@@ -61,10 +62,10 @@ TEST(Laws, BlockScalesObeyThoseThatSpeakOfThem) {
 
 TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
   const Architecture& hopper = *find_architecture("hopper");
-  const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
-  const Subject subject(hopper, is, find_datapath(hopper, is)->model);
+  const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  const Subject subject(hopper, inst, find_datapath(hopper, inst)->datapath);
   int shrunk = 0;
-  for (const gen::Neighbour& one : gen::neighbours(is, subject.row)) {
+  for (const gen::Neighbour& one : gen::neighbours(inst, subject.datapath)) {
     if (!one.invisible.empty()) continue;
     Failure failure;
     if (caught_by(subject, one, 3000, &failure) == nullptr || failure.law.empty()) continue;
@@ -72,7 +73,7 @@ TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
     EXPECT_LE(nonzero_products(subject, failure.dot), 3)
         << one.rule << ' ' << one.change << ", " << failure.law;
     // And it still fails, by itself.
-    const Backend backend = wrong_model(subject, one.row, "wrong");
+    const Backend backend = wrong_model(subject, one.datapath, "wrong");
     const auto law =
         std::find_if(lawbook().begin(), lawbook().end(), [&](const Law& l) { return l.name == failure.law; });
     const auto verdict = judge_alone(*law, subject, backend, failure.dot);
@@ -88,14 +89,14 @@ TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
 
 TEST(Laws, ALawThatSaysNothingIsAComplaint) {
   const Architecture& hopper = *find_architecture("hopper");
-  const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
-  const Subject subject(hopper, is, find_datapath(hopper, is)->model);
+  const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  const Subject subject(hopper, inst, find_datapath(hopper, inst)->datapath);
   const Law mute{.name = "mute",
                  .statement = "",
                  .source = "",
                  .why_not = [](const Subject&) { return std::string(); },
                  .judge = [](const Case&) { return silent(); }};
-  const LawResult result = check_law(mute, subject, host_model(hopper), {.seed = kSeed, .dots = 100});
+  const LawResult result = check_law(mute, subject, model_backend(hopper), {.seed = kSeed, .dots = 100});
   EXPECT_FALSE(result.good());
   EXPECT_NE(result.complaint().find("of the kind that it speaks of"), std::string::npos);
 }

@@ -15,8 +15,8 @@ std::vector<Subject> some(std::string_view generation, const std::vector<const c
   const Architecture& architecture = *find_architecture(generation);
   std::vector<Subject> subjects;
   for (const char* name : names) {
-    const Instruction is = find_instruction(name).value();
-    subjects.emplace_back(architecture, is, find_datapath(architecture, is)->model);
+    const Instruction inst = find_instruction(name).value();
+    subjects.emplace_back(architecture, inst, find_datapath(architecture, inst)->datapath);
   }
   return subjects;
 }

@@ -15,35 +15,35 @@ namespace mmaudit::test {
 namespace {
 
 /// One buffer a family, the directed cases last.
-std::vector<gen::HostTiles> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
-  std::vector<gen::HostTiles> inputs;
+std::vector<TileBatch> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  std::vector<TileBatch> inputs;
   for (int f = 0; f < gen::kFamilies; ++f) {
     inputs.emplace_back(probe.instruction);
     gen::append_family(inputs.back(), plan, static_cast<gen::Family>(f), kSeed, 0, tiles_a_family, 0);
   }
   inputs.emplace_back(probe.instruction);
-  gen::append_directed(inputs.back(), probe.row, 0);
+  gen::append_directed(inputs.back(), probe.datapath, 0);
   return inputs;
 }
 
 TEST(Neighbours, TheModelFollowsTheReferenceThroughEveryOne) {
   std::size_t compared = 0;
   for (const Probe& probe : all_probes()) {
-    std::vector<gen::HostTiles> inputs = inputs_for(probe, 1);
+    std::vector<TileBatch> inputs = inputs_for(probe, 1);
     const auto n = static_cast<std::size_t>(probe.instruction.n);
     const std::size_t elements = static_cast<std::size_t>(probe.instruction.m) * n;
     // A prime stride, and each neighbour starts where the last one stopped: together they cover all elements.
     const std::size_t stride = elements == 512 ? 211 : 53;
     std::size_t start = 0;
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.row)) {
-      const Probe mutant{probe.instruction, neighbour.row};
-      for (gen::HostTiles& tiles : inputs) {
+    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
+      const Probe mutant{probe.instruction, neighbour.datapath};
+      for (TileBatch& tiles : inputs) {
         std::size_t at = start;
         for (; at < tiles.tiles * elements; at += stride) {
           const OneDot one = cut(tiles, at / elements, at % elements / n, at % n);
-          const std::uint64_t expected =
-              oracle::reference_dot(mutant.instruction, mutant.row, one.a, one.b, one.c, 0, {}, one.metadata);
+          const std::uint64_t expected = oracle::reference_dot(mutant.instruction, mutant.datapath, one.a,
+                                                               one.b, one.c, 0, {}, one.metadata);
           ++compared;
           ASSERT_EQ(model_dot(mutant, one), expected)
               << neighbour.rule << ' ' << neighbour.change << ": " << text_of(mutant.instruction, one);
@@ -56,12 +56,12 @@ TEST(Neighbours, TheModelFollowsTheReferenceThroughEveryOne) {
   EXPECT_GE(compared, 50'000U);
 }
 
-bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<gen::HostTiles>& inputs,
+bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<TileBatch>& inputs,
                       const std::vector<std::vector<std::byte>>& right) {
   for (const OneDot& one : decisive_dots(probe.instruction))
     if (model_dot(probe, one) != model_dot(mutant, one)) return true;
   for (std::size_t i = inputs.size(); i-- > 0;) {
-    emulate(mutant.instruction, mutant.row, inputs[i].batch());
+    emulate(mutant.instruction, mutant.datapath, inputs[i].view());
     if (inputs[i].d != right[i]) return true;
   }
   return false;
@@ -70,14 +70,14 @@ bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<gen::
 TEST(Neighbours, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
   std::size_t visible = 0, invisible = 0;
   for (const Probe& probe : all_probes()) {
-    std::vector<gen::HostTiles> inputs = inputs_for(probe, is_wgmma(probe.instruction.op) ? 2 : 6);
+    std::vector<TileBatch> inputs = inputs_for(probe, is_wgmma(probe.instruction.op) ? 2 : 6);
     std::vector<std::vector<std::byte>> right;
-    for (gen::HostTiles& tiles : inputs) {
-      emulate(probe.instruction, probe.row, tiles.batch());
+    for (TileBatch& tiles : inputs) {
+      emulate(probe.instruction, probe.datapath, tiles.view());
       right.push_back(tiles.d);
     }
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.row)) {
-      const bool seen = shows_difference(probe, {probe.instruction, neighbour.row}, inputs, right);
+    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
+      const bool seen = shows_difference(probe, {probe.instruction, neighbour.datapath}, inputs, right);
       EXPECT_EQ(seen, neighbour.invisible.empty()) << name_of(probe.instruction) << ", " << neighbour.rule
                                                    << ' ' << neighbour.change << ": " << neighbour.invisible;
       (seen ? visible : invisible) += 1;
@@ -92,46 +92,46 @@ TEST(Neighbours, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
 // Rules that the Hopper rows do not use must have the effect their names say: one hand-made dot each.
 TEST(Neighbours, RulesOneByOne) {
   const Instruction f16{Op::mma, 16, 8, 16, Format::f32, Format::f16, Format::f16, Format::f32};
-  const AccumulatorModel hopper;
-  const auto expect = [&](const AccumulatorModel& row, const Decisive& terms, std::uint64_t d) {
+  const Datapath hopper;
+  const auto expect = [&](const Datapath& datapath, const Decisive& terms, std::uint64_t d) {
     const auto one = decisive_dot(f16, terms, false);
     ASSERT_TRUE(one);
-    EXPECT_EQ(model_dot({f16, row}, *one), d);
-    EXPECT_EQ(oracle::reference_dot(f16, row, one->a, one->b, one->c, 0), d);
+    EXPECT_EQ(model_dot({f16, datapath}, *one), d);
+    EXPECT_EQ(oracle::reference_dot(f16, datapath, one->a, one->b, one->c, 0), d);
   };
   const Decisive half_unit_left = {{{0, 1, 1}, {1, -0x1p-13, 0x3p-14}, {2, -1, 1}},
                                    0};  // -0.75 units of 2^-25
-  AccumulatorModel row = hopper;
-  expect(row, half_unit_left, 0);
-  row.alignment = Alignment::nearest_even;
-  expect(row, half_unit_left, 0xB3000000);
-  row.alignment = Alignment::floor_toward_minus_infinity;
-  expect(row, half_unit_left, 0xB3000000);
+  Datapath datapath = hopper;
+  expect(datapath, half_unit_left, 0);
+  datapath.alignment = Alignment::nearest_even;
+  expect(datapath, half_unit_left, 0xB3000000);
+  datapath.alignment = Alignment::floor_toward_minus_infinity;
+  expect(datapath, half_unit_left, 0xB3000000);
 
   const Decisive late_addend = {{{0, 0x1p-12, 0x3p-13}}, 1};
-  row = hopper;
-  expect(row, late_addend, 0x3F800000);
-  row.addend = AddendPlace::after_last_nearest;
-  expect(row, late_addend, 0x3F800001);
-  row.addend = AddendPlace::after_last_truncated;
-  expect(row, late_addend, 0x3F800000);
+  datapath = hopper;
+  expect(datapath, late_addend, 0x3F800000);
+  datapath.addend = AddendPlace::after_last_nearest;
+  expect(datapath, late_addend, 0x3F800001);
+  datapath.addend = AddendPlace::after_last_truncated;
+  expect(datapath, late_addend, 0x3F800000);
 
   const Decisive to_infinity = {{{0, 1, 1}}, std::numeric_limits<double>::infinity()};
-  row = hopper;
-  row.output.overflow = Overflow::max_finite;
-  expect(row, to_infinity, 0x7F800000);
-  row = hopper;
-  row.output.nan = NanRule::ieee_quiet;
-  expect(row, {{{0, std::numeric_limits<double>::infinity(), 0}}, 0}, 0x7FC00000);
-  row.infinity_times_zero = InfinityTimesZero::zero;
-  expect(row, {{{0, std::numeric_limits<double>::infinity(), 0}, {1, 1, 1}}, 0}, 0);
+  datapath = hopper;
+  datapath.output.overflow = Overflow::max_finite;
+  expect(datapath, to_infinity, 0x7F800000);
+  datapath = hopper;
+  datapath.output.nan = NanRule::ieee_quiet;
+  expect(datapath, {{{0, std::numeric_limits<double>::infinity(), 0}}, 0}, 0x7FC00000);
+  datapath.infinity_times_zero = InfinityTimesZero::zero;
+  expect(datapath, {{{0, std::numeric_limits<double>::infinity(), 0}, {1, 1, 1}}, 0}, 0);
 
   const Decisive minus_zero = {{}, -0.0};
-  row = hopper;
-  row.output.zero_sign = ZeroSign::ieee;
-  expect(row, minus_zero, 0);  // the products are +0
-  row.output.flush_subnormals = true;
-  expect(row, {{}, -0x1p-149}, 0x80000000);
+  datapath = hopper;
+  datapath.output.zero_sign = ZeroSign::ieee;
+  expect(datapath, minus_zero, 0);  // the products are +0
+  datapath.output.flush_subnormals = true;
+  expect(datapath, {{}, -0x1p-149}, 0x80000000);
 }
 
 }  // namespace

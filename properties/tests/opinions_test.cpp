@@ -9,7 +9,7 @@
 namespace mmaudit::test {
 namespace {
 
-std::size_t all_agree(const Probe& probe, const gen::HostTiles& tiles, std::size_t stride) {
+std::size_t all_agree(const Probe& probe, const TileBatch& tiles, std::size_t stride) {
   const auto n = static_cast<std::size_t>(probe.instruction.n);
   const std::size_t elements = static_cast<std::size_t>(probe.instruction.m) * n;
   std::size_t compared = 0;
@@ -32,16 +32,16 @@ TEST(Opinions, EveryOracleRoundsAlike) {
   for (const Probe& one : scaled_probes()) probes.push_back(one);
   for (const Probe& probe : probes) {
     if (spec_of(probe.instruction.d).integer()) continue;  // nothing is rounded there
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
     const std::uint8_t modifiers = is_wgmma(probe.instruction.op) ? kScaleDZero | kNegateA | kNegateB : 0;
     for (int f = 0; f < gen::kFamilies; ++f) {
-      gen::HostTiles tiles(probe.instruction);
+      TileBatch tiles(probe.instruction);
       gen::append_family(tiles, plan, static_cast<gen::Family>(f), kSeed, 0, 2, 0);
       gen::append_family(tiles, plan, static_cast<gen::Family>(f), kSeed, 2, 1, modifiers);
       compared += all_agree(probe, tiles, 37);
     }
-    gen::HostTiles tiles(probe.instruction);
-    gen::append_directed(tiles, probe.row, 0);
+    TileBatch tiles(probe.instruction);
+    gen::append_directed(tiles, probe.datapath, 0);
     compared += all_agree(probe, tiles, 41);
   }
   std::printf("%zu dot products\n", compared);

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::test {
 
@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kSeed = 20251121;
 
 struct Probe {
   Instruction instruction;
-  AccumulatorModel row;
+  Datapath datapath;
 };
 
 /// Block-scaled instructions whose formats differ. Their models are those of all others of their kind, mma
@@ -33,9 +33,9 @@ inline std::vector<Probe> scaled_probes() {
                            "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3"}) {
     Instruction instruction = find_instruction(name).value();
     const char* architecture = instruction.op == Op::mma ? "blackwell_rtx" : "blackwell";
-    const DatapathRow* row = find_datapath(*find_architecture(architecture), instruction);
+    const DatapathEntry* entry = find_datapath(*find_architecture(architecture), instruction);
     instruction.m = 16;  // rows are alike, and 128 of them eight times the work
-    probes.push_back({instruction, row->model});
+    probes.push_back({instruction, entry->datapath});
   }
   return probes;
 }
@@ -46,8 +46,8 @@ inline std::vector<Probe> all_probes() {
   const Architecture* hopper = find_architecture("hopper");
   for (Instruction instruction : kInstructions) {
     if (instruction.n == 0) instruction.n = kWgmmaMinN;
-    const DatapathRow* row = find_datapath(*hopper, instruction);
-    if (row != nullptr) probes.push_back({instruction, row->model});
+    const DatapathEntry* entry = find_datapath(*hopper, instruction);
+    if (entry != nullptr) probes.push_back({instruction, entry->datapath});
   }
   return probes;
 }
@@ -61,25 +61,25 @@ struct OneDot {
 };
 
 /// Element (i, j) of a tile; d is what `tiles` holds, 0 before the first batch().
-inline OneDot cut(const gen::HostTiles& tiles, std::size_t tile, std::size_t i, std::size_t j) {
-  const Instruction& row = tiles.instruction;
-  const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
-  const auto depth = static_cast<std::size_t>(row.k), stored = static_cast<std::size_t>(row.stored_k());
+inline OneDot cut(const TileBatch& tiles, std::size_t tile, std::size_t i, std::size_t j) {
+  const Instruction& inst = tiles.instruction;
+  const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n);
+  const auto depth = static_cast<std::size_t>(inst.k), stored = static_cast<std::size_t>(inst.stored_k());
   OneDot dot;
   for (std::size_t k = 0; k < stored; ++k) {
     const std::size_t at = (tile * m + i) * stored + k;
-    dot.a.push_back(gen::load_bits(tiles.a, spec_of(row.a).storage_bytes(), at));
+    dot.a.push_back(gen::load_bits(tiles.a, spec_of(inst.a).storage_bytes(), at));
     if (!tiles.metadata.empty()) dot.metadata.push_back(tiles.metadata[at]);
   }
   for (std::size_t k = 0; k < depth; ++k) {
-    dot.b.push_back(gen::load_bits(tiles.b, spec_of(row.b).storage_bytes(), (tile * depth + k) * n + j));
+    dot.b.push_back(gen::load_bits(tiles.b, spec_of(inst.b).storage_bytes(), (tile * depth + k) * n + j));
   }
-  dot.c = gen::load_bits(tiles.c, spec_of(row.c).storage_bytes(), (tile * m + i) * n + j);
+  dot.c = gen::load_bits(tiles.c, spec_of(inst.c).storage_bytes(), (tile * m + i) * n + j);
   if (!tiles.d.empty()) {
-    dot.d = gen::load_bits(tiles.d, spec_of(row.d).storage_bytes(), (tile * m + i) * n + j);
+    dot.d = gen::load_bits(tiles.d, spec_of(inst.d).storage_bytes(), (tile * m + i) * n + j);
   }
   dot.modifiers = tiles.modifiers[tile];
-  const auto blocks = static_cast<std::size_t>(scales_of(row));
+  const auto blocks = static_cast<std::size_t>(scales_of(inst));
   for (std::size_t block = 0; block < blocks; ++block) {
     dot.scale_a.push_back(tiles.scale_a[(tile * m + i) * blocks + block]);
     dot.scale_b.push_back(tiles.scale_b[(tile * blocks + block) * n + j]);
@@ -95,12 +95,12 @@ inline std::uint64_t met(const Instruction& instruction, const OneDot& dot, std:
 }
 
 inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
-  const DotPlan plan = make_plan(probe.instruction, probe.row);
+  const DotPlan plan = make_plan(probe.instruction, probe.datapath);
   const Strided<std::uint64_t> load_a{dot.a.data()}, load_b{dot.b.data()};
   const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
   if (!is_sparse(probe.instruction.op))
     return mmaudit::dot(plan, load_a, load_b, dot.c, dot.modifiers, scales);
-  const Gathered<Strided<std::uint64_t>> gathered{plan.sparsity, plan.row.metadata, plan.b,
+  const Gathered<Strided<std::uint64_t>> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
                                                   dot.metadata.data(), load_b};
   return mmaudit::dot(plan, load_a, gathered, dot.c, dot.modifiers);
 }

@@ -12,18 +12,17 @@ namespace mmaudit::test {
 namespace {
 
 /// Compares every `stride`-th element of every tile; returns how many were compared.
-std::size_t compare_tiles(const Probe& probe, gen::HostTiles& tiles, std::size_t stride,
-                          const std::string& what) {
-  const gen::HostTiles& emulated = tiles;
-  emulate(probe.instruction, probe.row, tiles.batch());
+std::size_t compare_tiles(const Probe& probe, TileBatch& tiles, std::size_t stride, const std::string& what) {
+  const TileBatch& emulated = tiles;
+  emulate(probe.instruction, probe.datapath, tiles.view());
   const auto n = static_cast<std::size_t>(probe.instruction.n);
   const std::size_t elements = static_cast<std::size_t>(probe.instruction.m) * n;
   std::size_t compared = 0;
   for (std::size_t at = 0; at < tiles.tiles * elements; at += stride) {
     const std::size_t element = at % elements;
     const OneDot one = cut(emulated, at / elements, element / n, element % n);
-    const std::uint64_t expected = oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c,
-                                                         one.modifiers, {}, one.metadata);
+    const std::uint64_t expected = oracle::reference_dot(probe.instruction, probe.datapath, one.a, one.b,
+                                                         one.c, one.modifiers, {}, one.metadata);
     ++compared;
     if (one.d == expected && model_dot(probe, one) == expected) continue;
     ADD_FAILURE() << what << ": " << text_of(probe.instruction, one) << " reference " << std::hex << expected
@@ -40,11 +39,11 @@ std::uint8_t every_modifier(const Instruction& instruction) {
 TEST(Reference, EmulateAndDotAgreeOnEveryInstructionAndFamily) {
   std::size_t compared = 0;
   for (const Probe& probe : all_probes()) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
     const std::uint8_t modifiers = every_modifier(probe.instruction);
     for (int f = 0; f < gen::kFamilies; ++f) {
       const auto family = static_cast<gen::Family>(f);
-      gen::HostTiles tiles(probe.instruction);
+      TileBatch tiles(probe.instruction);
       // 14 tiles take every combination of the three modifiers that change the result.
       for (std::size_t t = 0; t < 14; ++t) {
         const auto some = static_cast<std::uint8_t>(t < 6 ? 0U : (t - 6U) & modifiers);
@@ -61,8 +60,8 @@ TEST(Reference, EmulateAndDotAgreeOnEveryInstructionAndFamily) {
 TEST(Reference, EmulateAndDotAgreeOnDirectedCases) {
   std::size_t compared = 0;
   for (const Probe& probe : all_probes()) {
-    gen::HostTiles tiles(probe.instruction);
-    gen::append_directed(tiles, probe.row, 0);
+    TileBatch tiles(probe.instruction);
+    gen::append_directed(tiles, probe.datapath, 0);
     compared += compare_tiles(probe, tiles, 11, "directed");
   }
   std::printf("%zu dots compared\n", compared);
@@ -99,7 +98,7 @@ TEST(Reference, DotAgreesOnArbitraryBitPatterns) {
     for (std::size_t k = 0; k < one.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
       write_pattern(sparsity, *rc::gen::inRange(0, patterns(sparsity)), &one.metadata[k]);
     one.modifiers = static_cast<unsigned>(*rc::gen::inRange(0, 8)) & every_modifier(probe.instruction);
-    RC_ASSERT(model_dot(probe, one) == oracle::reference_dot(probe.instruction, probe.row, one.a, one.b,
+    RC_ASSERT(model_dot(probe, one) == oracle::reference_dot(probe.instruction, probe.datapath, one.a, one.b,
                                                              one.c, one.modifiers, {}, one.metadata));
   }));
 }

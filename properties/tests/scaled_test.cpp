@@ -17,31 +17,31 @@ namespace mmaudit::test {
 namespace {
 
 std::uint64_t reference(const Probe& probe, const OneDot& one) {
-  return oracle::reference_dot(probe.instruction, probe.row, one.a, one.b, one.c, one.modifiers,
+  return oracle::reference_dot(probe.instruction, probe.datapath, one.a, one.b, one.c, one.modifiers,
                                {one.scale_a, one.scale_b});
 }
 
 std::uint64_t explained(const Probe& probe, const OneDot& one) {
-  return explain(make_plan(probe.instruction, probe.row), one.a.data(), one.b.data(), one.c, one.modifiers,
-                 one.scale_a.data(), one.scale_b.data())
+  return explain(make_plan(probe.instruction, probe.datapath), one.a.data(), one.b.data(), one.c,
+                 one.modifiers, one.scale_a.data(), one.scale_b.data())
       .result;
 }
 
 /// One buffer a family, the directed cases last.
-std::vector<gen::HostTiles> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
-  std::vector<gen::HostTiles> inputs;
+std::vector<TileBatch> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
+  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  std::vector<TileBatch> inputs;
   for (int f = 0; f < gen::kFamilies; ++f) {
     inputs.emplace_back(probe.instruction);
     gen::append_family(inputs.back(), plan, static_cast<gen::Family>(f), kSeed, 0, tiles_a_family, 0);
   }
   inputs.emplace_back(probe.instruction);
-  gen::append_directed(inputs.back(), probe.row, 0);
+  gen::append_directed(inputs.back(), probe.datapath, 0);
   return inputs;
 }
 
 template <typename Visit>
-void for_some(const gen::HostTiles& tiles, std::size_t stride, Visit&& visit) {
+void for_some(const TileBatch& tiles, std::size_t stride, Visit&& visit) {
   const auto n = static_cast<std::size_t>(tiles.instruction.n);
   const std::size_t elements = static_cast<std::size_t>(tiles.instruction.m) * n;
   for (std::size_t at = 0; at < tiles.tiles * elements; at += stride)
@@ -51,8 +51,8 @@ void for_some(const gen::HostTiles& tiles, std::size_t stride, Visit&& visit) {
 TEST(Scaled, EmulateDotAndExplainAreTheReference) {
   std::size_t compared = 0;
   for (const Probe& probe : scaled_probes()) {
-    for (gen::HostTiles& tiles : inputs_for(probe, 8)) {
-      emulate(probe.instruction, probe.row, tiles.batch());
+    for (TileBatch& tiles : inputs_for(probe, 8)) {
+      emulate(probe.instruction, probe.datapath, tiles.view());
       bool good = true;
       for_some(tiles, 5, [&](const OneDot& one) {
         if (!good) return;
@@ -72,10 +72,10 @@ TEST(Scaled, EmulateDotAndExplainAreTheReference) {
 TEST(Scaled, EveryWrongModelFollowsTheReference) {
   std::size_t compared = 0;
   for (const Probe& probe : scaled_probes()) {
-    const std::vector<gen::HostTiles> inputs = inputs_for(probe, 1);
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.row)) {
-      const Probe mutant{probe.instruction, neighbour.row};
-      for (const gen::HostTiles& tiles : inputs) {
+    const std::vector<TileBatch> inputs = inputs_for(probe, 1);
+    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
+      const Probe mutant{probe.instruction, neighbour.datapath};
+      for (const TileBatch& tiles : inputs) {
         for_some(tiles, 47, [&](const OneDot& one) {
           ++compared;
           EXPECT_EQ(model_dot(mutant, one), reference(mutant, one))
@@ -90,16 +90,16 @@ TEST(Scaled, EveryWrongModelFollowsTheReference) {
 
 TEST(Scaled, TheInputsTellEveryWrongModelExceptThoseThatCannotShow) {
   for (const Probe& probe : scaled_probes()) {
-    std::vector<gen::HostTiles> inputs = inputs_for(probe, 6);
+    std::vector<TileBatch> inputs = inputs_for(probe, 6);
     std::vector<std::vector<std::byte>> right;
-    for (gen::HostTiles& tiles : inputs) {
-      emulate(probe.instruction, probe.row, tiles.batch());
+    for (TileBatch& tiles : inputs) {
+      emulate(probe.instruction, probe.datapath, tiles.view());
       right.push_back(tiles.d);
     }
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.row)) {
+    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
       bool seen = false;
       for (std::size_t i = inputs.size(); i-- > 0 && !seen;) {
-        emulate(probe.instruction, neighbour.row, inputs[i].batch());
+        emulate(probe.instruction, neighbour.datapath, inputs[i].view());
         seen = inputs[i].d != right[i];
       }
       EXPECT_EQ(seen, neighbour.invisible.empty()) << name_of(probe.instruction) << ", " << neighbour.rule
@@ -141,9 +141,9 @@ TEST(Scaled, DotIsTheReferenceOnArbitraryBits) {
 TEST(Scaled, WhatFitsIsExact) {
   std::size_t exact_ones = 0;
   for (const Probe& probe : scaled_probes()) {
-    gen::HostTiles tiles(probe.instruction);
-    gen::append_family(tiles, gen::make_generator_plan(probe.instruction, probe.row), gen::Family::normal,
-                       kSeed, 0, 12, 0);
+    TileBatch tiles(probe.instruction);
+    gen::append_family(tiles, gen::make_generator_plan(probe.instruction, probe.datapath),
+                       gen::Family::normal, kSeed, 0, 12, 0);
     for_some(tiles, 7, [&](OneDot one) {
       one.c = 0;
       const oracle::ExactDot exact =
@@ -159,18 +159,18 @@ TEST(Scaled, WhatFitsIsExact) {
 
 TEST(Scaled, NoScalesAreScalesOfOne) {
   for (const Probe& probe : scaled_probes()) {
-    gen::HostTiles tiles(probe.instruction);
-    gen::append_family(tiles, gen::make_generator_plan(probe.instruction, probe.row),
+    TileBatch tiles(probe.instruction);
+    gen::append_family(tiles, gen::make_generator_plan(probe.instruction, probe.datapath),
                        gen::Family::random_finite, kSeed, 0, 2, 0);
-    TileBatch batch = tiles.batch();
+    TileView batch = tiles.view();
     batch.scale_a = batch.scale_b = nullptr;
-    emulate(probe.instruction, probe.row, batch);
+    emulate(probe.instruction, probe.datapath, batch);
     const std::vector<std::byte> without = tiles.d;
     const auto one = static_cast<std::uint8_t>(one_bits(spec_of(probe.instruction.scale)));
     EXPECT_EQ(decode_value(one, spec_of(probe.instruction.scale)), 1);
     std::fill(tiles.scale_a.begin(), tiles.scale_a.end(), one);
     std::fill(tiles.scale_b.begin(), tiles.scale_b.end(), one);
-    emulate(probe.instruction, probe.row, tiles.batch());
+    emulate(probe.instruction, probe.datapath, tiles.view());
     EXPECT_EQ(tiles.d, without) << name_of(probe.instruction);
     for_some(tiles, 3, [&](OneDot dot) {
       const oracle::ExactDot with =
@@ -184,7 +184,7 @@ TEST(Scaled, FamiliesReachEveryEdgeOfTheScales) {
   for (const Probe& probe : scaled_probes()) {
     const FormatSpec scale = spec_of(probe.instruction.scale);
     std::size_t nan = 0, least = 0, largest = 0, top_bit = 0;
-    for (const gen::HostTiles& tiles : inputs_for(probe, 20)) {
+    for (const TileBatch& tiles : inputs_for(probe, 20)) {
       for (const std::uint8_t byte : tiles.scale_a) {
         const std::uint64_t number = byte & scale.magnitude_mask();
         nan += number == scale.conversion_nan_bits() ? 1U : 0U;
@@ -203,10 +203,10 @@ TEST(Scaled, FamiliesReachEveryEdgeOfTheScales) {
 TEST(Scaled, OnlyRandomBitsAndSpecialValuesMakeNanScales) {
   for (const Probe& probe : scaled_probes()) {
     const FormatSpec scale = spec_of(probe.instruction.scale);
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.row);
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
     for (int f = 0; f < gen::kFamilies; ++f) {
       const auto family = static_cast<gen::Family>(f);
-      gen::HostTiles tiles(probe.instruction);
+      TileBatch tiles(probe.instruction);
       gen::append_family(tiles, plan, family, kSeed, 0, 30, 0);
       std::size_t nan = 0;
       for (const auto* bytes : {&tiles.scale_a, &tiles.scale_b})
@@ -223,11 +223,12 @@ TEST(Scaled, Tcgen05HasTheSameModelsAsMma) {
   std::size_t compared = 0;
   for (const Instruction& mma : kInstructions) {
     if (mma.scale == Format::none || mma.op != Op::mma) continue;
-    for (const Instruction& row : kInstructions) {
-      if (row.op != Op::tcgen05 || row.kind != mma.kind || row.a != mma.a || row.b != mma.b ||
-          row.scale != mma.scale || row.scale_block != mma.scale_block)
+    for (const Instruction& inst : kInstructions) {
+      if (inst.op != Op::tcgen05 || inst.kind != mma.kind || inst.a != mma.a || inst.b != mma.b ||
+          inst.scale != mma.scale || inst.scale_block != mma.scale_block)
         continue;
-      EXPECT_TRUE(find_datapath(data_centre, row)->model == find_datapath(rtx, mma)->model) << name_of(row);
+      EXPECT_TRUE(find_datapath(data_centre, inst)->datapath == find_datapath(rtx, mma)->datapath)
+          << name_of(inst);
       ++compared;
     }
   }

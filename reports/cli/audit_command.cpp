@@ -61,7 +61,7 @@ int audit(const Options& options) {
     verified.instructions.insert(verified.instructions.end(), fresh.instructions.begin(),
                                  fresh.instructions.end());
   }
-  const report::Backend hardware = [&](const Instruction& instruction, const TileBatch& batch) {
+  const report::Backend hardware = [&](const Instruction& instruction, const TileView& batch) {
     device::run(gpus.front(), instruction, batch);
   };
   report::AuditResult result =

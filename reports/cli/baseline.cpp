@@ -13,7 +13,7 @@
 namespace mmaudit::cli {
 namespace {
 
-std::string inputs_hash(const gen::HostTiles& tiles) {
+std::string inputs_hash(const TileBatch& tiles) {
   corpus::Checksum sum;
   for (const auto* operand : {&tiles.a, &tiles.b, &tiles.c}) sum.update(*operand);
   for (const auto* bytes : {&tiles.scale_a, &tiles.scale_b, &tiles.metadata})
@@ -27,10 +27,10 @@ std::string hash_of(const std::vector<std::byte>& bytes) {
   return sum.hex();
 }
 
-gen::HostTiles tiles_of(const Instruction& instruction, const AccumulatorModel& row, gen::Family family,
-                        const Baseline& of) {
-  gen::HostTiles tiles(instruction);
-  gen::append_family(tiles, gen::make_generator_plan(instruction, row), family, of.seed, 0, of.tiles, 0);
+TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, gen::Family family,
+                   const Baseline& of) {
+  TileBatch tiles(instruction);
+  gen::append_family(tiles, gen::make_generator_plan(instruction, datapath), family, of.seed, 0, of.tiles, 0);
   return tiles;
 }
 
@@ -52,15 +52,15 @@ const BaselineFamily* find_in(const BaselineInstruction& in, const std::string& 
 void explain_change(const Baseline& of, const BaselineFamily& before, BaselineChange& change) {
   const Architecture* architecture = find_architecture(of.architecture);
   const Instruction& instruction = change.instruction;
-  const DatapathRow* row = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction);
-  if (row == nullptr || of.generator != gen::kGeneratorVersion) return;
+  const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction);
+  if (entry == nullptr || of.generator != gen::kGeneratorVersion) return;
   int index = 0;
   while (index < gen::kFamilies && gen::name_of(static_cast<gen::Family>(index)) != change.family) ++index;
   if (index == gen::kFamilies) return;
-  gen::HostTiles tiles = tiles_of(instruction, row->model, static_cast<gen::Family>(index), of);
+  TileBatch tiles = tiles_of(instruction, entry->datapath, static_cast<gen::Family>(index), of);
   if (inputs_hash(tiles) != before.inputs) return;  // another version made other inputs
-  const TileBatch batch = tiles.batch();
-  emulate(instruction, row->model, batch);
+  const TileView batch = tiles.view();
+  emulate(instruction, entry->datapath, batch);
   const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n),
              k = static_cast<std::size_t>(instruction.k),
              stored = static_cast<std::size_t>(instruction.stored_k());
@@ -134,13 +134,13 @@ void record_baseline(const Architecture& architecture, int n, const std::vector<
       out.left_out.push_back(fmt::format("{}: {}", name, why));
       continue;
     }
-    const DatapathRow& row = *find_datapath(architecture, each);
+    const DatapathEntry& entry = *find_datapath(architecture, each);
     BaselineInstruction one{each, {}};
     for (int f = 0; f < gen::kFamilies; ++f) {
       const auto family = static_cast<gen::Family>(f);
-      gen::HostTiles tiles = tiles_of(each, row.model, family, out);
+      TileBatch tiles = tiles_of(each, entry.datapath, family, out);
       const std::string inputs = inputs_hash(tiles);
-      backend(row, each, tiles.batch());
+      backend(entry, each, tiles.view());
       one.families.push_back(
           {std::string(gen::name_of(family)), inputs, hash_of(tiles.d), std::move(tiles.d)});
     }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::cli {
 
@@ -52,7 +52,7 @@ struct Baseline {
 };
 
 /// D of one batch; EnvironmentError where it can't.
-using BaselineBackend = std::function<void(const DatapathRow&, const Instruction&, const TileBatch&)>;
+using BaselineBackend = std::function<void(const DatapathEntry&, const Instruction&, const TileView&)>;
 /// Why it can't; empty if it can.
 using BaselineRefusal = std::function<std::string(const Instruction&)>;
 

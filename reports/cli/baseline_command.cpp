@@ -31,8 +31,8 @@ int record_baseline_file(const RecordBaselineOptions& options) {
   baseline.seed = options.seed;
   baseline.tiles = options.tiles;
   if (!hardware) {
-    const BaselineBackend model = [](const DatapathRow& row, const Instruction& instruction,
-                                     const TileBatch& batch) { emulate(instruction, row.model, batch); };
+    const BaselineBackend model = [](const DatapathEntry& entry, const Instruction& instruction,
+                                     const TileView& batch) { emulate(instruction, entry.datapath, batch); };
     record_baseline(
         require_architecture(options.architecture), options.n, options.instructions, model,
         [](const Instruction&) { return std::string(); }, baseline);
@@ -50,8 +50,8 @@ int record_baseline_file(const RecordBaselineOptions& options) {
         fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10);
     baseline.driver = gpu.driver;
     baseline.cuda = gpu.cuda;
-    const BaselineBackend run = [&gpu](const DatapathRow&, const Instruction& instruction,
-                                       const TileBatch& batch) { device::run(gpu, instruction, batch); };
+    const BaselineBackend run = [&gpu](const DatapathEntry&, const Instruction& instruction,
+                                       const TileView& batch) { device::run(gpu, instruction, batch); };
     record_baseline(
         *architecture, options.n, options.instructions, run,
         [&gpu](const Instruction& instruction) { return device::why_not(gpu, instruction); }, baseline);

@@ -10,7 +10,7 @@ class GpuWorker final : public CampaignWorker {
   device::StretchResult run(const CampaignInstruction& one, const device::Stretch& stretch) override {
     if (of_ != &one) {
       check_.reset();  // gives its memory back first
-      check_ = std::make_unique<device::CrossedCheck>(gpu_, one.instruction, one.row->model);
+      check_ = std::make_unique<device::CrossedCheck>(gpu_, one.instruction, one.entry->datapath);
       of_ = &one;
     }
     return check_->run(stretch);
@@ -28,12 +28,12 @@ CampaignWorkerMaker gpu_worker(const device::DeviceInfo& gpu) {
   return [gpu] { return std::make_unique<GpuWorker>(gpu); };
 }
 
-CampaignInstruction gpu_instruction(const Instruction& instruction, const DatapathRow& row) {
+CampaignInstruction gpu_instruction(const Instruction& instruction, const DatapathEntry& entry) {
   constexpr std::uint64_t kDots = std::uint64_t{1} << 33, kPlainDots = std::uint64_t{1} << 26;
   CampaignInstruction one{.instruction = instruction,
-                          .row = &row,
-                          .engine = std::string(device::engine_of(instruction, row.model)),
-                          .chunk = device::dots_of_chunk(instruction, row.model)};
+                          .entry = &entry,
+                          .engine = std::string(device::engine_of(instruction, entry.datapath)),
+                          .chunk = device::dots_of_chunk(instruction, entry.datapath)};
   one.stretch = one.engine == "plain" ? kPlainDots : kDots;
   return one;
 }

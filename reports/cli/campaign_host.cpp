@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "campaign_worker.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/dot.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/raw_words.hpp"
-#include "mmaudit/sparse.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -14,11 +14,11 @@ constexpr std::uint64_t kDotsOfChunk = std::uint64_t{1} << 12, kProductsOfStretc
 using Bytes = std::vector<std::byte>;
 
 struct Sizes {
-  explicit Sizes(const Instruction& is)
-      : m(static_cast<std::uint64_t>(is.m)),
-        n(static_cast<std::uint64_t>(is.n)),
-        k(static_cast<std::uint64_t>(is.k)),
-        stored(static_cast<std::uint64_t>(is.stored_k())),
+  explicit Sizes(const Instruction& inst)
+      : m(static_cast<std::uint64_t>(inst.m)),
+        n(static_cast<std::uint64_t>(inst.n)),
+        k(static_cast<std::uint64_t>(inst.k)),
+        stored(static_cast<std::uint64_t>(inst.stored_k())),
         side(m * n < 1024 ? 4 : 2) {}
   [[nodiscard]] std::uint64_t rows() const { return side * m; }
   [[nodiscard]] std::uint64_t columns() const { return side * n; }
@@ -38,9 +38,9 @@ class HostSquare {
   explicit HostSquare(const CampaignInstruction& one)
       : instruction_(one.instruction),
         size_(one.instruction),
-        plays_(one.plays->model),
-        plan_(make_plan(one.instruction, one.row->model)),
-        generator_(gen::make_generator_plan(one.instruction, one.row->model)),
+        plays_(one.plays->datapath),
+        plan_(make_plan(one.instruction, one.entry->datapath)),
+        generator_(gen::make_generator_plan(one.instruction, one.entry->datapath)),
         a_bytes_(plan_.a.storage_bytes()),
         b_bytes_(plan_.b.storage_bytes()),
         c_bytes_(plan_.step.addend.storage_bytes()),
@@ -150,7 +150,7 @@ class HostSquare {
       model = dot(plan_, a, b, c, 0);
     else
       model = dot(plan_, a,
-                  Gathered<Strided<std::uint64_t>>{plan_.sparsity, plan_.row.metadata, plan_.b,
+                  Gathered<Strided<std::uint64_t>>{plan_.sparsity, plan_.datapath.metadata, plan_.b,
                                                    &metadata_[i * size_.stored], b},
                   c, 0);
     if (played == model) return;
@@ -175,7 +175,7 @@ class HostSquare {
 
   Instruction instruction_;
   Sizes size_;
-  AccumulatorModel plays_;
+  Datapath plays_;
   DotPlan plan_;
   gen::GeneratorPlan generator_;
   std::size_t a_bytes_, b_bytes_, c_bytes_, d_bytes_;
@@ -204,35 +204,35 @@ CampaignWorkerMaker host_worker() {
   return [] { return std::make_unique<HostWorker>(); };
 }
 
-CampaignInstruction host_instruction(const Instruction& instruction, const DatapathRow& row,
-                                     const DatapathRow& plays) {
+CampaignInstruction host_instruction(const Instruction& instruction, const DatapathEntry& entry,
+                                     const DatapathEntry& plays) {
   const Sizes size(instruction);
   return {.instruction = instruction,
-          .row = &row,
-          .engine = fast_serves(instruction, plays.model) ? "vectors" : "tiles",
+          .entry = &entry,
+          .engine = fast_serves(instruction, plays.datapath) ? "vectors" : "tiles",
           .chunk = size.square() * size.squares(),
           .stretch = kProductsOfStretch / size.k,
           .plays = &plays};
 }
 
 laws::Backend quick_model(const Architecture& architecture) {
-  laws::Backend backend = laws::host_model(architecture);
-  backend.run = [run = backend.run, &architecture](const Instruction& is, const TileBatch& batch) {
-    const AccumulatorModel& row = find_datapath(architecture, is)->model;
+  laws::Backend backend = model_backend(architecture);
+  backend.run = [run = backend.run, &architecture](const Instruction& inst, const TileView& batch) {
+    const Datapath& datapath = find_datapath(architecture, inst)->datapath;
     const bool modified =
         batch.modifiers != nullptr &&
         std::any_of(batch.modifiers, batch.modifiers + batch.tiles, [](std::uint8_t x) { return x != 0; });
-    if (modified || !fast_serves(is, row)) return run(is, batch);
+    if (modified || !fast_serves(inst, datapath)) return run(inst, batch);
     Matmul product;
     product.batch = batch.tiles;
-    product.m = static_cast<std::uint64_t>(is.m);
-    product.n = static_cast<std::uint64_t>(is.n);
-    product.k = static_cast<std::uint64_t>(is.k);
+    product.m = static_cast<std::uint64_t>(inst.m);
+    product.n = static_cast<std::uint64_t>(inst.n);
+    product.k = static_cast<std::uint64_t>(inst.k);
     product.a = batch.a;
     product.b = batch.b;
     product.c = batch.c;
     product.d = batch.d;
-    matmul(is, row, product);
+    matmul(inst, datapath, product);
   };
   return backend;
 }

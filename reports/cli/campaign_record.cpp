@@ -75,7 +75,7 @@ std::string CampaignPlan::identity() const {
     json entry = {{"name", name_of(one.instruction)},
                   {"engine", one.engine},
                   {"chunk", one.chunk},
-                  {"row", to_json(one.instruction, *one.row)}};
+                  {"row", to_json(one.instruction, *one.entry)}};
     if (one.plays != nullptr) entry["plays"] = to_json(one.instruction, *one.plays);
     all["instructions"].push_back(std::move(entry));
   }

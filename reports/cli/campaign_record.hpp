@@ -9,19 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/families.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "replay.hpp"
 
 namespace mmaudit::cli {
 
 struct CampaignInstruction {
   Instruction instruction;
-  const DatapathRow* row = nullptr;
-  std::string engine;                  ///< what computes the row, on a host what plays the hardware
-  std::uint64_t chunk = 0;             ///< dot products of one
-  std::uint64_t stretch = 0;           ///< about the most of a stretch
-  const DatapathRow* plays = nullptr;  ///< by which the host plays the hardware; null: the hardware itself
+  const DatapathEntry* entry = nullptr;
+  std::string engine;                    ///< what computes the row, on a host what plays the hardware
+  std::uint64_t chunk = 0;               ///< dot products of one
+  std::uint64_t stretch = 0;             ///< about the most of a stretch
+  const DatapathEntry* plays = nullptr;  ///< by which the host plays the hardware; null: the hardware itself
 };
 
 /// Everything that decides which dot products a campaign consists of.

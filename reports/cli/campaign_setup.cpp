@@ -23,14 +23,14 @@ void plan_work(const CampaignOptions& options, CampaignSetup& setup) {
   plan.dots = static_cast<std::uint64_t>(options.dots);
   plan.architecture = setup.architecture->name;
   for (const Instruction& instruction : all_instructions(options.n)) {
-    const DatapathRow* row = find_datapath(*setup.architecture, instruction);
-    const DatapathRow* plays = setup.plays == nullptr ? row : find_datapath(*setup.plays, instruction);
-    if (row == nullptr || plays == nullptr || instruction.scale != Format::none ||
+    const DatapathEntry* entry = find_datapath(*setup.architecture, instruction);
+    const DatapathEntry* plays = setup.plays == nullptr ? entry : find_datapath(*setup.plays, instruction);
+    if (entry == nullptr || plays == nullptr || instruction.scale != Format::none ||
         !selected(name_of(instruction), options.instructions) ||
         (setup.gpu && !device::why_not(*setup.gpu, instruction).empty()))
       continue;
-    plan.instructions.push_back(setup.plays == nullptr ? gpu_instruction(instruction, *row)
-                                                       : host_instruction(instruction, *row, *plays));
+    plan.instructions.push_back(setup.plays == nullptr ? gpu_instruction(instruction, *entry)
+                                                       : host_instruction(instruction, *entry, *plays));
   }
   if (plan.instructions.empty())
     throw InputError(
@@ -137,7 +137,7 @@ std::string campaign_listing(const CampaignOptions& options) {
 std::string explain_difference(const CampaignSetup& setup, std::size_t instruction, const Mismatch& example) {
   const CampaignInstruction& one = setup.plan.instructions[instruction];
   std::string text = fmt::format("\n{}\n{}", name_of(one.instruction), describe(example, one.instruction));
-  const laws::Subject subject(*setup.architecture, one.instruction, one.row->model);
+  const laws::Subject subject(*setup.architecture, one.instruction, one.entry->datapath);
   const auto book = laws::lawbook();
   const auto law = std::find_if(book.begin(), book.end(),
                                 [](const laws::Law& x) { return x.name == "follows_the_documented_model"; });

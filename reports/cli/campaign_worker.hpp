@@ -29,9 +29,9 @@ CampaignWorkerMaker gpu_worker(const device::DeviceInfo& gpu);
 /// CampaignInstruction::plays by the quick path against the row by dot(), element by element.
 CampaignWorkerMaker host_worker();
 
-CampaignInstruction gpu_instruction(const Instruction& instruction, const DatapathRow& row);
-CampaignInstruction host_instruction(const Instruction& instruction, const DatapathRow& row,
-                                     const DatapathRow& plays);
+CampaignInstruction gpu_instruction(const Instruction& instruction, const DatapathEntry& entry);
+CampaignInstruction host_instruction(const Instruction& instruction, const DatapathEntry& entry,
+                                     const DatapathEntry& plays);
 
 /// The quick path by itself: what plays the hardware of a campaign without one.
 laws::Backend quick_model(const Architecture& architecture);

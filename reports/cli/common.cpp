@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/refusal.hpp"
 #include "row_json.hpp"
 
@@ -39,8 +39,8 @@ Instruction require_instruction(const std::string& name) {
   throw InputError("--inst: " + why_no_instruction(name));
 }
 
-const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction) {
-  if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
+const DatapathEntry& require_row(const Architecture& architecture, const Instruction& instruction) {
+  if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
   throw InputError("--inst: " + why_no_datapath(architecture, instruction));
 }
 
@@ -70,9 +70,9 @@ bool selected(std::string_view name, const std::vector<std::string>& parts) {
 
 std::vector<Instruction> all_instructions(int wgmma_n) {
   std::vector<Instruction> rows;
-  for (Instruction row : kInstructions) {
-    row = with_shape(row, wgmma_n);
-    if (has_shape(row, row.m, row.n)) rows.push_back(row);
+  for (Instruction inst : kInstructions) {
+    inst = with_shape(inst, wgmma_n);
+    if (has_shape(inst, inst.m, inst.n)) rows.push_back(inst);
   }
   return rows;
 }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;       // only the files that define a subcommand read the whole library
@@ -30,7 +30,7 @@ inline constexpr const char* kDefaultArchitecture = "hopper, or that of --model"
 void add_model_option(CLI::App& command);
 Instruction require_instruction(const std::string& name);
 /// The row that computes `instruction`; InputError says what the architecture has instead.
-const DatapathRow& require_row(const Architecture& architecture, const Instruction& instruction);
+const DatapathEntry& require_row(const Architecture& architecture, const Instruction& instruction);
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
 /// --on: whether the GPU computes. "model": no; "hardware": yes, EnvironmentError where there is none; empty:

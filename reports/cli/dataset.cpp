@@ -6,7 +6,7 @@
 
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -15,23 +15,23 @@ namespace {
 std::optional<Instruction> instruction_for(const Architecture& architecture, const corpus::DatasetCase& one,
                                            std::size_t k) {
   std::optional<Instruction> best;
-  for (const Instruction& row : all_instructions(kWgmmaMinN)) {
-    const bool fits = row.a == one.format && row.b == one.format && row.c == one.output &&
-                      row.d == one.output && row.op == (one.warpgroup ? Op::wgmma : Op::mma) &&
-                      static_cast<std::size_t>(row.k) >= k;
-    if (fits && find_datapath(architecture, row) != nullptr && (!best || row.k < best->k)) best = row;
+  for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
+    const bool fits = inst.a == one.format && inst.b == one.format && inst.c == one.output &&
+                      inst.d == one.output && inst.op == (one.warpgroup ? Op::wgmma : Op::mma) &&
+                      static_cast<std::size_t>(inst.k) >= k;
+    if (fits && find_datapath(architecture, inst) != nullptr && (!best || inst.k < best->k)) best = inst;
   }
   return best;
 }
 
 VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::DatasetRows& rows,
-                                const Instruction& instruction, const DatapathRow& row,
+                                const Instruction& instruction, const DatapathEntry& entry,
                                 const std::string& label) {
   constexpr std::size_t kMaxExamples = 8;
-  VerifiedInstruction verified{{}, label, std::string(name_of(row.evidence))};
+  VerifiedInstruction verified{{}, label, std::string(name_of(entry.evidence))};
   verified.result.instruction = instruction;
   FamilyCount count{one.gpu, rows.rows, 0};
-  const DotPlan plan = make_plan(instruction, row.model);
+  const DotPlan plan = make_plan(instruction, entry.datapath);
   const unsigned modifiers = one.addend_ignored ? unsigned{kScaleDZero} : 0U;
   const auto depth = static_cast<std::size_t>(instruction.k);
   std::vector<std::uint64_t> a(depth), b(depth);

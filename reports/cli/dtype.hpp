@@ -1,7 +1,7 @@
 #pragma once
 // Between the number formats of the model and the element types of files.
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/corpus/tensor.hpp"
-#include "mmaudit/format.hpp"
 
 namespace mmaudit::cli {
 

@@ -30,14 +30,14 @@ int explain_command(const ExplainOptions& options) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Architecture& architecture = require_architecture(names[i]);
     const ExplainInputs own = i == 0 ? inputs : inputs_on(architecture, inputs);
-    const DatapathRow& row = require_row(architecture, own.instruction);
+    const DatapathEntry& entry = require_row(architecture, own.instruction);
     const Explanation trace =
-        explain(make_plan(own.instruction, row.model), own.a.data(), factors_of_b(own).data(), own.c,
+        explain(make_plan(own.instruction, entry.datapath), own.a.data(), factors_of_b(own).data(), own.c,
                 own.modifiers, own.scale_a.empty() ? nullptr : own.scale_a.data(),
                 own.scale_b.empty() ? nullptr : own.scale_b.data());
-    traces.push_back(trace_json(own, trace, architecture, row));
+    traces.push_back(trace_json(own, trace, architecture, entry));
     text += fmt::format("{} on {} ({})\n", mmaudit::name_of(own.instruction), architecture.name,
-                        mmaudit::name_of(row.evidence));
+                        mmaudit::name_of(entry.evidence));
     text += trace_text(own, trace, options.all);
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", architecture.name,
                            hex_value(trace.result, spec_of(own.instruction.d)));

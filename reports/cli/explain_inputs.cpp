@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "common.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/sparse.hpp"
 #include "mmaudit/value_text.hpp"
 #include "replay.hpp"
 
@@ -75,20 +75,20 @@ std::vector<std::uint8_t> parse_metadata(const std::string& text, const Instruct
 }
 
 /// One scale a block of k; what is missing is 1.
-std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& row) {
+std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& inst) {
   if (text.empty()) return {};
-  if (row.scale == Format::none)
+  if (inst.scale == Format::none)
     throw InputError(
         fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
-                    mmaudit::name_of(row)));
-  const FormatSpec format = spec_of(row.scale);
+                    mmaudit::name_of(inst)));
+  const FormatSpec format = spec_of(inst.scale);
   const std::string padded = text + [&] {
     std::string ones;
-    for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(row); ++i) ones += ",1";
+    for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(inst); ++i) ones += ",1";
     return ones;
   }();
   std::vector<std::uint8_t> bytes;
-  for (const std::uint64_t bits : parse_list(option, padded, format, scales_of(row), "blocks of k"))
+  for (const std::uint64_t bits : parse_list(option, padded, format, scales_of(inst), "blocks of k"))
     bytes.push_back(static_cast<std::uint8_t>(bits));
   return bytes;
 }
@@ -99,35 +99,35 @@ ExplainInputs inputs_of_recording(const ExplainOptions& options) {
   const corpus::Recording recording = corpus::read_recording(options.tile_file);
   ExplainInputs inputs;
   inputs.instruction = instruction_of(recording, options.tile_file);
-  const Instruction& row = inputs.instruction;
+  const Instruction& inst = inputs.instruction;
   const auto refuse = [&](const char* option, std::uint64_t found, std::uint64_t size) {
     throw InputError(
         fmt::format("{}: {}: found {}, allowed 0 to {}", options.tile_file, option, found, size - 1));
   };
   if (options.tile >= recording.tiles) refuse("--index", options.tile, recording.tiles);
-  if (options.row < 0 || options.row >= row.m)
-    refuse("--row", static_cast<std::uint64_t>(options.row), static_cast<std::uint64_t>(row.m));
-  if (options.column < 0 || options.column >= row.n)
-    refuse("--col", static_cast<std::uint64_t>(options.column), static_cast<std::uint64_t>(row.n));
-  const auto m = static_cast<std::size_t>(row.m);
-  const auto n = static_cast<std::size_t>(row.n);
-  const auto k = static_cast<std::size_t>(row.k);
-  const auto stored = static_cast<std::size_t>(row.stored_k());
+  if (options.row < 0 || options.row >= inst.m)
+    refuse("--row", static_cast<std::uint64_t>(options.row), static_cast<std::uint64_t>(inst.m));
+  if (options.column < 0 || options.column >= inst.n)
+    refuse("--col", static_cast<std::uint64_t>(options.column), static_cast<std::uint64_t>(inst.n));
+  const auto m = static_cast<std::size_t>(inst.m);
+  const auto n = static_cast<std::size_t>(inst.n);
+  const auto k = static_cast<std::size_t>(inst.k);
+  const auto stored = static_cast<std::size_t>(inst.stored_k());
   const auto i = static_cast<std::size_t>(options.row);
   const auto j = static_cast<std::size_t>(options.column);
   for (std::size_t p = 0; p < stored; ++p) {
     const std::size_t at = (options.tile * m + i) * stored + p;
-    inputs.a.push_back(gen::load_bits(recording.a.data, spec_of(row.a).storage_bytes(), at));
+    inputs.a.push_back(gen::load_bits(recording.a.data, spec_of(inst.a).storage_bytes(), at));
     if (!recording.metadata.empty()) inputs.metadata.push_back(recording.metadata[at]);
   }
   for (std::size_t p = 0; p < k; ++p) {
     inputs.b.push_back(
-        gen::load_bits(recording.b.data, spec_of(row.b).storage_bytes(), (options.tile * k + p) * n + j));
+        gen::load_bits(recording.b.data, spec_of(inst.b).storage_bytes(), (options.tile * k + p) * n + j));
   }
   const std::size_t element = (options.tile * m + i) * n + j;
-  inputs.c = gen::load_bits(recording.c.data, spec_of(row.c).storage_bytes(), element);
+  inputs.c = gen::load_bits(recording.c.data, spec_of(inst.c).storage_bytes(), element);
   inputs.modifiers = recording.modifiers[options.tile];
-  const FormatSpec d = spec_of(row.d);
+  const FormatSpec d = spec_of(inst.d);
   inputs.recorded = hex_text(gen::load_bits(recording.d.data, d.storage_bytes(), element), d.storage_bits);
   return inputs;
 }
@@ -167,13 +167,13 @@ ExplainInputs inputs_on(const Architecture& architecture, const ExplainInputs& i
   if (is_sparse(wanted.op)) require_row(architecture, wanted);
   while (used > 0 && inputs.a[used - 1] == 0 && inputs.b[used - 1] == 0) --used;
   std::optional<Instruction> best;
-  for (const Instruction& row : all_instructions(kWgmmaMinN)) {
-    const bool same = row.scale == wanted.scale && row.scale_block == wanted.scale_block &&
-                      row.a == wanted.a && row.b == wanted.b && row.c == wanted.c && row.d == wanted.d &&
-                      !is_sparse(row.op);
-    if (!same || static_cast<std::size_t>(row.k) < used || find_datapath(architecture, row) == nullptr)
+  for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
+    const bool same = inst.scale == wanted.scale && inst.scale_block == wanted.scale_block &&
+                      inst.a == wanted.a && inst.b == wanted.b && inst.c == wanted.c && inst.d == wanted.d &&
+                      !is_sparse(inst.op);
+    if (!same || static_cast<std::size_t>(inst.k) < used || find_datapath(architecture, inst) == nullptr)
       continue;
-    if (!best || row.k < best->k) best = row;
+    if (!best || inst.k < best->k) best = inst;
   }
   if (!best || (inputs.modifiers & unsigned{kScaleDZero | kNegateA | kNegateB}) != 0)
     require_row(architecture, wanted);

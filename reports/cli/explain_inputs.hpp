@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/oracles/exact.hpp"
 
 namespace mmaudit::cli {

@@ -20,7 +20,7 @@ namespace {
 bool is_plain_zero(const ExplainedAddend& x) { return x.kind == Kind::finite && x.exact.significand == 0; }
 
 std::string result_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
-  const std::string rounding = rounding_text(trace.plan.row);
+  const std::string rounding = rounding_text(trace.plan.datapath);
   const std::string sum = step.special ? "  -> "
                                        : fmt::format("  sum {} -> {} -> ", number(step.sum),
                                                      rounding.substr(0, rounding.find(',')));
@@ -33,16 +33,16 @@ std::string result_text(const Explanation& trace, const ExplainedStep& step, std
 }
 
 std::string step_text(const Explanation& trace, const ExplainedStep& step, std::size_t index, bool all) {
-  const AccumulatorModel& row = trace.plan.row;
+  const Datapath& datapath = trace.plan.datapath;
   std::string text = fmt::format("step {} of {}", index + 1, trace.steps.size());
   if (step.special) {
     text += ": an input is NaN or infinite, no sum is formed\n";
-  } else if (!cuts_anything(row)) {
+  } else if (!cuts_anything(datapath)) {
     text += ": IEEE, nothing is cut before the one rounding\n";
   } else {
     text += fmt::format(": E = {}{}, F = {}, last kept bit 2^{}\n", step.maximum,
-                        step.floor_decided ? " (the floor)" : "", row.fraction_bits,
-                        step.maximum - row.fraction_bits);
+                        step.floor_decided ? " (the floor)" : "", datapath.fraction_bits,
+                        step.maximum - datapath.fraction_bits);
   }
   if (trace.plan.grouped) return text + groups_text(trace, step, index) + result_text(trace, step, index);
   text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", "k", "a", "b", "e", "exact", "kept",
@@ -88,9 +88,10 @@ std::string trace_text(const ExplainInputs& inputs, const Explanation& trace, bo
   if (!inputs.metadata.empty())
     text += fmt::format("k counts the stored elements of A; metadata {}\n", fmt::join(inputs.metadata, ","));
   if (trace.plan.wide.id != Format::none) {
-    text += fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
-                        trace.plan.row.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
-                                                                      : "k in row order");
+    text +=
+        fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
+                    trace.plan.datapath.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
+                                                                       : "k in row order");
   }
   for (std::size_t i = 0; i < trace.steps.size(); ++i) text += step_text(trace, trace.steps[i], i, all);
   if (trace.plan.integer) text += products_text(trace, all);
@@ -100,18 +101,18 @@ std::string trace_text(const ExplainInputs& inputs, const Explanation& trace, bo
   }
   if (trace.final_add) {
     text += fmt::format("c {} is added last, {} -> {}\n", hex_value(trace.addend, trace.plan.step.addend),
-                        name_of(final_add_rounding(trace.plan.row)), hex_value(trace.result, output));
+                        name_of(final_add_rounding(trace.plan.datapath)), hex_value(trace.result, output));
   }
   return text + fmt::format("D = {}\n", hex_value(trace.result, output)) + exact_line(inputs, trace, output);
 }
 
 nlohmann::json trace_json(const ExplainInputs& inputs, const Explanation& trace,
-                          const Architecture& architecture, const DatapathRow& row) {
+                          const Architecture& architecture, const DatapathEntry& entry) {
   const FormatSpec output = spec_of(inputs.instruction.d);
   const oracle::ExactDot exact = exact_of(inputs);
   nlohmann::json out = nlohmann::json::parse(mmaudit::trace_json(trace));
   out["architecture"] = architecture.name;
-  out["row"] = to_json(inputs.instruction, row);
+  out["row"] = to_json(inputs.instruction, entry);
   out["exact"] = exact.decimal;
   out["exact_is_complete"] = exact.decimal_is_exact;
   if (!inputs.metadata.empty()) out["metadata"] = inputs.metadata;

@@ -11,6 +11,6 @@ namespace mmaudit::cli {
 /// `all`: zero products too.
 std::string trace_text(const ExplainInputs& inputs, const Explanation& trace, bool all);
 nlohmann::json trace_json(const ExplainInputs& inputs, const Explanation& trace,
-                          const Architecture& architecture, const DatapathRow& row);
+                          const Architecture& architecture, const DatapathEntry& entry);
 
 }  // namespace mmaudit::cli

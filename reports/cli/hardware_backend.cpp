@@ -3,10 +3,11 @@
 namespace mmaudit::cli {
 
 laws::Backend hardware_backend(const device::DeviceInfo& gpu) {
-  return {
-      gpu.name,
-      [gpu](const Instruction& is, std::uint8_t modifiers) { return device::why_not(gpu, is, modifiers); },
-      [gpu](const Instruction& is, const TileBatch& batch) { device::run(gpu, is, batch); }};
+  return {gpu.name,
+          [gpu](const Instruction& inst, std::uint8_t modifiers) {
+            return device::why_not(gpu, inst, modifiers);
+          },
+          [gpu](const Instruction& inst, const TileView& batch) { device::run(gpu, inst, batch); }};
 }
 
 Mismatch mismatch_of(const device::Mismatch& one) {

@@ -27,18 +27,18 @@ std::string replay_command(const laws::Failure& failure, const std::string& back
 
 std::string describe(const laws::Failure& failure, const laws::Law& law, const Architecture& architecture,
                      const std::string& replay) {
-  const Instruction& is = failure.instruction;
-  const FormatSpec d = spec_of(is.d);
+  const Instruction& inst = failure.instruction;
+  const FormatSpec d = spec_of(inst.d);
   const laws::Dot& dot = failure.dot;
   std::string text = fmt::format("\n{}: {}\n  {} (shrunk from {} non-zero products)\n", law.name,
-                                 law.statement, name_of(is), failure.shrunk_from);
-  text += fmt::format("  a: {}\n  b: {}\n  c: {}\n", values(dot.a, is.a), values(dot.b, is.b),
-                      value_text(dot.c, spec_of(is.c)));
+                                 law.statement, name_of(inst), failure.shrunk_from);
+  text += fmt::format("  a: {}\n  b: {}\n  c: {}\n", values(dot.a, inst.a), values(dot.b, inst.b),
+                      value_text(dot.c, spec_of(inst.c)));
   text +=
       fmt::format("  found 0x{} = {}", hex_text(failure.found, d.storage_bits), value_text(failure.found, d));
   text += fmt::format(", the law allows 0x{} = {}\n", hex_text(failure.expected, d.storage_bits),
                       value_text(failure.expected, d));
-  text += "  " + explain_command(is, architecture.name, dot.a, dot.b, dot.c, dot.metadata);
+  text += "  " + explain_command(inst, architecture.name, dot.a, dot.b, dot.c, dot.metadata);
   for (const auto& [option, scales] : {std::pair{"--scale-a", &dot.scale_a}, {"--scale-b", &dot.scale_b}})
     if (!scales->empty()) text += fmt::format(" {} {:#04x}", option, fmt::join(*scales, ","));
   text += "\n";

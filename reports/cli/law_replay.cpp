@@ -12,7 +12,7 @@
 namespace mmaudit::cli {
 namespace {
 
-std::vector<laws::Tile> tiles_of(const corpus::Recording& recording, const Instruction& is) {
+std::vector<laws::Tile> tiles_of(const corpus::Recording& recording, const Instruction& inst) {
   std::vector<laws::Tile> tiles;
   const auto take = [](const corpus::Tensor& from, Format format, std::size_t tile,
                        std::vector<std::uint64_t>& to) {
@@ -21,12 +21,12 @@ std::vector<laws::Tile> tiles_of(const corpus::Recording& recording, const Instr
       to[i] = gen::load_bits(from.data, bytes, tile * to.size() + i);
   };
   for (std::size_t t = 0; t < recording.tiles; ++t) {
-    laws::Tile& tile = tiles.emplace_back(is, recording.modifiers[t]);
+    laws::Tile& tile = tiles.emplace_back(inst, recording.modifiers[t]);
     tile.d.resize(tile.c.size());
-    take(recording.a, is.a, t, tile.a);
-    take(recording.b, is.b, t, tile.b);
-    take(recording.c, is.c, t, tile.c);
-    take(recording.d, is.d, t, tile.d);
+    take(recording.a, inst.a, t, tile.a);
+    take(recording.b, inst.b, t, tile.b);
+    take(recording.c, inst.c, t, tile.c);
+    take(recording.d, inst.d, t, tile.d);
     const auto first = recording.metadata.begin() + static_cast<std::ptrdiff_t>(t * tile.metadata.size());
     std::copy_n(first, tile.metadata.size(), tile.metadata.begin());
   }
@@ -54,10 +54,10 @@ RecordedLaws replay_laws(const std::filesystem::path& folder, const std::vector<
   const std::size_t files = corpus::find_recordings(folder).size();
   for_each_recording(
       folder, filters, "laws over recordings",
-      [&](const corpus::Recording& recording, const Instruction& is, const std::string& file) {
+      [&](const corpus::Recording& recording, const Instruction& inst, const std::string& file) {
         if (&architecture_of_recording(recording, file) != &architecture) return;
-        const laws::Subject subject(architecture, is, row_of_recording(recording, is, file).model);
-        const std::vector<laws::Tile> tiles = tiles_of(recording, is);
+        const laws::Subject subject(architecture, inst, row_of_recording(recording, inst, file).datapath);
+        const std::vector<laws::Tile> tiles = tiles_of(recording, inst);
         const std::vector<laws::Tile> some = sample(tiles, slow_dots / files + 1);
         for (std::size_t law = 0; law < chosen.size(); ++law)
           out.results[law].push_back(

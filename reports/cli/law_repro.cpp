@@ -51,32 +51,33 @@ std::string bindings(const char* constraint, const char* name, std::size_t count
 }
 
 /// "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-std::string ptx_of(const Instruction& is) {
-  std::string text = fmt::format("mma.sync.aligned.m{}n{}k{}.row.col", is.m, is.n, is.k);
-  if (is.satfinite) text += ".satfinite";
-  for (const Format format : {is.d, is.a, is.b, is.c}) text += fmt::format(".{}", name_of(format));
-  if (is.multiply == Multiply::xor_popc) text += ".xor.popc";
-  if (is.multiply == Multiply::and_popc) text += ".and.popc";
+std::string ptx_of(const Instruction& inst) {
+  std::string text = fmt::format("mma.sync.aligned.m{}n{}k{}.row.col", inst.m, inst.n, inst.k);
+  if (inst.satfinite) text += ".satfinite";
+  for (const Format format : {inst.d, inst.a, inst.b, inst.c}) text += fmt::format(".{}", name_of(format));
+  if (inst.multiply == Multiply::xor_popc) text += ".xor.popc";
+  if (inst.multiply == Multiply::and_popc) text += ".and.popc";
   return text;
 }
 
 }  // namespace
 
 std::string write_repro(const laws::Failure& failure, const std::string& folder) {
-  const Instruction& is = failure.instruction;
-  if (is.op != Op::mma || is.kind != MmaKind::none || is.c != is.d || !has_fragment_maps(is))
-    return fmt::format("  no CUDA file: {} is not a plain mma\n", name_of(is));
-  const laws::Tile tile = laws::tile_of(is, failure.dot);
-  const auto a = registers_of(fragment_a(is), is.a, tile.a), b = registers_of(fragment_b(is), is.b, tile.b),
-             c = registers_of(fragment_c(is), is.c, tile.c);
-  const bool wide = spec_of(is.d).storage_bits == 64;
+  const Instruction& inst = failure.instruction;
+  if (inst.op != Op::mma || inst.kind != MmaKind::none || inst.c != inst.d || !has_fragment_maps(inst))
+    return fmt::format("  no CUDA file: {} is not a plain mma\n", name_of(inst));
+  const laws::Tile tile = laws::tile_of(inst, failure.dot);
+  const auto a = registers_of(fragment_a(inst), inst.a, tile.a),
+             b = registers_of(fragment_b(inst), inst.b, tile.b),
+             c = registers_of(fragment_c(inst), inst.c, tile.c);
+  const bool wide = spec_of(inst.d).storage_bits == 64;
   const char* type = wide ? "unsigned long long" : "unsigned";
   const char* of = wide ? "l" : "r";
-  const int bits = spec_of(is.d).storage_bits;
+  const int bits = spec_of(inst.d).storage_bits;
   const std::size_t d = c[0].size();
   std::string text = fmt::format(
-      "// {} against the law \"{}\". Build: nvcc -arch=sm_{}{} FILE.cu\n#include <cstdio>\n\n", name_of(is),
-      failure.law, is.min_compute_capability, is.min_compute_capability >= 90 ? "a" : "");
+      "// {} against the law \"{}\". Build: nvcc -arch=sm_{}{} FILE.cu\n#include <cstdio>\n\n", name_of(inst),
+      failure.law, inst.min_compute_capability, inst.min_compute_capability >= 90 ? "a" : "");
   text += array("kA", type, a) + array("kB", type, b) + array("kC", type, c);
   text += fmt::format("\n__global__ void run({}* out) {{\n  const int lane = threadIdx.x;\n", type);
   for (const auto& [name, from, count] :
@@ -85,7 +86,7 @@ std::string write_repro(const laws::Failure& failure, const std::string& folder)
                         count, count, name, from);
   text +=
       fmt::format("  asm volatile(\"{} {}, {}, {}, {};\"\n               : {}\n               : {}, {});\n",
-                  ptx_of(is), operands(0, d), operands(static_cast<int>(d), a[0].size()),
+                  ptx_of(inst), operands(0, d), operands(static_cast<int>(d), a[0].size()),
                   operands(static_cast<int>(d + a[0].size()), b[0].size()), operands(0, d),
                   bindings(fmt::format("+{}", of).c_str(), "d", d), bindings(of, "a", a[0].size()),
                   bindings(of, "b", b[0].size()));
@@ -101,7 +102,7 @@ std::string write_repro(const laws::Failure& failure, const std::string& folder)
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw InputError(fmt::format("--repro: {}: cannot create: {}", folder, error.message()));
-  const std::string path = fmt::format("{}/{}-{}.cu", folder, failure.law, name_of(is));
+  const std::string path = fmt::format("{}/{}-{}.cu", folder, failure.law, name_of(inst));
   emit(path, text);
   return "  repeat on a GPU: " + path + "\n";
 }

@@ -136,8 +136,8 @@ std::string law_strength_text(const LawStrength& strength) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::pair<std::string, RuleLine>>> blocks;
   for (const WrongModel& one : strength.models) {
-    const Instruction& is = one.mutant.instruction;
-    const std::string block = fmt::format("{} -> {}", name_of(is.path), name_of(is.d));
+    const Instruction& inst = one.mutant.instruction;
+    const std::string block = fmt::format("{} -> {}", name_of(inst.unit), name_of(inst.d));
     if (blocks.find(block) == blocks.end()) order.push_back(block);
     auto& lines = blocks[block];
     const std::string label =

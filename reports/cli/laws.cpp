@@ -14,9 +14,9 @@
 #include "law_failures.hpp"
 #include "law_replay.hpp"
 #include "law_strength.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/device/campaign.hpp"
 #include "mmaudit/laws/check.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "regression_file.hpp"
 
 namespace mmaudit::cli {
@@ -66,16 +66,16 @@ bool may_be_silent(const LawRow& row, const LawsOptions& options) {
 }
 
 laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& architecture) {
-  laws::Backend backend = laws::host_model(architecture);
+  laws::Backend backend = model_backend(architecture);
   backend.name += " on " + gpu.name;
-  backend.run = [gpu, &architecture](const Instruction& is, const TileBatch& batch) {
-    device::emulate_on_device(gpu, is, find_datapath(architecture, is)->model, batch);
+  backend.run = [gpu, &architecture](const Instruction& inst, const TileView& batch) {
+    device::emulate_on_device(gpu, inst, find_datapath(architecture, inst)->datapath, batch);
   };
   return backend;
 }
 
 laws::Backend chosen_backend(const LawsOptions& options, const Architecture& architecture) {
-  if (options.backend == "model") return laws::host_model(architecture);
+  if (options.backend == "model") return model_backend(architecture);
   if (options.backend == "reference") return laws::reference_model(architecture);
   const device::DeviceInfo gpu = require_device();
   return options.backend == "hardware" ? hardware_backend(gpu) : gpu_model(gpu, architecture);
@@ -190,7 +190,7 @@ int run_strength(const LawsOptions& options) {
   const Architecture& architecture = require_architecture(options.architecture);
   const std::vector<Subject> subjects = chosen_subjects(options, architecture);
   std::size_t wrong = 0;
-  for (const Subject& one : subjects) wrong += gen::neighbours(one.instruction, one.row).size();
+  for (const Subject& one : subjects) wrong += gen::neighbours(one.instruction, one.datapath).size();
   Progress progress("wrong models", wrong);
   laws::MutationRun how{.seed = options.seed, .threads = options.threads};
   if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);

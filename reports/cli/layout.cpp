@@ -21,13 +21,13 @@ struct LayoutOptions {
   bool json = false, discover = false;
 };
 
-std::vector<LayoutOperand> operands_of(const LayoutOptions& options, const Instruction& is) {
+std::vector<LayoutOperand> operands_of(const LayoutOptions& options, const Instruction& inst) {
   std::vector<LayoutOperand> chosen;
   for (const std::string& name : options.operands) {
-    if (name == "a") chosen.push_back(layout_operand("A", is.a, fragment_a(is)));
-    if (name == "b") chosen.push_back(layout_operand("B", is.b, fragment_b(is)));
-    if (name == "c") chosen.push_back(layout_operand("C", is.c, fragment_c(is)));
-    if (name == "d") chosen.push_back(layout_operand("D", is.d, fragment_d(is)));
+    if (name == "a") chosen.push_back(layout_operand("A", inst.a, fragment_a(inst)));
+    if (name == "b") chosen.push_back(layout_operand("B", inst.b, fragment_b(inst)));
+    if (name == "c") chosen.push_back(layout_operand("C", inst.c, fragment_c(inst)));
+    if (name == "d") chosen.push_back(layout_operand("D", inst.d, fragment_d(inst)));
   }
   return chosen;
 }
@@ -40,13 +40,13 @@ struct Discovered {
 };
 
 /// On the GPU: the same incidence, or the number of pairs of slots that differ.
-Discovered discover(const Instruction& is) {
+Discovered discover(const Instruction& inst) {
   const device::DeviceInfo gpu = require_device();
-  if (const std::string reason = device::why_not(gpu, is); !reason.empty()) throw EnvironmentError(reason);
-  const std::uint8_t modifiers = is_wgmma(is.op) ? kAFromRegisters : 0;
-  Discovered result{gpu.name, false, 0, device::declared_incidence(is)};
+  if (const std::string reason = device::why_not(gpu, inst); !reason.empty()) throw EnvironmentError(reason);
+  const std::uint8_t modifiers = is_wgmma(inst.op) ? kAFromRegisters : 0;
+  Discovered result{gpu.name, false, 0, device::declared_incidence(inst)};
   const device::Incidence seen = device::discovered_incidence(
-      is, modifiers, [&](const TileBatch& batch) { device::run(gpu, is, batch); });
+      inst, modifiers, [&](const TileView& batch) { device::run(gpu, inst, batch); });
   for (std::size_t i = 0; i < seen.partner.size(); ++i)
     result.differing += seen.partner[i] != result.declared.partner[i];
   for (std::size_t i = 0; i < seen.passed.size(); ++i)
@@ -61,18 +61,18 @@ struct Drawn {
   std::string text;
   nlohmann::json out;
 
-  explicit Drawn(const Instruction& is)
+  explicit Drawn(const Instruction& inst)
       : out{{"schema", "mmaudit.layout/1"},
-            {"instruction", mmaudit::name_of(is)},
+            {"instruction", mmaudit::name_of(inst)},
             {"operands", nlohmann::json::array()}} {}
-  void add(const Instruction& is, const LayoutOperand& operand) {
+  void add(const Instruction& inst, const LayoutOperand& operand) {
     if (operand.lanes == 0) {
-      text +=
-          fmt::format("{} of {}: in shared memory, held by no lane\n\n", operand.name, mmaudit::name_of(is));
+      text += fmt::format("{} of {}: in shared memory, held by no lane\n\n", operand.name,
+                          mmaudit::name_of(inst));
       return;
     }
     out["operands"].push_back(to_json(operand));
-    pictures.push_back(picture_of(is, operand));
+    pictures.push_back(picture_of(inst, operand));
     text += report::picture_text(pictures.back()) + "\n";
   }
 };
@@ -81,23 +81,23 @@ constexpr const char* kLegend =
     "T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)\n";
 
 /// wmma: what is published about an architecture, or seen here; there is nothing to compare with.
-void draw_wmma(const LayoutOptions& options, const Instruction& is, Drawn& drawn) {
+void draw_wmma(const LayoutOptions& options, const Instruction& inst, Drawn& drawn) {
   const WmmaChoice choice{options.operands, options.layout_a == "col", options.layout_b == "col",
                           options.layout_c == "col"};
-  const WmmaLayout layout = options.discover ? discovered_wmma_layout(is, choice)
-                                             : published_wmma_layout(is, options.architecture, choice);
-  for (const LayoutOperand& operand : layout.operands) drawn.add(is, operand);
+  const WmmaLayout layout = options.discover ? discovered_wmma_layout(inst, choice)
+                                             : published_wmma_layout(inst, options.architecture, choice);
+  for (const LayoutOperand& operand : layout.operands) drawn.add(inst, operand);
   drawn.text += kLegend + fmt::format("known: {}\n", layout.known);
   drawn.out["evidence"] = layout.evidence;
   drawn.out["known"] = layout.known;
 }
 
-int draw_specified(const LayoutOptions& options, const Instruction& is, Drawn& drawn) {
-  if (!options.architecture.empty()) require_row(require_architecture(options.architecture), is);
-  for (const LayoutOperand& operand : operands_of(options, is)) drawn.add(is, operand);
+int draw_specified(const LayoutOptions& options, const Instruction& inst, Drawn& drawn) {
+  if (!options.architecture.empty()) require_row(require_architecture(options.architecture), inst);
+  for (const LayoutOperand& operand : operands_of(options, inst)) drawn.add(inst, operand);
   drawn.text += kLegend;
   if (!options.discover) return kAllGood;
-  const Discovered seen = discover(is);
+  const Discovered seen = discover(inst);
   drawn.text += seen.agrees
                     ? fmt::format("{} agrees: {} slots of A, {} of B, {} of D meet as drawn\n", seen.device,
                                   seen.declared.slots_a, seen.declared.slots_b, seen.declared.slots_d)
@@ -108,18 +108,18 @@ int draw_specified(const LayoutOptions& options, const Instruction& is, Drawn& d
 }
 
 int layout(const LayoutOptions& options) {
-  const Instruction is = require_instruction(options.instruction);
-  if (!has_fragment_maps(is) && is.op != Op::wmma)
+  const Instruction inst = require_instruction(options.instruction);
+  if (!has_fragment_maps(inst) && inst.op != Op::wmma)
     throw InputError(
         fmt::format("--inst: found {}, allowed: mma, mma.sp, wgmma, wgmma.sp, wmma (tcgen05 keeps its "
                     "operands in shared and tensor memory)",
-                    mmaudit::name_of(is)));
-  Drawn drawn(is);
+                    mmaudit::name_of(inst)));
+  Drawn drawn(inst);
   int code = kAllGood;
-  if (is.op == Op::wmma)
-    draw_wmma(options, is, drawn);
+  if (inst.op == Op::wmma)
+    draw_wmma(options, inst, drawn);
   else
-    code = draw_specified(options, is, drawn);
+    code = draw_specified(options, inst, drawn);
   if (!options.svg.empty()) emit(options.svg, report::picture_svg(drawn.pictures));
   if (options.svg != "-") emit("-", options.json ? drawn.out.dump() + "\n" : drawn.text);
   return code;

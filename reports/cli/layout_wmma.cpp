@@ -62,11 +62,11 @@ struct Chosen {
   bool columns;
 };
 
-std::vector<Chosen> chosen_of(const Instruction& is, const WmmaChoice& choice) {
-  const Chosen all[] = {{"a", device::WmmaOperand::a, is.a, choice.a_columns},
-                        {"b", device::WmmaOperand::b, is.b, choice.b_columns},
-                        {"c", device::WmmaOperand::c, is.c, choice.c_columns},
-                        {"d", device::WmmaOperand::d, is.d, choice.c_columns}};
+std::vector<Chosen> chosen_of(const Instruction& inst, const WmmaChoice& choice) {
+  const Chosen all[] = {{"a", device::WmmaOperand::a, inst.a, choice.a_columns},
+                        {"b", device::WmmaOperand::b, inst.b, choice.b_columns},
+                        {"c", device::WmmaOperand::c, inst.c, choice.c_columns},
+                        {"d", device::WmmaOperand::d, inst.d, choice.c_columns}};
   std::vector<Chosen> chosen;
   for (const std::string& operand : choice.operands)
     for (const Chosen& one : all)

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "layout_operand.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
 
 namespace mmaudit::cli {
 

@@ -25,34 +25,40 @@ struct Line {
 };
 
 /// The name with A and B in place of the two formats where every mix of the small ones has a row.
-std::string name_of_mix(const Instruction& row) {
-  std::string name = name_of(row);
-  if (row.kind != MmaKind::f8f6f4 && row.kind != MmaKind::mxf8f6f4) return name;
-  const std::string mix = fmt::format(".{}.{}", mmaudit::name_of(row.a), mmaudit::name_of(row.b));
+std::string name_of_mix(const Instruction& inst) {
+  std::string name = name_of(inst);
+  if (inst.kind != MmaKind::f8f6f4 && inst.kind != MmaKind::mxf8f6f4) return name;
+  const std::string mix = fmt::format(".{}.{}", mmaudit::name_of(inst.a), mmaudit::name_of(inst.b));
   return name.replace(name.find(mix), mix.size(), ".A.B");
 }
 
 std::vector<Line> lines_of(const Architecture& architecture) {
   std::vector<Line> lines;
   for (const Instruction& instruction : kInstructions) {
-    const DatapathRow* row = find_datapath(architecture, instruction);
-    if (row == nullptr) continue;
-    Line line{name_of_mix(instruction),           "1", "-", "-", "ascending", "RNE f64, fused",
-              std::string(name_of(row->evidence))};
-    if (row->model.arithmetic == Arithmetic::integer) {
+    const DatapathEntry* entry = find_datapath(architecture, instruction);
+    if (entry == nullptr) continue;
+    Line line{name_of_mix(instruction),
+              "1",
+              "-",
+              "-",
+              "ascending",
+              "RNE f64, fused",
+              std::string(name_of(entry->evidence))};
+    if (entry->datapath.arithmetic == Arithmetic::integer) {
       line.l = line.order = "-";
-      line.rounding = rounding_text(instruction, row->model);
+      line.rounding = rounding_text(instruction, entry->datapath);
     }
-    if (row->model.arithmetic == Arithmetic::grouped_dot_add) line.groups = row->model.group;
-    if (line.groups != 0 || row->model.arithmetic == Arithmetic::fused_dot_add) {
-      line.l = std::to_string(block_of(instruction, row->model));
-      if (cuts_anything(row->model)) {
-        line.f = std::to_string(row->model.fraction_bits);
-        line.floor = std::to_string(row->model.floor);
+    if (entry->datapath.arithmetic == Arithmetic::grouped_dot_add) line.groups = entry->datapath.group;
+    if (line.groups != 0 || entry->datapath.arithmetic == Arithmetic::fused_dot_add) {
+      line.l = std::to_string(block_of(instruction, entry->datapath));
+      if (cuts_anything(entry->datapath)) {
+        line.f = std::to_string(entry->datapath.fraction_bits);
+        line.floor = std::to_string(entry->datapath.min_alignment_exponent);
       }
-      line.order =
-          row->model.order == KOrder::pairs_of_four ? "01|23 of 4" : std::string(name_of(row->model.order));
-      line.rounding = rounding_text(row->model);
+      line.order = entry->datapath.order == KOrder::pairs_of_four
+                       ? "01|23 of 4"
+                       : std::string(name_of(entry->datapath.order));
+      line.rounding = rounding_text(entry->datapath);
     }
     if (line.groups != 0) line.rounding += fmt::format(", groups of {}", line.groups);
     // Rows that only mix formats are one line.

@@ -135,7 +135,7 @@ void report(const MatmulOptions& options, const Instruction& instruction, const 
 int execute(const MatmulOptions& options) {
   const Instruction instruction = require_instruction(options.instruction);
   const Architecture& architecture = require_architecture(options.architecture);
-  const AccumulatorModel& row = require_row(architecture, instruction).model;
+  const Datapath& datapath = require_row(architecture, instruction).datapath;
   Matmul problem;
   problem.promote = options.promote;
   problem.split_k = options.split_k;
@@ -161,8 +161,8 @@ int execute(const MatmulOptions& options) {
     require_shape("--c", options.c, *c, problem.batch, problem.m, problem.n);
     problem.c = c->tensor.data.data();
   }
-  std::string why = why_no_matmul(instruction, row, problem);
-  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, row, problem);
+  std::string why = why_no_matmul(instruction, datapath, problem);
+  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, datapath, problem);
   if (!why.empty()) {
     throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
   }
@@ -187,14 +187,14 @@ int execute(const MatmulOptions& options) {
     means.progress = [&progress](std::uint64_t done) { progress.advance(done); };
     const auto start = std::chrono::steady_clock::now();
     if (options.gpu) {
-      timing.seconds = device::matmul_on_device(require_device(), instruction, row, problem);
+      timing.seconds = device::matmul_on_device(require_device(), instruction, datapath, problem);
     } else {
-      matmul(instruction, row, problem, means);
+      matmul(instruction, datapath, problem, means);
       timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
   }
   corpus::save_tensor(options.out, d);
-  report(options, instruction, architecture, d, means.fast && fast_serves(instruction, row), timing);
+  report(options, instruction, architecture, d, means.fast && fast_serves(instruction, datapath), timing);
   return kAllGood;
 }
 

@@ -56,11 +56,11 @@ corpus::Tensor tensor_of(const char* name, const std::vector<std::byte>& data, s
 }
 
 corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& instruction,
-                             const AccumulatorModel& row, const RecordOptions& options) {
-  gen::HostTiles tiles(instruction);
+                             const Datapath& datapath, const RecordOptions& options) {
+  TileBatch tiles(instruction);
   std::vector<corpus::FamilyRange> families;
-  if (options.directed) families.push_back({"directed", gen::append_directed(tiles, row, 0)});
-  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, row);
+  if (options.directed) families.push_back({"directed", gen::append_directed(tiles, datapath, 0)});
+  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
   const std::size_t per_family = is_wgmma(instruction.op) ? options.wgmma_tiles : options.mma_tiles;
   for (int f = 0; f < gen::kFamilies && per_family > 0; ++f) {
     const auto family = static_cast<gen::Family>(f);
@@ -76,7 +76,7 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   }
   if (!sets.empty()) families.push_back({"modifiers", sets.size()});
 
-  const TileBatch batch = tiles.batch();
+  const TileView batch = tiles.view();
   device::run(gpu, instruction, batch);
   corpus::Recording recording;
   recording.provenance = {gpu.name,
@@ -124,11 +124,12 @@ int record(const RecordOptions& options) {
   for (const Instruction& instruction : chosen) {
     const std::string name = name_of(instruction);
     const std::string reason = device::why_not(gpu, instruction);
-    const DatapathRow* row = find_datapath(*architecture, instruction);
-    if (!reason.empty() || row == nullptr) {
-      emit("-", fmt::format("{}: not recorded: {}\n", name, row == nullptr ? "no row of the model" : reason));
+    const DatapathEntry* entry = find_datapath(*architecture, instruction);
+    if (!reason.empty() || entry == nullptr) {
+      emit("-",
+           fmt::format("{}: not recorded: {}\n", name, entry == nullptr ? "no row of the model" : reason));
     } else {
-      const corpus::Recording recording = record_one(gpu, instruction, row->model, options);
+      const corpus::Recording recording = record_one(gpu, instruction, entry->datapath, options);
       corpus::write_recording(std::filesystem::path(options.out) / (name + ".safetensors"), recording);
       ++written;
     }

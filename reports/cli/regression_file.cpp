@@ -107,14 +107,14 @@ std::vector<laws::Dot> RegressionFile::dots(std::string_view law, const Instruct
 
 void RegressionFile::add(const laws::Failure& failure, const Architecture& architecture) {
   if (path_.empty()) return;
-  const Instruction& is = failure.instruction;
+  const Instruction& inst = failure.instruction;
   std::vector<std::uint64_t> metadata(failure.dot.metadata.begin(), failure.dot.metadata.end());
   Json line = {{"law", failure.law},
-               {"instruction", name_of(is)},
+               {"instruction", name_of(inst)},
                {"architecture", architecture.name},
-               {"a", hex_texts(failure.dot.a, is.a)},
-               {"b", hex_texts(failure.dot.b, is.b)},
-               {"c", hex_texts({failure.dot.c}, is.c)},
+               {"a", hex_texts(failure.dot.a, inst.a)},
+               {"b", hex_texts(failure.dot.b, inst.b)},
+               {"c", hex_texts({failure.dot.c}, inst.c)},
                {"salt", {hex_text(failure.dot.salt, 64)}},
                {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
   if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/value_text.hpp"
 #include "row_json.hpp"
@@ -58,14 +58,14 @@ Instruction instruction_of(const corpus::Recording& recording, const std::string
 }
 
 ReplayResult replay(const corpus::Recording& recording, const Instruction& instruction,
-                    const AccumulatorModel& row, std::size_t max_examples) {
+                    const Datapath& datapath, std::size_t max_examples) {
   const auto m = static_cast<std::size_t>(instruction.m);
   const auto n = static_cast<std::size_t>(instruction.n);
   const auto k = static_cast<std::size_t>(instruction.k);
   const auto stored = static_cast<std::size_t>(instruction.stored_k());
   const std::size_t d_bytes = spec_of(instruction.d).storage_bytes();
   std::vector<std::byte> modelled(recording.d.data.size());
-  emulate(instruction, row,
+  emulate(instruction, datapath,
           {.tiles = recording.tiles,
            .a = recording.a.data.data(),
            .b = recording.b.data.data(),

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::cli {
 
@@ -41,7 +41,7 @@ Instruction instruction_of(const corpus::Recording& recording, const std::string
 /// Runs the model over the recorded operands and compares D. `max_examples` bounds what is kept, not what is
 /// counted.
 ReplayResult replay(const corpus::Recording& recording, const Instruction& instruction,
-                    const AccumulatorModel& row, std::size_t max_examples = 8);
+                    const Datapath& datapath, std::size_t max_examples = 8);
 
 /// Bits, value and distance in ulps of one mismatch, on indented lines.
 std::string describe(const Mismatch& mismatch, const Instruction& instruction);

@@ -9,7 +9,7 @@
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/json_text.hpp"
-#include "mmaudit/rule_names.hpp"
+#include "mmaudit/model/rule_names.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -118,23 +118,24 @@ class Fields {
 };
 
 /// The instructions that a row would serve.
-std::vector<Instruction> served_by(const DatapathRow& row) {
+std::vector<Instruction> served_by(const DatapathEntry& entry) {
   std::vector<Instruction> served;
   for (const Instruction& one : kInstructions)
-    if (one.path == row.path && one.d == row.output && (row.addend == Format::none || row.addend == one.c))
+    if (one.unit == entry.unit && one.d == entry.output &&
+        (entry.addend == Format::none || entry.addend == one.c))
       served.push_back(one);
   return served;
 }
 
 /// What single ranges cannot say.
-void check_together(const Fields& fields, const DatapathRow& row) {
-  const AccumulatorModel& model = row.model;
-  const std::vector<Instruction> served = served_by(row);
+void check_together(const Fields& fields, const DatapathEntry& entry) {
+  const Datapath& model = entry.datapath;
+  const std::vector<Instruction> served = served_by(entry);
   if (served.empty())
-    fields.refuse("output_format", std::string(mmaudit::name_of(row.output)),
-                  fmt::format("an output (and addend_format) of {}", mmaudit::name_of(row.path)));
-  const bool binary64 = row.output == Format::f64;
-  const bool integer = spec_of(row.output).integer();
+    fields.refuse("output_format", std::string(mmaudit::name_of(entry.output)),
+                  fmt::format("an output (and addend_format) of {}", mmaudit::name_of(entry.unit)));
+  const bool binary64 = entry.output == Format::f64;
+  const bool integer = spec_of(entry.output).integer();
   const Arithmetic only = binary64  ? Arithmetic::fma_chain
                           : integer ? Arithmetic::integer
                                     : Arithmetic::fused_dot_add;
@@ -146,18 +147,19 @@ void check_together(const Fields& fields, const DatapathRow& row) {
     fields.refuse("arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
                   "grouped_dot_add and fused_dot_add, for block-scaled e2m1");
   if (model.arithmetic != only && !(narrow_and_scaled && grouped))
-    fields.refuse("arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
-                  fmt::format("{}, for {}", text_of(names::kArithmetic, only), mmaudit::name_of(row.output)));
+    fields.refuse(
+        "arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
+        fmt::format("{}, for {}", text_of(names::kArithmetic, only), mmaudit::name_of(entry.output)));
   // 64 scaled products, each below 2^7 times its group's unit, and c have to fit 63 bits.
   constexpr int kMostGroupedBits = 45;
   if (grouped && model.fraction_bits > kMostGroupedBits)
     fields.refuse("F", model.fraction_bits, fmt::format("0 to {} for grouped_dot_add", kMostGroupedBits));
-  const int most = spec_of(row.output).fraction_bits;
+  const int most = spec_of(entry.output).fraction_bits;
   const bool whole = binary64 || integer;
   if (model.output.fraction_bits > most || (whole && model.output.fraction_bits != most))
-    fields.refuse(
-        "output_fraction_bits", model.output.fraction_bits,
-        whole ? fmt::format("{}", most) : fmt::format("0 to {} for {}", most, mmaudit::name_of(row.output)));
+    fields.refuse("output_fraction_bits", model.output.fraction_bits,
+                  whole ? fmt::format("{}", most)
+                        : fmt::format("0 to {} for {}", most, mmaudit::name_of(entry.output)));
   if (model.sum_format != Format::none && (model.sum_format != Format::f32 || whole))
     fields.refuse("sum_format", std::string(mmaudit::name_of(model.sum_format)),
                   "none, and f32 for D of 16 or 32 bits");
@@ -176,41 +178,41 @@ void check_together(const Fields& fields, const DatapathRow& row) {
 
 }  // namespace
 
-Json to_json(const DatapathRow& row) { return Json::parse(row_json(row)); }
+Json to_json(const DatapathEntry& entry) { return Json::parse(row_json(entry)); }
 
-Json to_json(const Instruction& instruction, const DatapathRow& row) {
-  return Json::parse(instruction_json(instruction, row));
+Json to_json(const Instruction& instruction, const DatapathEntry& entry) {
+  return Json::parse(instruction_json(instruction, entry));
 }
 
 Json to_json(const Architecture& architecture) { return Json::parse(architecture_json(architecture)); }
 
-DatapathRow row_from_json(const Json& json, const std::string& where, std::string_view source) {
+DatapathEntry row_from_json(const Json& json, const std::string& where, std::string_view source) {
   Fields fields(json, where);
   fields.require({"datapath", "output_format", "arithmetic", "output_fraction_bits", "rounding"});
-  DatapathRow row{Datapath::mma_f16, Format::none, {}, Evidence::user, source};
-  AccumulatorModel& model = row.model;
+  DatapathEntry entry{MatrixUnit::mma_f16, Format::none, {}, Evidence::user, source};
+  Datapath& model = entry.datapath;
   const std::string path = fields.text("datapath").value_or("");
   const auto* known =
       std::find_if(std::begin(kInstructions), std::end(kInstructions),
-                   [&](const Instruction& one) { return mmaudit::name_of(one.path) == path; });
+                   [&](const Instruction& one) { return mmaudit::name_of(one.unit) == path; });
   if (known == std::end(kInstructions)) {
     std::vector<std::string_view> allowed;
     for (const Instruction& one : kInstructions)
-      if (std::find(allowed.begin(), allowed.end(), mmaudit::name_of(one.path)) == allowed.end())
-        allowed.push_back(mmaudit::name_of(one.path));
+      if (std::find(allowed.begin(), allowed.end(), mmaudit::name_of(one.unit)) == allowed.end())
+        allowed.push_back(mmaudit::name_of(one.unit));
     fields.refuse("datapath", path, fmt::format("{}", fmt::join(allowed, ", ")));
   }
-  row.path = known->path;
-  fields.format("output_format", row.output);
-  fields.format("addend_format", row.addend);
+  entry.unit = known->unit;
+  fields.format("output_format", entry.output);
+  fields.format("addend_format", entry.addend);
   for_each_rule(model, fields);
   if (model.arithmetic == Arithmetic::fused_dot_add) fields.require({"block", "F", "floor"});
   if (model.arithmetic == Arithmetic::grouped_dot_add) fields.require({"block", "F", "floor", "group"});
-  model.output.format = row.output;
+  model.output.format = entry.output;
   fields.ignore({"evidence", "source", "instruction", "L", "scale_format", "scale_block", "shape"});
   fields.refuse_unknown();
-  check_together(fields, row);
-  return row;
+  check_together(fields, entry);
+  return entry;
 }
 
 }  // namespace mmaudit::cli

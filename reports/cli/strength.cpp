@@ -15,7 +15,7 @@ namespace {
 
 Kill kill_by(const corpus::Recording& recording, const Instruction& instruction, gen::Neighbour neighbour) {
   Kill kill;
-  const ReplayResult result = replay(recording, instruction, neighbour.row, 0);
+  const ReplayResult result = replay(recording, instruction, neighbour.datapath, 0);
   kill.dots = result.mismatches();
   const auto most =
       std::max_element(result.families.begin(), result.families.end(),
@@ -46,7 +46,7 @@ std::vector<InstructionStrength> measure_strength(const std::filesystem::path& f
         strength.instruction = instruction;
         strength.dots = recording.d.elements();
         for (gen::Neighbour& neighbour :
-             gen::neighbours(instruction, row_of_recording(recording, instruction, file).model)) {
+             gen::neighbours(instruction, row_of_recording(recording, instruction, file).datapath)) {
           strength.kills.push_back(kill_by(recording, instruction, std::move(neighbour)));
         }
       });
@@ -70,7 +70,7 @@ std::string strength_text(const std::vector<InstructionStrength>& strengths, boo
     const Instruction& instruction = strength.instruction;
     const std::string block =
         every_instruction ? name_of(instruction)
-                          : fmt::format("{} -> {}", name_of(instruction.path), name_of(instruction.d));
+                          : fmt::format("{} -> {}", name_of(instruction.unit), name_of(instruction.d));
     if (blocks.find(block) == blocks.end()) order.push_back(block);
     auto& lines = blocks[block];
     for (const Kill& kill : strength.kills) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/neighbours.hpp"
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::cli {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/report/gemm_errors.hpp"
 #include "mmaudit/report/gemm_study.hpp"
 

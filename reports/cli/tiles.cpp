@@ -9,10 +9,10 @@
 
 #include "common.hpp"
 #include "dtype.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/sparse.hpp"
 #include "mmaudit/value_text.hpp"
 #include "replay.hpp"
 
@@ -56,7 +56,7 @@ Operand3 load_operand(const std::string& option, const std::string& file, const 
 struct Work {
   Instruction instruction;
   const Architecture* architecture = nullptr;
-  const DatapathRow* row = nullptr;
+  const DatapathEntry* entry = nullptr;
   std::optional<device::DeviceInfo> gpu;
   Operand3 a, b;
   std::optional<Operand3> c, scale_a, scale_b;
@@ -65,24 +65,24 @@ struct Work {
 };
 
 /// --metadata: (tiles, M, K/2) of bytes, as `tiles` tiles of A; empty for a dense instruction.
-std::vector<std::uint8_t> load_metadata(const TilesOptions& options, const Instruction& row,
+std::vector<std::uint8_t> load_metadata(const TilesOptions& options, const Instruction& inst,
                                         std::uint64_t tiles) {
-  if (options.metadata.empty() != !is_sparse(row.op))
+  if (options.metadata.empty() != !is_sparse(inst.op))
     throw InputError(
         fmt::format("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
-                    options.metadata.empty() ? "none" : "some", name_of(row)));
+                    options.metadata.empty() ? "none" : "some", name_of(inst)));
   if (options.metadata.empty()) return {};
   corpus::Tensor tensor = corpus::load_tensor(options.metadata);
   if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
-  const std::vector<std::uint64_t> expected = {tiles, static_cast<std::uint64_t>(row.m),
-                                               static_cast<std::uint64_t>(row.stored_k())};
+  const std::vector<std::uint64_t> expected = {tiles, static_cast<std::uint64_t>(inst.m),
+                                               static_cast<std::uint64_t>(inst.stored_k())};
   if (tensor.dtype != corpus::DType::u8 || tensor.shape != expected)
     throw InputError(fmt::format("{}: --metadata: found {} {}, allowed U8 {}", options.metadata,
                                  corpus::safetensors_name(tensor.dtype), corpus::to_string(tensor.shape),
                                  corpus::to_string(expected)));
   std::vector<std::uint8_t> metadata(tensor.data.size());
   std::memcpy(metadata.data(), tensor.data.data(), metadata.size());
-  if (const std::string reason = why_bad_metadata(row, metadata, tiles); !reason.empty())
+  if (const std::string reason = why_bad_metadata(inst, metadata, tiles); !reason.empty())
     throw InputError(fmt::format("{}: --metadata: {}", options.metadata, reason));
   return metadata;
 }
@@ -90,16 +90,16 @@ std::vector<std::uint8_t> load_metadata(const TilesOptions& options, const Instr
 Work load_work(const TilesOptions& options, What what) {
   Work work;
   work.instruction = require_instruction(options.instruction);
-  const Instruction& row = work.instruction;
+  const Instruction& inst = work.instruction;
   if (what != What::run) {
     work.architecture = &require_architecture(options.architecture);
-    work.row = &require_row(*work.architecture, row);
+    work.entry = &require_row(*work.architecture, inst);
   }
-  const auto m = static_cast<std::uint64_t>(row.m);
-  const auto n = static_cast<std::uint64_t>(row.n);
-  const auto k = static_cast<std::uint64_t>(row.k);
-  work.a = load_operand("--a", options.a, spec_of(row.a), m, static_cast<std::uint64_t>(row.stored_k()));
-  work.b = load_operand("--b", options.b, spec_of(row.b), k, n);
+  const auto m = static_cast<std::uint64_t>(inst.m);
+  const auto n = static_cast<std::uint64_t>(inst.n);
+  const auto k = static_cast<std::uint64_t>(inst.k);
+  work.a = load_operand("--a", options.a, spec_of(inst.a), m, static_cast<std::uint64_t>(inst.stored_k()));
+  work.b = load_operand("--b", options.b, spec_of(inst.b), k, n);
   work.tiles = work.a.tensor.shape[0];
   const auto same_tiles = [&](const char* option, const std::string& file, const Operand3& x) {
     if (x.tensor.shape[0] == work.tiles) return;
@@ -108,31 +108,31 @@ Work load_work(const TilesOptions& options, What what) {
   };
   same_tiles("--b", options.b, work.b);
   if (!options.c.empty()) {
-    work.c = load_operand("--c", options.c, spec_of(row.c), m, n);
+    work.c = load_operand("--c", options.c, spec_of(inst.c), m, n);
     same_tiles("--c", options.c, *work.c);
   }
   const auto scales = [&](const char* option, const std::string& file, std::uint64_t rows,
                           std::uint64_t columns) -> std::optional<Operand3> {
     if (file.empty()) return std::nullopt;
-    if (row.scale == Format::none)
+    if (inst.scale == Format::none)
       throw InputError(
           fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
-                      name_of(row)));
-    Operand3 operand = load_operand(option, file, spec_of(row.scale), rows, columns);
+                      name_of(inst)));
+    Operand3 operand = load_operand(option, file, spec_of(inst.scale), rows, columns);
     if (!operand.raw)
       throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {})", file, option,
                                    corpus::safetensors_name(operand.tensor.dtype),
-                                   corpus::safetensors_name(raw_type(spec_of(row.scale))),
-                                   name_of(row.scale)));
+                                   corpus::safetensors_name(raw_type(spec_of(inst.scale))),
+                                   name_of(inst.scale)));
     same_tiles(option, file, operand);
     return operand;
   };
-  const auto blocks = static_cast<std::uint64_t>(scales_of(row));
+  const auto blocks = static_cast<std::uint64_t>(scales_of(inst));
   work.scale_a = scales("--scale-a", options.scale_a, m, blocks);
   work.scale_b = scales("--scale-b", options.scale_b, blocks, n);
-  const std::uint8_t modifiers = modifier_bits(row, options.scale_d, options.negate_a, options.negate_b);
+  const std::uint8_t modifiers = modifier_bits(inst, options.scale_d, options.negate_a, options.negate_b);
   work.modifiers.assign(work.tiles, modifiers);
-  work.metadata = load_metadata(options, row, work.tiles);
+  work.metadata = load_metadata(options, inst, work.tiles);
   // Only once the user's part is known to be good is the machine asked for a GPU.
   if (what != What::emulate) work.gpu = require_device();
   return work;
@@ -156,7 +156,7 @@ const std::uint8_t* bytes_of(const std::optional<Operand3>& operand) {
   return operand ? reinterpret_cast<const std::uint8_t*>(operand->tensor.data.data()) : nullptr;
 }
 
-TileBatch batch_of(const Work& work, corpus::Tensor& d) {
+TileView batch_of(const Work& work, corpus::Tensor& d) {
   return {.tiles = work.tiles,
           .a = work.a.tensor.data.data(),
           .b = work.b.tensor.data.data(),
@@ -206,7 +206,7 @@ int execute(const TilesOptions& options, What what) {
   const Work work = load_work(options, what);
   corpus::Tensor model = result_tensor(work);
   corpus::Tensor hardware = model;
-  if (what != What::run) emulate(work.instruction, work.row->model, batch_of(work, model));
+  if (what != What::run) emulate(work.instruction, work.entry->datapath, batch_of(work, model));
   if (what != What::emulate) device::run(*work.gpu, work.instruction, batch_of(work, hardware));
   const corpus::Tensor& result = what == What::emulate ? model : hardware;
   if (!options.out.empty()) corpus::save_tensor(options.out, result);

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 /// Owns what the views of an Architecture point at.
 struct Owned {
   std::string name, source;
-  std::vector<DatapathRow> rows;
+  std::vector<DatapathEntry> rows;
   Architecture architecture;
   ModelFile file;
 };
@@ -117,14 +117,14 @@ const Architecture& load_model(const std::string& file) {
     refuse(file, "compute_capability", capability, "ten times major plus minor, 70 to 999");
   const Json rows = json.value("rows", Json());
   if (!rows.is_array() || rows.empty()) refuse(file, "rows", rows, "a list of at least one row");
-  std::vector<std::tuple<Datapath, Format, Format>> seen;
+  std::vector<std::tuple<MatrixUnit, Format, Format>> seen;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string where = fmt::format("{}: rows[{}]", file, i);
     owned->rows.push_back(row_from_json(rows[i], where, owned->source));
-    const DatapathRow& row = owned->rows.back();
-    const std::tuple key{row.path, row.output, row.addend};
+    const DatapathEntry& entry = owned->rows.back();
+    const std::tuple key{entry.unit, entry.output, entry.addend};
     if (std::find(seen.begin(), seen.end(), key) != seen.end())
-      refuse(file, fmt::format("rows[{}].datapath", i), std::string(name_of(row.path)),
+      refuse(file, fmt::format("rows[{}].datapath", i), std::string(name_of(entry.unit)),
              "one row a datapath, output_format and addend_format");
     seen.push_back(key);
   }

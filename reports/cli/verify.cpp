@@ -26,10 +26,10 @@ const Architecture& architecture_of_recording(const corpus::Recording& recording
       fmt::format("{}: compute_capability: found \"{}\", allowed: one that `mmaudit list` has", file, text));
 }
 
-const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
-                                    const std::string& file) {
+const DatapathEntry& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
+                                      const std::string& file) {
   const Architecture& architecture = architecture_of_recording(recording, file);
-  if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
+  if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
   throw InputError(
       fmt::format("{}: instruction: found {} recorded on {}, allowed: one of `mmaudit list --arch {}`", file,
                   name_of(instruction), recording.provenance.gpu, architecture.name));
@@ -100,10 +100,10 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
       [&](const corpus::Recording& recording, const Instruction& instruction, const std::string& file) {
         if (only != nullptr && &architecture_of_recording(recording, file) != only) return;
         if (instead != nullptr && find_datapath(*instead, instruction) == nullptr) return;
-        const DatapathRow& row = instead != nullptr ? *find_datapath(*instead, instruction)
-                                                    : row_of_recording(recording, instruction, file);
+        const DatapathEntry& entry = instead != nullptr ? *find_datapath(*instead, instruction)
+                                                        : row_of_recording(recording, instruction, file);
         report.instructions.push_back(
-            {replay(recording, instruction, row.model), file, std::string(name_of(row.evidence))});
+            {replay(recording, instruction, entry.datapath), file, std::string(name_of(entry.evidence))});
         const std::string gpu =
             fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
         if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
@@ -125,12 +125,12 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
                                        gpu.compute_capability / 10, gpu.compute_capability % 10));
   }
   std::vector<Instruction> chosen;
-  for (const Instruction& row : all_instructions(64)) {
-    Instruction instruction = row;
-    const bool sweep = is_wgmma(row.op) && every_n;
-    for (int n = sweep ? kWgmmaMinN : row.n; n <= (sweep ? kWgmmaMaxN : row.n); n += kWgmmaStepN) {
+  for (const Instruction& inst : all_instructions(64)) {
+    Instruction instruction = inst;
+    const bool sweep = is_wgmma(inst.op) && every_n;
+    for (int n = sweep ? kWgmmaMinN : inst.n; n <= (sweep ? kWgmmaMaxN : inst.n); n += kWgmmaStepN) {
       instruction.n = static_cast<std::int16_t>(n);
-      if (is_wgmma(row.op) && !wgmma_has_n(row, n)) continue;
+      if (is_wgmma(inst.op) && !wgmma_has_n(inst, n)) continue;
       if (selected(name_of(instruction), filters) && find_datapath(*architecture, instruction) &&
           device::why_not(gpu, instruction).empty()) {
         chosen.push_back(instruction);
@@ -144,8 +144,8 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
   report.against = fmt::format("{} (driver {}, CUDA {}), seed {}", gpu.name, gpu.driver, gpu.cuda, seed);
   Progress progress("checking", chosen.size());
   for (const Instruction& instruction : chosen) {
-    const DatapathRow& row = *find_datapath(*architecture, instruction);
-    VerifiedInstruction one{{}, gpu.name, std::string(name_of(row.evidence))};
+    const DatapathEntry& entry = *find_datapath(*architecture, instruction);
+    VerifiedInstruction one{{}, gpu.name, std::string(name_of(entry.evidence))};
     one.result.instruction = instruction;
     std::vector<std::uint8_t> sets = {0};
     if (is_wgmma(instruction.op)) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
@@ -165,7 +165,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
       options.seed = seed;
       options.dots = modifiers == 0 ? dots : dots / 8;
       options.modifiers = modifiers;
-      merge(one.result, to_replay(device::check(gpu, instruction, row.model, options), instruction));
+      merge(one.result, to_replay(device::check(gpu, instruction, entry.datapath, options), instruction));
     }
     report.instructions.push_back(std::move(one));
     progress.advance(1, name_of(instruction));

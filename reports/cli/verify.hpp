@@ -15,8 +15,8 @@ namespace mmaudit::cli {
 const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file);
 
 /// The row that the recording's own GPU calls for; InputError when there is none.
-const DatapathRow& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
-                                    const std::string& file);
+const DatapathEntry& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
+                                      const std::string& file);
 
 /// Calls `use` with every recording under `folder` whose instruction name is selected() by `filters`,
 /// with its file and with the progress line `what`.

@@ -15,7 +15,7 @@ namespace {
 /// Depths of one unit share a line: with one or two terms they have the same errors.
 bool same_unit(const DtypeSummary& summary, const ProfileCell& cell) {
   const auto x = find_instruction(summary.instruction), y = find_instruction(cell.instruction);
-  return summary.dtype == cell.dtype && summary.output == cell.output && x && y && x->path == y->path;
+  return summary.dtype == cell.dtype && summary.output == cell.output && x && y && x->unit == y->unit;
 }
 
 std::vector<std::string> limits(const Architecture& architecture, const AuditResult& result) {
@@ -28,14 +28,14 @@ std::vector<std::string> limits(const Architecture& architecture, const AuditRes
       "products of other tensors than those of the study have other errors: mmaudit audit --a A --b B.",
       "Libraries on top of an instruction (cuBLAS, CUTLASS) split k, scale and add in their own order.",
   };
-  for (const DatapathRow& row : architecture.datapaths)
-    if (row.evidence != Evidence::recorded)
-      list.push_back(fmt::format("{} with {} results on {}: known from {} only ({}).", name_of(row.path),
-                                 title_of(row.output), architecture.name,
-                                 row.evidence == Evidence::replayed     ? "a public data set"
-                                 : row.evidence == Evidence::literature ? "papers"
-                                                                        : "the user's file",
-                                 row.source));
+  for (const DatapathEntry& entry : architecture.datapaths)
+    if (entry.evidence != Evidence::recorded)
+      list.push_back(fmt::format("{} with {} results on {}: known from {} only ({}).", name_of(entry.unit),
+                                 title_of(entry.output), architecture.name,
+                                 entry.evidence == Evidence::replayed     ? "a public data set"
+                                 : entry.evidence == Evidence::literature ? "papers"
+                                                                          : "the user's file",
+                                 entry.source));
   if (result.cells.empty())
     list.emplace_back("No instruction of the element-wise profile exists on this backend.");
   return list;
@@ -63,11 +63,11 @@ std::string chain_method(const std::vector<ChainCurve>& curves, const ChainOptio
 }  // namespace
 
 Backend model_backend(const Architecture& architecture) {
-  return [&architecture](const Instruction& instruction, const TileBatch& batch) {
-    const DatapathRow* row = find_datapath(architecture, instruction);
-    if (row == nullptr)
+  return [&architecture](const Instruction& instruction, const TileView& batch) {
+    const DatapathEntry* entry = find_datapath(architecture, instruction);
+    if (entry == nullptr)
       throw EnvironmentError(fmt::format("{} has no {}", architecture.name, name_of(instruction)));
-    emulate(instruction, row->model, batch);
+    emulate(instruction, entry->datapath, batch);
   };
 }
 
@@ -109,8 +109,8 @@ std::vector<DtypeSummary> summarise(const std::vector<ProfileCell>& cells, const
       row.output = cell.output;
       row.instruction = cell.instruction;
       const auto instruction = find_instruction(cell.instruction);
-      if (const DatapathRow* model = instruction ? find_datapath(architecture, *instruction) : nullptr) {
-        row.accumulator = accumulator_text(model->model);
+      if (const DatapathEntry* model = instruction ? find_datapath(architecture, *instruction) : nullptr) {
+        row.accumulator = accumulator_text(model->datapath);
         row.evidence = std::string(name_of(model->evidence));
       }
       at = rows.insert(rows.end(), std::move(row));

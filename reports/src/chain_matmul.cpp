@@ -85,7 +85,7 @@ class Chains {
       multiply_on_cpu(&cpu_a_[round * kA], b.data(), d.data());
       std::copy(d.begin(), d.end(), cpu_a_.begin() + static_cast<std::ptrdiff_t>(round * kA));
     }
-    backend(instruction_, tiles_.batch());
+    backend(instruction_, tiles_.view());
     for (std::size_t round = 0; round < rounds_; ++round)
       for (std::size_t i = 0; i < kD; ++i)
         tensor_a_[round * kA + i] = static_cast<float>(tiles_.d().get(round, i / kN, i % kN));

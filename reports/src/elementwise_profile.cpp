@@ -88,7 +88,7 @@ std::vector<double> run(const Backend& backend, const Instruction& instruction, 
     }
     if (operation == Operation::accumulation) tiles.c().set(tile, i, i, second);
   }
-  backend(instruction, tiles.batch());
+  backend(instruction, tiles.view());
   std::vector<double> results(pairs.size());
   for (std::size_t round = 0; round < pairs.size(); ++round)
     results[round] = tiles.d().get(round / per_tile, round % per_tile, round % per_tile);

@@ -23,25 +23,27 @@ std::string_view text_of(Rounding rounding) {
 
 }  // namespace
 
-std::string accumulator_text(const AccumulatorModel& row) {
-  if (row.arithmetic == Arithmetic::integer) return "exact";
-  if (row.arithmetic == Arithmetic::fma_chain) return "one FMA after another";
-  std::string text = row.widen_to == Format::none ? "" : fmt::format("as {}, ", title_of(row.widen_to));
-  text +=
-      fmt::format("{} at a time, {} bits, {}", row.block, row.fraction_bits, text_of(row.output.rounding));
-  if (row.output.fraction_bits < spec_of(row.output.format).fraction_bits)
-    text += fmt::format(" to {}", row.output.fraction_bits);
-  if (row.addend != AddendPlace::in_first_step) text += ", C last";
+std::string accumulator_text(const Datapath& datapath) {
+  if (datapath.arithmetic == Arithmetic::integer) return "exact";
+  if (datapath.arithmetic == Arithmetic::fma_chain) return "one FMA after another";
+  std::string text =
+      datapath.widen_to == Format::none ? "" : fmt::format("as {}, ", title_of(datapath.widen_to));
+  text += fmt::format("{} at a time, {} bits, {}", datapath.products_per_step, datapath.fraction_bits,
+                      text_of(datapath.output.rounding));
+  if (datapath.output.fraction_bits < spec_of(datapath.output.format).fraction_bits)
+    text += fmt::format(" to {}", datapath.output.fraction_bits);
+  if (datapath.addend != AddendPlace::in_first_step) text += ", C last";
   return text;
 }
 
-ModelRow model_row(const Architecture& architecture, const Instruction& instruction, const DatapathRow& row) {
+ModelRow model_row(const Architecture& architecture, const Instruction& instruction,
+                   const DatapathEntry& entry) {
   return {.architecture = std::string(architecture.name),
           .instruction = name_of(instruction),
-          .accumulator = accumulator_text(row.model),
-          .evidence = std::string(name_of(row.evidence)),
-          .source = std::string(row.source),
-          .rules = row_json(row)};
+          .accumulator = accumulator_text(entry.datapath),
+          .evidence = std::string(name_of(entry.evidence)),
+          .source = std::string(entry.source),
+          .rules = row_json(entry)};
 }
 
 }  // namespace mmaudit::report

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report::svg {

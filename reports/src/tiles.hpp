@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::report {
 
@@ -49,8 +49,8 @@ class Tiles {
   Matrix& c() { return c_; }
   Matrix& d() { return d_; }
 
-  TileBatch batch() {
-    TileBatch batch;
+  TileView view() {
+    TileView batch;
     batch.tiles = count_;
     batch.a = a_.bytes.data();
     batch.b = b_.bytes.data();

@@ -16,13 +16,13 @@ namespace {
 
 /// Every datapath a fused dot-add of `block` products with `fraction_bits`, as far as m16n8k8 can tell.
 Backend uniform_backend(int block, int fraction_bits, int floor) {
-  return [=](const Instruction& instruction, const TileBatch& batch) {
-    AccumulatorModel row;
-    row.block = static_cast<std::int16_t>(block);
-    row.fraction_bits = static_cast<std::int16_t>(fraction_bits);
-    row.floor = static_cast<std::int16_t>(floor);
-    if (instruction.d == Format::f16) row.output = {Format::f16, 10, Rounding::nearest_even};
-    emulate(instruction, row, batch);
+  return [=](const Instruction& instruction, const TileView& batch) {
+    Datapath datapath;
+    datapath.products_per_step = static_cast<std::int16_t>(block);
+    datapath.fraction_bits = static_cast<std::int16_t>(fraction_bits);
+    datapath.min_alignment_exponent = static_cast<std::int16_t>(floor);
+    if (instruction.d == Format::f16) datapath.output = {Format::f16, 10, Rounding::nearest_even};
+    emulate(instruction, datapath, batch);
   };
 }
 
@@ -84,10 +84,10 @@ TEST(Profile, TheCellThatSeesTheAccumulatorFollowsItsWidth) {
 }
 
 TEST(Profile, AWrongOutputRoundingIsReportedAsDiffering) {
-  const Backend truncating = [](const Instruction& instruction, const TileBatch& batch) {
-    AccumulatorModel row;
-    if (instruction.d == Format::f16) row.output = {Format::f16, 10, Rounding::toward_zero};
-    emulate(instruction, row, batch);
+  const Backend truncating = [](const Instruction& instruction, const TileView& batch) {
+    Datapath datapath;
+    if (instruction.d == Format::f16) datapath.output = {Format::f16, 10, Rounding::toward_zero};
+    emulate(instruction, datapath, batch);
   };
   const auto cells = elementwise_profile(truncating, is_paper_shape);
   AuditResult result;

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "sweeps/kernels/gemm_size.hpp"
 #include "sweeps/kernels/gemm_value.hpp"
 #include "sweeps/kernels/timed_kernel.hpp"

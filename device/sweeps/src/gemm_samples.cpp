@@ -1,7 +1,7 @@
 #include "gemm_samples.hpp"
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "sweeps/kernels/gemm_value.hpp"
 
 namespace mmaudit::sweeps {
@@ -17,7 +17,7 @@ std::vector<int> sampled_rows(int size) {
 
 std::vector<std::uint32_t> model_samples(int compute_capability, const Instruction& instruction, int size) {
   const Architecture* architecture = find_architecture(compute_capability);
-  const DatapathRow* row = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction);
+  const DatapathEntry* row = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction);
   if (row == nullptr) return {};
   const std::vector<int> rows = sampled_rows(size);
   const auto depth = static_cast<std::size_t>(size), count = rows.size();
@@ -35,7 +35,7 @@ std::vector<std::uint32_t> model_samples(int compute_capability, const Instructi
   problem.a = a.data();
   problem.b = b.data();
   problem.d = d.data();
-  matmul(instruction, row->model, problem);
+  matmul(instruction, row->datapath, problem);
   return d;
 }
 

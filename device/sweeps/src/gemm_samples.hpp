@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::sweeps {
 

@@ -6,9 +6,9 @@
 
 #include "kernels/shared_layout.hpp"
 #include "kernels/wmma_layout.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
-#include "mmaudit/sparse.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::sweeps {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "campaign/campaign_kernels.hpp"
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -66,7 +66,7 @@ std::vector<std::byte> Operands::image_of_c(const std::vector<std::byte>& tiles)
 /// The same kernel that the live check runs; D becomes the next C in place.
 void Operands::run_model(const device::DeviceInfo& device, const Tiles& tiles, int promote) {
   const Architecture* architecture = find_architecture(device.compute_capability);
-  const DatapathRow* row = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction_);
+  const DatapathEntry* row = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction_);
   if (row == nullptr || instruction_.c != instruction_.d) return;
   const auto a = upload(tiles.a), b = upload(tiles.b), d = upload(tiles.c);
   const DotPlan plan = make_plan(instruction_, row->model);

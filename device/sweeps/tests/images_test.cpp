@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/sweeps/images.hpp"
 #include "sweeps/kernels/load_pattern.hpp"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/config.hpp"
-#include "mmaudit/format.hpp"
 
 namespace mmaudit {
 

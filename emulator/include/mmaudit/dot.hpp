@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "mmaudit/accumulate.hpp"
-#include "mmaudit/block_scale.hpp"
-#include "mmaudit/fma_chain.hpp"
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/integer_dot.hpp"
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/arithmetic/accumulate.hpp"
+#include "mmaudit/arithmetic/block_scale.hpp"
+#include "mmaudit/arithmetic/fma_chain.hpp"
+#include "mmaudit/arithmetic/integer_dot.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
 
@@ -21,7 +21,7 @@ struct DotPlan {
   FormatSpec wide;  ///< what both are widened to; id none: they are not
   FormatSpec d;     ///< of the result, as stored
   StepSpec step;
-  AccumulatorModel row;       ///< its output is that of a step
+  Datapath datapath;          ///< its output is that of a step
   OutputRule conversion;      ///< from a step's output to D, where they differ
   bool converts = false;      ///< row.sum_format is given
   std::int16_t k = 0;         ///< products: of a sparse instruction the stored ones
@@ -41,38 +41,39 @@ struct DotPlan {
 };
 
 /// Host only (reads the format table).
-constexpr DotPlan make_plan(const Instruction& instruction, const AccumulatorModel& row) {
+constexpr DotPlan make_plan(const Instruction& instruction, const Datapath& datapath) {
   DotPlan plan;
   plan.a = spec_of(instruction.a);
   plan.b = spec_of(instruction.b);
-  plan.wide = spec_of(row.widen_to);
-  const bool widened = row.widen_to != Format::none;
+  plan.wide = spec_of(datapath.widen_to);
+  const bool widened = datapath.widen_to != Format::none;
   plan.step.addend = spec_of(instruction.c);
   plan.d = plan.step.output = spec_of(instruction.d);
   plan.step.product_fraction_bits = static_cast<std::int16_t>(
       widened ? 2 * plan.wide.fraction_bits : plan.a.fraction_bits + plan.b.fraction_bits);
-  plan.row = row;
-  plan.conversion = row.output;
-  plan.converts = row.sum_format != Format::none;
-  if (plan.converts && row.sum_format != row.output.format) {
-    plan.step.output = spec_of(row.sum_format);
-    plan.row.output = {row.sum_format, plan.step.output.fraction_bits};
+  plan.datapath = datapath;
+  plan.conversion = datapath.output;
+  plan.converts = datapath.sum_format != Format::none;
+  if (plan.converts && datapath.sum_format != datapath.output.format) {
+    plan.step.output = spec_of(datapath.sum_format);
+    plan.datapath.output = {datapath.sum_format, plan.step.output.fraction_bits};
   }
-  if (row.addend == AddendPlace::before_each_nearest) {
-    plan.row.output.rounding = Rounding::nearest_even;
-    plan.row.output.zero_sign = ZeroSign::ieee;
+  if (datapath.addend == AddendPlace::before_each_nearest) {
+    plan.datapath.output.rounding = Rounding::nearest_even;
+    plan.datapath.output.zero_sign = ZeroSign::ieee;
   }
   plan.k = static_cast<std::int16_t>(instruction.stored_k());
   plan.sparsity = sparsity_of(instruction);
-  plan.segments =
-      row.order == KOrder::ascending || row.order == KOrder::descending ? std::int16_t{1} : std::int16_t{2};
-  plan.binary64 = row.arithmetic == Arithmetic::fma_chain;
-  plan.integer = row.arithmetic == Arithmetic::integer;
-  if (plan.integer) plan.integers = integer_spec(instruction, row);
+  plan.segments = datapath.order == KOrder::ascending || datapath.order == KOrder::descending
+                      ? std::int16_t{1}
+                      : std::int16_t{2};
+  plan.binary64 = datapath.arithmetic == Arithmetic::fma_chain;
+  plan.integer = datapath.arithmetic == Arithmetic::integer;
+  if (plan.integer) plan.integers = integer_spec(instruction, datapath);
   if (instruction.scale == Format::none) return plan;
   plan.scale = spec_of(instruction.scale);
   plan.scale_block = instruction.scale_block;
-  plan.grouped = row.arithmetic == Arithmetic::grouped_dot_add;
+  plan.grouped = datapath.arithmetic == Arithmetic::grouped_dot_add;
   if (plan.grouped) {
     plan.groups.product_fraction_bits = plan.step.product_fraction_bits;
     plan.groups.scale_fraction_bits = static_cast<std::int16_t>(2 * plan.scale.fraction_bits);
@@ -109,50 +110,52 @@ MMAUDIT_HD constexpr Operand unpack_factor(const FormatSpec& format, const DotPl
                                            bool negate) {
   const bool widened = plan.wide.id != Format::none;
   // Rules on subnormals and zeros are the datapath's: they apply to the operand it sees, the widened one.
-  const UnpackRule rule{widened ? SubnormalRule::kept : plan.row.subnormal_operand, plan.row.zero,
-                        plan.row.read_ignored_bits};
+  const UnpackRule rule{widened ? SubnormalRule::kept : plan.datapath.subnormal_operand, plan.datapath.zero,
+                        plan.datapath.read_ignored_bits};
   Operand x = unpack(format, rule, negate ? bits ^ format.sign_bit() : bits);
   if (!widened) return x;
   x = widen(format, plan.wide, x);
   if (x.kind != Kind::finite) return x;
   const bool subnormal = x.significand != 0 && (magnitude(x.significand) >> plan.wide.fraction_bits) == 0;
-  if (subnormal && plan.row.subnormal_operand == SubnormalRule::normalised) {
+  if (subnormal && plan.datapath.subnormal_operand == SubnormalRule::normalised) {
     const int shift = plan.wide.fraction_bits - floor_log2(magnitude(x.significand));
     x.significand *= 1 << shift;
     x.exponent = static_cast<std::int16_t>(x.exponent - shift);
-  } else if (subnormal && plan.row.subnormal_operand == SubnormalRule::flushed) {
+  } else if (subnormal && plan.datapath.subnormal_operand == SubnormalRule::flushed) {
     x.significand = 0;
   }
   if (x.significand == 0) {
-    x.exponent = plan.row.zero == ZeroRule::no_part ? kZeroExponent
-                                                    : static_cast<std::int16_t>(plan.wide.min_exponent());
+    x.exponent = plan.datapath.zero == ZeroRule::no_part
+                     ? kZeroExponent
+                     : static_cast<std::int16_t>(plan.wide.min_exponent());
   }
   return x;
 }
 
-MMAUDIT_HD constexpr Operand unpack_addend(const FormatSpec& format, const AccumulatorModel& row,
+MMAUDIT_HD constexpr Operand unpack_addend(const FormatSpec& format, const Datapath& datapath,
                                            std::uint64_t bits) {
-  return unpack(format, {row.subnormal_addend, row.zero, false}, bits);
+  return unpack(format, {datapath.subnormal_addend, datapath.zero, false}, bits);
 }
 
 /// The scale of the block that holds k. `load(i)` gives the i-th byte.
 template <typename Load>
 MMAUDIT_HD constexpr Operand scale_at(const DotPlan& plan, const Load& load, int k) {
-  if (plan.row.scale_use == ScaleUse::ignored)
-    return unpack_scale(plan.scale, plan.row, one_bits(plan.scale));
+  if (plan.datapath.scale_use == ScaleUse::ignored)
+    return unpack_scale(plan.scale, plan.datapath, one_bits(plan.scale));
   const int block = k / plan.scale_block;
   const int last = plan.k / plan.scale_block - 1;
-  return unpack_scale(plan.scale, plan.row,
-                      load(plan.row.scale_use == ScaleUse::reversed ? last - block : block));
+  return unpack_scale(plan.scale, plan.datapath,
+                      load(plan.datapath.scale_use == ScaleUse::reversed ? last - block : block));
 }
 
 /// How c is added when it comes after the last step.
-MMAUDIT_HD constexpr Rounding final_add_rounding(const AccumulatorModel& row) {
-  return row.addend == AddendPlace::after_last_nearest ? Rounding::nearest_even : Rounding::toward_zero;
+MMAUDIT_HD constexpr Rounding final_add_rounding(const Datapath& datapath) {
+  return datapath.addend == AddendPlace::after_last_nearest ? Rounding::nearest_even : Rounding::toward_zero;
 }
 
-MMAUDIT_HD constexpr bool c_is_added_last(const AccumulatorModel& row) {
-  return row.addend == AddendPlace::after_last_nearest || row.addend == AddendPlace::after_last_truncated;
+MMAUDIT_HD constexpr bool c_is_added_last(const Datapath& datapath) {
+  return datapath.addend == AddendPlace::after_last_nearest ||
+         datapath.addend == AddendPlace::after_last_truncated;
 }
 
 /// Calls step(start, count) for every step of the plan, in order: positions of evaluation order [start,
@@ -161,9 +164,10 @@ template <typename Step>
 MMAUDIT_HD constexpr void for_each_step(const DotPlan& plan, Step&& step) {
   const int segment_length = plan.k / plan.segments;
   for (int segment = 0; segment < plan.k; segment += segment_length) {
-    for (int position = 0; position < segment_length; position += plan.row.block) {
+    for (int position = 0; position < segment_length; position += plan.datapath.products_per_step) {
       const int rest = segment_length - position;
-      step(segment + position, rest < plan.row.block ? rest : plan.row.block);
+      step(segment + position,
+           rest < plan.datapath.products_per_step ? rest : plan.datapath.products_per_step);
     }
   }
 }
@@ -180,18 +184,18 @@ struct Running {
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
     StepSpec step = plan.step;
-    if (plan.row.addend == AddendPlace::before_each_nearest) {
+    if (plan.datapath.addend == AddendPlace::before_each_nearest) {
       step.addend = step.output;
-      const Operand start_value = unpack_addend(step.output, plan.row, step.output.sign_bit());
-      const std::uint64_t part = fused_dot_add(a + start, b + start, count, start_value, step, plan.row);
-      bits = add_rounded(bits, part, step.output, Rounding::nearest_even, plan.row.output);
+      const Operand start_value = unpack_addend(step.output, plan.datapath, step.output.sign_bit());
+      const std::uint64_t part = fused_dot_add(a + start, b + start, count, start_value, step, plan.datapath);
+      bits = add_rounded(bits, part, step.output, Rounding::nearest_even, plan.datapath.output);
       return;
     }
     step.addend = format;
-    const Operand c = unpack_addend(format, plan.row, bits);
+    const Operand c = unpack_addend(format, plan.datapath, bits);
     bits = plan.grouped ? grouped_dot_add(a + start, b + start, scale_a + start, scale_b + start, count, c,
-                                          step, plan.groups, plan.row)
-                        : fused_dot_add(a + start, b + start, count, c, step, plan.row);
+                                          step, plan.groups, plan.datapath)
+                        : fused_dot_add(a + start, b + start, count, c, step, plan.datapath);
     format = step.output;
   }
 };
@@ -219,12 +223,12 @@ MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, 
                                          const Operand* scale_b = nullptr) {
   FormatSpec format = plan.step.addend;
   c = first_addend(plan, c, format);
-  const bool last = c_is_added_last(plan.row);
+  const bool last = c_is_added_last(plan.datapath);
   Running running{plan, a, b, scale_a, scale_b, format, last ? 0 : c};
   for_each_step(plan, running);
   if (last)
-    running.bits =
-        add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.row), plan.row.output);
+    running.bits = add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.datapath),
+                               plan.datapath.output);
   return final_result(plan, running.bits);
 }
 
@@ -238,7 +242,7 @@ struct IntegerRunning {
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
     for (int i = start; i < start + count; ++i) {
-      const int k = evaluation_k(plan.row.order, plan.k, i);
+      const int k = evaluation_k(plan.datapath.order, plan.k, i);
       sum += integer_product(plan.integers, load_a(k), load_b(k));
     }
     if (plan.integers.clamp == IntegerClamp::every_step) sum = clamp_to_s32(sum);
@@ -294,8 +298,8 @@ MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a,
   if (plan.binary64) {
     std::uint64_t sum = c;
     for (int i = 0; i < plan.k; ++i) {
-      const int k = evaluation_k(plan.row.order, plan.k, i);
-      sum = fused_multiply_add(load_a(k), load_b(k), sum, plan.row);
+      const int k = evaluation_k(plan.datapath.order, plan.k, i);
+      sum = fused_multiply_add(load_a(k), load_b(k), sum, plan.datapath);
     }
     return sum;
   }
@@ -306,7 +310,7 @@ MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a,
   Operand scale_a[kHasScales ? kMaxK : 1];
   Operand scale_b[kHasScales ? kMaxK : 1];
   for (int i = 0; i < plan.k; ++i) {
-    const int k = evaluation_k(plan.row.order, plan.k, i);
+    const int k = evaluation_k(plan.datapath.order, plan.k, i);
     a[i] = unpack_factor(plan.a, plan, load_a(k), (modifiers & 2U) != 0);
     b[i] = unpack_factor(plan.b, plan, load_b(k), (modifiers & 4U) != 0);
     if constexpr (kHasScales) {
@@ -316,8 +320,8 @@ MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a,
       scale_b[i] = scale_at(
           plan, [&](int block) { return scales.b(block); }, k);
       if (plan.grouped) continue;
-      a[i] = scaled(a[i], scale_a[i], plan.row);
-      b[i] = scaled(b[i], scale_b[i], plan.row);
+      a[i] = scaled(a[i], scale_a[i], plan.datapath);
+      b[i] = scaled(b[i], scale_b[i], plan.datapath);
     }
   }
   return chain(plan, a, b, c, scale_a, scale_b);

@@ -67,7 +67,7 @@ struct Explanation {
 };
 
 /// What: the trace of D = sum a_k*b_k + c. Shapes: a and b hold plan.k raw bit patterns. Errors: none.
-/// `modifiers` as in TileBatch. The result equals dot()'s for every input. Block-scaled: `scale_a` and
+/// `modifiers` as in TileView. The result equals dot()'s for every input. Block-scaled: `scale_a` and
 /// `scale_b` hold the scale bytes of the row and the column; null: every scale is 1.
 Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
                     unsigned modifiers, const std::uint8_t* scale_a = nullptr,

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
 
@@ -26,6 +26,6 @@ SimdLevel best_simd_level();
 /// True when matmul() computes `instruction` by `row` with vector instructions. Decided by the numbers and
 /// rules of the row alone; whatever a served row meets that vectors can't do is done by the plain core, step
 /// by step.
-bool fast_serves(const Instruction& instruction, const AccumulatorModel& row);
+bool fast_serves(const Instruction& instruction, const Datapath& datapath);
 
 }  // namespace mmaudit

@@ -4,7 +4,7 @@
 // layouts, spelled out). The first mode runs fastest. Source: PTX ISA 9.0, "Matrix Fragments for mma.m*n*k*"
 // and "Register Fragments" of wgmma.mma_async.
 #include "mmaudit/config.hpp"
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
 
@@ -84,7 +84,9 @@ constexpr int register_shift(const Instruction& instruction, Format format) {
 
 /// m8n8k4 of f16: a warp holds four tiles, one in each octet (two quads: lanes l, l + 16 with the same l /
 /// 4).
-constexpr bool is_per_octet(const Instruction& instruction) { return instruction.path == Datapath::mma_884; }
+constexpr bool is_per_octet(const Instruction& instruction) {
+  return instruction.unit == MatrixUnit::mma_884;
+}
 
 /// Whether the maps below describe `instruction`. tcgen05 reads shared memory and writes tensor memory; the
 /// PTX ISA leaves the fragments of wmma unspecified.

@@ -2,16 +2,16 @@
 // Rows and traces as JSON text: what `mmaudit list --json`, `explain --json` and other languages read.
 #include <string>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/explain.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit {
 
 /// Every rule of a row by the names of rule_names.hpp, with its datapath, formats, evidence and source.
-std::string row_json(const DatapathRow& row);
+std::string row_json(const DatapathEntry& entry);
 /// The row with what it means for one instruction: its name, its shape, and L where the depth is less than
 /// the block.
-std::string instruction_json(const Instruction& instruction, const DatapathRow& row);
+std::string instruction_json(const Instruction& instruction, const DatapathEntry& entry);
 /// name, compute_capability, aliases, rows, instructions.
 std::string architecture_json(const Architecture& architecture);
 /// One number format: its name and fields.

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "mmaudit/fast.hpp"
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
 
@@ -48,7 +48,7 @@ struct MatmulMeans {
 
 /// Why matmul() can't do this, as "field: found X, allowed: Y"; empty when it can. Pointers are not looked
 /// at.
-std::string why_no_matmul(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem);
+std::string why_no_matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 /// Bytes of A, B, C, D and of everything matmul() allocates (never more than kMatmulWorkspace); nullopt when
 /// they exceed 64 bits. `c` counts only where it is not null.
@@ -64,7 +64,7 @@ inline constexpr std::uint64_t kMatmulWorkspace = std::uint64_t{256} << 20;
 /// +0 otherwise. Range and rounding: any bit pattern; same bits for any number of threads, any SimdLevel and
 /// the plain core. Errors: none when why_no_matmul() is empty; std::bad_alloc or std::system_error where
 /// memory or threads run out.
-void matmul(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem,
+void matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
             const MatmulMeans& means = {});
 
 }  // namespace mmaudit

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit {
 

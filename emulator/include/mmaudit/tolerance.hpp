@@ -17,14 +17,12 @@ struct GemmTolerance {
 
 /// Why there is no bound for such a product, as "field: found X, allowed: Y"; empty when there is one.
 /// Besides what why_no_matmul() refuses: rows of error_bound.hpp's why_no_error_bound(), and an epilogue.
-std::string why_no_tolerance(const Instruction& instruction, const AccumulatorModel& row,
-                             const Matmul& problem);
+std::string why_no_tolerance(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 /// What: exact values and bounds of `problem`, whose D is not read. Shapes and bits as Matmul. Every element
 /// whose |a||b| sums and c stay below the format's largest number / 2 is covered; beyond that D may overflow
 /// and the bound is infinite. Errors: none while why_no_tolerance() is empty.
-GemmTolerance gemm_tolerance(const Instruction& instruction, const AccumulatorModel& row,
-                             const Matmul& problem);
+GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 /// How a D compares with its tolerance.
 struct GemmCheck {
@@ -39,6 +37,6 @@ struct GemmCheck {
 };
 
 /// `problem.d`, which is read, against gemm_tolerance().
-GemmCheck check_gemm(const Instruction& instruction, const AccumulatorModel& row, const Matmul& problem);
+GemmCheck check_gemm(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 }  // namespace mmaudit

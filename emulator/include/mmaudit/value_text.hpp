@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 
 namespace mmaudit {
 

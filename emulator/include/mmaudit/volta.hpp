@@ -50,7 +50,7 @@ Block block_of(int threadgroup, const Hmma& hmma, Format sum);
 /// above.
 class Warp {
  public:
-  Warp(const Instruction& wmma, const AccumulatorModel& row, Layout a, Layout b);
+  Warp(const Instruction& wmma, const Datapath& datapath, Layout a, Layout b);
 
   void load_a(std::span<const std::uint64_t> matrix);
   void load_b(std::span<const std::uint64_t> matrix);

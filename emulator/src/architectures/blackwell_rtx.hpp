@@ -6,33 +6,33 @@ namespace mmaudit::generations {
 inline constexpr std::string_view kBlackwellRtxAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
                                                             "rtx5090", "rtxpro6000", "rtxblackwell"};
 inline constexpr Steps kBlackwellRtxSteps = {to_f32(16, 25, -133), to_f16(16, 25, -21), to_f32(8, 25, -133)};
-inline constexpr DatapathRow kBlackwellRtxOwn[] = {
-    {Datapath::mma_f16, Format::f32, kBlackwellRtxSteps.f32, Evidence::literature,
+inline constexpr DatapathEntry kBlackwellRtxOwn[] = {
+    {MatrixUnit::mma_f16, Format::f32, kBlackwellRtxSteps.f32, Evidence::literature,
      "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090, without a floor)"},
-    {Datapath::mma_f16, Format::f16, kBlackwellRtxSteps.f16, Evidence::literature,
+    {MatrixUnit::mma_f16, Format::f16, kBlackwellRtxSteps.f16, Evidence::literature,
      "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090); floor: as Hopper, MMA-Sim says -22"},
-    {Datapath::mma_tf32, Format::f32, kBlackwellRtxSteps.tf32, Evidence::literature,
+    {MatrixUnit::mma_tf32, Format::f32, kBlackwellRtxSteps.tf32, Evidence::literature,
      "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090, without a floor)"},
-    {Datapath::mma_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature,
+    {MatrixUnit::mma_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature,
      "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090), Khattak and Mikaitis; floor: MMA-Sim, cannot show "
      "with FP8 inputs"},
-    {Datapath::mma_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature,
+    {MatrixUnit::mma_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature,
      "MMA-Sim (RTX PRO 6000), qqq-tao model (RTX 5090); floor: as Hopper, MMA-Sim says -22"},
-    {Datapath::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+    {MatrixUnit::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "MMA-Sim (RTX PRO 6000); order of NaN operands as recorded on an H200"},
 };
-inline constexpr DatapathRow kBlackwellRtxKinds[] = {
-    {Datapath::mma_f8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimF8},
-    {Datapath::mma_f8f6f4, Format::f16, to_f16(32, 25, -21), Evidence::literature, kMmaSimF8Half},
-    {Datapath::mma_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimMx8},
-    {Datapath::mma_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
-    {Datapath::mma_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
+inline constexpr DatapathEntry kBlackwellRtxKinds[] = {
+    {MatrixUnit::mma_f8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimF8},
+    {MatrixUnit::mma_f8f6f4, Format::f16, to_f16(32, 25, -21), Evidence::literature, kMmaSimF8Half},
+    {MatrixUnit::mma_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kMmaSimMx8},
+    {MatrixUnit::mma_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
+    {MatrixUnit::mma_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
 };
-inline constexpr DatapathRow kBlackwellRtxSparseFp8[] = {
-    {Datapath::mma_sp_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparse},
-    {Datapath::mma_sp_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
+inline constexpr DatapathEntry kBlackwellRtxSparseFp8[] = {
+    {MatrixUnit::mma_sp_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparse},
+    {MatrixUnit::mma_sp_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
 };
-inline constexpr auto kBlackwellRtxRows = detail::joined<DatapathRow>(
+inline constexpr auto kBlackwellRtxRows = detail::joined<DatapathEntry>(
     kBlackwellRtxOwn, kIntegerRows, kBlackwellRtxKinds, sparse_rows(kBlackwellRtxSteps),
     kBlackwellRtxSparseFp8, kSparseIntegerRows, wmma_rows(kBlackwellRtxSteps), k884CodeRows);
 

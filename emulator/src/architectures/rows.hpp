@@ -4,106 +4,107 @@
 #include <span>
 #include <string_view>
 
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::generations {
 
 /// Start of the row of a fused dot-add datapath with binary32 results, rounded toward zero.
-constexpr AccumulatorModel to_f32(int block, int fraction_bits, int floor) {
-  AccumulatorModel row;
-  row.block = static_cast<std::int16_t>(block);
-  row.fraction_bits = static_cast<std::int16_t>(fraction_bits);
-  row.floor = static_cast<std::int16_t>(floor);
-  return row;
+constexpr Datapath to_f32(int block, int fraction_bits, int floor) {
+  Datapath datapath;
+  datapath.products_per_step = static_cast<std::int16_t>(block);
+  datapath.fraction_bits = static_cast<std::int16_t>(fraction_bits);
+  datapath.min_alignment_exponent = static_cast<std::int16_t>(floor);
+  return datapath;
 }
 
 /// The same with binary16 results, rounded to nearest even.
-constexpr AccumulatorModel to_f16(int block, int fraction_bits, int floor) {
-  AccumulatorModel row = to_f32(block, fraction_bits, floor);
-  row.output.format = Format::f16;
-  row.output.fraction_bits = 10;
-  row.output.rounding = Rounding::nearest_even;
-  return row;
+constexpr Datapath to_f16(int block, int fraction_bits, int floor) {
+  Datapath datapath = to_f32(block, fraction_bits, floor);
+  datapath.output.format = Format::f16;
+  datapath.output.fraction_bits = 10;
+  datapath.output.rounding = Rounding::nearest_even;
+  return datapath;
 }
 
 /// Only `kept` fraction bits survive in the container.
-constexpr AccumulatorModel keeping(AccumulatorModel row, int kept) {
-  row.output.fraction_bits = static_cast<std::uint8_t>(kept);
-  return row;
+constexpr Datapath keeping(Datapath datapath, int kept) {
+  datapath.output.fraction_bits = static_cast<std::uint8_t>(kept);
+  return datapath;
 }
 
 /// FP8 that runs as f16 products on the f16 datapath: pairs of bytes widened, c added last by an ordinary
 /// add.
-constexpr AccumulatorModel widened_to_f16(AccumulatorModel row) {
-  row.widen_to = Format::f16;
-  row.order = KOrder::pairs_of_four;
-  row.addend = AddendPlace::after_last_nearest;
-  return row;
+constexpr Datapath widened_to_f16(Datapath datapath) {
+  datapath.widen_to = Format::f16;
+  datapath.order = KOrder::pairs_of_four;
+  datapath.addend = AddendPlace::after_last_nearest;
+  return datapath;
 }
 
-constexpr AccumulatorModel ieee_f64() {
-  AccumulatorModel row;
-  row.arithmetic = Arithmetic::fma_chain;
-  row.block = 1;
-  row.fraction_bits = 0;
-  row.floor = 0;
-  row.output = {Format::f64,        52, Rounding::nearest_even, Overflow::infinity, false, ZeroSign::ieee,
-                NanRule::ieee_quiet};
-  return row;
+constexpr Datapath ieee_f64() {
+  Datapath datapath;
+  datapath.arithmetic = Arithmetic::fma_chain;
+  datapath.products_per_step = 1;
+  datapath.fraction_bits = 0;
+  datapath.min_alignment_exponent = 0;
+  datapath.output = {Format::f64,        52,    Rounding::nearest_even,
+                     Overflow::infinity, false, ZeroSign::ieee,
+                     NanRule::ieee_quiet};
+  return datapath;
 }
 
 /// wmma with a binary16 C and a binary32 D: c is converted, exactly.
-constexpr AccumulatorModel widened_c(AccumulatorModel row) {
-  row.sum_format = Format::f32;
-  return row;
+constexpr Datapath widened_c(Datapath datapath) {
+  datapath.sum_format = Format::f32;
+  return datapath;
 }
 
 /// wmma with a binary32 C and a binary16 D: the last result is converted, by the rules of a conversion.
-constexpr AccumulatorModel narrowed_d(AccumulatorModel row) {
-  row.sum_format = Format::f32;
-  row.output.format = Format::f16;
-  row.output.fraction_bits = 10;
-  row.output.rounding = Rounding::nearest_even;
-  row.output.zero_sign = ZeroSign::of_sum;
-  return row;
+constexpr Datapath narrowed_d(Datapath datapath) {
+  datapath.sum_format = Format::f32;
+  datapath.output.format = Format::f16;
+  datapath.output.fraction_bits = 10;
+  datapath.output.rounding = Rounding::nearest_even;
+  datapath.output.zero_sign = ZeroSign::of_sum;
+  return datapath;
 }
 
 /// One rounding to nearest even a step: F is wide enough that alignment cuts nothing that could change it.
-constexpr AccumulatorModel ieee_step(int block, AddendPlace addend) {
-  AccumulatorModel row = to_f32(block, 50, -1000);
-  row.sum_format = Format::f32;
-  row.addend = addend;
-  row.subnormal_operand = SubnormalRule::normalised;
-  row.output.rounding = Rounding::nearest_even;
-  return row;
+constexpr Datapath ieee_step(int block, AddendPlace addend) {
+  Datapath datapath = to_f32(block, 50, -1000);
+  datapath.sum_format = Format::f32;
+  datapath.addend = addend;
+  datapath.subnormal_operand = SubnormalRule::normalised;
+  datapath.output.rounding = Rounding::nearest_even;
+  return datapath;
 }
 
 /// mma.m8n8k4 without its own unit, as binary32 multiplies and adds: a chain of fma from +0, c added last;
 /// or, to a binary16 D, two products at a time put on c.
-constexpr AccumulatorModel chained_f32() { return ieee_step(1, AddendPlace::after_last_nearest); }
-constexpr AccumulatorModel paired_f16() {
-  AccumulatorModel row = ieee_step(2, AddendPlace::before_each_nearest);
-  row.output.format = Format::f16;
-  row.output.fraction_bits = 10;
-  row.output.zero_sign = ZeroSign::ieee;
-  return row;
+constexpr Datapath chained_f32() { return ieee_step(1, AddendPlace::after_last_nearest); }
+constexpr Datapath paired_f16() {
+  Datapath datapath = ieee_step(2, AddendPlace::before_each_nearest);
+  datapath.output.format = Format::f16;
+  datapath.output.fraction_bits = 10;
+  datapath.output.zero_sign = ZeroSign::ieee;
+  return datapath;
 }
 
 /// Exact integers; .satfinite clamps once.
-constexpr AccumulatorModel exact_s32() {
-  AccumulatorModel row;
-  row.arithmetic = Arithmetic::integer;
-  row.output.format = Format::s32;
-  row.output.fraction_bits = 32;
-  return row;
+constexpr Datapath exact_s32() {
+  Datapath datapath;
+  datapath.arithmetic = Arithmetic::integer;
+  datapath.output.format = Format::s32;
+  datapath.output.fraction_bits = 32;
+  return datapath;
 }
 
 /// The 4-bit block-scaled kinds: groups of 16 products summed exactly, aligned by their scales.
-constexpr AccumulatorModel grouped() {
-  AccumulatorModel row = to_f32(64, 35, -139);
-  row.arithmetic = Arithmetic::grouped_dot_add;
-  row.group = 16;
-  return row;
+constexpr Datapath grouped() {
+  Datapath datapath = to_f32(64, 35, -139);
+  datapath.arithmetic = Arithmetic::grouped_dot_add;
+  datapath.group = 16;
+  return datapath;
 }
 
 // Sources in full: docs/numerics-architectures.md, which also has the inputs that would decide what is open.
@@ -154,60 +155,60 @@ inline constexpr std::string_view kWmmaIntegers = "PTX ISA 9.0: wmma.mma, .satfi
 
 /// The steps of a generation's f16 units by their results, and those of its tf32 unit.
 struct Steps {
-  AccumulatorModel f32, f16, tf32;
+  Datapath f32, f16, tf32;
 };
 
-inline constexpr DatapathRow kIntegerRows[] = {
-    {Datapath::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {Datapath::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+inline constexpr DatapathEntry kIntegerRows[] = {
+    {MatrixUnit::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {MatrixUnit::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {MatrixUnit::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
-inline constexpr DatapathRow kSparseIntegerRows[] = {
-    {Datapath::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {Datapath::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+inline constexpr DatapathEntry kSparseIntegerRows[] = {
+    {MatrixUnit::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {MatrixUnit::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
-inline constexpr DatapathRow kWmmaIntegerRows[] = {
-    {Datapath::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {Datapath::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+inline constexpr DatapathEntry kWmmaIntegerRows[] = {
+    {MatrixUnit::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {MatrixUnit::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {MatrixUnit::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
 };
 
 /// mma.m8n8k4 where it has lost its unit.
-inline constexpr DatapathRow k884CodeRows[] = {
-    {Datapath::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
-    {Datapath::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
+inline constexpr DatapathEntry k884CodeRows[] = {
+    {MatrixUnit::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {MatrixUnit::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 /// Sparse f16 and tf32, as the dense ones.
-constexpr std::array<DatapathRow, 3> sparse_rows(const Steps& steps) {
+constexpr std::array<DatapathEntry, 3> sparse_rows(const Steps& steps) {
   return {{
-      {Datapath::mma_sp_f16, Format::f32, steps.f32, Evidence::literature, kSparse},
-      {Datapath::mma_sp_f16, Format::f16, steps.f16, Evidence::literature, kSparse},
-      {Datapath::mma_sp_tf32, Format::f32, steps.tf32, Evidence::literature, kSparse},
+      {MatrixUnit::mma_sp_f16, Format::f32, steps.f32, Evidence::literature, kSparse},
+      {MatrixUnit::mma_sp_f16, Format::f16, steps.f16, Evidence::literature, kSparse},
+      {MatrixUnit::mma_sp_tf32, Format::f32, steps.tf32, Evidence::literature, kSparse},
   }};
 }
 
 /// wmma of binary16 factors, every pair of C and D.
-constexpr std::array<DatapathRow, 4> wmma_f16_rows(const AccumulatorModel& f32, const AccumulatorModel& f16) {
+constexpr std::array<DatapathEntry, 4> wmma_f16_rows(const Datapath& f32, const Datapath& f16) {
   return {{
-      {Datapath::wmma_f16, Format::f32, f32, Evidence::literature, kWmmaF16, Format::f32},
-      {Datapath::wmma_f16, Format::f16, f16, Evidence::literature, kWmmaF16, Format::f16},
-      {Datapath::wmma_f16, Format::f32, widened_c(f32), Evidence::literature, kWmmaMixed, Format::f16},
-      {Datapath::wmma_f16, Format::f16, narrowed_d(f32), Evidence::literature, kWmmaMixed, Format::f32},
+      {MatrixUnit::wmma_f16, Format::f32, f32, Evidence::literature, kWmmaF16, Format::f32},
+      {MatrixUnit::wmma_f16, Format::f16, f16, Evidence::literature, kWmmaF16, Format::f16},
+      {MatrixUnit::wmma_f16, Format::f32, widened_c(f32), Evidence::literature, kWmmaMixed, Format::f16},
+      {MatrixUnit::wmma_f16, Format::f16, narrowed_d(f32), Evidence::literature, kWmmaMixed, Format::f32},
   }};
 }
 
 /// wmma of every type, as mma; that of tf32 goes in steps of 4 whatever the unit could take.
 constexpr auto wmma_rows(const Steps& steps) {
-  AccumulatorModel tf32 = steps.tf32;
-  tf32.block = 4;
-  const DatapathRow wide[] = {
-      {Datapath::wmma_tf32, Format::f32, tf32, Evidence::literature, kWmmaTf32},
-      {Datapath::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+  Datapath tf32 = steps.tf32;
+  tf32.products_per_step = 4;
+  const DatapathEntry wide[] = {
+      {MatrixUnit::wmma_tf32, Format::f32, tf32, Evidence::literature, kWmmaTf32},
+      {MatrixUnit::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
   };
-  return detail::joined<DatapathRow>(wmma_f16_rows(steps.f32, steps.f16), wide, kWmmaIntegerRows);
+  return detail::joined<DatapathEntry>(wmma_f16_rows(steps.f32, steps.f16), wide, kWmmaIntegerRows);
 }
 
 }  // namespace mmaudit::generations

@@ -5,12 +5,12 @@
 
 #include "../json/writer.hpp"
 #include "guard.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/explain.hpp"
 #include "mmaudit/json_text.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/raw_words.hpp"
-#include "mmaudit/sparse.hpp"
 #include "mmaudit/tolerance.hpp"
 
 namespace mmaudit::capi {
@@ -20,10 +20,10 @@ constexpr FormatSpec kByte = spec_of(Format::u8);
 
 std::uint64_t length(int x) { return static_cast<std::uint64_t>(x); }
 
-void require_modifiers(const Instruction& row, unsigned bits) {
+void require_modifiers(const Instruction& inst, unsigned bits) {
   if (bits == 0) return;
-  if (!is_wgmma(row.op) && row.op != Op::tcgen05)
-    refuse("modifiers", "found with " + name_of(row) + ", allowed with wgmma and tcgen05 only");
+  if (!is_wgmma(inst.op) && inst.op != Op::tcgen05)
+    refuse("modifiers", "found with " + name_of(inst) + ", allowed with wgmma and tcgen05 only");
   constexpr unsigned kAllowed = kScaleDZero | kNegateA | kNegateB;
   if ((bits & ~kAllowed) != 0)
     refuse("modifiers", "found " + std::to_string(bits) + ", allowed: 0 to " + std::to_string(kAllowed));
@@ -34,28 +34,28 @@ struct Sides {
   mmaudit_in a, b, scale_a, scale_b, metadata;
 };
 
-void require_sides(const Instruction& row, const Sides& x, std::uint64_t tiles, std::uint64_t m,
+void require_sides(const Instruction& inst, const Sides& x, std::uint64_t tiles, std::uint64_t m,
                    std::uint64_t n) {
-  const std::uint64_t k = length(row.k), stored = length(row.stored_k()), blocks = length(scales_of(row));
-  const char* depth = is_sparse(row.op) ? "k / 2" : "k";
-  require("a", x.a, {{"tiles", tiles}, {"m", m}, {depth, stored}}, spec_of(row.a));
-  require("b", x.b, {{"tiles", tiles}, {"k", k}, {"n", n}}, spec_of(row.b));
+  const std::uint64_t k = length(inst.k), stored = length(inst.stored_k()), blocks = length(scales_of(inst));
+  const char* depth = is_sparse(inst.op) ? "k / 2" : "k";
+  require("a", x.a, {{"tiles", tiles}, {"m", m}, {depth, stored}}, spec_of(inst.a));
+  require("b", x.b, {{"tiles", tiles}, {"k", k}, {"n", n}}, spec_of(inst.b));
   const auto scales = [&](const char* field, mmaudit_in given, std::initializer_list<Axis> axes) {
     if (given.data == nullptr && given.bytes == 0) return;
-    if (row.scale == Format::none)
+    if (inst.scale == Format::none)
       refuse(field,
-             "found with " + name_of(row) + ", allowed with block-scaled instructions only (kind_mx...)");
-    require(field, given, axes, spec_of(row.scale));
+             "found with " + name_of(inst) + ", allowed with block-scaled instructions only (kind_mx...)");
+    require(field, given, axes, spec_of(inst.scale));
   };
   scales("scale_a", x.scale_a, {{"tiles", tiles}, {"m", m}, {"k / block", blocks}});
   scales("scale_b", x.scale_b, {{"tiles", tiles}, {"k / block", blocks}, {"n", n}});
   const bool has_metadata = x.metadata.data != nullptr || x.metadata.bytes != 0;
-  if (has_metadata != is_sparse(row.op))
-    refuse("metadata", std::string("found ") + (has_metadata ? "some" : "none") + " with " + name_of(row) +
+  if (has_metadata != is_sparse(inst.op))
+    refuse("metadata", std::string("found ") + (has_metadata ? "some" : "none") + " with " + name_of(inst) +
                            ", allowed: with sparse instructions, which need it");
   if (!has_metadata) return;
   require("metadata", x.metadata, {{"tiles", tiles}, {"m", m}, {"k / 2", stored}}, kByte);
-  Instruction rows = row;
+  Instruction rows = inst;
   rows.m = static_cast<std::int16_t>(m);
   const std::span bytes(static_cast<const std::uint8_t*>(x.metadata.data), x.metadata.bytes);
   if (const std::string why = why_bad_metadata(rows, bytes, tiles); !why.empty()) refuse("metadata", why);
@@ -64,25 +64,25 @@ void require_sides(const Instruction& row, const Sides& x, std::uint64_t tiles, 
 const std::uint8_t* bytes_at(mmaudit_in x) { return static_cast<const std::uint8_t*>(x.data); }
 
 void run_tiles(const mmaudit_tiles& work) {
-  const Instruction row = capi::instruction_of(work.inst);
-  const DatapathRow& datapath = row_of(architecture_of(work.arch), row);
-  const std::uint64_t tiles = work.tiles, m = length(row.m), n = length(row.n);
-  require_sides(row, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, tiles, m, n);
+  const Instruction inst = capi::instruction_of(work.inst);
+  const DatapathEntry& datapath = row_of(architecture_of(work.arch), inst);
+  const std::uint64_t tiles = work.tiles, m = length(inst.m), n = length(inst.n);
+  require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, tiles, m, n);
   const std::initializer_list<Axis> result = {{"tiles", tiles}, {"m", m}, {"n", n}};
-  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, result, spec_of(row.c));
-  require("d", work.d, result, spec_of(row.d));
+  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, result, spec_of(inst.c));
+  require("d", work.d, result, spec_of(inst.d));
   if (work.modifiers.data != nullptr || work.modifiers.bytes != 0) {
     require("modifiers", work.modifiers, {{"tiles", tiles}}, kByte);
-    for (std::uint64_t i = 0; i < tiles; ++i) require_modifiers(row, bytes_at(work.modifiers)[i]);
+    for (std::uint64_t i = 0; i < tiles; ++i) require_modifiers(inst, bytes_at(work.modifiers)[i]);
   }
   require_apart("a", work.d, work.a);
   require_apart("b", work.d, work.b);
-  require_apart("c", work.d, work.c, row.c == row.d);
+  require_apart("c", work.d, work.c, inst.c == inst.d);
   require_apart("scale_a", work.d, work.scale_a);
   require_apart("scale_b", work.d, work.scale_b);
   require_apart("metadata", work.d, work.metadata);
   require_apart("modifiers", work.d, work.modifiers);
-  TileBatch batch;
+  TileView batch;
   batch.tiles = work.tiles;
   batch.a = work.a.data;
   batch.b = work.b.data;
@@ -92,21 +92,21 @@ void run_tiles(const mmaudit_tiles& work) {
   batch.scale_a = bytes_at(work.scale_a);
   batch.scale_b = bytes_at(work.scale_b);
   batch.metadata = bytes_at(work.metadata);
-  emulate(row, datapath.model, batch);
+  emulate(inst, datapath.datapath, batch);
 }
 
 /// What a matrix product is asked for, checked but for the arrays.
 struct Product {
-  Instruction row;
-  const DatapathRow* datapath = nullptr;
+  Instruction inst;
+  const DatapathEntry* datapath = nullptr;
   Matmul problem;
   MatmulMeans means;
 };
 
 Product product_of(const mmaudit_product& work) {
   Product x;
-  x.row = capi::instruction_of(work.inst);
-  x.datapath = &row_of(architecture_of(work.arch), x.row);
+  x.inst = capi::instruction_of(work.inst);
+  x.datapath = &row_of(architecture_of(work.arch), x.inst);
   x.problem.batch = work.batch;
   x.problem.m = work.m;
   x.problem.n = work.n;
@@ -140,16 +140,16 @@ Product product_of(const mmaudit_product& work) {
       refuse("simd", "found " + std::string(work.simd) + ", allowed here: " + allowed);
     }
   }
-  if (const std::string why = why_no_matmul(x.row, x.datapath->model, x.problem); !why.empty())
-    throw Refused{why + " with " + name_of(x.row)};
+  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, x.problem); !why.empty())
+    throw Refused{why + " with " + name_of(x.inst)};
   return x;
 }
 
 /// A and B; C and D where they are read or written.
 void require_operands(const mmaudit_product& work, const Product& x, bool d) {
-  const Format output = x.problem.epilogue ? x.problem.epilogue->output : x.row.d;
-  require("a", work.a, {{"batch", work.batch}, {"m", work.m}, {"k", work.k}}, spec_of(x.row.a));
-  require("b", work.b, {{"batch", work.batch}, {"k", work.k}, {"n", work.n}}, spec_of(x.row.b));
+  const Format output = x.problem.epilogue ? x.problem.epilogue->output : x.inst.d;
+  require("a", work.a, {{"batch", work.batch}, {"m", work.m}, {"k", work.k}}, spec_of(x.inst.a));
+  require("b", work.b, {{"batch", work.batch}, {"k", work.k}, {"n", work.n}}, spec_of(x.inst.b));
   const std::initializer_list<Axis> result = {{"batch", work.batch}, {"m", work.m}, {"n", work.n}};
   if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, result, spec_of(output));
   if (d) require("d", work.d, result, spec_of(output));
@@ -161,13 +161,13 @@ void run_product(const mmaudit_product& work) {
   require_apart("a", work.d, work.a);
   require_apart("b", work.d, work.b);
   require_apart("c", work.d, work.c, true);
-  matmul(x.row, x.datapath->model, x.problem, x.means);
+  matmul(x.inst, x.datapath->datapath, x.problem, x.means);
 }
 
 Product toleranced(const mmaudit_product& work, bool d) {
   Product x = product_of(work);
-  if (const std::string why = why_no_tolerance(x.row, x.datapath->model, x.problem); !why.empty())
-    throw Refused{why + " with " + name_of(x.row)};
+  if (const std::string why = why_no_tolerance(x.inst, x.datapath->datapath, x.problem); !why.empty())
+    throw Refused{why + " with " + name_of(x.inst)};
   require_operands(work, x, d);
   return x;
 }
@@ -178,14 +178,14 @@ void run_tolerance(const mmaudit_product& work, mmaudit_out exact, mmaudit_out b
   const auto asked = [](mmaudit_out array) { return array.data != nullptr || array.bytes != 0; };
   if (asked(exact)) require("exact", exact, axes, spec_of(Format::f64));
   if (asked(bound)) require("bound", bound, axes, spec_of(Format::f64));
-  const GemmTolerance found = gemm_tolerance(x.row, x.datapath->model, x.problem);
+  const GemmTolerance found = gemm_tolerance(x.inst, x.datapath->datapath, x.problem);
   if (exact.bytes != 0) std::memcpy(exact.data, found.exact.data(), exact.bytes);
   if (bound.bytes != 0) std::memcpy(bound.data, found.bound.data(), bound.bytes);
 }
 
 GemmCheck checked(const mmaudit_product& work) {
   const Product x = toleranced(work, true);
-  return check_gemm(x.row, x.datapath->model, x.problem);
+  return check_gemm(x.inst, x.datapath->datapath, x.problem);
 }
 
 mmaudit_gemm_check given_check(const GemmCheck& found) {
@@ -210,28 +210,28 @@ std::vector<std::uint64_t> words(mmaudit_in x, const FormatSpec& format) {
 }
 
 std::string explained(const mmaudit_dot& work) {
-  const Instruction row = capi::instruction_of(work.inst);
+  const Instruction inst = capi::instruction_of(work.inst);
   const Architecture& architecture = architecture_of(work.arch);
-  const DatapathRow& datapath = row_of(architecture, row);
-  require_sides(row, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, 1, 1, 1);
-  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, {{"1", 1}}, spec_of(row.c));
-  require_modifiers(row, work.modifiers);
-  const std::vector<std::uint64_t> a = words(work.a, spec_of(row.a));
-  std::vector<std::uint64_t> b = words(work.b, spec_of(row.b));
-  if (is_sparse(row.op)) {  // the dense dot product that it is: what the stored elements of A meet
+  const DatapathEntry& datapath = row_of(architecture, inst);
+  require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, 1, 1, 1);
+  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, {{"1", 1}}, spec_of(inst.c));
+  require_modifiers(inst, work.modifiers);
+  const std::vector<std::uint64_t> a = words(work.a, spec_of(inst.a));
+  std::vector<std::uint64_t> b = words(work.b, spec_of(inst.b));
+  if (is_sparse(inst.op)) {  // the dense dot product that it is: what the stored elements of A meet
     std::vector<std::uint64_t> met;
     for (std::size_t k = 0; k < a.size(); ++k)
-      met.push_back(b[static_cast<std::size_t>(selected_k(sparsity_of(row), datapath.model.metadata,
+      met.push_back(b[static_cast<std::size_t>(selected_k(sparsity_of(inst), datapath.datapath.metadata,
                                                           bytes_at(work.metadata), static_cast<int>(k)))]);
     b = met;
   }
-  const std::uint64_t c = work.c.data == nullptr ? 0 : words(work.c, spec_of(row.c))[0];
-  const Explanation trace = explain(make_plan(row, datapath.model), a.data(), b.data(), c, work.modifiers,
+  const std::uint64_t c = work.c.data == nullptr ? 0 : words(work.c, spec_of(inst.c))[0];
+  const Explanation trace = explain(make_plan(inst, datapath.datapath), a.data(), b.data(), c, work.modifiers,
                                     bytes_at(work.scale_a), bytes_at(work.scale_b));
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.trace/1");
-  out.field("architecture", architecture.name).field("instruction", name_of(row));
-  out.key("row").json(instruction_json(row, datapath));
+  out.field("architecture", architecture.name).field("instruction", name_of(inst));
+  out.key("row").json(instruction_json(inst, datapath));
   out.key("trace").json(trace_json(trace));
   return out.end_object().text();
 }
@@ -256,7 +256,7 @@ int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes) {
   return guarded([&] {
     if (bytes == nullptr) mmaudit::capi::refuse("bytes", "found null, allowed: where to put the number");
     const auto x = mmaudit::capi::product_of(taken(work));
-    *bytes = mmaudit::matmul_bytes(x.row, x.problem, x.means).value_or(UINT64_MAX);
+    *bytes = mmaudit::matmul_bytes(x.inst, x.problem, x.means).value_or(UINT64_MAX);
   });
 }
 

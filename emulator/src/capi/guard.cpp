@@ -84,8 +84,8 @@ Instruction instruction_of(const char* name) {
   refuse("inst", why_no_instruction(name));
 }
 
-const DatapathRow& row_of(const Architecture& architecture, const Instruction& instruction) {
-  if (const DatapathRow* row = find_datapath(architecture, instruction)) return *row;
+const DatapathEntry& row_of(const Architecture& architecture, const Instruction& instruction) {
+  if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
   refuse("inst", why_no_datapath(architecture, instruction));
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/mmaudit.h"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::capi {
 
@@ -60,7 +60,7 @@ void give_text(char** out, const std::function<std::string()>& make);
 
 const Architecture& architecture_of(const char* name);
 Instruction instruction_of(const char* name);
-const DatapathRow& row_of(const Architecture& architecture, const Instruction& instruction);
+const DatapathEntry& row_of(const Architecture& architecture, const Instruction& instruction);
 FormatSpec format_of(std::string_view field, const char* name);
 
 /// An axis of an array, for messages: its name and length.

@@ -29,22 +29,22 @@ mmaudit_format described(const NamedFormat& row) {
   return out;
 }
 
-mmaudit_instruction described(const Instruction& row, const DatapathRow& datapath) {
+mmaudit_instruction described(const Instruction& inst, const DatapathEntry& datapath) {
   mmaudit_instruction out{};
-  const std::string name = name_of(row);
+  const std::string name = name_of(inst);
   if (name.size() >= sizeof out.name) refuse("inst", "found a name of " + std::to_string(name.size()));
   std::memcpy(out.name, name.c_str(), name.size() + 1);
-  out.m = static_cast<std::uint32_t>(row.m);
-  out.n = static_cast<std::uint32_t>(row.n);
-  out.k = static_cast<std::uint32_t>(row.k);
-  out.stored_k = static_cast<std::uint32_t>(row.stored_k());
-  out.a = text_of(row.a);
-  out.b = text_of(row.b);
-  out.c = text_of(row.c);
-  out.d = text_of(row.d);
-  out.scale = text_of(row.scale);
-  out.scale_block = static_cast<std::uint32_t>(row.scale_block);
-  out.takes_modifiers = is_wgmma(row.op) || row.op == Op::tcgen05 ? 1 : 0;
+  out.m = static_cast<std::uint32_t>(inst.m);
+  out.n = static_cast<std::uint32_t>(inst.n);
+  out.k = static_cast<std::uint32_t>(inst.k);
+  out.stored_k = static_cast<std::uint32_t>(inst.stored_k());
+  out.a = text_of(inst.a);
+  out.b = text_of(inst.b);
+  out.c = text_of(inst.c);
+  out.d = text_of(inst.d);
+  out.scale = text_of(inst.scale);
+  out.scale_block = static_cast<std::uint32_t>(inst.scale_block);
+  out.takes_modifiers = is_wgmma(inst.op) || inst.op == Op::tcgen05 ? 1 : 0;
   out.evidence = name_of(datapath.evidence).data();
   out.source = datapath.source.data();
   return out;
@@ -108,8 +108,8 @@ int mmaudit_find_format(const char* name, mmaudit_format* out) {
 size_t mmaudit_instruction_count(const char* arch) {
   const mmaudit::Architecture* found = mmaudit::find_architecture(arch == nullptr ? "hopper" : arch);
   std::size_t count = 0;
-  for (const mmaudit::Instruction& row : kInstructions)
-    if (found != nullptr && mmaudit::find_datapath(*found, row) != nullptr) ++count;
+  for (const mmaudit::Instruction& inst : kInstructions)
+    if (found != nullptr && mmaudit::find_datapath(*found, inst) != nullptr) ++count;
   return count;
 }
 
@@ -117,9 +117,10 @@ int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* 
   return guarded([&] {
     const mmaudit::Architecture& architecture = rows::architecture_of(arch);
     std::size_t position = 0;
-    for (const mmaudit::Instruction& row : kInstructions) {
-      const mmaudit::DatapathRow* datapath = mmaudit::find_datapath(architecture, row);
-      if (datapath != nullptr && position++ == index) return rows::give(rows::described(row, *datapath), out);
+    for (const mmaudit::Instruction& inst : kInstructions) {
+      const mmaudit::DatapathEntry* datapath = mmaudit::find_datapath(architecture, inst);
+      if (datapath != nullptr && position++ == index)
+        return rows::give(rows::described(inst, *datapath), out);
     }
     refuse("index", "found " + std::to_string(index) + ", allowed: less than " + std::to_string(position));
   });
@@ -127,8 +128,8 @@ int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* 
 
 int mmaudit_find_instruction(const char* arch, const char* name, mmaudit_instruction* out) {
   return guarded([&] {
-    const mmaudit::Instruction row = rows::instruction_of(name);
-    rows::give(rows::described(row, rows::row_of(rows::architecture_of(arch), row)), out);
+    const mmaudit::Instruction inst = rows::instruction_of(name);
+    rows::give(rows::described(inst, rows::row_of(rows::architecture_of(arch), inst)), out);
   });
 }
 

@@ -86,7 +86,7 @@ class FastTile final : public TileSums {
     for (std::uint64_t j = 0; j < tile_.columns; ++j) {
       const float x =
           row[j / fast::kPanel * fast::kPanel + static_cast<std::uint64_t>(place_[j % fast::kPanel])];
-      bits[j] = as_is ? std::bit_cast<std::uint32_t>(x) : fast::from_sum(x, format, plan_.row.output);
+      bits[j] = as_is ? std::bit_cast<std::uint32_t>(x) : fast::from_sum(x, format, plan_.datapath.output);
     }
   }
 
@@ -116,9 +116,9 @@ class FastTile final : public TileSums {
         steps_.push_back({static_cast<std::int16_t>(t * k + start), static_cast<std::int16_t>(count), false});
       });
       steps_.back().closes = true;
-      for (int p = 0; p < k; ++p) order_.push_back(t * k + evaluation_k(plan_.row.order, k, p));
+      for (int p = 0; p < k; ++p) order_.push_back(t * k + evaluation_k(plan_.datapath.order, k, p));
     }
-    ascending_ = plan_.row.order == KOrder::ascending || plan_.row.order == KOrder::halves;
+    ascending_ = plan_.datapath.order == KOrder::ascending || plan_.datapath.order == KOrder::halves;
   }
 
   /// Everything of `rows` x `columns` elements of A or B from (row, column) on, as far as it exists.
@@ -196,8 +196,8 @@ class FastTile final : public TileSums {
     if (row >= tile_.rows || column >= tile_.columns) return 0;
     const FormatSpec& format = plan_.step.output;
     const std::uint64_t c =
-        fast::to_sum(0, format) == sum ? 0 : fast::from_sum(sum, format, plan_.row.output);
-    const Operand addend = unpack_addend(format, plan_.row, c);
+        fast::to_sum(0, format) == sum ? 0 : fast::from_sum(sum, format, plan_.datapath.output);
+    const Operand addend = unpack_addend(format, plan_.datapath, c);
     const fast::Step& here = steps_[static_cast<std::size_t>(step)];
     Operand a[kMaxK], b[kMaxK];
     for (int p = 0; p < here.count; ++p) {
@@ -216,7 +216,7 @@ class FastTile final : public TileSums {
     }
     StepSpec spec = plan_.step;
     spec.addend = format;
-    return fast::to_sum(fused_dot_add(a, b, here.count, addend, spec, plan_.row), format);
+    return fast::to_sum(fused_dot_add(a, b, here.count, addend, spec, plan_.datapath), format);
   }
 
   DotPlan plan_;
@@ -240,14 +240,14 @@ class FastTile final : public TileSums {
 
 }  // namespace
 
-std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const AccumulatorModel& row,
+std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, SimdLevel level) {
-  const DotPlan plan = make_plan(instruction, row);
+  const DotPlan plan = make_plan(instruction, datapath);
   return std::make_unique<FastTile>(plan, *fast::fast_plan(plan), problem, level);
 }
 
-bool fast_serves(const Instruction& instruction, const AccumulatorModel& row) {
-  return !is_sparse(instruction.op) && fast::fast_plan(make_plan(instruction, row)).has_value();
+bool fast_serves(const Instruction& instruction, const Datapath& datapath) {
+  return !is_sparse(instruction.op) && fast::fast_plan(make_plan(instruction, datapath)).has_value();
 }
 
 std::string_view name_of(SimdLevel level) {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "mmaudit/arithmetic/round.hpp"
 #include "mmaudit/detail/truncating_plan.hpp"
-#include "mmaudit/round.hpp"
 
 namespace mmaudit::fast {
 namespace {
@@ -45,17 +45,17 @@ bool pairs_of(const DotPlan& plan, int a_low, int b_low) {
          a_low + top + kFloatBias > 0 && top - b_low < kMostByte;
 }
 
-bool serves_rules(const AccumulatorModel& row) {
-  return detail::truncates_plainly(row) && row.addend != AddendPlace::after_last_truncated &&
-         row.addend != AddendPlace::before_each_nearest;
+bool serves_rules(const Datapath& datapath) {
+  return detail::truncates_plainly(datapath) && datapath.addend != AddendPlace::after_last_truncated &&
+         datapath.addend != AddendPlace::before_each_nearest;
 }
 
 }  // namespace
 
 std::optional<FastPlan> fast_plan(const DotPlan& plan) {
-  const AccumulatorModel& row = plan.row;
+  const Datapath& datapath = plan.datapath;
   const bool widened = plan.wide.id != Format::none;
-  if (!serves_rules(row) || !detail::keeps_one_sum_format(plan) || !detail::widens_exactly(plan) ||
+  if (!serves_rules(datapath) || !detail::keeps_one_sum_format(plan) || !detail::widens_exactly(plan) ||
       !decodes(plan.a) || !decodes(plan.b)) {
     return std::nullopt;
   }
@@ -67,13 +67,14 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
 
   FastPlan fast;
   Rules& rules = fast.rules;
-  rules.fraction_bits = row.fraction_bits;
+  rules.fraction_bits = datapath.fraction_bits;
   // 2^(F - E) and 2^(E - F) are normal floats from `lowest` up; a sum of 32 bits is finite up to `highest`,
   // so that overflow is the plain core's.
-  rules.lowest = row.fraction_bits - (kFloatBias - 1);
-  rules.highest = kFloatBias - (31 - row.fraction_bits);
-  if (row.floor > rules.highest) return std::nullopt;  // no hardware's; a user's row may say so
-  rules.floor = std::max<int>(row.floor, rules.lowest);
+  rules.lowest = datapath.fraction_bits - (kFloatBias - 1);
+  rules.highest = kFloatBias - (31 - datapath.fraction_bits);
+  if (datapath.min_alignment_exponent > rules.highest)
+    return std::nullopt;  // no hardware's; a user's row may say so
+  rules.floor = std::max<int>(datapath.min_alignment_exponent, rules.lowest);
   // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is neither too
   // low nor too high.
   rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);
@@ -82,24 +83,27 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   const std::int64_t largest_product =
       (((std::int64_t{2} << seen_a.fraction_bits) - 1) * ((std::int64_t{2} << seen_b.fraction_bits) - 1));
   constexpr int kMostFraction = 28;  // one product and c fit 32 bits
-  if (row.fraction_bits < 1 || row.fraction_bits > kMostFraction || row.block < 1) return std::nullopt;
+  if (datapath.fraction_bits < 1 || datapath.fraction_bits > kMostFraction || datapath.products_per_step < 1)
+    return std::nullopt;
   // In units of 2^(E - F), rounded up.
-  const std::int64_t unit_product = row.fraction_bits >= product_bits
-                                        ? largest_product << (row.fraction_bits - product_bits)
-                                        : (largest_product >> (product_bits - row.fraction_bits)) + 1;
-  rules.block = row.block;
-  rules.group = static_cast<int>(std::min<std::int64_t>(INT32_MAX / unit_product, row.block));
+  const std::int64_t unit_product = datapath.fraction_bits >= product_bits
+                                        ? largest_product << (datapath.fraction_bits - product_bits)
+                                        : (largest_product >> (product_bits - datapath.fraction_bits)) + 1;
+  rules.block = datapath.products_per_step;
+  rules.group =
+      static_cast<int>(std::min<std::int64_t>(INT32_MAX / unit_product, datapath.products_per_step));
   if (rules.group < 1) return std::nullopt;
   // An addend is below 2^(F + 1) units, and a float below 2^31 ends seven places up.
-  rules.most_sum = std::ldexp(1.0F, 31) - std::ldexp(1.0F, std::max<int>(row.fraction_bits + 1, 7));
-  rules.keep_mask = ~((1U << (kFloatFraction - std::min<int>(row.output.fraction_bits, kFloatFraction))) - 1);
-  if (row.output.rounding == Rounding::nearest_even) {
-    rules.nearest_bits = row.output.fraction_bits;
+  rules.most_sum = std::ldexp(1.0F, 31) - std::ldexp(1.0F, std::max<int>(datapath.fraction_bits + 1, 7));
+  rules.keep_mask =
+      ~((1U << (kFloatFraction - std::min<int>(datapath.output.fraction_bits, kFloatFraction))) - 1);
+  if (datapath.output.rounding == Rounding::nearest_even) {
+    rules.nearest_bits = datapath.output.fraction_bits;
     rules.overflow_from = std::bit_cast<float>(
         static_cast<std::uint32_t>(plan.step.output.max_exponent() + 1 + kFloatBias) << kFloatFraction);
   }
-  rules.nan = static_cast<std::uint32_t>(nan_bits(row.output, spec_of(Format::f32)));
-  rules.addend_last = row.addend == AddendPlace::after_last_nearest;
+  rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, spec_of(Format::f32)));
+  rules.addend_last = datapath.addend == AddendPlace::after_last_nearest;
   fast.a = decode_of(plan.a, seen_a.min_exponent());
   fast.b = decode_of(plan.b, seen_b.min_exponent());
   rules.pairs = rules.group >= rules.block && pairs_of(plan, seen_a.min_exponent(), seen_b.min_exponent());

@@ -1,6 +1,6 @@
 #include "mmaudit/json_text.hpp"
+#include "mmaudit/model/rule_names.hpp"
 #include "mmaudit/row_text.hpp"
-#include "mmaudit/rule_names.hpp"
 #include "writer.hpp"
 
 namespace mmaudit {
@@ -26,48 +26,49 @@ struct RuleWriter {
   }
 };
 
-void write_row(json::Writer& out, const DatapathRow& row, std::string_view without) {
-  out.field("datapath", name_of(row.path));
-  out.field("output_format", name_of(row.output));
-  out.field("addend_format", name_of(row.addend));
-  out.field("evidence", name_of(row.evidence));
-  out.field("source", row.source);
-  for_each_rule(row.model, RuleWriter{out, without});
+void write_row(json::Writer& out, const DatapathEntry& entry, std::string_view without) {
+  out.field("datapath", name_of(entry.unit));
+  out.field("output_format", name_of(entry.output));
+  out.field("addend_format", name_of(entry.addend));
+  out.field("evidence", name_of(entry.evidence));
+  out.field("source", entry.source);
+  for_each_rule(entry.datapath, RuleWriter{out, without});
 }
 
-void write_shape(json::Writer& out, const Instruction& row) {
+void write_shape(json::Writer& out, const Instruction& inst) {
   // Where one row stands for many shapes, m and n are 0.
   out.key("shape").begin_object();
-  out.field("m", row.m).field("n", row.n).field("k", row.k).field("stored_k", row.stored_k());
-  out.field("a", name_of(row.a)).field("b", name_of(row.b));
-  out.field("c", name_of(row.c)).field("d", name_of(row.d));
+  out.field("m", inst.m).field("n", inst.n).field("k", inst.k).field("stored_k", inst.stored_k());
+  out.field("a", name_of(inst.a)).field("b", name_of(inst.b));
+  out.field("c", name_of(inst.c)).field("d", name_of(inst.d));
   out.end_object();
 }
 
 }  // namespace
 
-std::string row_json(const DatapathRow& row) {
+std::string row_json(const DatapathEntry& entry) {
   json::Writer out;
   out.begin_object();
-  write_row(out, row, {});
+  write_row(out, entry, {});
   return out.end_object().text();
 }
 
-std::string instruction_json(const Instruction& instruction, const DatapathRow& row) {
-  const bool integer = row.model.arithmetic == Arithmetic::integer;
+std::string instruction_json(const Instruction& instruction, const DatapathEntry& entry) {
+  const bool integer = entry.datapath.arithmetic == Arithmetic::integer;
   json::Writer out;
   out.begin_object();
   out.field("instruction", name_of(instruction));
   write_shape(out, instruction);
-  write_row(out, row, integer ? "rounding" : "");
+  write_row(out, entry, integer ? "rounding" : "");
   if (instruction.scale != Format::none) {
     out.field("scale_format", name_of(instruction.scale));
     out.field("scale_block", instruction.scale_block);
   }
   if (integer)
-    out.field("rounding", rounding_text(instruction, row.model));
+    out.field("rounding", rounding_text(instruction, entry.datapath));
   else
-    out.field("L", row.model.arithmetic == Arithmetic::fma_chain ? 1 : block_of(instruction, row.model));
+    out.field("L",
+              entry.datapath.arithmetic == Arithmetic::fma_chain ? 1 : block_of(instruction, entry.datapath));
   return out.end_object().text();
 }
 
@@ -80,12 +81,12 @@ std::string architecture_json(const Architecture& architecture) {
   for (const std::string_view alias : architecture.aliases) out.value(alias);
   out.end_array();
   out.key("rows").begin_array();
-  for (const DatapathRow& row : architecture.datapaths) out.json(row_json(row));
+  for (const DatapathEntry& entry : architecture.datapaths) out.json(row_json(entry));
   out.end_array();
   out.key("instructions").begin_array();
   for (const Instruction& instruction : kInstructions)
-    if (const DatapathRow* row = find_datapath(architecture, instruction))
-      out.json(instruction_json(instruction, *row));
+    if (const DatapathEntry* entry = find_datapath(architecture, instruction))
+      out.json(instruction_json(instruction, *entry));
   out.end_array();
   return out.end_object().text();
 }

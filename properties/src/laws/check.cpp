@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/generators/families.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "parallel.hpp"
 #include "tools.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kLeastTiles = 12;
 
 void fill_from_families(const Subject& subject, std::uint64_t seed, std::uint64_t number, Tile& tile) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(subject.instruction, subject.row);
+  const gen::GeneratorPlan plan = gen::make_generator_plan(subject.instruction, subject.datapath);
   const auto family = static_cast<gen::Family>(number % gen::kFamilies);
   const auto fill = [&](std::vector<std::uint64_t>& to, gen::Matrix which, int columns) {
     for (std::size_t i = 0; i < to.size(); ++i)
@@ -203,10 +203,10 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
 
 std::vector<Subject> subjects_of(const Architecture& architecture) {
   std::vector<Subject> all;
-  for (Instruction is : kInstructions) {
-    is = with_shape(is, kWgmmaMinN);
-    if (const DatapathRow* row = find_datapath(architecture, is); row != nullptr)
-      all.emplace_back(architecture, is, row->model);
+  for (Instruction inst : kInstructions) {
+    inst = with_shape(inst, kWgmmaMinN);
+    if (const DatapathEntry* entry = find_datapath(architecture, inst); entry != nullptr)
+      all.emplace_back(architecture, inst, entry->datapath);
   }
   return all;
 }

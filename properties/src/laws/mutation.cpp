@@ -14,7 +14,7 @@ void ask(const Subject& subject, const MutationRun& how, std::uint64_t dots, boo
   const std::uint64_t families = std::uint64_t{2} * gen::kFamilies *
                                  static_cast<std::uint64_t>(subject.instruction.m) *
                                  static_cast<std::uint64_t>(subject.instruction.n);
-  const Backend backend = wrong_model(subject, mutant.neighbour.row, mutant.neighbour.change);
+  const Backend backend = wrong_model(subject, mutant.neighbour.datapath, mutant.neighbour.change);
   for (const Law& law : lawbook()) {
     if (law.slow != slow) continue;
     const LawOptions options{
@@ -29,7 +29,7 @@ std::vector<Mutant> mutate(std::span<const Subject> subjects, const MutationRun&
   std::vector<Mutant> all;
   std::vector<const Subject*> of;
   for (const Subject& subject : subjects)
-    for (gen::Neighbour& one : gen::neighbours(subject.instruction, subject.row)) {
+    for (gen::Neighbour& one : gen::neighbours(subject.instruction, subject.datapath)) {
       all.push_back({subject.instruction, std::move(one), {}});
       of.push_back(&subject);
     }

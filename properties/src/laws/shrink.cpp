@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "mmaudit/block_scale.hpp"
+#include "mmaudit/arithmetic/block_scale.hpp"
 #include "mmaudit/laws/check.hpp"
 
 namespace mmaudit::laws {

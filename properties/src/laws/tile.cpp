@@ -1,19 +1,19 @@
 #include "mmaudit/laws/tile.hpp"
 
-#include "mmaudit/block_scale.hpp"
+#include "mmaudit/arithmetic/block_scale.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::laws {
 
-Subject::Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules)
+Subject::Subject(const Architecture& of, const Instruction& which, const Datapath& rules)
     : architecture(&of),
       instruction(which),
-      row(rules),
+      datapath(rules),
       plan(make_plan(which, rules)),
       step_of(static_cast<std::size_t>(plan.k)) {
   for_each_step(plan, [&](int start, int count) {
     std::vector<int> ks;
-    for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(row.order, plan.k, i));
+    for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(datapath.order, plan.k, i));
     for (const int k : ks) step_of[static_cast<std::size_t>(k)] = static_cast<int>(steps.size());
     steps.push_back(std::move(ks));
   });

@@ -1,6 +1,6 @@
 #include "tools.hpp"
 
-#include "mmaudit/architecture.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::laws {
 
@@ -26,7 +26,7 @@ std::optional<AlignedSum> aligned_sum(const Case& at) {
   AlignedSum out;
   out.c = c != 0;
   if (!std::isfinite(c) || (out.c && !subject.c_in_first_step())) return std::nullopt;
-  int most = subject.row.floor, step = out.c ? 0 : -1;
+  int most = subject.datapath.min_alignment_exponent, step = out.c ? 0 : -1;
   if (out.c) most = std::max(most, field_exponent(c_bits, subject.c()));
   double values[256];
   for (int k = 0; k < at.tile.stored(); ++k) {
@@ -39,7 +39,7 @@ std::optional<AlignedSum> aligned_sum(const Case& at) {
     most = std::max(most, one.exponent);
     values[out.products++] = one.value;
   }
-  const int unit = most - subject.row.fraction_bits;
+  const int unit = most - subject.datapath.fraction_bits;
   out.sum = cut(c, unit);
   for (int i = 0; i < out.products; ++i) out.sum += cut(values[i], unit);
   return out;
@@ -73,15 +73,15 @@ void put_scales(Random& random, Tile& tile, int block, int exponent) {
 }
 
 std::optional<Instruction> dense_twin(const Subject& subject, int k) {
-  const Instruction& is = subject.instruction;
+  const Instruction& inst = subject.instruction;
   for (Instruction one : kInstructions) {
     if (one.n == 0) one.n = kWgmmaMinN;
-    if (one.op == is.op || is_sparse(one.op) || one.op == Op::tcgen05 || one.k != k || one.a != is.a ||
-        one.b != is.b || one.c != is.c || one.d != is.d || one.satfinite != is.satfinite ||
-        one.multiply != is.multiply || one.scale != is.scale || one.kind != is.kind)
+    if (one.op == inst.op || is_sparse(one.op) || one.op == Op::tcgen05 || one.k != k || one.a != inst.a ||
+        one.b != inst.b || one.c != inst.c || one.d != inst.d || one.satfinite != inst.satfinite ||
+        one.multiply != inst.multiply || one.scale != inst.scale || one.kind != inst.kind)
       continue;
-    const DatapathRow* row = find_datapath(*subject.architecture, one);
-    if (row != nullptr && row->model == subject.row) return one;
+    const DatapathEntry* entry = find_datapath(*subject.architecture, one);
+    if (entry != nullptr && entry->datapath == subject.datapath) return one;
   }
   return std::nullopt;
 }

@@ -104,7 +104,7 @@ void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool 
 inline std::uint64_t rounded_output(const Subject& subject, double x) {
   const FormatSpec d = subject.d();
   if (x == 0) return 0;
-  const OutputRule& rule = subject.row.output;
+  const OutputRule& rule = subject.datapath.output;
   const int exponent = std::max(std::ilogb(x), d.min_exponent());
   const int unit = exponent - rule.fraction_bits;
   const double scaled = std::ldexp(std::fabs(x), -unit);

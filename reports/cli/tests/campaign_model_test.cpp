@@ -152,11 +152,11 @@ class Ranks : public testing::Test {
   Ranks() {
     const Architecture& hopper = require_architecture("hopper");
     const Instruction instruction = require_instruction("mma.m16n8k16.f32.f16.f16.f32");
-    const DatapathRow& row = require_row(hopper, instruction);
+    const DatapathEntry& entry = require_row(hopper, instruction);
     plan_.seed = 5;
     plan_.dots = 1'000'000;
     plan_.architecture = hopper.name;
-    plan_.instructions = {host_instruction(instruction, row, row)};
+    plan_.instructions = {host_instruction(instruction, entry, entry)};
     plan_.families = {gen::Family::normal, gen::Family::random_bits};
   }
 

@@ -59,9 +59,9 @@ TEST(CampaignPlan, TheFirstRoundMeetsEverythingOnce) {
 TEST(CampaignPlan, AFlippedRuleIsAnotherPlan) {
   const CampaignPlan plan = small_plan();
   CampaignPlan other = plan;
-  DatapathRow row = *plan.instructions[0].row;
-  row.model.fraction_bits = 24;
-  other.instructions[0].row = &row;
+  DatapathEntry entry = *plan.instructions[0].entry;
+  entry.datapath.fraction_bits = 24;
+  other.instructions[0].entry = &entry;
   EXPECT_NE(plan.identity(), other.identity());
 }
 

@@ -1,8 +1,8 @@
 // The shipped recordings: the model agrees, wrong models do not, damage is noticed.
 #include <nlohmann/json.hpp>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "program.hpp"
 #include "strength.hpp"
 #include "verify.hpp"
@@ -17,8 +17,8 @@ TEST(Corpus, TheModelAgreesOnEveryBit) {
   std::size_t recorded = 0;
   for (const Architecture& architecture : architectures())
     for (const Instruction& one : all_instructions(8)) {
-      const DatapathRow* row = find_datapath(architecture, one);
-      recorded += row != nullptr && row->evidence == Evidence::recorded;
+      const DatapathEntry* entry = find_datapath(architecture, one);
+      recorded += entry != nullptr && entry->evidence == Evidence::recorded;
     }
   EXPECT_EQ(report.instructions.size(), recorded);
   EXPECT_GT(report.dots(), 600000U);
@@ -45,7 +45,7 @@ TEST(Corpus, AWrongRowIsReportedWithBitsAndAReplayLine) {
       std::filesystem::path(MMAUDIT_TEST_CORPUS) / "hopper/mma.m16n8k16.f32.f16.f16.f32.safetensors";
   const corpus::Recording recording = corpus::read_recording(file);
   const Instruction instruction = instruction_of(recording, file.string());
-  AccumulatorModel wrong = row_of_recording(recording, instruction, "test").model;
+  Datapath wrong = row_of_recording(recording, instruction, "test").datapath;
   wrong.output.nan = wrong.output.nan == NanRule::canonical ? NanRule::ieee_quiet : NanRule::canonical;
   const ReplayResult result = replay(recording, instruction, wrong);
   ASSERT_GT(result.mismatches(), 0U);

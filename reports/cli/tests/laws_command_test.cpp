@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "law_failures.hpp"
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "program.hpp"
 #include "regression_file.hpp"
 
@@ -27,8 +27,8 @@ class Laws : public Folder {
 
 /// 2^-12 * 2^-13 beside 1 and -1: what alignment cuts off at F = 24.
 laws::Failure lost_bit() {
-  const Instruction is = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
-  laws::Failure failure{"alignment_truncates", is, {}, 0, 0x33000000, 5};
+  const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  laws::Failure failure{"alignment_truncates", inst, {}, 0, 0x33000000, 5};
   failure.dot.a = std::vector<std::uint64_t>(16);
   failure.dot.b = std::vector<std::uint64_t>(16);
   failure.dot.a[0] = failure.dot.b[0] = failure.dot.b[2] = 0x3C00;
@@ -102,9 +102,9 @@ TEST_F(Laws, StrengthNamesLawsAndRecordings) {
 
 /// Scales of a failure come back from the example database, and the line that explains it has them.
 TEST_F(Laws, ABlockScaledFailureIsKept) {
-  const Instruction is =
+  const Instruction inst =
       find_instruction("mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3").value();
-  laws::Failure failure{"scaled_addends_are_cut_at_f", is, {}, 0, 1, 2};
+  laws::Failure failure{"scaled_addends_are_cut_at_f", inst, {}, 0, 1, 2};
   failure.dot.a = failure.dot.b = std::vector<std::uint64_t>(64);
   failure.dot.scale_a = {0x38, 0x01, 0x38, 0x7E};
   failure.dot.scale_b = {0x40, 0x38, 0x38, 0x38};
@@ -112,7 +112,7 @@ TEST_F(Laws, ABlockScaledFailureIsKept) {
   RegressionFile file(path("kept.jsonl"));
   file.add(failure, architecture);
   file.save();
-  const auto back = RegressionFile(path("kept.jsonl")).dots(failure.law, is);
+  const auto back = RegressionFile(path("kept.jsonl")).dots(failure.law, inst);
   ASSERT_EQ(back.size(), 1U);
   EXPECT_EQ(back[0].scale_a, failure.dot.scale_a);
   EXPECT_EQ(back[0].scale_b, failure.dot.scale_b);

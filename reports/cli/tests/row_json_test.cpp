@@ -18,14 +18,14 @@ using Json = nlohmann::json;
 
 TEST(RowJson, EveryBuiltInRowComesBackAsItself) {
   for (const Architecture& architecture : architectures())
-    for (const DatapathRow& row : architecture.datapaths) {
-      SCOPED_TRACE(std::string(architecture.name) + ' ' + std::string(name_of(row.path)));
-      const Json text = Json::parse(to_json(row).dump());
-      const DatapathRow back = row_from_json(text, "row", "a test");
-      EXPECT_TRUE(back.model == row.model) << text.dump(2);
-      EXPECT_EQ(back.path, row.path);
-      EXPECT_EQ(back.output, row.output);
-      EXPECT_EQ(back.addend, row.addend);
+    for (const DatapathEntry& entry : architecture.datapaths) {
+      SCOPED_TRACE(std::string(architecture.name) + ' ' + std::string(name_of(entry.unit)));
+      const Json text = Json::parse(to_json(entry).dump());
+      const DatapathEntry back = row_from_json(text, "row", "a test");
+      EXPECT_TRUE(back.datapath == entry.datapath) << text.dump(2);
+      EXPECT_EQ(back.unit, entry.unit);
+      EXPECT_EQ(back.output, entry.output);
+      EXPECT_EQ(back.addend, entry.addend);
       EXPECT_EQ(back.evidence, Evidence::user);  // a file cannot claim recordings
     }
 }
@@ -42,11 +42,11 @@ Json good_row() {
 }
 
 TEST(RowJson, MissingRulesAreTheDefaults) {
-  AccumulatorModel expected;
-  expected.block = 8;
+  Datapath expected;
+  expected.products_per_step = 8;
   expected.fraction_bits = 24;
-  expected.floor = -132;
-  EXPECT_TRUE(row_from_json(good_row(), "row", "a test").model == expected);
+  expected.min_alignment_exponent = -132;
+  EXPECT_TRUE(row_from_json(good_row(), "row", "a test").datapath == expected);
 }
 
 TEST(RowJson, RefusesFieldByField) {
@@ -130,9 +130,9 @@ TEST_F(ModelFile, IsUsedLikeABuiltInArchitecture) {
   EXPECT_EQ(&mine, user_model());
   EXPECT_EQ(&require_architecture(""), &mine);
   EXPECT_EQ(require_architecture("hopper").name, "hopper");
-  const DatapathRow& row = require_row(mine, require_instruction("mma.m16n8k16.f32.f16.f16.f32"));
-  EXPECT_EQ(row.model.fraction_bits, 20);
-  EXPECT_EQ(row.source, file_);
+  const DatapathEntry& entry = require_row(mine, require_instruction("mma.m16n8k16.f32.f16.f16.f32"));
+  EXPECT_EQ(entry.datapath.fraction_bits, 20);
+  EXPECT_EQ(entry.source, file_);
 }
 
 TEST_F(ModelFile, RefusesAListOfInstructionsThatWasEdited) {

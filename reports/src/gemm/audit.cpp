@@ -25,7 +25,7 @@ bool same_conversion(const GemmCombination& x, const GemmCombination& y) {
   return x.dtype.name == y.dtype.name && x.scaling == y.scaling;
 }
 
-bool is_fast(const GemmPath& path) { return fast_serves(path.instruction, path.row->model); }
+bool is_fast(const GemmPath& path) { return fast_serves(path.instruction, path.entry->datapath); }
 
 /// "bf16, tf32 with tensor, 1x128 and plain, half: the reason" for all combinations that share a reason.
 class LeftOut {
@@ -104,7 +104,7 @@ SampleSize slow_size(const GemmOperands& x) { return sample_size(x.m, x.n, x.k, 
 
 /// Every row of the model is named once.
 void name_row(Provenance& provenance, const GemmCombination& c, const GemmPath& path) {
-  ModelRow row = model_row(*c.architecture, path.instruction, *path.row);
+  ModelRow row = model_row(*c.architecture, path.instruction, *path.entry);
   const auto same = [&](const ModelRow& there) {
     return there.architecture == row.architecture && there.instruction == row.instruction;
   };

@@ -55,10 +55,10 @@ int rank_of(Op op) {
                           std::begin(kPreference));
 }
 
-bool computes(const Instruction& row, const GemmDtype& dtype, Format sums) {
-  return rank_of(row.op) < static_cast<int>(std::size(kPreference)) && row.a == dtype.element &&
-         row.b == dtype.element_b() && row.d == sums && row.c == sums && row.scale == dtype.scale &&
-         row.scale_block == dtype.scale_block && !row.satfinite;
+bool computes(const Instruction& inst, const GemmDtype& dtype, Format sums) {
+  return rank_of(inst.op) < static_cast<int>(std::size(kPreference)) && inst.a == dtype.element &&
+         inst.b == dtype.element_b() && inst.d == sums && inst.c == sums && inst.scale == dtype.scale &&
+         inst.scale_block == dtype.scale_block && !inst.satfinite;
 }
 
 std::string why_no_scaling(const GemmCombination& c) {
@@ -168,17 +168,17 @@ GemmPath find_path(const GemmCombination& c) {
   if (!path.why_not.empty()) return path;
   const Format sums = c.accumulation.half ? Format::f16 : Format::f32;
   for (const Instruction& each : kInstructions) {
-    const Instruction row = with_shape(each, kWgmmaMinN);
-    if (!computes(row, c.dtype, sums) || (c.op && row.op != *c.op)) continue;
-    const DatapathRow* datapath = find_datapath(*c.architecture, row);
+    const Instruction inst = with_shape(each, kWgmmaMinN);
+    if (!computes(inst, c.dtype, sums) || (c.op && inst.op != *c.op)) continue;
+    const DatapathEntry* datapath = find_datapath(*c.architecture, inst);
     if (datapath == nullptr) continue;
-    const bool better = path.row == nullptr || rank_of(row.op) < rank_of(path.instruction.op) ||
-                        (row.op == path.instruction.op && row.k > path.instruction.k);
+    const bool better = path.entry == nullptr || rank_of(inst.op) < rank_of(path.instruction.op) ||
+                        (inst.op == path.instruction.op && inst.k > path.instruction.k);
     if (!better) continue;
-    path.instruction = row;
-    path.row = datapath;
+    path.instruction = inst;
+    path.entry = datapath;
   }
-  if (path.row == nullptr) {
+  if (path.entry == nullptr) {
     path.why_not = fmt::format("{} has no instruction for {}{}", c.architecture->name, c.dtype.name,
                                c.accumulation.half ? " with binary16 sums" : "");
     return path;
@@ -198,7 +198,7 @@ GemmSubject subject_of(const GemmCombination& combination, const GemmPath& path)
           .accumulation = name_of(combination.accumulation),
           .output = combination.output,
           .instruction = name_of(path.instruction),
-          .evidence = std::string(name_of(path.row->evidence))};
+          .evidence = std::string(name_of(path.entry->evidence))};
 }
 
 }  // namespace mmaudit::report

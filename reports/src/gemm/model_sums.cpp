@@ -5,8 +5,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "mmaudit/block_scale.hpp"
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/arithmetic/block_scale.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/matmul.hpp"
 #include "parallel.hpp"
 
@@ -34,7 +34,7 @@ std::vector<double> dense(const GemmCombination& c, const GemmPath& path, const 
   MatmulMeans how;
   how.threads = means.threads;
   how.progress = means.progress;
-  matmul(path.instruction, path.row->model, problem, how);
+  matmul(path.instruction, path.entry->datapath, problem, how);
   std::vector<double> out(x.m * x.n);
   for (std::uint64_t e = 0; e < out.size(); ++e)
     out[e] = sum_value(d.data(), format.storage_bytes(), e, format);
@@ -58,7 +58,7 @@ std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, co
     for (std::uint64_t i = 0; i < x.m; ++i)
       std::memcpy(&a[i * problem.k * bytes], &x.a.raw[(i * x.k + start) * bytes], problem.k * bytes);
     problem.a = a.data(), problem.b = &x.b.raw[start * x.n * bytes], problem.d = part.data();
-    matmul(path.instruction, path.row->model, problem, how);
+    matmul(path.instruction, path.entry->datapath, problem, how);
     const std::uint64_t block = start / kScaleBlock;
     for (std::uint64_t i = 0; i < x.m; ++i)
       for (std::uint64_t j = 0; j < x.n; ++j)
@@ -97,11 +97,11 @@ class ScaledTile {
     std::fill(running_.begin(), running_.end(), 0.0F);
     for (std::uint64_t start = first; start < last; start += depth_) {
       gather(start);
-      TileBatch batch;
+      TileView batch;
       batch.tiles = 1;
       batch.a = a_.data(), batch.b = b_.data(), batch.c = running_.data(), batch.d = running_.data();
       batch.scale_a = scale_a_.data(), batch.scale_b = scale_b_.data();
-      emulate(instruction_, path_.row->model, batch);
+      emulate(instruction_, path_.entry->datapath, batch);
     }
     return running_;
   }

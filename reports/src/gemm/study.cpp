@@ -66,7 +66,7 @@ std::vector<Group> plan(const Architecture& architecture, GemmStudy& study) {
         return group.dtype.name == dtype.name && group.scaling == scaling;
       });
       if (at == groups.end()) at = groups.insert(at, {dtype, scaling, true, {}});
-      at->fast = at->fast && fast_serves(planned.path.instruction, planned.path.row->model);
+      at->fast = at->fast && fast_serves(planned.path.instruction, planned.path.entry->datapath);
       planned.curve = study.curves.size();
       add_curves(study, planned);
       at->planned.push_back(std::move(planned));

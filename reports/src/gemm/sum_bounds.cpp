@@ -70,7 +70,7 @@ std::vector<Run> runs_of(const ConvertedOperand& x, bool grouped, std::uint64_t 
 
 std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
                                const GemmMeans& means) {
-  const DotPlan plan = make_plan(path.instruction, path.row->model);
+  const DotPlan plan = make_plan(path.instruction, path.entry->datapath);
   if (!why_no_error_bound(plan).empty()) return {};
   const ChainErrorBound chain_bound(plan);
   const auto depth = static_cast<std::uint64_t>(path.instruction.k);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 
 namespace mmaudit::corpus {
 

@@ -43,12 +43,12 @@ struct CheckResult {
 
 /// What: `instruction` on `device` against `row` evaluated by the same code as on the host, on generated
 /// tiles. Range: any options.dots; device memory stays under 1 GiB. Errors: EnvironmentError as run().
-CheckResult check(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
+CheckResult check(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
                   const CheckOptions& options);
 
-/// What: emulate(), computed on the GPU. Shapes and modifiers: as TileBatch, host pointers.
+/// What: emulate(), computed on the GPU. Shapes and modifiers: as TileView, host pointers.
 /// Errors: EnvironmentError when CUDA reports an error.
-void emulate_on_device(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row,
-                       const TileBatch& batch);
+void emulate_on_device(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
+                       const TileView& batch);
 
 }  // namespace mmaudit::device

@@ -27,7 +27,7 @@ struct StretchResult {
 class CrossedCheck {
  public:
   /// Errors: EnvironmentError as run().
-  CrossedCheck(const DeviceInfo& device, const Instruction& instruction, const AccumulatorModel& row);
+  CrossedCheck(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath);
   ~CrossedCheck();
   CrossedCheck(const CrossedCheck&) = delete;
   CrossedCheck& operator=(const CrossedCheck&) = delete;
@@ -46,7 +46,7 @@ class CrossedCheck {
 };
 
 /// What CrossedCheck would say, without a GPU: engines and sizes are properties of the row.
-std::string_view engine_of(const Instruction& instruction, const AccumulatorModel& row);
-std::uint64_t dots_of_chunk(const Instruction& instruction, const AccumulatorModel& row);
+std::string_view engine_of(const Instruction& instruction, const Datapath& datapath);
+std::uint64_t dots_of_chunk(const Instruction& instruction, const Datapath& datapath);
 
 }  // namespace mmaudit::device

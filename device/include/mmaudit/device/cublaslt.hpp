@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/device/runner.hpp"
-#include "mmaudit/format.hpp"
 
 namespace mmaudit::device {
 

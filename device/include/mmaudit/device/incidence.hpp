@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::device {
 
@@ -22,7 +22,7 @@ struct Incidence {
 };
 
 /// Runs one batch of tiles, on hardware or on the model.
-using RunTiles = std::function<void(const TileBatch& batch)>;
+using RunTiles = std::function<void(const TileView& batch)>;
 
 /// What: the incidence that the maps of fragment.hpp declare. Errors: InputError when the instruction has no
 /// maps or more than 2^26 pairs of slots.

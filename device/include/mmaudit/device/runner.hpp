@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/error.hpp"
 
 namespace mmaudit::device {
@@ -34,10 +34,10 @@ struct RunOptions {
 };
 
 /// What: D = A * B + C for every tile, computed by the instruction itself.
-/// Shapes: as TileBatch, host pointers; each tile runs with its modifiers.
+/// Shapes: as TileView, host pointers; each tile runs with its modifiers.
 /// Errors: EnvironmentError when why_not() has a reason, or CUDA reports an error; InputError for metadata
 /// that is not valid.
-void run(const DeviceInfo& device, const Instruction& instruction, const TileBatch& batch,
+void run(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
          const RunOptions& options = {});
 
 }  // namespace mmaudit::device

@@ -21,21 +21,21 @@ constexpr bool rounds_to_f16(const OutputRule& rule) {
 
 /// Fused dot-adds that cut off every addend and give binary32 cut off or binary16 to nearest even, without a
 /// rule that no hardware follows. Where C is added and what infinities do is left to the caller.
-constexpr bool truncates_plainly(const AccumulatorModel& row) {
-  const bool to_f32 = row.output.format == Format::f32 &&
-                      row.output.fraction_bits <= spec_of(Format::f32).fraction_bits &&
-                      row.output.rounding == Rounding::toward_zero;
-  return row.arithmetic == Arithmetic::fused_dot_add && (to_f32 || rounds_to_f16(row.output)) &&
-         row.alignment == Alignment::truncate_magnitude && row.zero == ZeroRule::no_part &&
-         row.product == ProductRule::unnormalised && row.subnormal_operand == SubnormalRule::kept &&
-         row.subnormal_addend == SubnormalRule::kept && !row.read_ignored_bits &&
-         row.output.overflow == Overflow::infinity && !row.output.flush_subnormals &&
-         row.output.zero_sign == ZeroSign::plus;
+constexpr bool truncates_plainly(const Datapath& datapath) {
+  const bool to_f32 = datapath.output.format == Format::f32 &&
+                      datapath.output.fraction_bits <= spec_of(Format::f32).fraction_bits &&
+                      datapath.output.rounding == Rounding::toward_zero;
+  return datapath.arithmetic == Arithmetic::fused_dot_add && (to_f32 || rounds_to_f16(datapath.output)) &&
+         datapath.alignment == Alignment::truncate_magnitude && datapath.zero == ZeroRule::no_part &&
+         datapath.product == ProductRule::unnormalised && datapath.subnormal_operand == SubnormalRule::kept &&
+         datapath.subnormal_addend == SubnormalRule::kept && !datapath.read_ignored_bits &&
+         datapath.output.overflow == Overflow::infinity && !datapath.output.flush_subnormals &&
+         datapath.output.zero_sign == ZeroSign::plus;
 }
 
 /// The running sum has the row's output format, and operands come one by one without scales.
 constexpr bool sums_in_output_format(const DotPlan& plan) {
-  return plan.unpacks() && !plan.block_scaled() && plan.step.output.id == plan.row.output.format;
+  return plan.unpacks() && !plan.block_scaled() && plan.step.output.id == plan.datapath.output.format;
 }
 
 /// And C and D are of that format, too.

@@ -20,6 +20,6 @@ struct DirectedDot {
 
 /// Every directed case that `instruction` can express. Deterministic. `row` says where to look, not what to
 /// expect.
-std::vector<DirectedDot> directed_dots(const Instruction& instruction, const AccumulatorModel& row);
+std::vector<DirectedDot> directed_dots(const Instruction& instruction, const Datapath& datapath);
 
 }  // namespace mmaudit::gen

@@ -53,7 +53,7 @@ struct GeneratorPlan {
   std::int16_t scale_block = 0;  ///< elements of k a scale
 };
 
-constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const AccumulatorModel& row) {
+constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const Datapath& datapath) {
   GeneratorPlan plan;
   plan.a = spec_of(instruction.a);
   plan.b = spec_of(instruction.b);
@@ -62,9 +62,9 @@ constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, cons
   plan.sparsity = sparsity_of(instruction);
   plan.scale = spec_of(instruction.scale);
   plan.scale_block = instruction.scale_block;
-  const bool chain = row.arithmetic == Arithmetic::fma_chain;
-  plan.fraction_bits = chain ? std::int16_t{53} : row.fraction_bits;
-  plan.floor = chain ? std::int16_t{-1022} : row.floor;
+  const bool chain = datapath.arithmetic == Arithmetic::fma_chain;
+  plan.fraction_bits = chain ? std::int16_t{53} : datapath.fraction_bits;
+  plan.floor = chain ? std::int16_t{-1022} : datapath.min_alignment_exponent;
   plan.result_max_exponent = static_cast<std::int16_t>(spec_of(instruction.d).max_exponent());
   return plan;
 }

@@ -4,20 +4,20 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::gen {
 
 struct Neighbour {
   std::string rule;    ///< "L", "F", "floor", "output rounding", ...
   std::string change;  ///< "25 -> 24"
-  AccumulatorModel row;
+  Datapath datapath;
   std::string invisible;  ///< why no input of this instruction can tell it from the row; empty: one can
 };
 
 /// Every neighbour of `row` that concerns `instruction`. The reasons in `invisible` are derived from the
 /// formats and the shape, never listed by hand.
-std::vector<Neighbour> neighbours(const Instruction& instruction, const AccumulatorModel& row);
+std::vector<Neighbour> neighbours(const Instruction& instruction, const Datapath& datapath);
 
 }  // namespace mmaudit::gen

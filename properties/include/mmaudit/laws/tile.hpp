@@ -6,28 +6,28 @@
 #include <utility>
 #include <vector>
 
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulator.hpp"
-#include "mmaudit/sparse.hpp"
+#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::laws {
 
 /// An instruction with the rules that an architecture is said to compute it by.
 struct Subject {
-  Subject(const Architecture& of, const Instruction& which, const AccumulatorModel& rules);
+  Subject(const Architecture& of, const Instruction& which, const Datapath& rules);
 
   const Architecture* architecture;
   Instruction instruction;
-  AccumulatorModel row;
+  Datapath datapath;
   DotPlan plan;
   std::vector<std::vector<int>> steps;  ///< the k of every step, in the order of the steps
   std::vector<int> step_of;             ///< the step of every k
 
-  [[nodiscard]] bool fused() const { return row.arithmetic == Arithmetic::fused_dot_add; }
+  [[nodiscard]] bool fused() const { return datapath.arithmetic == Arithmetic::fused_dot_add; }
   /// Products or groups of them are aligned to one exponent.
-  [[nodiscard]] bool aligned() const { return fused() || row.arithmetic == Arithmetic::grouped_dot_add; }
+  [[nodiscard]] bool aligned() const { return fused() || datapath.arithmetic == Arithmetic::grouped_dot_add; }
   [[nodiscard]] bool c_in_first_step() const {
-    return fused() && row.addend == AddendPlace::in_first_step && !plan.converts;
+    return fused() && datapath.addend == AddendPlace::in_first_step && !plan.converts;
   }
   [[nodiscard]] FormatSpec a() const { return plan.a; }
   [[nodiscard]] FormatSpec b() const { return plan.b; }

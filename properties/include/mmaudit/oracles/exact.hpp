@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::oracle {
 

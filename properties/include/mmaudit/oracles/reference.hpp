@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "mmaudit/oracles/exact.hpp"
 
 namespace mmaudit::oracle {
@@ -16,7 +16,7 @@ namespace mmaudit::oracle {
 /// sparse instruction a and `metadata` (the position of each inside its group) hold the stored elements.
 /// `modifiers` is a set of Modifier bits; negation is ignored by fma_chain (only wgmma has it).
 /// Range and rounding: any bit pattern; rounding is the row's. Errors: none. Source: docs/numerics.md.
-std::uint64_t reference_dot(const Instruction& instruction, const AccumulatorModel& row,
+std::uint64_t reference_dot(const Instruction& instruction, const Datapath& datapath,
                             std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                             std::uint64_t c, unsigned modifiers = 0, ScaleSpans scales = {},
                             std::span<const std::uint8_t> metadata = {});

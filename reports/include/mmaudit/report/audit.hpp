@@ -4,13 +4,13 @@
 #include <optional>
 #include <vector>
 
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/report/result.hpp"
 
 namespace mmaudit::report {
 
 /// Raw bits in, raw bits out; the pointers are host memory, C is never null here and there are no modifiers.
-using Backend = std::function<void(const Instruction&, const TileBatch&)>;
+using Backend = std::function<void(const Instruction&, const TileView&)>;
 /// Which instructions the backend has; the experiments leave out the others.
 using Available = std::function<bool(const Instruction&)>;
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 
 namespace mmaudit::report {
 

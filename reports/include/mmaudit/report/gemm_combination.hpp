@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "mmaudit/architecture.hpp"
 #include "mmaudit/convert.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::report {
 
@@ -75,7 +75,7 @@ struct GemmCombination {
 /// The instruction that does it, and the row of the model; or why there is none.
 struct GemmPath {
   Instruction instruction;
-  const DatapathRow* row = nullptr;
+  const DatapathEntry* entry = nullptr;
   std::string why_not;  ///< one clause; empty: it can be computed
 };
 /// Of several instructions the one whose unit is the newest (tcgen05, wgmma, mma), then the deepest k.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/report/gemm_study.hpp"
 
 namespace mmaudit::report {

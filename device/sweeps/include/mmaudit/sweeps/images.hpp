@@ -6,12 +6,12 @@
 
 #include "mmaudit/device/wmma_operand.hpp"
 #include "mmaudit/fragment.hpp"
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "mmaudit/sweeps/subject.hpp"
 
 namespace mmaudit::sweeps {
 
-/// Row-major tiles of raw elements, as TileBatch has them.
+/// Row-major tiles of raw elements, as TileView has them.
 struct Tiles {
   int count = 0;
   std::vector<std::byte> a, b, c;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/instruction.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "mmaudit/sweeps/axes.hpp"
 
 namespace mmaudit::sweeps {

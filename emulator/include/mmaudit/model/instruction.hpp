@@ -10,15 +10,15 @@
 #include <string_view>
 #include <type_traits>
 
-#include "mmaudit/instruction_row.hpp"
-#include "mmaudit/instructions/mma.hpp"
-#include "mmaudit/instructions/mma_f8f6f4.hpp"
-#include "mmaudit/instructions/mma_integer.hpp"
-#include "mmaudit/instructions/mma_scaled.hpp"
-#include "mmaudit/instructions/sparse.hpp"
-#include "mmaudit/instructions/tcgen05.hpp"
-#include "mmaudit/instructions/wgmma.hpp"
-#include "mmaudit/instructions/wmma.hpp"
+#include "mmaudit/model/instruction_row.hpp"
+#include "mmaudit/model/instructions/mma.hpp"
+#include "mmaudit/model/instructions/mma_f8f6f4.hpp"
+#include "mmaudit/model/instructions/mma_integer.hpp"
+#include "mmaudit/model/instructions/mma_scaled.hpp"
+#include "mmaudit/model/instructions/sparse.hpp"
+#include "mmaudit/model/instructions/tcgen05.hpp"
+#include "mmaudit/model/instructions/wgmma.hpp"
+#include "mmaudit/model/instructions/wmma.hpp"
 
 namespace mmaudit {
 namespace detail {
@@ -46,29 +46,29 @@ inline constexpr auto kInstructions = detail::joined<Instruction>(
 
 /// True when wgmma (or tcgen05) of this row exists with n columns. Source: PTX ISA 9.0, shapes of
 /// wgmma.mma_async and tcgen05.mma.
-constexpr bool wgmma_has_n(const Instruction& row, int n) {
+constexpr bool wgmma_has_n(const Instruction& inst, int n) {
   if (n < kWgmmaMinN || n > kWgmmaMaxN || n % kWgmmaStepN != 0) return false;
-  return row.d != Format::s32 || n <= 32 || n % (2 * kWgmmaStepN) == 0;
+  return inst.d != Format::s32 || n <= 32 || n % (2 * kWgmmaStepN) == 0;
 }
 
 /// True when tcgen05.mma of this row exists with m rows. Source: PTX ISA 9.0, shapes of tcgen05.mma, dense,
 /// cta_group::1.
-constexpr bool tcgen05_has_m(const Instruction& row, int m) {
-  return m == 128 || (m == 64 && row.scale == Format::none);
+constexpr bool tcgen05_has_m(const Instruction& inst, int m) {
+  return m == 128 || (m == 64 && inst.scale == Format::none);
 }
 
 /// True when the table row exists with this m and n. The n of tcgen05 are those of wgmma.
-constexpr bool has_shape(const Instruction& row, int m, int n) {
-  if (is_wgmma(row.op)) return m == row.m && wgmma_has_n(row, n);
-  if (row.op == Op::tcgen05) return tcgen05_has_m(row, m) && wgmma_has_n(row, n);
-  return m == row.m && n == row.n;
+constexpr bool has_shape(const Instruction& inst, int m, int n) {
+  if (is_wgmma(inst.op)) return m == inst.m && wgmma_has_n(inst, n);
+  if (inst.op == Op::tcgen05) return tcgen05_has_m(inst, m) && wgmma_has_n(inst, n);
+  return m == inst.m && n == inst.n;
 }
 
 /// The table row with m = 128 and this n where it stands for many shapes.
-constexpr Instruction with_shape(Instruction row, int n) {
-  if (row.m == 0) row.m = 128;
-  if (row.n == 0) row.n = static_cast<std::int16_t>(n);
-  return row;
+constexpr Instruction with_shape(Instruction inst, int n) {
+  if (inst.m == 0) inst.m = 128;
+  if (inst.n == 0) inst.n = static_cast<std::int16_t>(n);
+  return inst;
 }
 
 /// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",

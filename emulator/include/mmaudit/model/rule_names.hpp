@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
 
 namespace mmaudit {
 namespace names {
@@ -91,10 +91,10 @@ constexpr void for_each_rule(Model& model, Visit&& visit) {
   visit.format("widen_to", model.widen_to);
   visit.format("sum_format", model.sum_format);
   visit.choice("order", names::kOrder, model.order);
-  visit.integer("block", model.block, 1, 64);
+  visit.integer("block", model.products_per_step, 1, 64);
   // 66 addends below 2^(F + 2) each have to fit 63 bits.
   visit.integer("F", model.fraction_bits, 0, 50);
-  visit.integer("floor", model.floor, -2000, 200);
+  visit.integer("floor", model.min_alignment_exponent, -2000, 200);
   visit.choice("addend", names::kAddend, model.addend);
   visit.choice("alignment", names::kAlignment, model.alignment);
   visit.choice("zero", names::kZero, model.zero);

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "mmaudit/config.hpp"
-#include "mmaudit/instruction_row.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction_row.hpp"
 
 namespace mmaudit {
 

@@ -3,8 +3,8 @@
 // ".satfinite" and ".bitOp"; where .satfinite clamps: docs/numerics.md.
 #include <cstdint>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
 
@@ -35,10 +35,10 @@ constexpr IntegerOperand integer_operand(const FormatSpec& format, bool is_signe
 }
 
 /// Host only (reads the format table).
-constexpr IntegerSpec integer_spec(const Instruction& instruction, const AccumulatorModel& row) {
+constexpr IntegerSpec integer_spec(const Instruction& instruction, const Datapath& datapath) {
   const FormatSpec a = spec_of(instruction.a), b = spec_of(instruction.b);
   bool sign_a = a.encoding == Encoding::signed_integer, sign_b = b.encoding == Encoding::signed_integer;
-  switch (row.integer_sign) {
+  switch (datapath.integer_sign) {
     case IntegerSign::of_format:
       break;
     case IntegerSign::both_signed:
@@ -57,12 +57,12 @@ constexpr IntegerSpec integer_spec(const Instruction& instruction, const Accumul
   IntegerSpec spec{integer_operand(a, sign_a), integer_operand(b, sign_b)};
   if (instruction.multiply != Multiply::product) {
     spec.exclusive_or =
-        (instruction.multiply == Multiply::xor_popc) != (row.bit_operation == BitOperation::exchanged);
+        (instruction.multiply == Multiply::xor_popc) != (datapath.bit_operation == BitOperation::exchanged);
   }
-  if (row.saturation == SaturationRule::always) spec.clamp = IntegerClamp::at_end;
-  if (instruction.satfinite && row.saturation == SaturationRule::once_at_end)
+  if (datapath.saturation == SaturationRule::always) spec.clamp = IntegerClamp::at_end;
+  if (instruction.satfinite && datapath.saturation == SaturationRule::once_at_end)
     spec.clamp = IntegerClamp::at_end;
-  if (instruction.satfinite && row.saturation == SaturationRule::every_step)
+  if (instruction.satfinite && datapath.saturation == SaturationRule::every_step)
     spec.clamp = IntegerClamp::every_step;
   return spec;
 }

@@ -4,7 +4,7 @@
 // arithmetic.
 #include <cstdint>
 
-#include "mmaudit/round.hpp"
+#include "mmaudit/arithmetic/round.hpp"
 
 namespace mmaudit {
 
@@ -44,14 +44,14 @@ MMAUDIT_HD constexpr int trailing_zeros(std::uint64_t x) { return floor_log2(x &
 
 /// fma() where an operand is NaN or infinite.
 MMAUDIT_HD constexpr std::uint64_t special_fma(std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                                               const AccumulatorModel& row) {
+                                               const Datapath& datapath) {
   constexpr std::uint64_t kDefaultNan = std::uint64_t{0xFFF8} << 48;
   constexpr std::uint64_t kQuietBit = std::uint64_t{1} << 51;
   const std::uint64_t x = a & ~kF64Sign, y = b & ~kF64Sign, z = c & ~kF64Sign;
-  const std::uint64_t no_operand = row.output.nan == NanRule::canonical ? ~kF64Sign : kDefaultNan;
+  const std::uint64_t no_operand = datapath.output.nan == NanRule::canonical ? ~kF64Sign : kDefaultNan;
   if (x > kF64Infinity || y > kF64Infinity || z > kF64Infinity) {
-    if (row.output.nan == NanRule::canonical) return no_operand;
-    for (const char which : row.nan_priority) {
+    if (datapath.output.nan == NanRule::canonical) return no_operand;
+    for (const char which : datapath.nan_priority) {
       if (which == 'a' && x > kF64Infinity) return a | kQuietBit;
       if (which == 'b' && y > kF64Infinity) return b | kQuietBit;
       if (which == 'c' && z > kF64Infinity) return c | kQuietBit;
@@ -94,12 +94,12 @@ MMAUDIT_HD constexpr std::uint64_t round_to_double(UInt128 x, int exponent, bool
 /// made quiet with its payload kept; an invalid operation without a NaN operand gives 0xFFF8000000000000.
 /// Source: numerics.md, "FP64".
 MMAUDIT_HD constexpr std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits,
-                                                      std::uint64_t c_bits, const AccumulatorModel& row) {
+                                                      std::uint64_t c_bits, const Datapath& datapath) {
   if (detail::field_of(a_bits) == detail::kF64MaxField || detail::field_of(b_bits) == detail::kF64MaxField ||
       detail::field_of(c_bits) == detail::kF64MaxField) {
-    return detail::special_fma(a_bits, b_bits, c_bits, row);
+    return detail::special_fma(a_bits, b_bits, c_bits, datapath);
   }
-  const Rounding rounding = row.output.rounding;
+  const Rounding rounding = datapath.output.rounding;
   const detail::Finite a = detail::normalised(detail::unpack_finite(a_bits));
   const detail::Finite b = detail::normalised(detail::unpack_finite(b_bits));
   const detail::Finite c = detail::unpack_finite(c_bits);

@@ -1,19 +1,19 @@
 #pragma once
-// GPU generations as rows. Behaviour code never names one; it is handed an AccumulatorModel.
+// GPU generations as rows. Behaviour code never names one; it is handed an Datapath.
 #include <optional>
 #include <span>
 #include <string_view>
 
-#include "mmaudit/instruction.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/model/datapath.hpp"
+#include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
 
 /// The arithmetic of one unit of one generation for one output format.
-struct DatapathRow {
-  Datapath path;
+struct DatapathEntry {
+  MatrixUnit unit;
   Format output;
-  AccumulatorModel model;
+  Datapath datapath;
   Evidence evidence;
   std::string_view source;       ///< where L, F, floor and the rules come from
   Format addend = Format::none;  ///< only for C of this format; none: whatever C is
@@ -23,7 +23,7 @@ struct Architecture {
   std::string_view name;                      ///< what listings print
   std::span<const std::string_view> aliases;  ///< accepted besides the name, case-insensitive
   int compute_capability;  ///< ten times major plus minor; the least one the rows stand for
-  std::span<const DatapathRow> datapaths;
+  std::span<const DatapathEntry> datapaths;
 };
 
 /// Every architecture, oldest first.
@@ -37,9 +37,9 @@ const Architecture* find_architecture(std::string_view name);
 const Architecture* find_architecture(int compute_capability);
 
 /// The row that computes `instruction` on `architecture`; null when the hardware lacks the instruction.
-const DatapathRow* find_datapath(const Architecture& architecture, const Instruction& instruction);
+const DatapathEntry* find_datapath(const Architecture& architecture, const Instruction& instruction);
 
-std::string_view name_of(Datapath path);
+std::string_view name_of(MatrixUnit unit);
 std::string_view name_of(Evidence evidence);
 
 }  // namespace mmaudit

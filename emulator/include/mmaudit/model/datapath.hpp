@@ -5,7 +5,7 @@
 // a mismatch.
 #include <cstdint>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 
 namespace mmaudit {
 
@@ -136,7 +136,7 @@ struct OutputRule {
 };
 
 /// One datapath. Exponents are unbiased powers of two.
-struct AccumulatorModel {
+struct Datapath {
   Arithmetic arithmetic = Arithmetic::fused_dot_add;
   Format widen_to =
       Format::none;  ///< operands are first converted to this format, exactly (none: they are not)
@@ -144,9 +144,9 @@ struct AccumulatorModel {
   /// `output`. Where it is not D's, each step rounds toward zero to it. none: the steps round by `output`.
   Format sum_format = Format::none;
   KOrder order = KOrder::ascending;
-  std::int16_t block = 16;          ///< L: most products of one step
-  std::int16_t fraction_bits = 25;  ///< F: addends are truncated to multiples of 2^(E - F)
-  std::int16_t floor = -133;        ///< least alignment exponent E of a step
+  std::int16_t products_per_step = 16;         ///< L: most products of one step
+  std::int16_t fraction_bits = 25;             ///< F: addends are truncated to multiples of 2^(E - F)
+  std::int16_t min_alignment_exponent = -133;  ///< least alignment exponent E of a step
   AddendPlace addend = AddendPlace::in_first_step;
   Alignment alignment = Alignment::truncate_magnitude;
   ZeroRule zero = ZeroRule::no_part;
@@ -172,7 +172,7 @@ struct AccumulatorModel {
   MetadataRule metadata = MetadataRule::selected;  ///< sparse instructions only
   OutputRule output;
 
-  constexpr bool operator==(const AccumulatorModel&) const = default;
+  constexpr bool operator==(const Datapath&) const = default;
 };
 
 /// How a row is known. Shown wherever a row is shown.

@@ -4,8 +4,8 @@
 // docs/numerics.md.
 #include <cstdint>
 
-#include "mmaudit/round.hpp"
-#include "mmaudit/unpack.hpp"
+#include "mmaudit/arithmetic/round.hpp"
+#include "mmaudit/arithmetic/unpack.hpp"
 
 namespace mmaudit {
 
@@ -43,7 +43,7 @@ MMAUDIT_HD constexpr int product_exponent(const Operand& a, const Operand& b, in
 
 /// The result when at least one input is NaN or infinite.
 MMAUDIT_HD constexpr std::uint64_t special_result(const Operand* a, const Operand* b, int count,
-                                                  const Operand& c, const AccumulatorModel& row,
+                                                  const Operand& c, const Datapath& datapath,
                                                   const FormatSpec& output) {
   bool plus = c.kind == Kind::infinite && !c.negative;
   bool minus = c.kind == Kind::infinite && c.negative;
@@ -54,14 +54,14 @@ MMAUDIT_HD constexpr std::uint64_t special_result(const Operand* a, const Operan
     const bool zero_factor = (a[k].kind == Kind::finite && a[k].significand == 0) ||
                              (b[k].kind == Kind::finite && b[k].significand == 0);
     if (zero_factor) {
-      nan = nan || row.infinity_times_zero == InfinityTimesZero::nan;
+      nan = nan || datapath.infinity_times_zero == InfinityTimesZero::nan;
     } else if (a[k].negative != b[k].negative) {
       minus = true;
     } else {
       plus = true;
     }
   }
-  if (nan || (plus && minus)) return nan_bits(row.output, output);
+  if (nan || (plus && minus)) return nan_bits(datapath.output, output);
   if (plus || minus) return infinity_bits(output, minus);
   return 0;  // only reachable under the wrong-model rule infinity * 0 = 0
 }
@@ -73,21 +73,22 @@ MMAUDIT_HD constexpr std::uint64_t special_result(const Operand* a, const Operan
 /// <= 32. Returns raw bits of `spec.output`.
 MMAUDIT_HD constexpr std::uint64_t fused_dot_add(const Operand* a, const Operand* b, int count,
                                                  const Operand& c, const StepSpec& spec,
-                                                 const AccumulatorModel& row) {
+                                                 const Datapath& datapath) {
   unsigned kinds = static_cast<unsigned>(c.kind);
-  int maximum = row.floor > c.exponent ? row.floor : c.exponent;
+  int maximum = datapath.min_alignment_exponent > c.exponent ? datapath.min_alignment_exponent : c.exponent;
   for (int k = 0; k < count; ++k) {
     kinds |= static_cast<unsigned>(a[k].kind) | static_cast<unsigned>(b[k].kind);
-    const int exponent = product_exponent(a[k], b[k], spec.product_fraction_bits, row.product);
+    const int exponent = product_exponent(a[k], b[k], spec.product_fraction_bits, datapath.product);
     maximum = exponent > maximum ? exponent : maximum;
   }
-  if (kinds != 0) return special_result(a, b, count, c, row, spec.output);
+  if (kinds != 0) return special_result(a, b, count, c, datapath, spec.output);
 
-  std::int64_t sum = align(
-      c.significand, row.fraction_bits - spec.addend.fraction_bits + c.exponent - maximum, row.alignment);
-  const int lift = row.fraction_bits - spec.product_fraction_bits;
+  std::int64_t sum =
+      align(c.significand, datapath.fraction_bits - spec.addend.fraction_bits + c.exponent - maximum,
+            datapath.alignment);
+  const int lift = datapath.fraction_bits - spec.product_fraction_bits;
   bool negative_zero = c.significand == 0 && c.negative;
-  if (row.alignment == Alignment::truncate_magnitude && row.product == ProductRule::unnormalised &&
+  if (datapath.alignment == Alignment::truncate_magnitude && datapath.product == ProductRule::unnormalised &&
       lift >= 0) {
     // The rule of every known row, without a branch per product: no exponent exceeds the maximum here.
     for (int k = 0; k < count; ++k) {
@@ -100,7 +101,7 @@ MMAUDIT_HD constexpr std::uint64_t fused_dot_add(const Operand* a, const Operand
   } else {
     for (int k = 0; k < count; ++k) {
       const std::int64_t product = std::int64_t{a[k].significand} * b[k].significand;
-      sum += align(product, lift + a[k].exponent + b[k].exponent - maximum, row.alignment);
+      sum += align(product, lift + a[k].exponent + b[k].exponent - maximum, datapath.alignment);
     }
   }
   if (sum == 0) {
@@ -109,8 +110,8 @@ MMAUDIT_HD constexpr std::uint64_t fused_dot_add(const Operand* a, const Operand
       negative_zero = negative_zero && zero && a[k].negative != b[k].negative;
     }
   }
-  return round_to_output(magnitude(sum), sum < 0, maximum - row.fraction_bits, row.output, spec.output,
-                         negative_zero);
+  return round_to_output(magnitude(sum), sum < 0, maximum - datapath.fraction_bits, datapath.output,
+                         spec.output, negative_zero);
 }
 
 /// IEEE 754 x + y of two values of `format` (at most 24 significand bits), rounded by `rounding`, subnormals

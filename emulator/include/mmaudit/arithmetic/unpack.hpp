@@ -2,8 +2,8 @@
 // Raw bits -> operands of the exact-integer datapaths.
 #include <cstdint>
 
-#include "mmaudit/bits.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/arithmetic/bits.hpp"
+#include "mmaudit/model/datapath.hpp"
 
 namespace mmaudit {
 

@@ -3,7 +3,7 @@
 // integers, host and device. Source of every rule: docs/numerics.md, "Block-scaled kinds".
 #include <cstdint>
 
-#include "mmaudit/accumulate.hpp"
+#include "mmaudit/arithmetic/accumulate.hpp"
 
 namespace mmaudit {
 
@@ -13,10 +13,10 @@ MMAUDIT_HD constexpr std::uint64_t one_bits(const FormatSpec& format) {
 }
 
 /// One scale byte under the row's rules. A zero keeps the exponent that its field spells.
-MMAUDIT_HD constexpr Operand unpack_scale(const FormatSpec& format, const AccumulatorModel& row,
+MMAUDIT_HD constexpr Operand unpack_scale(const FormatSpec& format, const Datapath& datapath,
                                           std::uint64_t bits) {
-  Operand x = unpack(format, {row.subnormal_scale, ZeroRule::operand_exponent, false}, bits);
-  if (row.scale_sign == ScaleSign::negates && format.value_bits() < format.storage_bits) {
+  Operand x = unpack(format, {datapath.subnormal_scale, ZeroRule::operand_exponent, false}, bits);
+  if (datapath.scale_sign == ScaleSign::negates && format.value_bits() < format.storage_bits) {
     x.negative = (bits >> format.value_bits() & 1) != 0;
     if (x.negative) x.significand = -x.significand;
   }
@@ -24,13 +24,13 @@ MMAUDIT_HD constexpr Operand unpack_scale(const FormatSpec& format, const Accumu
 }
 
 /// element * scale, exactly: the significands multiply, the exponents add.
-MMAUDIT_HD constexpr Operand scaled(Operand element, const Operand& scale, const AccumulatorModel& row) {
+MMAUDIT_HD constexpr Operand scaled(Operand element, const Operand& scale, const Datapath& datapath) {
   const bool zero = element.kind == Kind::finite && element.significand == 0;
-  if (scale.kind == Kind::nan && (row.scale_nan == ScaleNan::always || !zero)) element.kind = Kind::nan;
+  if (scale.kind == Kind::nan && (datapath.scale_nan == ScaleNan::always || !zero)) element.kind = Kind::nan;
   element.negative = element.negative != scale.negative;
   if (element.kind != Kind::finite) return element;
   element.significand *= scale.significand;
-  if (element.significand == 0 && row.zero == ZeroRule::no_part) {
+  if (element.significand == 0 && datapath.zero == ZeroRule::no_part) {
     element.exponent = kZeroExponent;
   } else {
     element.exponent = static_cast<std::int16_t>(element.exponent + scale.exponent);
@@ -63,7 +63,7 @@ struct Group {
 /// them. Range: exact while the products fit 62 bits beside each other, which those of 4 bits do.
 MMAUDIT_HD constexpr Group sum_group(const Operand* a, const Operand* b, const Operand* scale_a,
                                      const Operand* scale_b, int count, const GroupSpec& spec,
-                                     const AccumulatorModel& row) {
+                                     const Datapath& datapath) {
   Group group;
   group.scale = std::int64_t{scale_a->significand} * scale_b->significand;
   group.scale_exponent = scale_a->exponent + scale_b->exponent;
@@ -83,17 +83,18 @@ MMAUDIT_HD constexpr Group sum_group(const Operand* a, const Operand* b, const O
     largest = nonzero && largest > exponent ? largest : exponent;
     nonzero = true;
   }
-  const bool always = row.scale_nan == ScaleNan::always;
+  const bool always = datapath.scale_nan == ScaleNan::always;
   group.nan = group.nan || (scale_a->kind == Kind::nan && (always || nonzero_a)) ||
               (scale_b->kind == Kind::nan && (always || nonzero_b));
 
   const bool zero = !nonzero || group.scale == 0;
   const bool cancelled = !zero && group.sum == 0;
-  if (zero ? row.zero == ZeroRule::no_part : cancelled && row.cancelled_group == CancelledGroup::no_part)
+  if (zero ? datapath.zero == ZeroRule::no_part
+           : cancelled && datapath.cancelled_group == CancelledGroup::no_part)
     return group;
   group.exponent = group.scale_exponent;
-  if (row.group_exponent == GroupExponent::of_products) group.exponent += largest;
-  if (row.group_exponent == GroupExponent::of_sum && group.sum != 0 && group.scale != 0)
+  if (datapath.group_exponent == GroupExponent::of_products) group.exponent += largest;
+  if (datapath.group_exponent == GroupExponent::of_sum && group.sum != 0 && group.scale != 0)
     group.exponent = floor_log2(magnitude(group.sum * group.scale)) + group.unit(spec);
   return group;
 }
@@ -106,29 +107,31 @@ MMAUDIT_HD constexpr Group sum_group(const Operand* a, const Operand* b, const O
 MMAUDIT_HD constexpr std::uint64_t grouped_dot_add(const Operand* a, const Operand* b, const Operand* scale_a,
                                                    const Operand* scale_b, int count, const Operand& c,
                                                    const StepSpec& spec, const GroupSpec& groups,
-                                                   const AccumulatorModel& row) {
+                                                   const Datapath& datapath) {
   bool nan = c.kind == Kind::nan, minus_zero = c.significand == 0 && c.negative;
-  int maximum = row.floor > c.exponent ? row.floor : c.exponent;
-  for (int k = 0; k < count; k += row.group) {
-    const int size = count - k < row.group ? count - k : row.group;
-    const Group group = sum_group(a + k, b + k, scale_a + k, scale_b + k, size, groups, row);
+  int maximum = datapath.min_alignment_exponent > c.exponent ? datapath.min_alignment_exponent : c.exponent;
+  for (int k = 0; k < count; k += datapath.group) {
+    const int size = count - k < datapath.group ? count - k : datapath.group;
+    const Group group = sum_group(a + k, b + k, scale_a + k, scale_b + k, size, groups, datapath);
     nan = nan || group.nan;
     minus_zero = minus_zero && group.minus_zero;
     maximum = group.exponent > maximum ? group.exponent : maximum;
   }
-  if (nan) return nan_bits(row.output, spec.output);
+  if (nan) return nan_bits(datapath.output, spec.output);
   if (c.kind == Kind::infinite) return infinity_bits(spec.output, c.negative);
-  std::int64_t sum = align(
-      c.significand, row.fraction_bits - spec.addend.fraction_bits + c.exponent - maximum, row.alignment);
-  for (int k = 0; k < count; k += row.group) {
-    const int size = count - k < row.group ? count - k : row.group;
-    const Group group = sum_group(a + k, b + k, scale_a + k, scale_b + k, size, groups, row);
+  std::int64_t sum =
+      align(c.significand, datapath.fraction_bits - spec.addend.fraction_bits + c.exponent - maximum,
+            datapath.alignment);
+  for (int k = 0; k < count; k += datapath.group) {
+    const int size = count - k < datapath.group ? count - k : datapath.group;
+    const Group group = sum_group(a + k, b + k, scale_a + k, scale_b + k, size, groups, datapath);
     // A zero takes no part in the maximum, so its unit may lie any way above it.
     const std::int64_t value = group.sum * group.scale;
-    if (value != 0) sum += align(value, group.unit(groups) + row.fraction_bits - maximum, row.alignment);
+    if (value != 0)
+      sum += align(value, group.unit(groups) + datapath.fraction_bits - maximum, datapath.alignment);
   }
-  return round_to_output(magnitude(sum), sum < 0, maximum - row.fraction_bits, row.output, spec.output,
-                         minus_zero);
+  return round_to_output(magnitude(sum), sum < 0, maximum - datapath.fraction_bits, datapath.output,
+                         spec.output, minus_zero);
 }
 
 }  // namespace mmaudit

@@ -2,8 +2,8 @@
 // Exact integer -> bits of D: the one rounding of a step.
 #include <cstdint>
 
-#include "mmaudit/bits.hpp"
-#include "mmaudit/model.hpp"
+#include "mmaudit/arithmetic/bits.hpp"
+#include "mmaudit/model/datapath.hpp"
 
 namespace mmaudit {
 

@@ -1,4 +1,4 @@
-#include "mmaudit/emulator.hpp"
+#include "mmaudit/emulate.hpp"
 
 #include <cstring>
 #include <vector>
@@ -37,15 +37,15 @@ void apply_scales(const DotPlan& plan, const std::uint8_t* bytes, std::int64_t s
   const Strided<std::uint8_t> given{bytes, stride};
   const auto load = [&](int block) { return bytes == nullptr ? one_bits(plan.scale) : given(block); };
   for (int position = 0; position < plan.k; ++position) {
-    const Operand scale = scale_at(plan, load, evaluation_k(plan.row.order, plan.k, position));
+    const Operand scale = scale_at(plan, load, evaluation_k(plan.datapath.order, plan.k, position));
     if (plan.grouped)
       kept[position] = scale;
     else
-      elements[position] = scaled(elements[position], scale, plan.row);
+      elements[position] = scaled(elements[position], scale, plan.datapath);
   }
 }
 
-void scale_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+void scale_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
                 UnpackedTile& out) {
   const std::size_t blocks = shape.k / static_cast<std::size_t>(plan.scale_block);
   const auto kept = [&](std::vector<Operand>& scales, std::size_t i) {
@@ -59,13 +59,13 @@ void scale_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch,
                  static_cast<std::int64_t>(shape.n), &out.b[j * shape.k], kept(out.scale_b, j));
 }
 
-void unpack_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+void unpack_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
                  unsigned modifiers, UnpackedTile& out) {
   const std::size_t a_bytes = plan.a.storage_bytes();
   const std::size_t b_bytes = plan.b.storage_bytes();
   for (std::size_t position = 0; position < shape.k; ++position) {
     const auto k = static_cast<std::size_t>(
-        evaluation_k(plan.row.order, static_cast<int>(shape.k), static_cast<int>(position)));
+        evaluation_k(plan.datapath.order, static_cast<int>(shape.k), static_cast<int>(position)));
     for (std::size_t i = 0; i < shape.m; ++i) {
       const std::uint64_t bits = load(batch.a, a_bytes, (tile * shape.m + i) * shape.k + k);
       out.a[i * shape.k + position] = unpack_factor(plan.a, plan, bits, (modifiers & kNegateA) != 0);
@@ -79,7 +79,7 @@ void unpack_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch
 
 /// D of every element of one tile of integers, whose A and B are bytes. No unpacking: a byte is its own
 /// operand.
-void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
                           bool read_c) {
   const auto* a = static_cast<const std::uint8_t*>(batch.a) + tile * shape.m * shape.k;
   const auto* b = static_cast<const std::uint8_t*>(batch.b) + tile * shape.k * shape.n;
@@ -96,7 +96,7 @@ void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileBat
 
 /// D of every element of one tile of a sparse instruction whose operands are unpacked. A row of A says which
 /// rows of B it meets: B is unpacked whole, once, and gathered anew for every row of A.
-void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch,
+void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const TileView& batch,
                                   std::size_t tile, unsigned modifiers, bool read_c) {
   const std::size_t stored = static_cast<std::size_t>(plan.k), depth = shape.k;
   const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
@@ -109,11 +109,11 @@ void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const
   for (std::size_t i = 0; i < shape.m; ++i) {
     const std::size_t row = (tile * shape.m + i) * stored;
     for (std::size_t position = 0; position < stored; ++position) {
-      const int k = evaluation_k(plan.row.order, plan.k, static_cast<int>(position));
+      const int k = evaluation_k(plan.datapath.order, plan.k, static_cast<int>(position));
       a[position] = unpack_factor(plan.a, plan, load(batch.a, a_bytes, row + static_cast<std::size_t>(k)),
                                   (modifiers & kNegateA) != 0);
-      met[position] =
-          static_cast<std::size_t>(selected_k(plan.sparsity, plan.row.metadata, batch.metadata + row, k));
+      met[position] = static_cast<std::size_t>(
+          selected_k(plan.sparsity, plan.datapath.metadata, batch.metadata + row, k));
     }
     for (std::size_t j = 0; j < shape.n; ++j) {
       const std::size_t element = (tile * shape.m + i) * shape.n + j;
@@ -126,7 +126,7 @@ void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const
 }
 
 /// The same for every rule and datapath, element by element.
-void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatch& batch, std::size_t tile,
+void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
                          unsigned modifiers, bool read_c) {
   const std::size_t stored = static_cast<std::size_t>(plan.k);
   const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
@@ -139,7 +139,7 @@ void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatc
       const auto load_b = [&](int k) {
         return load(batch.b, b_bytes, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
       };
-      const Gathered<decltype(load_b)> gathered{plan.sparsity, plan.row.metadata, plan.b,
+      const Gathered<decltype(load_b)> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
                                                 batch.metadata + row, load_b};
       const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
       store(batch.d, d_bytes, element, dot(plan, load_a, gathered, c, modifiers));
@@ -149,8 +149,8 @@ void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileBatc
 
 }  // namespace
 
-void emulate(const Instruction& instruction, const AccumulatorModel& row, const TileBatch& batch) {
-  const DotPlan plan = make_plan(instruction, row);
+void emulate(const Instruction& instruction, const Datapath& datapath, const TileView& batch) {
+  const DotPlan plan = make_plan(instruction, datapath);
   const Shape shape{static_cast<std::size_t>(instruction.m), static_cast<std::size_t>(instruction.n),
                     static_cast<std::size_t>(instruction.k)};
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
@@ -168,7 +168,7 @@ void emulate(const Instruction& instruction, const AccumulatorModel& row, const 
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
     if (is_sparse(instruction.op)) {
-      const bool by_index = plan.unpacks() && plan.row.metadata != MetadataRule::whole_group;
+      const bool by_index = plan.unpacks() && plan.datapath.metadata != MetadataRule::whole_group;
       (by_index ? emulate_unpacked_sparse_tile : emulate_sparse_tile)(plan, shape, batch, tile, modifiers,
                                                                       read_c);
       continue;

@@ -2,7 +2,7 @@
 // One instruction: shape, formats, datapath. The rows themselves: instructions/, one file a family.
 #include <cstdint>
 
-#include "mmaudit/format.hpp"
+#include "mmaudit/arithmetic/format.hpp"
 
 namespace mmaudit {
 
@@ -14,7 +14,7 @@ constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
 constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp; }
 
 /// Which unit computes it. An architecture has one model a (datapath, output format).
-enum class Datapath : std::uint8_t {
+enum class MatrixUnit : std::uint8_t {
   mma_884,  ///< mma.m8n8k4 of f16: a unit of its own on the GPUs that have it; later ones emulate the
             ///< instruction
   mma_f16,
@@ -72,7 +72,7 @@ struct Instruction {
   Op op = Op::mma;
   std::int16_t m = 0, n = 0, k = 0;
   Format d = Format::none, a = Format::none, b = Format::none, c = Format::none;
-  Datapath path = Datapath::mma_f16;
+  MatrixUnit unit = MatrixUnit::mma_f16;
   std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
   bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
   Multiply multiply = Multiply::product;
@@ -87,7 +87,9 @@ struct Instruction {
 };
 
 /// Scales of one row of A, or one column of B.
-constexpr int scales_of(const Instruction& row) { return row.scale_block == 0 ? 0 : row.k / row.scale_block; }
+constexpr int scales_of(const Instruction& inst) {
+  return inst.scale_block == 0 ? 0 : inst.k / inst.scale_block;
+}
 
 inline constexpr int kWgmmaMinN = 8, kWgmmaMaxN = 256, kWgmmaStepN = 8;
 

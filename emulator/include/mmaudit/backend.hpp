@@ -1,0 +1,26 @@
+#pragma once
+// Whoever turns (instruction, A, B, C) into D: the model, an oracle, the model on a GPU, the hardware, a
+// recording, a user's callable.
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/tile_batch.hpp"
+
+namespace mmaudit {
+
+/// Every check compares two backends.
+struct Backend {
+  std::string name;
+  /// Why it can't run `instruction` with these modifiers; empty: it can.
+  std::function<std::string(const Instruction& instruction, std::uint8_t modifiers)> why_not;
+  /// Writes D of every tile of the batch. Several threads may call it at once.
+  std::function<void(const Instruction& instruction, const TileView& batch)> run;
+};
+
+/// The model on this machine: every instruction by its datapath of `architecture`, which must outlive the
+/// backend.
+Backend model_backend(const Architecture& architecture);
+
+}  // namespace mmaudit

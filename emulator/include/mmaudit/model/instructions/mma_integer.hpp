@@ -1,0 +1,66 @@
+#pragma once
+// Rows of mma of integers and single bits. Source: PTX ISA 9.0, "mma".
+#include "mmaudit/model/instruction_row.hpp"
+
+namespace mmaudit::rows {
+
+// clang-format off
+inline constexpr Instruction kMmaInteger[] = {
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, MatrixUnit::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, MatrixUnit::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, MatrixUnit::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, MatrixUnit::mma_i8, 75},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, MatrixUnit::mma_i8, 75, true},
+    {Op::mma, 8, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, MatrixUnit::mma_i8, 75, true},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, MatrixUnit::mma_i8, 75, true},
+    {Op::mma, 8, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, MatrixUnit::mma_i8, 75, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::s8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 16, Format::s32, Format::u8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::s8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u8, Format::u8, Format::s32, MatrixUnit::mma_i8, 80, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, MatrixUnit::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, MatrixUnit::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, MatrixUnit::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, MatrixUnit::mma_i4, 75},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, MatrixUnit::mma_i4, 75, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, MatrixUnit::mma_i4, 75, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, MatrixUnit::mma_i4, 75, true},
+    {Op::mma, 8, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, MatrixUnit::mma_i4, 75, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::s4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 32, Format::s32, Format::u4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::s4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::s4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 16, 8, 64, Format::s32, Format::u4, Format::u4, Format::s32, MatrixUnit::mma_i4, 80, true},
+    {Op::mma, 8, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, MatrixUnit::mma_b1, 75, false, Multiply::xor_popc},
+    {Op::mma, 8, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, MatrixUnit::mma_b1, 80, false, Multiply::and_popc},
+    {Op::mma, 16, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, MatrixUnit::mma_b1, 80, false, Multiply::xor_popc},
+    {Op::mma, 16, 8, 128, Format::s32, Format::b1, Format::b1, Format::s32, MatrixUnit::mma_b1, 80, false, Multiply::and_popc},
+    {Op::mma, 16, 8, 256, Format::s32, Format::b1, Format::b1, Format::s32, MatrixUnit::mma_b1, 80, false, Multiply::xor_popc},
+    {Op::mma, 16, 8, 256, Format::s32, Format::b1, Format::b1, Format::s32, MatrixUnit::mma_b1, 80, false, Multiply::and_popc},
+};
+// clang-format on
+
+}  // namespace mmaudit::rows
