@@ -1,34 +1,41 @@
 #include "mmaudit/model/architecture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string>
 
-#include "architectures/ada.hpp"
-#include "architectures/ampere.hpp"
-#include "architectures/blackwell.hpp"
-#include "architectures/blackwell_rtx.hpp"
-#include "architectures/ga10x.hpp"
-#include "architectures/hopper.hpp"
-#include "architectures/turing.hpp"
-#include "architectures/volta.hpp"
+// Every file of architectures/, listed by CMake.
+#include "architecture_includes.hpp"
 
 namespace mmaudit {
 namespace {
 
-// clang-format off
 /// Oldest first.
-constexpr Architecture kArchitectures[] = {
-    generations::kVolta,
-    generations::kTuring,
-    generations::kAmpere,
-    generations::kGa10x,
-    generations::kAda,
-    generations::kHopper,
-    generations::kBlackwell,
-    generations::kBlackwellRtx,
-};
-// clang-format on
+constexpr auto kArchitectures = [] {
+  std::array all{
+#include "architecture_list.hpp"
+  };
+  std::sort(all.begin(), all.end(), [](const Architecture& x, const Architecture& y) {
+    return x.compute_capability < y.compute_capability;
+  });
+  return all;
+}();
+
+// In the order of MatrixUnit.
+constexpr std::string_view kUnits[] = {
+    "mma.884",       "mma.f16",          "mma.tf32",      "mma.fp8",          "mma.f64",
+    "wgmma.f16",     "wgmma.tf32",       "wgmma.fp8",     "mma.int8",         "mma.int4",
+    "mma.b1",        "wgmma.int8",       "wgmma.b1",      "mma.f8f6f4",       "mma.mxf8f6f4",
+    "mma.mxf4",      "mma.mxf4nvf4",     "tcgen05.f16",   "tcgen05.tf32",     "tcgen05.f8f6f4",
+    "tcgen05.int8",  "tcgen05.mxf8f6f4", "tcgen05.mxf4",  "tcgen05.mxf4nvf4", "mma.sp.f16",
+    "mma.sp.tf32",   "mma.sp.fp8",       "mma.sp.int8",   "mma.sp.int4",      "wgmma.sp.f16",
+    "wgmma.sp.tf32", "wgmma.sp.fp8",     "wgmma.sp.int8", "wmma.f16",         "wmma.tf32",
+    "wmma.f64",      "wmma.int8",        "wmma.int4",     "wmma.b1"};
+static_assert(std::size(kUnits) == static_cast<std::size_t>(MatrixUnit::wmma_b1) + 1);
+
+// In the order of Evidence.
+constexpr std::string_view kEvidence[] = {"recorded", "replayed", "literature", "user"};
 
 bool equal_ignoring_case(std::string_view x, std::string_view y) {
   return std::equal(x.begin(), x.end(), y.begin(), y.end(),
@@ -40,10 +47,10 @@ bool equal_ignoring_case(std::string_view x, std::string_view y) {
 std::span<const Architecture> architectures() { return kArchitectures; }
 
 const Architecture* find_architecture(std::string_view name) {
-  for (const Architecture& row : kArchitectures) {
-    if (equal_ignoring_case(row.name, name)) return &row;
-    for (const std::string_view alias : row.aliases)
-      if (equal_ignoring_case(alias, name)) return &row;
+  for (const Architecture& one : kArchitectures) {
+    if (equal_ignoring_case(one.name, name)) return &one;
+    for (const std::string_view alias : one.aliases)
+      if (equal_ignoring_case(alias, name)) return &one;
   }
   return nullptr;
 }
@@ -61,102 +68,8 @@ const DatapathEntry* find_datapath(const Architecture& architecture, const Instr
   return nullptr;
 }
 
-std::string_view name_of(MatrixUnit unit) {
-  switch (unit) {
-    case MatrixUnit::mma_884:
-      return "mma.884";
-    case MatrixUnit::mma_f16:
-      return "mma.f16";
-    case MatrixUnit::mma_tf32:
-      return "mma.tf32";
-    case MatrixUnit::mma_fp8:
-      return "mma.fp8";
-    case MatrixUnit::mma_f64:
-      return "mma.f64";
-    case MatrixUnit::wgmma_f16:
-      return "wgmma.f16";
-    case MatrixUnit::wgmma_tf32:
-      return "wgmma.tf32";
-    case MatrixUnit::wgmma_fp8:
-      return "wgmma.fp8";
-    case MatrixUnit::mma_i8:
-      return "mma.int8";
-    case MatrixUnit::mma_i4:
-      return "mma.int4";
-    case MatrixUnit::mma_b1:
-      return "mma.b1";
-    case MatrixUnit::wgmma_i8:
-      return "wgmma.int8";
-    case MatrixUnit::wgmma_b1:
-      return "wgmma.b1";
-    case MatrixUnit::mma_f8f6f4:
-      return "mma.f8f6f4";
-    case MatrixUnit::mma_mxf8f6f4:
-      return "mma.mxf8f6f4";
-    case MatrixUnit::mma_mxf4:
-      return "mma.mxf4";
-    case MatrixUnit::mma_mxf4nvf4:
-      return "mma.mxf4nvf4";
-    case MatrixUnit::tcgen05_f16:
-      return "tcgen05.f16";
-    case MatrixUnit::tcgen05_tf32:
-      return "tcgen05.tf32";
-    case MatrixUnit::tcgen05_f8f6f4:
-      return "tcgen05.f8f6f4";
-    case MatrixUnit::tcgen05_i8:
-      return "tcgen05.int8";
-    case MatrixUnit::tcgen05_mxf8f6f4:
-      return "tcgen05.mxf8f6f4";
-    case MatrixUnit::tcgen05_mxf4:
-      return "tcgen05.mxf4";
-    case MatrixUnit::tcgen05_mxf4nvf4:
-      return "tcgen05.mxf4nvf4";
-    case MatrixUnit::mma_sp_f16:
-      return "mma.sp.f16";
-    case MatrixUnit::mma_sp_tf32:
-      return "mma.sp.tf32";
-    case MatrixUnit::mma_sp_fp8:
-      return "mma.sp.fp8";
-    case MatrixUnit::mma_sp_i8:
-      return "mma.sp.int8";
-    case MatrixUnit::mma_sp_i4:
-      return "mma.sp.int4";
-    case MatrixUnit::wgmma_sp_f16:
-      return "wgmma.sp.f16";
-    case MatrixUnit::wgmma_sp_tf32:
-      return "wgmma.sp.tf32";
-    case MatrixUnit::wgmma_sp_fp8:
-      return "wgmma.sp.fp8";
-    case MatrixUnit::wgmma_sp_i8:
-      return "wgmma.sp.int8";
-    case MatrixUnit::wmma_f16:
-      return "wmma.f16";
-    case MatrixUnit::wmma_tf32:
-      return "wmma.tf32";
-    case MatrixUnit::wmma_f64:
-      return "wmma.f64";
-    case MatrixUnit::wmma_i8:
-      return "wmma.int8";
-    case MatrixUnit::wmma_i4:
-      return "wmma.int4";
-    case MatrixUnit::wmma_b1:
-      return "wmma.b1";
-  }
-  return "unknown";
-}
+std::string_view name_of(MatrixUnit unit) { return kUnits[static_cast<std::size_t>(unit)]; }
 
-std::string_view name_of(Evidence evidence) {
-  switch (evidence) {
-    case Evidence::recorded:
-      return "recorded";
-    case Evidence::replayed:
-      return "replayed";
-    case Evidence::literature:
-      return "literature";
-    case Evidence::user:
-      return "user";
-  }
-  return "unknown";
-}
+std::string_view name_of(Evidence evidence) { return kEvidence[static_cast<std::size_t>(evidence)]; }
 
 }  // namespace mmaudit

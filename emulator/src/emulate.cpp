@@ -1,30 +1,18 @@
 #include "mmaudit/emulate.hpp"
 
-#include <cstring>
 #include <vector>
 
 #include "mmaudit/dot.hpp"
+#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit {
 namespace {
-
-/// Element `index` of a little-endian array of `bytes`-wide words.
-std::uint64_t load(const void* base, std::size_t bytes, std::size_t index) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const char*>(base) + index * bytes, bytes);
-  return bits;
-}
-
-void store(void* base, std::size_t bytes, std::size_t index, std::uint64_t bits) {
-  std::memcpy(static_cast<char*>(base) + index * bytes, &bits, bytes);
-}
 
 struct Shape {
   std::size_t m, n, k;
 };
 
-/// Operands of one tile in evaluation order: every row of A and column of B is unpacked once, not once an
-/// output.
+/// Operands of one tile in evaluation order: every row of A and column of B is unpacked once for all outputs.
 struct UnpackedTile {
   std::vector<Operand> a;                 // (m, k)
   std::vector<Operand> b;                 // (n, k)
@@ -67,18 +55,17 @@ void unpack_tile(const DotPlan& plan, const Shape& shape, const TileView& batch,
     const auto k = static_cast<std::size_t>(
         evaluation_k(plan.datapath.order, static_cast<int>(shape.k), static_cast<int>(position)));
     for (std::size_t i = 0; i < shape.m; ++i) {
-      const std::uint64_t bits = load(batch.a, a_bytes, (tile * shape.m + i) * shape.k + k);
+      const std::uint64_t bits = load_word(batch.a, a_bytes, (tile * shape.m + i) * shape.k + k);
       out.a[i * shape.k + position] = unpack_factor(plan.a, plan, bits, (modifiers & kNegateA) != 0);
     }
     for (std::size_t j = 0; j < shape.n; ++j) {
-      const std::uint64_t bits = load(batch.b, b_bytes, (tile * shape.k + k) * shape.n + j);
+      const std::uint64_t bits = load_word(batch.b, b_bytes, (tile * shape.k + k) * shape.n + j);
       out.b[j * shape.k + position] = unpack_factor(plan.b, plan, bits, (modifiers & kNegateB) != 0);
     }
   }
 }
 
-/// D of every element of one tile of integers, whose A and B are bytes. No unpacking: a byte is its own
-/// operand.
+/// D of every element of one tile of integers. A and B are bytes and need no unpacking.
 void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
                           bool read_c) {
   const auto* a = static_cast<const std::uint8_t*>(batch.a) + tile * shape.m * shape.k;
@@ -87,15 +74,16 @@ void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileVie
   for (std::size_t i = 0; i < shape.m; ++i) {
     for (std::size_t j = 0; j < shape.n; ++j) {
       const std::size_t element = (tile * shape.m + i) * shape.n + j;
-      const std::uint64_t c = read_c ? load(batch.c, 4, element) : 0;
-      store(batch.d, 4, element,
-            integer_dot(plan, Strided<std::uint8_t>{a + i * shape.k}, Strided<std::uint8_t>{b + j, n}, c));
+      const std::uint64_t c = read_c ? load_word(batch.c, 4, element) : 0;
+      store_word(
+          batch.d, 4, element,
+          integer_dot(plan, Strided<std::uint8_t>{a + i * shape.k}, Strided<std::uint8_t>{b + j, n}, c));
     }
   }
 }
 
-/// D of every element of one tile of a sparse instruction whose operands are unpacked. A row of A says which
-/// rows of B it meets: B is unpacked whole, once, and gathered anew for every row of A.
+/// D of every element of one tile of a sparse instruction whose operands are unpacked. Every row of A chooses
+/// the rows of B it meets: all of B is unpacked once, then gathered per row of A.
 void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const TileView& batch,
                                   std::size_t tile, unsigned modifiers, bool read_c) {
   const std::size_t stored = static_cast<std::size_t>(plan.k), depth = shape.k;
@@ -104,14 +92,15 @@ void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const
   std::vector<Operand> all_b(depth * shape.n), a(stored), b(stored);
   std::vector<std::size_t> met(stored);
   for (std::size_t e = 0; e < all_b.size(); ++e)
-    all_b[e] = unpack_factor(plan.b, plan, load(batch.b, b_bytes, tile * depth * shape.n + e),
+    all_b[e] = unpack_factor(plan.b, plan, load_word(batch.b, b_bytes, tile * depth * shape.n + e),
                              (modifiers & kNegateB) != 0);
   for (std::size_t i = 0; i < shape.m; ++i) {
     const std::size_t row = (tile * shape.m + i) * stored;
     for (std::size_t position = 0; position < stored; ++position) {
       const int k = evaluation_k(plan.datapath.order, plan.k, static_cast<int>(position));
-      a[position] = unpack_factor(plan.a, plan, load(batch.a, a_bytes, row + static_cast<std::size_t>(k)),
-                                  (modifiers & kNegateA) != 0);
+      a[position] =
+          unpack_factor(plan.a, plan, load_word(batch.a, a_bytes, row + static_cast<std::size_t>(k)),
+                        (modifiers & kNegateA) != 0);
       met[position] = static_cast<std::size_t>(
           selected_k(plan.sparsity, plan.datapath.metadata, batch.metadata + row, k));
     }
@@ -119,8 +108,8 @@ void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const
       const std::size_t element = (tile * shape.m + i) * shape.n + j;
       for (std::size_t position = 0; position < stored; ++position)
         b[position] = all_b[met[position] * shape.n + j];
-      const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
-      store(batch.d, d_bytes, element, chain(plan, a.data(), b.data(), c));
+      const std::uint64_t c = read_c ? load_word(batch.c, c_bytes, element) : 0;
+      store_word(batch.d, d_bytes, element, chain(plan, a.data(), b.data(), c));
     }
   }
 }
@@ -133,16 +122,16 @@ void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileView
                     c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.d.storage_bytes();
   for (std::size_t i = 0; i < shape.m; ++i) {
     const std::size_t row = (tile * shape.m + i) * stored;
-    const auto load_a = [&](int k) { return load(batch.a, a_bytes, row + static_cast<std::size_t>(k)); };
+    const auto load_a = [&](int k) { return load_word(batch.a, a_bytes, row + static_cast<std::size_t>(k)); };
     for (std::size_t j = 0; j < shape.n; ++j) {
       const std::size_t element = (tile * shape.m + i) * shape.n + j;
       const auto load_b = [&](int k) {
-        return load(batch.b, b_bytes, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
+        return load_word(batch.b, b_bytes, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
       };
       const Gathered<decltype(load_b)> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
                                                 batch.metadata + row, load_b};
-      const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
-      store(batch.d, d_bytes, element, dot(plan, load_a, gathered, c, modifiers));
+      const std::uint64_t c = read_c ? load_word(batch.c, c_bytes, element) : 0;
+      store_word(batch.d, d_bytes, element, dot(plan, load_a, gathered, c, modifiers));
     }
   }
 }
@@ -182,14 +171,14 @@ void emulate(const Instruction& instruction, const Datapath& datapath, const Til
     for (std::size_t i = 0; i < shape.m; ++i) {
       for (std::size_t j = 0; j < shape.n; ++j) {
         const std::size_t element = (tile * shape.m + i) * shape.n + j;
-        const std::uint64_t c = read_c ? load(batch.c, c_bytes, element) : 0;
+        const std::uint64_t c = read_c ? load_word(batch.c, c_bytes, element) : 0;
         std::uint64_t d = 0;
         if (plan.binary64) {
           const auto load_a = [&](int k) {
-            return load(batch.a, 8, (tile * shape.m + i) * shape.k + static_cast<std::size_t>(k));
+            return load_word(batch.a, 8, (tile * shape.m + i) * shape.k + static_cast<std::size_t>(k));
           };
           const auto load_b = [&](int k) {
-            return load(batch.b, 8, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
+            return load_word(batch.b, 8, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
           };
           d = dot(plan, load_a, load_b, c, 0);
         } else {
@@ -197,7 +186,7 @@ void emulate(const Instruction& instruction, const Datapath& datapath, const Til
           const Operand* scale_b = plan.grouped ? &unpacked.scale_b[j * shape.k] : nullptr;
           d = chain(plan, &unpacked.a[i * shape.k], &unpacked.b[j * shape.k], c, scale_a, scale_b);
         }
-        store(batch.d, d_bytes, element, d);
+        store_word(batch.d, d_bytes, element, d);
       }
     }
   }

@@ -189,7 +189,7 @@ TEST(Fragment, PackedE2m1LiesAsFourBitIntegersDo) {
 }
 
 TEST(Fragment, MatchesTheIsaForWgmmaAccumulators) {
-  const Instruction instruction = with_n(rows::kWgmma[0], 24);
+  const Instruction instruction = with_n(instructions::kWgmma[0], 24);
   ASSERT_EQ(instruction.op, Op::wgmma);
   const FragmentMap map = fragment_c(instruction);
   EXPECT_EQ(map.values, 12);

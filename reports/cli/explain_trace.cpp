@@ -10,7 +10,7 @@
 #include "explain_scaled.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/json_text.hpp"
-#include "mmaudit/row_text.hpp"
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/value_text.hpp"
 #include "row_json.hpp"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
-#include "mmaudit/row_text.hpp"
+#include "mmaudit/datapath_text.hpp"
 #include "row_json.hpp"
 
 namespace mmaudit::cli {
@@ -50,7 +50,7 @@ std::vector<Line> lines_of(const Architecture& architecture) {
     }
     if (entry->datapath.arithmetic == Arithmetic::grouped_dot_add) line.groups = entry->datapath.group;
     if (line.groups != 0 || entry->datapath.arithmetic == Arithmetic::fused_dot_add) {
-      line.l = std::to_string(block_of(instruction, entry->datapath));
+      line.l = std::to_string(products_per_step_of(instruction, entry->datapath));
       if (cuts_anything(entry->datapath)) {
         line.f = std::to_string(entry->datapath.fraction_bits);
         line.floor = std::to_string(entry->datapath.min_alignment_exponent);

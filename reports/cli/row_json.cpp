@@ -178,7 +178,7 @@ void check_together(const Fields& fields, const DatapathEntry& entry) {
 
 }  // namespace
 
-Json to_json(const DatapathEntry& entry) { return Json::parse(row_json(entry)); }
+Json to_json(const DatapathEntry& entry) { return Json::parse(datapath_json(entry)); }
 
 Json to_json(const Instruction& instruction, const DatapathEntry& entry) {
   return Json::parse(instruction_json(instruction, entry));

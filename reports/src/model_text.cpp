@@ -43,7 +43,7 @@ ModelRow model_row(const Architecture& architecture, const Instruction& instruct
           .accumulator = accumulator_text(entry.datapath),
           .evidence = std::string(name_of(entry.evidence)),
           .source = std::string(entry.source),
-          .rules = row_json(entry)};
+          .rules = datapath_json(entry)};
 }
 
 }  // namespace mmaudit::report

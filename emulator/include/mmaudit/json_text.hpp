@@ -1,5 +1,5 @@
 #pragma once
-// Rows and traces as JSON text: what `mmaudit list --json`, `explain --json` and other languages read.
+// Datapaths and traces as JSON text: what `mmaudit list --json`, `explain --json` and other languages read.
 #include <string>
 
 #include "mmaudit/explain.hpp"
@@ -7,10 +7,9 @@
 
 namespace mmaudit {
 
-/// Every rule of a row by the names of rule_names.hpp, with its datapath, formats, evidence and source.
-std::string row_json(const DatapathEntry& entry);
-/// The row with what it means for one instruction: its name, its shape, and L where the depth is less than
-/// the block.
+/// Every rule of a datapath by the names of rule_names.hpp, with its unit, formats, evidence and source.
+std::string datapath_json(const DatapathEntry& entry);
+/// The same for one instruction, with its name, its shape and its L.
 std::string instruction_json(const Instruction& instruction, const DatapathEntry& entry);
 /// name, compute_capability, aliases, rows, instructions.
 std::string architecture_json(const Architecture& architecture);

@@ -1,5 +1,5 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
@@ -19,22 +19,20 @@ inline constexpr DatapathEntry kAdaOwn[] = {
      "and Mikaitis"},
     {MatrixUnit::mma_fp8, Format::f32, keeping(to_f32(16, 13, -132), 13), Evidence::replayed,
      "MATLAB-tensor-core Ada, L40S /E4M3, /E5M2 d_fp32 (k32); k16 and mixed formats: MMA-Sim; floor: "
-     "MMA-Sim, cannot "
-     "show"},
+     "MMA-Sim, cannot show"},
     {MatrixUnit::mma_fp8, Format::f16, to_f16(16, 13, -20), Evidence::replayed,
      "MATLAB-tensor-core Ada /E4M3, /E5M2 d_fp16 (k32); k16 and mixed formats: MMA-Sim; floor: as mma.f16, "
-     "MMA-Sim "
-     "says -21"},
+     "MMA-Sim says -21"},
     {MatrixUnit::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
 };
 inline constexpr DatapathEntry kAdaSparseFp8[] = {
     {MatrixUnit::mma_sp_fp8, Format::f32, keeping(to_f32(16, 13, -132), 13), Evidence::literature, kSparse},
 };
-inline constexpr auto kAdaRows =
-    detail::joined<DatapathEntry>(kAdaOwn, kIntegerRows, sparse_rows(kAdaSteps), kAdaSparseFp8,
-                                  kSparseIntegerRows, wmma_rows(kAdaSteps), k884CodeRows);
+inline constexpr auto kAdaDatapaths =
+    detail::joined<DatapathEntry>(kAdaOwn, kIntegerDatapaths, sparse_datapaths(kAdaSteps), kAdaSparseFp8,
+                                  kSparseIntegerDatapaths, wmma_datapaths(kAdaSteps), k884CodeDatapaths);
 
-inline constexpr Architecture kAda = {"ada", kAdaAliases, 89, kAdaRows};
+inline constexpr Architecture kAda = {"ada", kAdaAliases, 89, kAdaDatapaths};
 
 }  // namespace mmaudit::generations

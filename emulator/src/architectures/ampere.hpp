@@ -1,5 +1,5 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
@@ -18,10 +18,10 @@ inline constexpr DatapathEntry kAmpereOwn[] = {
     {MatrixUnit::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "Fasi et al. 2021 (A100), MMA-Sim; order of NaN operands as recorded on an H200"},
 };
-inline constexpr auto kAmpereRows =
-    detail::joined<DatapathEntry>(kAmpereOwn, kIntegerRows, sparse_rows(kAmpereSteps), kSparseIntegerRows,
-                                  wmma_rows(kAmpereSteps), k884CodeRows);
+inline constexpr auto kAmpereDatapaths =
+    detail::joined<DatapathEntry>(kAmpereOwn, kIntegerDatapaths, sparse_datapaths(kAmpereSteps),
+                                  kSparseIntegerDatapaths, wmma_datapaths(kAmpereSteps), k884CodeDatapaths);
 
-inline constexpr Architecture kAmpere = {"ampere", kAmpereAliases, 80, kAmpereRows};
+inline constexpr Architecture kAmpere = {"ampere", kAmpereAliases, 80, kAmpereDatapaths};
 
 }  // namespace mmaudit::generations

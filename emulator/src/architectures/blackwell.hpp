@@ -1,5 +1,5 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
@@ -38,10 +38,10 @@ inline constexpr DatapathEntry kBlackwellSparseFp8[] = {
     {MatrixUnit::mma_sp_fp8, Format::f32, widened_to_f16(kBlackwellSteps.f32), Evidence::literature,
      kSparseFp8},
 };
-inline constexpr auto kBlackwellRows = detail::joined<DatapathEntry>(
-    kBlackwellOwn, kIntegerRows, kBlackwellTcgen05, sparse_rows(kBlackwellSteps), kBlackwellSparseFp8,
-    kSparseIntegerRows, wmma_rows(kBlackwellSteps), k884CodeRows);
+inline constexpr auto kBlackwellDatapaths = detail::joined<DatapathEntry>(
+    kBlackwellOwn, kIntegerDatapaths, kBlackwellTcgen05, sparse_datapaths(kBlackwellSteps),
+    kBlackwellSparseFp8, kSparseIntegerDatapaths, wmma_datapaths(kBlackwellSteps), k884CodeDatapaths);
 
-inline constexpr Architecture kBlackwell = {"blackwell", kBlackwellAliases, 100, kBlackwellRows};
+inline constexpr Architecture kBlackwell = {"blackwell", kBlackwellAliases, 100, kBlackwellDatapaths};
 
 }  // namespace mmaudit::generations

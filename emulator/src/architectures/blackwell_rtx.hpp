@@ -1,5 +1,5 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
@@ -32,10 +32,11 @@ inline constexpr DatapathEntry kBlackwellRtxSparseFp8[] = {
     {MatrixUnit::mma_sp_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparse},
     {MatrixUnit::mma_sp_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
 };
-inline constexpr auto kBlackwellRtxRows = detail::joined<DatapathEntry>(
-    kBlackwellRtxOwn, kIntegerRows, kBlackwellRtxKinds, sparse_rows(kBlackwellRtxSteps),
-    kBlackwellRtxSparseFp8, kSparseIntegerRows, wmma_rows(kBlackwellRtxSteps), k884CodeRows);
+inline constexpr auto kBlackwellRtxDatapaths = detail::joined<DatapathEntry>(
+    kBlackwellRtxOwn, kIntegerDatapaths, kBlackwellRtxKinds, sparse_datapaths(kBlackwellRtxSteps),
+    kBlackwellRtxSparseFp8, kSparseIntegerDatapaths, wmma_datapaths(kBlackwellRtxSteps), k884CodeDatapaths);
 
-inline constexpr Architecture kBlackwellRtx = {"blackwell_rtx", kBlackwellRtxAliases, 120, kBlackwellRtxRows};
+inline constexpr Architecture kBlackwellRtx = {"blackwell_rtx", kBlackwellRtxAliases, 120,
+                                               kBlackwellRtxDatapaths};
 
 }  // namespace mmaudit::generations

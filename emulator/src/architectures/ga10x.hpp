@@ -1,5 +1,5 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
@@ -13,18 +13,17 @@ inline constexpr DatapathEntry kGa10xOwn[] = {
      "MMA-Sim, Khattak and Mikaitis"},
     {MatrixUnit::mma_f16, Format::f16, kGa10xSteps.f16, Evidence::replayed,
      "MATLAB-tensor-core A2/fp16 d_fp16 (first 8 k; sm_86 only); second step of k16: MMA-Sim; floor: Khattak "
-     "and Mikaitis, MMA-Sim says "
-     "-21"},
+     "and Mikaitis, MMA-Sim says -21"},
     {MatrixUnit::mma_tf32, Format::f32, kGa10xSteps.tf32, Evidence::replayed,
      "MATLAB-tensor-core A2/tf32 (first 4 k; sm_86 only); second step of k8: MMA-Sim; floor: MMA-Sim, "
      "Khattak and Mikaitis"},
     {MatrixUnit::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "PTX ISA (same as FMA); order of NaN operands as recorded on an H200"},
 };
-inline constexpr auto kGa10xRows =
-    detail::joined<DatapathEntry>(kGa10xOwn, kIntegerRows, sparse_rows(kGa10xSteps), kSparseIntegerRows,
-                                  wmma_rows(kGa10xSteps), k884CodeRows);
+inline constexpr auto kGa10xDatapaths =
+    detail::joined<DatapathEntry>(kGa10xOwn, kIntegerDatapaths, sparse_datapaths(kGa10xSteps),
+                                  kSparseIntegerDatapaths, wmma_datapaths(kGa10xSteps), k884CodeDatapaths);
 
-inline constexpr Architecture kGa10x = {"ga10x", kGa10xAliases, 86, kGa10xRows};
+inline constexpr Architecture kGa10x = {"ga10x", kGa10xAliases, 86, kGa10xDatapaths};
 
 }  // namespace mmaudit::generations

@@ -1,5 +1,5 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
@@ -18,9 +18,10 @@ inline constexpr DatapathEntry kTuringOwn[] = {
     {MatrixUnit::mma_f16, Format::f16, to_f16(8, 24, -20), Evidence::literature,
      "MMA-Sim table 3 (T4); floor: Khattak and Mikaitis, MMA-Sim says -21; Valpey et al. have L = 4"},
 };
-inline constexpr auto kTuringRows = detail::joined<DatapathEntry>(
-    kTuringOwn, kIntegerRows, wmma_f16_rows(to_f32(8, 24, -132), to_f16(8, 24, -20)), kWmmaIntegerRows);
+inline constexpr auto kTuringDatapaths = detail::joined<DatapathEntry>(
+    kTuringOwn, kIntegerDatapaths, wmma_f16_datapaths(to_f32(8, 24, -132), to_f16(8, 24, -20)),
+    kWmmaIntegerDatapaths);
 
-inline constexpr Architecture kTuring = {"turing", kTuringAliases, 75, kTuringRows};
+inline constexpr Architecture kTuring = {"turing", kTuringAliases, 75, kTuringDatapaths};
 
 }  // namespace mmaudit::generations

@@ -1,14 +1,13 @@
 #pragma once
-#include "architectures/rows.hpp"
+#include "datapath_parts.hpp"
 
 namespace mmaudit::generations {
 
 inline constexpr std::string_view kVoltaAliases[] = {"sm_70", "sm_72", "v100", "titanv"};
-inline constexpr DatapathEntry kVoltaRows[] = {
+inline constexpr DatapathEntry kVoltaDatapaths[] = {
     {MatrixUnit::mma_884, Format::f32, to_f32(4, 23, -131), Evidence::replayed,
      "MATLAB-tensor-core V100/fp16 d_fp32 (wmma); floor: MMA-Sim, cannot show with binary16 inputs and a "
-     "binary32 "
-     "C",
+     "binary32 C",
      Format::f32},
     {MatrixUnit::mma_884, Format::f32, to_f32(4, 23, -19), Evidence::literature,
      "MMA-Sim (C binary16, D binary32); floor: by the pattern, MMA-Sim says -20", Format::f16},
@@ -28,6 +27,6 @@ inline constexpr DatapathEntry kVoltaRows[] = {
      "as Turing: steps in binary32, then one conversion; Volta itself is not known", Format::f32},
 };
 
-inline constexpr Architecture kVolta = {"volta", kVoltaAliases, 70, kVoltaRows};
+inline constexpr Architecture kVolta = {"volta", kVoltaAliases, 70, kVoltaDatapaths};
 
 }  // namespace mmaudit::generations

@@ -65,7 +65,7 @@ const std::uint8_t* bytes_at(mmaudit_in x) { return static_cast<const std::uint8
 
 void run_tiles(const mmaudit_tiles& work) {
   const Instruction inst = capi::instruction_of(work.inst);
-  const DatapathEntry& datapath = row_of(architecture_of(work.arch), inst);
+  const DatapathEntry& datapath = entry_of(architecture_of(work.arch), inst);
   const std::uint64_t tiles = work.tiles, m = length(inst.m), n = length(inst.n);
   require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, tiles, m, n);
   const std::initializer_list<Axis> result = {{"tiles", tiles}, {"m", m}, {"n", n}};
@@ -106,7 +106,7 @@ struct Product {
 Product product_of(const mmaudit_product& work) {
   Product x;
   x.inst = capi::instruction_of(work.inst);
-  x.datapath = &row_of(architecture_of(work.arch), x.inst);
+  x.datapath = &entry_of(architecture_of(work.arch), x.inst);
   x.problem.batch = work.batch;
   x.problem.m = work.m;
   x.problem.n = work.n;
@@ -212,7 +212,7 @@ std::vector<std::uint64_t> words(mmaudit_in x, const FormatSpec& format) {
 std::string explained(const mmaudit_dot& work) {
   const Instruction inst = capi::instruction_of(work.inst);
   const Architecture& architecture = architecture_of(work.arch);
-  const DatapathEntry& datapath = row_of(architecture, inst);
+  const DatapathEntry& datapath = entry_of(architecture, inst);
   require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, 1, 1, 1);
   if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, {{"1", 1}}, spec_of(inst.c));
   require_modifiers(inst, work.modifiers);

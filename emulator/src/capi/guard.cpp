@@ -84,7 +84,7 @@ Instruction instruction_of(const char* name) {
   refuse("inst", why_no_instruction(name));
 }
 
-const DatapathEntry& row_of(const Architecture& architecture, const Instruction& instruction) {
+const DatapathEntry& entry_of(const Architecture& architecture, const Instruction& instruction) {
   if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
   refuse("inst", why_no_datapath(architecture, instruction));
 }

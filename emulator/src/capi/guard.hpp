@@ -60,7 +60,7 @@ void give_text(char** out, const std::function<std::string()>& make);
 
 const Architecture& architecture_of(const char* name);
 Instruction instruction_of(const char* name);
-const DatapathEntry& row_of(const Architecture& architecture, const Instruction& instruction);
+const DatapathEntry& entry_of(const Architecture& architecture, const Instruction& instruction);
 FormatSpec format_of(std::string_view field, const char* name);
 
 /// An axis of an array, for messages: its name and length.

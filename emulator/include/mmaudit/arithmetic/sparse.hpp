@@ -9,7 +9,7 @@
 
 #include "mmaudit/config.hpp"
 #include "mmaudit/model/datapath.hpp"
-#include "mmaudit/model/instruction_row.hpp"
+#include "mmaudit/model/instruction_fields.hpp"
 
 namespace mmaudit {
 

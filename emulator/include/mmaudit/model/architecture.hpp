@@ -1,5 +1,5 @@
 #pragma once
-// GPU generations as rows. Behaviour code never names one; it is handed an Datapath.
+// GPU generations as data. Behaviour code never names one; it is handed a Datapath.
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,7 +22,7 @@ struct DatapathEntry {
 struct Architecture {
   std::string_view name;                      ///< what listings print
   std::span<const std::string_view> aliases;  ///< accepted besides the name, case-insensitive
-  int compute_capability;  ///< ten times major plus minor; the least one the rows stand for
+  int compute_capability;  ///< ten times major plus minor; the least that the datapaths stand for
   std::span<const DatapathEntry> datapaths;
 };
 
@@ -36,7 +36,7 @@ const Architecture* find_architecture(std::string_view name);
 /// "sm_<that number>"; null when there is none.
 const Architecture* find_architecture(int compute_capability);
 
-/// The row that computes `instruction` on `architecture`; null when the hardware lacks the instruction.
+/// The datapath that computes `instruction` on `architecture`; null when the hardware lacks the instruction.
 const DatapathEntry* find_datapath(const Architecture& architecture, const Instruction& instruction);
 
 std::string_view name_of(MatrixUnit unit);

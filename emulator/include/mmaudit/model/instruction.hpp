@@ -1,16 +1,10 @@
 #pragma once
-// Every instruction there is, one list of all families, and how they are called: PTX text without the fixed
-// parts.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <iterator>
+// Every instruction there is, and how they are named: PTX text without the fixed parts.
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
-#include "mmaudit/model/instruction_row.hpp"
+#include "mmaudit/model/instruction_fields.hpp"
 #include "mmaudit/model/instructions/mma.hpp"
 #include "mmaudit/model/instructions/mma_f8f6f4.hpp"
 #include "mmaudit/model/instructions/mma_integer.hpp"
@@ -21,50 +15,33 @@
 #include "mmaudit/model/instructions/wmma.hpp"
 
 namespace mmaudit {
-namespace detail {
-
-template <class Row, std::size_t Size>
-std::integral_constant<std::size_t, Size> size_of(const Row (&list)[Size]);
-template <class Row, std::size_t Size>
-std::integral_constant<std::size_t, Size> size_of(const std::array<Row, Size>& list);
-
-/// One array of the rows of many.
-template <class Row, class... Lists>
-constexpr auto joined(const Lists&... lists) {
-  std::array<Row, (decltype(size_of(lists))::value + ...)> all{};
-  auto* out = all.data();
-  ((out = std::copy(std::begin(lists), std::end(lists), out)), ...);
-  return all;
-}
-
-}  // namespace detail
-
 /// In the order that listings print.
-inline constexpr auto kInstructions = detail::joined<Instruction>(
-    rows::kMma, rows::kWgmma, rows::kMmaInteger, rows::kMmaSparse, rows::kWgmmaSparse, rows::kWmma,
-    rows::kMmaF8f6f4, rows::kMmaScaled, rows::kTcgen05);
+inline constexpr auto kInstructions =
+    detail::joined<Instruction>(instructions::kMma, instructions::kWgmma, instructions::kMmaInteger,
+                                instructions::kMmaSparse, instructions::kWgmmaSparse, instructions::kWmma,
+                                instructions::kMmaF8f6f4, instructions::kMmaScaled, instructions::kTcgen05);
 
-/// True when wgmma (or tcgen05) of this row exists with n columns. Source: PTX ISA 9.0, shapes of
+/// True when this wgmma or tcgen05 exists with n columns. Source: PTX ISA 9.0, shapes of
 /// wgmma.mma_async and tcgen05.mma.
 constexpr bool wgmma_has_n(const Instruction& inst, int n) {
   if (n < kWgmmaMinN || n > kWgmmaMaxN || n % kWgmmaStepN != 0) return false;
   return inst.d != Format::s32 || n <= 32 || n % (2 * kWgmmaStepN) == 0;
 }
 
-/// True when tcgen05.mma of this row exists with m rows. Source: PTX ISA 9.0, shapes of tcgen05.mma, dense,
+/// True when this tcgen05.mma exists with m rows. Source: PTX ISA 9.0, shapes of tcgen05.mma, dense,
 /// cta_group::1.
 constexpr bool tcgen05_has_m(const Instruction& inst, int m) {
   return m == 128 || (m == 64 && inst.scale == Format::none);
 }
 
-/// True when the table row exists with this m and n. The n of tcgen05 are those of wgmma.
+/// True when the instruction exists with this m and n. tcgen05 has the n of wgmma.
 constexpr bool has_shape(const Instruction& inst, int m, int n) {
   if (is_wgmma(inst.op)) return m == inst.m && wgmma_has_n(inst, n);
   if (inst.op == Op::tcgen05) return tcgen05_has_m(inst, m) && wgmma_has_n(inst, n);
   return m == inst.m && n == inst.n;
 }
 
-/// The table row with m = 128 and this n where it stands for many shapes.
+/// The instruction with m = 128 and this n where it stands for many shapes.
 constexpr Instruction with_shape(Instruction inst, int n) {
   if (inst.m == 0) inst.m = 128;
   if (inst.n == 0) inst.n = static_cast<std::int16_t>(n);
@@ -73,8 +50,8 @@ constexpr Instruction with_shape(Instruction inst, int n) {
 
 /// "mma.m16n8k16.f32.f16.f16.f32" (D, A, B, C), "mma.m16n8k32.satfinite.s32.s8.u8.s32",
 /// "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "wgmma.m64n64k16.f32.f16.f16",
-/// "mma.sp.m16n8k32.f32.f16.f16.f32" or "wmma.m16n16k16.f16.f16.f16.f32"; a table row with n = 0 prints "nN"
-/// in place of the number, with m = 0 "mM". PTX's "::" is written "_", so that a name is a file name, and
+/// "mma.sp.m16n8k32.f32.f16.f16.f32" or "wmma.m16n16k16.f16.f16.f16.f32"; n = 0 is printed as "nN",
+/// m = 0 as "mM". PTX's "::" is written "_", so that a name is a file name, and
 /// .block_scale, which every kind with a scale_vec has, is left out:
 /// "mma.m16n8k32.kind_f8f6f4.f32.e3m2.e2m1.f32",
 /// "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
@@ -83,7 +60,7 @@ constexpr Instruction with_shape(Instruction inst, int n) {
 /// instruction descriptor (shape, formats, saturation) stands where mma has it.
 std::string name_of(const Instruction& instruction);
 
-/// The instruction a name spells, with n filled in; nullopt when no row matches (also for a shape that
+/// The instruction a name spells, with n filled in; nullopt when none matches (also for a shape that
 /// wgmma or tcgen05 lacks). "mma.sp::ordered_metadata" is another spelling of "mma.sp".
 std::optional<Instruction> find_instruction(std::string_view name);
 

@@ -1,63 +1,15 @@
 #pragma once
-// Rows of mma with kind::f8f6f4: elements of 8, 6 and 4 bits in any mix, one a byte. Source: PTX ISA 9.0,
-// "mma".
-#include "mmaudit/model/instruction_row.hpp"
+// mma with kind::f8f6f4: elements of 8, 6 and 4 bits in any mix, one per byte. Source: PTX ISA 9.0, "mma".
+#include "mmaudit/model/instruction_fields.hpp"
 
-namespace mmaudit::rows {
+namespace mmaudit::instructions {
 
-// clang-format off
-inline constexpr Instruction kMmaF8f6f4[] = {
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e5m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e4m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e3m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e2m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e2m1, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e5m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e3m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e2m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e2m1, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e5m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e4m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e3m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e2m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e2m1, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e5m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e4m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e3m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e2m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e2m1, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e5m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e4m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e3m2, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e2m3, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e5m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e4m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e3m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e2m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e5m2, Format::e2m1, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e5m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e4m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e3m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e2m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e4m3, Format::e2m1, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e3m2, Format::e5m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e3m2, Format::e4m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e3m2, Format::e3m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e3m2, Format::e2m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e3m2, Format::e2m1, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m3, Format::e5m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m3, Format::e4m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m3, Format::e3m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m3, Format::e2m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m3, Format::e2m1, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m1, Format::e5m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m1, Format::e4m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m1, Format::e3m2, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m1, Format::e2m3, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::mma, 16, 8, 32, Format::f16, Format::e2m1, Format::e2m1, Format::f16, MatrixUnit::mma_f8f6f4, 120, false, Multiply::product, MmaKind::f8f6f4},
-};
-// clang-format on
+constexpr auto mma_f8f6f4(Format d) {
+  return every_pair(of_kind({Op::mma, 16, 8, 32, d, {}, {}, d, MatrixUnit::mma_f8f6f4, 120}, MmaKind::f8f6f4),
+                    kF8f6f4);
+}
 
-}  // namespace mmaudit::rows
+inline constexpr auto kMmaF8f6f4 =
+    detail::joined<Instruction>(mma_f8f6f4(Format::f32), mma_f8f6f4(Format::f16));
+
+}  // namespace mmaudit::instructions

@@ -1,41 +1,21 @@
 #pragma once
-// Rows of block-scaled mma. Elements travel one a byte, e2m1 too. Source: PTX ISA 9.0, "mma", "Block
-// Scaling".
-#include "mmaudit/model/instruction_row.hpp"
+// Block-scaled mma. Elements travel one per byte, e2m1 too. Source: PTX ISA 9.0, "mma", "Block Scaling".
+#include "mmaudit/model/instruction_fields.hpp"
 
-namespace mmaudit::rows {
+namespace mmaudit::instructions {
 
-// clang-format off
-inline constexpr Instruction kMmaScaled[] = {
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e5m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e4m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e3m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e2m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e5m2, Format::e2m1, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e5m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e3m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e2m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e4m3, Format::e2m1, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e5m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e4m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e3m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e2m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e3m2, Format::e2m1, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e5m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e4m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e3m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e2m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m3, Format::e2m1, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e5m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e4m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e3m2, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e2m3, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 32, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::mma_mxf8f6f4, 120, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::mma_mxf4, 120, false, Multiply::product, MmaKind::mxf4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::mma_mxf4nvf4, 120, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue8m0, 32},
-    {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::mma_mxf4nvf4, 120, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue4m3, 16},
+inline constexpr Instruction kMmaMx8 = {
+    Op::mma, 16, 8, 32, Format::f32, {}, {}, Format::f32, MatrixUnit::mma_mxf8f6f4, 120};
+constexpr Instruction mma_fp4(MatrixUnit unit) {
+  return {Op::mma, 16, 8, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, unit, 120};
+}
+inline constexpr Instruction kMmaFp4[] = {
+    of_kind(mma_fp4(MatrixUnit::mma_mxf4), MmaKind::mxf4, Format::ue8m0, 32),
+    of_kind(mma_fp4(MatrixUnit::mma_mxf4nvf4), MmaKind::mxf4nvf4, Format::ue8m0, 32),
+    of_kind(mma_fp4(MatrixUnit::mma_mxf4nvf4), MmaKind::mxf4nvf4, Format::ue4m3, 16),
 };
-// clang-format on
 
-}  // namespace mmaudit::rows
+inline constexpr auto kMmaScaled = detail::joined<Instruction>(
+    every_pair(of_kind(kMmaMx8, MmaKind::mxf8f6f4, Format::ue8m0, 32), kF8f6f4), kMmaFp4);
+
+}  // namespace mmaudit::instructions

@@ -1,104 +1,40 @@
 #pragma once
-// Rows of tcgen05.mma, dense, cta_group::1; m = n = 0 stands for every shape. Source: PTX ISA 9.0,
-// "tcgen05.mma", "Data Movement Shape".
-#include "mmaudit/model/instruction_row.hpp"
+// tcgen05.mma, dense, cta_group::1; m = n = 0 stands for every shape. Source: PTX ISA 9.0, "tcgen05.mma",
+// "Data Movement Shape".
+#include "mmaudit/model/instruction_fields.hpp"
 
-namespace mmaudit::rows {
+namespace mmaudit::instructions {
 
-// clang-format off
-inline constexpr Instruction kTcgen05[] = {
-    {Op::tcgen05, 0, 0, 16, Format::f32, Format::f16,  Format::f16,  Format::f32, MatrixUnit::tcgen05_f16, 100, false, Multiply::product, MmaKind::f16},
-    {Op::tcgen05, 0, 0, 16, Format::f16, Format::f16,  Format::f16,  Format::f16, MatrixUnit::tcgen05_f16, 100, false, Multiply::product, MmaKind::f16},
-    {Op::tcgen05, 0, 0, 16, Format::f32, Format::bf16, Format::bf16, Format::f32, MatrixUnit::tcgen05_f16, 100, false, Multiply::product, MmaKind::f16},
-    {Op::tcgen05, 0, 0, 8, Format::f32, Format::tf32, Format::tf32, Format::f32, MatrixUnit::tcgen05_tf32, 100, false, Multiply::product, MmaKind::tf32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e5m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e4m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e3m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e2m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e2m1, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e5m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e3m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e2m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e2m1, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e5m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e4m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e3m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e2m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e2m1, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e5m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e4m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e3m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e2m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e2m1, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e5m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e4m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e3m2, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e2m3, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e5m2, Format::e5m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e5m2, Format::e4m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e5m2, Format::e3m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e5m2, Format::e2m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e5m2, Format::e2m1, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e4m3, Format::e5m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e4m3, Format::e4m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e4m3, Format::e3m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e4m3, Format::e2m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e4m3, Format::e2m1, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e3m2, Format::e5m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e3m2, Format::e4m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e3m2, Format::e3m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e3m2, Format::e2m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e3m2, Format::e2m1, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m3, Format::e5m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m3, Format::e4m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m3, Format::e3m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m3, Format::e2m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m3, Format::e2m1, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m1, Format::e5m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m1, Format::e4m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m1, Format::e3m2, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m1, Format::e2m3, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::f16, Format::e2m1, Format::e2m1, Format::f16, MatrixUnit::tcgen05_f8f6f4, 100, false, Multiply::product, MmaKind::f8f6f4},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::s8,   Format::s8,   Format::s32, MatrixUnit::tcgen05_i8, 100, false, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::s8,   Format::u8,   Format::s32, MatrixUnit::tcgen05_i8, 100, false, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::u8,   Format::s8,   Format::s32, MatrixUnit::tcgen05_i8, 100, false, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::u8,   Format::u8,   Format::s32, MatrixUnit::tcgen05_i8, 100, false, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::s8,   Format::s8,   Format::s32, MatrixUnit::tcgen05_i8, 100, true, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::s8,   Format::u8,   Format::s32, MatrixUnit::tcgen05_i8, 100, true, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::u8,   Format::s8,   Format::s32, MatrixUnit::tcgen05_i8, 100, true, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::s32, Format::u8,   Format::u8,   Format::s32, MatrixUnit::tcgen05_i8, 100, true, Multiply::product, MmaKind::i8},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e5m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e4m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e3m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e2m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e5m2, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e5m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e3m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e2m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e4m3, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e5m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e4m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e3m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e2m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e3m2, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e5m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e4m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e3m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e2m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m3, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e5m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e4m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e3m2, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e2m3, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 32, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf8f6f4, 100, false, Multiply::product, MmaKind::mxf8f6f4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf4, 100, false, Multiply::product, MmaKind::mxf4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf4nvf4, 100, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue8m0, 32},
-    {Op::tcgen05, 0, 0, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf4nvf4, 100, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue8m0, 16},
-    {Op::tcgen05, 0, 0, 64, Format::f32, Format::e2m1, Format::e2m1, Format::f32, MatrixUnit::tcgen05_mxf4nvf4, 100, false, Multiply::product, MmaKind::mxf4nvf4, Format::ue4m3, 16},
+constexpr Instruction tcgen05(MatrixUnit unit, MmaKind kind, std::int16_t k, Format d,
+                              Format ab = Format::none) {
+  return of_kind({Op::tcgen05, 0, 0, k, d, ab, ab, d, unit, 100}, kind);
+}
+constexpr auto tcgen05_f8f6f4(Format d) {
+  return every_pair(tcgen05(MatrixUnit::tcgen05_f8f6f4, MmaKind::f8f6f4, 32, d), kF8f6f4);
+}
+constexpr Instruction tcgen05_fp4(MatrixUnit unit, MmaKind kind, Format scale, std::int16_t scale_block) {
+  return of_kind(tcgen05(unit, kind, 64, Format::f32, Format::e2m1), kind, scale, scale_block);
+}
+
+inline constexpr Instruction kTcgen05Half[] = {
+    tcgen05(MatrixUnit::tcgen05_f16, MmaKind::f16, 16, Format::f32, Format::f16),
+    tcgen05(MatrixUnit::tcgen05_f16, MmaKind::f16, 16, Format::f16, Format::f16),
+    tcgen05(MatrixUnit::tcgen05_f16, MmaKind::f16, 16, Format::f32, Format::bf16),
+    tcgen05(MatrixUnit::tcgen05_tf32, MmaKind::tf32, 8, Format::f32, Format::tf32),
 };
-// clang-format on
+inline constexpr Instruction kTcgen05Int8 = tcgen05(MatrixUnit::tcgen05_i8, MmaKind::i8, 32, Format::s32);
+inline constexpr Instruction kTcgen05Mx8 =
+    of_kind(tcgen05(MatrixUnit::tcgen05_mxf8f6f4, MmaKind::mxf8f6f4, 32, Format::f32), MmaKind::mxf8f6f4,
+            Format::ue8m0, 32);
+inline constexpr Instruction kTcgen05Fp4[] = {
+    tcgen05_fp4(MatrixUnit::tcgen05_mxf4, MmaKind::mxf4, Format::ue8m0, 32),
+    tcgen05_fp4(MatrixUnit::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue8m0, 32),
+    tcgen05_fp4(MatrixUnit::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue8m0, 16),
+    tcgen05_fp4(MatrixUnit::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue4m3, 16),
+};
 
-}  // namespace mmaudit::rows
+inline constexpr auto kTcgen05 = detail::joined<Instruction>(
+    kTcgen05Half, tcgen05_f8f6f4(Format::f32), tcgen05_f8f6f4(Format::f16),
+    every_integer_pair(kTcgen05Int8, kInt8), every_pair(kTcgen05Mx8, kF8f6f4), kTcgen05Fp4);
+
+}  // namespace mmaudit::instructions

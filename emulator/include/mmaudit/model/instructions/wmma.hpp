@@ -1,9 +1,9 @@
 #pragma once
-// Rows of wmma, the load, multiply and store of whole tiles. A and B have one type. Source: PTX ISA 9.0,
+// wmma, the load, multiply and store of whole tiles. A and B have one type. Source: PTX ISA 9.0,
 // "wmma.mma".
-#include "mmaudit/model/instruction_row.hpp"
+#include "mmaudit/model/instruction_fields.hpp"
 
-namespace mmaudit::rows {
+namespace mmaudit::instructions {
 
 // clang-format off
 inline constexpr Instruction kWmma[] = {
@@ -45,4 +45,4 @@ inline constexpr Instruction kWmma[] = {
 };
 // clang-format on
 
-}  // namespace mmaudit::rows
+}  // namespace mmaudit::instructions

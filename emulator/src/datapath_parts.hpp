@@ -1,5 +1,5 @@
 #pragma once
-// What the rows of every generation are made of: models by name, and sources that several rows share.
+// What the generations share: datapaths by name, and sources that several entries cite.
 #include <array>
 #include <span>
 #include <string_view>
@@ -8,18 +8,18 @@
 
 namespace mmaudit::generations {
 
-/// Start of the row of a fused dot-add datapath with binary32 results, rounded toward zero.
-constexpr Datapath to_f32(int block, int fraction_bits, int floor) {
+/// Fused dot-add with binary32 results, rounded toward zero.
+constexpr Datapath to_f32(int products_per_step, int fraction_bits, int min_alignment_exponent) {
   Datapath datapath;
-  datapath.products_per_step = static_cast<std::int16_t>(block);
+  datapath.products_per_step = static_cast<std::int16_t>(products_per_step);
   datapath.fraction_bits = static_cast<std::int16_t>(fraction_bits);
-  datapath.min_alignment_exponent = static_cast<std::int16_t>(floor);
+  datapath.min_alignment_exponent = static_cast<std::int16_t>(min_alignment_exponent);
   return datapath;
 }
 
 /// The same with binary16 results, rounded to nearest even.
-constexpr Datapath to_f16(int block, int fraction_bits, int floor) {
-  Datapath datapath = to_f32(block, fraction_bits, floor);
+constexpr Datapath to_f16(int products_per_step, int fraction_bits, int min_alignment_exponent) {
+  Datapath datapath = to_f32(products_per_step, fraction_bits, min_alignment_exponent);
   datapath.output.format = Format::f16;
   datapath.output.fraction_bits = 10;
   datapath.output.rounding = Rounding::nearest_even;
@@ -32,8 +32,7 @@ constexpr Datapath keeping(Datapath datapath, int kept) {
   return datapath;
 }
 
-/// FP8 that runs as f16 products on the f16 datapath: pairs of bytes widened, c added last by an ordinary
-/// add.
+/// FP8 on the f16 datapath: pairs of bytes are widened, and an ordinary add puts c on the sum at the end.
 constexpr Datapath widened_to_f16(Datapath datapath) {
   datapath.widen_to = Format::f16;
   datapath.order = KOrder::pairs_of_four;
@@ -69,9 +68,9 @@ constexpr Datapath narrowed_d(Datapath datapath) {
   return datapath;
 }
 
-/// One rounding to nearest even a step: F is wide enough that alignment cuts nothing that could change it.
-constexpr Datapath ieee_step(int block, AddendPlace addend) {
-  Datapath datapath = to_f32(block, 50, -1000);
+/// One rounding to nearest even per step: F is so wide that alignment never changes it.
+constexpr Datapath ieee_step(int products_per_step, AddendPlace addend) {
+  Datapath datapath = to_f32(products_per_step, 50, -1000);
   datapath.sum_format = Format::f32;
   datapath.addend = addend;
   datapath.subnormal_operand = SubnormalRule::normalised;
@@ -79,8 +78,8 @@ constexpr Datapath ieee_step(int block, AddendPlace addend) {
   return datapath;
 }
 
-/// mma.m8n8k4 without its own unit, as binary32 multiplies and adds: a chain of fma from +0, c added last;
-/// or, to a binary16 D, two products at a time put on c.
+/// mma.m8n8k4 without a unit, as binary32 multiplies and adds: with a binary32 D a chain of fma from +0, then
+/// c; with a binary16 D two products at a time are added to c.
 constexpr Datapath chained_f32() { return ieee_step(1, AddendPlace::after_last_nearest); }
 constexpr Datapath paired_f16() {
   Datapath datapath = ieee_step(2, AddendPlace::before_each_nearest);
@@ -107,9 +106,9 @@ constexpr Datapath grouped() {
   return datapath;
 }
 
-// Sources in full: docs/numerics-architectures.md, which also has the inputs that would decide what is open.
-// No public recording reaches a floor: those of binary32 are the papers', those of binary16 follow emin - (F
-// - 18), the pattern that Hopper was measured to have.
+// Sources in full, and inputs that would settle the open points: docs/numerics-architectures.md. No public
+// recording reaches a floor: binary32 floors come from the papers, binary16 floors follow emin - (F - 18),
+// the pattern measured on Hopper.
 
 inline constexpr std::string_view kPtxIntegers =
     "PTX ISA 9.0: mma and wgmma.mma_async, .satfinite, .xor, .and";
@@ -132,8 +131,8 @@ inline constexpr std::string_view kMmaSimNvf4 =
     "MMA-Sim (RTX PRO 6000, B200): groups of 16, F = 35, floor -139, top bit of ue4m3 ignored; zeros, "
     "cancelled groups and NaN scales: its code, no recording";
 inline constexpr std::string_view kPtxTcgen05Integers = "PTX ISA 9.0: tcgen05.mma, kind::i8, saturate";
-// Nobody has published how a sparse instruction sums: as the dense one over the stored elements, Hopper's
-// recordings say. Other generations are taken to be alike.
+// No publication says how a sparse instruction sums. Hopper's recordings say: as the dense one over the
+// stored elements. The other generations are assumed to do the same.
 inline constexpr std::string_view kSparse =
     "as the dense row over the stored elements, which is how Hopper was recorded; PTX ISA 9.0 (what meets "
     "what)";
@@ -151,38 +150,38 @@ inline constexpr std::string_view kWmmaTf32 =
 inline constexpr std::string_view kWmmaF64 = "as mma.f64: ptxas 13.0 turns it into one DMMA";
 inline constexpr std::string_view kWmmaIntegers = "PTX ISA 9.0: wmma.mma, .satfinite, .xor, .and";
 
-// Rows that stand alike in several generations.
+// Entries that several generations have.
 
-/// The steps of a generation's f16 units by their results, and those of its tf32 unit.
+/// The datapaths of a generation's f16 unit, by output format, and of its tf32 unit.
 struct Steps {
   Datapath f32, f16, tf32;
 };
 
-inline constexpr DatapathEntry kIntegerRows[] = {
+inline constexpr DatapathEntry kIntegerDatapaths[] = {
     {MatrixUnit::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {MatrixUnit::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
     {MatrixUnit::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
-inline constexpr DatapathEntry kSparseIntegerRows[] = {
+inline constexpr DatapathEntry kSparseIntegerDatapaths[] = {
     {MatrixUnit::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
     {MatrixUnit::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
-inline constexpr DatapathEntry kWmmaIntegerRows[] = {
+inline constexpr DatapathEntry kWmmaIntegerDatapaths[] = {
     {MatrixUnit::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {MatrixUnit::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
     {MatrixUnit::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
 };
 
-/// mma.m8n8k4 where it has lost its unit.
-inline constexpr DatapathEntry k884CodeRows[] = {
+/// mma.m8n8k4 on generations without a unit for it.
+inline constexpr DatapathEntry k884CodeDatapaths[] = {
     {MatrixUnit::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
     {MatrixUnit::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 /// Sparse f16 and tf32, as the dense ones.
-constexpr std::array<DatapathEntry, 3> sparse_rows(const Steps& steps) {
+constexpr std::array<DatapathEntry, 3> sparse_datapaths(const Steps& steps) {
   return {{
       {MatrixUnit::mma_sp_f16, Format::f32, steps.f32, Evidence::literature, kSparse},
       {MatrixUnit::mma_sp_f16, Format::f16, steps.f16, Evidence::literature, kSparse},
@@ -191,7 +190,7 @@ constexpr std::array<DatapathEntry, 3> sparse_rows(const Steps& steps) {
 }
 
 /// wmma of binary16 factors, every pair of C and D.
-constexpr std::array<DatapathEntry, 4> wmma_f16_rows(const Datapath& f32, const Datapath& f16) {
+constexpr std::array<DatapathEntry, 4> wmma_f16_datapaths(const Datapath& f32, const Datapath& f16) {
   return {{
       {MatrixUnit::wmma_f16, Format::f32, f32, Evidence::literature, kWmmaF16, Format::f32},
       {MatrixUnit::wmma_f16, Format::f16, f16, Evidence::literature, kWmmaF16, Format::f16},
@@ -200,15 +199,15 @@ constexpr std::array<DatapathEntry, 4> wmma_f16_rows(const Datapath& f32, const 
   }};
 }
 
-/// wmma of every type, as mma; that of tf32 goes in steps of 4 whatever the unit could take.
-constexpr auto wmma_rows(const Steps& steps) {
+/// wmma of every type, as mma; tf32 in steps of 4, although the unit could take more.
+constexpr auto wmma_datapaths(const Steps& steps) {
   Datapath tf32 = steps.tf32;
   tf32.products_per_step = 4;
   const DatapathEntry wide[] = {
       {MatrixUnit::wmma_tf32, Format::f32, tf32, Evidence::literature, kWmmaTf32},
       {MatrixUnit::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
   };
-  return detail::joined<DatapathEntry>(wmma_f16_rows(steps.f32, steps.f16), wide, kWmmaIntegerRows);
+  return detail::joined<DatapathEntry>(wmma_f16_datapaths(steps.f32, steps.f16), wide, kWmmaIntegerDatapaths);
 }
 
 }  // namespace mmaudit::generations

@@ -9,13 +9,13 @@
 namespace mmaudit::capi {
 namespace {
 
-// Every name and source of a row is a literal, so that the views of them end with a null byte.
+// Every name and source in the lists is a literal, so these views end with a null byte.
 const char* text_of(Format format) { return format == Format::none ? nullptr : name_of(format).data(); }
 
-mmaudit_format described(const NamedFormat& row) {
-  const FormatSpec& spec = row.spec;
+mmaudit_format described(const NamedFormat& format) {
+  const FormatSpec& spec = format.spec;
   mmaudit_format out{};
-  out.name = row.name.data();
+  out.name = format.name.data();
   out.storage_bits = spec.storage_bits;
   out.value_bits = static_cast<std::uint32_t>(spec.value_bits());
   out.exponent_bits = spec.exponent_bits;
@@ -29,7 +29,7 @@ mmaudit_format described(const NamedFormat& row) {
   return out;
 }
 
-mmaudit_instruction described(const Instruction& inst, const DatapathEntry& datapath) {
+mmaudit_instruction described(const Instruction& inst, const DatapathEntry& entry) {
   mmaudit_instruction out{};
   const std::string name = name_of(inst);
   if (name.size() >= sizeof out.name) refuse("inst", "found a name of " + std::to_string(name.size()));
@@ -45,8 +45,8 @@ mmaudit_instruction described(const Instruction& inst, const DatapathEntry& data
   out.scale = text_of(inst.scale);
   out.scale_block = static_cast<std::uint32_t>(inst.scale_block);
   out.takes_modifiers = is_wgmma(inst.op) || inst.op == Op::tcgen05 ? 1 : 0;
-  out.evidence = name_of(datapath.evidence).data();
-  out.source = datapath.source.data();
+  out.evidence = name_of(entry.evidence).data();
+  out.source = entry.source.data();
   return out;
 }
 
@@ -55,22 +55,22 @@ std::string listing(const char* arch) {
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.list/1");
   out.key("architectures").begin_array();
-  for (const Architecture& row : architectures())
-    if (one == nullptr || one == &row) out.json(architecture_json(row));
+  for (const Architecture& each : architectures())
+    if (one == nullptr || one == &each) out.json(architecture_json(each));
   out.end_array().key("formats").begin_array();
-  for (const NamedFormat& row : kFormats) out.json(format_json(row));
+  for (const NamedFormat& format : kFormats) out.json(format_json(format));
   return out.end_array().end_object().text();
 }
 
 }  // namespace
 }  // namespace mmaudit::capi
 
-namespace rows = mmaudit::capi;
+namespace capi = mmaudit::capi;
 using mmaudit::architectures;
 using mmaudit::kFormats;
 using mmaudit::kInstructions;
-using rows::guarded;
-using rows::refuse;
+using capi::guarded;
+using capi::refuse;
 
 extern "C" {
 
@@ -93,15 +93,15 @@ int mmaudit_format_at(size_t index, mmaudit_format* out) {
     if (index >= std::size(kFormats))
       refuse("index",
              "found " + std::to_string(index) + ", allowed: 0 to " + std::to_string(std::size(kFormats) - 1));
-    rows::give(rows::described(kFormats[index]), out);
+    capi::give(capi::described(kFormats[index]), out);
   });
 }
 
 int mmaudit_find_format(const char* name, mmaudit_format* out) {
   return guarded([&] {
-    const mmaudit::Format wanted = rows::format_of("format", name).id;
-    for (const mmaudit::NamedFormat& row : kFormats)
-      if (row.spec.id == wanted) return rows::give(rows::described(row), out);
+    const mmaudit::Format wanted = capi::format_of("format", name).id;
+    for (const mmaudit::NamedFormat& format : kFormats)
+      if (format.spec.id == wanted) return capi::give(capi::described(format), out);
   });
 }
 
@@ -115,12 +115,12 @@ size_t mmaudit_instruction_count(const char* arch) {
 
 int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* out) {
   return guarded([&] {
-    const mmaudit::Architecture& architecture = rows::architecture_of(arch);
+    const mmaudit::Architecture& architecture = capi::architecture_of(arch);
     std::size_t position = 0;
     for (const mmaudit::Instruction& inst : kInstructions) {
       const mmaudit::DatapathEntry* datapath = mmaudit::find_datapath(architecture, inst);
       if (datapath != nullptr && position++ == index)
-        return rows::give(rows::described(inst, *datapath), out);
+        return capi::give(capi::described(inst, *datapath), out);
     }
     refuse("index", "found " + std::to_string(index) + ", allowed: less than " + std::to_string(position));
   });
@@ -128,12 +128,12 @@ int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* 
 
 int mmaudit_find_instruction(const char* arch, const char* name, mmaudit_instruction* out) {
   return guarded([&] {
-    const mmaudit::Instruction inst = rows::instruction_of(name);
-    rows::give(rows::described(inst, rows::row_of(rows::architecture_of(arch), inst)), out);
+    const mmaudit::Instruction inst = capi::instruction_of(name);
+    capi::give(capi::described(inst, capi::entry_of(capi::architecture_of(arch), inst)), out);
   });
 }
 
 int mmaudit_list(const char* arch, char** json) {
-  return guarded([&] { rows::give_text(json, [&] { return rows::listing(arch); }); });
+  return guarded([&] { capi::give_text(json, [&] { return capi::listing(arch); }); });
 }
 }

@@ -1,4 +1,4 @@
-#include "mmaudit/row_text.hpp"
+#include "mmaudit/datapath_text.hpp"
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ bool cuts_anything(const Datapath& datapath) {
   return datapath.min_alignment_exponent >= 2 * (widest.min_exponent() - widest.fraction_bits);
 }
 
-int block_of(const Instruction& instruction, const Datapath& datapath) {
+int products_per_step_of(const Instruction& instruction, const Datapath& datapath) {
   const DotPlan plan = make_plan(instruction, datapath);
   return std::min<int>(datapath.products_per_step, plan.k / plan.segments);
 }

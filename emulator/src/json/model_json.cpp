@@ -1,12 +1,12 @@
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/json_text.hpp"
 #include "mmaudit/model/rule_names.hpp"
-#include "mmaudit/row_text.hpp"
 #include "writer.hpp"
 
 namespace mmaudit {
 namespace {
 
-/// Writes every rule that it is shown; `without` is left out.
+/// Writes every rule except `without`.
 struct RuleWriter {
   json::Writer& out;
   std::string_view without;
@@ -26,7 +26,7 @@ struct RuleWriter {
   }
 };
 
-void write_row(json::Writer& out, const DatapathEntry& entry, std::string_view without) {
+void write_datapath(json::Writer& out, const DatapathEntry& entry, std::string_view without) {
   out.field("datapath", name_of(entry.unit));
   out.field("output_format", name_of(entry.output));
   out.field("addend_format", name_of(entry.addend));
@@ -36,7 +36,7 @@ void write_row(json::Writer& out, const DatapathEntry& entry, std::string_view w
 }
 
 void write_shape(json::Writer& out, const Instruction& inst) {
-  // Where one row stands for many shapes, m and n are 0.
+  // m and n are 0 where one entry stands for many shapes.
   out.key("shape").begin_object();
   out.field("m", inst.m).field("n", inst.n).field("k", inst.k).field("stored_k", inst.stored_k());
   out.field("a", name_of(inst.a)).field("b", name_of(inst.b));
@@ -46,10 +46,10 @@ void write_shape(json::Writer& out, const Instruction& inst) {
 
 }  // namespace
 
-std::string row_json(const DatapathEntry& entry) {
+std::string datapath_json(const DatapathEntry& entry) {
   json::Writer out;
   out.begin_object();
-  write_row(out, entry, {});
+  write_datapath(out, entry, {});
   return out.end_object().text();
 }
 
@@ -59,7 +59,7 @@ std::string instruction_json(const Instruction& instruction, const DatapathEntry
   out.begin_object();
   out.field("instruction", name_of(instruction));
   write_shape(out, instruction);
-  write_row(out, entry, integer ? "rounding" : "");
+  write_datapath(out, entry, integer ? "rounding" : "");
   if (instruction.scale != Format::none) {
     out.field("scale_format", name_of(instruction.scale));
     out.field("scale_block", instruction.scale_block);
@@ -67,8 +67,9 @@ std::string instruction_json(const Instruction& instruction, const DatapathEntry
   if (integer)
     out.field("rounding", rounding_text(instruction, entry.datapath));
   else
-    out.field("L",
-              entry.datapath.arithmetic == Arithmetic::fma_chain ? 1 : block_of(instruction, entry.datapath));
+    out.field("L", entry.datapath.arithmetic == Arithmetic::fma_chain
+                       ? 1
+                       : products_per_step_of(instruction, entry.datapath));
   return out.end_object().text();
 }
 
@@ -81,7 +82,7 @@ std::string architecture_json(const Architecture& architecture) {
   for (const std::string_view alias : architecture.aliases) out.value(alias);
   out.end_array();
   out.key("rows").begin_array();
-  for (const DatapathEntry& entry : architecture.datapaths) out.json(row_json(entry));
+  for (const DatapathEntry& entry : architecture.datapaths) out.json(datapath_json(entry));
   out.end_array();
   out.key("instructions").begin_array();
   for (const Instruction& instruction : kInstructions)

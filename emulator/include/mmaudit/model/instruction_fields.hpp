@@ -1,0 +1,156 @@
+#pragma once
+// One instruction: shape, formats, unit. The lists: instructions/, one file per family.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+
+#include "mmaudit/arithmetic/format.hpp"
+
+namespace mmaudit {
+
+enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, wmma, tcgen05 };
+
+/// The warpgroup's form: A and B from shared memory, modifiers, one accumulator.
+constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
+/// Half of A is zeros that are not stored: see sparse.hpp.
+constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp; }
+
+/// Which unit computes it. An architecture has one datapath per (unit, output format).
+enum class MatrixUnit : std::uint8_t {
+  mma_884,  ///< mma.m8n8k4 of f16: a separate unit on the GPUs that have it; later ones emulate it
+  mma_f16,
+  mma_tf32,
+  mma_fp8,
+  mma_f64,
+  wgmma_f16,
+  wgmma_tf32,
+  wgmma_fp8,
+  mma_i8,
+  mma_i4,
+  mma_b1,
+  wgmma_i8,
+  wgmma_b1,
+  mma_f8f6f4,
+  mma_mxf8f6f4,
+  mma_mxf4,
+  mma_mxf4nvf4,
+  tcgen05_f16,
+  tcgen05_tf32,
+  tcgen05_f8f6f4,
+  tcgen05_i8,
+  tcgen05_mxf8f6f4,
+  tcgen05_mxf4,
+  tcgen05_mxf4nvf4,
+  mma_sp_f16,  ///< sparse instructions run on the dense units but are measured separately
+  mma_sp_tf32,
+  mma_sp_fp8,
+  mma_sp_i8,
+  mma_sp_i4,
+  wgmma_sp_f16,
+  wgmma_sp_tf32,
+  wgmma_sp_fp8,
+  wgmma_sp_i8,
+  wmma_f16,
+  wmma_tf32,
+  wmma_f64,
+  wmma_i8,
+  wmma_i4,
+  wmma_b1
+};
+
+/// What stands for the product of two elements: of single bits, the count of a bit-wise operation.
+enum class Multiply : std::uint8_t { product, xor_popc, and_popc };
+
+/// The .kind of PTX, where an instruction has one.
+enum class MmaKind : std::uint8_t { none, f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+
+/// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the lists, n = 0 stands for every n of wgmma, m = n = 0
+/// for every shape of tcgen05. A sparse A stores m x stored_k() elements, which metadata places among its k
+/// columns. Block-scaled: every scale_block elements of k of a row of A share one scale, and so do those of a
+/// column of B.
+struct Instruction {
+  Op op = Op::mma;
+  std::int16_t m = 0, n = 0, k = 0;
+  Format d = Format::none, a = Format::none, b = Format::none, c = Format::none;
+  MatrixUnit unit = MatrixUnit::mma_f16;
+  std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
+  bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
+  Multiply multiply = Multiply::product;
+  MmaKind kind = MmaKind::none;
+  Format scale = Format::none;   ///< of the scale bytes; none: there are none
+  std::int16_t scale_block = 0;  ///< elements of k per scale; k / scale_block is PTX's scale_vec
+
+  /// Elements of A that a row stores, and so products of one element of D.
+  [[nodiscard]] constexpr int stored_k() const { return is_sparse(op) ? k / 2 : k; }
+
+  constexpr bool operator==(const Instruction&) const = default;
+};
+
+/// Scales of one row of A, or one column of B.
+constexpr int scales_of(const Instruction& inst) {
+  return inst.scale_block == 0 ? 0 : inst.k / inst.scale_block;
+}
+
+inline constexpr int kWgmmaMinN = 8, kWgmmaMaxN = 256, kWgmmaStepN = 8;
+
+namespace detail {
+
+template <class T, std::size_t Size>
+std::integral_constant<std::size_t, Size> size_of(const T (&list)[Size]);
+template <class T, std::size_t Size>
+std::integral_constant<std::size_t, Size> size_of(const std::array<T, Size>& list);
+
+/// The elements of many arrays in one.
+template <class T, class... Lists>
+constexpr auto joined(const Lists&... lists) {
+  std::array<T, (decltype(size_of(lists))::value + ...)> all{};
+  auto* out = all.data();
+  ((out = std::copy(std::begin(lists), std::end(lists), out)), ...);
+  return all;
+}
+
+}  // namespace detail
+
+namespace instructions {
+
+/// `inst` with every pair of `formats` as its A and B; A changes last.
+template <std::size_t Size>
+constexpr auto every_pair(Instruction inst, const Format (&formats)[Size]) {
+  std::array<Instruction, Size * Size> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    inst.a = formats[i / Size];
+    inst.b = formats[i % Size];
+    all[i] = inst;
+  }
+  return all;
+}
+
+/// Every pair of integers as A and B, wrapping and then with .satfinite.
+template <std::size_t Size>
+constexpr auto every_integer_pair(Instruction inst, const Format (&formats)[Size]) {
+  Instruction clamped = inst;
+  clamped.satfinite = true;
+  return detail::joined<Instruction>(every_pair(inst, formats), every_pair(clamped, formats));
+}
+
+/// `inst` of this kind, block-scaled where `scale` is given.
+constexpr Instruction of_kind(Instruction inst, MmaKind kind, Format scale = Format::none,
+                              std::int16_t scale_block = 0) {
+  inst.kind = kind;
+  inst.scale = scale;
+  inst.scale_block = scale_block;
+  return inst;
+}
+
+inline constexpr Format kFp8[] = {Format::e4m3, Format::e5m2};
+/// Elements of 8, 6 and 4 bits.
+inline constexpr Format kF8f6f4[] = {Format::e5m2, Format::e4m3, Format::e3m2, Format::e2m3, Format::e2m1};
+inline constexpr Format kInt8[] = {Format::s8, Format::u8};
+inline constexpr Format kInt4[] = {Format::s4, Format::u4};
+
+}  // namespace instructions
+
+}  // namespace mmaudit
