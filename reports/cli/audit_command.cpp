@@ -34,14 +34,14 @@ report::Verification verification_of(const VerifyReport& found) {
   return out;
 }
 
-void write_files(const Options& options, const report::AuditResult& result) {
+void write_files(const Options& options, const report::Report& report) {
   std::error_code error;
   const std::filesystem::path folder = options.out;
   std::filesystem::create_directories(folder, error);
   if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
-  corpus::write_file_atomically(folder / "audit.html", std::string_view(report::to_html(result)));
-  corpus::write_file_atomically(folder / "audit.md", std::string_view(report::to_markdown(result)));
-  corpus::write_file_atomically(folder / "audit.json", std::string_view(report::to_json(result)));
+  for (const std::string_view format : {"html", "markdown", "json"})
+    corpus::write_file_atomically(folder / fmt::format("audit.{}", report::find_renderer(format)->extension),
+                                  std::string_view(report::rendered(report, format)));
 }
 
 int audit(const Options& options) {
@@ -85,13 +85,14 @@ int audit(const Options& options) {
     };
     result.gemm = report::study_gemm(architecture, study);
   }
-  if (!options.no_files) write_files(options, result);
+  const report::Report report = report::report_of(result);
+  if (!options.no_files) write_files(options, report);
   const bool print_json = options.json == "-";
-  if (!options.json.empty() && !print_json) emit(options.json, report::to_json(result));
+  if (!options.json.empty() && !print_json) emit(options.json, report.json());
   if (print_json) {
-    emit("-", report::to_json(result));
+    emit("-", report.json());
   } else {
-    emit("-", report::to_console(result, isatty(STDOUT_FILENO) == 1));
+    emit("-", report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
     if (!options.no_files)
       emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
   }

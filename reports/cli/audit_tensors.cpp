@@ -144,15 +144,17 @@ void require_match(const FileMatrix& a, const FileMatrix& b, const std::optional
 }
 
 void write(const report::GemmAudit& audit, const TensorAuditOptions& options) {
-  const bool json_only = options.json == "-";
-  if (!options.json.empty()) emit(json_only ? "-" : options.json, report::to_json(audit));
-  if (!options.markdown.empty()) emit(options.markdown, report::to_markdown(audit));
-  if (!options.csv.empty()) emit(options.csv, report::to_csv(audit));
-  if (!options.junit.empty()) emit(options.junit, report::to_junit(audit));
-  if (!options.html.empty()) emit(options.html, report::to_html(audit));
-  const bool printed = json_only || options.markdown == "-" || options.csv == "-" || options.junit == "-" ||
-                       options.html == "-";
-  if (!printed) emit("-", report::to_console(audit, isatty(STDOUT_FILENO) == 1));
+  const report::Report report = report::report_of(audit);
+  bool printed = false;
+  for (const auto& [format, file] : {std::pair{"json", &options.json},
+                                     {"markdown", &options.markdown},
+                                     {"csv", &options.csv},
+                                     {"junit", &options.junit},
+                                     {"html", &options.html}}) {
+    if (!file->empty()) emit(*file, report::rendered(report, format));
+    printed = printed || *file == "-";
+  }
+  if (!printed) emit("-", report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
 }
 
 /// Sizes and checksums of the files; one that holds two of the tensors is read once.

@@ -112,10 +112,10 @@ std::vector<AccuracyRow> accuracy_rows(const sweeps::SweepResult& result) {
   return rows;
 }
 
-report::PageTable accuracy_table(const std::vector<AccuracyRow>& rows) {
-  report::PageTable table{
-      {"data type", "sum", "error", "of operands", "of the sum", "TFLOPS", "TFLOPS/W", "instruction", "at"},
-      {}};
+report::Table accuracy_table(const std::vector<AccuracyRow>& rows) {
+  report::Table table{.title = "",
+                      .columns = {"data type", "sum", "error", "of operands", "of the sum", "TFLOPS",
+                                  "TFLOPS/W", "instruction", "at"}};
   for (const AccuracyRow& row : rows)
     table.rows.push_back({row.title, row.accumulation, error_text(row.total), error_text(row.quantization),
                           error_text(row.accumulated), tera(row.flops, 1), tera(row.flops_per_watt, 2),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mmaudit/report/figures.hpp"
+#include "mmaudit/report/table.hpp"
 #include "mmaudit/sweeps/result.hpp"
 
 namespace mmaudit::cli {
@@ -26,7 +27,7 @@ inline constexpr std::uint64_t kAccuracyK = 4096;
 /// random operands where there are such. Empty for a compute capability without an architecture.
 std::vector<AccuracyRow> accuracy_rows(const sweeps::SweepResult& result);
 
-report::PageTable accuracy_table(const std::vector<AccuracyRow>& rows);
+report::Table accuracy_table(const std::vector<AccuracyRow>& rows);
 /// Total error, and that of the accumulation alone, against the rate.
 std::vector<std::string> accuracy_figures(const std::vector<AccuracyRow>& rows);
 

@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/report/figures.hpp"
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/sweeps/census.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/render.hpp"
@@ -18,7 +19,7 @@
 namespace mmaudit::cli {
 namespace {
 
-using report::PageSection;
+using report::Section;
 using sweeps::State;
 using sweeps::SweepResult;
 
@@ -131,42 +132,46 @@ constexpr Family kFamilies[] = {{"mma.m", "mma: warps and chains"},
                                 {"wmma.", "wmma loads and stores: warps and chains"}};
 
 /// Errors: InputError for anything but what gemm_json() writes.
-PageSection products_of(const std::string& path) {
-  PageSection section{"Whole products, bfloat16 to binary32",
-                      "",
-                      {},
-                      {{"kernel", "size", "us", "TFLOPS", "cycles", "sampled bits", "what"}, {}},
-                      false};
+Section products_of(const std::string& path) {
+  report::Table table{.title = "Whole products, bfloat16 to binary32",
+                      .columns = {"kernel", "size", "us", "TFLOPS", "cycles", "sampled bits", "what"}};
   try {
     const auto whole = nlohmann::json::parse(text_of_file(path));
     if (whole.at("meta").at("schema") != sweeps::kGemmSchema)
       throw InputError(fmt::format("{}: meta.schema: allowed: {}", path, sweeps::kGemmSchema));
-    section.remark = "Ceiling: " + whole.at("ceiling").get<std::string>();
+    table.remark = "Ceiling: " + whole.at("ceiling").get<std::string>();
     for (const auto& point : whole.at("points")) {
-      std::vector<std::string> row = {point.at("kernel"), std::to_string(point.at("size").get<int>())};
+      std::vector<report::Cell> row = {point.at("kernel").get<std::string>(),
+                                       std::to_string(point.at("size").get<int>())};
       if (point.contains("skipped")) {
         row.insert(row.end(), {"-", "-", "-", point.at("skipped").get<std::string>()});
       } else {
         const auto& bits = point.at("bits");
-        row.push_back(fmt::format("{:.1f}", 1e6 * point.at("seconds").at("median").get<double>()));
-        row.push_back(fmt::format("{:.1f}", 1e-12 * point.at("flops").get<double>()));
-        row.push_back(point.contains("cycles") ? fmt::format("{:.0f}", point.at("cycles").get<double>())
-                                               : "-");
-        row.push_back(fmt::format("{} of {} differ", bits.at("differing").get<std::uint64_t>(),
-                                  bits.at("compared").get<std::uint64_t>()));
+        row.emplace_back(fmt::format("{:.1f}", 1e6 * point.at("seconds").at("median").get<double>()));
+        row.emplace_back(fmt::format("{:.1f}", 1e-12 * point.at("flops").get<double>()));
+        row.emplace_back(point.contains("cycles") ? fmt::format("{:.0f}", point.at("cycles").get<double>())
+                                                  : "-");
+        row.emplace_back(fmt::format("{} of {} differ", bits.at("differing").get<std::uint64_t>(),
+                                     bits.at("compared").get<std::uint64_t>()));
       }
-      row.push_back(point.at("what"));
-      section.table.rows.push_back(std::move(row));
+      row.emplace_back(point.at("what").get<std::string>());
+      table.rows.push_back(std::move(row));
     }
   } catch (const nlohmann::json::exception&) {
     throw InputError(fmt::format("{}: not what sweep gemm --out writes", path));
   }
+  return section_of(std::move(table));
+}
+
+Section folded(report::Table table) {
+  Section section = section_of(std::move(table));
+  section.folded = true;
   return section;
 }
 
 /// Rows of the shipped census for the GPU of the sweep.
-PageSection census_of_target(int compute_capability) {
-  PageSection section{"What the instructions become", "", {}, {{"instruction", "SASS", ""}, {}}, true};
+Section census_of_target(int compute_capability) {
+  report::Table table{.title = "What the instructions become", .columns = {"instruction", "SASS", ""}};
   const std::string target = fmt::format("sm_{}", compute_capability);
   std::istringstream lines{std::string(sweeps::shipped_census())};
   for (std::string line; std::getline(lines, line);) {
@@ -174,21 +179,29 @@ PageSection census_of_target(int compute_capability) {
     std::istringstream parts{line};
     for (std::string cell; std::getline(parts, cell, ',');) cells.push_back(cell);
     if (cells.size() >= 4 && (cells[0] == target || cells[0] == target + "a"))
-      section.table.rows.push_back({cells[1], cells[2], cells[3]});
+      table.rows.push_back({cells[1], cells[2], cells[3]});
   }
-  return section;
+  return folded(std::move(table));
 }
 
-std::vector<PageSection> sections_of(const SweepResult& result, const std::vector<AccuracyRow>& accuracy,
-                                     const std::string& gemm) {
-  std::vector<PageSection> sections;
-  sections.push_back(
-      {kAccuracyTitle, kAccuracyRemark, accuracy_figures(accuracy), accuracy_table(accuracy), false});
+report::Table converted(const sweeps::Table& from) {
+  report::Table table{.title = from.title, .columns = {from.head.begin(), from.head.end()}};
+  for (const auto& row : from.rows) table.rows.emplace_back(row.begin(), row.end());
+  return table;
+}
+
+std::vector<Section> sections_of(const SweepResult& result, const std::vector<AccuracyRow>& accuracy,
+                                 const std::string& gemm) {
+  std::vector<Section> sections;
+  sections.push_back({.title = kAccuracyTitle,
+                      .remark = kAccuracyRemark,
+                      .figures = accuracy_figures(accuracy),
+                      .tables = {accuracy_table(accuracy)}});
   const std::vector<sweeps::Table> tables = sweeps::tables_of(result);
   for (const sweeps::Table& table : tables)
-    if (table.title == kGrid) sections.push_back({table.title, "", {}, {table.head, table.rows}, false});
+    if (table.title == kGrid) sections.push_back(section_of(converted(table)));
   if (!gemm.empty()) sections.push_back(products_of(gemm));
-  PageSection columns{"wgmma: cycles against N", "", {}, {}, false};
+  Section columns{.title = "wgmma: cycles against N"};
   std::size_t number = 0;
   for (const std::string& subject : subjects_of(result))
     if (subject.starts_with("wgmma"))
@@ -197,7 +210,7 @@ std::vector<PageSection> sections_of(const SweepResult& result, const std::vecto
   sections.push_back(std::move(columns));
   std::vector<Grid> grids = grids_of(result);
   for (const Family& family : kFamilies) {
-    PageSection section{std::string(family.title), "", {}, {}, true};
+    Section section{.title = std::string(family.title), .folded = true};
     for (Grid& grid : grids) {
       if (grid.states.empty() || !grid.title.starts_with(family.prefix)) continue;
       section.figures.push_back(heat_map_of(grid, ++number));
@@ -207,27 +220,8 @@ std::vector<PageSection> sections_of(const SweepResult& result, const std::vecto
   }
   sections.push_back(census_of_target(result.device.compute_capability));
   for (const sweeps::Table& table : tables)
-    if (table.title != kGrid) sections.push_back({table.title, "", {}, {table.head, table.rows}, true});
+    if (table.title != kGrid) sections.push_back(folded(converted(table)));
   return sections;
-}
-
-std::string text_of(const report::PageTable& table) {
-  std::vector<std::size_t> widths(table.head.size());
-  const auto measure = [&](const std::vector<std::string>& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  };
-  measure(table.head);
-  for (const auto& row : table.rows) measure(row);
-  std::string text;
-  const auto print = [&](const std::vector<std::string>& row) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  };
-  print(table.head);
-  for (const auto& row : table.rows) print(row);
-  return text;
 }
 
 }  // namespace
@@ -235,12 +229,13 @@ std::string text_of(const report::PageTable& table) {
 int sweep_report(const SweepReportOptions& options) {
   const SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
   const std::vector<AccuracyRow> accuracy = accuracy_rows(result);
-  if (!options.html.empty())
-    corpus::write_file_atomically(
-        options.html, std::string_view(report::page_of(fmt::format("Sweep of an {}", result.device.name),
-                                                       sweeps::facts_of(result),
-                                                       sections_of(result, accuracy, options.gemm))));
-  emit("-", fmt::format("{}\n\n{}", kAccuracyTitle, text_of(accuracy_table(accuracy))));
+  if (!options.html.empty()) {
+    report::Report report{.title = fmt::format("Sweep of an {}", result.device.name)};
+    report.meta = sweeps::facts_of(result);
+    report.sections = sections_of(result, accuracy, options.gemm);
+    corpus::write_file_atomically(options.html, std::string_view(report::rendered(report, "html")));
+  }
+  emit("-", fmt::format("{}\n\n{}", kAccuracyTitle, report::to_text(accuracy_table(accuracy))));
   if (!options.html.empty()) emit("-", fmt::format("\nwritten: {}\n", options.html));
   return kAllGood;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include "mmaudit/printable.hpp"
 #include "printed.hpp"
@@ -46,17 +47,8 @@ Tone tone_of(Verdict verdict) {
 }
 
 Tone tone_of(Agreement agreement) {
-  switch (agreement) {
-    case Agreement::unpublished:
-      return Tone::plain;
-    case Agreement::same_digits:
-      return Tone::good;
-    case Agreement::explained:
-      return Tone::note;
-    case Agreement::differs:
-      return Tone::bad;
-  }
-  return Tone::plain;
+  constexpr Tone kTones[] = {Tone::plain, Tone::good, Tone::note, Tone::bad};  // in the order of Agreement
+  return kTones[static_cast<std::size_t>(agreement)];
 }
 
 std::string verdict_sentence(const Verification& verification) {
@@ -105,8 +97,7 @@ std::string dtype_remark(const AuditResult& result) {
   std::string text =
       "Relative errors against FP32 on the CPU, inputs N(0, 1). Products and sums of FP32 inputs include the "
       "conversion of A and B; the unit alone is a + c with a representable a and C in FP32 (in FP16 where C "
-      "is "
-      "FP16).";
+      "is FP16).";
   if (std::any_of(result.dtypes.begin(), result.dtypes.end(),
                   [](const DtypeSummary& row) { return row.conversion.max_relative == 1.0; }))
     text += " A maximum of 100% is an input so small that it became zero.";
@@ -120,108 +111,116 @@ std::string adds_remark() {
 }
 
 Table dtype_table(const AuditResult& result) {
-  Table table;
-  table.title = "Error level per data type";
-  table.columns = {{"A, B"},
-                   {"C, D"},
-                   {"Op"},
-                   {"Product, mean", true},
-                   {"Product, max", true},
-                   {"Sum, mean", true},
-                   {"Unit alone, mean", true},
-                   {"Bias of |D|", true, true},
-                   {"Instruction"},
-                   {"How it adds", false, true},
-                   {"Known from", false, true}};
-  for (const DtypeSummary& row : result.dtypes) {
-    const ErrorStatistics& alone = row.accumulator_alone;
-    table.rows.push_back({{std::string(title_of(row.dtype))},
-                          {std::string(title_of(row.output))},
-                          {row.instruction.substr(0, row.instruction.find('.'))},
-                          {row.conversion.count == 0 ? "-" : percent_text(row.conversion.mean_relative)},
-                          {row.conversion.count == 0 ? "-" : percent_text(row.conversion.max_relative)},
-                          {row.addition.count == 0 ? "-" : percent_text(row.addition.mean_relative)},
-                          {measured(alone, alone.mean_relative)},
-                          {alone.count == 0 ? "-" : signed_text(alone.magnitude_bias)},
-                          {row.instruction},
-                          {row.accumulator},
-                          {row.evidence}});
-  }
-  return table;
+  using Row = DtypeSummary;
+  const auto percent = [](ErrorStatistics Row::*part, double ErrorStatistics::*value) {
+    return [part, value](const Row& row) {
+      return (row.*part).count == 0 ? std::string("-") : percent_text(row.*part.*value);
+    };
+  };
+  return table_of<Row>(
+      "Error level per data type", result.dtypes,
+      {{"A, B", [](const Row& row) { return title_of(row.dtype); }},
+       {"C, D", [](const Row& row) { return title_of(row.output); }},
+       {"Op", [](const Row& row) { return row.instruction.substr(0, row.instruction.find('.')); }},
+       {{"Product, mean", true}, percent(&Row::conversion, &ErrorStatistics::mean_relative)},
+       {{"Product, max", true}, percent(&Row::conversion, &ErrorStatistics::max_relative)},
+       {{"Sum, mean", true}, percent(&Row::addition, &ErrorStatistics::mean_relative)},
+       {{"Unit alone, mean", true},
+        [](const Row& row) { return measured(row.accumulator_alone, row.accumulator_alone.mean_relative); }},
+       {{"Bias of |D|", true, true},
+        [](const Row& row) {
+          const ErrorStatistics& alone = row.accumulator_alone;
+          return alone.count == 0 ? "-" : signed_text(alone.magnitude_bias);
+        }},
+       {"Instruction", [](const Row& row) { return row.instruction; }},
+       {{"How it adds", false, true}, [](const Row& row) { return row.accumulator; }},
+       {{"Known from", false, true}, [](const Row& row) { return row.evidence; }}});
 }
 
+namespace {
+
+/// The columns that say what a cell measured.
+std::vector<Field<ProfileCell>> subject_fields() {
+  return {{"Operation", [](const ProfileCell& cell) { return name_of(cell.operation); }},
+          {"Inputs", init_text},
+          {"Compared with", reference_text}};
+}
+
+}  // namespace
+
 Table published_table(const AuditResult& result) {
-  Table table;
-  table.title = "Against the published values";
-  table.columns = {{"A, B"},       {"C, D"},          {"Operation"},          {"Inputs"}, {"Compared with"},
-                   {"Here", true}, {"Printed", true}, {"Table", false, true}, {"Result"}};
-  for (const ProfileCell& cell : result.cells) {
-    if (cell.agreement == Agreement::unpublished) continue;
-    const std::string here = cell.agreement == Agreement::same_digits
+  std::vector<ProfileCell> cells;
+  std::copy_if(result.cells.begin(), result.cells.end(), std::back_inserter(cells),
+               [](const ProfileCell& cell) { return cell.agreement != Agreement::unpublished; });
+  std::vector<Field<ProfileCell>> fields = {
+      {"A, B", [](const ProfileCell& cell) { return title_of(cell.dtype); }},
+      {"C, D", [](const ProfileCell& cell) { return title_of(cell.output); }}};
+  for (const Field<ProfileCell>& field : subject_fields()) fields.push_back(field);
+  fields.push_back({{"Here", true}, [](const ProfileCell& cell) {
+                      return cell.agreement == Agreement::same_digits
                                  ? in_form_of(cell.error.mean_absolute, cell.published)
                                  : fmt::format("{:.2E}", cell.error.mean_absolute);
-    table.rows.push_back({{std::string(title_of(cell.dtype))},
-                          {std::string(title_of(cell.output))},
-                          {std::string(name_of(cell.operation))},
-                          {init_text(cell)},
-                          {reference_text(cell)},
-                          {here},
-                          {cell.published},
-                          {cell.source.substr(cell.source.rfind(' ') + 1)},
-                          {std::string(name_of(cell.agreement)), tone_of(cell.agreement)}});
-  }
-  return table;
+                    }});
+  fields.push_back({{"Printed", true}, [](const ProfileCell& cell) { return cell.published; }});
+  fields.push_back({{"Table", false, true},
+                    [](const ProfileCell& cell) { return cell.source.substr(cell.source.rfind(' ') + 1); }});
+  fields.push_back({"Result", [](const ProfileCell& cell) {
+                      return Cell(name_of(cell.agreement), tone_of(cell.agreement));
+                    }});
+  return table_of<ProfileCell>("Against the published values", cells, fields);
 }
 
 std::vector<Table> profile_tables(const AuditResult& result) {
+  std::vector<Field<ProfileCell>> fields = subject_fields();
+  const auto add = [&](const char* name, double ErrorStatistics::*value) {
+    fields.push_back(
+        {{name, true}, [value](const ProfileCell& cell) { return measured(cell.error, cell.error.*value); }});
+  };
+  const auto add_signed = [&](const char* name, double ErrorStatistics::*value) {
+    fields.push_back(
+        {{name, true, true}, [value](const ProfileCell& cell) { return signed_text(cell.error.*value); }});
+  };
+  add("Mean", &ErrorStatistics::mean_absolute);
+  add("Max", &ErrorStatistics::max_absolute);
+  add("Mean relative", &ErrorStatistics::mean_relative);
+  add("Max relative", &ErrorStatistics::max_relative);
+  add_signed("Bias", &ErrorStatistics::bias);
+  add_signed("Bias of |D|", &ErrorStatistics::magnitude_bias);
+  fields.push_back({{"Exact", true, true}, [](const ProfileCell& cell) {
+                      return fmt::format("{}/{}", cell.error.exact, cell.error.count);
+                    }});
   std::vector<Table> tables;
-  std::string current;
-  for (const ProfileCell& cell : result.cells) {
-    if (tables.empty() || cell.instruction != current) {
-      current = cell.instruction;
-      Table table;
-      table.title =
-          fmt::format("{}, C and D {}: {}", title_of(cell.dtype), title_of(cell.output), cell.instruction);
-      table.columns = {{"Operation"},          {"Inputs"},           {"Compared with"},
-                       {"Mean", true},         {"Max", true},        {"Mean relative", true},
-                       {"Max relative", true}, {"Bias", true, true}, {"Bias of |D|", true, true},
-                       {"Exact", true, true}};
-      tables.push_back(std::move(table));
-    }
-    const ErrorStatistics& error = cell.error;
-    tables.back().rows.push_back({{std::string(name_of(cell.operation))},
-                                  {init_text(cell)},
-                                  {reference_text(cell)},
-                                  {measured(error, error.mean_absolute)},
-                                  {measured(error, error.max_absolute)},
-                                  {measured(error, error.mean_relative)},
-                                  {measured(error, error.max_relative)},
-                                  {signed_text(error.bias)},
-                                  {signed_text(error.magnitude_bias)},
-                                  {fmt::format("{}/{}", error.exact, error.count)}});
+  for (auto first = result.cells.begin(); first != result.cells.end();) {
+    const auto last = std::find_if(first, result.cells.end(), [&](const ProfileCell& cell) {
+      return cell.instruction != first->instruction;
+    });
+    tables.push_back(table_of<ProfileCell>(fmt::format("{}, C and D {}: {}", title_of(first->dtype),
+                                                       title_of(first->output), first->instruction),
+                                           {first, last}, fields));
+    tables.back().folded = true;
+    first = last;
   }
   return tables;
 }
 
 Table chain_table(const AuditResult& result) {
-  Table table;
-  table.title = "Error along a chain of multiplications";
-  table.columns.push_back({"N", true});
+  Table table{.title = "Error along a chain of multiplications",
+              .remark = result.chain_method,
+              .columns = {{"N", true}}};
   std::size_t longest = 0;
   for (const ChainCurve& curve : result.chains) {
     table.columns.push_back({curve_name(curve), true});
     longest = std::max(longest, curve.points.size());
   }
   for (std::size_t i = 0; i < longest; ++i) {
-    std::vector<Cell> row;
-    row.push_back({fmt::format("{}", i + 1)});
+    std::vector<Cell> row = {std::to_string(i + 1)};
     for (const ChainCurve& curve : result.chains) {
       if (i >= curve.points.size()) {
-        row.push_back({"-"});
+        row.emplace_back("-");
       } else if (const ChainPoint& point = curve.points[i]; point.error) {
-        row.push_back({error_text(*point.error)});
+        row.emplace_back(error_text(*point.error));
       } else {
-        row.push_back({fmt::format("inf in {}", point.rounds_not_finite), Tone::note});
+        row.emplace_back(fmt::format("inf in {}", point.rounds_not_finite), Tone::note);
       }
     }
     table.rows.push_back(std::move(row));
@@ -230,47 +229,38 @@ Table chain_table(const AuditResult& result) {
 }
 
 Table format_table(const AuditResult& result) {
-  Table table;
-  table.title = "The number formats";
-  table.columns = {{"Format"},
-                   {"Exponent bits", true},
-                   {"Fraction bits", true},
-                   {"Epsilon", true},
-                   {"Min subnormal", true},
-                   {"Min normal", true},
-                   {"Max finite", true},
-                   {"Infinity"}};
-  for (const FormatFacts& row : result.formats)
-    table.rows.push_back({{row.name},
-                          {fmt::format("{}", row.exponent_bits)},
-                          {fmt::format("{}", row.fraction_bits)},
-                          {fmt::format("{:.3g}", row.epsilon)},
-                          {fmt::format("{:.3g}", row.min_subnormal)},
-                          {fmt::format("{:.3g}", row.min_normal)},
-                          {fmt::format("{:.6g}", row.max_finite)},
-                          {row.infinity ? "yes" : "no"}});
-  return table;
+  using Row = FormatFacts;
+  const auto number = [](double Row::*value, int digits) {
+    return [value, digits](const Row& row) { return fmt::format("{:.{}g}", row.*value, digits); };
+  };
+  return table_of<Row>(
+      "The number formats", result.formats,
+      {{"Format", [](const Row& row) { return row.name; }},
+       {{"Exponent bits", true}, [](const Row& row) { return std::to_string(row.exponent_bits); }},
+       {{"Fraction bits", true}, [](const Row& row) { return std::to_string(row.fraction_bits); }},
+       {{"Epsilon", true}, number(&Row::epsilon, 3)},
+       {{"Min subnormal", true}, number(&Row::min_subnormal, 3)},
+       {{"Min normal", true}, number(&Row::min_normal, 3)},
+       {{"Max finite", true}, number(&Row::max_finite, 6)},
+       {"Infinity", [](const Row& row) { return row.infinity ? "yes" : "no"; }}});
 }
 
 Table verification_table(const Verification& verification, bool only_failing) {
-  Table table;
-  table.title = "Compared with hardware, bit for bit";
-  table.columns = {{"Instruction"}, {"Dot products", true}, {"Mismatches", true}, {"Evidence"}};
+  Table table{.title = "Compared with hardware, bit for bit",
+
+              .columns = {"Instruction", {"Dot products", true}, {"Mismatches", true}, "Evidence"}};
   for (const VerificationRow& row : verification.rows) {
     if (only_failing && row.mismatches == 0) continue;
     const Tone tone = row.mismatches != 0 ? Tone::bad : row.dots != 0 ? Tone::good : Tone::note;
-    table.rows.push_back(
-        {{row.instruction}, {grouped(row.dots)}, {grouped(row.mismatches), tone}, {row.evidence}});
+    table.rows.push_back({row.instruction, grouped(row.dots), {grouped(row.mismatches), tone}, row.evidence});
   }
   return table;
 }
 
 Table provenance_table(const Provenance& provenance) {
-  Table table;
-  table.title = "How this report was made";
-  table.columns = {{"What"}, {"Value"}};
-  const auto add = [&](std::string_view what, const std::string& value) {
-    if (!value.empty()) table.rows.push_back({{std::string(what)}, {value}});
+  Table table{.title = "How this report was made", .columns = {"What", "Value"}};
+  const auto add = [&](const std::string& what, const std::string& value) {
+    if (!value.empty()) table.rows.push_back({what, value});
   };
   add("mmaudit", provenance.version);
   add("Revision", provenance.git_revision);
@@ -278,14 +268,13 @@ Table provenance_table(const Provenance& provenance) {
   add("Backend", provenance.backend);
   add("Architecture", provenance.architecture);
   constexpr std::size_t kLongest = 2000;  // the JSON has all of it
-  add("Command", mmaudit::printable(provenance.command, kLongest));
+  add("Command", printable(provenance.command, kLongest));
   for (const InputFacts& one : provenance.inputs)
-    add("Input " + one.role, fmt::format("{}: {} bytes, XXH3-128 {}", mmaudit::printable(one.name, kLongest),
+    add("Input " + one.role, fmt::format("{}: {} bytes, XXH3-128 {}", printable(one.name, kLongest),
                                          grouped(one.bytes), one.checksum));
   for (const ModelRow& row : provenance.rows)
-    add("Row of the model",
-        fmt::format("{} {}: {}; {} ({})", row.architecture, row.instruction, row.accumulator, row.evidence,
-                    mmaudit::printable(row.source, kLongest)));
+    add("Datapath", fmt::format("{} {}: {}; {} ({})", row.architecture, row.instruction, row.accumulator,
+                                row.evidence, printable(row.source, kLongest)));
   return table;
 }
 

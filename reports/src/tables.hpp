@@ -4,27 +4,9 @@
 #include <vector>
 
 #include "mmaudit/report/result.hpp"
+#include "mmaudit/report/table.hpp"
 
 namespace mmaudit::report {
-
-enum class Tone : std::uint8_t { plain, good, note, bad };
-
-struct Cell {
-  std::string text;
-  Tone tone = Tone::plain;
-};
-
-struct Column {
-  std::string header;
-  bool number = false;
-  bool wide_only = false;  ///< left out where columns are scarce (console)
-};
-
-struct Table {
-  std::string title;
-  std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  ///< the first cell of a row names it
-};
 
 /// "The model gives the same bits as ... for all 1,234 compared dot products (56 instructions)."
 std::string verdict_sentence(const Verification& verification);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mmaudit/report/report.hpp"
+
 namespace mmaudit::report {
 namespace {
 
@@ -50,9 +52,14 @@ TEST(CurvesFigure, OnePathACurve) {
 }
 
 TEST(Page, HoldsWhatIsGivenEscapedAndLoadsNothing) {
-  const std::string page = page_of("A & B", {"lead"},
-                                   {{"card", "remark", {"<svg></svg>"}, {{"x"}, {{"<1>"}}}, true},
-                                    {"empty card", "", {}, {{"x"}, {}}, false}});
+  Report report{.title = "A & B", .meta = {"lead"}};
+  report.sections = {{.title = "card",
+                      .remark = "remark",
+                      .figures = {"<svg></svg>"},
+                      .tables = {{.title = "", .columns = {"x"}, .rows = {{"<1>"}}}},
+                      .folded = true},
+                     {.title = "empty card", .tables = {{.title = "", .columns = {"x"}}}}};
+  const std::string page = rendered(report, "html");
   for (const char* part : {"<title>A &amp; B</title>", "&lt;1&gt;", "<details>", "default-src 'none'",
                            "<svg></svg>", "<script"})  // the one that sorts tables
     EXPECT_EQ(count_of(page, part), 1) << part;

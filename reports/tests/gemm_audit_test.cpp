@@ -10,6 +10,7 @@
 
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/report/gemm_study.hpp"
+#include "render_result.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -105,14 +106,14 @@ TEST(GemmAudit, WritersKeepHostileNamesInTheirPlace) {
   for (GemmAuditRow& row : audit.rows_of)
     row.architecture = row.why = hostile, row.verdict = GemmVerdict::fail;
   EXPECT_EQ(to_markdown(audit).find("<script"), std::string::npos);
-  EXPECT_EQ(to_junit(audit).find("<script"), std::string::npos);
+  EXPECT_EQ(rendered(report_of(audit), "junit").find("<script"), std::string::npos);
   const std::string html = to_html(audit);
   EXPECT_EQ(html.find("<script>"), html.rfind("<script"));
   EXPECT_EQ(html.find("alert(\"x\")"), std::string::npos);
   EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
   EXPECT_EQ(to_console(audit).find("\x1b[2J"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(to_json(audit)).at("schema"), "mmaudit.audit.gemm/1");
-  EXPECT_NE(to_csv(audit).find("alert(\"\"x\"\")"), std::string::npos);
+  EXPECT_NE(rendered(report_of(audit), "csv").find("alert(\"\"x\"\")"), std::string::npos);
 }
 
 TEST(GemmAudit, TheWorstElementIsExplained) {

@@ -9,6 +9,7 @@
 #include "../src/gemm/fast_cast.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/report/render.hpp"
+#include "render_result.hpp"
 
 namespace mmaudit::report {
 namespace {

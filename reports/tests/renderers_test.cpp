@@ -5,6 +5,7 @@
 
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/render.hpp"
+#include "render_result.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -200,6 +201,29 @@ TEST(Markdown, KeepsHostileTextInItsCell) {
   const std::string text = to_markdown(hostile_result());
   EXPECT_EQ(text.find("<script"), std::string::npos);
   EXPECT_NE(text.find("\\|\\`\\*\\[a\\](b)"), std::string::npos);
+}
+
+constexpr char kCells[] = "a,b\r\n\"<c>\"|d";
+
+TEST(OneTable, IsWrittenInEveryFormatWithoutLeavingItsCell) {
+  const Table table{
+      .title = "t", .columns = {"name", {"number", true}}, .rows = {{kCells, "1"}, {"x", "22"}}};
+  EXPECT_EQ(to_csv(table), "name,number\r\n\"a,b\r\n\"\"<c>\"\"|d\",1\r\nx,22\r\n");
+  EXPECT_EQ(to_markdown(table), "| name | number |\n|---|---:|\n| a,b  \"&lt;c\\>\"\\|d | 1 |\n| x | 22 |\n");
+  EXPECT_NE(to_html(table).find("&quot;&lt;c&gt;&quot;|d"), std::string::npos);
+  const Table short_one{.title = "t", .columns = {"name", {"number", true}}, .rows = {{"long name", "1"}}};
+  EXPECT_EQ(to_text(short_one), "  name       number\n  long name       1\n");
+}
+
+TEST(Renderers, DrawEveryReportAndAreFoundByName) {
+  const Report report{.title = "only a title"};
+  for (const Renderer& one : renderers()) {
+    EXPECT_EQ(find_renderer(one.name), &one);
+    EXPECT_FALSE(one.extension.empty());
+    one.draw(report, false);
+  }
+  EXPECT_EQ(renderers().size(), 6U);
+  EXPECT_EQ(find_renderer("pdf"), nullptr);
 }
 
 }  // namespace

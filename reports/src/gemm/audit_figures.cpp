@@ -167,15 +167,21 @@ std::string split_figure(const GemmAudit& audit) {
   return out + "</svg>";
 }
 
-std::string bits_lost_figures(const GemmAudit& audit) {
-  std::string out;
+std::vector<std::string> bits_lost_figures(const GemmAudit& audit) {
+  std::vector<std::string> out;
   std::vector<std::string> seen;
   for (const GemmAuditRow& row : audit.rows_of) {
     std::string key = row.dtype + " " + row.scaling;
     if (std::find(seen.begin(), seen.end(), key) != seen.end() || seen.size() >= kMostDrawn) continue;
-    out += histogram(row, seen.size());
+    if (std::string figure = histogram(row, seen.size()); !figure.empty()) out.push_back(std::move(figure));
     seen.push_back(std::move(key));
   }
+  if (!out.empty())
+    out.insert(
+        out.begin(),
+        "<p class=\"soft small\"><svg class=\"key\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect "
+        "class=\"bar a\" width=\"10\" height=\"10\"/></svg> A <svg class=\"key\" viewBox=\"0 0 10 10\" "
+        "aria-hidden=\"true\"><rect class=\"bar b\" width=\"10\" height=\"10\"/></svg> B</p>");
   return out;
 }
 

@@ -78,53 +78,47 @@ std::vector<std::string> findings(const GemmAudit& audit) {
 }
 
 Table conversion_table(const GemmAudit& audit) {
-  Table table;
-  table.title = "Bits lost in conversion";
-  table.columns = {{"Type"},
-                   {"Scale"},
-                   {"Operand"},
-                   {"Bits lost, median", true},
-                   {"99 % lose at most", true},
-                   {"Nothing lost", true},
-                   {"To zero", true},
-                   {"Subnormal", true},
-                   {"Saturated", true}};
+  Table table{.title = "Bits lost in conversion",
+              .columns = {"Type",
+                          "Scale",
+                          "Operand",
+                          {"Bits lost, median", true},
+                          {"99 % lose at most", true},
+                          {"Nothing lost", true},
+                          {"To zero", true},
+                          {"Subnormal", true},
+                          {"Saturated", true}}};
   std::vector<std::string> seen;
   for (const GemmAuditRow& row : audit.rows_of) {
     std::string key = row.dtype + " " + row.scaling;
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
     seen.push_back(std::move(key));
     for (const auto& [operand, counts] : {std::pair{"A", &row.cast_a}, std::pair{"B", &row.cast_b}})
-      table.rows.push_back({{row.dtype},
-                            {row.scaling},
-                            {operand},
-                            {bits_at(*counts, 0.5)},
-                            {bits_at(*counts, 0.99)},
-                            {percent_of(counts->bits_lost[0], finite_elements(*counts))},
-                            {percent_of(counts->underflow, counts->elements)},
-                            {percent_of(counts->subnormal, counts->elements)},
-                            {percent_of(counts->saturated, counts->elements)}});
+      table.rows.push_back({row.dtype, row.scaling, operand, bits_at(*counts, 0.5), bits_at(*counts, 0.99),
+                            percent_of(counts->bits_lost[0], finite_elements(*counts)),
+                            percent_of(counts->underflow, counts->elements),
+                            percent_of(counts->subnormal, counts->elements),
+                            percent_of(counts->saturated, counts->elements)});
   }
   return table;
 }
 
 Table term_table(const WorstElement& worst) {
-  Table table;
-  table.title = "Products that conversion changes most";
-  table.columns = {
-      {"k", true},       {"a", true},         {"b", true}, {"a, converted", true}, {"b, converted", true},
-      {"Product", true}, {"Changes by", true}};
-  for (const WorstTerm& term : worst.terms) {
-    const double product = term.a * term.b;
-    table.rows.push_back({{fmt::format("{}", term.k)},
-                          {fmt::format("{:.7g}", term.a)},
-                          {fmt::format("{:.7g}", term.b)},
-                          {fmt::format("{:.7g}", term.converted_a)},
-                          {fmt::format("{:.7g}", term.converted_b)},
-                          {fmt::format("{:.4e}", product)},
-                          {fmt::format("{:+.3e}", term.converted_a * term.converted_b - product)}});
-  }
-  return table;
+  using Row = WorstTerm;
+  const auto number = [](double Row::*value) {
+    return [value](const Row& row) { return fmt::format("{:.7g}", row.*value); };
+  };
+  return table_of<Row>(
+      "Products that conversion changes most", worst.terms,
+      {{{"k", true}, [](const Row& row) { return std::to_string(row.k); }},
+       {{"a", true}, number(&Row::a)},
+       {{"b", true}, number(&Row::b)},
+       {{"a, converted", true}, number(&Row::converted_a)},
+       {{"b, converted", true}, number(&Row::converted_b)},
+       {{"Product", true}, [](const Row& row) { return fmt::format("{:.4e}", row.a * row.b); }},
+       {{"Changes by", true}, [](const Row& row) {
+          return fmt::format("{:+.3e}", row.converted_a * row.converted_b - row.a * row.b);
+        }}});
 }
 
 std::string worst_text(const GemmAuditRow& row) {

@@ -12,10 +12,6 @@
 namespace mmaudit::report {
 namespace {
 
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("{}", fmt::join(shape, " x "));
-}
-
 std::string share_text(std::uint64_t a, std::uint64_t of_a, std::uint64_t b, std::uint64_t of_b) {
   const auto share = [](std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -52,22 +48,23 @@ Tone tone_of(GemmVerdict verdict) {
 }
 
 Table tensor_table(const GemmAudit& audit) {
-  Table table;
-  table.title = "Tensors";
-  table.columns = {{"Operand"},     {"File"},          {"Type"},
-                   {"Shape"},       {"Largest", true}, {"Least not 0", true},
-                   {"Zeros", true}, {"NaN", true},     {"Infinite", true}};
-  for (const TensorFacts& one : audit.tensors)
-    table.rows.push_back({{one.role},
-                          {printable(one.name)},
-                          {printable(one.dtype)},
-                          {shape_text(one.shape)},
-                          {fmt::format("{:.4g}", one.largest)},
-                          {fmt::format("{:.4g}", one.least)},
-                          {share_text(one.zeros, one.elements, 0, 0)},
-                          {grouped(one.nan), one.nan != 0 ? Tone::bad : Tone::plain},
-                          {grouped(one.infinite), one.infinite != 0 ? Tone::bad : Tone::plain}});
-  return table;
+  using Row = TensorFacts;
+  const auto count = [](std::uint64_t Row::*value) {
+    return [value](const Row& row) {
+      return Cell(grouped(row.*value), row.*value != 0 ? Tone::bad : Tone::plain);
+    };
+  };
+  return table_of<Row>(
+      "Tensors", audit.tensors,
+      {{"Operand", [](const Row& row) { return row.role; }},
+       {"File", [](const Row& row) { return printable(row.name); }},
+       {"Type", [](const Row& row) { return printable(row.dtype); }},
+       {"Shape", [](const Row& row) { return fmt::format("{}", fmt::join(row.shape, " x ")); }},
+       {{"Largest", true}, [](const Row& row) { return fmt::format("{:.4g}", row.largest); }},
+       {{"Least not 0", true}, [](const Row& row) { return fmt::format("{:.4g}", row.least); }},
+       {{"Zeros", true}, [](const Row& row) { return share_text(row.zeros, row.elements, 0, 0); }},
+       {{"NaN", true}, count(&Row::nan)},
+       {{"Infinite", true}, count(&Row::infinite)}});
 }
 
 bool several_architectures(const GemmAudit& audit) {
@@ -77,69 +74,56 @@ bool several_architectures(const GemmAudit& audit) {
 }
 
 Table row_table(const GemmAudit& audit, bool verdict_first) {
+  using Row = GemmAuditRow;
   const bool several = several_architectures(audit);
-  Table table;
-  table.title = "Relative error of D (Frobenius norm)";
-  if (several) table.columns.push_back({"GPU"});
-  for (const Column& column : std::vector<Column>{{"Type"},
-                                                  {"Scale"},
-                                                  {"Policy"},
-                                                  {"Total", true},
-                                                  {"95 % +-", true},
-                                                  {"Quanti- zation", true},
-                                                  {"Accum.", true},
-                                                  {"Output", true},
-                                                  {"p99 ulp", true},
-                                                  {"max ulp", true, true},
-                                                  {"Bias", true, true},
-                                                  {"Drift of |sum|", true, true},
-                                                  {"To zero", true},
-                                                  {"Satu- rated", true, several},
-                                                  {"Bound on accum.", true, true},
-                                                  {"Largest of bound", true, true},
-                                                  {"D", false, true},
-                                                  {"Instruction", false, true},
-                                                  {"Known from", false, true},
-                                                  {"Verdict"}})
-    table.columns.push_back(column);
-  for (const GemmAuditRow& row : audit.rows_of) {
-    const GemmErrors& e = row.errors;
-    const bool any = e.compared != 0;
-    std::vector<Cell> cells;
-    if (several) cells.push_back({printable(row.architecture)});
-    for (Cell& cell : std::vector<Cell>{{row.dtype},
-                                        {row.scaling},
-                                        {row.accumulation},
-                                        {value_text(e, e.total)},
-                                        {interval_text(e)},
-                                        {value_text(e, e.quantization)},
-                                        {value_text(e, e.accumulation)},
-                                        {value_text(e, e.output)},
-                                        {any ? fmt::format("{:.3g}", e.p99_ulp) : "-"},
-                                        {any ? fmt::format("{:.3g}", e.max_ulp) : "-"},
-                                        {any ? signed_text(e.bias) : "-"},
-                                        {any ? signed_text(e.accumulation_drift) : "-"},
-                                        {share_text(row.cast_a.underflow, row.cast_a.elements,
-                                                    row.cast_b.underflow, row.cast_b.elements)},
-                                        {share_text(row.cast_a.saturated, row.cast_a.elements,
-                                                    row.cast_b.saturated, row.cast_b.elements)},
-                                        {e.bound && any ? error_text(*e.bound) : "-"},
-                                        {e.bound && any ? fmt::format("{:.2g}", e.of_bound) : "-"},
-                                        {std::string(name_of(row.output))},
-                                        {row.instruction},
-                                        {row.evidence},
-                                        {std::string(name_of(row.verdict)), tone_of(row.verdict)}})
-      cells.push_back(std::move(cell));
-    table.rows.push_back(std::move(cells));
-  }
-  if (verdict_first) {
-    const auto forward = [at = several ? 4 : 3](auto& list) {
-      std::rotate(list.begin() + at, list.end() - 1, list.end());
+  const auto part = [](double GemmErrors::*value) {
+    return [value](const Row& row) { return value_text(row.errors, row.errors.*value); };
+  };
+  const auto ulp = [](double GemmErrors::*value) {
+    return [value](const Row& row) {
+      return row.errors.compared != 0 ? fmt::format("{:.3g}", row.errors.*value) : "-";
     };
-    forward(table.columns);
-    for (auto& row : table.rows) forward(row);
-  }
-  return table;
+  };
+  const auto drift = [](double GemmErrors::*value) {
+    return
+        [value](const Row& row) { return row.errors.compared != 0 ? signed_text(row.errors.*value) : "-"; };
+  };
+  const auto lost = [](std::uint64_t CastCounts::*value) {
+    return [value](const Row& row) {
+      return share_text(row.cast_a.*value, row.cast_a.elements, row.cast_b.*value, row.cast_b.elements);
+    };
+  };
+  const auto bounded = [](const GemmErrors& e) { return e.bound && e.compared != 0; };
+  const Field<Row> verdict = {
+      "Verdict", [](const Row& row) { return Cell(name_of(row.verdict), tone_of(row.verdict)); }};
+  std::vector<Field<Row>> fields = {
+      {"Type", [](const Row& row) { return row.dtype; }},
+      {"Scale", [](const Row& row) { return row.scaling; }},
+      {"Policy", [](const Row& row) { return row.accumulation; }},
+      {{"Total", true}, part(&GemmErrors::total)},
+      {{"95 % +-", true}, [](const Row& row) { return interval_text(row.errors); }},
+      {{"Quanti- zation", true}, part(&GemmErrors::quantization)},
+      {{"Accum.", true}, part(&GemmErrors::accumulation)},
+      {{"Output", true}, part(&GemmErrors::output)},
+      {{"p99 ulp", true}, ulp(&GemmErrors::p99_ulp)},
+      {{"max ulp", true, true}, ulp(&GemmErrors::max_ulp)},
+      {{"Bias", true, true}, drift(&GemmErrors::bias)},
+      {{"Drift of |sum|", true, true}, drift(&GemmErrors::accumulation_drift)},
+      {{"To zero", true}, lost(&CastCounts::underflow)},
+      {{"Satu- rated", true, several}, lost(&CastCounts::saturated)},
+      {{"Bound on accum.", true, true},
+       [=](const Row& row) { return bounded(row.errors) ? error_text(*row.errors.bound) : "-"; }},
+      {{"Largest of bound", true, true},
+       [=](const Row& row) {
+         return bounded(row.errors) ? fmt::format("{:.2g}", row.errors.of_bound) : "-";
+       }},
+      {{"D", false, true}, [](const Row& row) { return name_of(row.output); }},
+      {{"Instruction", false, true}, [](const Row& row) { return row.instruction; }},
+      {{"Known from", false, true}, [](const Row& row) { return row.evidence; }}};
+  fields.insert(verdict_first ? fields.begin() + 3 : fields.end(), verdict);
+  if (several)
+    fields.insert(fields.begin(), {"GPU", [](const Row& row) { return printable(row.architecture); }});
+  return table_of<Row>("Relative error of D (Frobenius norm)", audit.rows_of, fields);
 }
 
 std::string headline(const GemmAudit& audit) {

@@ -34,9 +34,9 @@ std::vector<const GemmCurve*> dtypes_of(const GemmStudy& study) {
 }
 
 Cell part_cell(const GemmPoint* point, double GemmErrors::*part) {
-  if (point == nullptr) return {"-"};
+  if (point == nullptr) return "-";
   if (point->errors.compared == 0) return {"overflow", Tone::note};
-  return {error_text(point->errors.*part)};
+  return error_text(point->errors.*part);
 }
 
 }  // namespace
@@ -51,56 +51,51 @@ std::uint64_t shown_k(const GemmStudy& study) {
 
 Table study_table(const GemmStudy& study) {
   const std::uint64_t k = shown_k(study);
-  Table table;
-  table.title = fmt::format("Error of whole products, K = {}, N(0, 1)", k);
-  table.columns = {{"A, B"},
-                   {"Scale"},
-                   {"Quanti- zation", true},
-                   {"Accum. plain", true},
-                   {"promote 128", true},
-                   {"split-K 4", true},
-                   {"FP16 sums", true},
-                   {"Output", true},
-                   {"Total, plain", true},
-                   {"p99 ulp of D", true, true},
-                   {"Drift of |sum|", true, true},
-                   {"Bound, plain", true},
-                   {"Largest of bound", true, true},
-                   {"Instruction", false, true}};
+  Table table{.title = fmt::format("Error of whole products, K = {}, N(0, 1)", k),
+              .remark = study.method,
+              .columns = {"A, B",
+                          "Scale",
+                          {"Quanti- zation", true},
+                          {"Accum. plain", true},
+                          {"promote 128", true},
+                          {"split-K 4", true},
+                          {"FP16 sums", true},
+                          {"Output", true},
+                          {"Total, plain", true},
+                          {"p99 ulp of D", true, true},
+                          {"Drift of |sum|", true, true},
+                          {"Bound, plain", true},
+                          {"Largest of bound", true, true},
+                          {"Instruction", false, true}}};
   for (const GemmCurve* curve : dtypes_of(study)) {
     const auto at = [&](std::string_view accumulation) {
       return find(study, curve->dtype, accumulation, Distribution::normal, k);
     };
     const GemmPoint* plain = at("plain");
     const bool shown = plain != nullptr && plain->errors.compared != 0;
+    const bool bounded = shown && plain->errors.bound;
     table.rows.push_back(
-        {{curve->title},
-         {curve->scaling},
-         part_cell(plain, &GemmErrors::quantization),
-         part_cell(plain, &GemmErrors::accumulation),
-         part_cell(at("promote:128"), &GemmErrors::accumulation),
+        {curve->title, curve->scaling, part_cell(plain, &GemmErrors::quantization),
+         part_cell(plain, &GemmErrors::accumulation), part_cell(at("promote:128"), &GemmErrors::accumulation),
          part_cell(at("split-k:4"), &GemmErrors::accumulation),
-         part_cell(at("half"), &GemmErrors::accumulation),
-         part_cell(plain, &GemmErrors::output),
-         part_cell(plain, &GemmErrors::total),
-         {shown ? fmt::format("{:.3g}", plain->errors.p99_ulp) : "-"},
-         {shown ? fmt::format("{:+.1e}", plain->errors.accumulation_drift) : "-"},
-         {shown && plain->errors.bound ? error_text(*plain->errors.bound) : "-"},
-         {shown && plain->errors.bound ? fmt::format("{:.2g}", plain->errors.of_bound) : "-"},
-         {curve->instruction}});
+         part_cell(at("half"), &GemmErrors::accumulation), part_cell(plain, &GemmErrors::output),
+         part_cell(plain, &GemmErrors::total), shown ? fmt::format("{:.3g}", plain->errors.p99_ulp) : "-",
+         shown ? fmt::format("{:+.1e}", plain->errors.accumulation_drift) : "-",
+         bounded ? error_text(*plain->errors.bound) : "-",
+         bounded ? fmt::format("{:.2g}", plain->errors.of_bound) : "-", curve->instruction});
   }
   return table;
 }
 
 Table study_distribution_table(const GemmStudy& study) {
   const std::uint64_t k = shown_k(study);
-  Table table;
-  table.title = fmt::format("Total error by distribution, K = {}, plain accumulation", k);
-  table.columns = {{"A, B"}, {"Scale"}};
+  Table table{.title = fmt::format("Total error by distribution, K = {}, plain accumulation", k),
+
+              .columns = {"A, B", "Scale"}};
   for (const Distribution distribution : kDistributions)
-    table.columns.push_back({std::string(name_of(distribution)), true});
+    table.columns.emplace_back(name_of(distribution), true);
   for (const GemmCurve* curve : dtypes_of(study)) {
-    std::vector<Cell> row = {{curve->title}, {curve->scaling}};
+    std::vector<Cell> row = {curve->title, curve->scaling};
     for (const Distribution distribution : kDistributions)
       row.push_back(part_cell(find(study, curve->dtype, "plain", distribution, k), &GemmErrors::total));
     table.rows.push_back(std::move(row));
@@ -109,20 +104,18 @@ Table study_distribution_table(const GemmStudy& study) {
 }
 
 Table study_depth_table(const GemmStudy& study) {
-  Table table;
-  table.title = "Accumulation error against K, N(0, 1)";
-  table.columns = {{"K", true}};
+  Table table{.title = "Accumulation error against K, N(0, 1)", .columns = {{"K", true}}};
   const std::vector<const GemmCurve*> dtypes = dtypes_of(study);
   std::vector<std::uint64_t> depths;
   for (const GemmCurve* curve : dtypes) {
-    table.columns.push_back({fmt::format("{}, plain", curve->title), true});
-    table.columns.push_back({fmt::format("{}, promote:128", curve->title), true});
+    table.columns.emplace_back(fmt::format("{}, plain", curve->title), true);
+    table.columns.emplace_back(fmt::format("{}, promote:128", curve->title), true);
     for (const GemmPoint& point : curve->points)
       if (std::find(depths.begin(), depths.end(), point.k) == depths.end()) depths.push_back(point.k);
   }
   std::sort(depths.begin(), depths.end());
   for (const std::uint64_t k : depths) {
-    std::vector<Cell> row = {{fmt::format("{}", k)}};
+    std::vector<Cell> row = {std::to_string(k)};
     for (const GemmCurve* curve : dtypes)
       for (const std::string_view how : {"plain", "promote:128"})
         row.push_back(

@@ -2,7 +2,6 @@
 // Figures of data that other libraries bring, as inline SVG without script, in the style of the audit's page.
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mmaudit/arithmetic/format.hpp"
@@ -46,24 +45,5 @@ struct Curves {
   std::vector<Curve> curves;
 };
 std::string curves(const Curves& plot);
-
-/// A table of text; the first cell of a row names it.
-struct PageTable {
-  std::vector<std::string> head;
-  std::vector<std::vector<std::string>> rows;
-};
-
-/// One card of a page.
-struct PageSection {
-  std::string title, remark;
-  std::vector<std::string> figures;  ///< markup
-  PageTable table;
-  bool folded = false;  ///< shown on demand
-};
-
-/// One page that loads nothing: style, figures and the script that sorts tables are inside. `lead`: lines
-/// under the title.
-std::string page_of(const std::string& title, const std::vector<std::string>& lead,
-                    const std::vector<PageSection>& sections);
 
 }  // namespace mmaudit::report

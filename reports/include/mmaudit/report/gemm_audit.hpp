@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mmaudit/report/gemm_errors.hpp"
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/report/result.hpp"
 
 namespace mmaudit::report {
@@ -105,15 +106,9 @@ struct SampleSize {
 SampleSize sample_size(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t elements,
                        std::uint64_t multiply_adds);
 
-/// Writers, as render.hpp has them for AuditResult. The "schema" of the JSON is "mmaudit.audit.gemm/1".
-std::string to_console(const GemmAudit& audit, bool colour = false);
-std::string to_markdown(const GemmAudit& audit);
+/// The "schema" is "mmaudit.audit.gemm/1".
 std::string to_json(const GemmAudit& audit);
-/// One line a row, header first (RFC 4180).
-std::string to_csv(const GemmAudit& audit);
-/// One test case a row; fail and undecided are failures, not_judged an error.
-std::string to_junit(const GemmAudit& audit);
-/// One page that loads nothing.
-std::string to_html(const GemmAudit& audit);
+/// CSV: one line per row. JUnit: one test case per row; fail and undecided are failures, not_judged an error.
+Report report_of(const GemmAudit& audit);
 
 }  // namespace mmaudit::report

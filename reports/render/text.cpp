@@ -1,8 +1,9 @@
-#include "text_layout.hpp"
-
+// Aligned text for a terminal, at most 110 columns.
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -28,15 +29,14 @@ std::vector<std::string> header_lines(const std::string& header, std::size_t wid
   return {header.substr(0, cut), header.substr(cut + 1)};
 }
 
-}  // namespace
-
 std::string painted(std::string text, Tone tone, bool colour) {
   if (!colour || tone == Tone::plain) return text;
   const std::string_view code = tone == Tone::good ? "32" : tone == Tone::bad ? "31" : "33";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-std::string wrapped(std::string_view text, std::string_view first_indent) {
+/// Words of `text` on lines of at most kColumns, the later ones indented like the first.
+std::string wrapped(std::string_view text, std::string_view first_indent = "") {
   std::string out(first_indent), line_indent(first_indent.size(), ' ');
   std::size_t used = first_indent.size();
   bool start = true;
@@ -57,7 +57,34 @@ std::string wrapped(std::string_view text, std::string_view first_indent) {
   return out + '\n';
 }
 
-std::string console_table(const Table& table, bool colour) {
+std::string text_of(const Section& section, bool colour) {
+  std::string out = fmt::format("\n{}\n", section.title);
+  if (!section.remark.empty()) out += wrapped(section.remark);
+  for (const Table& table : section.tables) {
+    if (has_own_title(table, section)) out += fmt::format("\n{}\n", table.title);
+    out += to_text(table, colour);
+  }
+  for (const std::string& line : section.lines) out += wrapped(line, "  - ");
+  for (const std::string& note : section.notes) out += wrapped(note);
+  return out;
+}
+
+std::string draw(const Report& report, bool colour) {
+  std::string out = report.text_title.empty() ? "" : report.text_title + "\n\n";
+  if (report.headline.empty())
+    for (const std::string& line : report.meta) out += wrapped(line);
+  else
+    out += painted(wrapped(report.headline), report.tone, colour);
+  for (const std::string& line : report.lead) out += wrapped(line);
+  for (const std::string& line : report.warnings.lines) out += painted(wrapped(line), Tone::note, colour);
+  for (const Section& section : report.sections)
+    if ((section.shown & kOnTerminal) != 0 && has_text(section)) out += text_of(section, colour);
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const Table& table, bool colour) {
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     if (!table.columns[i].wide_only) shown.push_back(i);
@@ -76,19 +103,25 @@ std::string console_table(const Table& table, bool colour) {
     out += painted(text, tone, colour);
     if (!table.columns[column].number && !last) out += padding;
   };
-  for (std::size_t line = 0; line < 2; ++line) {
-    if (line == 0 &&
-        std::all_of(shown.begin(), shown.end(), [&](std::size_t i) { return headers[i][0].empty(); }))
-      continue;
-    for (const std::size_t i : shown) put(i, headers[i][line], Tone::plain, i == shown.back());
+  const auto end_line = [&] {
     while (!out.empty() && out.back() == ' ') out.pop_back();
     out += '\n';
+  };
+  const bool two_lines =
+      std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return !headers[i][0].empty(); });
+  for (std::size_t line = two_lines ? 0 : 1; line < 2; ++line) {
+    for (const std::size_t i : shown) put(i, headers[i][line], Tone::plain, i == shown.back());
+    end_line();
   }
   for (const auto& row : table.rows) {
     for (const std::size_t i : shown) put(i, row[i].text, row[i].tone, i == shown.back());
-    out += '\n';
+    end_line();
   }
   return out;
 }
+
+namespace render {
+extern const Renderer kText{"text", "txt", draw};
+}  // namespace render
 
 }  // namespace mmaudit::report
