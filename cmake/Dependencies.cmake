@@ -25,7 +25,7 @@ else()
   find_package(fmt 8 REQUIRED)
 endif()
 
-# A binary that is carried elsewhere, and one with a sanitizer, must not need libmpi.
+# A binary that is carried to another machine, and one with a sanitizer, must not need libmpi.
 set(MMAUDIT_HAS_MPI OFF)
 if(NOT MMAUDIT_MPI STREQUAL "OFF" AND NOT (MMAUDIT_MPI STREQUAL "AUTO" AND (MMAUDIT_STATIC OR MMAUDIT_SANITIZE)))
   enable_language(C)  # FindMPI looks for the C interface with a C compiler

@@ -1,5 +1,5 @@
-# What only shows outside of the build: an installation, a Debian package, the Python package. All of them use the
-# programs of this build; none builds the model again.
+# Tests of what leaves the build: an installation, a Debian package, the Python package. All of them use the programs of
+# this build; none builds the model again.
 include(PythonWithNumpy)
 set(mmaudit_consumer ${PROJECT_SOURCE_DIR}/emulator/tests/consumer)
 set(mmaudit_python ${PROJECT_SOURCE_DIR}/emulator/python)

@@ -1,5 +1,5 @@
 // The main() of every test executable. Exit code: 0 all good, 1 something failed or nothing ran, 77
-// everything skipped.
+// everything was skipped.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kSkipped = 77;
 
-// ./run sums cases, not executables: it names a file in MMAUDIT_TEST_TALLY, and each run adds one line to it.
+// ./run counts cases, not executables: MMAUDIT_TEST_TALLY names a file, and each executable adds one line to
+// it.
 void write_tally(const char* program, const testing::UnitTest& tests) {
   const char* path = std::getenv("MMAUDIT_TEST_TALLY");
   if (path == nullptr) return;
@@ -23,8 +24,8 @@ void write_tally(const char* program, const testing::UnitTest& tests) {
   std::fclose(file);
 }
 
-/// RapidCheck reads RC_PARAMS and prints it: what the caller gives goes, CI has one seed, other runs a fresh
-/// one.
+/// RapidCheck reads RC_PARAMS and prints it. The caller's choice wins; CI has a fixed seed, other runs a
+/// fresh one.
 void choose_seed() {
   const char* chosen = std::getenv("CI") != nullptr ? "seed=20251121 max_success=2000" : "max_success=2000";
   ::setenv("RC_PARAMS", chosen, 0);
