@@ -1,5 +1,5 @@
 #pragma once
-// mma.sync on a batch of tiles: one warp a tile, the grid strides over the batch.
+// mma.sync on a batch of tiles: one warp per tile, the grid strides over the batch.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
@@ -60,11 +60,11 @@ void launch_mma(const KernelArgs& args, unsigned blocks) {
 }
 
 template <typename Line>
-KernelRow mma_row() {
+KernelEntry mma_entry() {
   return {Line::kInstruction, kMmaWarps, launch_mma<Line>, reinterpret_cast<const void*>(mma_kernel<Line>)};
 }
 
 }  // namespace mmaudit::device
 
-// X for a family's list: a row of its table.
-#define MMAUDIT_MMA_KERNEL(...) mma_row<MMAUDIT_MMA_NAME(__VA_ARGS__)>(),
+// X for the list of a family: an entry of its table.
+#define MMAUDIT_MMA_KERNEL(...) mma_entry<MMAUDIT_MMA_NAME(__VA_ARGS__)>(),

@@ -1,6 +1,6 @@
 #pragma once
-// mma.sp on a batch of tiles: one warp a tile, the grid strides over the batch. The selector goes round with
-// the tile, so that every value is used.
+// mma.sp on a batch of tiles: one warp per tile, the grid strides over the batch. The selector goes round
+// with the tile, so that every value is used.
 #include <cstdint>
 
 #include "kernels/metadata.cuh"
@@ -64,7 +64,7 @@ void launch_mma_sp(const KernelArgs& args, unsigned blocks) {
 }
 
 template <typename Line>
-KernelRow mma_sp_row() {
+KernelEntry mma_sp_entry() {
   return {Line::kInstruction, kMmaWarps, launch_mma_sp<Line>,
           reinterpret_cast<const void*>(mma_sp_kernel<Line>)};
 }

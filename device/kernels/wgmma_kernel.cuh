@@ -1,7 +1,7 @@
 #pragma once
-// wgmma.mma_async on a batch of tiles: one warpgroup (one block) a tile, the grid strides over the batch. One
-// kernel serves every n: it loads and stores only the accumulators that n has, and the instruction is a case
-// of a switch.
+// wgmma.mma_async on a batch of tiles: one warpgroup (one block) per tile, the grid strides over the batch.
+// One kernel serves every n: it loads and stores only the accumulators that n has, and the instruction is a
+// case of a switch.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
@@ -11,7 +11,7 @@
 
 namespace mmaudit::device {
 
-/// The row at its largest n: the fragments of smaller n are the first values of its fragments.
+/// The instruction at its largest n: the fragments of smaller n are the first values of its fragments.
 constexpr Instruction at_largest_n(Instruction instruction) {
   instruction.n = kWgmmaMaxN;
   return instruction;
@@ -38,7 +38,7 @@ __device__ __forceinline__ void fill_shared(unsigned char* shared, const Element
   }
 }
 
-/// The same of single bits, a byte each in global memory, eight to a byte in shared: K-major, low bit first.
+/// The same for single bits: one per byte in global memory, eight per byte in shared, K-major, low bit first.
 __device__ __forceinline__ void fill_shared_bits(unsigned char* shared, const std::uint8_t* tile, int mns,
                                                  int ks, bool rows_are_k) {
   for (int i = static_cast<int>(threadIdx.x); i < mns * ks / 8; i += kWarpgroupLanes) {
@@ -130,12 +130,12 @@ void launch_wgmma(const KernelArgs& args, unsigned blocks) {
 }
 
 template <typename Line>
-KernelRow wgmma_row() {
+KernelEntry wgmma_entry() {
   return {Line::kInstruction, 1, launch_wgmma<Line>,
           reinterpret_cast<const void*>(wgmma_kernel<Line, false>)};
 }
 
 }  // namespace mmaudit::device
 
-// X for a family's list: a row of its table.
-#define MMAUDIT_WGMMA_KERNEL(...) wgmma_row<MMAUDIT_WGMMA_NAME(__VA_ARGS__)>(),
+// X for the list of a family: an entry of its table.
+#define MMAUDIT_WGMMA_KERNEL(...) wgmma_entry<MMAUDIT_WGMMA_NAME(__VA_ARGS__)>(),

@@ -87,7 +87,7 @@ void launch_wgmma_sp(const KernelArgs& args, unsigned blocks) {
 }
 
 template <typename Line>
-KernelRow wgmma_sp_row() {
+KernelEntry wgmma_sp_entry() {
   return {Line::kInstruction, 1, launch_wgmma_sp<Line>,
           reinterpret_cast<const void*>(wgmma_sp_kernel<Line, false>)};
 }

@@ -1,5 +1,6 @@
 #pragma once
-// wmma on a batch of tiles: one warp a tile, through shared memory in the layouts that the modifiers ask for.
+// wmma on a batch of tiles: one warp per tile, through shared memory in the layouts that the modifiers ask
+// for.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
@@ -223,15 +224,15 @@ void launch_wmma_fragment(const FragmentArgs& args) {
 }
 
 template <typename Line>
-KernelRow wmma_row() {
+KernelEntry wmma_entry() {
   return {Line::kInstruction, kWmmaWarps, launch_wmma<Line>, reinterpret_cast<const void*>(wmma_kernel<Line>),
           launch_wmma_fragment<Line>};
 }
 
 }  // namespace mmaudit::device
 
-// X for a family's list: a row of its table.
-#define MMAUDIT_WMMA_HALF_KERNEL(...) wmma_row<MMAUDIT_WMMA_HALF_NAME(__VA_ARGS__)>(),
-#define MMAUDIT_WMMA_KERNEL(...) wmma_row<MMAUDIT_WMMA_NAME(__VA_ARGS__)>(),
-#define MMAUDIT_WMMA_INT_KERNEL(...) wmma_row<MMAUDIT_WMMA_INT_NAME(__VA_ARGS__)>(),
-#define MMAUDIT_WMMA_BIT_KERNEL(...) wmma_row<MMAUDIT_WMMA_BIT_NAME(__VA_ARGS__)>(),
+// X for the list of a family: an entry of its table.
+#define MMAUDIT_WMMA_HALF_KERNEL(...) wmma_entry<MMAUDIT_WMMA_HALF_NAME(__VA_ARGS__)>(),
+#define MMAUDIT_WMMA_KERNEL(...) wmma_entry<MMAUDIT_WMMA_NAME(__VA_ARGS__)>(),
+#define MMAUDIT_WMMA_INT_KERNEL(...) wmma_entry<MMAUDIT_WMMA_INT_NAME(__VA_ARGS__)>(),
+#define MMAUDIT_WMMA_BIT_KERNEL(...) wmma_entry<MMAUDIT_WMMA_BIT_NAME(__VA_ARGS__)>(),

@@ -12,7 +12,7 @@ namespace mmaudit::device {
 struct WmmaMatrix {
   int rows = 0, cols = 0, bits = 0;  ///< bits of an element in memory
 
-  /// Bytes from line to line; a line is a row, or a column where the matrix is column-major.
+  /// Bytes from line to line. A line is a row, or a column in a column-major matrix.
   [[nodiscard]] MMAUDIT_HD constexpr int pitch(bool column_major) const {
     constexpr int kAlign = 32;
     const int bytes = (column_major ? rows : cols) * bits / 8;

@@ -31,7 +31,7 @@ inline constexpr int kThreads = kBlockRows* kBlockColumns / kColumns / Rows;
 inline constexpr int kWarpsAcross = 2, kLanesAcross = 8;
 static_assert(kWarpsAcross * kLanesAcross * kColumns == kBlockColumns);
 inline constexpr int kPitch =
-    68;  ///< of a position in shared memory: a word an element, and room between banks
+    68;  ///< of a position in shared memory: one word per element, and room between banks
 inline constexpr int kLeastStep = 4;
 /// In place of infinities and NaNs in shared memory, and beside kUnpackedAbsent: as high words of binary64
 /// they are numbers so small that no product with one reaches the last place of a sum.
@@ -57,7 +57,7 @@ struct Panel {
         exponent(reinterpret_cast<std::uint16_t*>(last + chunk / kLeastStep * kPitch)) {}
 };
 
-/// What kinds of operands a row or column has, a bit a position: read where a chunk has infinities or NaNs.
+/// What kinds of operands a row or column has, one bit per position. Read for chunks with infinities or NaNs.
 /// (masks, chunk / 32, kPitch) words, A's before B's.
 enum Mask : std::uint8_t { kMaskNan, kMaskInfinity, kMaskZero, kMaskNegative, kMaskAbsent, kMasks };
 inline constexpr int kMaskBits = 32;

@@ -89,7 +89,7 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
     rules.least_tame = std::max(rules.least_tame, datapath.fraction_bits - datapath.output.fraction_bits +
                                                       plan.step.output.min_exponent());
   // The accumulator's unit, 2^(E - F) for any E from the floor up, has to be a binary64; no hardware has a
-  // floor above binary32's largest exponent, a user's row may.
+  // floor above binary32's largest exponent, a user's datapath may.
   constexpr int kLeastDepth = 4, kLeastFloor = -200, kMostFloor = 127;
   if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||

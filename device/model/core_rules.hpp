@@ -1,5 +1,5 @@
 #pragma once
-// A row of the model as the fast kernels need it. Plain data, passed to kernels by value.
+// A datapath as the fast kernels need it. Plain data, passed to kernels by value.
 #include <cstdint>
 #include <optional>
 
@@ -36,7 +36,7 @@ struct CoreRules {
   bool may_carry = false;      ///< a step's sum may have 2^31 units of 2^(E - F)
   std::uint32_t nan = 0;       ///< of the sums' format
   std::int32_t depth = 0;      ///< positions of one instruction, a power of two
-  std::int32_t products = 0;   ///< of one step: of a sparse row fewer than `step`
+  std::int32_t products = 0;   ///< of one step: for a sparse instruction fewer than `step`
   std::int32_t step = 0;       ///< products of one step, divides `depth`
   bool half = false;           ///< sums are binary16, rounded to nearest even; else binary32, cut off
   bool c_half = false;         ///< C is binary16; its values are exact in the sums' format
@@ -46,9 +46,9 @@ struct CoreRules {
   std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };
 
-/// Of a sparse row positions are of the whole depth, as if A had zeros where it stores nothing.
-/// nullopt when the fast kernels can't serve the row; the plain model serves every one. C and D need not be
-/// of the sums' format (c_half, d_half).
+/// Positions of a sparse instruction count the whole depth, as if A had zeros where it stores nothing.
+/// nullopt when the fast kernels can't serve the datapath; the plain model serves every one. C and D need not
+/// be of the sums' format (c_half, d_half).
 std::optional<CoreRules> core_rules(const DotPlan& plan);
 
 }  // namespace mmaudit::device

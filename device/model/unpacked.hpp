@@ -1,7 +1,7 @@
 #pragma once
-// Operands as the fast model reads them: a word an element, (positions, elements), positions in evaluation
-// order and padded to whole chunks, elements (rows of A, columns of B) padded to whole blocks; all padding is
-// +0.
+// Operands as the fast model reads them: one word per element, (positions, elements). Positions stand in
+// evaluation order and are padded to whole chunks, elements (rows of A, columns of B) to whole blocks, all
+// with +0.
 #include <cstdint>
 
 #include "mmaudit/detail/quotient_up.hpp"

@@ -1,8 +1,8 @@
 #pragma once
-// What one line of ptx/ turns into: a struct with the row of kInstructions that the line spells.
+// What one line of ptx/ turns into: a struct with the instruction of kInstructions that the line spells.
 #include "mmaudit/model/instruction.hpp"
 
-// The qualifier of an integer line: its text, and the field of the row it stands for.
+// The qualifier of an integer line: its text, and the value of Instruction::satfinite it stands for.
 #define MMAUDIT_TEXT_wrapping ""
 #define MMAUDIT_TEXT_satfinite ".satfinite"
 #define MMAUDIT_CLAMPS_wrapping false
@@ -25,17 +25,20 @@ inline constexpr bool kTargetHasWgmma = true;
 inline constexpr bool kTargetHasWgmma = false;
 #endif
 
-/// The row of kInstructions with these shape, formats and qualifiers. A line without a row does not compile.
-consteval Instruction instruction_row(Op op, int m, int n, int k, Format d, Format a, Format b, Format c,
-                                      bool satfinite = false, Multiply multiply = Multiply::product,
-                                      MmaKind kind = MmaKind::none, Format scale = Format::none,
-                                      int scale_block = 0) {
-  for (const Instruction& row : kInstructions)
-    if (row.op == op && row.m == m && row.n == n && row.k == k && row.d == d && row.a == a && row.b == b &&
-        row.c == c && row.satfinite == satfinite && row.multiply == multiply && row.kind == kind &&
-        row.scale == scale && row.scale_block == scale_block)
-      return row;
-  throw "no such row in kInstructions";
+/// The instruction of kInstructions with this shape, formats and qualifiers. A line that spells no such
+/// instruction does not compile.
+consteval Instruction listed_instruction(Op op, int m, int n, int k, Format d, Format a, Format b, Format c,
+                                         bool satfinite = false, Multiply multiply = Multiply::product,
+                                         MmaKind kind = MmaKind::none, Format scale = Format::none,
+                                         int scale_block = 0) {
+  for (const Instruction& inst : kInstructions)
+    if (inst.op == op && inst.m == m && inst.n == n && inst.k == k && inst.d == d && inst.a == a &&
+        inst.b == b && inst.c == c && inst.satfinite == satfinite && inst.multiply == multiply &&
+        inst.kind == kind && inst.scale == scale && inst.scale_block == scale_block)
+      return inst;
+  throw "no such instruction in kInstructions";
 }
+/// The former name, for the sweeps.
+consteval Instruction instruction_row(auto... spelled) { return listed_instruction(spelled...); }
 
 }  // namespace mmaudit::device

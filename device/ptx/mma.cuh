@@ -5,15 +5,15 @@
 
 #include "ptx/line.cuh"
 
-// X for a family's list: a struct a line.
-#define MMAUDIT_MMA_LINE(M, N, K, D, A, B, C)                                          \
-  struct Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C {                                \
-    static constexpr Instruction kInstruction =                                        \
-        instruction_row(Op::mma, M, N, K, Format::D, Format::A, Format::B, Format::C); \
-    static constexpr char kText[] =                                                    \
-        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C;     \
+// X for the list of a family: each line makes a struct.
+#define MMAUDIT_MMA_LINE(M, N, K, D, A, B, C)                                             \
+  struct Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C {                                   \
+    static constexpr Instruction kInstruction =                                           \
+        listed_instruction(Op::mma, M, N, K, Format::D, Format::A, Format::B, Format::C); \
+    static constexpr char kText[] =                                                       \
+        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C;        \
   };
-// X for a family's list: that struct's name.
+// X for the list of a family: the name of that struct.
 #define MMAUDIT_MMA_NAME(M, N, K, D, A, B, C) Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C
 
 #define MMAUDIT_READ_1(CLASS, x) CLASS(x[0])

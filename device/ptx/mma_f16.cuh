@@ -1,5 +1,5 @@
 #pragma once
-// One line an instruction: X(m, n, k, D, A, B, C).
+// One line per instruction: X(m, n, k, D, A, B, C).
 #include "ptx/mma.cuh"
 
 // clang-format off

@@ -1,26 +1,26 @@
 #pragma once
-// Integers and single bits, one line an instruction: X(m, n, k, qualifier, A, B) and X(m, n, k, operation).
+// Integers and single bits, one line per instruction: X(m, n, k, qualifier, A, B) and X(m, n, k, operation).
 // D and C are s32.
 #include "ptx/mma.cuh"
 
-#define MMAUDIT_MMA_INT_LINE(M, N, K, Q, A, B)                                                               \
-  struct Mma_m##M##n##N##k##K##_##Q##_##A##_##B {                                                            \
-    static constexpr Instruction kInstruction = instruction_row(Op::mma, M, N, K, Format::s32, Format::A,    \
-                                                                Format::B, Format::s32, MMAUDIT_CLAMPS_##Q); \
-    static constexpr char kText[] =                                                                          \
-        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";          \
+#define MMAUDIT_MMA_INT_LINE(M, N, K, Q, A, B)                                                      \
+  struct Mma_m##M##n##N##k##K##_##Q##_##A##_##B {                                                   \
+    static constexpr Instruction kInstruction = listed_instruction(                                 \
+        Op::mma, M, N, K, Format::s32, Format::A, Format::B, Format::s32, MMAUDIT_CLAMPS_##Q);      \
+    static constexpr char kText[] =                                                                 \
+        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32"; \
   };
-#define MMAUDIT_MMA_INT_KERNEL(M, N, K, Q, A, B) mma_row<Mma_m##M##n##N##k##K##_##Q##_##A##_##B>(),
+#define MMAUDIT_MMA_INT_KERNEL(M, N, K, Q, A, B) mma_entry<Mma_m##M##n##N##k##K##_##Q##_##A##_##B>(),
 
-#define MMAUDIT_MMA_BIT_LINE(M, N, K, OPERATION)                                                   \
-  struct Mma_m##M##n##N##k##K##_##OPERATION {                                                      \
-    static constexpr Instruction kInstruction =                                                    \
-        instruction_row(Op::mma, M, N, K, Format::s32, Format::b1, Format::b1, Format::s32, false, \
-                        Multiply::OPERATION##_popc);                                               \
-    static constexpr char kText[] =                                                                \
-        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col.s32.b1.b1.s32." #OPERATION ".popc";        \
+#define MMAUDIT_MMA_BIT_LINE(M, N, K, OPERATION)                                                      \
+  struct Mma_m##M##n##N##k##K##_##OPERATION {                                                         \
+    static constexpr Instruction kInstruction =                                                       \
+        listed_instruction(Op::mma, M, N, K, Format::s32, Format::b1, Format::b1, Format::s32, false, \
+                           Multiply::OPERATION##_popc);                                               \
+    static constexpr char kText[] =                                                                   \
+        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col.s32.b1.b1.s32." #OPERATION ".popc";           \
   };
-#define MMAUDIT_MMA_BIT_KERNEL(M, N, K, OPERATION) mma_row<Mma_m##M##n##N##k##K##_##OPERATION>(),
+#define MMAUDIT_MMA_BIT_KERNEL(M, N, K, OPERATION) mma_entry<Mma_m##M##n##N##k##K##_##OPERATION>(),
 
 // clang-format off
 #define MMAUDIT_EVERY_SIGN(X, M, N, K, Q, BITS) \

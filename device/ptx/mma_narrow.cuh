@@ -1,7 +1,7 @@
 #pragma once
 // mma.sync with a kind: f8f6f4, and the block-scaled mxf8f6f4, mxf4 and mxf4nvf4. They exist for sm_120a
-// alone. Elements of 8, 6 and 4 bits travel one a byte in the first two kinds (register_shift() says where in
-// it), two elements of 4 bits a byte in the other two.
+// alone. Elements of 8, 6 and 4 bits travel one per byte in the first two kinds (register_shift() says where
+// in it), two elements of 4 bits per byte in the other two.
 #include "ptx/mma.cuh"
 
 // clang-format off
@@ -12,7 +12,7 @@
   X(D, e2m3, e5m2) X(D, e2m3, e4m3) X(D, e2m3, e3m2) X(D, e2m3, e2m3) X(D, e2m3, e2m1) \
   X(D, e2m1, e5m2) X(D, e2m1, e4m3) X(D, e2m1, e3m2) X(D, e2m1, e2m3) X(D, e2m1, e2m1)
 
-// One line an instruction: X(D, A, B); C is of D's format.
+// One line per instruction: X(D, A, B); C is of D's format.
 #define MMAUDIT_MMA_F8F6F4(X) MMAUDIT_EVERY_MIX(X, f32) MMAUDIT_EVERY_MIX(X, f16)
 // X(k, kind, scale_vec, A, B, scale format, block).
 #define MMAUDIT_MX_MIX(D, A, B) MMAUDIT_MX_X(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
@@ -22,22 +22,22 @@
   X(64, mxf4nvf4, 4X, e2m1, e2m1, ue4m3, 16)
 // clang-format on
 
-// X for the lists: a struct a line.
-#define MMAUDIT_F8F6F4_LINE(D, A, B)                                                           \
-  struct MmaF8f6f4_##D##_##A##_##B {                                                           \
-    static constexpr Instruction kInstruction =                                                \
-        instruction_row(Op::mma, 16, 8, 32, Format::D, Format::A, Format::B, Format::D, false, \
-                        Multiply::product, MmaKind::f8f6f4);                                   \
-    static constexpr char kText[] =                                                            \
-        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4." #D "." #A "." #B "." #D;             \
+// X for the lists: each line makes a struct.
+#define MMAUDIT_F8F6F4_LINE(D, A, B)                                                              \
+  struct MmaF8f6f4_##D##_##A##_##B {                                                              \
+    static constexpr Instruction kInstruction =                                                   \
+        listed_instruction(Op::mma, 16, 8, 32, Format::D, Format::A, Format::B, Format::D, false, \
+                           Multiply::product, MmaKind::f8f6f4);                                   \
+    static constexpr char kText[] =                                                               \
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4." #D "." #A "." #B "." #D;                \
   };
 #define MMAUDIT_F8F6F4_NAME(D, A, B) MmaF8f6f4_##D##_##A##_##B
 
 #define MMAUDIT_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                         \
   struct MmaScaled_##KIND##_##VEC##_##A##_##B##_##SCALE {                                             \
     static constexpr Instruction kInstruction =                                                       \
-        instruction_row(Op::mma, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false,     \
-                        Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK);                      \
+        listed_instruction(Op::mma, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false,  \
+                           Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK);                   \
     static constexpr char kText[] = "mma.sync.aligned.m16n8k" #K ".row.col.kind::" #KIND              \
                                     ".block_scale.scale_vec::" #VEC ".f32." #A "." #B ".f32." #SCALE; \
   };

@@ -9,21 +9,21 @@
 #define MMAUDIT_MMA_SP_LINE(M, N, K, D, A, B, C)                                                        \
   struct MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C {                                               \
     static constexpr Instruction kInstruction =                                                         \
-        instruction_row(Op::mma_sp, M, N, K, Format::D, Format::A, Format::B, Format::C);               \
+        listed_instruction(Op::mma_sp, M, N, K, Format::D, Format::A, Format::B, Format::C);            \
     static constexpr char kText[] =                                                                     \
         "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C; \
   };
 #define MMAUDIT_MMA_SP_KERNEL(M, N, K, D, A, B, C) \
-  mma_sp_row<MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C>(),
+  mma_sp_entry<MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C>(),
 
-#define MMAUDIT_MMA_SP_INT_LINE(M, N, K, Q, A, B)                                                            \
-  struct MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B {                                                          \
-    static constexpr Instruction kInstruction = instruction_row(Op::mma_sp, M, N, K, Format::s32, Format::A, \
-                                                                Format::B, Format::s32, MMAUDIT_CLAMPS_##Q); \
-    static constexpr char kText[] = "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K               \
-                                    ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";                    \
+#define MMAUDIT_MMA_SP_INT_LINE(M, N, K, Q, A, B)                                                 \
+  struct MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B {                                               \
+    static constexpr Instruction kInstruction = listed_instruction(                               \
+        Op::mma_sp, M, N, K, Format::s32, Format::A, Format::B, Format::s32, MMAUDIT_CLAMPS_##Q); \
+    static constexpr char kText[] = "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K    \
+                                    ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";         \
   };
-#define MMAUDIT_MMA_SP_INT_KERNEL(M, N, K, Q, A, B) mma_sp_row<MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B>(),
+#define MMAUDIT_MMA_SP_INT_KERNEL(M, N, K, Q, A, B) mma_sp_entry<MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B>(),
 
 // clang-format off
 #define MMAUDIT_MMA_SP_F16(X) \

@@ -101,11 +101,12 @@
   MMAUDIT_WGMMA_K_MAJOR(D, TYPES, "{a0,a1,a2,a3}", ", 0") \
   MMAUDIT_WGMMA_MN_MAJOR(D, TYPES, "{a0,a1,a2,a3}", kTransposeB, ", 1")
 
-// X for a family's list: a struct a line. D's format is C's too; MAJORS is k_major or any_major.
+// X for the list of a family: each line makes a struct. D's format is C's too; MAJORS is k_major or
+// any_major.
 #define MMAUDIT_WGMMA_LINE(K, D, A, B, MAJORS)                                                              \
   struct Wgmma_k##K##_##D##_##A##_##B {                                                                     \
     static constexpr Instruction kInstruction =                                                             \
-        instruction_row(Op::wgmma, 64, 0, K, Format::D, Format::A, Format::B, Format::D);                   \
+        listed_instruction(Op::wgmma, 64, 0, K, Format::D, Format::A, Format::B, Format::D);                \
     static constexpr int kRegisters = kWgmmaMaxN / 2 / elements_per_register(Format::D);                    \
     static __device__ __forceinline__ void from_shared(int which, std::uint32_t (&d)[kRegisters], WgmmaA a, \
                                                        std::uint64_t b, int scale_d, int repetitions) {     \

@@ -1,5 +1,5 @@
 #pragma once
-// One line an instruction: X(k, D and C, A, B, majors).
+// One line per instruction: X(k, D and C, A, B, majors).
 #include "ptx/wgmma.cuh"
 
 // clang-format off

@@ -1,5 +1,5 @@
 #pragma once
-// Integers and single bits, one line an instruction: X(name, k, qualifier, A, B, multiply, end of the text).
+// Integers and single bits, one line per instruction: X(name, k, qualifier, A, B, multiply, end of the text).
 // D and C are s32. They have scale-d and no other modifier.
 #include "ptx/wgmma.cuh"
 
@@ -9,8 +9,8 @@
 #define MMAUDIT_WGMMA_INT_LINE(NAME, K, Q, A, B, MULTIPLY, END)                                             \
   struct NAME {                                                                                             \
     static constexpr Instruction kInstruction =                                                             \
-        instruction_row(Op::wgmma, 64, 0, K, Format::s32, Format::A, Format::B, Format::s32,                \
-                        MMAUDIT_CLAMPS_##Q, Multiply::MULTIPLY);                                            \
+        listed_instruction(Op::wgmma, 64, 0, K, Format::s32, Format::A, Format::B, Format::s32,             \
+                           MMAUDIT_CLAMPS_##Q, Multiply::MULTIPLY);                                         \
     static constexpr int kRegisters = kWgmmaMaxN / 2;                                                       \
     static __device__ __forceinline__ void from_shared(int which, std::uint32_t (&d)[kRegisters], WgmmaA a, \
                                                        std::uint64_t b, int scale_d, int repetitions) {     \
@@ -22,7 +22,7 @@
       switch (which) { MMAUDIT_WGMMA_INT_CASES(K, Q, A, B, END, "{a0,a1,a2,a3}") default : __trap(); }      \
     }                                                                                                       \
   };
-#define MMAUDIT_WGMMA_INT_KERNEL(NAME, ...) wgmma_row<NAME>(),
+#define MMAUDIT_WGMMA_INT_KERNEL(NAME, ...) wgmma_entry<NAME>(),
 
 // clang-format off
 #define MMAUDIT_WGMMA_I8(X) \

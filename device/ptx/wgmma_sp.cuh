@@ -1,6 +1,6 @@
 #pragma once
 // wgmma.mma_async.sp: as wgmma.cuh, with the metadata register and its selector. Fewer n and modifiers are
-// compiled: has_modifiers() in kernels/variants.hpp names them. One line an instruction:
+// compiled: has_modifiers() in kernels/variants.hpp names them. One line per instruction:
 // X(k, D and C, A, B, majors), integers X(qualifier, A, B).
 #include <cstdint>
 
@@ -101,23 +101,23 @@
     }                                                                                                       \
   };
 
-#define MMAUDIT_WGMMA_SP_LINE(K, D, A, B, KIND)                                            \
-  MMAUDIT_WGMMA_SP_STRUCT(                                                                 \
-      WgmmaSp_k##K##_##D##_##A##_##B,                                                      \
-      instruction_row(Op::wgmma_sp, 64, 0, K, Format::D, Format::A, Format::B, Format::D), \
-      kWgmmaMaxN / 2 / elements_per_register(Format::D),                                   \
-      MMAUDIT_WGMMA_SP_SHARED_##KIND(D, "k" #K "." #D "." #A "." #B),                      \
+#define MMAUDIT_WGMMA_SP_LINE(K, D, A, B, KIND)                                               \
+  MMAUDIT_WGMMA_SP_STRUCT(                                                                    \
+      WgmmaSp_k##K##_##D##_##A##_##B,                                                         \
+      listed_instruction(Op::wgmma_sp, 64, 0, K, Format::D, Format::A, Format::B, Format::D), \
+      kWgmmaMaxN / 2 / elements_per_register(Format::D),                                      \
+      MMAUDIT_WGMMA_SP_SHARED_##KIND(D, "k" #K "." #D "." #A "." #B),                         \
       MMAUDIT_WGMMA_SP_REGISTERS_##KIND(D, "k" #K "." #D "." #A "." #B))
-#define MMAUDIT_WGMMA_SP_KERNEL(K, D, A, B, KIND) wgmma_sp_row<WgmmaSp_k##K##_##D##_##A##_##B>(),
+#define MMAUDIT_WGMMA_SP_KERNEL(K, D, A, B, KIND) wgmma_sp_entry<WgmmaSp_k##K##_##D##_##A##_##B>(),
 
-#define MMAUDIT_WGMMA_SP_INT_LINE(Q, A, B)                                                       \
-  MMAUDIT_WGMMA_SP_STRUCT(                                                                       \
-      WgmmaSp_##Q##_##A##_##B,                                                                   \
-      instruction_row(Op::wgmma_sp, 64, 0, 64, Format::s32, Format::A, Format::B, Format::s32,   \
-                      MMAUDIT_CLAMPS_##Q),                                                       \
-      kWgmmaMaxN / 2, MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "%0"), \
+#define MMAUDIT_WGMMA_SP_INT_LINE(Q, A, B)                                                        \
+  MMAUDIT_WGMMA_SP_STRUCT(                                                                        \
+      WgmmaSp_##Q##_##A##_##B,                                                                    \
+      listed_instruction(Op::wgmma_sp, 64, 0, 64, Format::s32, Format::A, Format::B, Format::s32, \
+                         MMAUDIT_CLAMPS_##Q),                                                     \
+      kWgmmaMaxN / 2, MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "%0"),  \
       MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "{a0,a1,a2,a3}"))
-#define MMAUDIT_WGMMA_SP_INT_KERNEL(Q, A, B) wgmma_sp_row<WgmmaSp_##Q##_##A##_##B>(),
+#define MMAUDIT_WGMMA_SP_INT_KERNEL(Q, A, B) wgmma_sp_entry<WgmmaSp_##Q##_##A##_##B>(),
 
 // clang-format off
 #define MMAUDIT_WGMMA_SP_F16(X) \

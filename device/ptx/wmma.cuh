@@ -13,10 +13,11 @@
     static constexpr char kAfter[] = "." SHAPE ".shared." TYPE;      \
   };
 
-// X for a family's list: a struct a line. TYPES and OPERATION are the ends of the text of wmma.mma.
+// X for the list of a family: each line makes a struct. TYPES and OPERATION are the ends of the text of
+// wmma.mma.
 #define MMAUDIT_WMMA_STRUCT(NAME, M, N, K, D, A, C, TYPES, OPERATION, ...)                         \
   struct NAME {                                                                                    \
-    static constexpr Instruction kInstruction = instruction_row(                                   \
+    static constexpr Instruction kInstruction = listed_instruction(                                \
         Op::wmma, M, N, K, Format::D, Format::A, Format::A, Format::C __VA_OPT__(, ) __VA_ARGS__); \
     static constexpr char kBefore[] = "wmma.mma" OPERATION ".sync.aligned.";                       \
     static constexpr char kAfter[] = ".m" #M "n" #N "k" #K TYPES;                                  \

@@ -1,5 +1,5 @@
 #pragma once
-// wmma, one line an instruction: X(m, n, k, D, C) of binary16 operands, X(m, n, k, D, A) where C is of D's
+// wmma, one line per instruction: X(m, n, k, D, C) of binary16 operands, X(m, n, k, D, A) where C is of D's
 // type, X(m, n, k, qualifier, A) of integers and X(m, n, k, operation) of single bits.
 #include "ptx/wmma.cuh"
 

@@ -89,8 +89,8 @@ constexpr Types kTypes[] = {
     {Format::tf32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, Format::f32}};
 
 const Types& types_of(Format operand) {
-  for (const Types& row : kTypes)
-    if (row.operand == operand) return row;
+  for (const Types& types : kTypes)
+    if (types.operand == operand) return types;
   throw InputError("operand: found another type, allowed: e4m3, bf16, f16, tf32");
 }
 

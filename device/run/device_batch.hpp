@@ -1,5 +1,5 @@
 #pragma once
-// A batch in host memory, taken through device memory a chunk at a time.
+// A batch in host memory, taken through device memory in parts that fit.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ class DeviceBatch {
   DeviceBatch(const Instruction& instruction, const TileView& batch)
       : batch_(batch),
         bytes_(instruction),
-        most_(std::min(batch.tiles, std::max<std::size_t>(1, kChunkBytes / bytes_.all()))),
+        most_(std::min(batch.tiles, std::max<std::size_t>(1, kPartBytes / bytes_.all()))),
         a_(most_ * bytes_.a),
         b_(most_ * bytes_.b),
         c_(batch.c != nullptr ? most_ * bytes_.c : 0),
@@ -28,13 +28,13 @@ class DeviceBatch {
              .n = instruction.n};
   }
 
-  /// Most tiles of one chunk.
+  /// Most tiles of one part.
   [[nodiscard]] std::size_t most() const { return most_; }
 
-  /// Calls work(args, modifiers) for every chunk: args holds the chunk's device pointers and number of tiles,
-  /// `modifiers` is the host's byte a tile or null. work only has to start what writes D.
+  /// Calls work(args, modifiers) for every part: args holds its device pointers and number of tiles,
+  /// `modifiers` is the host's byte per tile, or null. work() only has to start what writes D.
   template <typename Work>
-  void for_each_chunk(Work work) {
+  void for_each_part(Work work) {
     for (std::size_t first = 0; first < batch_.tiles; first += most_) {
       const std::size_t count = std::min(most_, batch_.tiles - first);
       const auto from = [first](const void* base, std::size_t bytes) {
@@ -54,8 +54,8 @@ class DeviceBatch {
   }
 
  private:
-  static constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
-  /// What D holds before it is written: a kernel that skips an element is seen.
+  static constexpr std::size_t kPartBytes = std::size_t{256} << 20;
+  /// D holds this before the kernel runs, so skipped elements show up as mismatches.
   static constexpr int kPoison = 0xA5;
 
   TileView batch_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "kernels/families.hpp"
 #include "kernels/variants.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "run/cuda_check.hpp"
@@ -10,31 +11,7 @@
 namespace mmaudit::device {
 namespace {
 
-constexpr std::span<const KernelRow> (*kTables[])() = {mma_f16_kernels,
-                                                       mma_tf32_kernels,
-                                                       mma_fp8_kernels,
-                                                       mma_f64_kernels,
-                                                       wgmma_f16_kernels,
-                                                       wgmma_tf32_kernels,
-                                                       wgmma_fp8_kernels,
-                                                       wgmma_fp8_half_kernels,
-                                                       mma_i8_kernels,
-                                                       mma_i4_kernels,
-                                                       mma_b1_kernels,
-                                                       wgmma_i8_kernels,
-                                                       wgmma_i8_satfinite_kernels,
-                                                       wgmma_b1_kernels,
-                                                       mma_sp_f16_kernels,
-                                                       mma_sp_fp8_kernels,
-                                                       mma_sp_int_kernels,
-                                                       wgmma_sp_f16_kernels,
-                                                       wgmma_sp_fp8_kernels,
-                                                       wgmma_sp_i8_kernels,
-                                                       wmma_f16_kernels,
-                                                       wmma_wide_kernels,
-                                                       wmma_int_kernels};
-
-/// Enough blocks a multiprocessor to fill it; the kernels stride over the rest.
+/// Blocks per multiprocessor: enough to fill it. The kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
 
 std::string dotted(int compute_capability) {
@@ -79,17 +56,17 @@ TileBytes::TileBytes(const Instruction& instruction) {
   metadata = is_sparse(instruction.op) ? stored : 0;
 }
 
-const KernelRow* find_kernel(const Instruction& instruction) {
+const KernelEntry* find_kernel(const Instruction& instruction) {
   Instruction inst = instruction;
   if (is_wgmma(inst.op)) inst.n = 0;
-  for (const auto& table : kTables)
-    for (const KernelRow& kernel : table())
+  for (const auto& family : kKernelFamilies)
+    for (const KernelEntry& kernel : family())
       if (kernel.instruction == inst) return &kernel;
   return nullptr;
 }
 
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
-  const KernelRow* kernel = find_kernel(instruction);
+  const KernelEntry* kernel = find_kernel(instruction);
   if (kernel == nullptr) return "no kernel for " + name_of(instruction);
   if (is_wgmma(instruction.op) && !wgmma_has_n(instruction, instruction.n))
     return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
@@ -113,8 +90,8 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
   return {};
 }
 
-const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& instruction,
-                                std::uint8_t modifiers) {
+const KernelEntry& require_kernel(const DeviceInfo& device, const Instruction& instruction,
+                                  std::uint8_t modifiers) {
   if (const std::string reason = why_not(device, instruction, modifiers); !reason.empty())
     throw EnvironmentError(reason);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
@@ -130,7 +107,7 @@ void require_metadata(const Instruction& instruction, const TileView& batch) {
   if (!reason.empty()) throw InputError("metadata: " + reason);
 }
 
-void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args) {
+void launch(const DeviceInfo& device, const KernelEntry& kernel, const KernelArgs& args) {
   if (args.tiles == 0) return;
   const unsigned per_block = static_cast<unsigned>(kernel.tiles_per_block);
   const unsigned needed = (args.tiles - 1) / per_block + 1;

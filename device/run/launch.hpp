@@ -1,5 +1,5 @@
 #pragma once
-// From an instruction to its kernel; shared by run() and the campaign.
+// From an instruction to its kernel; shared by run() and the live check.
 #include <cstddef>
 
 #include "kernels/arguments.hpp"
@@ -15,16 +15,16 @@ struct TileBytes {
 };
 
 /// Null when no kernel of this build runs it.
-const KernelRow* find_kernel(const Instruction& instruction);
+const KernelEntry* find_kernel(const Instruction& instruction);
 
 /// Makes `device` current and throws what why_not() says.
-const KernelRow& require_kernel(const DeviceInfo& device, const Instruction& instruction,
-                                std::uint8_t modifiers);
+const KernelEntry& require_kernel(const DeviceInfo& device, const Instruction& instruction,
+                                  std::uint8_t modifiers);
 
 /// Throws InputError when a sparse instruction's metadata is missing or not valid, or a dense one has some.
 void require_metadata(const Instruction& instruction, const TileView& batch);
 
 /// Starts the kernel on args.tiles tiles; does not wait.
-void launch(const DeviceInfo& device, const KernelRow& kernel, const KernelArgs& args);
+void launch(const DeviceInfo& device, const KernelEntry& kernel, const KernelArgs& args);
 
 }  // namespace mmaudit::device

@@ -6,7 +6,7 @@ namespace mmaudit::device {
 
 void move_fragment(const DeviceInfo& device, const Instruction& instruction, WmmaOperand operand,
                    bool column_major, std::span<std::uint8_t> image, std::span<std::uint8_t> registers) {
-  const KernelRow& kernel = require_kernel(device, instruction, 0);
+  const KernelEntry& kernel = require_kernel(device, instruction, 0);
   if (kernel.fragment == nullptr) throw EnvironmentError("no fragment kernel for " + name_of(instruction));
   const Buffer memory(image.size()), warp(registers.size());
   copy_in(memory.data(), image.data(), image.size());

@@ -9,7 +9,7 @@
 namespace mmaudit::device {
 namespace {
 
-/// Tiles of a chunk, by modifier byte.
+/// Tiles of a part of the batch, by modifier byte.
 using Groups = std::array<std::vector<std::uint32_t>, 256>;
 
 Groups group_by_modifiers(const std::uint8_t* modifiers, std::size_t count) {
@@ -26,7 +26,7 @@ void run(const DeviceInfo& device, const Instruction& instruction, const TileVie
   std::array<bool, 256> used = {};
   for (std::size_t tile = 0; batch.modifiers != nullptr && tile < batch.tiles; ++tile)
     used[batch.modifiers[tile]] = true;
-  const KernelRow& kernel = require_kernel(device, instruction, 0);
+  const KernelEntry& kernel = require_kernel(device, instruction, 0);
   for (std::size_t byte = 0; byte < used.size(); ++byte)
     if (used[byte]) require_kernel(device, instruction, static_cast<std::uint8_t>(byte));
   if (batch.tiles == 0) return;
@@ -34,7 +34,7 @@ void run(const DeviceInfo& device, const Instruction& instruction, const TileVie
 
   DeviceBatch on_device(instruction, batch);
   const Buffer index(on_device.most() * sizeof(std::uint32_t));
-  on_device.for_each_chunk([&](KernelArgs args, const std::uint8_t* modifiers) {
+  on_device.for_each_part([&](KernelArgs args, const std::uint8_t* modifiers) {
     args.repetitions = options.repetitions;
     args.swap_offsets = options.swap_offsets;
     const Groups groups = group_by_modifiers(modifiers, args.tiles);

@@ -1,6 +1,6 @@
 // Stands in for everything that needs CUDA when the build has none.
-#include "mmaudit/device/campaign.hpp"
-#include "mmaudit/device/crossed.hpp"
+#include "mmaudit/device/backends.hpp"
+#include "mmaudit/device/check.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/device/wmma_fragment.hpp"
@@ -22,10 +22,6 @@ void run(const DeviceInfo&, const Instruction&, const TileView&, const RunOption
   throw EnvironmentError(kAbsent);
 }
 
-CheckResult check(const DeviceInfo&, const Instruction&, const Datapath&, const CheckOptions&) {
-  throw EnvironmentError(kAbsent);
-}
-
 void emulate_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const TileView&) {
   throw EnvironmentError(kAbsent);
 }
@@ -35,14 +31,15 @@ void move_fragment(const DeviceInfo&, const Instruction&, WmmaOperand, bool, std
   throw EnvironmentError(kAbsent);
 }
 
-class CrossedCheck::Work {};
-CrossedCheck::CrossedCheck(const DeviceInfo&, const Instruction&, const Datapath&) {
+class TileProductCheck::Work {};
+TileProductCheck::TileProductCheck(const DeviceInfo&, const Instruction&, const Datapath&) {
   throw EnvironmentError(kAbsent);
 }
-CrossedCheck::~CrossedCheck() = default;
-std::string_view CrossedCheck::engine() const { return {}; }
-std::uint64_t CrossedCheck::dots_of_chunk() const { return 0; }
-StretchResult CrossedCheck::run(const Stretch&) { throw EnvironmentError(kAbsent); }
+TileProductCheck::~TileProductCheck() = default;
+std::string_view TileProductCheck::engine() const { return {}; }
+std::uint64_t TileProductCheck::dots_of_batch() const { return 0; }
+WorkItem TileProductCheck::at_least(std::uint64_t) const { return {}; }
+WorkResult TileProductCheck::run(const WorkItem&) { throw EnvironmentError(kAbsent); }
 
 double matmul_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const Matmul&) {
   throw EnvironmentError(kAbsent);

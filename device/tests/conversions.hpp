@@ -13,8 +13,8 @@ struct ConversionResult {
   std::uint64_t first_input = 0, hardware = 0, model = 0;  ///< of one mismatch
 };
 
-/// Runs all of them on the current device. `flip_a_rounding` spoils the rule of every row: a check that can't
-/// fail is none. Throws EnvironmentError on CUDA errors.
+/// Runs all of them on the current device. `flip_a_rounding` spoils every rule, to show that the check can
+/// fail. Throws EnvironmentError on CUDA errors.
 std::vector<ConversionResult> check_conversions(bool flip_a_rounding);
 
 }  // namespace mmaudit::device

@@ -1,4 +1,4 @@
-// Which rows the fast kernels take. Needs no GPU.
+// Which datapaths the fast kernels take. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include "mmaudit/model/architecture.hpp"
@@ -8,7 +8,7 @@
 namespace mmaudit::device {
 namespace {
 
-struct Row {
+struct Case {
   Instruction instruction = *find_instruction("wgmma.m64n64k32.f32.e4m3.e4m3");
   Datapath model = find_datapath(*find_architecture("hopper"), instruction)->datapath;
   [[nodiscard]] std::optional<CoreRules> rules() const { return core_rules(make_plan(instruction, model)); }
@@ -18,32 +18,32 @@ TEST(CoreRules, TakeHoppersRows) {
   for (const char* name :
        {"wgmma.m64n64k32.f32.e4m3.e4m3", "wgmma.m64n64k16.f32.bf16.bf16", "wgmma.m64n64k8.f32.tf32.tf32",
         "wgmma.m64n64k16.f16.f16.f16", "mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.f16.f16.f32"}) {
-    Row row;
-    row.instruction = *find_instruction(name);
-    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->datapath;
-    EXPECT_TRUE(row.rules()) << name;
+    Case one;
+    one.instruction = *find_instruction(name);
+    one.model = find_datapath(*find_architecture("hopper"), one.instruction)->datapath;
+    EXPECT_TRUE(one.rules()) << name;
   }
 }
 
 TEST(CoreRules, TakeNoFloorThatHasNoUnit) {
   constexpr std::int16_t kServed[] = {-200, -133, 0, 127}, kRefused[] = {-201, 128, 971, 1100, 30000};
-  Row row;
+  Case one;
   for (const std::int16_t floor : kServed) {
-    row.model.min_alignment_exponent = floor;
-    ASSERT_TRUE(row.rules()) << floor;
-    EXPECT_EQ(row.rules()->floor, floor);
+    one.model.min_alignment_exponent = floor;
+    ASSERT_TRUE(one.rules()) << floor;
+    EXPECT_EQ(one.rules()->floor, floor);
   }
   for (const std::int16_t floor : kRefused) {
-    row.model.min_alignment_exponent = floor;
-    EXPECT_FALSE(row.rules()) << floor;
+    one.model.min_alignment_exponent = floor;
+    EXPECT_FALSE(one.rules()) << floor;
   }
 }
 
 TEST(CoreRules, TakeNoRuleThatTheKernelsLack) {
   const auto refused = [](auto change) {
-    Row row;
-    change(row.model);
-    return !row.rules();
+    Case one;
+    change(one.model);
+    return !one.rules();
   };
   EXPECT_FALSE(refused([](Datapath&) {}));
   EXPECT_TRUE(refused([](Datapath& x) { x.alignment = Alignment::nearest_even; }));
@@ -67,10 +67,10 @@ TEST(CoreRules, SayWhenASumNeedsALongerEnd) {
                      {"wgmma.m64n64k32.f32.e4m3.e4m3", false, -126, 119},
                      {"wgmma.m64n64k16.f16.f16.f16", true, -14, 7}};
   for (const auto& expected : cases) {
-    Row row;
-    row.instruction = *find_instruction(expected.name);
-    row.model = find_datapath(*find_architecture("hopper"), row.instruction)->datapath;
-    const std::optional<CoreRules> rules = row.rules();
+    Case one;
+    one.instruction = *find_instruction(expected.name);
+    one.model = find_datapath(*find_architecture("hopper"), one.instruction)->datapath;
+    const std::optional<CoreRules> rules = one.rules();
     ASSERT_TRUE(rules) << expected.name;
     EXPECT_EQ(rules->may_carry, expected.may_carry) << expected.name;
     EXPECT_EQ(rules->least_tame, expected.least_tame) << expected.name;

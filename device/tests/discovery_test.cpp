@@ -2,7 +2,8 @@
 #include <cstdio>
 
 #include "gpu_fixture.hpp"
-#include "mmaudit/device/incidence.hpp"
+#include "mmaudit/device/backends.hpp"
+#include "mmaudit/device/fragment_probe.hpp"
 #include "mmaudit/fragment.hpp"
 
 namespace mmaudit::device {
@@ -16,9 +17,8 @@ TEST_F(Discovery, EverySlotMeetsWhatItsMapSays) {
     if (inst.n == 0) inst.n = inst.op == Op::wgmma ? 2 * kWgmmaMinN : kWgmmaMinN;  // sparse: n 8 is compiled
     if (!has_fragment_maps(inst) || !why_not(info_, inst).empty()) continue;
     const std::uint8_t modifiers = is_wgmma(inst.op) ? kAFromRegisters : 0;
-    const Incidence found =
-        discovered_incidence(inst, modifiers, [&](const TileView& batch) { run(info_, inst, batch); });
-    EXPECT_TRUE(found == declared_incidence(inst)) << name_of(inst);
+    const FragmentMeetings found = probe_fragments(inst, modifiers, hardware_backend(info_));
+    EXPECT_TRUE(found == declared_meetings(inst)) << name_of(inst);
     ++seen;
   }
   std::printf("%d instructions\n", seen);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/variants.hpp"
-#include "mmaudit/device/campaign.hpp"
+#include "mmaudit/device/runner.hpp"
 
 namespace mmaudit::device {
 

@@ -6,7 +6,7 @@
 #include "kernels/shared_layout.hpp"
 #include "kernels/tcgen05_descriptor.hpp"
 #include "kernels/variants.hpp"
-#include "mmaudit/device/campaign.hpp"
+#include "mmaudit/device/check.hpp"
 #include "mmaudit/fragment.hpp"
 
 namespace mmaudit::device {
@@ -164,7 +164,7 @@ TEST(Runner, SaysWhyItCannotRun) {
   const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
   EXPECT_FALSE(why_not(DeviceInfo{}, mma).empty());
   EXPECT_THROW(run(DeviceInfo{}, mma, TileView{}), EnvironmentError);
-  EXPECT_THROW(check(DeviceInfo{}, mma, Datapath{}, CheckOptions{}), EnvironmentError);
+  EXPECT_THROW(TileProductCheck(DeviceInfo{}, mma, Datapath{}), EnvironmentError);
 }
 
 }  // namespace

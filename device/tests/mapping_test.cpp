@@ -95,7 +95,7 @@ struct IntegerTiles {
     return start + (negative ? -1 : 1) * repetitions * product(tile, row, col);
   }
 
-  /// How many elements of D are not the integer product; `modifiers`: one byte a tile.
+  /// How many elements of D are not the integer product; `modifiers`: one byte per tile.
   [[nodiscard]] std::size_t wrong(const std::vector<std::uint8_t>& modifiers, int repetitions) const {
     const FormatSpec format = spec_of(bits.instruction.d);
     std::size_t count = 0;

@@ -11,7 +11,7 @@ namespace {
 
 class ModelGemm : public Gpu {};
 
-/// Every row of every architecture that the fast kernels serve, once a set of rules.
+/// Every datapath of every architecture that the fast kernels serve, once per set of rules.
 template <typename Check>
 void for_each_served(const Check& check) {
   for (const Architecture& architecture : architectures()) {

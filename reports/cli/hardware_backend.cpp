@@ -2,12 +2,9 @@
 
 namespace mmaudit::cli {
 
-laws::Backend hardware_backend(const device::DeviceInfo& gpu) {
-  return {gpu.name,
-          [gpu](const Instruction& inst, std::uint8_t modifiers) {
-            return device::why_not(gpu, inst, modifiers);
-          },
-          [gpu](const Instruction& inst, const TileView& batch) { device::run(gpu, inst, batch); }};
+Mismatch mismatch_of(const mmaudit::Mismatch& one) {
+  return {one.dot.input_class, one.dot.tile, one.dot.row,  one.dot.column, one.dot.modifiers, one.dot.a,
+          one.dot.b,           one.dot.c,    one.expected, one.found,      one.dot.metadata};
 }
 
 Mismatch mismatch_of(const device::Mismatch& one) {

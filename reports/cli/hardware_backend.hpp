@@ -1,15 +1,14 @@
 #pragma once
-#include "mmaudit/device/campaign.hpp"
-#include "mmaudit/device/runner.hpp"
-#include "mmaudit/laws/backend.hpp"
+#include "mmaudit/device/backends.hpp"
+#include "mmaudit/device/crossed.hpp"
 #include "replay.hpp"
 
 namespace mmaudit::cli {
 
-/// The instructions themselves.
-laws::Backend hardware_backend(const device::DeviceInfo& gpu);
+using device::hardware_backend;
 
 /// What a check on the GPU found, as the reports have it.
+Mismatch mismatch_of(const mmaudit::Mismatch& one);
 Mismatch mismatch_of(const device::Mismatch& one);
 
 }  // namespace mmaudit::cli

@@ -14,7 +14,6 @@
 #include "law_failures.hpp"
 #include "law_replay.hpp"
 #include "law_strength.hpp"
-#include "mmaudit/device/campaign.hpp"
 #include "mmaudit/laws/check.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "regression_file.hpp"
@@ -65,20 +64,11 @@ bool may_be_silent(const LawRow& row, const LawsOptions& options) {
                       [](const LawResult& one) { return one.instruction.scale == Format::none; }));
 }
 
-laws::Backend gpu_model(const device::DeviceInfo& gpu, const Architecture& architecture) {
-  laws::Backend backend = model_backend(architecture);
-  backend.name += " on " + gpu.name;
-  backend.run = [gpu, &architecture](const Instruction& inst, const TileView& batch) {
-    device::emulate_on_device(gpu, inst, find_datapath(architecture, inst)->datapath, batch);
-  };
-  return backend;
-}
-
 laws::Backend chosen_backend(const LawsOptions& options, const Architecture& architecture) {
   if (options.backend == "model") return model_backend(architecture);
   if (options.backend == "reference") return laws::reference_model(architecture);
   const device::DeviceInfo gpu = require_device();
-  return options.backend == "hardware" ? hardware_backend(gpu) : gpu_model(gpu, architecture);
+  return options.backend == "hardware" ? hardware_backend(gpu) : device::gpu_model_backend(gpu, architecture);
 }
 
 const Architecture& chosen_architecture(const LawsOptions& options) {

@@ -8,7 +8,8 @@
 #include "common.hpp"
 #include "layout_operand.hpp"
 #include "layout_wmma.hpp"
-#include "mmaudit/device/incidence.hpp"
+#include "mmaudit/device/backends.hpp"
+#include "mmaudit/device/fragment_probe.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/report/fragment_picture.hpp"
 
@@ -36,17 +37,17 @@ struct Discovered {
   std::string device;
   bool agrees = false;
   std::size_t differing = 0;
-  device::Incidence declared;
+  device::FragmentMeetings declared;
 };
 
-/// On the GPU: the same incidence, or the number of pairs of slots that differ.
+/// Compares the declared meetings of slots with those that the GPU shows.
 Discovered discover(const Instruction& inst) {
   const device::DeviceInfo gpu = require_device();
   if (const std::string reason = device::why_not(gpu, inst); !reason.empty()) throw EnvironmentError(reason);
   const std::uint8_t modifiers = is_wgmma(inst.op) ? kAFromRegisters : 0;
-  Discovered result{gpu.name, false, 0, device::declared_incidence(inst)};
-  const device::Incidence seen = device::discovered_incidence(
-      inst, modifiers, [&](const TileView& batch) { device::run(gpu, inst, batch); });
+  Discovered result{gpu.name, false, 0, device::declared_meetings(inst)};
+  const device::FragmentMeetings seen =
+      device::probe_fragments(inst, modifiers, device::hardware_backend(gpu));
   for (std::size_t i = 0; i < seen.partner.size(); ++i)
     result.differing += seen.partner[i] != result.declared.partner[i];
   for (std::size_t i = 0; i < seen.passed.size(); ++i)

@@ -37,30 +37,17 @@ const DatapathEntry& row_of_recording(const corpus::Recording& recording, const 
 
 namespace {
 
-ReplayResult to_replay(const device::CheckResult& check, const Instruction& instruction) {
-  ReplayResult result;
-  result.instruction = instruction;
-  for (const device::FamilyResult& family : check.families)
-    result.families.push_back({std::string(gen::name_of(family.family)), family.dots, family.mismatches});
-  for (const device::Mismatch& one : check.first) {
-    result.examples.push_back(mismatch_of(one));
-    if (result.examples.size() == 8) break;
-  }
-  return result;
-}
-
-void merge(ReplayResult& into, const ReplayResult& from) {
-  for (const FamilyCount& family : from.families) {
-    auto same = std::find_if(into.families.begin(), into.families.end(),
-                             [&](const FamilyCount& x) { return x.family == family.family; });
-    if (same == into.families.end()) {
-      into.families.push_back(family);
-    } else {
-      same->dots += family.dots;
-      same->mismatches += family.mismatches;
-    }
-  }
-  into.examples.insert(into.examples.end(), from.examples.begin(), from.examples.end());
+/// Adds what one check found about one input class; keeps up to 8 examples for each set of modifiers.
+void add(ReplayResult& to, gen::Family input_class, const device::WorkResult& found,
+         std::size_t most_examples) {
+  const std::string_view name = gen::name_of(input_class);
+  auto same = std::find_if(to.families.begin(), to.families.end(),
+                           [&](const FamilyCount& one) { return one.family == name; });
+  if (same == to.families.end()) same = to.families.insert(same, {std::string(name)});
+  same->dots += found.dots;
+  same->mismatches += found.mismatches;
+  for (const mmaudit::Mismatch& one : found.first)
+    if (to.examples.size() < most_examples) to.examples.push_back(mismatch_of(one));
 }
 
 }  // namespace
@@ -160,12 +147,17 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
           device::why_not(gpu, instruction, modifiers).empty())
         sets.push_back(modifiers);
     }
+    device::TileProductCheck check(gpu, instruction, entry.datapath);
     for (const std::uint8_t modifiers : sets) {
-      device::CheckOptions options;
-      options.seed = seed;
-      options.dots = modifiers == 0 ? dots : dots / 8;
-      options.modifiers = modifiers;
-      merge(one.result, to_replay(device::check(gpu, instruction, entry.datapath, options), instruction));
+      device::WorkItem item =
+          check.at_least((modifiers == 0 ? dots : dots / 8) / static_cast<std::uint64_t>(gen::kFamilies));
+      item.seed = seed;
+      item.modifiers = modifiers;
+      const std::size_t most_examples = one.result.examples.size() + 8;
+      for (int i = 0; i < gen::kFamilies; ++i) {
+        item.input_class = static_cast<gen::Family>(i);
+        add(one.result, item.input_class, check.run(item), most_examples);
+      }
     }
     report.instructions.push_back(std::move(one));
     progress.advance(1, name_of(instruction));

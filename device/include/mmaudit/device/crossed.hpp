@@ -1,52 +1,50 @@
 #pragma once
-// A campaign's work on one GPU: generator, instruction, model and comparison, in squares of tiles, by the
-// fastest engine that serves the row. Only differences come back.
-#include <cstdint>
-#include <memory>
-#include <string_view>
-
-#include "mmaudit/device/campaign.hpp"
+// The former names of check.hpp, for callers that have yet to move.
+#include "mmaudit/device/check.hpp"
 
 namespace mmaudit::device {
 
-/// Raised when a chunk's number comes to stand for other dot products.
-inline constexpr int kSquaresVersion = 2;
+inline constexpr int kSquaresVersion = kBatchesVersion;
 
-/// Chunks are numbered: chunk i of one instruction, family and seed is the same on every GPU and in every
-/// run.
 struct Stretch {
   gen::Family family = gen::Family::random_bits;
   std::uint64_t seed = 0, first_chunk = 0, chunks = 1;
 };
 
+struct Mismatch {
+  gen::Family family = gen::Family::random_bits;
+  std::uint64_t tile = 0;
+  int row = 0, col = 0;
+  std::uint8_t modifiers = 0;
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0, d_hardware = 0, d_model = 0;
+  std::vector<std::uint8_t> metadata;
+};
+
 struct StretchResult {
   std::uint64_t dots = 0, mismatches = 0;
-  std::vector<Mismatch> first;  ///< up to kMostMismatchesKept; which ones is up to the GPU
+  std::vector<Mismatch> first;
 };
 
-class CrossedCheck {
+class CrossedCheck : public TileProductCheck {
  public:
-  /// Errors: EnvironmentError as run().
-  CrossedCheck(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath);
-  ~CrossedCheck();
-  CrossedCheck(const CrossedCheck&) = delete;
-  CrossedCheck& operator=(const CrossedCheck&) = delete;
-
-  /// What computes the model: "fast", "integer", "binary64", "binary32" or "plain".
-  [[nodiscard]] std::string_view engine() const;
-  [[nodiscard]] std::uint64_t dots_of_chunk() const;
-
-  /// What: the stretch on the GPU. In every other chunk wgmma takes A from registers. Range: any; device
-  /// memory stays under 2 GiB. Errors: EnvironmentError when CUDA reports an error.
-  StretchResult run(const Stretch& stretch);
-
- private:
-  class Work;
-  std::unique_ptr<Work> work_;
+  using TileProductCheck::TileProductCheck;
+  StretchResult run(const Stretch& stretch) {
+    WorkResult found = TileProductCheck::run({.input_class = stretch.family,
+                                              .seed = stretch.seed,
+                                              .first_batch = stretch.first_chunk,
+                                              .batches = stretch.chunks});
+    StretchResult result{found.dots, found.mismatches, {}};
+    for (mmaudit::Mismatch& one : found.first)
+      result.first.push_back({stretch.family, one.dot.tile, one.dot.row, one.dot.column, one.dot.modifiers,
+                              std::move(one.dot.a), std::move(one.dot.b), one.dot.c, one.expected, one.found,
+                              std::move(one.dot.metadata)});
+    return result;
+  }
 };
 
-/// What CrossedCheck would say, without a GPU: engines and sizes are properties of the row.
-std::string_view engine_of(const Instruction& instruction, const Datapath& datapath);
-std::uint64_t dots_of_chunk(const Instruction& instruction, const Datapath& datapath);
+inline std::uint64_t dots_of_chunk(const Instruction& instruction, const Datapath& datapath) {
+  return dots_of_batch(instruction, datapath);
+}
 
 }  // namespace mmaudit::device

@@ -1,10 +1,10 @@
-#include "campaign/crossed_engine.hpp"
+#include "check/engine.hpp"
 
 #include <algorithm>
 
-#include "campaign/crossed.hpp"
 #include "mmaudit/detail/truncating_plan.hpp"
-#include "mmaudit/device/crossed.hpp"
+#include "mmaudit/device/check.hpp"
+#include "model/core_rules.hpp"
 
 namespace mmaudit::device {
 
@@ -31,7 +31,7 @@ bool is_binary32(const DotPlan& plan) {
 
 }  // namespace
 
-CrossedEngine crossed_engine(const Instruction& instruction, const Datapath& datapath) {
+Engine engine_for(const Instruction& instruction, const Datapath& datapath) {
   const DotPlan plan = make_plan(instruction, datapath);
   const bool dense = !is_sparse(instruction.op);
   const bool selected = dense || datapath.metadata == MetadataRule::selected;
@@ -41,44 +41,42 @@ CrossedEngine crossed_engine(const Instruction& instruction, const Datapath& dat
       datapath.products_per_step % plan.sparsity.kept == 0 && depth_of_step % of_word == 0;
   if (selected && plan.integer && datapath.order == KOrder::ascending &&
       (plan.integers.clamp != IntegerClamp::every_step || whole_words))
-    return CrossedEngine::integer;
-  if (dense && plan.binary64 && datapath.output.rounding == Rounding::nearest_even)
-    return CrossedEngine::binary64;
-  if (dense && is_binary32(plan)) return CrossedEngine::binary32;
-  if (core_rules(plan)) return CrossedEngine::fast;
-  return CrossedEngine::plain;
+    return Engine::integer;
+  if (dense && plan.binary64 && datapath.output.rounding == Rounding::nearest_even) return Engine::binary64;
+  if (dense && is_binary32(plan)) return Engine::binary32;
+  if (core_rules(plan)) return Engine::fast;
+  return Engine::plain;
 }
 
-std::string_view name_of(CrossedEngine engine) {
+std::string_view name_of(Engine engine) {
   constexpr std::string_view kNames[] = {"fast", "integer", "binary64", "binary32", "plain"};
   return kNames[static_cast<int>(engine)];
 }
 
-std::uint32_t side_of_square(const Instruction& instruction) {
+std::uint32_t side_of_block(const Instruction& instruction) {
   constexpr int kDots = 1 << 20;
   std::uint32_t side = 1;
   while (4 * side * side * static_cast<unsigned>(instruction.m * instruction.n) <= kDots) side *= 2;
   return side;
 }
 
-std::uint64_t dots_of_square(const Instruction& instruction) {
-  const std::uint64_t side = side_of_square(instruction);
+std::uint64_t dots_of_block(const Instruction& instruction) {
+  const std::uint64_t side = side_of_block(instruction);
   return side * side * static_cast<std::uint64_t>(instruction.m) * static_cast<std::uint64_t>(instruction.n);
 }
 
-std::uint64_t squares_of_chunk(const Instruction& instruction, const Datapath& datapath) {
+std::uint64_t blocks_of_batch(const Instruction& instruction, const Datapath& datapath) {
   constexpr std::uint64_t kDots = std::uint64_t{1} << 26, kPlainDots = std::uint64_t{1} << 22;
-  const std::uint64_t dots =
-      crossed_engine(instruction, datapath) == CrossedEngine::plain ? kPlainDots : kDots;
-  return std::max<std::uint64_t>(1, dots / dots_of_square(instruction));
+  const std::uint64_t dots = engine_for(instruction, datapath) == Engine::plain ? kPlainDots : kDots;
+  return std::max<std::uint64_t>(1, dots / dots_of_block(instruction));
 }
 
 std::string_view engine_of(const Instruction& instruction, const Datapath& datapath) {
-  return name_of(crossed_engine(instruction, datapath));
+  return name_of(engine_for(instruction, datapath));
 }
 
-std::uint64_t dots_of_chunk(const Instruction& instruction, const Datapath& datapath) {
-  return squares_of_chunk(instruction, datapath) * dots_of_square(instruction);
+std::uint64_t dots_of_batch(const Instruction& instruction, const Datapath& datapath) {
+  return blocks_of_batch(instruction, datapath) * dots_of_block(instruction);
 }
 
 }  // namespace mmaudit::device

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "campaign/crossed.cuh"
+#include "check/tile_products.cuh"
 #include "model/words.cuh"
 #include "run/cuda_check.hpp"
 
@@ -13,7 +13,7 @@ constexpr int kBlock = 64;  // rows and columns of a block of threads
 constexpr int kWords = 32;  // of depth, staged at once
 constexpr int kPitch = kBlock + 4;
 
-/// Where the elements of a pool lie: as UnpackSource has it, a pool one matrix.
+/// Where the elements of a batch lie, described as in UnpackSource, with the batch as one matrix.
 struct ElementSource {
   const std::uint8_t* base;
   const std::uint8_t* metadata;  ///< of a sparse A: positions in their groups, beside the stored elements
@@ -37,7 +37,7 @@ __device__ std::uint32_t value_at(const ElementSource& source, const IntegerOper
   return 0;
 }
 
-/// A word a thread, Each elements of depth in it; depth becomes contiguous.
+/// One word per thread, Each elements of depth in it; depth becomes contiguous.
 template <int Each>
 __global__ void __launch_bounds__(kThreads)
     pack_kernel(const ElementSource source, const IntegerOperand rule, std::uint32_t* to, unsigned words) {
@@ -88,21 +88,22 @@ __device__ std::int32_t dot_of_word(std::uint32_t a, std::uint32_t b, std::int32
 
 using Words = std::uint32_t[kOwn];
 
-/// A block of threads kBlock x kBlock elements of a square, a thread kOwn x kOwn neighbours, all of one tile.
+/// A block of threads computes kBlock x kBlock elements, each thread kOwn x kOwn neighbours of one tile.
 /// Exact sums: no step has so many products that 32 bits can't hold their sum without C.
 template <Products P>
-__global__ void __launch_bounds__(kThreads) integer_kernel(const CrossedPacked packed, const CrossedArgs args,
-                                                           IntegerClamp clamp, int words, int words_of_step) {
+__global__ void __launch_bounds__(kThreads)
+    integer_kernel(const PackedPair packed, const TileProductArgs args, IntegerClamp clamp, int words,
+                   int words_of_step) {
   __shared__ alignas(16) std::uint32_t a[kWords][kPitch], b[kWords][kPitch];
   const int thread = static_cast<int>(threadIdx.x);
   const unsigned rows = args.side * static_cast<unsigned>(args.m),
                  columns = args.side * static_cast<unsigned>(args.n);
   const int row = thread / (kBlock / kOwn) * kOwn, column = thread % (kBlock / kOwn) * kOwn;
   const auto n = static_cast<unsigned>(args.n);
-  for (std::uint64_t square = blockIdx.z; square < args.squares; square += gridDim.z) {
-    const crossed::Place at =
-        crossed::place_of(args, square, blockIdx.y * kBlock + static_cast<unsigned>(row),
-                          blockIdx.x * kBlock + static_cast<unsigned>(column));
+  for (std::uint64_t block = blockIdx.z; block < args.blocks; block += gridDim.z) {
+    const tile_products::Place at =
+        tile_products::place_of(args, block, blockIdx.y * kBlock + static_cast<unsigned>(row),
+                                blockIdx.x * kBlock + static_cast<unsigned>(column));
     Words sum[kOwn];
     std::int32_t part[kOwn][kOwn] = {};
 #pragma unroll
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(kThreads) integer_kernel(const CrossedPacked p
       __syncthreads();
       for (int i = thread; i < kBlock * count; i += kThreads) {
         const int e = i / count, w = i % count;
-        const std::uint64_t in_a = square * rows + blockIdx.y * kBlock + static_cast<unsigned>(e);
-        const std::uint64_t in_b = square * columns + blockIdx.x * kBlock + static_cast<unsigned>(e);
+        const std::uint64_t in_a = block * rows + blockIdx.y * kBlock + static_cast<unsigned>(e);
+        const std::uint64_t in_b = block * columns + blockIdx.x * kBlock + static_cast<unsigned>(e);
         a[w][e] = packed.a[in_a * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
         b[w][e] = packed.b[in_b * static_cast<unsigned>(words) + static_cast<unsigned>(first + w)];
       }
@@ -147,14 +148,15 @@ __global__ void __launch_bounds__(kThreads) integer_kernel(const CrossedPacked p
       Words hardware;
       load_words(hardware, static_cast<const std::uint32_t*>(args.hardware) + at.d + r * n);
 #pragma unroll
-      for (unsigned c = 0; c < kOwn; ++c) crossed::compare(args, at.d + r * n + c, hardware[c], sum[r][c]);
+      for (unsigned c = 0; c < kOwn; ++c)
+        tile_products::compare(args, at.d + r * n + c, hardware[c], sum[r][c]);
     }
   }
 }
 
 }  // namespace
 
-void launch_crossed_integer(const DotPlan& plan, const CrossedPacked& packed, const CrossedArgs& args) {
+void launch_integer(const DotPlan& plan, const PackedPair& packed, const TileProductArgs& args) {
   const IntegerSpec& rules = plan.integers;
   const bool bits = plan.a.id == Format::b1;
   const int words = packed_words(bits, args.k);
@@ -165,7 +167,7 @@ void launch_crossed_integer(const DotPlan& plan, const CrossedPacked& packed, co
     kernel<<<std::min((count + kThreads - 1) / kThreads, kMost), kThreads>>>(source, rule, to,
                                                                              static_cast<unsigned>(words));
   };
-  const std::uint32_t tiles = args.squares * args.side;
+  const std::uint32_t tiles = args.blocks * args.side;
   fill({static_cast<const std::uint8_t*>(args.a), args.metadata, plan.sparsity.kept, plan.sparsity.group,
         tiles * static_cast<unsigned>(args.m), args.k, args.m, args.m * args.stored_k, args.stored_k, 1},
        rules.a, packed.a);
@@ -177,9 +179,9 @@ void launch_crossed_integer(const DotPlan& plan, const CrossedPacked& packed, co
       bits ? (rules.exclusive_or ? integer_kernel<Products::bits_xor> : integer_kernel<Products::bits_and>)
       : signed_a ? (signed_b ? integer_kernel<Products::s8s8> : integer_kernel<Products::s8u8>)
                  : (signed_b ? integer_kernel<Products::u8s8> : integer_kernel<Products::u8u8>);
-  constexpr unsigned kMostSquares = 65535;
+  constexpr unsigned kMostBlocksInZ = 65535;
   const dim3 grid(args.side * static_cast<unsigned>(args.n) / kBlock,
-                  args.side * static_cast<unsigned>(args.m) / kBlock, std::min(args.squares, kMostSquares));
+                  args.side * static_cast<unsigned>(args.m) / kBlock, std::min(args.blocks, kMostBlocksInZ));
   const int step = plan.datapath.products_per_step / plan.sparsity.kept * plan.sparsity.group;
   const int words_of_step = rules.clamp == IntegerClamp::every_step ? packed_words(bits, step) : words;
   kernel<<<grid, kThreads>>>(packed, args, rules.clamp, words, words_of_step);

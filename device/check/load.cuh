@@ -1,5 +1,5 @@
 #pragma once
-// Elements in global memory by index. Host too: what dot() calls has to be both.
+// Elements in global memory by index. dot() is host and device code, so what it calls must be both.
 #include <cstdint>
 
 #include "mmaudit/config.hpp"
@@ -16,6 +16,22 @@ MMAUDIT_HD inline std::uint64_t load(const void* base, int bytes, std::uint64_t 
       return static_cast<const std::uint32_t*>(base)[index];
     default:
       return static_cast<const std::uint64_t*>(base)[index];
+  }
+}
+
+MMAUDIT_HD inline void store(void* base, int bytes, std::uint64_t index, std::uint64_t bits) {
+  switch (bytes) {
+    case 1:
+      static_cast<std::uint8_t*>(base)[index] = static_cast<std::uint8_t>(bits);
+      break;
+    case 2:
+      static_cast<std::uint16_t*>(base)[index] = static_cast<std::uint16_t>(bits);
+      break;
+    case 4:
+      static_cast<std::uint32_t*>(base)[index] = static_cast<std::uint32_t>(bits);
+      break;
+    default:
+      static_cast<std::uint64_t*>(base)[index] = bits;
   }
 }
 

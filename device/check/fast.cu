@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "campaign/crossed.cuh"
+#include "check/tile_products.cuh"
 #include "model/core.cuh"
 #include "run/cuda_check.hpp"
 
@@ -8,12 +8,12 @@ namespace mmaudit::device {
 namespace {
 
 using namespace core;
-using crossed::Place;
-using crossed::place_of;
+using tile_products::Place;
+using tile_products::place_of;
 
 constexpr int kRows = kRowsOfShallow;
 
-/// kColumns neighbours of C or D as raw bits; the first index is a multiple of kColumns.
+/// kColumns neighbours of C or D as raw bits; `first` is a multiple of kColumns.
 __device__ inline void load_neighbours(const void* base, bool half, std::uint64_t first,
                                        std::uint32_t (&to)[kColumns]) {
   static_assert(kColumns == 4);
@@ -28,11 +28,11 @@ __device__ inline void load_neighbours(const void* base, bool half, std::uint64_
   to[3] = x.y >> 16;
 }
 
-/// One block kBlockRows x kBlockColumns elements of a square. m and n are multiples of 8, so what a thread
-/// owns lies in one tile.
+/// A block of threads computes kBlockRows x kBlockColumns elements of a block of tile products. m and n are
+/// multiples of 8, so what a thread owns lies in one tile.
 template <bool Half, bool AddendLast, int Step>
 __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
-    fast_kernel(const CoreRules rules, const CrossedWords words, const CrossedArgs args) {
+    fast_kernel(const CoreRules rules, const UnpackedPair words, const TileProductArgs args) {
   extern __shared__ uint4 memory[];
   const int chunk = rules.depth > kChunk ? rules.depth : kChunk;
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
@@ -42,11 +42,11 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
   const unsigned first_row = blockIdx.y * kBlockRows, first_column = blockIdx.x * kBlockColumns;
   const unsigned row = first_row + static_cast<unsigned>(thread_row<kRows>()),
                  column = first_column + static_cast<unsigned>(thread_column());
-  for (std::uint64_t square = blockIdx.z; square < args.squares; square += gridDim.z) {
-    stage<kRows>(rules, panels, words.a + square * static_cast<unsigned>(chunk) * a_pitch + first_row,
-                 a_pitch, words.b + square * static_cast<unsigned>(chunk) * b_pitch + first_column, b_pitch,
+  for (std::uint64_t block = blockIdx.z; block < args.blocks; block += gridDim.z) {
+    stage<kRows>(rules, panels, words.a + block * static_cast<unsigned>(chunk) * a_pitch + first_row, a_pitch,
+                 words.b + block * static_cast<unsigned>(chunk) * b_pitch + first_column, b_pitch,
                  rules.depth);
-    const Place at = place_of(args, square, row, column);
+    const Place at = place_of(args, block, row, column);
     const auto n = static_cast<unsigned>(args.n);
     std::uint32_t bits[kColumns];
     Sums<kRows> sums;
@@ -63,32 +63,32 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       load_neighbours(args.hardware, rules.d_half, at.d + r * n, bits);
 #pragma unroll
       for (unsigned c = 0; c < kColumns; ++c)
-        crossed::compare(args, at.d + r * n + c, bits[c], from_sum(rules.d_half, sums.of[r][c], rules));
+        tile_products::compare(args, at.d + r * n + c, bits[c], from_sum(rules.d_half, sums.of[r][c], rules));
     }
   }
 }
 
 template <bool Half, bool AddendLast, int Step>
-void start(const CoreRules& rules, const CrossedWords& words, const CrossedArgs& args) {
+void start(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
   const auto kernel = fast_kernel<Half, AddendLast, Step>;
   const std::size_t bytes =
       static_cast<std::size_t>(Panels::words(std::max(rules.depth, kChunk))) * sizeof(std::uint32_t);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");
-  constexpr unsigned kMostSquares = 65535;
+  constexpr unsigned kMostBlocksInZ = 65535;
   const auto blocks = [&](std::int32_t extent, unsigned of_block) {
     return (args.side * static_cast<unsigned>(extent)) / of_block;
   };
   const dim3 grid(blocks(args.n, kBlockColumns), blocks(args.m, kBlockRows),
-                  std::min(args.squares, kMostSquares));
+                  std::min(args.blocks, kMostBlocksInZ));
   kernel<<<grid, kThreads<kRows>, bytes>>>(rules, words, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
 }  // namespace
 
-void launch_crossed_fast(const CoreRules& rules, const CrossedWords& words, const CrossedArgs& args) {
+void launch_fast(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
   for_rules(rules, [&]<bool Half, bool AddendLast, int Step>() {
     start<Half, AddendLast, Step>(rules, words, args);
   });

@@ -1,8 +1,7 @@
-#include "mmaudit/device/incidence.hpp"
+#include "mmaudit/device/fragment_probe.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <string>
 
 #include "mmaudit/arithmetic/sparse.hpp"
@@ -14,33 +13,14 @@ namespace mmaudit::device {
 namespace {
 
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;
-constexpr std::size_t kChunkBytes = std::size_t{32} << 20;
+constexpr std::size_t kBatchBytes = std::size_t{32} << 20;
 
-/// Raw elements of one operand in many tiles.
-class Tiles {
- public:
-  Tiles(Format format, int rows, int cols, std::size_t count)
-      : bytes_(spec_of(format).storage_bytes()),
-        one_(spec_of(format).integer() ? 1 : encode_value(1.0, spec_of(format))),
-        elements_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)),
-        data_(count * elements_ * bytes_) {}
-  void clear() { std::fill(data_.begin(), data_.end(), std::byte{0}); }
-  void set_one(std::size_t tile, std::size_t element) {
-    std::memcpy(&data_[(tile * elements_ + element) * bytes_], &one_, bytes_);  // little-endian host
-  }
-  [[nodiscard]] std::uint64_t bits(std::size_t tile, std::size_t element) const {
-    std::uint64_t value = 0;
-    std::memcpy(&value, &data_[(tile * elements_ + element) * bytes_], bytes_);
-    return value;
-  }
-  std::byte* data() { return data_.data(); }
+void set_one(std::vector<std::byte>& elements, Format format, std::size_t index) {
+  const FormatSpec spec = spec_of(format);
+  store_bits(elements, spec.storage_bytes(), index, spec.integer() ? 1 : encode_value(1.0, spec));
+}
 
- private:
-  std::size_t bytes_;
-  std::uint64_t one_;
-  std::size_t elements_;
-  std::vector<std::byte> data_;
-};
+void clear(std::vector<std::byte>& elements) { std::fill(elements.begin(), elements.end(), std::byte{0}); }
 
 /// For every slot the element it holds, row-major.
 std::vector<std::size_t> elements_of(const FragmentMap& map) {
@@ -67,7 +47,7 @@ std::vector<std::int32_t> holders_of(const std::vector<std::size_t>& elements) {
   return holders;
 }
 
-/// Of one tile, a pattern of its own for neighbouring groups and rows; empty for dense instructions.
+/// Of one tile: neighbouring groups and rows have different patterns. Empty for dense instructions.
 std::vector<std::uint8_t> metadata_of(const Instruction& instruction) {
   if (!is_sparse(instruction.op)) return {};
   const Sparsity sparsity = sparsity_of(instruction);
@@ -82,8 +62,7 @@ std::vector<std::uint8_t> metadata_of(const Instruction& instruction) {
 
 struct Slots {
   std::vector<std::size_t> a, b, d;
-  std::vector<std::int32_t> b_holder,
-      d_holder;  ///< of an element that several slots hold, the one that counts
+  std::vector<std::int32_t> b_holder, d_holder;  ///< the slot that counts where several hold an element
 
   explicit Slots(const Instruction& instruction) {
     if (!has_fragment_maps(instruction))
@@ -96,120 +75,121 @@ struct Slots {
     if (static_cast<std::int64_t>(a.size()) * static_cast<std::int64_t>(d.size()) > kMostPairs)
       throw InputError("--inst: found " + name_of(instruction) + ", allowed: at most 2^26 pairs of slots");
   }
-  [[nodiscard]] Incidence empty() const {
-    Incidence none{
+  [[nodiscard]] FragmentMeetings empty() const {
+    FragmentMeetings none{
         static_cast<int>(a.size()), static_cast<int>(b.size()), static_cast<int>(d.size()), {}, {}};
-    none.partner.assign(a.size() * d.size(), Incidence::kNever);
-    none.passed.assign(d.size(), Incidence::kNever);
+    none.partner.assign(a.size() * d.size(), FragmentMeetings::kNever);
+    none.passed.assign(d.size(), FragmentMeetings::kNever);
     return none;
   }
 };
 
-class Discovery {
+class Probe {
  public:
-  Discovery(const Instruction& instruction, std::uint8_t modifiers, const RunTiles& run)
+  Probe(const Instruction& instruction, std::uint8_t modifiers, const Backend& backend)
       : is_(instruction),
-        run_(run),
+        backend_(backend),
         slots_(instruction),
         found_(slots_.empty()),
-        chunk_(chunk_of(instruction)),
-        modifiers_(chunk_, modifiers),
-        a_(is_.a, is_.m, is_.stored_k(), chunk_),
-        b_(is_.b, is_.k, is_.n, chunk_),
-        c_(is_.c, is_.m, is_.n, chunk_),
-        d_(is_.d, is_.m, is_.n, chunk_) {
+        most_(most_tiles(instruction)),
+        batch_(instruction, most_, modifiers),
+        each_a_(static_cast<std::size_t>(is_.m * is_.stored_k())),
+        each_b_(static_cast<std::size_t>(is_.k * is_.n)),
+        each_d_(static_cast<std::size_t>(is_.m * is_.n)) {
     const std::vector<std::uint8_t> one = metadata_of(is_);
-    for (std::size_t tile = 0; tile < chunk_; ++tile)
-      metadata_.insert(metadata_.end(), one.begin(), one.end());
+    for (std::size_t tile = 0; tile < most_; ++tile)
+      std::copy(one.begin(), one.end(),
+                batch_.metadata.begin() + static_cast<std::ptrdiff_t>(tile * one.size()));
   }
 
-  Incidence discover() {
+  FragmentMeetings probe() {
     const int bits = static_cast<int>(std::bit_width(slots_.b.size() - 1));
     for (int pattern = -1; pattern < bits; ++pattern) {
       fill_b(pattern);
-      for (std::size_t first = 0; first < slots_.a.size(); first += chunk_ - 1) ones_of_a(first, pattern);
+      for (std::size_t first = 0; first < slots_.a.size(); first += most_ - 1) ones_of_a(first, pattern);
     }
-    b_.clear();
-    a_.clear();
-    for (std::size_t first = 0; first < slots_.d.size(); first += chunk_) ones_of_c(first);
+    clear(batch_.b);
+    clear(batch_.a);
+    for (std::size_t first = 0; first < slots_.d.size(); first += most_) ones_of_c(first);
     return found_;
   }
 
  private:
-  static std::size_t chunk_of(const Instruction& inst) {
-    const std::size_t m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n),
-                      k = static_cast<std::size_t>(inst.k);
-    const std::size_t tile = m * k * spec_of(inst.a).storage_bytes() +
-                             k * n * spec_of(inst.b).storage_bytes() +
-                             m * n * (spec_of(inst.c).storage_bytes() + spec_of(inst.d).storage_bytes());
-    return std::clamp<std::size_t>(kChunkBytes / tile, 2, m * k + 1);
+  static std::size_t most_tiles(const Instruction& inst) {
+    const TileBatch one(inst, 1);
+    const auto elements_of_d = static_cast<std::size_t>(inst.m * inst.n);
+    const std::size_t bytes =
+        one.a.size() + one.b.size() + one.c.size() + elements_of_d * spec_of(inst.d).storage_bytes();
+    return std::clamp<std::size_t>(kBatchBytes / bytes, 2, static_cast<std::size_t>(inst.m * inst.k) + 1);
   }
 
   [[nodiscard]] bool exclusive_or() const { return is_.multiply == Multiply::xor_popc; }
 
   /// Pattern -1: the value of B for which every A slot shows; else one bit of each slot's number.
   void fill_b(int pattern) {
-    b_.clear();
+    clear(batch_.b);
     if (pattern < 0 && exclusive_or()) return;
-    for (std::size_t tile = 0; tile < chunk_; ++tile)
+    for (std::size_t tile = 0; tile < most_; ++tile)
       for (std::size_t slot = 0; slot < slots_.b.size(); ++slot)
         if (slots_.b_holder[slots_.b[slot]] == static_cast<std::int32_t>(slot) &&
             (pattern < 0 || ((slot >> pattern) & 1) != 0))
-          b_.set_one(tile, slots_.b[slot]);
+          set_one(batch_.b, is_.b, tile * each_b_ + slots_.b[slot]);
   }
 
   void run(std::size_t tiles, bool with_c) {
-    TileView batch{.tiles = tiles, .a = a_.data(), .b = b_.data(), .d = d_.data()};
-    if (with_c) batch.c = c_.data();
-    batch.modifiers = modifiers_.data();
-    if (!metadata_.empty()) batch.metadata = metadata_.data();
-    run_(batch);
+    TileView view = batch_.view();
+    view.tiles = tiles;
+    if (!with_c) view.c = nullptr;
+    backend_.run(is_, view);
+  }
+
+  [[nodiscard]] std::uint64_t d_bits(std::size_t tile, std::size_t slot) const {
+    return load_bits(batch_.d, spec_of(is_.d).storage_bytes(), tile * each_d_ + slots_.d[slot]);
   }
 
   /// Tile 0 has an A of zeros: what the others differ from.
   void ones_of_a(std::size_t first, int pattern) {
-    const std::size_t count = std::min(chunk_ - 1, slots_.a.size() - first);
-    a_.clear();
-    for (std::size_t i = 0; i < count; ++i) a_.set_one(i + 1, slots_.a[first + i]);
+    const std::size_t count = std::min(most_ - 1, slots_.a.size() - first);
+    clear(batch_.a);
+    for (std::size_t i = 0; i < count; ++i) set_one(batch_.a, is_.a, (i + 1) * each_a_ + slots_.a[first + i]);
     run(count + 1, false);
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t d = 0; d < slots_.d.size(); ++d) {
-        const std::uint64_t base = d_.bits(0, slots_.d[d]), now = d_.bits(i + 1, slots_.d[d]);
+        const std::uint64_t base = d_bits(0, d), now = d_bits(i + 1, d);
         std::int32_t& partner = found_.partner[(first + i) * slots_.d.size() + d];
-        // Of single bits under xor, a one in A adds to D where B has a zero and takes away where it has a
-        // one.
+        // Single bits under xor: a one in A adds to D where B has a zero, and subtracts where B has a one.
         const bool one = exclusive_or() ? static_cast<std::int32_t>(now - base) < 0 : now != base;
         if (pattern < 0)
-          partner = now != base ? 0 : Incidence::kNever;
-        else if (partner != Incidence::kNever && one)
+          partner = now != base ? 0 : FragmentMeetings::kNever;
+        else if (partner != FragmentMeetings::kNever && one)
           partner |= 1 << pattern;
       }
   }
 
   void ones_of_c(std::size_t first) {
-    const std::size_t count = std::min(chunk_, slots_.d.size() - first);
-    c_.clear();
-    for (std::size_t i = 0; i < count; ++i) c_.set_one(i, slots_.d[first + i]);
+    const std::size_t count = std::min(most_, slots_.d.size() - first);
+    clear(batch_.c);
+    for (std::size_t i = 0; i < count; ++i) set_one(batch_.c, is_.c, i * each_d_ + slots_.d[first + i]);
     run(count, true);
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t d = 0; d < slots_.d.size(); ++d)
-        if (d_.bits(i, slots_.d[d]) != 0) found_.passed[first + i] = static_cast<std::int32_t>(d);
+        if (d_bits(i, d) != 0) found_.passed[first + i] = static_cast<std::int32_t>(d);
   }
 
   Instruction is_;
-  const RunTiles& run_;
+  const Backend& backend_;
   Slots slots_;
-  Incidence found_;
-  std::size_t chunk_;
-  std::vector<std::uint8_t> modifiers_, metadata_;
-  Tiles a_, b_, c_, d_;
+  FragmentMeetings found_;
+  std::size_t most_;  ///< tiles per run
+  TileBatch batch_;
+  std::size_t each_a_, each_b_, each_d_;  ///< elements per tile
 };
 
 }  // namespace
 
-Incidence declared_incidence(const Instruction& instruction) {
+FragmentMeetings declared_meetings(const Instruction& instruction) {
   const Slots slots(instruction);
-  Incidence declared = slots.empty();
+  FragmentMeetings declared = slots.empty();
   const auto n = static_cast<std::size_t>(instruction.n),
              k = static_cast<std::size_t>(instruction.stored_k());
   const std::vector<std::uint8_t> metadata = metadata_of(instruction);
@@ -228,8 +208,9 @@ Incidence declared_incidence(const Instruction& instruction) {
   return declared;
 }
 
-Incidence discovered_incidence(const Instruction& instruction, std::uint8_t modifiers, const RunTiles& run) {
-  return Discovery(instruction, modifiers, run).discover();
+FragmentMeetings probe_fragments(const Instruction& instruction, std::uint8_t modifiers,
+                                 const Backend& backend) {
+  return Probe(instruction, modifiers, backend).probe();
 }
 
 }  // namespace mmaudit::device

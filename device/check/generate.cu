@@ -1,0 +1,77 @@
+#include "check/generate.hpp"
+
+#include <algorithm>
+
+#include "check/load.cuh"
+#include "run/cuda_check.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+constexpr int kThreads = 128;
+struct GenerateArgs {
+  gen::GeneratorPlan plan;
+  gen::Family input_class;
+  gen::Matrix which;
+  std::uint64_t seed, first_tile;
+  unsigned tiles, tiles_of_shape;  ///< the former a multiple of the latter
+  int rows, cols, bytes;
+  void* out;
+};
+
+/// A block in y fills the tiles of one shape, and decides once what they share.
+__global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs args) {
+  __shared__ gen::detail::TileShape shape;
+  const auto cols = static_cast<unsigned>(args.cols), of_tile = static_cast<unsigned>(args.rows) * cols;
+  const unsigned of_shape = of_tile * args.tiles_of_shape;
+  for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
+    const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
+    __syncthreads();
+    if (threadIdx.x == 0) shape = gen::tile_shape(args.plan, args.input_class, args.seed, index);
+    __syncthreads();
+    for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
+      const unsigned tile = i / of_tile, within = i % of_tile;
+      store(args.out, args.bytes, std::uint64_t{y} * of_shape + i,
+            gen::generate(args.plan, args.input_class, args.seed, args.which,
+                          index * args.tiles_of_shape + tile, static_cast<int>(within / cols),
+                          static_cast<int>(within % cols), index, shape));
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) generate_metadata_kernel(const GenerateArgs args) {
+  const auto cols = static_cast<unsigned>(args.cols), of_tile = static_cast<unsigned>(args.rows) * cols;
+  const unsigned of_shape = of_tile * args.tiles_of_shape;
+  for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
+    const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
+    for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
+      const unsigned tile = i / of_tile, within = i % of_tile;
+      static_cast<std::uint8_t*>(args.out)[std::uint64_t{y} * of_shape + i] =
+          gen::generate_metadata(args.plan, args.input_class, args.seed, index * args.tiles_of_shape + tile,
+                                 static_cast<int>(within / cols), static_cast<int>(within % cols), index);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction, gen::Family input_class,
+                     std::uint64_t seed, std::uint64_t first_tile, const GeneratedTiles& to) {
+  constexpr unsigned kEach = 16;  // elements per thread: enough to be worth deciding a shape
+  constexpr unsigned kMostShapes = 65535;
+  const auto fill = [&](const auto& kernel, gen::Matrix which, int bits, int rows, int cols, void* out) {
+    const unsigned of_shape = to.tiles_of_shape * static_cast<unsigned>(rows * cols);
+    const dim3 grid((of_shape + kThreads * kEach - 1) / (kThreads * kEach),
+                    std::min(to.tiles / to.tiles_of_shape, kMostShapes));
+    kernel<<<grid, kThreads>>>(
+        {plan, input_class, which, seed, first_tile, to.tiles, to.tiles_of_shape, rows, cols, bits / 8, out});
+  };
+  const int m = instruction.m, n = instruction.n, stored = instruction.stored_k();
+  fill(generate_kernel, gen::Matrix::a, plan.a.storage_bits, m, stored, to.a);
+  fill(generate_kernel, gen::Matrix::b, plan.b.storage_bits, instruction.k, n, to.b);
+  fill(generate_kernel, gen::Matrix::c, plan.c.storage_bits, m, n, to.c);
+  if (to.metadata != nullptr) fill(generate_metadata_kernel, gen::Matrix::a, 8, m, stored, to.metadata);
+  cuda_check(cudaGetLastError(), "launching the generator");
+}
+
+}  // namespace mmaudit::device

@@ -1,0 +1,24 @@
+#pragma once
+// Generated tiles in device memory. Declarations without CUDA syntax.
+#include <cstdint>
+
+#include "mmaudit/generators/families.hpp"
+#include "mmaudit/model/instruction.hpp"
+
+namespace mmaudit::device {
+
+/// Device buffers of `tiles` tiles of each operand; null metadata: the instruction is dense. Runs of
+/// `tiles_of_shape` tiles share what an input class decides once per tile.
+struct GeneratedTiles {
+  void* a = nullptr;
+  void* b = nullptr;
+  void* c = nullptr;
+  std::uint8_t* metadata = nullptr;
+  std::uint32_t tiles = 0, tiles_of_shape = 1;  ///< the former a multiple of the latter
+};
+
+/// Fills the buffers with the generator's tiles from `first_tile` on, also a multiple of `tiles_of_shape`.
+void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction, gen::Family input_class,
+                     std::uint64_t seed, std::uint64_t first_tile, const GeneratedTiles& to);
+
+}  // namespace mmaudit::device

@@ -1,0 +1,20 @@
+#pragma once
+// The backends that live on a GPU.
+#include "mmaudit/backend.hpp"
+#include "mmaudit/device/runner.hpp"
+
+namespace mmaudit::device {
+
+/// The instructions themselves.
+Backend hardware_backend(const DeviceInfo& gpu);
+
+/// The plain model, computed on the GPU: model_backend() with the same name and " on GPU". `architecture`
+/// must outlive the backend.
+Backend gpu_model_backend(const DeviceInfo& gpu, const Architecture& architecture);
+
+/// What: emulate(), computed on the GPU. Shapes and modifiers: as TileView, host pointers.
+/// Errors: EnvironmentError when CUDA reports an error.
+void emulate_on_device(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath,
+                       const TileView& batch);
+
+}  // namespace mmaudit::device
