@@ -4,7 +4,7 @@ namespace mmaudit {
 namespace {
 
 std::uint64_t word(const void* buffer, Format format, std::size_t index) {
-  return load_word(static_cast<const std::byte*>(buffer), spec_of(format).storage_bytes(), index);
+  return load_word(buffer, spec_of(format).storage_bytes(), index);
 }
 
 std::size_t element_of_d(const Instruction& inst, std::size_t tile, int row, int column) {
@@ -39,6 +39,11 @@ DotCase dot_at(const Instruction& inst, const TileView& batch, std::size_t tile,
 
 std::uint64_t d_at(const Instruction& inst, const TileView& batch, std::size_t tile, int row, int column) {
   return word(batch.d, inst.d, element_of_d(inst, tile, row, column));
+}
+
+void store_d_at(const Instruction& inst, const TileView& batch, std::size_t tile, int row, int column,
+                std::uint64_t bits) {
+  store_word(batch.d, spec_of(inst.d).storage_bytes(), element_of_d(inst, tile, row, column), bits);
 }
 
 }  // namespace mmaudit

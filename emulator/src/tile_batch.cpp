@@ -38,11 +38,15 @@ std::size_t TileBatch::grow(std::size_t count, std::uint8_t with_modifiers) {
 
 TileView TileBatch::view() {
   d.assign(tiles * extents_of(instruction).c * spec_of(instruction.d).storage_bytes(), std::byte{0});
+  return filled();
+}
+
+TileView TileBatch::filled() const {
   return {.tiles = tiles,
           .a = a.data(),
           .b = b.data(),
           .c = c.data(),
-          .d = d.data(),
+          .d = const_cast<std::byte*>(d.data()),
           .modifiers = modifiers.data(),
           .scale_a = scale_a.data(),
           .scale_b = scale_b.data(),

@@ -93,35 +93,8 @@ TileBatch tiles_from(const Instruction& instruction, Bytes& bytes) {
   return tiles;
 }
 
-/// Element (i, j) of the tile by itself.
-struct Element {
-  std::vector<std::uint64_t> a, b;
-  std::uint64_t c = 0;
-  std::vector<std::uint8_t> scale_a, scale_b, metadata;
-};
-
-Element element_of(const TileBatch& tiles, std::size_t i, std::size_t j) {
-  const Instruction& is = tiles.instruction;
-  const auto stored = static_cast<std::size_t>(is.stored_k()),
-             blocks = static_cast<std::size_t>(scales_of(is));
-  Element one;
-  for (std::size_t k = 0; k < stored; ++k) {
-    one.a.push_back(load_word(tiles.a.data(), spec_of(is.a).storage_bytes(), i * stored + k));
-    if (!tiles.metadata.empty()) one.metadata.push_back(tiles.metadata[i * stored + k]);
-  }
-  for (std::size_t k = 0; k < static_cast<std::size_t>(is.k); ++k)
-    one.b.push_back(load_word(tiles.b.data(), spec_of(is.b).storage_bytes(), k * kSide + j));
-  one.c = load_word(tiles.c.data(), spec_of(is.c).storage_bytes(), i * kSide + j);
-  for (std::size_t block = 0; block < blocks; ++block) {
-    one.scale_a.push_back(tiles.scale_a[i * blocks + block]);
-    one.scale_b.push_back(tiles.scale_b[block * kSide + j]);
-  }
-  return one;
-}
-
-std::uint64_t explained(const Instruction& instruction, const Datapath& row, const Element& one,
-                        unsigned modifiers) {
-  const DotPlan plan = make_plan(instruction, row);
+std::uint64_t explained(const Instruction& instruction, const Datapath& datapath, const DotCase& one) {
+  const DotPlan plan = make_plan(instruction, datapath);
   std::vector<std::uint64_t> met = one.b;
   if (is_sparse(instruction.op)) {
     const auto load = [&](int k) { return one.b[static_cast<std::size_t>(k)]; };
@@ -131,12 +104,12 @@ std::uint64_t explained(const Instruction& instruction, const Datapath& row, con
     for (int k = 0; k < instruction.stored_k(); ++k) met.push_back(gathered(k));
   }
   const bool scaled = !one.scale_a.empty();
-  return explain(plan, one.a.data(), met.data(), one.c, modifiers, scaled ? one.scale_a.data() : nullptr,
+  return explain(plan, one.a.data(), met.data(), one.c, one.modifiers, scaled ? one.scale_a.data() : nullptr,
                  scaled ? one.scale_b.data() : nullptr)
       .result;
 }
 
-std::string report(const std::string& name, const TileBatch& tiles, const Element& one, const char* who,
+std::string report(const std::string& name, const TileBatch& tiles, const DotCase& one, const char* who,
                    std::uint64_t found, std::uint64_t expected) {
   const Instruction& is = tiles.instruction;
   std::string text = name + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
@@ -181,22 +154,22 @@ std::string difference(const Instruction& instruction, const Datapath& model, co
   const std::size_t width = spec_of(is.d).storage_bytes();
   for (std::size_t i = 0; i < kSide; ++i) {  // the diagonal has every row and every column
     const std::size_t at = i * kSide + i;
-    const Element one = element_of(tiles, i, i);
-    const std::uint64_t expected = oracle::reference_dot(is, reference, one.a, one.b, one.c, modifiers,
-                                                         {one.scale_a, one.scale_b}, one.metadata);
+    const DotCase one = dot_at(is, tiles.filled(), 0, static_cast<int>(i), static_cast<int>(i));
+    const std::uint64_t expected = oracle::reference_dot(is, reference, one);
     const std::uint64_t tile = load_word(tiles.d.data(), width, at);
     if (tile != expected) return report(name_of(instruction), tiles, one, "emulate()", tile, expected);
     const std::uint64_t fast = load_word(product.data(), width, at);
     if (fast != expected) return report(name_of(instruction), tiles, one, "matmul()", fast, expected);
     if (i != 0) continue;
-    const std::uint64_t trace = explained(is, model, one, modifiers);
+    const std::uint64_t trace = explained(is, model, one);
     if (trace != expected) return report(name_of(instruction), tiles, one, "explain()", trace, expected);
   }
   return {};
 }
 
-void hold_to_reference(const Instruction& instruction, const Datapath& row, Bytes& bytes) {
-  if (const std::string found = difference(instruction, row, row, bytes); !found.empty()) fail(found);
+void hold_to_reference(const Instruction& instruction, const Datapath& datapath, Bytes& bytes) {
+  if (const std::string found = difference(instruction, datapath, datapath, bytes); !found.empty())
+    fail(found);
 }
 
 }  // namespace mmaudit::fuzz

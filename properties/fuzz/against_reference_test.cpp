@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "against_reference.hpp"
-#include "mmaudit/generators/neighbours.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/mutants/mutants.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::fuzz {
@@ -33,21 +33,20 @@ TEST(Fuzzers, RandomBytesTellWrongModels) {
     const Instruction instruction = find_instruction(name).value();
     const DatapathEntry& right = *find_datapath(*find_architecture(architecture), instruction);
     std::uint64_t state = 20261121;
-    for (const gen::Neighbour& neighbour : gen::neighbours(instruction, right.datapath)) {
-      if (!neighbour.invisible.empty()) continue;
+    for (const Mutant& mutant : mutants_of(instruction, right.datapath)) {
+      if (!mutant.invisible.empty()) continue;
       ++wrong;
       bool differs = false;
       for (int i = 0; i < kInputs && !differs; ++i) {
         const std::vector<std::uint8_t> input = random_input(state);
         Bytes bytes(input.data(), input.size());
-        differs = !difference(instruction, neighbour.datapath, right.datapath, bytes).empty();
+        differs = !difference(instruction, mutant.datapath, right.datapath, bytes).empty();
       }
       found += differs ? 1U : 0U;
-      if (!differs)
-        std::printf("%s, %s %s: needs more\n", name, neighbour.rule.c_str(), neighbour.change.c_str());
+      if (!differs) std::printf("%s, %s %s: needs more\n", name, mutant.rule.c_str(), mutant.change.c_str());
     }
   }
-  std::printf("%zu of %zu wrong models found by %d inputs at most\n", found, wrong, kInputs);
+  std::printf("%zu of %zu mutants found by %d inputs at most\n", found, wrong, kInputs);
   // The others show below the floor, on subnormal numbers or on one kind of zero: a fuzzer is led there,
   // chance is not.
   EXPECT_GE(found * 3, wrong * 2);

@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -19,6 +18,7 @@ Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.
 }  // namespace
 
 const Law kAFromRegistersOrMemory = {
+    .order = 190,
     .name = "a_from_registers_or_memory",
     .statement = "wgmma gives the same bits with A from registers and from shared memory.",
     .source = "PTX ISA; measured on Hopper",

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -29,6 +28,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kANanScaleGivesNan = {
+    .order = 300,
     .name = "a_nan_scale_gives_nan",
     .statement =
         "A NaN among the scales of its row and column makes D the canonical NaN, whatever it scales.",

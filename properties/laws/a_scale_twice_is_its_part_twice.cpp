@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -54,7 +53,8 @@ Verdict judge(const Case& at) {
 
 }  // namespace
 
-const Law kAScaleTwiceIsItsPartTwice = {.name = "a_scale_twice_is_its_part_twice",
+const Law kAScaleTwiceIsItsPartTwice = {.order = 280,
+                                        .name = "a_scale_twice_is_its_part_twice",
                                         .statement =
                                             "A scale twice as large makes what its block alone gives twice "
                                             "as large, and leaves what other blocks "

@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -57,6 +56,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kAlignmentTruncates = {
+    .order = 20,
     .name = "alignment_truncates",
     .statement =
         "Beside addends of exponent E at most, what an addend has below 2^(E - F) is cut off toward zero.",

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -36,6 +35,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kCAloneComesBack = {
+    .order = 150,
     .name = "c_alone_comes_back",
     .statement = "Without products D is c, a subnormal c too, less what F and the output do not hold.",
     .source = "Fasi et al. 2021 (subnormals); measured on Hopper (13 bits of FP8 wgmma)",

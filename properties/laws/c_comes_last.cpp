@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -32,6 +31,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kCComesLast = {
+    .order = 60,
     .name = "c_comes_last",
     .statement = "c is added to the finished sum by an ordinary IEEE addition to nearest even.",
     .source = "numerics.md, widened FP8; ptxas: FADD or HADD2 after the last HMMA",

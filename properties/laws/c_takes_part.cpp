@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -49,6 +48,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kCTakesPart = {
+    .order = 50,
     .name = "c_takes_part",
     .statement = "c is one more addend of the first step: it is aligned with the products, and they with it.",
     .source = "Fasi et al. 2021 (order of addition); MMA-Sim",

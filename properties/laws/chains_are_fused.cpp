@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -53,6 +52,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kChainsAreFused = {
+    .order = 260,
     .name = "chains_are_fused",
     .statement = "binary64: a chain of fused multiply-adds, c first, k ascending; a NaN keeps its payload.",
     .source = "IEEE 754-2019, fusedMultiplyAdd; measured on Hopper",

@@ -1,6 +1,5 @@
 #include <optional>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -26,7 +25,8 @@ Verdict judge(const Case& at) {
 
 }  // namespace
 
-const Law kEqualRowsEqualBits = {.name = "equal_rows_equal_bits",
+const Law kEqualRowsEqualBits = {.order = 200,
+                                 .name = "equal_rows_equal_bits",
                                  .statement = "mma, wmma and wgmma whose rows are equal give equal bits.",
                                  .source = "the rows; measured on Hopper",
                                  .why_not = why_not,

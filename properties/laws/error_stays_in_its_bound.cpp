@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "mmaudit/error_bound.hpp"
 #include "tools.hpp"
 
@@ -86,6 +85,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kErrorStaysInItsBound = {
+    .order = 170,
     .name = "error_stays_in_its_bound",
     .statement =
         "|D - exact| stays below what L, F and the roundings of the steps add up to, and comes near it.",

@@ -1,7 +1,6 @@
 #include <optional>
 #include <utility>
 
-#include "laws.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "tools.hpp"
 
@@ -44,7 +43,8 @@ Verdict judge(const Case& at) {
 
 }  // namespace
 
-const Law kFactorsMayBeExchanged = {.name = "factors_may_be_exchanged",
+const Law kFactorsMayBeExchanged = {.order = 110,
+                                    .name = "factors_may_be_exchanged",
                                     .statement = "A and B exchanged, with C turned, give D turned.",
                                     .source = "consequence of exact products",
                                     .why_not = why_not,

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -34,6 +33,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kIntegersAreExact = {
+    .order = 230,
     .name = "integers_are_exact",
     .statement =
         "Integer and single-bit sums are exact, wrapped to 32 bits or, with .satfinite, clamped once.",

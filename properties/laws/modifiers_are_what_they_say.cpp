@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -38,6 +37,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kModifiersAreWhatTheySay = {
+    .order = 240,
     .name = "modifiers_are_what_they_say",
     .statement = "scale-d = 0 is c = +0; negating A or B is changing its signs, before the product.",
     .source = "PTX ISA (wgmma.mma_async); measured on Hopper",

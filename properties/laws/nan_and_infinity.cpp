@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -59,6 +58,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kNanAndInfinity = {
+    .order = 140,
     .name = "nan_and_infinity",
     .statement =
         "A NaN, infinity * 0 and infinity - infinity give the canonical NaN; an infinity else gives itself; "

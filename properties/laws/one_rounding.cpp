@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -65,6 +64,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kOneRounding = {
+    .order = 70,
     .name = "one_rounding",
     .statement = "Where alignment has nothing to cut off, D is the exact sum, rounded once.",
     .source = "Fasi et al. 2021 (normalisation at the end); numerics.md, output rules",

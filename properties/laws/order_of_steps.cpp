@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -29,6 +28,7 @@ Verdict judge(const Case& at) { return verdict(at.d() != at.related[0].at_d(at.r
 }  // namespace
 
 const Law kOrderOfSteps = {
+    .order = 90,
     .name = "order_of_steps",
     .statement = "The order of steps does matter: exchanging two changes some results.",
     .source = "MMA-Sim, chain of steps; L and order of the row",

@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -41,6 +40,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kPlaceDoesNotMatter = {
+    .order = 180,
     .name = "place_does_not_matter",
     .statement =
         "An element is the same wherever in the tile, and so in whichever lane, its row and column stand.",

@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -35,6 +34,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kProductsAreExact = {
+    .order = 10,
     .name = "products_are_exact",
     .statement = "A product by itself is exact, of subnormals too: D is it, rounded once to the output.",
     .source = "Fasi et al. 2021; Sun et al. 2023, section 8",

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -201,7 +200,8 @@ Verdict judge(const Case& at) {
 
 }  // namespace
 
-const Law kScaledAddendsAreCutAtF = {.name = "scaled_addends_are_cut_at_f",
+const Law kScaledAddendsAreCutAtF = {.order = 270,
+                                     .name = "scaled_addends_are_cut_at_f",
                                      .statement =
                                          "A scaled product, or the exact sum of a group with the exponent of "
                                          "its scales, is cut off toward zero "

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -48,6 +47,7 @@ Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.
 }  // namespace
 
 const Law kScalesOfOneAreNoScales = {
+    .order = 290,
     .name = "scales_of_one_are_no_scales",
     .statement =
         "Where every scale is 1, D is that of the instruction without scales that has the same rules.",

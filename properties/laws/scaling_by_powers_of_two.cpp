@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -86,6 +85,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kScalingByPowersOfTwo = {
+    .order = 100,
     .name = "scaling_by_powers_of_two",
     .statement = "A and c times a power of two give D times it, away from the ends of the formats.",
     .source = "consequence of alignment relative to E",

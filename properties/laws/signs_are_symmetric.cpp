@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -26,6 +25,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kSignsAreSymmetric = {
+    .order = 120,
     .name = "signs_are_symmetric",
     .statement = "A and c with their signs changed give D with its sign changed.",
     .source = "consequence of truncation of magnitudes and of symmetric roundings",

@@ -1,6 +1,5 @@
 #include <optional>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -34,6 +33,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kSparseIsDenseOverTheStored = {
+    .order = 210,
     .name = "sparse_is_dense_over_the_stored",
     .statement =
         "A sparse instruction is the dense one of half its k over the stored elements and those they meet.",

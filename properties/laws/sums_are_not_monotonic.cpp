@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -41,6 +40,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kSumsAreNotMonotonic = {
+    .order = 160,
     .name = "sums_are_not_monotonic",
     .statement = "A larger c can give a smaller D: it moves the unit that alignment cuts at.",
     .source = "Fasi et al. 2021 (monotonicity)",

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -76,6 +75,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kTheFloor = {
+    .order = 40,
     .name = "the_floor",
     .statement = "Where every exponent is below the floor, the floor takes the place of E.",
     .source = "numerics.md, floors; measured on Hopper",

@@ -1,4 +1,3 @@
-#include "laws.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -51,6 +50,7 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kZerosHaveNoExponent = {
+    .order = 30,
     .name = "zeros_have_no_exponent",
     .statement = "A product with a zero factor changes nothing, however large the other factor is.",
     .source = "numerics.md, zero rule; MMA-Sim",

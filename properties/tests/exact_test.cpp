@@ -30,7 +30,10 @@ oracle::ExactDot exact_of(const Instruction& inst, const std::vector<Value>& pro
     a[k] = encode_nearest_even(products[k].a, spec_of(inst.a));
     b[k] = encode_nearest_even(products[k].b, spec_of(inst.b));
   }
-  return oracle::exact_dot(inst, a, b, encode_nearest_even(c, spec_of(inst.c)), modifiers);
+  return oracle::exact_dot(inst, {.a = a,
+                                  .b = b,
+                                  .c = encode_nearest_even(c, spec_of(inst.c)),
+                                  .modifiers = static_cast<std::uint8_t>(modifiers)});
 }
 
 cpp_rational rational(double x) {
@@ -63,8 +66,7 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
       gen::append_family(tiles, plan, family, kSeed, 0, 1, 0);
       for (std::size_t i = 0; i < 8; ++i) {
         const OneDot one = cut(tiles, 0, i, i);
-        const oracle::ExactDot exact =
-            oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, {}, one.metadata);
+        const oracle::ExactDot exact = oracle::exact_dot(probe.instruction, one);
         ASSERT_TRUE(exact.finite);
         const cpp_rational sum = rational_dot(probe.instruction, one);
         // The neighbours of the nearest number are no nearer.
@@ -101,7 +103,7 @@ TEST(ExactDot, OneProductIsStdFma) {
     const std::uint64_t c = random.next();
     const double expected =
         std::fma(std::bit_cast<double>(a[0]), std::bit_cast<double>(b[0]), std::bit_cast<double>(c));
-    const oracle::ExactDot exact = oracle::exact_dot(kF64, a, b, c);
+    const oracle::ExactDot exact = oracle::exact_dot(kF64, {.a = a, .b = b, .c = c});
     if (std::isnan(expected)) {
       EXPECT_TRUE(std::isnan(exact.value));
       continue;
@@ -183,8 +185,8 @@ TEST(ExactDot, TheReferenceIsTheExactSumCutOff) {
       one.a[k] = encode_nearest_even(random.in(-511, 511), spec_of(Format::f16));
       one.b[k] = encode_nearest_even(random.in(-511, 511), spec_of(Format::f16));
     }
-    const oracle::ExactDot exact = oracle::exact_dot(kF16, one.a, one.b, 0);
-    const std::uint64_t d = oracle::reference_dot(kF16, probe.datapath, one.a, one.b, 0);
+    const oracle::ExactDot exact = oracle::exact_dot(kF16, one);
+    const std::uint64_t d = oracle::reference_dot(kF16, probe.datapath, one);
     ASSERT_EQ(oracle::relative_error(exact, decode_value(d, spec_of(Format::f32))), 0);
   }
 }

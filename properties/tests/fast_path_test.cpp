@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/generators/neighbours.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/mutants/mutants.hpp"
 #include "probe.hpp"
 
 namespace mmaudit::test {
@@ -184,7 +184,7 @@ TEST(FastPath, TheComparisonSeesAWrongRow) {
     // Products of two such formats hardly reach below 2^(E - F), and a binary16 D shows it in ties alone.
     if (spec_of(probe.instruction.a).value_bits() < 8 && spec_of(probe.instruction.b).value_bits() < 8)
       continue;
-    for (const gen::Neighbour& wrong : gen::neighbours(probe.instruction, probe.datapath)) {
+    for (const Mutant& wrong : mutants_of(probe.instruction, probe.datapath)) {
       if (wrong.rule != "F" || wrong.datapath.fraction_bits >= probe.datapath.fraction_bits ||
           !wrong.invisible.empty())
         continue;

@@ -168,9 +168,7 @@ class Families : public testing::TestWithParam<std::size_t> {
   Probe probe = all_probes()[GetParam()];
   Instruction inst = probe.instruction;
 
-  oracle::ExactDot exact(const OneDot& one) const {
-    return oracle::exact_dot(inst, one.a, one.b, one.c, 0, {}, one.metadata);
-  }
+  oracle::ExactDot exact(const OneDot& one) const { return oracle::exact_dot(inst, one); }
   /// Exponents of the products that are not zero, as the formats spell them.
   std::vector<int> product_exponents(const OneDot& one) const {
     std::vector<int> exponents;

@@ -33,7 +33,7 @@ std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count
 }
 
 double exact(const Probe& probe, const OneDot& one) {
-  return oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, {}, one.metadata).value;
+  return oracle::exact_dot(probe.instruction, one).value;
 }
 
 TEST(IntegerFamilies, NearOverflowLeavesTheRangeAndStaysInIt) {

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "law_runs.hpp"
-#include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/mutants/mutants.hpp"
+#include "mmaudit/oracles/reference.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -37,9 +38,8 @@ TEST(Laws, TheModelOfEveryGenerationObeysThem) {
 }
 
 /// A law under which `wrong` is not the row it came from; nullptr: none.
-const Law* caught_by(const Subject& subject, const gen::Neighbour& wrong, std::uint64_t dots,
-                     Failure* failure) {
-  const Backend backend = wrong_model(subject, wrong.datapath, "wrong");
+const Law* caught_by(const Subject& subject, const Mutant& wrong, std::uint64_t dots, Failure* failure) {
+  const Backend backend = mutant_backend(*subject.architecture, subject.instruction, wrong.datapath, "wrong");
   for (const Law& law : lawbook()) {
     if (law.slow) continue;  // it catches them all
     const LawResult result = check_law(law, subject, backend, {.seed = kSeed, .dots = dots});
@@ -65,7 +65,7 @@ TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
   const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
   const Subject subject(hopper, inst, find_datapath(hopper, inst)->datapath);
   int shrunk = 0;
-  for (const gen::Neighbour& one : gen::neighbours(inst, subject.datapath)) {
+  for (const Mutant& one : mutants_of(inst, subject.datapath)) {
     if (!one.invisible.empty()) continue;
     Failure failure;
     if (caught_by(subject, one, 3000, &failure) == nullptr || failure.law.empty()) continue;
@@ -73,7 +73,7 @@ TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
     EXPECT_LE(nonzero_products(subject, failure.dot), 3)
         << one.rule << ' ' << one.change << ", " << failure.law;
     // And it still fails, by itself.
-    const Backend backend = wrong_model(subject, one.datapath, "wrong");
+    const Backend backend = mutant_backend(*subject.architecture, subject.instruction, one.datapath, "wrong");
     const auto law =
         std::find_if(lawbook().begin(), lawbook().end(), [&](const Law& l) { return l.name == failure.law; });
     const auto verdict = judge_alone(*law, subject, backend, failure.dot);
@@ -103,10 +103,10 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
 
 TEST(Laws, TheReferenceModelObeysThem) {
   const Architecture& hopper = *find_architecture("hopper");
-  check_all(reference_model(hopper), unscaled_subjects(hopper), 1, is_fast);
+  check_all(oracle::reference_backend(hopper), unscaled_subjects(hopper), 1, is_fast);
   std::vector<Subject> some = scaled_subjects();
   std::erase_if(some, [](const Subject& one) { return one.instruction.a != one.instruction.b; });
-  check_all(reference_model(*find_architecture("blackwell_rtx")), some, 1, of_scales);
+  check_all(oracle::reference_backend(*find_architecture("blackwell_rtx")), some, 1, of_scales);
 }
 
 }  // namespace

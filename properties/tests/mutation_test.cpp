@@ -24,17 +24,16 @@ std::vector<Subject> some(std::string_view generation, const std::vector<const c
 /// How many of `subjects`' wrong models there are; what no law but an oracle's notices fails the test.
 std::size_t all_noticed(const std::vector<Subject>& subjects) {
   std::map<std::string, int> catches;
-  const std::vector<Mutant> mutants = mutate(subjects, {.seed = seed_of_run()});
+  const std::vector<JudgedMutant> mutants = judge_mutants(subjects, {.seed = seed_of_run()});
   std::size_t visible = 0;
-  for (const Mutant& one : mutants) {
-    const std::string what =
-        name_of(one.instruction) + ": " + one.neighbour.rule + ": " + one.neighbour.change;
+  for (const JudgedMutant& one : mutants) {
+    const std::string what = name_of(one.instruction) + ": " + one.rule + ": " + one.change;
     EXPECT_FALSE(one.wrongly_excused())
-        << what << " breaks " << one.broken.front()->name << " although " << one.neighbour.invisible;
-    if (!one.neighbour.invisible.empty()) continue;
+        << what << " breaks " << one.broken.front()->name << " although " << one.invisible;
+    if (!one.invisible.empty()) continue;
     ++visible;
-    EXPECT_FALSE(one.unnoticed()) << what << " is noticed by no law";
-    EXPECT_FALSE(!one.unnoticed() && one.broken.front()->slow) << what << " is noticed by an oracle alone";
+    EXPECT_FALSE(one.survives()) << what << " is noticed by no law";
+    EXPECT_FALSE(!one.survives() && one.broken.front()->slow) << what << " is noticed by an oracle alone";
     for (const Law* law : one.broken) ++catches[std::string(law->name)];
   }
   for (const auto& [law, count] : catches) std::printf("%4d noticed by %s\n", count, law.c_str());

@@ -15,8 +15,7 @@ std::size_t all_agree(const Probe& probe, const TileBatch& tiles, std::size_t st
   std::size_t compared = 0;
   for (std::size_t at = 0; at < tiles.tiles * elements; at += stride) {
     const OneDot one = cut(tiles, at / elements, at % elements / n, at % n);
-    const oracle::Opinions found = oracle::opinions_of(probe.instruction, one.a, one.b, one.c, one.modifiers,
-                                                       {one.scale_a, one.scale_b}, one.metadata);
+    const oracle::Opinions found = oracle::opinions_of(probe.instruction, one);
     ++compared;
     if (found.agree()) continue;
     ADD_FAILURE() << "two oracles disagree: " << text_of(probe.instruction, one) << std::hex << " exact "
@@ -59,7 +58,7 @@ TEST(Opinions, TiesAndEnds) {
       b[0] = 0x3C00;
       a[1] = half;
       b[1] = 0x3800;
-      const oracle::Opinions found = oracle::opinions_of(f16, a, b, x ^ 0x8000U * (x & 1U));
+      const oracle::Opinions found = oracle::opinions_of(f16, {.a = a, .b = b, .c = x ^ 0x8000U * (x & 1U)});
       ++compared;
       EXPECT_TRUE(found.agree()) << std::hex << x << ' ' << half << ": " << found.exact << ' ' << found.mpfr
                                  << ' ' << found.integers;

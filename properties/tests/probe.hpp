@@ -1,5 +1,6 @@
 #pragma once
-// What the property tests share: every instruction with its row, and single dot products cut out of tiles.
+// What the property tests share: every instruction with its datapath, and single dot products cut out of
+// tiles.
 #include <cstdint>
 #include <iomanip>
 #include <sstream>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "mmaudit/dot.hpp"
+#include "mmaudit/dot_case.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/model/architecture.hpp"
@@ -52,39 +54,16 @@ inline std::vector<Probe> all_probes() {
   return probes;
 }
 
-struct OneDot {
-  std::vector<std::uint64_t> a, b;
-  std::uint64_t c = 0, d = 0;
-  unsigned modifiers = 0;
-  std::vector<std::uint8_t> scale_a{}, scale_b{};
-  std::vector<std::uint8_t> metadata{};  // of the row of A; empty: dense
+struct OneDot : DotCase {
+  std::uint64_t d = 0;
 };
 
-/// Element (i, j) of a tile; d is what `tiles` holds, 0 before the first batch().
+/// Element (i, j) of a tile; d is what `tiles` holds, 0 before the first view().
 inline OneDot cut(const TileBatch& tiles, std::size_t tile, std::size_t i, std::size_t j) {
-  const Instruction& inst = tiles.instruction;
-  const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n);
-  const auto depth = static_cast<std::size_t>(inst.k), stored = static_cast<std::size_t>(inst.stored_k());
-  OneDot dot;
-  for (std::size_t k = 0; k < stored; ++k) {
-    const std::size_t at = (tile * m + i) * stored + k;
-    dot.a.push_back(gen::load_bits(tiles.a, spec_of(inst.a).storage_bytes(), at));
-    if (!tiles.metadata.empty()) dot.metadata.push_back(tiles.metadata[at]);
-  }
-  for (std::size_t k = 0; k < depth; ++k) {
-    dot.b.push_back(gen::load_bits(tiles.b, spec_of(inst.b).storage_bytes(), (tile * depth + k) * n + j));
-  }
-  dot.c = gen::load_bits(tiles.c, spec_of(inst.c).storage_bytes(), (tile * m + i) * n + j);
-  if (!tiles.d.empty()) {
-    dot.d = gen::load_bits(tiles.d, spec_of(inst.d).storage_bytes(), (tile * m + i) * n + j);
-  }
-  dot.modifiers = tiles.modifiers[tile];
-  const auto blocks = static_cast<std::size_t>(scales_of(inst));
-  for (std::size_t block = 0; block < blocks; ++block) {
-    dot.scale_a.push_back(tiles.scale_a[(tile * m + i) * blocks + block]);
-    dot.scale_b.push_back(tiles.scale_b[(tile * blocks + block) * n + j]);
-  }
-  return dot;
+  const int row = static_cast<int>(i), column = static_cast<int>(j);
+  OneDot one{dot_at(tiles.instruction, tiles.filled(), tile, row, column)};
+  if (!tiles.d.empty()) one.d = d_at(tiles.instruction, tiles.filled(), tile, row, column);
+  return one;
 }
 
 /// The element of B that element `k` of A, stored or dense, is multiplied by.
@@ -107,7 +86,7 @@ inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
 
 inline std::string text_of(const Instruction& instruction, const OneDot& dot) {
   std::ostringstream text;
-  text << name_of(instruction) << std::hex << " modifiers " << dot.modifiers << " c=" << dot.c << " a=[";
+  text << name_of(instruction) << std::hex << " modifiers " << int{dot.modifiers} << " c=" << dot.c << " a=[";
   for (const std::uint64_t x : dot.a) text << ' ' << x;
   text << " ] b=[";
   for (const std::uint64_t x : dot.b) text << ' ' << x;

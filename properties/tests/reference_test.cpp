@@ -21,8 +21,7 @@ std::size_t compare_tiles(const Probe& probe, TileBatch& tiles, std::size_t stri
   for (std::size_t at = 0; at < tiles.tiles * elements; at += stride) {
     const std::size_t element = at % elements;
     const OneDot one = cut(emulated, at / elements, element / n, element % n);
-    const std::uint64_t expected = oracle::reference_dot(probe.instruction, probe.datapath, one.a, one.b,
-                                                         one.c, one.modifiers, {}, one.metadata);
+    const std::uint64_t expected = oracle::reference_dot(probe.instruction, probe.datapath, one);
     ++compared;
     if (one.d == expected && model_dot(probe, one) == expected) continue;
     ADD_FAILURE() << what << ": " << text_of(probe.instruction, one) << " reference " << std::hex << expected
@@ -97,9 +96,9 @@ TEST(Reference, DotAgreesOnArbitraryBitPatterns) {
     if (is_sparse(probe.instruction.op)) one.metadata.resize(one.a.size());
     for (std::size_t k = 0; k < one.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
       write_pattern(sparsity, *rc::gen::inRange(0, patterns(sparsity)), &one.metadata[k]);
-    one.modifiers = static_cast<unsigned>(*rc::gen::inRange(0, 8)) & every_modifier(probe.instruction);
-    RC_ASSERT(model_dot(probe, one) == oracle::reference_dot(probe.instruction, probe.datapath, one.a, one.b,
-                                                             one.c, one.modifiers, {}, one.metadata));
+    one.modifiers = static_cast<std::uint8_t>(static_cast<unsigned>(*rc::gen::inRange(0, 8)) &
+                                              every_modifier(probe.instruction));
+    RC_ASSERT(model_dot(probe, one) == oracle::reference_dot(probe.instruction, probe.datapath, one));
   }));
 }
 

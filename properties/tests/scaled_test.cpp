@@ -9,7 +9,8 @@
 #include "mmaudit/convert.hpp"
 #include "mmaudit/explain.hpp"
 #include "mmaudit/generators/directed.hpp"
-#include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/mutants/mutants.hpp"
+#include "mmaudit/oracles/exact.hpp"
 #include "mmaudit/oracles/reference.hpp"
 #include "probe.hpp"
 
@@ -17,8 +18,7 @@ namespace mmaudit::test {
 namespace {
 
 std::uint64_t reference(const Probe& probe, const OneDot& one) {
-  return oracle::reference_dot(probe.instruction, probe.datapath, one.a, one.b, one.c, one.modifiers,
-                               {one.scale_a, one.scale_b});
+  return oracle::reference_dot(probe.instruction, probe.datapath, one);
 }
 
 std::uint64_t explained(const Probe& probe, const OneDot& one) {
@@ -73,13 +73,13 @@ TEST(Scaled, EveryWrongModelFollowsTheReference) {
   std::size_t compared = 0;
   for (const Probe& probe : scaled_probes()) {
     const std::vector<TileBatch> inputs = inputs_for(probe, 1);
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
-      const Probe mutant{probe.instruction, neighbour.datapath};
+    for (const Mutant& wrong : mutants_of(probe.instruction, probe.datapath)) {
+      const Probe mutant{probe.instruction, wrong.datapath};
       for (const TileBatch& tiles : inputs) {
         for_some(tiles, 47, [&](const OneDot& one) {
           ++compared;
           EXPECT_EQ(model_dot(mutant, one), reference(mutant, one))
-              << neighbour.rule << ' ' << neighbour.change << ": " << text_of(probe.instruction, one);
+              << wrong.rule << ' ' << wrong.change << ": " << text_of(probe.instruction, one);
         });
       }
     }
@@ -96,14 +96,14 @@ TEST(Scaled, TheInputsTellEveryWrongModelExceptThoseThatCannotShow) {
       emulate(probe.instruction, probe.datapath, tiles.view());
       right.push_back(tiles.d);
     }
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
+    for (const Mutant& wrong : mutants_of(probe.instruction, probe.datapath)) {
       bool seen = false;
       for (std::size_t i = inputs.size(); i-- > 0 && !seen;) {
-        emulate(probe.instruction, neighbour.datapath, inputs[i].view());
+        emulate(probe.instruction, wrong.datapath, inputs[i].view());
         seen = inputs[i].d != right[i];
       }
-      EXPECT_EQ(seen, neighbour.invisible.empty()) << name_of(probe.instruction) << ", " << neighbour.rule
-                                                   << ' ' << neighbour.change << ": " << neighbour.invisible;
+      EXPECT_EQ(seen, wrong.invisible.empty()) << name_of(probe.instruction) << ", " << wrong.rule << ' '
+                                               << wrong.change << ": " << wrong.invisible;
     }
   }
 }
@@ -146,8 +146,7 @@ TEST(Scaled, WhatFitsIsExact) {
                        gen::Family::normal, kSeed, 0, 12, 0);
     for_some(tiles, 7, [&](OneDot one) {
       one.c = 0;
-      const oracle::ExactDot exact =
-          oracle::exact_dot(probe.instruction, one.a, one.b, one.c, 0, {one.scale_a, one.scale_b});
+      const oracle::ExactDot exact = oracle::exact_dot(probe.instruction, one);
       const double got = decode_value(model_dot(probe, one), spec_of(Format::f32));
       // 24 bits of the result, and products within 25 bits of the largest.
       EXPECT_LE(std::fabs(got - exact.value), 0x1p-18 * exact.magnitude);
@@ -173,9 +172,10 @@ TEST(Scaled, NoScalesAreScalesOfOne) {
     emulate(probe.instruction, probe.datapath, tiles.view());
     EXPECT_EQ(tiles.d, without) << name_of(probe.instruction);
     for_some(tiles, 3, [&](OneDot dot) {
-      const oracle::ExactDot with =
-          oracle::exact_dot(probe.instruction, dot.a, dot.b, dot.c, 0, {dot.scale_a, dot.scale_b});
-      EXPECT_EQ(with.decimal, oracle::exact_dot(probe.instruction, dot.a, dot.b, dot.c).decimal);
+      const oracle::ExactDot with = oracle::exact_dot(probe.instruction, dot);
+      dot.scale_a.clear();
+      dot.scale_b.clear();
+      EXPECT_EQ(with.decimal, oracle::exact_dot(probe.instruction, dot).decimal);
     });
   }
 }

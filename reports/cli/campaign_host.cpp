@@ -215,8 +215,8 @@ CampaignInstruction host_instruction(const Instruction& instruction, const Datap
           .plays = &plays};
 }
 
-laws::Backend quick_model(const Architecture& architecture) {
-  laws::Backend backend = model_backend(architecture);
+Backend quick_model(const Architecture& architecture) {
+  Backend backend = model_backend(architecture);
   backend.run = [run = backend.run, &architecture](const Instruction& inst, const TileView& batch) {
     const Datapath& datapath = find_datapath(architecture, inst)->datapath;
     const bool modified =

@@ -90,7 +90,7 @@ void seat_threads(const CampaignOptions& options, unsigned sharing, CampaignSetu
   setup.seats = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
 }
 
-laws::Backend hardware_of(const CampaignSetup& setup) {
+Backend hardware_of(const CampaignSetup& setup) {
   return setup.gpu ? hardware_backend(*setup.gpu) : quick_model(*setup.plays);
 }
 
@@ -148,7 +148,7 @@ std::string explain_difference(const CampaignSetup& setup, std::size_t instructi
   dot.c = example.c;
   dot.modifiers = static_cast<std::uint8_t>(example.modifiers);
   dot.metadata = example.metadata;
-  const laws::Backend hardware = hardware_of(setup);
+  const Backend hardware = hardware_of(setup);
   const auto alone = laws::judge_alone(*law, subject, hardware, dot);
   if (!alone || alone->kind != laws::Verdict::Kind::broken)
     return text + "by itself it has the model's bits: nothing to shrink\n";

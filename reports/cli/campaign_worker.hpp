@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "campaign_record.hpp"
+#include "mmaudit/backend.hpp"
 #include "mmaudit/device/crossed.hpp"
-#include "mmaudit/laws/backend.hpp"
 
 namespace mmaudit::cli {
 
@@ -34,6 +34,6 @@ CampaignInstruction host_instruction(const Instruction& instruction, const Datap
                                      const DatapathEntry& plays);
 
 /// The quick path by itself: what plays the hardware of a campaign without one.
-laws::Backend quick_model(const Architecture& architecture);
+Backend quick_model(const Architecture& architecture);
 
 }  // namespace mmaudit::cli

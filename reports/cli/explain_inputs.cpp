@@ -143,8 +143,13 @@ std::vector<std::uint64_t> factors_of_b(const ExplainInputs& inputs) {
 }
 
 oracle::ExactDot exact_of(const ExplainInputs& inputs) {
-  return oracle::exact_dot(inputs.instruction, inputs.a, inputs.b, inputs.c, inputs.modifiers,
-                           {inputs.scale_a, inputs.scale_b}, inputs.metadata);
+  return oracle::exact_dot(inputs.instruction, {.a = inputs.a,
+                                                .b = inputs.b,
+                                                .c = inputs.c,
+                                                .modifiers = static_cast<std::uint8_t>(inputs.modifiers),
+                                                .metadata = inputs.metadata,
+                                                .scale_a = inputs.scale_a,
+                                                .scale_b = inputs.scale_b});
 }
 
 ExplainInputs inputs_of_text(const ExplainOptions& options) {

@@ -13,9 +13,9 @@ namespace mmaudit::cli {
 namespace {
 
 /// wgmma and tcgen05 of any n are one row of the model.
-std::string key_of(Instruction instruction, const gen::Neighbour& neighbour) {
+std::string key_of(Instruction instruction, const Mutant& mutant) {
   if (is_wgmma(instruction.op) || instruction.op == Op::tcgen05) instruction.n = 0;
-  return name_of(instruction) + "\n" + neighbour.rule + "\n" + neighbour.change;
+  return name_of(instruction) + "\n" + mutant.rule + "\n" + mutant.change;
 }
 
 struct Recorded {
@@ -35,7 +35,7 @@ std::map<std::string, Recorded> recorded_kills(const std::filesystem::path& corp
   }
   for (const InstructionStrength& one : measure_strength(corpus, names, subjects.front().architecture))
     for (const Kill& kill : one.kills) {
-      Recorded& sum = kills[key_of(one.instruction, kill.neighbour)];
+      Recorded& sum = kills[key_of(one.instruction, kill.mutant)];
       sum.dots += kill.dots;
       if (kill.dots > 0) sum.family = kill.family;
     }
@@ -58,7 +58,7 @@ struct RuleLine {
     contradicted += one.contradicted();
     dots += one.recorded.value_or(0);
     if (!one.family.empty()) family = one.family;
-    if (!one.mutant.neighbour.invisible.empty()) invisible = one.mutant.neighbour.invisible;
+    if (!one.mutant.invisible.empty()) invisible = one.mutant.invisible;
     if (one.survives()) survives_in += (survives_in.empty() ? "" : ", ") + name;
     if (one.wrongly_excused()) wrongly_in += (wrongly_in.empty() ? "" : ", ") + name;
   }
@@ -121,9 +121,9 @@ LawStrength measure_laws(const std::vector<laws::Subject>& subjects, const laws:
   strength.architecture = subjects.front().architecture->name;
   std::map<std::string, Recorded> kills;
   if (corpus) kills = recorded_kills(*corpus, subjects);
-  for (laws::Mutant& mutant : laws::mutate(subjects, how)) {
+  for (laws::JudgedMutant& mutant : laws::judge_mutants(subjects, how)) {
     WrongModel& one = strength.models.emplace_back();
-    if (const auto found = kills.find(key_of(mutant.instruction, mutant.neighbour)); found != kills.end()) {
+    if (const auto found = kills.find(key_of(mutant.instruction, mutant)); found != kills.end()) {
       one.recorded = found->second.dots;
       one.family = found->second.family;
     }
@@ -140,8 +140,7 @@ std::string law_strength_text(const LawStrength& strength) {
     const std::string block = fmt::format("{} -> {}", name_of(inst.unit), name_of(inst.d));
     if (blocks.find(block) == blocks.end()) order.push_back(block);
     auto& lines = blocks[block];
-    const std::string label =
-        fmt::format("{:<22} {}", one.mutant.neighbour.rule, one.mutant.neighbour.change);
+    const std::string label = fmt::format("{:<22} {}", one.mutant.rule, one.mutant.change);
     auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& x) { return x.first == label; });
     if (line == lines.end()) line = lines.insert(lines.end(), {label, {}});
     line->second.add(one);
@@ -162,7 +161,7 @@ std::string law_strength_text(const LawStrength& strength) {
   const std::size_t by_recordings_alone =
       how_many(strength, [](const WrongModel& x) { return x.contradicted() && x.mutant.broken.empty(); });
   const std::size_t invisible =
-      how_many(strength, [](const WrongModel& x) { return !x.mutant.neighbour.invisible.empty(); });
+      how_many(strength, [](const WrongModel& x) { return !x.mutant.invisible.empty(); });
   return text +
          fmt::format(
              "{} wrong models: {} noticed by laws, {} by recordings ({} by them alone), {} that no input "
@@ -177,13 +176,13 @@ std::string law_strength_json(const LawStrength& strength) {
     nlohmann::json names = nlohmann::json::array();
     for (const laws::Law* law : one.mutant.broken) names.push_back(law->name);
     nlohmann::json row = {{"instruction", name_of(one.mutant.instruction)},
-                          {"rule", one.mutant.neighbour.rule},
-                          {"change", one.mutant.neighbour.change},
+                          {"rule", one.mutant.rule},
+                          {"change", one.mutant.change},
                           {"laws", std::move(names)},
                           {"survives", one.survives()}};
     if (one.recorded) row["recorded_dots"] = *one.recorded;
     if (!one.family.empty()) row["family"] = one.family;
-    if (!one.mutant.neighbour.invisible.empty()) row["invisible"] = one.mutant.neighbour.invisible;
+    if (!one.mutant.invisible.empty()) row["invisible"] = one.mutant.invisible;
     models.push_back(std::move(row));
   }
   return nlohmann::json({{"schema", "mmaudit.law_strength/1"},

@@ -11,16 +11,16 @@ namespace mmaudit::cli {
 
 /// One wrong model of one instruction.
 struct WrongModel {
-  laws::Mutant mutant;
+  laws::JudgedMutant mutant;
   std::optional<std::uint64_t> recorded;  ///< recorded results that contradict it; none: no recording
   std::string family;                     ///< the family of inputs that contradicts it most often
 
   [[nodiscard]] bool contradicted() const { return recorded.value_or(0) > 0; }
   /// Noticed by no law and no recording, and nothing says why it could not be.
-  [[nodiscard]] bool survives() const { return mutant.unnoticed() && !contradicted(); }
+  [[nodiscard]] bool survives() const { return mutant.survives() && !contradicted(); }
   /// Said to be equal to its row, and yet told apart.
   [[nodiscard]] bool wrongly_excused() const {
-    return mutant.wrongly_excused() || (!mutant.neighbour.invisible.empty() && contradicted());
+    return mutant.wrongly_excused() || (!mutant.invisible.empty() && contradicted());
   }
 };
 

@@ -16,6 +16,7 @@
 #include "law_strength.hpp"
 #include "mmaudit/laws/check.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/oracles/reference.hpp"
 #include "regression_file.hpp"
 
 namespace mmaudit::cli {
@@ -64,9 +65,9 @@ bool may_be_silent(const LawRow& row, const LawsOptions& options) {
                       [](const LawResult& one) { return one.instruction.scale == Format::none; }));
 }
 
-laws::Backend chosen_backend(const LawsOptions& options, const Architecture& architecture) {
+Backend chosen_backend(const LawsOptions& options, const Architecture& architecture) {
   if (options.backend == "model") return model_backend(architecture);
-  if (options.backend == "reference") return laws::reference_model(architecture);
+  if (options.backend == "reference") return oracle::reference_backend(architecture);
   const device::DeviceInfo gpu = require_device();
   return options.backend == "hardware" ? hardware_backend(gpu) : device::gpu_model_backend(gpu, architecture);
 }
@@ -97,7 +98,7 @@ std::vector<Subject> chosen_subjects(const LawsOptions& options, const Architect
 
 /// Rows in the order of the lawbook.
 std::vector<LawRow> check(const LawsOptions& options, const std::vector<const Law*>& chosen,
-                          const std::vector<Subject>& subjects, const laws::Backend& backend,
+                          const std::vector<Subject>& subjects, const Backend& backend,
                           const RegressionFile& known) {
   // A share of the law's dots, among the rows it applies to.
   std::map<const Law*, std::uint64_t> share;
@@ -180,11 +181,11 @@ int run_strength(const LawsOptions& options) {
   const Architecture& architecture = require_architecture(options.architecture);
   const std::vector<Subject> subjects = chosen_subjects(options, architecture);
   std::size_t wrong = 0;
-  for (const Subject& one : subjects) wrong += gen::neighbours(one.instruction, one.datapath).size();
+  for (const Subject& one : subjects) wrong += mutants_of(one.instruction, one.datapath).size();
   Progress progress("wrong models", wrong);
   laws::MutationRun how{.seed = options.seed, .threads = options.threads};
   if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);
-  how.done = [&](const laws::Mutant& one) { progress.advance(1, name_of(one.instruction)); };
+  how.done = [&](const laws::JudgedMutant& one) { progress.advance(1, name_of(one.instruction)); };
   const LawStrength strength = measure_laws(subjects, how, corpus_folder(options.corpus));
   if (!options.json.empty()) emit(options.json, law_strength_json(strength));
   if (options.json != "-") emit("-", law_strength_text(strength));
@@ -214,7 +215,7 @@ int run(LawsOptions options) {
     rows = check_recordings(options, chosen, architecture, on);
   } else {
     const std::vector<Subject> subjects = chosen_subjects(options, architecture);
-    const laws::Backend backend = chosen_backend(options, architecture);
+    const Backend backend = chosen_backend(options, architecture);
     rows = check(options, chosen, subjects, backend, known);
     on = backend.name;
   }

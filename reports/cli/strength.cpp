@@ -13,15 +13,15 @@
 namespace mmaudit::cli {
 namespace {
 
-Kill kill_by(const corpus::Recording& recording, const Instruction& instruction, gen::Neighbour neighbour) {
+Kill kill_by(const corpus::Recording& recording, const Instruction& instruction, Mutant mutant) {
   Kill kill;
-  const ReplayResult result = replay(recording, instruction, neighbour.datapath, 0);
+  const ReplayResult result = replay(recording, instruction, mutant.datapath, 0);
   kill.dots = result.mismatches();
   const auto most =
       std::max_element(result.families.begin(), result.families.end(),
                        [](const auto& x, const auto& y) { return x.mismatches < y.mismatches; });
   if (most != result.families.end() && most->mismatches > 0) kill.family = most->family;
-  kill.neighbour = std::move(neighbour);
+  kill.mutant = std::move(mutant);
   return kill;
 }
 
@@ -45,9 +45,9 @@ std::vector<InstructionStrength> measure_strength(const std::filesystem::path& f
         InstructionStrength& strength = strengths.emplace_back();
         strength.instruction = instruction;
         strength.dots = recording.d.elements();
-        for (gen::Neighbour& neighbour :
-             gen::neighbours(instruction, row_of_recording(recording, instruction, file).datapath)) {
-          strength.kills.push_back(kill_by(recording, instruction, std::move(neighbour)));
+        for (Mutant& mutant :
+             mutants_of(instruction, row_of_recording(recording, instruction, file).datapath)) {
+          strength.kills.push_back(kill_by(recording, instruction, std::move(mutant)));
         }
       });
   return strengths;
@@ -57,7 +57,7 @@ std::size_t survivors(const std::vector<InstructionStrength>& strengths) {
   std::size_t count = 0;
   for (const InstructionStrength& strength : strengths)
     for (const Kill& kill : strength.kills)
-      if (kill.dots == 0 && kill.neighbour.invisible.empty()) ++count;
+      if (kill.dots == 0 && kill.mutant.invisible.empty()) ++count;
   return count;
 }
 
@@ -74,7 +74,7 @@ std::string strength_text(const std::vector<InstructionStrength>& strengths, boo
     if (blocks.find(block) == blocks.end()) order.push_back(block);
     auto& lines = blocks[block];
     for (const Kill& kill : strength.kills) {
-      const std::string label = fmt::format("{:<22} {}", kill.neighbour.rule, kill.neighbour.change);
+      const std::string label = fmt::format("{:<22} {}", kill.mutant.rule, kill.mutant.change);
       auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& x) { return x.first == label; });
       if (line == lines.end()) line = lines.insert(lines.end(), {label, {}});
       Summary& summary = line->second;
@@ -83,9 +83,9 @@ std::string strength_text(const std::vector<InstructionStrength>& strengths, boo
       if (kill.dots > 0) {
         ++summary.killed;
         summary.family = kill.family;
-      } else if (!kill.neighbour.invisible.empty()) {
+      } else if (!kill.mutant.invisible.empty()) {
         ++summary.invisible;
-        summary.reason = kill.neighbour.invisible;
+        summary.reason = kill.mutant.invisible;
       } else {
         survivors_of[block + label] +=
             (survivors_of[block + label].empty() ? "" : ", ") + name_of(instruction);
@@ -112,7 +112,7 @@ std::string strength_text(const std::vector<InstructionStrength>& strengths, boo
   for (const InstructionStrength& strength : strengths) {
     total += strength.kills.size();
     for (const Kill& kill : strength.kills)
-      invisible += kill.dots == 0 && !kill.neighbour.invisible.empty() ? 1 : 0;
+      invisible += kill.dots == 0 && !kill.mutant.invisible.empty() ? 1 : 0;
   }
   const std::size_t alive = survivors(strengths);
   text += fmt::format(
@@ -126,10 +126,9 @@ std::string strength_json(const std::vector<InstructionStrength>& strengths) {
   for (const InstructionStrength& strength : strengths) {
     nlohmann::json kills = nlohmann::json::array();
     for (const Kill& kill : strength.kills) {
-      nlohmann::json one = {
-          {"rule", kill.neighbour.rule}, {"change", kill.neighbour.change}, {"dots", kill.dots}};
+      nlohmann::json one = {{"rule", kill.mutant.rule}, {"change", kill.mutant.change}, {"dots", kill.dots}};
       if (!kill.family.empty()) one["family"] = kill.family;
-      if (!kill.neighbour.invisible.empty()) one["invisible"] = kill.neighbour.invisible;
+      if (!kill.mutant.invisible.empty()) one["invisible"] = kill.mutant.invisible;
       kills.push_back(one);
     }
     rows.push_back(

@@ -1,19 +1,19 @@
 #pragma once
-// How strong a corpus is: which neighbouring wrong models it contradicts.
+// How strong a corpus is: which mutants it contradicts.
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "mmaudit/generators/neighbours.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/instruction.hpp"
+#include "mmaudit/mutants/mutants.hpp"
 
 namespace mmaudit::cli {
 
 struct Kill {
-  gen::Neighbour neighbour;
-  std::uint64_t dots = 0;  ///< recorded results that contradict the neighbour
+  Mutant mutant;
+  std::uint64_t dots = 0;  ///< recorded results that contradict the mutant
   std::string family;      ///< the family that contradicts it most often
 };
 
@@ -23,12 +23,12 @@ struct InstructionStrength {
   std::vector<Kill> kills;
 };
 
-/// Replays every recording (of `only`'s GPUs, where given) through every neighbour of its row.
+/// Replays every recording (of `only`'s GPUs, where given) through every mutant of its datapath.
 std::vector<InstructionStrength> measure_strength(const std::filesystem::path& folder,
                                                   const std::vector<std::string>& filters,
                                                   const Architecture* only = nullptr);
 
-/// Neighbours that some input could tell apart but no recording does.
+/// Mutants that some input could tell apart but no recording does.
 std::size_t survivors(const std::vector<InstructionStrength>& strengths);
 
 std::string strength_text(const std::vector<InstructionStrength>& strengths, bool every_instruction);

@@ -154,7 +154,7 @@ void add_verify(CLI::App& app, Action& action) {
       ->delimiter(',');
   command->add_flag("--families", options->families, "count every input family");
   command->add_flag("--strength", options->strength,
-                    "replay neighbouring wrong models: which does the corpus contradict?");
+                    "replay mutants of the model: which does the corpus contradict?");
   CLI::Option* live = command->add_flag("--live", options->live,
                                         "against this machine's GPU, on fresh inputs, compared on the GPU");
   dataset->excludes(live)->excludes("--strength");

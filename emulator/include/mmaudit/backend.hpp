@@ -19,8 +19,13 @@ struct Backend {
   std::function<void(const Instruction& instruction, const TileView& batch)> run;
 };
 
-/// The model on this machine: every instruction by its datapath of `architecture`, which must outlive the
-/// backend.
+/// A backend that knows the instructions of `architecture`, which must outlive it, and hands `run` the
+/// datapath of each.
+Backend backend_by_datapath(
+    const Architecture& architecture, std::string name,
+    std::function<void(const Instruction& instruction, const Datapath& datapath, const TileView& batch)> run);
+
+/// The model on this machine.
 Backend model_backend(const Architecture& architecture);
 
 }  // namespace mmaudit

@@ -10,16 +10,16 @@ namespace mmaudit {
 
 /// Raw bits in storage width throughout.
 struct DotCase {
-  std::vector<std::uint64_t> a;  ///< the stored elements of the row of A
-  std::vector<std::uint64_t> b;  ///< all k elements of the column of B
+  std::vector<std::uint64_t> a{};  ///< the stored elements of the row of A
+  std::vector<std::uint64_t> b{};  ///< all k elements of the column of B
   std::uint64_t c = 0;
   std::uint8_t modifiers = 0;
-  std::vector<std::uint8_t> metadata;          ///< of the row of A; empty: dense
-  std::vector<std::uint8_t> scale_a, scale_b;  ///< a byte per block; empty unless block-scaled
+  std::vector<std::uint8_t> metadata{};            ///< of the row of A; empty: dense
+  std::vector<std::uint8_t> scale_a{}, scale_b{};  ///< a byte per block; empty unless block-scaled
 
-  std::string input_class;  ///< of the generator or the recording; empty: given by the user
-  std::uint64_t tile = 0;   ///< number of the tile within its input class
-  int row = 0, column = 0;  ///< element of D
+  std::string input_class{};  ///< of the generator or the recording; empty: given by the user
+  std::uint64_t tile = 0;     ///< number of the tile within its input class
+  int row = 0, column = 0;    ///< element of D
 
   bool operator==(const DotCase&) const = default;
 };
@@ -38,5 +38,7 @@ DotCase dot_at(const Instruction& instruction, const TileView& batch, std::size_
 /// D of that element, as raw bits.
 std::uint64_t d_at(const Instruction& instruction, const TileView& batch, std::size_t tile, int row,
                    int column);
+void store_d_at(const Instruction& instruction, const TileView& batch, std::size_t tile, int row, int column,
+                std::uint64_t bits);
 
 }  // namespace mmaudit

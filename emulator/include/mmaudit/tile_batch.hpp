@@ -55,6 +55,8 @@ struct TileBatch {
 
   /// The buffers, with D zeroed and resized to fit.
   TileView view();
+  /// The buffers as they are, to be read only: what dot_at() and d_at() take.
+  [[nodiscard]] TileView filled() const;
 };
 
 inline std::uint64_t load_bits(const std::vector<std::byte>& buffer, std::size_t bytes, std::size_t index) {

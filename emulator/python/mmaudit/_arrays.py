@@ -1,4 +1,4 @@
-"""numpy arrays as the library takes them: the dtypes of every format, and conversions that were asked for."""
+"""numpy arrays as the library takes them: the dtypes of every format, and conversions on request."""
 from ctypes import byref
 from typing import Any, NamedTuple, Optional, Tuple
 
@@ -9,11 +9,11 @@ from ._library import lib
 
 try:
     import ml_dtypes as _ml
-except ImportError:  # optional: FP8 and bf16 are then raw bits alone
+except ImportError:  # optional: without it FP8 and bf16 are raw bits
     _ml = None
 
 _RAW = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
-# What numpy itself has.
+# Formats that numpy has.
 _VALUE = {
     "f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "tf32": np.dtype(np.float32),
     "f16": np.dtype(np.float16), "s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "s4": np.dtype(np.int8),
@@ -29,7 +29,7 @@ _FORMAT_OF = {dtype: name for name, dtype in {**_ML, "f64": _VALUE["f64"], "f32"
 
 
 class Casting(NamedTuple):
-    """How float arrays of another format become an operand's: None is not at all."""
+    """How float arrays of another format are converted to an operand's; rounding None: they are refused."""
 
     rounding: Optional[str] = None
     saturate: bool = False
@@ -41,7 +41,7 @@ def raw_dtype(name: str) -> np.dtype:
 
 
 def value_dtype(name: str, with_ml: bool) -> np.dtype:
-    """What a result of format `name` comes as: numpy's own type, with ml_dtypes that of ml_dtypes, else raw bits."""
+    """The dtype of a result of format `name`: numpy's, else (with_ml) ml_dtypes', else raw bits."""
     if name in _VALUE:
         return _VALUE[name]
     return _ML[name] if with_ml and name in _ML else raw_dtype(name)
@@ -63,7 +63,7 @@ def _accepted(name: str) -> "list[np.dtype]":
 
 
 def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype) -> Tuple[np.ndarray, dict]:
-    """`source`, of format `from_`, as an array of format `to`; and what became of its numbers."""
+    """`source`, of format `from_`, as an array of format `to`, and how many numbers changed in which way."""
     source = np.ascontiguousarray(source)
     result = np.empty(source.shape, dtype)
     counts = _library.CastCounts()
@@ -78,8 +78,8 @@ def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype)
 
 
 def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
-    """An array whose memory is what the library reads: of a dtype that holds format `name`, contiguous. Copies only
-    what is not contiguous, and what `how` converts."""
+    """A contiguous array of a dtype that holds format `name`. Copies only if `array` is not contiguous or `how` converts
+    it."""
     array = np.asanyarray(array)
     accepted = _accepted(name)
     if array.dtype in accepted:

@@ -1,4 +1,4 @@
-"""libmmaudit.so: found, loaded, and its structures. Names and fields are those of mmaudit.h."""
+"""Finds and loads libmmaudit.so, and declares its structures with the names and fields of mmaudit.h."""
 import ctypes
 import os
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint32
@@ -18,7 +18,7 @@ class Out(Structure):
 
 
 class _Sized(Structure):
-    """Zero but for its size."""
+    """All fields zero except `size`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "m
 
 
 def check(status: int) -> None:
-    """ValueError for bad input, in the library's one line; MemoryError or RuntimeError for the rest."""
+    """Raises ValueError with the library's line for bad input, MemoryError or RuntimeError for other failures."""
     if status == 0:
         return
     line = lib.mmaudit_last_error().decode()
@@ -157,12 +157,12 @@ def encoded(text: Optional[str]) -> Optional[bytes]:
 
 
 def instruction(arch: Optional[str], inst: str) -> Instruction:
-    row = Instruction()
-    check(lib.mmaudit_find_instruction(encoded(arch), encoded(inst), byref(row)))
-    return row
+    found = Instruction()
+    check(lib.mmaudit_find_instruction(encoded(arch), encoded(inst), byref(found)))
+    return found
 
 
 def format_named(name: str) -> Format:
-    row = Format()
-    check(lib.mmaudit_find_format(encoded(name), byref(row)))
-    return row
+    found = Format()
+    check(lib.mmaudit_find_format(encoded(name), byref(found)))
+    return found

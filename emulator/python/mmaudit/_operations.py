@@ -1,4 +1,4 @@
-"""What the package offers: tiles, explanations and conversions of numpy arrays."""
+"""Listings, tiles, explanations and conversions of numpy arrays."""
 import json
 from ctypes import byref
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
@@ -13,13 +13,13 @@ Values = Union[np.ndarray, Sequence[float], float]
 
 
 def list(arch: Optional[str] = None) -> Dict[str, Any]:  # noqa: A001 - the name of the command
-    """The rows of the model, as ``mmaudit list --json`` prints them, and the number formats.
+    """The datapaths of the model, as ``mmaudit list --json`` prints them, and the number formats.
 
     Args:
-        arch: one architecture by name or alias ("hopper", "sm_90", "h200"); all of them without it.
+        arch: one architecture by name or alias ("hopper", "sm_90", "h200"); None: all.
     Returns: {"schema", "architectures": [{"name", "instructions": [{"instruction", "shape", "F", ...}], ...}],
         "formats": [{"name", "storage_bits", ...}]}.
-    Raises: ValueError for an architecture that is not known.
+    Raises: ValueError for an unknown architecture.
     """
     return json.loads(_library.text_from(lib.mmaudit_list, _library.encoded(arch)))
 
@@ -31,7 +31,7 @@ def architectures() -> List[str]:
 
 def instructions(arch: str = "hopper") -> List[str]:
     """Names of the instructions of ``arch``; "nN" and "mM" stand for numbers that the caller chooses."""
-    return [row["instruction"] for row in list(arch)["architectures"][0]["instructions"]]
+    return [one["instruction"] for one in list(arch)["architectures"][0]["instructions"]]
 
 
 def _modifiers(scale_d: int, negate_a: bool, negate_b: bool) -> int:
@@ -52,10 +52,10 @@ def _bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: str) 
     return np.ascontiguousarray(array)
 
 
-def _scales(field: str, array: Optional[Any], row: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
-    if array is not None and not row.scale:
+def _scales(field: str, array: Optional[Any], spec: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+    if array is not None and not spec.scale:
         raise ValueError(
-            f"{field}: found with {row.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+            f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
         )
     return _bytes(field, array, shape, axes)
 
@@ -91,25 +91,25 @@ def emulate(
     Returns: D, (tiles, M, N), or (M, N) where A is one matrix.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
-    row = _library.instruction(arch, inst)
+    spec = _library.instruction(arch, inst)
     how = Casting(rounding, saturate)
     a, b = np.asanyarray(a), np.asanyarray(b)
     single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
-    a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
-    b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
-    tiles, m, n, k, stored = a.shape[0], row.m, row.n, row.k, row.stored_k
+    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a.decode(), how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b.decode(), how))
+    tiles, m, n, k, stored = a.shape[0], spec.m, spec.n, spec.k, spec.stored_k
     _arrays.require_shape("a", a, (tiles, m, stored), "tiles, m, k" if stored == k else "tiles, m, k / 2")
     _arrays.require_shape("b", b, (tiles, k, n), "tiles, k, n")
     if c is not None:
-        c = _arrays.three_axes("c", _arrays.operand("c", c, row.c.decode(), how))
+        c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c.decode(), how))
         _arrays.require_shape("c", c, (tiles, m, n), "tiles, m, n")
-    blocks = k // row.scale_block if row.scale_block else 0
-    scale_a = _scales("scale_a", scale_a, row, (tiles, m, blocks), "tiles, m, k / block")
-    scale_b = _scales("scale_b", scale_b, row, (tiles, blocks, n), "tiles, k / block, n")
+    blocks = k // spec.scale_block if spec.scale_block else 0
+    scale_a = _scales("scale_a", scale_a, spec, (tiles, m, blocks), "tiles, m, k / block")
+    scale_b = _scales("scale_b", scale_b, spec, (tiles, blocks, n), "tiles, k / block, n")
     metadata = _bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
     bits = _modifiers(scale_d, negate_a, negate_b)
     modifiers = np.full(tiles, bits, np.uint8) if bits else None
-    d = np.empty((tiles, m, n), _arrays.value_dtype(row.d.decode(), with_ml))
+    d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d.decode(), with_ml))
     work = _library.Tiles()
     work.arch, work.inst, work.tiles = _library.encoded(arch), _library.encoded(inst), tiles
     work.a, work.b, work.c, work.d = _arrays.given(a), _arrays.given(b), _arrays.given(c), _arrays.written(d)
@@ -132,12 +132,12 @@ def convert(
 
     Args:
         x: an array, or numbers. to: a format, e.g. "e4m3".
-        source: the format of x; needed where x is raw bits, else the dtype says it.
+        source: the format of x; required where x is raw bits, otherwise taken from its dtype.
         rounding: "rn" to nearest even, "rz" toward zero, "rna" nearest with ties away from zero, "rp" up.
-        saturate: beyond the largest number gives that number.
+        saturate: a number beyond the largest becomes the largest.
         counts: also return {"total", "exact", "inexact", "overflow", "nan", "underflow", "subnormal"}.
-    Returns: an array of x's shape: of numpy's type for the format where there is one, of ml_dtypes' where x has one
-        of those, else raw bits.
+    Returns: an array of x's shape, of numpy's dtype for the format, else ml_dtypes' where x has one of these, else raw
+        bits.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
     array = np.asanyarray(x)
@@ -146,7 +146,7 @@ def convert(
     name = source if source is not None else _arrays.format_of(array.dtype)
     if name is None:
         raise ValueError(
-            f"x dtype: found {array.dtype}, allowed: a float type (say what raw bits are with source='e4m3')"
+            f"x dtype: found {array.dtype}, allowed: a float type (give the format of raw bits, e.g. source='e4m3')"
         )
     array = _arrays.operand("x", array, name, Casting())
     dtype = _arrays.value_dtype(to, _arrays.is_ml(array))
@@ -156,7 +156,7 @@ def convert(
 
 
 def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Casting) -> np.ndarray:
-    """At most `count` numbers as raw bits, the rest +0; what the format can't hold is refused."""
+    """At most `count` numbers as raw bits, then +0; numbers that the format does not hold are refused."""
     raw = np.zeros(count, _arrays.raw_dtype(name))
     if x is None:
         return raw
@@ -190,35 +190,35 @@ def explain(
     rounding: Optional[str] = None,
     saturate: bool = False,
 ) -> Dict[str, Any]:
-    """One dot product step by step: exponents, what alignment loses, the sum, its rounding.
+    """One dot product step by step: exponents, the bits that alignment drops, the sum, its rounding.
 
     Args:
         a, b: a row of A and a column of B, at most K numbers each (a sparse A: K/2); missing ones are +0. Python
-            numbers have to be values of the format, unless `rounding` is given; arrays as in emulate().
-        c: one number. scale_a, scale_b: block-scaled: one number a block; missing ones are 1.
+            numbers must be values of the format, unless `rounding` is given; arrays as in emulate().
+        c: one number. scale_a, scale_b: block-scaled: one number per block; missing ones are 1.
         metadata: sparse: the K/2 positions of the row of A.
     Returns: {"architecture", "instruction", "row", "trace": {"c", "d", "final_add", and "steps", "fmas" or
         "products"}}. Bits are hexadecimal digits.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
-    row = _library.instruction(arch, inst)
+    spec = _library.instruction(arch, inst)
     how = Casting(rounding, saturate)
     work = _library.Dot()
     work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
     work.modifiers = _modifiers(scale_d, negate_a, negate_b)
     kept = {
-        "a": _exactly("a", a, row.a.decode(), row.stored_k, how),
-        "b": _exactly("b", b, row.b.decode(), row.k, how),
-        "c": _exactly("c", c, row.c.decode(), 1, how),
+        "a": _exactly("a", a, spec.a.decode(), spec.stored_k, how),
+        "b": _exactly("b", b, spec.b.decode(), spec.k, how),
+        "c": _exactly("c", c, spec.c.decode(), 1, how),
     }
     for field, given in (("scale_a", scale_a), ("scale_b", scale_b)):
         if given is None:
             continue
-        if not row.scale:
+        if not spec.scale:
             raise ValueError(
-                f"{field}: found with {row.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+                f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
             )
-        blocks, name = row.k // row.scale_block, row.scale.decode()
+        blocks, name = spec.k // spec.scale_block, spec.scale.decode()
         scales = _exactly(field, [1.0] * blocks, name, blocks, how)
         some = _exactly(field, given, name, blocks, how)
         count = np.atleast_1d(np.asanyarray(given)).size

@@ -1,4 +1,4 @@
-"""Whole products of numpy arrays, and what a test may demand of one."""
+"""Whole matrix products of numpy arrays, and their tolerances."""
 from ctypes import byref, c_uint64, c_void_p, string_at
 from dataclasses import dataclass
 from typing import Any, List, NamedTuple, Optional, Tuple
@@ -11,18 +11,17 @@ from ._library import lib
 
 
 def _product(
-    row: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
+    spec: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
     promote: Optional[int], split_k: int, how: Casting,
 ) -> Tuple[_library.Product, List[np.ndarray], bool]:
-    """The structure of a product but for D and an epilogue, the arrays whose memory it names, and whether A is one
-    matrix alone."""
+    """A product structure without D and epilogue, the arrays it points to, and whether A is a single matrix."""
     a, b = np.asanyarray(a), np.asanyarray(b)
     single = a.ndim == 2
     for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
         if not 0 <= value < 2**64:  # split_k = 0 is refused by the library
             raise ValueError(f"{field}: found {value}, allowed: {least} to 2^64 - 1")
-    a = _arrays.three_axes("a", _arrays.operand("a", a, row.a.decode(), how))
-    b = _arrays.three_axes("b", _arrays.operand("b", b, row.b.decode(), how))
+    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a.decode(), how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b.decode(), how))
     batch, m, k = a.shape
     n = b.shape[2]
     _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
@@ -72,25 +71,25 @@ def matmul(
     Args:
         a: (M, K) or (batch, M, K); b: (K, N) or (batch, K, N); c: (M, N) or (batch, M, N) in D's format, or None for
             +0. dtypes as in emulate().
-        inst: an instruction; of its shape only K has an influence.
+        inst: an instruction; of its shape, only K matters.
         promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
-        split_k: slices of K, each with a sum of its own, added in ascending order.
+        split_k: number of slices of K; their sums are added in ascending order.
         alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to
             d_format (f32, f16 or bf16); with none of them C starts the chain.
-        threads: 0: one a core. simd: "portable", "avx2", "avx512" or None for the widest. plain: no vector code.
-            None of these changes a bit of D.
+        threads: 0: one per core. simd: "portable", "avx2", "avx512" or None for the widest. plain: no vector code.
+            None of them changes a bit of D.
         memory: bytes that the result and the work space may take; None: what is available.
         rounding, saturate: as in emulate().
     Returns: D, (M, N), or (batch, M, N) where A has a batch.
     Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
     """
-    row = _library.instruction(arch, inst)
+    spec = _library.instruction(arch, inst)
     epilogue = any(x is not None for x in (alpha, beta, d_format))
-    output = (d_format or "f32") if epilogue else row.d.decode()
-    _arrays.raw_dtype(output)  # refuses a format that is not known
+    output = (d_format or "f32") if epilogue else spec.d.decode()
+    _arrays.raw_dtype(output)  # refuses an unknown format
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work, kept, single = _product(row, arch, inst, output, a, b, c, promote, split_k, Casting(rounding, saturate))
+    work, kept, single = _product(spec, arch, inst, output, a, b, c, promote, split_k, Casting(rounding, saturate))
     work.threads = threads
     work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
     work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
@@ -128,19 +127,19 @@ def tolerance(
     rounding: Optional[str] = None,
     saturate: bool = False,
 ) -> Tolerance:
-    """What a test may demand of D = A * B + C: of every element the exact value, and the most that |D - exact| can be
-    under the arithmetic of the instruction.
+    """The exact value of every element of D = A * B + C, and the largest |D - exact| that the arithmetic of the
+    instruction allows.
 
     Args:
-        a, b, c, inst, arch, promote, split_k, rounding, saturate: as in matmul(). With ``rounding`` the exact value
-            is that of the converted operands.
+        a, b, c, inst, arch, promote, split_k, rounding, saturate: as in matmul(). With ``rounding``, exact values
+            are computed from the converted operands.
     Returns: (exact, bound), each (M, N), or (batch, M, N) where A has a batch.
     Range and rounding: exact within 2^-50 of the sum of all |a b|; the bound is a worst case (docs/audit.md). One
-        thread, some 10^7 products a second.
-    Raises: ValueError, in one line "field: found X, allowed: Y", also where nobody knows a bound.
+        thread, about 10^7 products per second.
+    Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
-    row = _library.instruction(arch, inst)
-    work, _kept, single = _product(row, arch, inst, row.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
+    spec = _library.instruction(arch, inst)
+    work, _kept, single = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
     return Tolerance(exact[0], bound[0]) if single else Tolerance(exact, bound)
@@ -148,15 +147,15 @@ def tolerance(
 
 @dataclass(frozen=True)
 class Check:
-    """How a D compares with its tolerance. True in a condition where every element is within its bound and zeros would
-    not be: ``assert mmaudit.within(...)``."""
+    """How a D compares with its tolerance. True in a condition, as in ``assert mmaudit.within(...)``, when every element
+    is within its bound and a D of zeros would not be."""
 
-    within: bool  #: no element is off by more than its bound, and none is NaN without reason
+    within: bool  #: no element is off by more than its bound, and no NaN is unexpected
     vacuous: bool  #: a D of zeros would pass too: the check says nothing
-    elements: int  #: that were checked
-    beyond: int  #: of these, off by more than their bound
+    elements: int  #: number checked
+    beyond: int  #: number off by more than their bound
     worst: Tuple[int, int, int]  #: matrix, row and column of the largest |D - exact| / bound
-    exact: float  #: there
+    exact: float  #: at the worst element, as are `found` and `bound`
     found: float
     bound: float
     explanation: str  #: the verdict and the worst element in one line
@@ -183,12 +182,12 @@ def within(
     Args:
         d: (M, N), or (batch, M, N): in the instruction's format of D, never converted.
         a, b, c, inst, arch, promote, split_k, rounding, saturate: as in tolerance().
-    Returns: a Check, which is true where D passes and zeros would not.
+    Returns: a Check, true where D passes and a D of zeros would not.
     Raises: ValueError, as tolerance().
     """
-    row = _library.instruction(arch, inst)
-    work, _kept, _ = _product(row, arch, inst, row.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
-    d = _arrays.three_axes("d", _arrays.operand("d", d, row.d.decode(), Casting()))
+    spec = _library.instruction(arch, inst)
+    work, _kept, _ = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
+    d = _arrays.three_axes("d", _arrays.operand("d", d, spec.d.decode(), Casting()))
     _arrays.require_shape("d", d, (work.batch, work.m, work.n), "batch, m, n")
     work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only
     found, line = _library.GemmCheck(), c_void_p()

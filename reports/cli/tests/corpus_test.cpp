@@ -32,10 +32,10 @@ TEST(Corpus, EveryWrongModelIsContradictedOrInvisible) {
     EXPECT_GT(strength.kills.size(), strength.instruction.d == Format::s32 ? 1U : 5U);
     for (const Kill& kill : strength.kills) {
       const std::string what =
-          name_of(strength.instruction) + ": " + kill.neighbour.rule + ": " + kill.neighbour.change;
-      EXPECT_TRUE(kill.dots > 0 || !kill.neighbour.invisible.empty()) << what << " survives";
-      EXPECT_TRUE(kill.dots == 0 || kill.neighbour.invisible.empty())
-          << what << " is contradicted although no input should tell: " << kill.neighbour.invisible;
+          name_of(strength.instruction) + ": " + kill.mutant.rule + ": " + kill.mutant.change;
+      EXPECT_TRUE(kill.dots > 0 || !kill.mutant.invisible.empty()) << what << " survives";
+      EXPECT_TRUE(kill.dots == 0 || kill.mutant.invisible.empty())
+          << what << " is contradicted although no input should tell: " << kill.mutant.invisible;
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <functional>
 #include <optional>
 
-#include "mmaudit/laws/backend.hpp"
 #include "mmaudit/laws/law.hpp"
 
 namespace mmaudit::laws {
@@ -19,12 +18,12 @@ struct Failure {
 struct LawResult {
   const Law* law = nullptr;
   Instruction instruction;
-  std::string skipped;  ///< why the law says nothing of this row, or the backend can't run it
+  std::string skipped;  ///< why the law does not apply here, or why the backend can't run it
   std::uint64_t dots = 0, judged = 0, broken = 0;
   double reached = 0, to_reach = 0;
   std::optional<Failure> failure;
 
-  /// No element breaks it, some were judged; what should happen was seen; a bound was reached.
+  /// No element breaks it, some were judged; an exhibit was seen; a bound was reached.
   [[nodiscard]] bool good() const;
   /// One clause when not good.
   [[nodiscard]] std::string complaint() const;
@@ -42,10 +41,10 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
                     const LawOptions& options);
 
 /// The law over tiles whose D is known, of the subject's instruction: nothing is run or shrunk. Skipped where
-/// the law compares with other dot products, or speaks of none of these.
+/// the law compares with other dot products or does not apply to these.
 LawResult check_recorded(const Law& law, const Subject& subject, std::span<const Tile> tiles);
 
-/// Every row of an architecture that has block scales or not, wgmma and tcgen05 with the least n.
+/// Every instruction of an architecture with its datapath; wgmma and tcgen05 with the least n.
 std::vector<Subject> subjects_of(const Architecture& architecture);
 
 struct LawRun {
@@ -54,8 +53,8 @@ struct LawRun {
   unsigned threads = 0;                                           ///< 0: as many as there are cores
 };
 
-/// Every law on every subject, spread over threads: a vector a law, its results in the order of the subjects.
-/// Throws what a backend threw first.
+/// Every law on every subject, spread over threads: a vector per law, its results in the order of the
+/// subjects. Throws what a backend threw first.
 std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
                                                std::span<const Subject> subjects, const Backend& backend,
                                                const LawRun& how);

@@ -1,7 +1,8 @@
 #pragma once
-// A law: a sentence about matrix instructions, checked on every row it applies to. It is stated of one dot
-// product, with related ones where it compares: so a failure can be shrunk, and hardware, model and oracle
-// are held to the same thing.
+// A law: a sentence about matrix instructions, checked on every datapath it applies to. A law judges one dot
+// product, and related ones where it compares, so that a failure can be shrunk and hardware, model and oracle
+// answer the same question. A law is one file of properties/laws/ that defines kNameOfTheFile; CMake lists
+// it.
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,7 @@ enum class Scales : std::uint8_t {
 };
 
 struct Law {
+  int order = 0;               ///< of listings
   std::string_view name;       ///< a slug, for --law and files
   std::string_view statement;  ///< the sentence
   std::string_view source;

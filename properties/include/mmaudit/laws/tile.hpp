@@ -1,5 +1,5 @@
 #pragma once
-// What laws speak of: one row of the model, and tiles of it as plain arrays that a law can rearrange.
+// What laws speak of: one datapath, and tiles as plain arrays that a law can rearrange.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/backend.hpp"
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulate.hpp"
+#include "mmaudit/dot_case.hpp"
 
 namespace mmaudit::laws {
+
+using mmaudit::Backend;
 
 /// An instruction with the rules that an architecture is said to compute it by.
 struct Subject {
@@ -20,7 +23,7 @@ struct Subject {
   Instruction instruction;
   Datapath datapath;
   DotPlan plan;
-  std::vector<std::vector<int>> steps;  ///< the k of every step, in the order of the steps
+  std::vector<std::vector<int>> steps;  ///< the k of every step
   std::vector<int> step_of;             ///< the step of every k
 
   [[nodiscard]] bool fused() const { return datapath.arithmetic == Arithmetic::fused_dot_add; }
@@ -35,7 +38,9 @@ struct Subject {
   [[nodiscard]] FormatSpec d() const { return spec_of(instruction.d); }
 };
 
-/// One tile, raw bits, row-major. Of a sparse instruction A holds the stored elements.
+/// One tile, raw bits, row-major; a sparse A holds the stored elements. Laws permute, negate and replace
+/// single elements all over a tile: with 64 bits per element they do so without knowing the widths of a
+/// TileBatch.
 struct Tile {
   explicit Tile(const Instruction& of, std::uint8_t with = 0);
 
@@ -76,19 +81,17 @@ struct Tile {
 };
 
 /// One dot product by itself, as a failure is reported and shrunk.
-struct Dot {
-  std::vector<std::uint64_t> a, b;  ///< stored elements of A; all k of B
-  std::uint64_t c = 0;
-  std::uint8_t modifiers = 0;
-  std::uint64_t salt = 0;
-  std::vector<std::uint8_t> metadata;
-  std::vector<std::uint8_t> scale_a{}, scale_b{};  ///< a byte a block; empty unless block-scaled
+struct Dot : DotCase {
+  std::uint64_t salt = 0;  ///< of its tile
 };
 
 Dot dot_of(const Tile& tile, int row, int col);
-/// A tile with `dot` at (0, 0) and zeros elsewhere (positions of other rows: those of the dot's; scales: 1).
+/// A tile with `dot` at (0, 0) and zeros elsewhere. All rows have the metadata of `dot`; other scales are 1.
 Tile tile_of(const Instruction& instruction, const Dot& dot);
 int nonzero_products(const Subject& subject, const Dot& dot);
+
+/// Fills D of every tile by `backend`. All tiles are of one instruction.
+void answer(const Backend& backend, std::span<Tile*> tiles);
 
 /// A counter-based stream: the same key gives the same numbers everywhere.
 class Random {

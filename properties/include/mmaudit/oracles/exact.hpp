@@ -1,11 +1,10 @@
 #pragma once
-// The dot product itself, before any hardware touches it: the exact sum, and how far a D is from it.
+// The exact sum of a dot product, and how far a D is from it.
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
-#include "mmaudit/model/instruction.hpp"
+#include "mmaudit/dot_case.hpp"
 
 namespace mmaudit::oracle {
 
@@ -23,17 +22,9 @@ struct ExactDot {
   std::shared_ptr<const ExactSum> sum;  ///< null unless finite
 };
 
-/// Scale bytes of a row of A and of a column of B, k / scale_block each; empty: every scale is 1.
-struct ScaleSpans {
-  std::span<const std::uint8_t> a, b;
-};
-
-/// What: the exact a . b + c, block-scaled with every element times its scale. Shapes: a and b hold
-/// instruction.k elements, raw bits in storage width; c is raw bits of C's format. `modifiers` is a set of
-/// Modifier bits. Of a sparse instruction a and `metadata` hold the stored elements. Errors: none.
-ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
-                   std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers = 0,
-                   ScaleSpans scales = {}, std::span<const std::uint8_t> metadata = {});
+/// What: the exact a . b + c of `dot`, block-scaled with every element times its scale. Empty scales are 1.
+/// Errors: none.
+ExactDot exact_dot(const Instruction& instruction, const DotCase& dot);
 
 /// |d - exact| / |exact|, nearest binary64. 0 when d is what the exact result is (both NaN, the same
 /// infinity, both zero); NaN when only one is NaN; infinite when an exact zero came out as something else or

@@ -2,7 +2,6 @@
 // The exact dot product rounded once, by two oracles that share nothing but the tables of formats: MPFR
 // (mpfr_sum, mpfr_subnormalize) and integers of any size (a superaccumulator).
 #include <cstdint>
-#include <span>
 
 #include "mmaudit/oracles/exact.hpp"
 
@@ -12,23 +11,17 @@ namespace mmaudit::oracle {
 /// floating `format`. Range: as correctly_rounded(), whose bits it has to give. Errors: none.
 std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format);
 
-/// What: the same a . b + c as exact_dot(), as one integer in units of the last bit that any addend has,
-/// rounded to nearest even in `format`. Shapes, modifiers, scales and metadata as there; floating formats
-/// only. Errors: none.
-std::uint64_t rounded_by_integers(const Instruction& instruction, std::span<const std::uint64_t> a,
-                                  std::span<const std::uint64_t> b, std::uint64_t c, Format format,
-                                  unsigned modifiers = 0, ScaleSpans scales = {},
-                                  std::span<const std::uint8_t> metadata = {});
+/// What: the a . b + c of exact_dot() as one integer in units of the last bit that any addend has, rounded to
+/// nearest even in the floating `format`. Errors: none.
+std::uint64_t rounded_by_integers(const Instruction& instruction, const DotCase& dot, Format format);
 
-/// The same dot product rounded by every oracle there is.
+/// The same dot product rounded by every oracle.
 struct Opinions {
   std::uint64_t exact = 0;     ///< correctly_rounded()
   std::uint64_t mpfr = 0;      ///< rounded_by_mpfr()
   std::uint64_t integers = 0;  ///< rounded_by_integers()
   [[nodiscard]] bool agree() const { return exact == mpfr && mpfr == integers; }
 };
-Opinions opinions_of(const Instruction& instruction, std::span<const std::uint64_t> a,
-                     std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers = 0,
-                     ScaleSpans scales = {}, std::span<const std::uint8_t> metadata = {});
+Opinions opinions_of(const Instruction& instruction, const DotCase& dot);
 
 }  // namespace mmaudit::oracle

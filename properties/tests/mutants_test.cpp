@@ -1,7 +1,7 @@
 // Rows with one rule changed: the model follows the reference through every one of them, and the inputs tell
 // them from the row they came from. Both are needed: the first says that a mutant is the wrong model it
 // claims to be, the second that a check over these inputs is able to fail.
-#include "mmaudit/generators/neighbours.hpp"
+#include "mmaudit/mutants/mutants.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,26 +27,25 @@ std::vector<TileBatch> inputs_for(const Probe& probe, std::size_t tiles_a_family
   return inputs;
 }
 
-TEST(Neighbours, TheModelFollowsTheReferenceThroughEveryOne) {
+TEST(Mutants, TheModelFollowsTheReferenceThroughEveryOne) {
   std::size_t compared = 0;
   for (const Probe& probe : all_probes()) {
     std::vector<TileBatch> inputs = inputs_for(probe, 1);
     const auto n = static_cast<std::size_t>(probe.instruction.n);
     const std::size_t elements = static_cast<std::size_t>(probe.instruction.m) * n;
-    // A prime stride, and each neighbour starts where the last one stopped: together they cover all elements.
+    // A prime stride, and each mutant starts where the last one stopped: together they cover all elements.
     const std::size_t stride = elements == 512 ? 211 : 53;
     std::size_t start = 0;
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
-      const Probe mutant{probe.instruction, neighbour.datapath};
+    for (const Mutant& wrong : mutants_of(probe.instruction, probe.datapath)) {
+      const Probe mutant{probe.instruction, wrong.datapath};
       for (TileBatch& tiles : inputs) {
         std::size_t at = start;
         for (; at < tiles.tiles * elements; at += stride) {
           const OneDot one = cut(tiles, at / elements, at % elements / n, at % n);
-          const std::uint64_t expected = oracle::reference_dot(mutant.instruction, mutant.datapath, one.a,
-                                                               one.b, one.c, 0, {}, one.metadata);
+          const std::uint64_t expected = oracle::reference_dot(mutant.instruction, mutant.datapath, one);
           ++compared;
           ASSERT_EQ(model_dot(mutant, one), expected)
-              << neighbour.rule << ' ' << neighbour.change << ": " << text_of(mutant.instruction, one);
+              << wrong.rule << ' ' << wrong.change << ": " << text_of(mutant.instruction, one);
         }
         start = at % stride;
       }
@@ -67,7 +66,7 @@ bool shows_difference(const Probe& probe, const Probe& mutant, std::vector<TileB
   return false;
 }
 
-TEST(Neighbours, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
+TEST(Mutants, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
   std::size_t visible = 0, invisible = 0;
   for (const Probe& probe : all_probes()) {
     std::vector<TileBatch> inputs = inputs_for(probe, is_wgmma(probe.instruction.op) ? 2 : 6);
@@ -76,28 +75,28 @@ TEST(Neighbours, TheInputsTellEveryOneFromTheRowExceptThoseThatCannotShow) {
       emulate(probe.instruction, probe.datapath, tiles.view());
       right.push_back(tiles.d);
     }
-    for (const gen::Neighbour& neighbour : gen::neighbours(probe.instruction, probe.datapath)) {
-      const bool seen = shows_difference(probe, {probe.instruction, neighbour.datapath}, inputs, right);
-      EXPECT_EQ(seen, neighbour.invisible.empty()) << name_of(probe.instruction) << ", " << neighbour.rule
-                                                   << ' ' << neighbour.change << ": " << neighbour.invisible;
+    for (const Mutant& wrong : mutants_of(probe.instruction, probe.datapath)) {
+      const bool seen = shows_difference(probe, {probe.instruction, wrong.datapath}, inputs, right);
+      EXPECT_EQ(seen, wrong.invisible.empty()) << name_of(probe.instruction) << ", " << wrong.rule << ' '
+                                               << wrong.change << ": " << wrong.invisible;
       (seen ? visible : invisible) += 1;
     }
   }
   RecordProperty("visible", static_cast<int>(visible));
   RecordProperty("invisible", static_cast<int>(invisible));
-  std::printf("%zu neighbours seen, %zu cannot show\n", visible, invisible);
+  std::printf("%zu mutants seen, %zu cannot show\n", visible, invisible);
   EXPECT_GT(visible, invisible);
 }
 
 // Rules that the Hopper rows do not use must have the effect their names say: one hand-made dot each.
-TEST(Neighbours, RulesOneByOne) {
+TEST(Mutants, RulesOneByOne) {
   const Instruction f16{Op::mma, 16, 8, 16, Format::f32, Format::f16, Format::f16, Format::f32};
   const Datapath hopper;
   const auto expect = [&](const Datapath& datapath, const Decisive& terms, std::uint64_t d) {
     const auto one = decisive_dot(f16, terms, false);
     ASSERT_TRUE(one);
     EXPECT_EQ(model_dot({f16, datapath}, *one), d);
-    EXPECT_EQ(oracle::reference_dot(f16, datapath, one->a, one->b, one->c, 0), d);
+    EXPECT_EQ(oracle::reference_dot(f16, datapath, *one), d);
   };
   const Decisive half_unit_left = {{{0, 1, 1}, {1, -0x1p-13, 0x3p-14}, {2, -1, 1}},
                                    0};  // -0.75 units of 2^-25

@@ -4,8 +4,9 @@
 #include <optional>
 #include <string_view>
 
+#include "directed_scaled.hpp"
+#include "mmaudit/arithmetic/block_scale.hpp"
 #include "mmaudit/convert.hpp"
-#include "scaled_cases.hpp"
 
 namespace mmaudit::gen {
 namespace {

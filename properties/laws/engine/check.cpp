@@ -145,7 +145,7 @@ LawResult check_recorded(const Law& law, const Subject& subject, std::span<const
   LawResult result;
   result.law = &law;
   result.instruction = subject.instruction;
-  result.skipped = law.related != nullptr ? "it compares with dot products that nobody recorded"
+  result.skipped = law.related != nullptr ? "it compares with dot products that are not recorded"
                    : law.exhibit          ? "it says what some input shows"
                                           : why_silent(law, subject);
   if (!result.skipped.empty()) return result;

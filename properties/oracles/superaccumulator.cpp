@@ -27,29 +27,27 @@ struct Factors {
 
 }  // namespace
 
-std::uint64_t rounded_by_integers(const Instruction& instruction, std::span<const std::uint64_t> a,
-                                  std::span<const std::uint64_t> b, std::uint64_t c, Format format,
-                                  unsigned modifiers, ScaleSpans scales,
-                                  std::span<const std::uint8_t> metadata) {
+std::uint64_t rounded_by_integers(const Instruction& instruction, const DotCase& dot, Format format) {
   const FormatSpec of_a = spec_of(instruction.a), of_b = spec_of(instruction.b), to = spec_of(format);
   const FormatSpec of_scale = spec_of(instruction.scale);
-  std::vector<std::uint64_t> met(b.begin(), b.end());
+  std::vector<std::uint64_t> met = dot.b;
   bool spoilt = false;
-  if (!metadata.empty()) met = met_by_stored(instruction, MetadataRule::selected, b, metadata, spoilt);
+  if (!dot.metadata.empty())
+    met = met_by_stored(instruction, MetadataRule::selected, dot.b, dot.metadata, spoilt);
   std::vector<Factors> terms;
-  for (std::size_t k = 0; k < a.size(); ++k) {
+  for (std::size_t k = 0; k < dot.a.size(); ++k) {
     Factors& term = terms.emplace_back();
-    term.times(decode(of_a, a[k]));
+    term.times(decode(of_a, dot.a[k]));
     term.times(decode(of_b, met[k]));
-    if (((modifiers & kNegateA) != 0) != ((modifiers & kNegateB) != 0)) {
+    if (((dot.modifiers & kNegateA) != 0) != ((dot.modifiers & kNegateB) != 0)) {
       term.negative = !term.negative;
       term.value.significand = -term.value.significand;
     }
-    for (const auto bytes : {scales.a, scales.b})
-      if (!bytes.empty())
-        term.times(decode(of_scale, bytes[k / static_cast<std::size_t>(instruction.scale_block)]));
+    for (const auto* bytes : {&dot.scale_a, &dot.scale_b})
+      if (!bytes->empty())
+        term.times(decode(of_scale, (*bytes)[k / static_cast<std::size_t>(instruction.scale_block)]));
   }
-  if ((modifiers & kScaleDZero) == 0) terms.emplace_back().times(decode(spec_of(instruction.c), c));
+  if ((dot.modifiers & kScaleDZero) == 0) terms.emplace_back().times(decode(spec_of(instruction.c), dot.c));
 
   bool nan = false, plus_infinity = false, minus_infinity = false;
   int unit = 0;
@@ -82,12 +80,10 @@ std::uint64_t rounded_by_integers(const Instruction& instruction, std::span<cons
   return magnitude > to.max_finite_bits() ? beyond(negative) : sign | magnitude;
 }
 
-Opinions opinions_of(const Instruction& instruction, std::span<const std::uint64_t> a,
-                     std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers, ScaleSpans scales,
-                     std::span<const std::uint8_t> metadata) {
-  const ExactDot exact = exact_dot(instruction, a, b, c, modifiers, scales, metadata);
+Opinions opinions_of(const Instruction& instruction, const DotCase& dot) {
+  const ExactDot exact = exact_dot(instruction, dot);
   return {correctly_rounded(exact, instruction.d), rounded_by_mpfr(exact, instruction.d),
-          rounded_by_integers(instruction, a, b, c, instruction.d, modifiers, scales, metadata)};
+          rounded_by_integers(instruction, dot, instruction.d)};
 }
 
 }  // namespace mmaudit::oracle

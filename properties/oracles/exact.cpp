@@ -133,9 +133,7 @@ bool settled_by_specials(const ExactDot& exact, double d, double& error) {
 
 }  // namespace
 
-ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
-                   std::span<const std::uint64_t> b, std::uint64_t c, unsigned modifiers, ScaleSpans scales,
-                   std::span<const std::uint8_t> metadata) {
+ExactDot exact_dot(const Instruction& instruction, const DotCase& dot) {
   // Every format is a subset of binary64, which MPFR reads; a product of two of them has at most 106 bits.
   Terms terms, magnitudes;
   const auto add = [&](double x, double y, double scale_x = 1, double scale_y = 1) {
@@ -148,26 +146,26 @@ ExactDot exact_dot(const Instruction& instruction, std::span<const std::uint64_t
     mpfr_abs(magnitudes.back()->get(), terms.back()->get(), MPFR_RNDN);
   };
   const auto value = [](Format format, std::uint64_t bits) { return decode_value(bits, spec_of(format)); };
-  const double sign_a = (modifiers & kNegateA) != 0 ? -1.0 : 1.0;
-  const double sign_b = (modifiers & kNegateB) != 0 ? -1.0 : 1.0;
+  const double sign_a = (dot.modifiers & kNegateA) != 0 ? -1.0 : 1.0;
+  const double sign_b = (dot.modifiers & kNegateB) != 0 ? -1.0 : 1.0;
   // A stored element stands in the group of its index; there are half as many as rows of B.
   const auto depth = static_cast<std::size_t>(instruction.k);
   const std::size_t group = instruction.a == Format::tf32                                ? 2
                             : instruction.a == Format::s4 || instruction.a == Format::u4 ? 8
                                                                                          : 4;
-  for (std::size_t k = 0; k < (metadata.empty() ? depth : depth / 2); ++k) {
-    const std::size_t met = metadata.empty() ? k : 2 * k / group * group + metadata[k];
-    const double x = sign_a * value(instruction.a, a[k]), y = sign_b * value(instruction.b, b[met]);
-    const auto scale = [&](std::span<const std::uint8_t> bytes) {
+  for (std::size_t k = 0; k < (dot.metadata.empty() ? depth : depth / 2); ++k) {
+    const std::size_t met = dot.metadata.empty() ? k : 2 * k / group * group + dot.metadata[k];
+    const double x = sign_a * value(instruction.a, dot.a[k]), y = sign_b * value(instruction.b, dot.b[met]);
+    const auto scale = [&](const std::vector<std::uint8_t>& bytes) {
       if (bytes.empty()) return 1.0;
       return value(instruction.scale, bytes[k / static_cast<std::size_t>(instruction.scale_block)]);
     };
     if (instruction.multiply == Multiply::xor_popc)
       add(x != y ? 1.0 : 0.0, 1.0);
     else
-      add(x, y, scale(scales.a), scale(scales.b));
+      add(x, y, scale(dot.scale_a), scale(dot.scale_b));
   }
-  if ((modifiers & kScaleDZero) == 0) add(value(instruction.c, c), 1.0);
+  if ((dot.modifiers & kScaleDZero) == 0) add(value(instruction.c, dot.c), 1.0);
 
   ExactDot result;
   std::unique_ptr<Big> sum = sum_of(terms);

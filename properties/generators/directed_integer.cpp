@@ -1,7 +1,7 @@
 // Directed cases of integers and single bits: ends of the ranges, signs, wrap and clamp.
 #include <initializer_list>
 
-#include "integer_cases.hpp"
+#include "directed_integer.hpp"
 
 namespace mmaudit::gen {
 namespace {
@@ -38,9 +38,12 @@ class Cases {
 
  private:
   DirectedDot& add(const char* question, std::uint64_t c) {
-    out_.push_back(
-        {question, std::vector<std::uint64_t>(depth_, 0), std::vector<std::uint64_t>(depth_, 0), c});
-    return out_.back();
+    DirectedDot& dot = out_.emplace_back();
+    dot.question = question;
+    dot.a.resize(depth_);
+    dot.b.resize(depth_);
+    dot.c = c;
+    return dot;
   }
   static DirectedDot& set(DirectedDot& dot, std::size_t k, std::uint64_t a, std::uint64_t b) {
     dot.a[k] = a;

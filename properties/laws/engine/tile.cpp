@@ -91,6 +91,34 @@ int nonzero_products(const Subject& subject, const Dot& dot) {
   return count;
 }
 
+void answer(const Backend& backend, std::span<Tile*> tiles) {
+  if (tiles.empty()) return;
+  const Instruction& inst = tiles.front()->instruction;
+  TileBatch packed(inst);
+  packed.tiles = tiles.size();
+  const auto pack = [&](std::vector<std::byte>& to, Format format, std::vector<std::uint64_t> Tile::*from) {
+    const std::size_t bytes = spec_of(format).storage_bytes(), each = (tiles.front()->*from).size();
+    to.resize(tiles.size() * each * bytes);
+    for (std::size_t t = 0; t < tiles.size(); ++t)
+      for (std::size_t i = 0; i < each; ++i) store_bits(to, bytes, t * each + i, (tiles[t]->*from)[i]);
+  };
+  pack(packed.a, inst.a, &Tile::a);
+  pack(packed.b, inst.b, &Tile::b);
+  pack(packed.c, inst.c, &Tile::c);
+  for (const Tile* tile : tiles) {
+    packed.modifiers.push_back(tile->modifiers);
+    packed.metadata.insert(packed.metadata.end(), tile->metadata.begin(), tile->metadata.end());
+    packed.scale_a.insert(packed.scale_a.end(), tile->scale_a.begin(), tile->scale_a.end());
+    packed.scale_b.insert(packed.scale_b.end(), tile->scale_b.begin(), tile->scale_b.end());
+  }
+  backend.run(inst, packed.view());
+  const std::size_t bytes = spec_of(inst.d).storage_bytes(), each = tiles.front()->c.size();
+  for (std::size_t t = 0; t < tiles.size(); ++t) {
+    tiles[t]->d.resize(each);
+    for (std::size_t i = 0; i < each; ++i) tiles[t]->d[i] = load_bits(packed.d, bytes, t * each + i);
+  }
+}
+
 std::uint64_t Random::next() { return splitmix64(state_); }
 
 int Random::in(int low, int high) {

@@ -178,14 +178,15 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
 
 }  // namespace
 
-std::uint64_t reference_dot(const Instruction& instruction, const Datapath& datapath,
-                            std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                            std::uint64_t c, unsigned modifiers, ScaleSpans scales,
-                            std::span<const std::uint8_t> metadata) {
+std::uint64_t reference_dot(const Instruction& instruction, const Datapath& datapath, const DotCase& dot) {
+  const unsigned modifiers = dot.modifiers;
+  const std::span<const std::uint64_t> a = dot.a;
+  std::span<const std::uint64_t> b = dot.b;
+  std::uint64_t c = dot.c;
   std::vector<std::uint64_t> met;
   if (is_sparse(instruction.op)) {
     bool spoilt = false;
-    met = met_by_stored(instruction, datapath.metadata, b, metadata, spoilt);
+    met = met_by_stored(instruction, datapath.metadata, b, dot.metadata, spoilt);
     if (spoilt) return nan_of(datapath.output, spec_of(instruction.d));
     b = met;
   }
@@ -237,8 +238,8 @@ std::uint64_t reference_dot(const Instruction& instruction, const Datapath& data
         x.push_back(decode_factor(format_a, datapath, a[k], (modifiers & kNegateA) != 0));
         y.push_back(decode_factor(format_b, datapath, b[k], (modifiers & kNegateB) != 0));
         if (instruction.scale == Format::none) continue;
-        const Number scale_a = scale_of(instruction, datapath, scales.a, k);
-        const Number scale_b = scale_of(instruction, datapath, scales.b, k);
+        const Number scale_a = scale_of(instruction, datapath, dot.scale_a, k);
+        const Number scale_b = scale_of(instruction, datapath, dot.scale_b, k);
         pairs.push_back({x.back(), y.back(), scale_a, scale_b});
         x.back() = times_scale(x.back(), scale_a, datapath);
         y.back() = times_scale(y.back(), scale_b, datapath);
@@ -261,6 +262,18 @@ std::uint64_t reference_dot(const Instruction& instruction, const Datapath& data
   if (!addend_first) running = add_at_the_end(running, c, rules, output);
   return within.d == instruction.d ? running
                                    : converted(running, output, spec_of(instruction.d), datapath.output);
+}
+
+Backend reference_backend(const Architecture& architecture) {
+  const auto run = [](const Instruction& inst, const Datapath& datapath, const TileView& batch) {
+    for (std::size_t tile = 0; tile < batch.tiles; ++tile)
+      for (int row = 0; row < inst.m; ++row)
+        for (int column = 0; column < inst.n; ++column) {
+          const DotCase dot = dot_at(inst, batch, tile, row, column);
+          store_d_at(inst, batch, tile, row, column, reference_dot(inst, datapath, dot));
+        }
+  };
+  return backend_by_datapath(architecture, "reference model of " + std::string(architecture.name), run);
 }
 
 }  // namespace mmaudit::oracle

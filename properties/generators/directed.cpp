@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "directed_case.hpp"
-#include "integer_cases.hpp"
-#include "scaled_cases.hpp"
+#include "directed_integer.hpp"
+#include "directed_scaled.hpp"
 
 namespace mmaudit::gen {
 namespace {
