@@ -1,6 +1,6 @@
 #pragma once
-// mma.sp on a batch of tiles: one warp per tile, the grid strides over the batch. The selector goes round
-// with the tile, so that every value is used.
+// mma.sp on a batch of tiles: one warp per tile, the grid strides over the batch. The selector
+// changes from tile to tile, so that every value is used.
 #include <cstdint>
 
 #include "kernels/metadata.cuh"

@@ -12,8 +12,8 @@ namespace mmaudit::device {
 inline constexpr int kCoreBytes = 128;  ///< one core matrix
 inline constexpr int kLineBytes = 16;
 
-/// Both forms here: core matrices that are neighbours along k are adjacent. A dense wgmma has two of them,
-/// and so has a sparse one's A; its B has four.
+/// In both forms, core matrices that are neighbours along k are adjacent. A dense wgmma and the A of a sparse
+/// one have two of them, the B of a sparse one four.
 inline constexpr int kNextAlongK = kCoreBytes, kDenseCores = 2;
 
 MMAUDIT_HD constexpr int next_along_mn(int cores) { return cores * kCoreBytes; }

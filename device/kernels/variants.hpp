@@ -10,7 +10,7 @@
 
 namespace mmaudit::device {
 
-/// Modifiers that are immediates of wgmma, each combination an instruction of its own.
+/// Modifiers that are immediates of wgmma: each combination is another instruction.
 inline constexpr unsigned kImmediateModifiers = kNegateA | kNegateB | kTransposeA | kTransposeB;
 
 /// The n of wgmma for which all of them are compiled.

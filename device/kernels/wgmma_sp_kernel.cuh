@@ -1,7 +1,7 @@
 #pragma once
 // wgmma.mma_async.sp on a batch of tiles, as wgmma_kernel.cuh. A is half as deep as B, whose lines in shared
-// memory have twice as many core matrices along k. The selector goes round with the tile where a plain
-// instruction has two values of it.
+// memory have twice as many core matrices along k. Where an instruction without modifiers has two values
+// of the selector, it changes from tile to tile.
 #include <cstdint>
 
 #include "kernels/metadata.cuh"

@@ -2,7 +2,7 @@
 // The fast model: a block of threads computes kBlockRows x kBlockColumns elements, each thread Rows x
 // kColumns of them, through the steps of one instruction after another.
 //
-// A step reads its products twice. First the exponents, two columns in a word, whose maximum is E. Then the
+// A step reads its products twice. First the exponents, two columns per word, whose maximum is E. Then the
 // magnitudes, as binary64 whose low word is zero: fma(|a|, |b|, x) toward zero, where x is 2^(52 + E - F) or
 // more but below twice that, adds the product to x's low word, cut off below 2^(E - F). The complement of the
 // low word before and after makes that a subtraction; between two products the complements merge, so that
@@ -15,207 +15,13 @@
 // that the low word would not say where. Subtracting the middle makes x the sum.
 #include <cstdint>
 
-#include "model/core_rules.hpp"
-#include "model/unpacked.hpp"
+#include "model/panels.cuh"
 #include "model/words.cuh"
 
 namespace mmaudit::device::core {
 
-inline constexpr int kBlockRows = 64, kBlockColumns = 64, kColumns = 4;  // the last of a thread
-/// How many rows a thread owns. Eight take the fewest instructions an element; four, twice the warps, hide
-/// what a block waits for where it has the depth of one instruction only.
-inline constexpr int kRowsOfDeep = 8, kRowsOfShallow = 4;
-inline constexpr int kBlocksAtOnce = 3;  ///< on a multiprocessor
-template <int Rows>
-inline constexpr int kThreads = kBlockRows* kBlockColumns / kColumns / Rows;
-inline constexpr int kWarpsAcross = 2, kLanesAcross = 8;
-static_assert(kWarpsAcross * kLanesAcross * kColumns == kBlockColumns);
-inline constexpr int kPitch =
-    68;  ///< of a position in shared memory: one word per element, and room between banks
-inline constexpr int kLeastStep = 4;
-/// In place of infinities and NaNs in shared memory, and beside kUnpackedAbsent: as high words of binary64
-/// they are numbers so small that no product with one reaches the last place of a sum.
-inline constexpr std::uint32_t kInfinityMark = 4, kNanMark = 8;
-static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
-static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
-
-/// A chunk of positions of A or B in shared memory.
-template <int Halves>
-struct Panel {
-  std::uint32_t* high;      ///< (chunk, kPitch) high words of magnitudes
-  std::uint32_t* flip;      ///< (chunk, kPitch) ~0 where the sign is not that of the position before; else 0
-  std::uint32_t* last;      ///< (chunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
-  std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) 16 times it, Halves times; A's plus start_bias()
-
-  MMAUDIT_HD static constexpr int words(int chunk) {
-    return chunk * kPitch * 2 + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
-  }
-  __device__ Panel(std::uint32_t* words, int chunk)
-      : high(words),
-        flip(high + chunk * kPitch),
-        last(flip + chunk * kPitch),
-        exponent(reinterpret_cast<std::uint16_t*>(last + chunk / kLeastStep * kPitch)) {}
-};
-
-/// What kinds of operands a row or column has, one bit per position. Read for chunks with infinities or NaNs.
-/// (masks, chunk / 32, kPitch) words, A's before B's.
-enum Mask : std::uint8_t { kMaskNan, kMaskInfinity, kMaskZero, kMaskNegative, kMaskAbsent, kMasks };
-inline constexpr int kMaskBits = 32;
-
-struct Panels {
-  Panel<2> a;
-  Panel<1> b;
-  std::uint32_t* masks;
-  std::uint32_t* special;  ///< not 0: some operand of the chunk is infinite or NaN
-
-  MMAUDIT_HD static constexpr int mask_words(int chunk) { return chunk / kMaskBits * kPitch; }
-  MMAUDIT_HD static constexpr int words(int chunk) {
-    return Panel<2>::words(chunk) + Panel<1>::words(chunk) + 2 * kMasks * mask_words(chunk) + 4;
-  }
-  __device__ Panels(std::uint32_t* memory, int chunk)
-      : a(memory, chunk),
-        b(memory + Panel<2>::words(chunk), chunk),
-        masks(memory + Panel<2>::words(chunk) + Panel<1>::words(chunk)),
-        special(memory + words(chunk) - 4),
-        mask_words_(mask_words(chunk)) {}
-
-  /// Of row (column) `element` of A (of B), positions from `position` on, which `kMaskBits` divides.
-  [[nodiscard]] __device__ std::uint32_t& mask(bool of_b, Mask which, int position, int element) const {
-    return masks[((of_b ? kMasks : 0) + which) * mask_words_ + position / kMaskBits * kPitch + element];
-  }
-
- private:
-  int mask_words_;
-};
-
-/// What a thread owns: rows thread_row() .. + Rows, columns thread_column() .. + kColumns of the block.
-template <int Rows>
-__device__ inline int thread_row() {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  return (warp / kWarpsAcross * (32 / kLanesAcross) + lane / kLanesAcross) * Rows;
-}
-__device__ inline int thread_column() {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  return (warp % kWarpsAcross * kLanesAcross + lane % kLanesAcross) * kColumns;
-}
-
-/// E + start_bias() is the exponent field of 2^(52 + E - F) as binary64. A's exponents have it in them. Times
-/// 16 it is the high half of the high word.
-__device__ inline int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
-
-/// Four neighbours of one position.
-template <int Halves>
-__device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int log_step,
-                              int min_exponent, int bias) {
-  const std::uint32_t x[4] = {words.x, words.y, words.z, words.w};
-  std::uint32_t high[4], flip[4], exponent[4];
-  bool special = false;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    high[i] = x[i] & (kUnpackedHigh | kUnpackedAbsent);
-    flip[i] = 0U - (x[i] & kUnpackedFlip);
-    if (high[i] >= kDoubleInfinity) {
-      special = true;
-      high[i] = high[i] == kDoubleInfinity ? kInfinityMark : kNanMark;
-    }
-    const int field = static_cast<int>(high[i] >> 20);
-    exponent[i] = static_cast<std::uint32_t>(
-                      ((field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) + bias) * 16) &
-                  0xFFFFU;
-  }
-  const int at = position * kPitch + first;
-  *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
-  *reinterpret_cast<uint4*>(panel.flip + at) = make_uint4(flip[0], flip[1], flip[2], flip[3]);
-  if constexpr (Halves == 2) {
-    *reinterpret_cast<uint4*>(panel.exponent + 2 * at) = make_uint4(
-        exponent[0] * 0x10001U, exponent[1] * 0x10001U, exponent[2] * 0x10001U, exponent[3] * 0x10001U);
-  } else {
-    *reinterpret_cast<uint2*>(panel.exponent + at) =
-        make_uint2(exponent[0] | exponent[1] << 16, exponent[2] | exponent[3] << 16);
-  }
-  if (((position + 1) & ((1 << log_step) - 1)) == 0) {
-    const auto sign = [](std::uint32_t word) {
-      return static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> 31);
-    };
-    *reinterpret_cast<uint4*>(panel.last + (position >> log_step) * kPitch + first) =
-        make_uint4(sign(x[0]), sign(x[1]), sign(x[2]), sign(x[3]));
-  }
-  return special;
-}
-
-/// A thread a word of each kind. Signs are not in the panels: they are the changes since the step's start.
-template <int Rows>
-__device__ inline void make_masks(const CoreRules& rules, const Panels& panels, int count) {
-  constexpr int kElements = kBlockRows + kBlockColumns;
-  for (int i = static_cast<int>(threadIdx.x); i < kElements * ((count + kMaskBits - 1) / kMaskBits);
-       i += kThreads<Rows>) {
-    const int first = i / kElements * kMaskBits, element = i % kElements;
-    const bool of_b = element >= kBlockRows;
-    const std::uint32_t* const high = of_b ? panels.b.high + element - kBlockRows : panels.a.high + element;
-    const std::uint32_t* const flip = of_b ? panels.b.flip + element - kBlockRows : panels.a.flip + element;
-    std::uint32_t masks[kMasks] = {}, sign = 0;
-    for (int p = first & ~(rules.step - 1); p < min(first + kMaskBits, count); ++p) {
-      if ((p & (rules.step - 1)) == 0) sign = 0;
-      sign ^= flip[p * kPitch];
-      if (p < first) continue;
-      const std::uint32_t x = high[p * kPitch], bit = 1U << (p - first);
-      if (x == kNanMark) masks[kMaskNan] |= bit;
-      if (x == kInfinityMark) masks[kMaskInfinity] |= bit;
-      if (x == 0) masks[kMaskZero] |= bit;
-      if (x == kUnpackedAbsent) masks[kMaskAbsent] |= bit;
-      masks[kMaskNegative] |= sign & bit;
-    }
-#pragma unroll
-    for (int m = 0; m < kMasks; ++m)
-      panels.mask(of_b, static_cast<Mask>(m), first, of_b ? element - kBlockRows : element) = masks[m];
-  }
-}
-
-/// Reads `count` positions, at most a chunk: `a` and `b` point to the first position and the block's first
-/// row or column, `a_pitch` and `b_pitch` words from one position to the next. Between two barriers of its
-/// own.
-template <int Rows>
-__device__ inline void stage(const CoreRules& rules, const Panels& panels, const std::uint32_t* a,
-                             std::uint64_t a_pitch, const std::uint32_t* b, std::uint64_t b_pitch,
-                             int count) {
-  constexpr int kVectors = kBlockRows / 4;
-  constexpr int kEach = kChunk * kVectors / kThreads<Rows>;  // at a time: loads that are under way together
-  static_assert(kBlockRows == kBlockColumns && kChunk * kVectors % kThreads<Rows> == 0);
-  const int vector = static_cast<int>(threadIdx.x) % kVectors,
-            first = static_cast<int>(threadIdx.x) / kVectors;
-  bool special = false;
-  const int log_step = 31 - __clz(rules.step);
-  for (int from = 0; from < count; from += kChunk) {
-    uint4 x[kEach], y[kEach];
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      const int position = from + first + i * (kThreads<Rows> / kVectors);
-      if (position >= count) continue;
-      x[i] = __ldg(reinterpret_cast<const uint4*>(a + static_cast<unsigned>(position) * a_pitch) + vector);
-      y[i] = __ldg(reinterpret_cast<const uint4*>(b + static_cast<unsigned>(position) * b_pitch) + vector);
-    }
-    if (from == 0) {
-      __syncthreads();
-      if (threadIdx.x == 0) *panels.special = 0;
-    }
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      const int position = from + first + i * (kThreads<Rows> / kVectors);
-      if (position >= count) continue;
-      special |=
-          unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent, start_bias(rules));
-      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent, 0);
-    }
-  }
-  if (__syncthreads_or(special ? 1 : 0) != 0) {
-    if (threadIdx.x == 0) *panels.special = 1;
-    make_masks<Rows>(rules, panels, count);
-  }
-  __syncthreads();
-}
-
-/// The running sums of a thread, values of the sums' format as binary64; during a step what the step has so
-/// far.
+/// The running sums of a thread, values of the sums' format as binary64; during a step, its intermediate
+/// results.
 template <int Rows>
 struct Sums {
   double of[Rows][kColumns] = {};
@@ -232,7 +38,7 @@ struct Sums {
   }
 };
 
-/// Sums before a step, where infinities or NaNs may come into it: rarely needed, so not in registers.
+/// Sums before a step that may meet infinities or NaNs: rarely needed, so not in registers.
 template <int Rows>
 using Before = double[Rows * kColumns];
 
@@ -260,8 +66,8 @@ __device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
   return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : rules.nan) : sum;
 }
 
-/// An element with an infinity or a NaN among the operands of a step or in the sum before it: only these
-/// count. `sum` where there is none.
+/// An infinity or a NaN among the operands of a step or in the sum before it decides the element; without one
+/// the element is `sum`.
 __device__ inline double special_element(const CoreRules& rules, const Panels& panels, int row, int column,
                                          int first, double before, double sum) {
   std::uint32_t nan = 0, plus = 0, minus = 0;
@@ -306,10 +112,11 @@ __device__ inline void special_elements(const CoreRules& rules, const Panels& pa
 inline constexpr std::int32_t kField = 0x7FF00000, kMiddle = static_cast<std::int32_t>(0x80000000U);
 
 template <int Rows>
-using Maxima = std::uint32_t[Rows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns a word
+using Maxima =
+    std::uint32_t[Rows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
 
 /// The start of a step: x of every element has C in it. Returns the largest field of E + start_bias(), in its
-/// place. Tame: no C below its format's least exponent, a zero among them, can be of matter.
+/// place. Tame: no C below its format's least exponent, zero included, can matter.
 template <bool Tame, int Rows>
 __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxima<Rows>& maxima,
                                              Sums<Rows>& sums) {
@@ -466,12 +273,11 @@ __device__ inline void run(const CoreRules& rules, const Panels& panels, int cou
   }
 }
 
-/// Between raw bits of C or D and the number that stands for them. Of a NaN only that it is one survives:
-/// what comes out is the rule's.
+/// Raw bits of C as a number. A NaN loses its bits: the rule decides which come out.
 __device__ inline double to_sum(bool half, std::uint32_t bits) {
   return static_cast<double>(half ? float_of_half(static_cast<std::uint16_t>(bits)) : __uint_as_float(bits));
 }
-/// A value of the sums' format as raw bits of D: where D is narrower, rounded to nearest even.
+/// A value of the sums' format as raw bits of D, rounded to nearest even where D is narrower.
 __device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules& rules) {
   if (sum != sum) return half ? rules.d_nan : rules.nan;
   const auto number = static_cast<float>(sum);

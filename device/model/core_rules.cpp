@@ -113,8 +113,8 @@ std::string why_no_matmul_on_device(const Instruction& instruction, const Datapa
   const auto rules = core_rules(make_plan(instruction, datapath));
   if (!rules || rules->depth > kChunk || rules->c_half != rules->half || rules->d_half != rules->half)
     return "instruction: found " + name_of(instruction) +
-           ", allowed on a GPU: those of f16, bf16, tf32, e4m3 and e5m2 operands with rows that truncate";
-  // What a grid can have of rows, and its positions in blocks of 32.
+           ", allowed on a GPU: f16, bf16, tf32, e4m3 and e5m2 operands on datapaths that truncate";
+  // The limits of a grid: blocks of 64 rows, and of 32 positions.
   constexpr std::uint64_t kMostBlocks = 65535, kMostRows = kMostBlocks * 64,
                           kMostPositions = kMostBlocks * 32;
   if (problem.m > kMostRows || problem.n > kMostPositions || problem.k > kMostPositions)

@@ -30,7 +30,7 @@ struct CoreRules {
   std::int32_t addend_min_exponent = 0;  ///< of the sums' format
   std::uint32_t keep_mask = 0;           ///< bits of a binary32 result that stay
   /// E from which a sum has no place that the sums' format lacks near zero, and no C below its least exponent
-  /// is of matter.
+  /// matters.
   std::int32_t least_tame = 0;
   std::int32_t most_tame = 0;  ///< E below which every sum is far below the largest of the sums' format
   bool may_carry = false;      ///< a step's sum may have 2^31 units of 2^(E - F)

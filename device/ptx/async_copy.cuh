@@ -10,7 +10,7 @@ __device__ __forceinline__ void copy_async(std::uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Until no more than kPending groups of this thread are under way.
+/// Waits until at most kPending groups of this thread are unfinished.
 template <int kPending>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
@@ -19,7 +19,7 @@ __device__ __forceinline__ void wait_copies() {
 __device__ __forceinline__ void barrier_init(std::uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-/// What was initialised is seen by the copy engine.
+/// Makes initialised barriers visible to the copy engine.
 __device__ __forceinline__ void barrier_init_done() {
   asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -33,7 +33,7 @@ __device__ __forceinline__ void barrier_expect(std::uint32_t barrier, int bytes)
       "r"(bytes)
       : "memory");
 }
-/// Until the phase of that parity has ended.
+/// Waits until the phase of that parity has ended.
 __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   std::uint32_t done = 0;
   while (done == 0)

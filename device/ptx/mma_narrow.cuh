@@ -45,8 +45,8 @@
 
 namespace mmaudit::device {
 
-/// D = A * B + D with scales. `scale_a` and `scale_b` hold up to four scale bytes a lane, the first block in
-/// the low byte; with byte-id and thread-id 0 the first lanes of a quad supply them. Source: PTX ISA 9.0,
+/// D = A * B + D with scales. `scale_a` and `scale_b` hold up to four scale bytes per lane, the first block
+/// in the low byte; with byte-id and thread-id 0 the first lanes of a quad supply them. Source: PTX ISA 9.0,
 /// "Block Scaling" of mma.
 template <typename Line>
 __device__ __forceinline__ void mma_scaled(std::uint32_t (&d)[4], const std::uint32_t (&a)[4],

@@ -1,5 +1,5 @@
 #pragma once
-// mma.sp, with ordered metadata: one line an instruction. Floating: X(m, n, k, D, A, B, C); integers:
+// mma.sp, with ordered metadata: one line per instruction. Floating: X(m, n, k, D, A, B, C); integers:
 // X(m, n, k, qualifier, A, B) with D and C s32.
 #include <cstdint>
 

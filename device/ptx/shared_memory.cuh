@@ -59,7 +59,7 @@ MMAUDIT_MATRIX_LOAD(true, ".trans")
 MMAUDIT_MATRIX_STORE(false, "")
 MMAUDIT_MATRIX_STORE(true, ".trans")
 
-/// 4, 8 and 16 bytes a lane.
+/// 4, 8 and 16 bytes per lane.
 __device__ __forceinline__ void load_words(std::uint32_t (&r)[1], std::uint32_t address) {
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(r[0]) : "r"(address) : "memory");
 }

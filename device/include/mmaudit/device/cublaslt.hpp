@@ -26,7 +26,7 @@ std::string name_of(const LibraryProblem& problem);
 
 struct LibraryAnswer {
   /// Of the algorithm: "id", "tile", "stages", "split_k", "reduction", "swizzle", "custom", "inner_shape",
-  /// "cluster", "workspace"; numbers as cublasLt.h has them. Those that the library lacks are left out.
+  /// "cluster", "workspace"; numbers as in cublasLt.h. What the library lacks is left out.
   std::vector<std::pair<std::string, std::int64_t>> algorithm;
   std::vector<std::byte> d;  ///< (n, m) in storage width: column-major
 };

@@ -29,7 +29,7 @@ std::vector<DeviceInfo> devices();
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers = 0);
 
 struct RunOptions {
-  int repetitions = 1;        ///< times the instruction runs a tile; from the second on, C is the last D
+  int repetitions = 1;        ///< of the instruction per tile; from the second on, C is the last D
   bool swap_offsets = false;  ///< diagnosis: exchange the offsets of M- and N-major shared-memory descriptors
 };
 

@@ -14,7 +14,7 @@
 
 namespace mmaudit::device {
 
-/// A slot is a value of a lane: lane * values + value, values of one register neighbours, low bits first.
+/// A slot is a value of a lane: lane * values + value. Values of one register are neighbours, low bits first.
 struct WmmaFragment {
   static constexpr std::int32_t kNone = -1;
 
@@ -36,7 +36,7 @@ using MoveFragment = std::function<void(std::span<std::uint8_t> image, std::span
 WmmaFragment read_wmma_fragment(const Instruction& instruction, WmmaOperand operand, bool column_major,
                                 const MoveFragment& move);
 
-/// What: one wmma.load or wmma.store by a warp of `device`. Shapes: as read_wmma_fragment() has them.
+/// What: one wmma.load or wmma.store by a warp of `device`. Shapes: as in read_wmma_fragment().
 /// Errors: EnvironmentError as run().
 void move_fragment(const DeviceInfo& device, const Instruction& instruction, WmmaOperand operand,
                    bool column_major, std::span<std::uint8_t> image, std::span<std::uint8_t> registers);
