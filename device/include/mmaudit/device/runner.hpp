@@ -6,6 +6,7 @@
 
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/provenance.hpp"
 
 namespace mmaudit::device {
 
@@ -18,6 +19,17 @@ struct DeviceInfo {
   std::string driver;  ///< "580.159.04", or the driver's CUDA version where that cannot be read
   std::string cuda;    ///< version of the CUDA runtime built in, "13.0"
 };
+
+/// What `device` contributes to the provenance of a result.
+inline Provenance provenance_of(const DeviceInfo& device) {
+  Provenance provenance;
+  provenance.gpu = device.name;
+  provenance.driver = device.driver;
+  provenance.cuda = device.cuda;
+  provenance.compute_capability = device.compute_capability;
+  provenance.multiprocessors = device.multiprocessors;
+  return provenance;
+}
 
 bool built_with_cuda();
 
