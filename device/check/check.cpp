@@ -16,8 +16,6 @@ namespace {
 
 using enum Engine;
 
-constexpr std::uint8_t kChangeTheResult = kScaleDZero | kNegateA | kNegateB;
-
 /// Tile `tile` of device memory with `bytes` bytes per tile.
 template <typename Byte>
 void copy_tile_out(std::vector<Byte>& to, const void* from, std::size_t bytes, std::size_t tile) {
@@ -156,14 +154,24 @@ class TileProductCheck::Work {
     args.found = found_.data<Found>();
     args.most = static_cast<std::uint32_t>(kMostMismatchesKept);
     args.first_element = first_element;
-    args.modifiers = on_hardware.modifiers;
+    // The model knows no modifiers: its operands are changed, and A and B changed back for read_back().
+    if ((on_hardware.modifiers & kScaleDZero) != 0)
+      cuda_check(cudaMemset(c_.data(), 0, blocks * side_ * bytes_.c), "clearing C");
+    negate_operands(on_hardware.modifiers, blocks * side_);
     launch_engine(args);
+    negate_operands(on_hardware.modifiers, blocks * side_);
+  }
+
+  void negate_operands(std::uint8_t modifiers, std::uint64_t tiles) {
+    const std::size_t each_a = plan_.a.storage_bytes(), each_b = plan_.b.storage_bytes();
+    if ((modifiers & kNegateA) != 0) launch_negate(plan_.a, a_.data(), tiles * bytes_.a / each_a);
+    if ((modifiers & kNegateB) != 0) launch_negate(plan_.b, b_.data(), tiles * bytes_.b / each_b);
   }
 
   void launch_engine(const TileProductArgs& args) {
     auto* const a = words_a_.data<std::uint32_t>();
     auto* const b = words_b_.data<std::uint32_t>();
-    switch ((args.modifiers & kChangeTheResult) != 0 ? plain : engine_) {
+    switch (engine_) {
       case fast:
         from_a_.matrices = from_b_.matrices = args.blocks;
         launch_unpack(rules_, rules_.a, from_a_, a);

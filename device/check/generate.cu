@@ -9,6 +9,7 @@ namespace mmaudit::device {
 namespace {
 
 constexpr int kThreads = 128;
+
 struct GenerateArgs {
   gen::GeneratorPlan plan;
   gen::Family input_class;
@@ -53,7 +54,22 @@ __global__ void __launch_bounds__(kThreads) generate_metadata_kernel(const Gener
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    negate_kernel(void* elements, int bytes, std::uint64_t sign, std::uint64_t count) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step)
+    store(elements, bytes, i, load(elements, bytes, i) ^ sign);
+}
+
 }  // namespace
+
+void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count) {
+  constexpr std::uint64_t kMostBlocks = 1U << 16;
+  const std::uint64_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
+  negate_kernel<<<static_cast<unsigned>(blocks), kThreads>>>(elements, format.storage_bits / 8,
+                                                             format.sign_bit(), count);
+  cuda_check(cudaGetLastError(), "launching the negation");
+}
 
 void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction, gen::Family input_class,
                      std::uint64_t seed, std::uint64_t first_tile, const GeneratedTiles& to) {

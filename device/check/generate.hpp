@@ -21,4 +21,7 @@ struct GeneratedTiles {
 void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction, gen::Family input_class,
                      std::uint64_t seed, std::uint64_t first_tile, const GeneratedTiles& to);
 
+/// Flips the sign bits of `count` elements in device memory.
+void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count);
+
 }  // namespace mmaudit::device

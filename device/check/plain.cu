@@ -44,7 +44,7 @@ __device__ std::uint64_t plain_dot(const DotPlan& plan, const TileProductArgs& a
 __global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const TileProductArgs args) {
   for_each_element(args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const Place& at) {
     tile_products::compare(args, at.d, load(args.hardware, args.d_bytes, at.d),
-                           plain_dot(plan, args, first, a, b, at, args.modifiers));
+                           plain_dot(plan, args, first, a, b, at, 0));
   });
 }
 

@@ -29,7 +29,6 @@ struct TileProductArgs {
   Found* found = nullptr;               ///< the first `most` of them
   std::uint32_t most = 0;
   std::uint64_t first_element = 0;  ///< added to what is found
-  std::uint8_t modifiers = 0;       ///< of every tile; only the plain engine heeds them
 };
 TileProductArgs tile_product_args(const Instruction& instruction);
 

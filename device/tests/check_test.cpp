@@ -83,7 +83,6 @@ TEST_F(Check, CountsEveryDotAndFindsAWrongModel) {
   }
 }
 
-// Modifiers that change the result go through the plain engine, whatever the datapath's own engine is.
 TEST_F(Check, EveryModifierAgrees) {
   const Architecture* architecture = find_architecture(info_.compute_capability);
   ASSERT_NE(architecture, nullptr);
