@@ -10,12 +10,10 @@ Backend hardware_backend(const DeviceInfo& gpu) {
 }
 
 Backend gpu_model_backend(const DeviceInfo& gpu, const Architecture& architecture) {
-  Backend backend = model_backend(architecture);
-  backend.name += " on " + gpu.name;
-  backend.run = [gpu, &architecture](const Instruction& inst, const TileView& batch) {
-    emulate_on_device(gpu, inst, find_datapath(architecture, inst)->datapath, batch);
-  };
-  return backend;
+  return backend_by_datapath(architecture, "model of " + std::string(architecture.name) + " on " + gpu.name,
+                             [gpu](const Instruction& inst, const Datapath& datapath, const TileView& batch) {
+                               emulate_on_device(gpu, inst, datapath, batch);
+                             });
 }
 
 }  // namespace mmaudit::device

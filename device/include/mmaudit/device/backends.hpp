@@ -8,8 +8,7 @@ namespace mmaudit::device {
 /// The instructions themselves.
 Backend hardware_backend(const DeviceInfo& gpu);
 
-/// The plain model, computed on the GPU: model_backend() with the same name and " on GPU". `architecture`
-/// must outlive the backend.
+/// The plain model, computed on the GPU. `architecture` must outlive the backend.
 Backend gpu_model_backend(const DeviceInfo& gpu, const Architecture& architecture);
 
 /// What: emulate(), computed on the GPU. Shapes and modifiers: as TileView, host pointers.
