@@ -10,6 +10,7 @@
 #include "command_line.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/render.hpp"
 #include "mmaudit/version.hpp"
@@ -61,11 +62,8 @@ int audit(const Options& options) {
     verified.instructions.insert(verified.instructions.end(), fresh.instructions.begin(),
                                  fresh.instructions.end());
   }
-  const report::Backend hardware = [&](const Instruction& instruction, const TileView& batch) {
-    device::run(gpus.front(), instruction, batch);
-  };
-  report::AuditResult result =
-      report::run_audit(architecture, live ? hardware : report::model_backend(architecture));
+  report::AuditResult result = report::run_audit(
+      architecture, live ? device::hardware_backend(gpus.front()) : model_backend(architecture));
   result.provenance = {
       kVersion,
       kGitRevision,

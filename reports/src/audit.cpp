@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/error.hpp"
 #include "model_text.hpp"
 
 namespace mmaudit::report {
@@ -62,21 +61,6 @@ std::string chain_method(const std::vector<ChainCurve>& curves, const ChainOptio
 
 }  // namespace
 
-Backend model_backend(const Architecture& architecture) {
-  return [&architecture](const Instruction& instruction, const TileView& batch) {
-    const DatapathEntry* entry = find_datapath(architecture, instruction);
-    if (entry == nullptr)
-      throw EnvironmentError(fmt::format("{} has no {}", architecture.name, name_of(instruction)));
-    emulate(instruction, entry->datapath, batch);
-  };
-}
-
-Available available_on(const Architecture& architecture) {
-  return [&architecture](const Instruction& instruction) {
-    return find_datapath(architecture, instruction) != nullptr;
-  };
-}
-
 std::vector<FormatFacts> format_facts() {
   std::vector<FormatFacts> facts;
   for (const NamedFormat& row : kFormats) {
@@ -127,12 +111,11 @@ std::vector<DtypeSummary> summarise(const std::vector<ProfileCell>& cells, const
 }
 
 AuditResult run_audit(const Architecture& architecture, const Backend& backend, const ChainOptions& chain) {
-  const Available available = available_on(architecture);
   AuditResult result;
   result.provenance.architecture = std::string(architecture.name);
-  result.cells = elementwise_profile(backend, available);
+  result.cells = elementwise_profile(backend);
   result.dtypes = summarise(result.cells, architecture);
-  result.chains = chain_matmul(backend, available, chain);
+  result.chains = chain_matmul(backend, chain);
   result.chain_method = chain_method(result.chains, chain);
   result.formats = format_facts();
   result.not_covered = limits(architecture, result);

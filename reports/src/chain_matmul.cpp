@@ -52,6 +52,9 @@ void multiply_on_cpu(const float* a, const float* b, float* d) {
 /// The chains of all rounds in step, so that every link is one batch.
 class Chains {
  public:
+  Chains(const Chains&) = delete;  // a_ and b_ refer to tiles_
+  Chains& operator=(const Chains&) = delete;
+
   Chains(const Instruction& instruction, const ChainKind& kind, Initialisation init,
          const std::vector<float>& draws, int rounds, int length)
       : instruction_(instruction),
@@ -62,6 +65,8 @@ class Chains {
         rounds_(static_cast<std::size_t>(rounds)),
         stride_(draws_of_round(length)),
         tiles_(instruction, rounds_),
+        a_(a_of(tiles_)),
+        b_(b_of(tiles_)),
         cpu_a_(rounds_ * kA),
         tensor_a_(rounds_ * kA) {
     for (std::size_t round = 0; round < rounds_; ++round)
@@ -78,17 +83,18 @@ class Chains {
     for (std::size_t round = 0; round < rounds_; ++round) {
       for (std::size_t i = 0; i < kB; ++i) {
         b[i] = drawn(round, kA + links_ * kB + i);
-        tiles_.b().set(round, i / kN, i % kN, b[i], kind_.load);
+        b_.set(round, i / kN, i % kN, b[i], kind_.load);
       }
       for (std::size_t i = 0; i < kA; ++i)
-        tiles_.a().set(round, i / kK, i % kK, tensor_a_[round * kA + i], kind_.load);
+        a_.set(round, i / kK, i % kK, tensor_a_[round * kA + i], kind_.load);
       multiply_on_cpu(&cpu_a_[round * kA], b.data(), d.data());
       std::copy(d.begin(), d.end(), cpu_a_.begin() + static_cast<std::ptrdiff_t>(round * kA));
     }
-    backend(instruction_, tiles_.view());
+    backend.run(instruction_, tiles_.view());
+    const TileMatrix results = d_of(tiles_);
     for (std::size_t round = 0; round < rounds_; ++round)
       for (std::size_t i = 0; i < kD; ++i)
-        tensor_a_[round * kA + i] = static_cast<float>(tiles_.d().get(round, i / kN, i % kN));
+        tensor_a_[round * kA + i] = static_cast<float>(results.get(round, i / kN, i % kN));
     ++links_;
   }
 
@@ -126,12 +132,15 @@ class Chains {
   Initialisation init_;
   const std::vector<float>& draws_;
   std::size_t rounds_, stride_, links_ = 0;
-  Tiles tiles_;
+  TileBatch tiles_;
+  TileMatrix a_, b_;
   std::vector<float> cpu_a_, tensor_a_;  ///< D of the last link, the A of the next
 };
 
-void read_one_chain(Chains chains, const Backend& backend, int max_length, ChainCurve& curve) {
-  for (int length = 1; length <= max_length; ++length) {
+void read_one_chain(const Instruction& instruction, const ChainKind& kind, const Backend& backend,
+                    const std::vector<float>& draws, const ChainOptions& options, ChainCurve& curve) {
+  Chains chains(instruction, kind, curve.init, draws, options.rounds, options.max_length);
+  for (int length = 1; length <= options.max_length; ++length) {
     chains.extend(backend);
     curve.points.push_back(chains.point());
   }
@@ -150,13 +159,12 @@ void run_every_length(const Instruction& instruction, const ChainKind& kind, con
 
 }  // namespace
 
-std::vector<ChainCurve> chain_matmul(const Backend& backend, const Available& available,
-                                     const ChainOptions& options) {
+std::vector<ChainCurve> chain_matmul(const Backend& backend, const ChainOptions& options) {
   std::vector<ChainCurve> curves;
   const std::vector<float> shared = draw_all(options.rounds, options.max_length);
   for (const ChainKind& kind : kChainKinds) {
     const auto instruction = find_instruction(kind.instruction);
-    if (!instruction || !available(*instruction)) continue;
+    if (!instruction || !backend.why_not(*instruction, 0).empty()) continue;
     if (std::find(options.dtypes.begin(), options.dtypes.end(), instruction->a) == options.dtypes.end())
       continue;
     for (const Initialisation init : {Initialisation::low, Initialisation::fp32}) {
@@ -168,8 +176,7 @@ std::vector<ChainCurve> chain_matmul(const Backend& backend, const Available& av
       curve.draws = options.draws.value_or(instruction->a == Format::f16 ? ChainDraws::every_length
                                                                          : ChainDraws::one_chain);
       if (curve.draws == ChainDraws::one_chain)
-        read_one_chain(Chains(*instruction, kind, init, shared, options.rounds, options.max_length), backend,
-                       options.max_length, curve);
+        read_one_chain(*instruction, kind, backend, shared, options, curve);
       else
         run_every_length(*instruction, kind, backend, options, curve);
       for (const ChainPoint& point : curve.points)

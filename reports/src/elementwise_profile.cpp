@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "../published/sun2023.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "normal_draws.hpp"
 #include "printed.hpp"
+#include "published.hpp"
 #include "tiles.hpp"
 
 namespace mmaudit::report {
@@ -75,38 +75,39 @@ float cpu_reference(Operation operation, const Pair& pair) {
 std::vector<double> run(const Backend& backend, const Instruction& instruction, const ProfileKind& kind,
                         Operation operation, const std::vector<Pair>& pairs) {
   const std::size_t per_tile = kind.rounds_per_tile;
-  Tiles tiles(instruction, (pairs.size() + per_tile - 1) / per_tile);
+  TileBatch tiles(instruction, (pairs.size() + per_tile - 1) / per_tile);
+  TileMatrix a = a_of(tiles), b = b_of(tiles), c = c_of(tiles);
   for (std::size_t round = 0; round < pairs.size(); ++round) {
     const std::size_t tile = round / per_tile, i = round % per_tile;
     const auto [first, second] = pairs[round];
     const bool multiply = operation == Operation::multiplication;
-    tiles.a().set(tile, i, 0, first, kind.load);
-    tiles.b().set(tile, 0, i, multiply ? second : 1.0F, kind.load);
+    a.set(tile, i, 0, first, kind.load);
+    b.set(tile, 0, i, multiply ? second : 1.0F, kind.load);
     if (operation == Operation::inner_product_add) {
-      tiles.a().set(tile, i, 1, second, kind.load);
-      tiles.b().set(tile, 1, i, 1.0F, kind.load);
+      a.set(tile, i, 1, second, kind.load);
+      b.set(tile, 1, i, 1.0F, kind.load);
     }
-    if (operation == Operation::accumulation) tiles.c().set(tile, i, i, second);
+    if (operation == Operation::accumulation) c.set(tile, i, i, second);
   }
-  backend(instruction, tiles.view());
+  backend.run(instruction, tiles.view());
+  const TileMatrix d = d_of(tiles);
   std::vector<double> results(pairs.size());
   for (std::size_t round = 0; round < pairs.size(); ++round)
-    results[round] = tiles.d().get(round / per_tile, round % per_tile, round % per_tile);
+    results[round] = d.get(round / per_tile, round % per_tile, round % per_tile);
   return results;
 }
 
 void compare_with_print(ProfileCell& cell) {
-  const auto published = sun2023::find(cell);
+  const auto published = published_error(cell);
   if (!published) return;
   cell.published = published->printed;
-  cell.source = std::string(sun2023::kSource) + std::string(published->table);
+  cell.source = published->source;
   const double ours = cell.error.mean_absolute;
   if (has_printed_digits(ours, cell.published)) {
     cell.agreement = Agreement::same_digits;
-  } else if (cell.init == Initialisation::low_raw_c && ours >= sun2023::kRawCLeast &&
-             ours <= sun2023::kRawCMost) {
+  } else if (cell.init == Initialisation::low_raw_c && ours >= kRawCLeast && ours <= kRawCMost) {
     cell.agreement = Agreement::explained;
-    cell.note = sun2023::kRawCCause;
+    cell.note = kRawCCause;
   } else {
     cell.agreement = Agreement::differs;
   }
@@ -140,11 +141,11 @@ void profile(const Backend& backend, const ProfileKind& kind, const Instruction&
 
 }  // namespace
 
-std::vector<ProfileCell> elementwise_profile(const Backend& backend, const Available& available) {
+std::vector<ProfileCell> elementwise_profile(const Backend& backend) {
   std::vector<ProfileCell> cells;
   for (const ProfileKind& kind : kProfileKinds) {
     const auto instruction = find_instruction(kind.instruction);
-    if (!instruction || !available(*instruction)) continue;
+    if (!instruction || !backend.why_not(*instruction, 0).empty()) continue;
     for (const Operation operation :
          {Operation::multiplication, Operation::inner_product_add, Operation::accumulation})
       for (const Initialisation init : {Initialisation::low, Initialisation::low_raw_c, Initialisation::fp32})

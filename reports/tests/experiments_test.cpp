@@ -6,31 +6,41 @@
 #include <map>
 #include <random>
 
-#include "../published/sun2023.hpp"
 #include "../src/normal_draws.hpp"
 #include "../src/printed.hpp"
+#include "../src/published.hpp"
+#include "mmaudit/emulate.hpp"
 #include "mmaudit/report/audit.hpp"
 
 namespace mmaudit::report {
 namespace {
 
+bool is_paper_shape(const Instruction& instruction) {
+  return instruction.op == Op::mma && instruction.k == 8;
+}
+
+/// A backend of the paper's shapes alone.
+Backend paper_backend(std::function<void(const Instruction&, const TileView&)> run) {
+  return {
+      .name = "test",
+      .why_not = [](const Instruction& instruction,
+                    std::uint8_t) { return std::string(is_paper_shape(instruction) ? "" : "another shape"); },
+      .run = std::move(run)};
+}
+
 /// Every datapath a fused dot-add of `block` products with `fraction_bits`, as far as m16n8k8 can tell.
 Backend uniform_backend(int block, int fraction_bits, int floor) {
-  return [=](const Instruction& instruction, const TileView& batch) {
+  return paper_backend([=](const Instruction& instruction, const TileView& batch) {
     Datapath datapath;
     datapath.products_per_step = static_cast<std::int16_t>(block);
     datapath.fraction_bits = static_cast<std::int16_t>(fraction_bits);
     datapath.min_alignment_exponent = static_cast<std::int16_t>(floor);
     if (instruction.d == Format::f16) datapath.output = {Format::f16, 10, Rounding::nearest_even};
     emulate(instruction, datapath, batch);
-  };
+  });
 }
 
 const Backend kAmpereLike = uniform_backend(8, 24, -132);
-
-bool is_paper_shape(const Instruction& instruction) {
-  return instruction.op == Op::mma && instruction.k == 8;
-}
 
 const Architecture& hopper() {
   const Architecture* row = find_architecture("hopper");
@@ -56,7 +66,7 @@ TEST(Draws, AreThoseOfTheStandardLibraryThePaperUsed) {
 }
 
 TEST(Profile, AllThirtyPublishedCellsButOneOnHopper) {
-  const auto cells = elementwise_profile(model_backend(hopper()), available_on(hopper()));
+  const auto cells = elementwise_profile(model_backend(hopper()));
   int seen = 0;
   for (const ProfileCell& cell : cells) {
     if (cell.agreement == Agreement::unpublished) continue;
@@ -78,31 +88,32 @@ TEST(Profile, TheCellThatSeesTheAccumulatorFollowsItsWidth) {
   const std::map<int, std::string> expected = {
       {24, "1.90E-08"}, {25, "2.17E-08"}, {26, "2.20E-08"}, {40, "2.23E-08"}};
   for (const auto& [fraction_bits, text] : expected) {
-    const auto cells = elementwise_profile(uniform_backend(8, fraction_bits, -132), is_paper_shape);
+    const auto cells = elementwise_profile(uniform_backend(8, fraction_bits, -132));
     EXPECT_EQ(in_form_of(raw_c_cell(cells).error.mean_absolute, "1.89E-08"), text) << fraction_bits;
   }
 }
 
 TEST(Profile, AWrongOutputRoundingIsReportedAsDiffering) {
-  const Backend truncating = [](const Instruction& instruction, const TileView& batch) {
+  const Backend truncating = paper_backend([](const Instruction& instruction, const TileView& batch) {
     Datapath datapath;
     if (instruction.d == Format::f16) datapath.output = {Format::f16, 10, Rounding::toward_zero};
     emulate(instruction, datapath, batch);
-  };
-  const auto cells = elementwise_profile(truncating, is_paper_shape);
+  });
+  const auto cells = elementwise_profile(truncating);
   AuditResult result;
   result.cells = cells;
   EXPECT_EQ(result.count(Agreement::differs), 12);
 }
 
 TEST(Profile, NothingIsMeasuredOnAnInstructionTheBackendLacks) {
-  const auto none = [](const Instruction&) { return false; };
-  EXPECT_TRUE(elementwise_profile(kAmpereLike, none).empty());
-  EXPECT_TRUE(chain_matmul(kAmpereLike, none, {.rounds = 1, .max_length = 1}).empty());
+  Backend none = kAmpereLike;
+  none.why_not = [](const Instruction&, std::uint8_t) { return std::string("none"); };
+  EXPECT_TRUE(elementwise_profile(none).empty());
+  EXPECT_TRUE(chain_matmul(none, {.rounds = 1, .max_length = 1}).empty());
 }
 
 TEST(Profile, NarrowAccumulationOfFp8IsVisible) {
-  const auto rows = summarise(elementwise_profile(model_backend(hopper()), available_on(hopper())), hopper());
+  const auto rows = summarise(elementwise_profile(model_backend(hopper())), hopper());
   double widened = -1, narrow = -1;
   for (const DtypeSummary& row : rows) {
     if (row.dtype != Format::e4m3) continue;
@@ -116,12 +127,12 @@ TEST(Profile, NarrowAccumulationOfFp8IsVisible) {
 TEST(Chain, Fp16EndsAtTheTenthLinkWithThePapersDraws) {
   ChainOptions options;
   options.dtypes = {Format::f16};
-  const auto curves = chain_matmul(kAmpereLike, is_paper_shape, options);
+  const auto curves = chain_matmul(kAmpereLike, options);
   ASSERT_EQ(curves.size(), 2U);
   for (const ChainCurve& curve : curves) {
     EXPECT_EQ(curve.draws, ChainDraws::every_length);
     ASSERT_EQ(curve.points.size(), 10U);
-    EXPECT_EQ(curve.first_infinity, sun2023::kF16ChainEnds);
+    EXPECT_EQ(curve.first_infinity, kF16ChainEnds);
     for (int i = 0; i < 9; ++i) EXPECT_TRUE(curve.points[static_cast<std::size_t>(i)].error) << i;
     EXPECT_FALSE(curve.points[9].error);
     EXPECT_EQ(curve.points[9].rounds_not_finite, 92);
@@ -134,8 +145,7 @@ TEST(Chain, ShapesOfTheCurvesAreThePapers) {
   options.max_length = 6;
   options.draws = ChainDraws::one_chain;
   std::map<std::pair<Format, Initialisation>, ChainCurve> by;
-  for (const ChainCurve& curve : chain_matmul(kAmpereLike, is_paper_shape, options))
-    by[{curve.dtype, curve.init}] = curve;
+  for (const ChainCurve& curve : chain_matmul(kAmpereLike, options)) by[{curve.dtype, curve.init}] = curve;
   ASSERT_EQ(by.size(), 6U);
   const auto error = [&](Format dtype, Initialisation init, std::size_t n) {
     return by.at({dtype, init}).points.at(n - 1).error.value();

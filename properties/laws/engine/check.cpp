@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/generators/families.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "parallel.hpp"
 #include "tools.hpp"
 
 namespace mmaudit::laws {
@@ -216,7 +216,7 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
                                                const LawRun& how) {
   std::vector<std::vector<LawResult>> results(laws.size(), std::vector<LawResult>(subjects.size()));
   std::mutex lock;
-  in_parallel(laws.size() * subjects.size(), how.threads, [&](std::size_t i) {
+  mmaudit::detail::parallel_for(laws.size() * subjects.size(), how.threads, [&](std::size_t i) {
     const Law& law = *laws[i / subjects.size()];
     const Subject& subject = subjects[i % subjects.size()];
     LawResult& result = results[i / subjects.size()][i % subjects.size()];

@@ -2,8 +2,8 @@
 
 #include <mutex>
 
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/generators/families.hpp"
-#include "parallel.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -36,7 +36,7 @@ std::vector<JudgedMutant> judge_mutants(std::span<const Subject> subjects, const
       of.push_back(&subject);
     }
   std::mutex lock;
-  in_parallel(all.size(), how.threads, [&](std::size_t i) {
+  mmaudit::detail::parallel_for(all.size(), how.threads, [&](std::size_t i) {
     JudgedMutant& mutant = all[i];
     ask(*of[i], how, how.dots, false, mutant);
     // Some differ on rare inputs alone.

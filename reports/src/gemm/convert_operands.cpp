@@ -8,7 +8,7 @@
 
 #include "exact_product.hpp"
 #include "fast_cast.hpp"
-#include "parallel.hpp"
+#include "mmaudit/detail/parallel.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -111,7 +111,7 @@ class Conversion {
     const std::uint64_t inner = lanes_inside ? layout_.lanes : layout_.depth;
     constexpr std::uint64_t kSlice = kPiece;  // a piece is one slice's
     std::mutex mutex;
-    parallel_for((outer + kSlice - 1) / kSlice, threads, [&](std::uint64_t slice) {
+    detail::parallel_for((outer + kSlice - 1) / kSlice, threads, [&](std::uint64_t slice) {
       CastCounts counts;
       std::vector<LanePiece> pieces(lanes_inside ? layout_.lanes : pieces_);
       for (std::uint64_t o = slice * kSlice; o < std::min(outer, (slice + 1) * kSlice); ++o) {

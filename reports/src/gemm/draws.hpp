@@ -2,15 +2,12 @@
 // Random numbers by position: the same seed and place give the same number on every machine and in any order.
 #include <cstdint>
 
+#include "mmaudit/splitmix64.hpp"
+
 namespace mmaudit::report {
 
-/// Source: Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators" (SplitMix64).
-constexpr std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15U;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
+/// One step of splitmix64() from `x`.
+constexpr std::uint64_t mixed(std::uint64_t x) { return splitmix64(x); }
 
 class Draws {
  public:

@@ -1,10 +1,9 @@
 #include "exact_product.hpp"
+#include "mmaudit/detail/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-
-#include "parallel.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -55,7 +54,7 @@ std::vector<double> blocked_product(
   const std::uint64_t panels = (n + kPanel - 1) / kPanel, groups = (m + kRowGroup - 1) / kRowGroup;
   const std::uint64_t length = block == 0 ? std::max<std::uint64_t>(k, 1) : block;
   std::mutex mutex;
-  parallel_for(panels * groups, means.threads, [&](std::uint64_t index) {
+  detail::parallel_for(panels * groups, means.threads, [&](std::uint64_t index) {
     const std::uint64_t first_column = index % panels * kPanel, first_row = index / panels * kRowGroup;
     const std::uint64_t columns = std::min(kPanel, n - first_column),
                         rows = std::min(kRowGroup, m - first_row);

@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "mmaudit/arithmetic/block_scale.hpp"
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/matmul.hpp"
-#include "parallel.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -148,7 +148,7 @@ std::vector<double> scaled(const GemmCombination& c, const GemmPath& path, const
   std::vector<double> out(x.m * x.n, 0.0);
   const std::uint64_t across = up(x.n, kTile);
   std::mutex mutex;
-  parallel_for(across * up(x.m, kTile), means.threads, [&](std::uint64_t index) {
+  detail::parallel_for(across * up(x.m, kTile), means.threads, [&](std::uint64_t index) {
     const std::uint64_t row = index / across * kTile, column = index % across * kTile;
     const std::uint64_t rows = std::min(kTile, x.m - row), columns = std::min(kTile, x.n - column);
     ScaledTile tile(path, x, row, column, rows, columns);

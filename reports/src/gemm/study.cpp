@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast.hpp"
-#include "parallel.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -163,7 +163,7 @@ GemmStudy study_gemm(const Architecture& architecture, const GemmStudyOptions& o
   const std::uint64_t deepest = depths.empty() ? 0 : depths.back();
   const std::vector<std::vector<std::size_t>> sharing = families();
   std::vector<std::vector<double>> b(sharing.size());
-  parallel_for(b.size(), options.threads, [&](std::uint64_t f) {
+  detail::parallel_for(b.size(), options.threads, [&](std::uint64_t f) {
     b[f] = draw_b(kDistributions[sharing[f].front()], deepest, options.columns, options.seed);
   });
   std::vector<Task> tasks;
@@ -174,7 +174,7 @@ GemmStudy study_gemm(const Architecture& architecture, const GemmStudyOptions& o
   }
   std::mutex mutex;
   Measurement measurement(study, options, groups);
-  parallel_for(tasks.size(), options.threads, [&](std::uint64_t t) {
+  detail::parallel_for(tasks.size(), options.threads, [&](std::uint64_t t) {
     const std::uint64_t k = depths[tasks[t].depth];
     measurement.run(tasks[t], k, b[t % sharing.size()]);
     if (!options.progress) return;

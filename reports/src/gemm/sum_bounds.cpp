@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/error_bound.hpp"
 #include "model_sums.hpp"
-#include "parallel.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -80,7 +80,7 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
   const std::uint64_t runs = x.m == 0 ? 0 : a.size() / x.m;
   const bool blocks = c.scaling == Scaling::blocks, shrinks = chain_bound.only_shrinks();
   std::vector<double> out(x.m * x.n);
-  parallel_for(x.m, means.threads, [&](std::uint64_t i) {
+  detail::parallel_for(x.m, means.threads, [&](std::uint64_t i) {
     for (std::uint64_t j = 0; j < x.n; ++j) {
       const Run *left = a.data() + i * runs, *right = b.data() + j * runs;
       double bound = 0, total = 0, running = 0, of_chain = 0;

@@ -1,28 +1,19 @@
 #pragma once
-// The experiments of an audit. Each takes a backend, so that the same code runs on the model and on hardware.
-#include <functional>
+// The experiments of an audit. Each takes a backend, so the same code measures the model and the hardware,
+// and leaves out the instructions that the backend lacks.
 #include <optional>
 #include <vector>
 
-#include "mmaudit/emulate.hpp"
+#include "mmaudit/backend.hpp"
 #include "mmaudit/report/result.hpp"
 
 namespace mmaudit::report {
 
-/// Raw bits in, raw bits out; the pointers are host memory, C is never null here and there are no modifiers.
-using Backend = std::function<void(const Instruction&, const TileView&)>;
-/// Which instructions the backend has; the experiments leave out the others.
-using Available = std::function<bool(const Instruction&)>;
-
-/// The host model of one architecture.
-Backend model_backend(const Architecture& architecture);
-Available available_on(const Architecture& architecture);
-
 /// What: element-wise errors of multiplication, inner-product addition and accumulation for every data type;
-/// the cells that Sun et al. 2023 print (Tables XII to XV) carry the printed value. Shapes: one batch an
-/// operation; the published experiments have one round a tile, at element (0, 0). Range: 999 or 1000 rounds
+/// the cells that Sun et al. 2023 print (Tables XII to XV) carry the printed value. Shapes: one batch per
+/// operation; the published experiments have one round per tile, at element (0, 0). Range: 999 or 1000 rounds
 /// of N(0, 1), seed 123456, the draws of the paper's programs.
-std::vector<ProfileCell> elementwise_profile(const Backend& backend, const Available& available);
+std::vector<ProfileCell> elementwise_profile(const Backend& backend);
 
 struct ChainOptions {
   int rounds = 1000;
@@ -36,13 +27,12 @@ struct ChainOptions {
 /// the relative L2 error against FP32 on the CPU, divided by the norm of the tensor-core result (Sun et al.
 /// 2023, eq. 1). Range: N(0, 1), seed 123456. A length at which a round holds an infinity or a NaN has no
 /// error, and with every_length the curve ends there, as the paper's programs do.
-std::vector<ChainCurve> chain_matmul(const Backend& backend, const Available& available,
-                                     const ChainOptions& options = {});
+std::vector<ChainCurve> chain_matmul(const Backend& backend, const ChainOptions& options = {});
 
 /// The facts of every format of format.hpp.
 std::vector<FormatFacts> format_facts();
 
-/// One row a (type of A and B, type of D, unit) of `cells`; the accumulator in words from the rows of
+/// One entry per type of A and B, type of D and unit; the accumulator in words from the datapaths of
 /// `architecture`.
 std::vector<DtypeSummary> summarise(const std::vector<ProfileCell>& cells, const Architecture& architecture);
 

@@ -7,9 +7,10 @@
 #include <thread>
 #include <vector>
 
-namespace mmaudit::report {
+namespace mmaudit::detail {
 
-/// Calls work(i) for every i below `count`, on `threads` (0: one a core); each i once, in no order.
+/// Calls work(i) for every i below `count`, on `threads` (0: one per core); each i once, in no order. Throws
+/// what one of them threw first; what was not begun by then is left out.
 template <typename Work>
 void parallel_for(std::uint64_t count, unsigned threads, const Work& work) {
   const std::uint64_t cores = threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
@@ -33,4 +34,4 @@ void parallel_for(std::uint64_t count, unsigned threads, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace mmaudit::report
+}  // namespace mmaudit::detail
