@@ -1,7 +1,6 @@
 // mmaudit audit: the main job. Verify, then the error levels of every data type, as console table and files.
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -99,57 +98,44 @@ int audit(const Options& options) {
 
 }  // namespace
 
-void add_audit(CLI::App& app, Action& action) {
+void add_audit(Command& app) {
   auto options = std::make_shared<Options>();
   auto tensors = std::make_shared<TensorAuditOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.command(
       "audit",
       "The main job: verify the model, then report the error level of every data type; with --a and --b the "
-      "errors of that product");
-  command
-      ->add_option("--arch", tensors->architectures, "architecture to report on (with --a and --b several)")
-      ->delimiter(',')
-      ->default_str(kDefaultArchitecture);
-  add_model_option(*command);
-  command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
-  command->add_option("--out", options->out, "folder for audit.html, audit.md, audit.json")
-      ->capture_default_str();
-  command->add_flag("--no-files", options->no_files, "print only");
-  CLI::Option* on = command->add_option(
+      "errors of that product",
+      {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
+  command.option("--arch", tensors->architectures, "architecture to report on (with --a and --b several)")
+      .comma_separated()
+      .default_text(kDefaultArchitecture);
+  add_model_option(command);
+  command.option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  command.option("--out", options->out, "folder for audit.html, audit.md, audit.json");
+  command.flag("--no-files", options->no_files, "print only");
+  const Option on = command.option(
       "--on", options->on,
       "what computes profile and chains: model or hardware; by default hardware where there is a GPU");
-  command->add_flag("--no-gpu", options->no_gpu, "the same as --on model")->excludes(on);
-  command->add_option("--dots", options->dots, "on a GPU: fresh dot products an instruction")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e15));
-  command->add_flag("--no-study", options->no_study, "without the errors of whole products");
-  CLI::Option* seed =
-      command->add_option("--seed", options->seed, "of the fresh inputs on a GPU, of a sample");
-  CLI::Option* json =
-      command->add_option("--json", options->json, "write the JSON; without a file print it instead");
-  json->expected(0, 1);
-  add_tensor_options(*command, *tensors);
-  command->callback([&action, options, tensors, command, seed, json] {
-    if (seed->count() != 0) tensors->seed = options->seed;
-    if (json->count() != 0 && options->json.empty()) options->json = "-";
+  command.flag("--no-gpu", options->no_gpu, "the same as --on model").excludes(on);
+  command.option("--dots", options->dots, "on a GPU: fresh dot products an instruction").range(1.0, 1e15);
+  command.flag("--no-study", options->no_study, "without the errors of whole products");
+  const Option seed = command.option("--seed", options->seed, "of the fresh inputs on a GPU, of a sample");
+  command.option("--json", options->json, "write the JSON; without a file print it instead").alone_means("-");
+  add_tensor_options(command, *tensors);
+  command.runs([options, tensors, command, seed](const Context&) {
+    if (seed.given()) tensors->seed = options->seed;
     tensors->json = options->json;
-    const bool own = !command
-                          ->get_options([](const CLI::Option* option) {
-                            return option->get_group() == kTensorGroup && option->count() != 0;
-                          })
-                          .empty();
-    if (own) {
+    if (command.any_given(kTensorGroup)) {
       if (options->on == "hardware")
         throw InputError(
             "--on: found hardware with tensors, allowed: model (whole products are the model's)");
-      action = [tensors] { return audit_tensors(*tensors); };
-      return;
+      return audit_tensors(*tensors);
     }
     if (tensors->architectures.size() > 1)
       throw InputError(fmt::format("--arch: found {}, allowed: one (several with --a and --b)",
                                    tensors->architectures.size()));
     if (!tensors->architectures.empty()) options->architecture = tensors->architectures.front();
-    action = [options] { return audit(*options); };
+    return audit(*options);
   });
 }
 

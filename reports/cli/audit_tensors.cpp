@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -253,34 +252,32 @@ int audit_tensors(const TensorAuditOptions& options) {
   return !request.limit || audit.passes() ? kAllGood : kMismatch;
 }
 
-void add_tensor_options(CLI::App& command, TensorAuditOptions& options) {
+void add_tensor_options(Command& command, TensorAuditOptions& options) {
   const auto add = [&](const char* name, auto& value, const char* text) {
-    return command.add_option(name, value, text)->group(kTensorGroup);
+    return command.option(name, value, text).group(kTensorGroup);
   };
   add("--a", options.a, "A (M, K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
   add("--b", options.b, "B (K, N)");
   add("--c", options.c, "C (M, N), added in the epilogue");
-  command.add_flag("--b-transposed", options.b_transposed, "the file of B is (N, K)")->group(kTensorGroup);
+  command.flag("--b-transposed", options.b_transposed, "the file of B is (N, K)").group(kTensorGroup);
   add("--dtype", options.dtypes, "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf4, nvf4")
-      ->delimiter(',');
+      .comma_separated();
   add("--dtype-a", options.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
   add("--dtype-b", options.dtype_b, "of B");
   add("--scale", options.scales, "of none, tensor, row, 1x128, mx; by default what is usual for the dtype")
-      ->delimiter(',');
+      .comma_separated();
   add("--policy", options.policies, "of plain, promote:P, split-k:S, half; by default plain and promote:128")
-      ->delimiter(',');
+      .comma_separated();
   add("--d-format", options.output, "f32, f16 or bf16; by default what is usual for the dtype");
   add("--unit", options.unit, "mma, wgmma or tcgen05; by default the newest that the architecture has");
-  add("--max-rel-fro", options.limit, "largest relative Frobenius error that passes")
-      ->check(CLI::PositiveNumber);
-  add("--sample", options.sample, "elements of D: auto (65536 at most), all, or a number")
-      ->capture_default_str();
+  add("--max-rel-fro", options.limit, "largest relative Frobenius error that passes").positive();
+  add("--sample", options.sample, "elements of D: auto (65536 at most), all, or a number");
   add("--html", options.html, "write one self-contained page; - prints it");
   add("--md", options.markdown, "write Markdown; - prints it");
   add("--csv", options.csv, "write CSV");
   add("--junit", options.junit, "write JUnit XML");
-  add("--threads", options.threads, "0: one a core; no influence on the result")->check(CLI::Range(0, 4096));
+  add("--threads", options.threads, "0: one a core; no influence on the result").range(0, 4096);
 }
 
 }  // namespace mmaudit::cli

@@ -23,7 +23,7 @@ struct TensorAuditOptions {
 
 inline constexpr const char* kTensorGroup = "Your own tensors";  ///< of the options, in --help
 /// Adds the options that only --a and --b have.
-void add_tensor_options(CLI::App& command, TensorAuditOptions& options);
+void add_tensor_options(Command& command, TensorAuditOptions& options);
 
 /// The file of --model, where there is one, among the inputs.
 void add_model_file(report::Provenance& provenance);

@@ -1,6 +1,5 @@
 // mmaudit baseline record, mmaudit diff.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -80,36 +79,34 @@ int diff(const DiffOptions& options) {
 
 }  // namespace
 
-void add_baseline(CLI::App& app, Action& action) {
-  CLI::App* group =
-      app.add_subcommand("baseline", "What every instruction answers to fixed inputs, kept as bits");
-  group->require_subcommand(1);
+void add_baseline(Command& app) {
+  Command group = app.command("baseline", "What every instruction answers to fixed inputs, kept as bits",
+                              {"mmaudit baseline record --out driver-580.json"});
+  group.requires_command();
   auto options = std::make_shared<RecordBaselineOptions>();
-  CLI::App* command = group->add_subcommand("record", "Write the bits of every instruction to one JSON file");
-  command->add_option("--on", options->on, "model or hardware; by default hardware where there is a GPU");
-  command->add_option("--arch", options->architecture, "of the model")->default_str(kDefaultArchitecture);
-  add_model_option(*command);
-  command->add_option("--inst", options->instructions, "parts of names of instructions; by default all")
-      ->delimiter(',');
-  command->add_option("--out", options->out, "the file; - prints it")->required();
-  command->add_option("--seed", options->seed, "seed of the generators")->capture_default_str();
-  command->add_option("--tiles", options->tiles, "tiles a family")
-      ->capture_default_str()
-      ->check(CLI::Range(std::uint64_t{1}, kMostBaselineTiles));
-  command->add_option("--n", options->n, "N of wgmma and tcgen05")
-      ->capture_default_str()
-      ->check(CLI::Range(8, 256));
-  command->callback([&action, options] { action = [options] { return record_baseline_file(*options); }; });
+  Command command = group.command("record", "Write the bits of every instruction to one JSON file",
+                                  {"mmaudit baseline record --on model --arch hopper --out hopper.json"});
+  command.option("--on", options->on, "model or hardware; by default hardware where there is a GPU");
+  command.option("--arch", options->architecture, "of the model").default_text(kDefaultArchitecture);
+  add_model_option(command);
+  command.option("--inst", options->instructions, "parts of names of instructions; by default all")
+      .comma_separated();
+  command.option("--out", options->out, "the file; - prints it").required();
+  command.option("--seed", options->seed, "seed of the generators");
+  command.option("--tiles", options->tiles, "tiles a family")
+      .range(1, static_cast<double>(kMostBaselineTiles));
+  command.option("--n", options->n, "N of wgmma and tcgen05").range(8, 256);
+  command.runs([options](const Context&) { return record_baseline_file(*options); });
 }
 
-void add_diff(CLI::App& app, Action& action) {
+void add_diff(Command& app) {
   auto options = std::make_shared<DiffOptions>();
-  CLI::App* command =
-      app.add_subcommand("diff", "What changed between two baselines; exit code 1 if anything did");
-  command->add_option("OLD", options->before, "a file of `mmaudit baseline record`")->required();
-  command->add_option("NEW", options->after, "another one")->required();
-  command->add_option("--json", options->json, "write the differences as JSON; - prints it");
-  command->callback([&action, options] { action = [options] { return diff(*options); }; });
+  Command command = app.command("diff", "What changed between two baselines; exit code 1 if anything did",
+                                {"mmaudit diff driver-570.json driver-580.json"});
+  command.option("OLD", options->before, "a file of `mmaudit baseline record`").required();
+  command.option("NEW", options->after, "another one").required();
+  command.option("--json", options->json, "write the differences as JSON; - prints it");
+  command.runs([options](const Context&) { return diff(*options); });
 }
 
 }  // namespace mmaudit::cli

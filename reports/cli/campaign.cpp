@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -187,68 +186,53 @@ int campaign(CampaignOptions options) {
 
 }  // namespace
 
-void add_campaign(CLI::App& app, Action& action) {
+void add_campaign(Command& app) {
   auto options = std::make_shared<CampaignOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.command(
       "campaign",
       "Instructions against the model, on the GPU billions of dot products a second; under mpirun on "
-      "many machines");
+      "many machines",
+      {"mmaudit campaign --dots 1e9 --journal campaign.jsonl --out campaign.json",
+       "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
   command
-      ->add_option("--on", options->on,
-                   "hardware: this GPU; model: no GPU, the model's quick code plays the hardware")
-      ->check(CLI::IsMember({"hardware", "model"}))
-      ->capture_default_str();
-  command->add_option(
+      .option("--on", options->on,
+              "hardware: this GPU; model: no GPU, the model's quick code plays the hardware")
+      .one_of({"hardware", "model"});
+  command.option(
       "--arch", options->architecture,
       "with --on model: whose built-in rows (default: of the compute capability of --model, else hopper)");
-  command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
-      ->delimiter(',');
-  command->add_option("--family", options->families, "only input families whose name contains one of these")
-      ->delimiter(',');
-  command->add_option("--dots", options->dots, "at least this many dot products an instruction")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e15));
-  CLI::Option* seed =
-      command->add_option("--seed", options->seed, "seed (default: fresh, in the result)")->take_last();
-  command->add_option("--wgmma-n", options->n, "N of wgmma")
-      ->capture_default_str()
-      ->check(CLI::Range(8, 256))
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return std::atoi(text.c_str()) % 8 == 0 ? std::string()
-                                                    : fmt::format("found {}, allowed: a multiple of 8", text);
-          },
-          ""));
-  command->add_option("--gpus", options->gpus, "GPUs of this machine; 0: all of the first one's kind")
-      ->capture_default_str();
+  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
+      .comma_separated();
+  command.option("--family", options->families, "only input families whose name contains one of these")
+      .comma_separated();
+  command.option("--dots", options->dots, "at least this many dot products an instruction").range(1.0, 1e15);
+  const Option seed = command.option("--seed", options->seed, "seed (default: fresh, in the result)")
+                          .default_text("")
+                          .takes_last();
+  command.option("--wgmma-n", options->n, "N of wgmma").range(8, 256).multiple_of(8);
+  command.option("--gpus", options->gpus, "GPUs of this machine; 0: all of the first one's kind");
+  command.option("--first-gpu", options->first_gpu, "number of the first of them, modulo how many there are")
+      .takes_last();
+  command.option("--threads", options->threads, "with --on model; 0: one a core").range(0, 4096).takes_last();
+  command.option("--seconds", options->seconds, "begin nothing after so many seconds");
   command
-      ->add_option("--first-gpu", options->first_gpu,
-                   "number of the first of them, modulo how many there are")
-      ->capture_default_str()
-      ->take_last();
-  command->add_option("--threads", options->threads, "with --on model; 0: one a core")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 4096))
-      ->take_last();
-  command->add_option("--seconds", options->seconds, "begin nothing after so many seconds");
+      .option("--journal", options->journal,
+              "file that records what is done: the same command goes on where it ended")
+      .takes_last();
+  command.option("--out", options->out, "file of the result, JSON");
   command
-      ->add_option("--journal", options->journal,
-                   "file that records what is done: the same command goes on where it ended")
-      ->take_last();
-  command->add_option("--out", options->out, "file of the result, JSON");
-  command
-      ->add_option("--part", options->part,
-                   "I/N: only every N-th stretch, from the I-th on; the results are put together by --merge")
-      ->take_last();
-  command->add_option("--merge", options->merge, "put these results of parts together; needs no GPU");
-  command->add_flag("--keep-going", options->keep_going, "go on after a difference");
-  command->add_flag("--list", options->list, "what would be done; needs no GPU");
-  command->add_option("--show", options->show, "print a result file and check its checksum; needs no GPU");
-  command->add_option("--watched", options->watched)->take_last()->group("");
-  add_model_option(*command);
-  command->callback([&action, options, seed] {
-    options->has_seed = seed->count() > 0;
-    action = [options] { return campaign(*options); };
+      .option("--part", options->part,
+              "I/N: only every N-th stretch, from the I-th on; the results are put together by --merge")
+      .takes_last();
+  command.option("--merge", options->merge, "put these results of parts together; needs no GPU");
+  command.flag("--keep-going", options->keep_going, "go on after a difference");
+  command.flag("--list", options->list, "what would be done; needs no GPU");
+  command.option("--show", options->show, "print a result file and check its checksum; needs no GPU");
+  command.option("--watched", options->watched, "").takes_last().hidden();
+  add_model_option(command);
+  command.runs([options, seed](const Context&) {
+    options->has_seed = seed.given();
+    return campaign(*options);
   });
 }
 

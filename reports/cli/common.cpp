@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -28,10 +27,9 @@ const Architecture& require_architecture(const std::string& name) {
   throw InputError("--arch: " + why_no_architecture(name, own == nullptr ? std::string_view() : own->name));
 }
 
-void add_model_option(CLI::App& command) {
-  command.add_option_function<std::string>(
-      "--model", [](const std::string& file) { load_model(file); },
-      "an architecture from a JSON file, as `mmaudit list --json` prints one");
+void add_model_option(Command& command) {
+  command.option("--model", command.context().model_file,
+                 "an architecture from a JSON file, as `mmaudit list --json` prints one");
 }
 
 Instruction require_instruction(const std::string& name) {

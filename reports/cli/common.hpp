@@ -8,26 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "context.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/architecture.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
-class App;       // only the files that define a subcommand read the whole library
-}
+#include "options.hpp"
 
 namespace mmaudit::cli {
 
 inline constexpr int kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 3;  ///< exit codes
 
-/// What main() runs after parsing; a subcommand sets it when it was chosen.
-using Action = std::function<int()>;
-
 /// A built-in architecture or that of --model; an empty name is --model's, else hopper. InputError otherwise.
 const Architecture& require_architecture(const std::string& name);
 inline constexpr const char* kDefaultArchitecture = "hopper, or that of --model";
 /// --model file.json: an architecture of the user beside the built-in ones.
-void add_model_option(CLI::App& command);
+void add_model_option(Command& command);
 Instruction require_instruction(const std::string& name);
 /// The row that computes `instruction`; InputError says what the architecture has instead.
 const DatapathEntry& require_row(const Architecture& architecture, const Instruction& instruction);
@@ -83,19 +78,19 @@ void emit(const std::string& path, const std::string& text);
 /// The whole program: parses, runs, and turns every error into one line on standard error and an exit code.
 int program(int argc, const char* const* argv);
 
-void add_list(CLI::App& app, Action& action);
-void add_tiles(CLI::App& app, Action& action);  // emulate, run, compare
-void add_verify(CLI::App& app, Action& action);
-void add_explain(CLI::App& app, Action& action);
-void add_record(CLI::App& app, Action& action);
-void add_audit(CLI::App& app, Action& action);
-void add_baseline(CLI::App& app, Action& action);
-void add_diff(CLI::App& app, Action& action);
-void add_convert(CLI::App& app, Action& action);
-void add_layout(CLI::App& app, Action& action);
-void add_matmul(CLI::App& app, Action& action);
-void add_sweep(CLI::App& app, Action& action);
-void add_laws(CLI::App& app, Action& action);
-void add_campaign(CLI::App& app, Action& action);
+void add_list(Command& app);
+void add_tiles(Command& app);  // emulate, run, compare
+void add_verify(Command& app);
+void add_explain(Command& app);
+void add_record(Command& app);
+void add_audit(Command& app);
+void add_baseline(Command& app);
+void add_diff(Command& app);
+void add_convert(Command& app);
+void add_layout(Command& app);
+void add_matmul(Command& app);
+void add_sweep(Command& app);
+void add_laws(Command& app);
+void add_campaign(Command& app);
 
 }  // namespace mmaudit::cli

@@ -1,6 +1,5 @@
 // mmaudit convert: numbers from one format to another, as the conversion instructions do, and what was lost.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <memory>
@@ -192,24 +191,22 @@ int execute(const ConvertOptions& options) {
 
 }  // namespace
 
-void add_convert(CLI::App& app, Action& action) {
+void add_convert(Command& app) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command = app.add_subcommand("convert", "numbers from one format to another, and what was lost");
-  command->add_option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...")
-      ->required();
-  command->add_option("--from", options->from,
-                      "source format; default: what the file's dtype says, binary64 for typed values");
-  command->add_option("--in", options->in, "file.npy or file.safetensors[:tensor]");
-  command->add_option("--out", options->out,
-                      "result: .npy or .safetensors; raw bits if the source was raw bits");
-  command->add_option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
-  command
-      ->add_option("--round", options->rounding, "nearest even, toward zero, nearest away, toward +infinity")
-      ->check(CLI::IsMember({"rn", "rz", "rna", "rp"}))
-      ->capture_default_str();
-  command->add_flag("--saturate", options->saturate, "beyond the largest number gives that number");
-  command->add_flag("--json", options->json, "report as JSON");
-  command->callback([&action, options] { action = [options] { return execute(*options); }; });
+  Command command = app.command("convert", "numbers from one format to another, and what was lost",
+                                {"mmaudit convert --to e4m3 1.1,448,500,-0.0001,nan",
+                                 "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
+  command.option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...").required();
+  command.option("--from", options->from,
+                 "source format; default: what the file's dtype says, binary64 for typed values");
+  command.option("--in", options->in, "file.npy or file.safetensors[:tensor]");
+  command.option("--out", options->out, "result: .npy or .safetensors; raw bits if the source was raw bits");
+  command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
+  command.option("--round", options->rounding, "nearest even, toward zero, nearest away, toward +infinity")
+      .one_of({"rn", "rz", "rna", "rp"});
+  command.flag("--saturate", options->saturate, "beyond the largest number gives that number");
+  command.flag("--json", options->json, "report as JSON");
+  command.runs([options](const Context&) { return execute(*options); });
 }
 
 }  // namespace mmaudit::cli

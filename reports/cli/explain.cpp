@@ -2,7 +2,6 @@
 #include "mmaudit/explain.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -57,43 +56,41 @@ int explain_command(const ExplainOptions& options) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Action& action) {
+void add_explain(Command& app) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand(
-      "explain", "One dot product: exponents, maximum, what alignment loses, sum, rounding, error");
-  command->add_option("--inst", options->instruction,
-                      "instruction, as `mmaudit list` prints it; N as a number");
-  command->add_option("--arch", options->architecture, "architecture of the model")
-      ->default_str(kDefaultArchitecture);
-  add_model_option(*command);
-  command->add_option("--a", options->a,
-                      "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
-  command->add_option("--b", options->b, "column of B");
-  command->add_option("--c", options->c, "c");
-  command->add_option(
-      "--scale-a", options->scale_a,
-      "block-scaled: scales of the row of A, one a block: \"2^-3,0x7f,nan\"; missing ones are 1");
-  command->add_option("--scale-b", options->scale_b, "block-scaled: scales of the column of B");
-  command->add_option(
-      "--metadata", options->metadata,
-      "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "
-      "their first positions");
+  Command command = app.command(
+      "explain", "One dot product: exponents, maximum, what alignment loses, sum, rounding, error",
+      {"mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --c 0.5",
+       "mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --against volta,ampere"});
+  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number");
+  command.option("--arch", options->architecture, "architecture of the model")
+      .default_text(kDefaultArchitecture);
+  add_model_option(command);
+  command.option("--a", options->a,
+                 "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
+  command.option("--b", options->b, "column of B");
+  command.option("--c", options->c, "c");
+  command.option("--scale-a", options->scale_a,
+                 "block-scaled: scales of the row of A, one a block: \"2^-3,0x7f,nan\"; missing ones are 1");
+  command.option("--scale-b", options->scale_b, "block-scaled: scales of the column of B");
+  command.option("--metadata", options->metadata,
+                 "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "
+                 "their first positions");
   command
-      ->add_option("--against", options->against,
-                   "other architectures, side by side; one that lacks the instruction takes the "
-                   "shallowest of the same formats")
-      ->delimiter(',');
-  command->add_option("--tile", options->tile_file, "take the dot product from this recording instead");
-  command->add_option("--index", options->tile, "with --tile: which tile")->capture_default_str();
-  command->add_option("--row", options->row, "with --tile: row of D")->capture_default_str();
-  command->add_option("--col", options->column, "with --tile: column of D")->capture_default_str();
-  command->add_option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out")
-      ->check(CLI::IsMember({0, 1}));
-  command->add_flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
-  command->add_flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
-  command->add_flag("--all", options->all, "list zero products too");
-  command->add_flag("--json", options->json, "the trace as JSON");
-  command->callback([&action, options] { action = [options] { return explain_command(*options); }; });
+      .option("--against", options->against,
+              "other architectures, side by side; one that lacks the instruction takes the "
+              "shallowest of the same formats")
+      .comma_separated();
+  command.option("--tile", options->tile_file, "take the dot product from this recording instead");
+  command.option("--index", options->tile, "with --tile: which tile");
+  command.option("--row", options->row, "with --tile: row of D");
+  command.option("--col", options->column, "with --tile: column of D");
+  command.option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out").one_of({"0", "1"});
+  command.flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
+  command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
+  command.flag("--all", options->all, "list zero products too");
+  command.flag("--json", options->json, "the trace as JSON");
+  command.runs([options](const Context&) { return explain_command(*options); });
 }
 
 }  // namespace mmaudit::cli

@@ -1,7 +1,6 @@
 // mmaudit laws: sentences about matrix instructions, held against the model, an oracle, or this machine's
 // GPU.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <map>
@@ -245,51 +244,48 @@ int run(LawsOptions options) {
 
 }  // namespace
 
-void add_laws(CLI::App& app, Action& action) {
+void add_laws(Command& app) {
   auto options = std::make_shared<LawsOptions>();
-  CLI::App* command = app.add_subcommand("laws", "Laws that hardware and model obey, on tiles made for them");
-  CLI::Option* on =
+  Command command = app.command("laws", "Laws that hardware and model obey, on tiles made for them",
+                                {"mmaudit laws --inst m16n8k16 --dots 1e4", "mmaudit laws --list"});
+  const Option on = command
+                        .option("--on", options->backend,
+                                "who answers: model, gpu-model, hardware, reference, corpus (recordings)")
+                        .one_of({"model", "gpu-model", "hardware", "reference", "corpus"});
+  command.option("--arch", options->architecture,
+                 fmt::format("architecture (default: {})", kDefaultArchitecture));
+  const Option law = command.option("--law", options->laws, "only laws whose name contains one of these");
+  command.option("--inst", options->instructions, "only instructions whose name contains one of these");
+  const Option dots =
       command
-          ->add_option("--on", options->backend,
-                       "who answers: model, gpu-model, hardware, reference, corpus (recordings)")
-          ->check(CLI::IsMember({"model", "gpu-model", "hardware", "reference", "corpus"}))
-          ->capture_default_str();
-  command->add_option("--arch", options->architecture,
-                      fmt::format("architecture (default: {})", kDefaultArchitecture));
-  CLI::Option* law =
-      command->add_option("--law", options->laws, "only laws whose name contains one of these");
-  command->add_option("--inst", options->instructions, "only instructions whose name contains one of these");
-  CLI::Option* dots =
-      command
-          ->add_option("--dots", options->dots,
-                       "at least this many dot products a law, spread over its rows; with --strength of each "
-                       "wrong model, 3000 where not given")
-          ->check(CLI::Range(1.0, 1e13))
-          ->capture_default_str();
-  CLI::Option* seed = command->add_option("--seed", options->seed, "seed (default: fresh, printed)");
-  command->add_option("--threads", options->threads, "threads that make and judge tiles (default: all)");
-  command->add_flag("--no-slow", options->no_slow, "without laws that an oracle judges");
-  command->add_flag("--reasons", options->verbose, "print why rows are skipped");
-  command->add_option("--regressions", options->regressions,
-                      "file of dot products that broke a law before: tried first, new ones are added");
-  command->add_option("--repro", options->repro,
-                      "folder for self-contained CUDA files that repeat failures of mma");
-  command->add_option("--json", options->json, "write the result as JSON; - prints it instead of the table")
-      ->expected(0, 1)
-      ->default_str("-");
-  command->add_flag("--list", options->list, "print the laws and their sources");
+          .option("--dots", options->dots,
+                  "at least this many dot products a law, spread over its rows; with --strength of each "
+                  "wrong model, 3000 where not given")
+          .range(1.0, 1e13);
+  const Option seed =
+      command.option("--seed", options->seed, "seed (default: fresh, printed)").default_text("");
+  command.option("--threads", options->threads, "threads that make and judge tiles (default: all)");
+  command.flag("--no-slow", options->no_slow, "without laws that an oracle judges");
+  command.flag("--reasons", options->verbose, "print why rows are skipped");
+  command.option("--regressions", options->regressions,
+                 "file of dot products that broke a law before: tried first, new ones are added");
+  command.option("--repro", options->repro,
+                 "folder for self-contained CUDA files that repeat failures of mma");
+  command.option("--json", options->json, "write the result as JSON; - prints it instead of the table")
+      .alone_means("-");
+  command.flag("--list", options->list, "print the laws and their sources");
   command
-      ->add_flag("--strength", options->strength,
-                 "wrong models: which law notices each, and which recordings contradict it?")
-      ->excludes(on)
-      ->excludes(law);
-  command->add_option("--corpus", options->corpus,
-                      "with --strength or --on corpus: folder of recordings (default: the project's own)");
-  add_model_option(*command);
-  command->callback([options, seed, dots, &action] {
-    options->has_seed = seed->count() > 0;
-    options->has_dots = dots->count() > 0;
-    action = [options] { return run(*options); };
+      .flag("--strength", options->strength,
+            "wrong models: which law notices each, and which recordings contradict it?")
+      .excludes(on)
+      .excludes(law);
+  command.option("--corpus", options->corpus,
+                 "with --strength or --on corpus: folder of recordings (default: the project's own)");
+  add_model_option(command);
+  command.runs([options, seed, dots](const Context&) {
+    options->has_seed = seed.given();
+    options->has_dots = dots.given();
+    return run(*options);
   });
 }
 

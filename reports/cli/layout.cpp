@@ -1,6 +1,5 @@
 // mmaudit layout: which lane and register holds which element, declared and, on a GPU, seen.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -128,29 +127,28 @@ int layout(const LayoutOptions& options) {
 
 }  // namespace
 
-void add_layout(CLI::App& app, Action& action) {
+void add_layout(Command& app) {
   auto options = std::make_shared<LayoutOptions>();
-  CLI::App* command =
-      app.add_subcommand("layout", "Which lane and register holds which element of A, B, C and D");
-  command->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it")->required();
-  command->add_option("--operand", options->operands, "a, b, c, d; several with commas")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d"}))
-      ->capture_default_str();
-  command->add_option("--arch", options->architecture,
-                      "wmma: whose fragments, where they are published; others: refused where it lacks the "
-                      "instruction");
+  Command command = app.command("layout", "Which lane and register holds which element of A, B, C and D",
+                                {"mmaudit layout --inst mma.m16n8k16.f32.f16.f16.f32 --operand a"});
+  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it").required();
+  command.option("--operand", options->operands, "a, b, c, d; several with commas")
+      .comma_separated()
+      .one_of({"a", "b", "c", "d"});
+  command.option("--arch", options->architecture,
+                 "wmma: whose fragments, where they are published; others: refused where it lacks the "
+                 "instruction");
   const auto in_memory = [&](const char* name, std::string& value, const char* text) {
-    command->add_option(name, value, text)->check(CLI::IsMember({"row", "col"}))->capture_default_str();
+    command.option(name, value, text).one_of({"row", "col"});
   };
   in_memory("--layout-a", options->layout_a, "wmma: A in memory by rows or columns");
   in_memory("--layout-b", options->layout_b, "wmma: B in memory");
   in_memory("--layout-c", options->layout_c, "wmma: C and D in memory");
-  command->add_option("--svg", options->svg, "the picture as an SVG file; - for standard output");
-  command->add_flag("--discover", options->discover,
-                    "run it on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
-  command->add_flag("--json", options->json, "(row, column) by lane and value");
-  command->callback([&action, options] { action = [options] { return layout(*options); }; });
+  command.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
+  command.flag("--discover", options->discover,
+               "run it on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
+  command.flag("--json", options->json, "(row, column) by lane and value");
+  command.runs([options](const Context&) { return layout(*options); });
 }
 
 }  // namespace mmaudit::cli

@@ -1,6 +1,5 @@
 // mmaudit list: the rows of the model.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -126,16 +125,17 @@ int list(const ListOptions& options) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Action& action) {
+void add_list(Command& app) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command =
-      app.add_subcommand("list", "Rows of the model: every instruction with L, F, floor, rounding, evidence");
-  command->add_option("--arch", options->architecture,
-                      "one architecture, by name or alias (hopper, sm_90, h200, ...)");
-  add_model_option(*command);
-  command->add_flag("--json", options->json, "as JSON: every field of every row, as --model reads it");
-  command->add_flag("--markdown", options->markdown, "as a Markdown table");
-  command->callback([&action, options] { action = [options] { return list(*options); }; });
+  Command command =
+      app.command("list", "Rows of the model: every instruction with L, F, floor, rounding, evidence",
+                  {"mmaudit list --arch hopper"});
+  command.option("--arch", options->architecture,
+                 "one architecture, by name or alias (hopper, sm_90, h200, ...)");
+  add_model_option(command);
+  command.flag("--json", options->json, "as JSON: every field of every row, as --model reads it");
+  command.flag("--markdown", options->markdown, "as a Markdown table");
+  command.runs([options](const Context&) { return list(*options); });
 }
 
 }  // namespace mmaudit::cli

@@ -2,7 +2,6 @@
 #include "mmaudit/matmul.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <fstream>
@@ -200,44 +199,42 @@ int execute(const MatmulOptions& options) {
 
 }  // namespace
 
-void add_matmul(CLI::App& app, Action& action) {
+void add_matmul(Command& app) {
   auto options = std::make_shared<MatmulOptions>();
-  CLI::App* command = app.add_subcommand(
-      "matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K");
-  command->add_option("--arch", options->architecture, "architecture of the model")
-      ->default_str(kDefaultArchitecture);
-  add_model_option(*command);
-  command
-      ->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
-      ->required();
-  command
-      ->add_option("--a", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
-      ->required();
-  command->add_option("--b", options->b, "B: (K, N) or (batch, K, N), row-major")->required();
-  command->add_option("--c", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
-  command->add_option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
-      ->required();
-  command->add_option("--promote", options->promote,
-                      "add the running sum to a binary32 total every so many of k; 0: never");
-  command->add_option("--split-k", options->split_k, "slices of K, summed in binary32 in ascending order")
-      ->capture_default_str();
-  command->add_option("--alpha", options->alpha, "epilogue: fma(alpha, sum, beta * C) in binary32")
-      ->each([options](const std::string&) { options->has_alpha = true; });
-  command->add_option("--beta", options->beta, "without --alpha, --beta, --d-format C starts the chain")
-      ->each([options](const std::string&) { options->has_beta = true; });
-  command->add_option("--d-format", options->output,
-                      "f32, f16 or bf16: the epilogue's one rounding at the end");
-  command->add_option("--threads", options->threads, "0: one a core; no influence on the result")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 4096));
-  command->add_option("--simd", options->simd, "portable, avx2 or avx512; no influence on the result");
-  command->add_flag("--plain", options->plain, "the plain core alone, without vector code");
-  command
-      ->add_flag("--gpu", options->gpu, "compute the model on this machine's GPU; no influence on the result")
-      ->excludes("--plain");
-  command->add_option("--memory", options->memory, "bytes that may be used; 0: what is available");
-  command->add_flag("--json", options->json, "report as JSON");
-  command->callback([&action, options] { action = [options] { return execute(*options); }; });
+  Command command =
+      app.command("matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K",
+                  {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy"});
+  command.option("--arch", options->architecture, "architecture of the model")
+      .default_text(kDefaultArchitecture);
+  add_model_option(command);
+  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
+      .required();
+  command.option("--a", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
+      .required();
+  command.option("--b", options->b, "B: (K, N) or (batch, K, N), row-major").required();
+  command.option("--c", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
+  command.option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
+      .required();
+  command.option("--promote", options->promote,
+                 "add the running sum to a binary32 total every so many of k; 0: never");
+  command.option("--split-k", options->split_k, "slices of K, summed in binary32 in ascending order");
+  const Option alpha =
+      command.option("--alpha", options->alpha, "epilogue: fma(alpha, sum, beta * C) in binary32");
+  const Option beta =
+      command.option("--beta", options->beta, "without --alpha, --beta, --d-format C starts the chain");
+  command.option("--d-format", options->output, "f32, f16 or bf16: the epilogue's one rounding at the end");
+  command.option("--threads", options->threads, "0: one a core; no influence on the result").range(0, 4096);
+  command.option("--simd", options->simd, "portable, avx2 or avx512; no influence on the result");
+  const Option plain = command.flag("--plain", options->plain, "the plain core alone, without vector code");
+  command.flag("--gpu", options->gpu, "compute the model on this machine's GPU; no influence on the result")
+      .excludes(plain);
+  command.option("--memory", options->memory, "bytes that may be used; 0: what is available");
+  command.flag("--json", options->json, "report as JSON");
+  command.runs([options, alpha, beta](const Context&) {
+    options->has_alpha = alpha.given();
+    options->has_beta = beta.given();
+    return execute(*options);
+  });
 }
 
 }  // namespace mmaudit::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -7,55 +6,28 @@
 #include "command_line.hpp"
 #include "common.hpp"
 #include "mmaudit/version.hpp"
+#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-/// CLI11 reads -1 as the largest unsigned number.
-void refuse_negative_counts(CLI::App& app) {
-  const CLI::Validator not_negative(
-      [](std::string& text) {
-        return text.starts_with('-') ? fmt::format("found {}, allowed: 0 or more", text) : std::string();
-      },
-      "");
-  for (CLI::Option* option : app.get_options())
-    if (option->get_type_name().starts_with("UINT")) option->check(not_negative);
-  for (CLI::App* command : app.get_subcommands({})) refuse_negative_counts(*command);
-}
+constexpr auto kCommands = {add_list,    add_tiles,  add_verify, add_laws,     add_campaign,
+                            add_explain, add_record, add_audit,  add_baseline, add_diff,
+                            add_convert, add_layout, add_matmul, add_sweep};
 
 int run(int argc, const char* const* argv) {
-  CLI::App app{
-      "mmaudit: which bits does a tensor-core instruction produce, and is that proven on real GPUs?"};
-  app.set_version_flag("--version", fmt::format("mmaudit {} ({})", kVersion, kGitRevision));
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.add_flag_callback(
-      "-q,--quiet", [] { Progress::silence(); }, "no progress on standard error");
-  app.footer("Exit codes: 0 all good, 1 mismatch, 2 usage or bad input, 3 environment (no GPU, no driver).");
-  Action action;
-  add_list(app, action);
-  add_tiles(app, action);
-  add_verify(app, action);
-  add_laws(app, action);
-  add_campaign(app, action);
-  add_explain(app, action);
-  add_record(app, action);
-  add_audit(app, action);
-  add_baseline(app, action);
-  add_diff(app, action);
-  add_convert(app, action);
-  add_layout(app, action);
-  add_matmul(app, action);
-  add_sweep(app, action);
-  refuse_negative_counts(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::fputs(fmt::format("mmaudit: {} (see `mmaudit --help`)\n", error.what()).c_str(), stderr);
-    return kBadInput;
-  }
-  return action();
+  const ProgramText text{
+      "mmaudit: which bits does a tensor-core instruction produce, and is that proven on real GPUs?",
+      fmt::format("mmaudit {} ({})", kVersion, kGitRevision),
+      "Exit codes: 0 all good, 1 mismatch, 2 usage or bad input, 3 environment (no GPU, no driver)."};
+  Context context;
+  const Action action = parse(argc, argv, text, context, [&](Command& program) {
+    program.flag("-q,--quiet", context.quiet, "no progress on standard error");
+    for (const auto add : kCommands) add(program);
+  });
+  if (context.quiet) Progress::silence();
+  if (!context.model_file.empty()) load_model(context.model_file);
+  return action(context);
 }
 
 }  // namespace

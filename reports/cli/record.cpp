@@ -1,6 +1,5 @@
 // mmaudit record: what this GPU answers to seeded inputs, with provenance.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -142,24 +141,20 @@ int record(const RecordOptions& options) {
 
 }  // namespace
 
-void add_record(CLI::App& app, Action& action) {
+void add_record(Command& app) {
   auto options = std::make_shared<RecordOptions>();
-  CLI::App* command =
-      app.add_subcommand("record", "Record what this GPU answers, one safetensors file an instruction");
-  command->add_option("--inst", options->instructions, "instructions, or all")->delimiter(',')->required();
-  command->add_option("--out", options->out, "folder for the recordings")->capture_default_str();
-  command->add_option("--seed", options->seed, "seed of the generators")->capture_default_str();
-  command->add_option("--tiles", options->mma_tiles, "tiles a family of an mma or wmma instruction")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100000));
-  command->add_option("--wgmma-tiles", options->wgmma_tiles, "tiles a family of a wgmma instruction")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100000));
-  command->add_option("--n", options->wgmma_n, "N of wgmma with --inst all")
-      ->capture_default_str()
-      ->check(CLI::Range(8, 256));
-  command->add_flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
-  command->callback([&action, options] { action = [options] { return record(*options); }; });
+  Command command = app.command("record", "Record what this GPU answers, one safetensors file an instruction",
+                                {"mmaudit record --inst all --out recordings"});
+  command.option("--inst", options->instructions, "instructions, or all").comma_separated().required();
+  command.option("--out", options->out, "folder for the recordings");
+  command.option("--seed", options->seed, "seed of the generators");
+  command.option("--tiles", options->mma_tiles, "tiles a family of an mma or wmma instruction")
+      .range(0, 100000);
+  command.option("--wgmma-tiles", options->wgmma_tiles, "tiles a family of a wgmma instruction")
+      .range(0, 100000);
+  command.option("--n", options->wgmma_n, "N of wgmma with --inst all").range(8, 256);
+  command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
+  command.runs([options](const Context&) { return record(*options); });
 }
 
 }  // namespace mmaudit::cli

@@ -1,6 +1,5 @@
 // mmaudit sweep: how fast the instructions are on the GPU of this machine.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -124,15 +123,15 @@ int compare(const std::string& before, const std::string& after) {
   return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
 }
 
-void add_compare(CLI::App& command, Action& action) {
+void add_compare(Command& command) {
   auto files = std::make_shared<std::pair<std::string, std::string>>();
-  CLI::App* compare_command = command.add_subcommand(
+  Command compare_command = command.command(
       "compare",
-      "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower");
-  compare_command->add_option("OLD", files->first, "a sweep.json")->required();
-  compare_command->add_option("NEW", files->second, "another")->required();
-  compare_command->callback(
-      [&action, files] { action = [files] { return compare(files->first, files->second); }; });
+      "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower",
+      {"mmaudit sweep compare before/sweep.json after/sweep.json"});
+  compare_command.option("OLD", files->first, "a sweep.json").required();
+  compare_command.option("NEW", files->second, "another").required();
+  compare_command.runs([files](const Context&) { return compare(files->first, files->second); });
 }
 
 int census(const std::vector<std::string>& files) {
@@ -152,67 +151,65 @@ int census(const std::vector<std::string>& files) {
   return kAllGood;
 }
 
-void add_census(CLI::App& command, Action& action) {
+void add_census(Command& command) {
   auto files = std::make_shared<std::vector<std::string>>();
-  CLI::App* census_command = command.add_subcommand(
+  Command census_command = command.command(
       "census",
-      "what the timed instructions become on seven targets: a CSV table; with files, of their disassembly");
-  census_command->add_option("SASS", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
-  census_command->callback([&action, files] { action = [files] { return census(*files); }; });
+      "what the timed instructions become on seven targets: a CSV table; with files, of their disassembly",
+      {"mmaudit sweep census"});
+  census_command.option("SASS", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
+  census_command.runs([files](const Context&) { return census(*files); });
 }
 
-void add_report(CLI::App& command, Action& action) {
+void add_report(Command& command) {
   auto options = std::make_shared<SweepReportOptions>();
-  CLI::App* report_command = command.add_subcommand(
-      "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first");
-  report_command->add_option("SWEEP", options->sweep, "a sweep.json")->required();
-  report_command->add_option("--gemm", options->gemm, "what sweep gemm --out wrote, for the page");
-  report_command->add_option("--html", options->html, "a file for the page");
-  report_command->callback([&action, options] { action = [options] { return sweep_report(*options); }; });
+  Command report_command = command.command(
+      "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first",
+      {"mmaudit sweep report out/sweep.json --html sweep.html"});
+  report_command.option("SWEEP", options->sweep, "a sweep.json").required();
+  report_command.option("--gemm", options->gemm, "what sweep gemm --out wrote, for the page");
+  report_command.option("--html", options->html, "a file for the page");
+  report_command.runs([options](const Context&) { return sweep_report(*options); });
 }
 
-void add_gemm(CLI::App& command, Action& action) {
+void add_gemm(Command& command) {
   auto options = std::make_shared<SweepGemmOptions>();
-  CLI::App* gemm_command = command.add_subcommand(
-      "gemm", "whole products, bfloat16 to binary32: what each step of a kernel's design brings, and cuBLAS");
-  gemm_command->add_option("--size", options->sizes, "m, n and k, e.g. 2048,8192 (which is the default)")
-      ->delimiter(',');
-  gemm_command->add_option("--out", options->out, "a file for the JSON");
-  gemm_command->add_flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
-  gemm_command->add_flag("--json", options->json, "print the JSON instead of the table");
-  gemm_command->callback([&action, options] { action = [options] { return sweep_gemm(*options); }; });
+  Command gemm_command = command.command(
+      "gemm", "whole products, bfloat16 to binary32: what each step of a kernel's design brings, and cuBLAS",
+      {"mmaudit sweep gemm --size 2048,8192 --out gemm.json"});
+  gemm_command.option("--size", options->sizes, "m, n and k, e.g. 2048,8192 (which is the default)")
+      .comma_separated();
+  gemm_command.option("--out", options->out, "a file for the JSON");
+  gemm_command.flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
+  gemm_command.flag("--json", options->json, "print the JSON instead of the table");
+  gemm_command.runs([options](const Context&) { return sweep_gemm(*options); });
 }
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Action& action) {
+void add_sweep(Command& app) {
   auto options = std::make_shared<SweepOptions>();
-  CLI::App* command = app.add_subcommand(
-      "sweep", "How fast: latency and throughput of every instruction on the GPU of this machine");
-  command->add_option("--inst", options->instructions, "only those whose name contains one of these")
-      ->delimiter(',');
-  command->add_option("-a,--axis", options->axes, "values of an axis, e.g. -a warps=[1,4,8] -a ilp=[1:6:1]")
-      ->allow_extra_args(false);
-  command->add_flag("--quick", options->quick, "fewer values of every axis: seconds, not minutes");
+  Command command =
+      app.command("sweep", "How fast: latency and throughput of every instruction on the GPU of this machine",
+                  {"mmaudit sweep --inst m16n8k16 --quick"});
+  command.option("--inst", options->instructions, "only those whose name contains one of these")
+      .comma_separated();
+  command.option("-a,--axis", options->axes, "values of an axis, e.g. -a warps=[1,4,8] -a ilp=[1:6:1]")
+      .one_value_per_use();
+  command.flag("--quick", options->quick, "fewer values of every axis: seconds, not minutes");
   command
-      ->add_option("--energy-seconds", options->energy_seconds,
-                   "with -a scope=energy: time of a point, at most")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 3600.0));
-  command->add_flag("--list", options->list, "print what can be swept, and the axes");
-  command->add_option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv")
-      ->capture_default_str();
-  command->add_option("--resume", options->resume, "a sweep.json: its points are not measured again");
-  command->add_flag("--no-files", options->no_files, "print only");
-  command->add_flag("--json", options->json, "print the JSON instead of the tables");
-  // The callback of an inner subcommand runs first: it must not be overwritten.
-  command->callback([&action, options] {
-    if (!action) action = [options] { return sweep(*options); };
-  });
-  add_compare(*command, action);
-  add_census(*command, action);
-  add_gemm(*command, action);
-  add_report(*command, action);
+      .option("--energy-seconds", options->energy_seconds, "with -a scope=energy: time of a point, at most")
+      .range(0.1, 3600.0);
+  command.flag("--list", options->list, "print what can be swept, and the axes");
+  command.option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv");
+  command.option("--resume", options->resume, "a sweep.json: its points are not measured again");
+  command.flag("--no-files", options->no_files, "print only");
+  command.flag("--json", options->json, "print the JSON instead of the tables");
+  command.runs([options](const Context&) { return sweep(*options); });
+  add_compare(command);
+  add_census(command);
+  add_gemm(command);
+  add_report(command);
 }
 
 }  // namespace mmaudit::cli

@@ -1,6 +1,5 @@
 // mmaudit emulate, run, compare: tiles from files, through the model, the GPU, or both.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstring>
 #include <memory>
@@ -230,49 +229,47 @@ int execute(const TilesOptions& options, What what) {
   return kAllGood;
 }
 
-void add(CLI::App& app, Action& action, What what, const char* name, const char* description) {
+void add(Command& app, What what, const char* name, const char* description, const char* example) {
   auto options = std::make_shared<TilesOptions>();
-  CLI::App* command = app.add_subcommand(name, description);
+  Command command = app.command(name, description, {example});
   if (what != What::run) {
-    command->add_option("--arch", options->architecture, "architecture of the model")
-        ->default_str(kDefaultArchitecture);
-    add_model_option(*command);
+    command.option("--arch", options->architecture, "architecture of the model")
+        .default_text(kDefaultArchitecture);
+    add_model_option(command);
   }
+  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
+      .required();
   command
-      ->add_option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
-      ->required();
-  command
-      ->add_option("--a", options->a,
-                   "A: (tiles, M, K), sparse (tiles, M, K/2); file.npy or file.safetensors[:tensor]")
-      ->required();
-  command->add_option("--b", options->b, "B: (tiles, K, N)")->required();
-  command->add_option("--c", options->c,
-                      "C: (tiles, M, N); the old accumulator for wgmma and tcgen05; omitted: +0");
-  command->add_option(
-      "--scale-a", options->scale_a,
-      "block-scaled: scale bytes of A, (tiles, M, K / block), uint8; omitted: every scale is 1");
-  command->add_option("--scale-b", options->scale_b, "block-scaled: scale bytes of B, (tiles, K / block, N)");
-  command->add_option(
-      "--metadata", options->metadata,
-      "sparse: (tiles, M, K/2) of bytes, the position of every element of A inside its group");
-  CLI::Option* out = command->add_option("--out", options->out,
-                                         "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
-  if (what != What::compare) out->required();
-  command->add_option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out")
-      ->check(CLI::IsMember({0, 1}));
-  command->add_flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
-  command->add_flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
-  command->add_flag("--json", options->json, "report as JSON");
-  command->callback(
-      [&action, options, what] { action = [options, what] { return execute(*options, what); }; });
+      .option("--a", options->a,
+              "A: (tiles, M, K), sparse (tiles, M, K/2); file.npy or file.safetensors[:tensor]")
+      .required();
+  command.option("--b", options->b, "B: (tiles, K, N)").required();
+  command.option("--c", options->c,
+                 "C: (tiles, M, N); the old accumulator for wgmma and tcgen05; omitted: +0");
+  command.option("--scale-a", options->scale_a,
+                 "block-scaled: scale bytes of A, (tiles, M, K / block), uint8; omitted: every scale is 1");
+  command.option("--scale-b", options->scale_b, "block-scaled: scale bytes of B, (tiles, K / block, N)");
+  command.option("--metadata", options->metadata,
+                 "sparse: (tiles, M, K/2) of bytes, the position of every element of A inside its group");
+  Option out =
+      command.option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
+  if (what != What::compare) out.required();
+  command.option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out").one_of({"0", "1"});
+  command.flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
+  command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
+  command.flag("--json", options->json, "report as JSON");
+  command.runs([options, what](const Context&) { return execute(*options, what); });
 }
 
 }  // namespace
 
-void add_tiles(CLI::App& app, Action& action) {
-  add(app, action, What::emulate, "emulate", "D = A * B + C of tiles, by the model");
-  add(app, action, What::run, "run", "the same on the GPU of this machine");
-  add(app, action, What::compare, "compare", "both, and where their bits differ");
+void add_tiles(Command& app) {
+  add(app, What::emulate, "emulate", "D = A * B + C of tiles, by the model",
+      "mmaudit emulate --arch hopper --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy");
+  add(app, What::run, "run", "D = A * B + C of tiles, on the GPU of this machine",
+      "mmaudit run --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy");
+  add(app, What::compare, "compare", "Tiles by the model and on the GPU, and where their bits differ",
+      "mmaudit compare --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy");
 }
 
 }  // namespace mmaudit::cli

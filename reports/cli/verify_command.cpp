@@ -1,6 +1,5 @@
 // mmaudit verify: the model against recordings, or against the GPU of this machine.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -141,36 +140,35 @@ int verify(VerifyOptions options) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Action& action) {
+void add_verify(Command& app) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand(
-      "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit");
-  command->add_option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
-  add_model_option(*command);
-  CLI::Option* dataset = command->add_option(
+  Command command = app.command(
+      "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
+      {"mmaudit verify", "mmaudit verify --live --dots 1e9"});
+  command.option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  add_model_option(command);
+  Option dataset = command.option(
       "--dataset", options->dataset,
       "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
-  command->add_option("--inst", options->instructions, "only instructions whose name contains one of these")
-      ->delimiter(',');
-  command->add_flag("--families", options->families, "count every input family");
-  command->add_flag("--strength", options->strength,
-                    "replay mutants of the model: which does the corpus contradict?");
-  CLI::Option* live = command->add_flag("--live", options->live,
-                                        "against this machine's GPU, on fresh inputs, compared on the GPU");
-  dataset->excludes(live)->excludes("--strength");
-  command->add_option("--dots", options->dots, "with --live: at least this many dot products an instruction")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e15));
-  CLI::Option* seed =
-      command->add_option("--seed", options->seed, "with --live: seed (default: fresh, printed)");
-  command->add_flag("--every-n", options->every_n, "with --live: every N of wgmma, not N = 64 alone");
-  command->add_option("--json", options->json, "write the result as JSON; - prints it instead of the table")
-      ->expected(0, 1)
-      ->default_str("-");
-  command->add_option("--junit", options->junit, "write the result as JUnit XML");
-  command->callback([&action, options, seed] {
-    options->has_seed = seed->count() > 0;
-    action = [options] { return verify(*options); };
+  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
+      .comma_separated();
+  command.flag("--families", options->families, "count every input family");
+  const Option strength = command.flag("--strength", options->strength,
+                                       "replay neighbouring wrong models: which does the corpus contradict?");
+  const Option live = command.flag("--live", options->live,
+                                   "against this machine's GPU, on fresh inputs, compared on the GPU");
+  dataset.excludes(live).excludes(strength);
+  command.option("--dots", options->dots, "with --live: at least this many dot products an instruction")
+      .range(1.0, 1e15);
+  const Option seed =
+      command.option("--seed", options->seed, "with --live: seed (default: fresh, printed)").default_text("");
+  command.flag("--every-n", options->every_n, "with --live: every N of wgmma, not N = 64 alone");
+  command.option("--json", options->json, "write the result as JSON; - prints it instead of the table")
+      .alone_means("-");
+  command.option("--junit", options->junit, "write the result as JUnit XML");
+  command.runs([options, seed](const Context&) {
+    options->has_seed = seed.given();
+    return verify(*options);
   });
 }
 

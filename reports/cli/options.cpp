@@ -1,0 +1,188 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+
+#include "common.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+using Refusal = std::string;  ///< of a validator; empty: the text is allowed
+
+template <typename T>
+struct Element {
+  using Type = T;
+};
+template <typename T>
+struct Element<std::vector<T>> {
+  using Type = T;
+};
+
+template <typename T>
+bool has_default(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return true;
+  } else {
+    return !value.empty();
+  }
+}
+
+/// CLI11 reads -1 as the largest unsigned number.
+Refusal refuse_negative(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("found {}, allowed: 0 or more", text) : Refusal();
+}
+
+}  // namespace
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::group(const std::string& name) {
+  option_->group(name);
+  return *this;
+}
+
+Option& Option::default_text(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Option& Option::comma_separated() {
+  option_->delimiter(',');
+  return *this;
+}
+
+Option& Option::one_of(std::initializer_list<std::string> allowed) {
+  option_->check(CLI::IsMember(std::vector<std::string>(allowed)));
+  return *this;
+}
+
+Option& Option::range(double low, double high) {
+  option_->check(CLI::Validator(
+      [low, high](const std::string& text) {
+        double value = 0;
+        const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+        return inside ? Refusal() : fmt::format("Value {} not in range {} to {}", text, low, high);
+      },
+      fmt::format("in [{} - {}]", low, high)));
+  return *this;
+}
+
+Option& Option::positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Option& Option::multiple_of(int divisor) {
+  option_->check(CLI::Validator(
+      [divisor](const std::string& text) {
+        return std::atoi(text.c_str()) % divisor == 0
+                   ? Refusal()
+                   : fmt::format("found {}, allowed: a multiple of {}", text, divisor);
+      },
+      ""));
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::takes_last() {
+  option_->take_last();
+  return *this;
+}
+
+Option& Option::alone_means(const std::string& alone) {
+  option_->expected(0, 1)->default_str(alone);
+  return *this;
+}
+
+Option& Option::one_value_per_use() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+bool Option::given() const { return option_->count() > 0; }
+
+Command Command::command(const std::string& name, const std::string& description,
+                         std::initializer_list<std::string_view> examples) {
+  CLI::App* added = app_->add_subcommand(name, description);
+  if (examples.size() != 0) {
+    const char* title = examples.size() == 1 ? "Example" : "Examples";
+    added->footer(fmt::format("{}:\n  {}\n\n{}", title, fmt::join(examples, "\n  "), added->get_footer()));
+  }
+  return {added, chosen_, context_};
+}
+
+void Command::requires_command() { app_->require_subcommand(1); }
+
+template <typename T>
+Option Command::option(const std::string& names, T& value, const std::string& text) {
+  CLI::Option* added = app_->add_option(names, value, text);
+  if (has_default(value)) added->capture_default_str();
+  using Value = typename Element<T>::Type;
+  if constexpr (std::is_unsigned_v<Value>) added->check(CLI::Validator(refuse_negative, ""));
+  return Option(added);
+}
+
+template Option Command::option(const std::string&, std::string&, const std::string&);
+template Option Command::option(const std::string&, int&, const std::string&);
+template Option Command::option(const std::string&, unsigned&, const std::string&);
+template Option Command::option(const std::string&, std::uint64_t&, const std::string&);
+template Option Command::option(const std::string&, double&, const std::string&);
+template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::option(const std::string&, std::vector<int>&, const std::string&);
+
+Option Command::flag(const std::string& names, bool& value, const std::string& text) {
+  return Option(app_->add_flag(names, value, text));
+}
+
+void Command::runs(Action action) {
+  // CLI11 calls an inner command before the outer one, whose action must not replace it.
+  app_->callback([chosen = chosen_, action = std::move(action)] {
+    if (!*chosen) *chosen = action;
+  });
+}
+
+bool Command::any_given(const std::string& group) const {
+  return !app_->get_options([&](const CLI::Option* option) {
+                return option->get_group() == group && option->count() != 0;
+              })
+              .empty();
+}
+
+Action parse(int argc, const char* const* argv, const ProgramText& text, Context& context,
+             const std::function<void(Command&)>& define) {
+  // The handles that actions keep point into it.
+  const auto app = std::make_shared<CLI::App>(text.description);
+  app->set_version_flag("--version", text.version);
+  app->require_subcommand(1);
+  app->fallthrough();
+  app->footer(text.footer);
+  Action action;
+  Command program(app.get(), &action, &context);
+  define(program);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    int code = kBadInput;
+    if (error.get_exit_code() == 0)  // --help, --version
+      code = app->exit(error);
+    else
+      std::fputs(fmt::format("mmaudit: {} (see `mmaudit --help`)\n", error.what()).c_str(), stderr);
+    return [code](const Context&) { return code; };
+  }
+  return [app, action](const Context& given) { return action(given); };
+}
+
+}  // namespace mmaudit::cli

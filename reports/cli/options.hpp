@@ -1,0 +1,90 @@
+#pragma once
+// What a command takes on the command line. CLI11 stands behind it in options.cpp alone: its header costs
+// seconds in every file that reads it.
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
+class App;
+class Option;
+}  // namespace CLI
+
+namespace mmaudit::cli {
+
+struct Context;
+
+/// A command after parsing: does the work and returns the exit code.
+using Action = std::function<int(const Context&)>;
+
+/// One option, flag or positional argument. A handle that is valid as long as the program runs.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  Option& required();
+  Option& group(const std::string& name);
+  Option& hidden() { return group(""); }
+  /// What the help shows in place of the value that the variable has before parsing.
+  Option& default_text(const std::string& text);
+  /// Several values in one argument, with commas between them.
+  Option& comma_separated();
+  Option& one_of(std::initializer_list<std::string> allowed);
+  Option& range(double low, double high);
+  Option& positive();
+  Option& multiple_of(int divisor);
+  Option& excludes(const Option& other);
+  Option& takes_last();
+  /// The option may stand alone and then means `alone`.
+  Option& alone_means(const std::string& alone);
+  /// Each use takes one value; the option can be repeated.
+  Option& one_value_per_use();
+
+  [[nodiscard]] bool given() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+/// The program, one of its commands or a command inside a command. A handle like Option.
+class Command {
+ public:
+  Command(CLI::App* app, Action* chosen, Context* context) : app_(app), chosen_(chosen), context_(context) {}
+
+  Command command(const std::string& name, const std::string& description,
+                  std::initializer_list<std::string_view> examples);
+  void requires_command();
+
+  /// Text, an integer, a floating-point number, or a vector of them. Parsing writes `value`, which has to
+  /// outlive it; its value before is the default that the help shows. Names without dashes: positional.
+  template <typename T>
+  Option option(const std::string& names, T& value, const std::string& text);
+  Option flag(const std::string& names, bool& value, const std::string& text);
+  /// Where options that several commands share leave their values.
+  [[nodiscard]] Context& context() const { return *context_; }
+
+  /// What the program does when this command was chosen.
+  void runs(Action action);
+  /// Whether the command line has any option of this group.
+  [[nodiscard]] bool any_given(const std::string& group) const;
+
+ private:
+  CLI::App* app_;
+  Action* chosen_;
+  Context* context_;
+};
+
+/// What the help says about the whole program.
+struct ProgramText {
+  std::string description, version, footer;
+};
+
+/// What: reads the command line of a program whose commands `define` names. Returns: what the chosen command
+/// does. After --help and --version, and after one line on standard error for what could not be read, nothing
+/// is left to do: the action returns only the exit code.
+Action parse(int argc, const char* const* argv, const ProgramText& text, Context& context,
+             const std::function<void(Command&)>& define);
+
+}  // namespace mmaudit::cli
