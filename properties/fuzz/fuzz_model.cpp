@@ -3,8 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "against_reference.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::fuzz {
 namespace {
@@ -31,9 +32,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::ScratchFile file("x.json");
   const std::string& path = file.holding(std::span(data, size)).native();
   fuzz::accepted([&] {
-    const Architecture& architecture = cli::load_model(path);
+    const auto model = corpus::load_model(path);
+    const Architecture& architecture = model->architecture;
     for (const DatapathEntry& row : architecture.datapaths) {
-      const DatapathEntry again = cli::row_from_json(cli::to_json(row), "row", row.source);
+      const DatapathEntry again = corpus::row_from_json(corpus::to_json(row), "row", row.source);
       if (again.datapath != row.datapath || again.unit != row.unit || again.output != row.output ||
           again.addend != row.addend)
         fuzz::fail("a row that does not come back");

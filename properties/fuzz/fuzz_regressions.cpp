@@ -1,6 +1,6 @@
 // Bytes as the file in which laws keep their failures.
+#include "law_regressions.hpp"
 #include "mmaudit/model/instruction.hpp"
-#include "regression_file.hpp"
 #include "support.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::ScratchFile file("regressions.jsonl");
   const std::string& path = file.holding(std::span(data, size)).native();
   fuzz::accepted([&] {
-    const cli::RegressionFile read(path);
+    const checks::RegressionFile read(path);
     for (const Instruction& row : kInstructions)
       for (const laws::Dot& dot : read.dots("the_floor", row))
         if (dot.a.size() != static_cast<std::size_t>(row.stored_k()) ||

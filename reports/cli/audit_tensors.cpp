@@ -10,10 +10,10 @@
 #include "audit_operands.hpp"
 #include "command_line.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/version.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -95,14 +95,15 @@ std::optional<Op> unit_of(const TensorAuditOptions& options) {
   throw InputError(fmt::format("--unit: found {}, allowed: mma, wgmma, tcgen05", options.unit));
 }
 
-std::vector<report::GemmCombination> combinations_of(const TensorAuditOptions& options) {
+std::vector<report::GemmCombination> combinations_of(const TensorAuditOptions& options,
+                                                     const Context& context) {
   std::vector<std::string> names = options.architectures;
   if (names.empty()) names = {""};
   const Format output = output_of(options);
   const std::optional<Op> unit = unit_of(options);
   std::vector<report::GemmCombination> out;
   for (const std::string& name : names) {
-    const Architecture& architecture = require_architecture(name);
+    const Architecture& architecture = require_architecture(context, name);
     for (const report::GemmDtype* dtype : dtypes_of(options))
       for (const report::Scaling scaling : scalings_of(options, *dtype))
         for (const report::Accumulation& how : accumulations_of(options))
@@ -157,7 +158,7 @@ void write(const report::GemmAudit& audit, const TensorAuditOptions& options) {
 }
 
 /// Sizes and checksums of the files; one that holds two of the tensors is read once.
-std::vector<report::InputFacts> inputs_of(const TensorAuditOptions& options) {
+std::vector<report::InputFacts> inputs_of(const TensorAuditOptions& options, const Context& context) {
   std::vector<report::InputFacts> out;
   std::uint64_t whole = 0;
   for (const auto& [role, tensor] : {std::pair{"A", &options.a}, {"B", &options.b}, {"C", &options.c}}) {
@@ -173,7 +174,7 @@ std::vector<report::InputFacts> inputs_of(const TensorAuditOptions& options) {
     std::error_code ignored;  // facts_of_file() says what is wrong
     if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); !ignored) whole += size;
   }
-  Progress progress("checksums", whole);
+  Progress progress(context.quiet, "checksums", whole);
   for (report::InputFacts& one : out) {
     const corpus::FileFacts facts =
         corpus::facts_of_file(one.name, [&](std::uint64_t bytes) { progress.advance(bytes); });
@@ -184,7 +185,7 @@ std::vector<report::InputFacts> inputs_of(const TensorAuditOptions& options) {
 }
 
 /// What only the program knows; the rows of the model are there already.
-void name_origin(report::Provenance& provenance, const TensorAuditOptions& options) {
+void name_origin(report::Provenance& provenance, const TensorAuditOptions& options, const Context& context) {
   provenance.version = kVersion;
   provenance.git_revision = kGitRevision;
   provenance.date = today();
@@ -194,28 +195,29 @@ void name_origin(report::Provenance& provenance, const TensorAuditOptions& optio
     if (std::find(names.begin(), names.end(), row.architecture) == names.end())
       names.push_back(row.architecture);
   provenance.architecture = fmt::format("{}", fmt::join(names, ", "));
-  provenance.command = command_line();
-  provenance.inputs = inputs_of(options);
-  add_model_file(provenance);
+  provenance.command = context.command_line;
+  provenance.inputs = inputs_of(options, context);
+  add_model_file(context, provenance);
 }
 
 std::vector<std::uint64_t> everything(std::uint64_t count) { return report::sampled(count, count, 0); }
 
 }  // namespace
 
-void add_model_file(report::Provenance& provenance) {
-  if (const ModelFile* file = user_model_file())
-    provenance.inputs.push_back({"model", file->name, file->bytes, file->checksum});
+void add_model_file(const Context& context, report::Provenance& provenance) {
+  if (context.model)
+    provenance.inputs.push_back(
+        {"model", context.model->file, context.model->bytes, context.model->checksum});
 }
 
-int audit_tensors(const TensorAuditOptions& options) {
+int audit_tensors(const TensorAuditOptions& options, const Context& context) {
   if (options.a.empty() || options.b.empty())
     throw InputError(fmt::format("--a, --b: found {}, allowed: both or neither",
                                  options.a.empty() && options.b.empty() ? "an option of theirs without them"
                                  : options.a.empty()                    ? "--b alone"
                                                                         : "--a alone"));
   report::GemmAuditRequest request;
-  request.combinations = combinations_of(options);
+  request.combinations = combinations_of(options, context);
   const FileMatrix a("--a", options.a, "A", false), b("--b", options.b, "B", options.b_transposed);
   std::optional<FileMatrix> c;
   if (!options.c.empty()) c.emplace("--c", options.c, "C", false);
@@ -236,7 +238,7 @@ int audit_tensors(const TensorAuditOptions& options) {
 
   report::GemmAudit audit;
   {
-    Progress progress("audit", report::audit_work(request));
+    Progress progress(context.quiet, "audit", report::audit_work(request));
     audit = report::audit_gemm(
         request, {options.threads, [&progress](std::uint64_t done) { progress.advance(done); }});
   }
@@ -245,7 +247,7 @@ int audit_tensors(const TensorAuditOptions& options) {
         fmt::format("--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: "
                     "combinations that the architecture has (docs/audit.md)",
                     audit.left_out.empty() ? "no combination" : audit.left_out.front()));
-  name_origin(audit.provenance, options);
+  name_origin(audit.provenance, options, context);
   audit.tensors = {a.facts(), b.facts()};
   if (c) audit.tensors.push_back(c->facts());
   write(audit, options);

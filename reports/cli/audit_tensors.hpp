@@ -26,9 +26,9 @@ inline constexpr const char* kTensorGroup = "Your own tensors";  ///< of the opt
 void add_tensor_options(Command& command, TensorAuditOptions& options);
 
 /// The file of --model, where there is one, among the inputs.
-void add_model_file(report::Provenance& provenance);
+void add_model_file(const Context& context, report::Provenance& provenance);
 
 /// Exit code: kMismatch when a limit was given and a combination does not pass.
-int audit_tensors(const TensorAuditOptions& options);
+int audit_tensors(const TensorAuditOptions& options, const Context& context);
 
 }  // namespace mmaudit::cli

@@ -44,10 +44,10 @@ int merge_files(const CampaignOptions& options) {
 int campaign_here(const CampaignOptions& options) {
   if (options.watched != 0) {
     end_with(options.watched);
-    Progress::silence();
   }
   const Interruptible interruptible;
-  const CampaignRun how{part_of(options), options.seconds, options.keep_going};
+  const CampaignRun how{part_of(options), options.seconds, options.keep_going,
+                        options.context.quiet || options.watched != 0};
   const CampaignSetup setup = set_up_campaign(options);
   const bool temporary = options.journal.empty();
   const std::string file = temporary ? temporary_journal() : options.journal;
@@ -129,7 +129,7 @@ int campaign_of_ranks(CampaignOptions options, RankComm& comm) {
     arguments.insert(arguments.end(), {"--threads", std::to_string(setup.workers.size())});
   std::uint64_t all = 0;
   for (const CampaignItem& item : items_of(setup.plan)) all += dots_of(setup.plan, item);
-  Progress progress("checking", all);
+  Progress progress(options.context.quiet, "checking", all);
   RankEnd end;
   {
     WatchedProcess process(arguments);
@@ -230,7 +230,8 @@ void add_campaign(Command& app) {
   command.option("--show", options->show, "print a result file and check its checksum; needs no GPU");
   command.option("--watched", options->watched, "").takes_last().hidden();
   add_model_option(command);
-  command.runs([options, seed](const Context&) {
+  command.runs([options, seed](const Context& context) {
+    options->context = context;
     options->has_seed = seed.given();
     return campaign(*options);
   });

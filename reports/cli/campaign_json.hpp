@@ -17,17 +17,17 @@ inline std::string checksum_of(const nlohmann::json& object) {
 }
 
 inline nlohmann::json example_json(const Mismatch& one) {
-  return {{"family", one.family},
-          {"tile", one.tile},
-          {"row", one.row},
-          {"column", one.column},
-          {"modifiers", one.modifiers},
-          {"a", one.a},
-          {"b", one.b},
-          {"c", one.c},
-          {"metadata", one.metadata},
+  return {{"family", one.dot.input_class},
+          {"tile", one.dot.tile},
+          {"row", one.dot.row},
+          {"column", one.dot.column},
+          {"modifiers", one.dot.modifiers},
+          {"a", one.dot.a},
+          {"b", one.dot.b},
+          {"c", one.dot.c},
+          {"metadata", one.dot.metadata},
           {"hardware", one.expected},
-          {"model", one.modelled}};
+          {"model", one.found}};
 }
 
 }  // namespace mmaudit::cli

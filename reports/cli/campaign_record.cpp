@@ -6,12 +6,12 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "bounded_json.hpp"
 #include "campaign_json.hpp"
+#include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/device/crossed.hpp"
 #include "mmaudit/error.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -23,17 +23,17 @@ constexpr std::size_t kMostItems = std::size_t{1} << 24;
 
 Mismatch example_of(const json& from) {
   Mismatch one;
-  one.family = from.at("family").get<std::string>();
-  one.tile = from.at("tile").get<std::uint64_t>();
-  one.row = from.at("row").get<int>();
-  one.column = from.at("column").get<int>();
-  one.modifiers = from.value("modifiers", 0U);  // journals before this field
-  one.a = from.at("a").get<std::vector<std::uint64_t>>();
-  one.b = from.at("b").get<std::vector<std::uint64_t>>();
-  one.c = from.at("c").get<std::uint64_t>();
-  one.metadata = from.at("metadata").get<std::vector<std::uint8_t>>();
+  one.dot.input_class = from.at("family").get<std::string>();
+  one.dot.tile = from.at("tile").get<std::uint64_t>();
+  one.dot.row = from.at("row").get<int>();
+  one.dot.column = from.at("column").get<int>();
+  one.dot.modifiers = from.value("modifiers", std::uint8_t{0});  // journals before this field
+  one.dot.a = from.at("a").get<std::vector<std::uint64_t>>();
+  one.dot.b = from.at("b").get<std::vector<std::uint64_t>>();
+  one.dot.c = from.at("c").get<std::uint64_t>();
+  one.dot.metadata = from.at("metadata").get<std::vector<std::uint8_t>>();
   one.expected = from.at("hardware").get<std::uint64_t>();
-  one.modelled = from.at("model").get<std::uint64_t>();
+  one.found = from.at("model").get<std::uint64_t>();
   return one;
 }
 
@@ -75,8 +75,8 @@ std::string CampaignPlan::identity() const {
     json entry = {{"name", name_of(one.instruction)},
                   {"engine", one.engine},
                   {"chunk", one.chunk},
-                  {"row", to_json(one.instruction, *one.entry)}};
-    if (one.plays != nullptr) entry["plays"] = to_json(one.instruction, *one.plays);
+                  {"row", corpus::to_json(one.instruction, *one.entry)}};
+    if (one.plays != nullptr) entry["plays"] = corpus::to_json(one.instruction, *one.plays);
     all["instructions"].push_back(std::move(entry));
   }
   for (const gen::Family family : families) all["families"].push_back(gen::name_of(family));
@@ -153,7 +153,7 @@ CampaignJournal::CampaignJournal(const std::filesystem::path& file, const Campai
 
 void CampaignTally::take(const std::string& line, const std::string& where) {
   try {
-    const json entry = parse_bounded(line, where);
+    const json entry = corpus::parse_bounded(line, where);
     const CampaignItem item{entry.at("instruction").get<std::size_t>(), entry.at("family").get<std::size_t>(),
                             entry.at("first").get<std::uint64_t>(), entry.at("chunks").get<std::uint64_t>()};
     if (item.instruction >= plan_.instructions.size() || item.family >= plan_.families.size())

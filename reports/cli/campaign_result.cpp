@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "bounded_json.hpp"
 #include "campaign_json.hpp"
 #include "common.hpp"
+#include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/version.hpp"
 
@@ -83,7 +83,7 @@ std::string sealed(json result) {
 
 /// The content, without its checksum, which was right.
 json opened(const std::string& text, const std::string& file) {
-  json result = parse_bounded(text, file);
+  json result = corpus::parse_bounded(text, file);
   if (result.at("schema") != kSchema)
     throw InputError(
         fmt::format("{}: schema: found {}, allowed: \"{}\"", file, result.at("schema").dump(), kSchema));

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "common.hpp"
-#include "hardware_backend.hpp"
 #include "interruptible.hpp"
 
 namespace mmaudit::cli {
@@ -31,7 +30,7 @@ class Campaign {
   }
 
   CampaignSpeed run(const std::vector<CampaignWorkerMaker>& workers) {
-    Progress progress("checking", all_dots_);
+    Progress progress(how_.quiet, "checking", all_dots_);
     progress_ = &progress;
     progress.advance(journal_.tally().total().dots, "done before");
     started_ = std::chrono::steady_clock::now();
@@ -71,7 +70,20 @@ class Campaign {
 
   void record(const CampaignItem& item, const device::StretchResult& result, double took) {
     std::vector<Mismatch> examples;
-    for (const device::Mismatch& one : result.first) examples.push_back(mismatch_of(one));
+    for (const device::Mismatch& one : result.first)
+      examples.push_back({{.a = one.a,
+                           .b = one.b,
+                           .c = one.c,
+                           .modifiers = one.modifiers,
+                           .metadata = one.metadata,
+                           .scale_a = {},
+                           .scale_b = {},
+                           .input_class = std::string(gen::name_of(one.family)),
+                           .tile = one.tile,
+                           .row = one.row,
+                           .column = one.col},
+                          one.d_hardware,
+                          one.d_model});
     const Instruction& instruction = plan_.instructions[item.instruction].instruction;
     const std::lock_guard lock(mutex_);
     journal_.add(item, {result.dots, result.mismatches, took}, examples);

@@ -10,6 +10,7 @@ struct CampaignRun {
   CampaignPart part;
   double seconds = 0;  ///< begin nothing after so many; 0: go on
   bool keep_going = false;
+  bool quiet = false;  ///< no progress on standard error
 };
 
 struct CampaignSpeed {

@@ -7,11 +7,12 @@
 #include <thread>
 
 #include "common.hpp"
-#include "hardware_backend.hpp"
 #include "law_failures.hpp"
+#include "mismatch_text.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/laws/check.hpp"
 #include "mmaudit/version.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -61,7 +62,7 @@ void seat_gpus(const CampaignOptions& options, CampaignSetup& setup) {
   if (options.gpus != 0) gpus.resize(options.gpus);
   setup.gpu = gpus.front();
   const Architecture* built_in = find_architecture(any.compute_capability);
-  setup.architecture = user_model() != nullptr ? user_model() : built_in;
+  setup.architecture = options.context.own() != nullptr ? options.context.own() : built_in;
   if (setup.architecture == nullptr)
     throw EnvironmentError(fmt::format("{}: the model has no row for it", any.name));
   for (const device::DeviceInfo& gpu : gpus) setup.workers.push_back(gpu_worker(gpu));
@@ -71,12 +72,12 @@ void seat_gpus(const CampaignOptions& options, CampaignSetup& setup) {
 
 /// The user's rows are checked; the built-in ones of that compute capability play the hardware.
 void choose_models(const CampaignOptions& options, CampaignSetup& setup) {
-  const Architecture* own = user_model();
+  const Architecture* own = options.context.own();
   if (own != nullptr && options.architecture.empty())
     setup.plays = find_architecture(own->compute_capability);
   if (setup.plays == nullptr)
     setup.plays = find_architecture(options.architecture.empty() ? "hopper" : options.architecture);
-  if (setup.plays == nullptr) setup.plays = &require_architecture(options.architecture);
+  if (setup.plays == nullptr) setup.plays = &require_architecture(options.context, options.architecture);
   setup.architecture = own != nullptr ? own : setup.plays;
 }
 
@@ -91,7 +92,7 @@ void seat_threads(const CampaignOptions& options, unsigned sharing, CampaignSetu
 }
 
 Backend hardware_of(const CampaignSetup& setup) {
-  return setup.gpu ? hardware_backend(*setup.gpu) : quick_model(*setup.plays);
+  return setup.gpu ? device::hardware_backend(*setup.gpu) : quick_model(*setup.plays);
 }
 
 }  // namespace
@@ -124,7 +125,7 @@ std::string campaign_listing(const CampaignOptions& options) {
   if (options.on_model())
     choose_models(options, setup);
   else
-    setup.architecture = &require_architecture(options.architecture);
+    setup.architecture = &require_architecture(options.context, options.architecture);
   plan_work(options, setup);
   std::string text;
   for (const CampaignInstruction& one : setup.plan.instructions)
@@ -143,20 +144,21 @@ std::string explain_difference(const CampaignSetup& setup, std::size_t instructi
                                 [](const laws::Law& x) { return x.name == "follows_the_documented_model"; });
   if (law == book.end()) return text;
   laws::Dot dot;
-  dot.a = example.a;
-  dot.b = example.b;
-  dot.c = example.c;
-  dot.modifiers = static_cast<std::uint8_t>(example.modifiers);
-  dot.metadata = example.metadata;
+  dot.a = example.dot.a;
+  dot.b = example.dot.b;
+  dot.c = example.dot.c;
+  dot.modifiers = example.dot.modifiers;
+  dot.metadata = example.dot.metadata;
   const Backend hardware = hardware_of(setup);
   const auto alone = laws::judge_alone(*law, subject, hardware, dot);
   if (!alone || alone->kind != laws::Verdict::Kind::broken)
     return text + "by itself it has the model's bits: nothing to shrink\n";
   const laws::Failure small = laws::shrink(*law, subject, hardware, dot);
+  const std::string where =
+      fmt::format(" --arch {}", setup.gpu ? setup.architecture->name : setup.plays->name);
   const std::string replay = setup.gpu ? replay_command(small, "hardware", *setup.architecture, {})
-                                       : explain_command(one.instruction, setup.plays->name, small.dot.a,
-                                                         small.dot.b, small.dot.c, small.dot.metadata);
-  return text + "shrunk:\n" + describe(small, *law, *setup.architecture, replay);
+                                       : explain_command(one.instruction, small.dot, where);
+  return text + "shrunk:\n" + describe(small, *law, where, replay);
 }
 
 }  // namespace mmaudit::cli

@@ -7,6 +7,7 @@
 
 #include "campaign_result.hpp"
 #include "campaign_worker.hpp"
+#include "context.hpp"
 
 namespace mmaudit::cli {
 
@@ -18,6 +19,7 @@ struct CampaignOptions {
   bool has_seed = false, keep_going = false, list = false;
   unsigned gpus = 1, first_gpu = 0, threads = 0;
   int n = 64;
+  Context context;
   int watched = 0;  ///< the process that watches this one
 
   [[nodiscard]] bool on_model() const { return on == "model"; }

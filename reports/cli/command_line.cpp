@@ -50,11 +50,6 @@ bool is_plain(char c) {
          std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
 }
 
-std::string& remembered() {
-  static std::string command;
-  return command;
-}
-
 }  // namespace
 
 std::string shell_quoted(std::string_view argument) {
@@ -78,12 +73,10 @@ std::string shell_quoted(std::string_view argument) {
   return (hidden ? escaped : plain) + '\'';
 }
 
-void remember_command(int argc, const char* const* argv) {
-  std::string& command = remembered();
-  command = "mmaudit";
+std::string quoted_command(int argc, const char* const* argv) {
+  std::string command = "mmaudit";
   for (int i = 1; i < argc; ++i) command += ' ' + shell_quoted(argv[i]);
+  return command;
 }
-
-const std::string& command_line() { return remembered(); }
 
 }  // namespace mmaudit::cli

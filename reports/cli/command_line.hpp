@@ -10,9 +10,7 @@ namespace mmaudit::cli {
 /// that the result is one line of text whatever a file is called.
 std::string shell_quoted(std::string_view argument);
 
-/// Keeps "mmaudit" and the arguments for command_line().
-void remember_command(int argc, const char* const* argv);
-/// What remember_command() was given last, quoted; empty before.
-const std::string& command_line();
+/// "mmaudit" and the arguments, quoted.
+std::string quoted_command(int argc, const char* const* argv);
 
 }  // namespace mmaudit::cli

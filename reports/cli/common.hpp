@@ -1,42 +1,39 @@
 #pragma once
-// What the subcommands share: look-ups with one-line refusals, progress, exit codes.
-#include <chrono>
+// What the commands share: look-ups with one-line refusals, exit codes.
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "choice.hpp"
 #include "context.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "options.hpp"
+#include "progress.hpp"
+
+namespace mmaudit::checks {}
 
 namespace mmaudit::cli {
+
+using namespace checks;  // NOLINT(google-build-using-namespace): what commands call is there
 
 inline constexpr int kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 3;  ///< exit codes
 
 /// A built-in architecture or that of --model; an empty name is --model's, else hopper. InputError otherwise.
-const Architecture& require_architecture(const std::string& name);
+const Architecture& require_architecture(const Context& context, const std::string& name);
 inline constexpr const char* kDefaultArchitecture = "hopper, or that of --model";
 /// --model file.json: an architecture of the user beside the built-in ones.
 void add_model_option(Command& command);
 Instruction require_instruction(const std::string& name);
-/// The row that computes `instruction`; InputError says what the architecture has instead.
-const DatapathEntry& require_row(const Architecture& architecture, const Instruction& instruction);
+/// The datapath that computes `instruction`; InputError says what the architecture has instead.
+const DatapathEntry& require_datapath(const Architecture& architecture, const Instruction& instruction);
 /// The first GPU; EnvironmentError when there is none or the build has no device code.
 device::DeviceInfo require_device();
 /// --on: whether the GPU computes. "model": no; "hardware": yes, EnvironmentError where there is none; empty:
 /// where there is one. InputError for anything else.
 bool on_hardware(const std::string& on);
-
-/// True when `name` contains one of `parts`, when one of them is "all", and when there are none.
-bool selected(std::string_view name, const std::vector<std::string>& parts);
-
-/// Table rows with every wgmma and tcgen05 row at the given n; rows that lack this n are left out.
-std::vector<Instruction> all_instructions(int wgmma_n);
 
 /// --scale-d, --negate-a and --negate-b as modifier bits; InputError unless `instruction` is a wgmma or
 /// tcgen05.
@@ -51,26 +48,6 @@ std::string text_of_file(const std::string& path);
 
 /// Today as YYYY-MM-DD, UTC.
 std::string today();
-
-/// One line on a terminal that is redrawn; on anything else a line now and then. Nothing with --quiet.
-class Progress {
- public:
-  Progress(std::string what, std::uint64_t total);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void advance(std::uint64_t steps, const std::string& label = {});
-  static void silence() { silent = true; }
-
- private:
-  void draw(const std::string& label, bool last);
-
-  std::string what_;
-  std::uint64_t total_, done_ = 0;
-  bool terminal_;
-  std::chrono::steady_clock::time_point start_, shown_;
-  static bool silent;
-};
 
 /// Prints `text` to standard output, or writes it to `path` whole unless path is "-" or empty.
 void emit(const std::string& path, const std::string& text);

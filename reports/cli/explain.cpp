@@ -14,7 +14,7 @@
 namespace mmaudit::cli {
 namespace {
 
-int explain_command(const ExplainOptions& options) {
+int explain(const ExplainOptions& options, const Context& context) {
   if (options.tile_file.empty() && options.instruction.empty()) {
     throw InputError(
         "--inst: found nothing, allowed: an instruction of `mmaudit list`, or --tile with a recording");
@@ -27,13 +27,13 @@ int explain_command(const ExplainOptions& options) {
   std::string text;
   std::string summary;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const Architecture& architecture = require_architecture(names[i]);
+    const Architecture& architecture = require_architecture(context, names[i]);
     const ExplainInputs own = i == 0 ? inputs : inputs_on(architecture, inputs);
-    const DatapathEntry& entry = require_row(architecture, own.instruction);
+    const DatapathEntry& entry = require_datapath(architecture, own.instruction);
     const Explanation trace =
-        explain(make_plan(own.instruction, entry.datapath), own.a.data(), factors_of_b(own).data(), own.c,
-                own.modifiers, own.scale_a.empty() ? nullptr : own.scale_a.data(),
-                own.scale_b.empty() ? nullptr : own.scale_b.data());
+        mmaudit::explain(make_plan(own.instruction, entry.datapath), own.a.data(), factors_of_b(own).data(),
+                         own.c, own.modifiers, own.scale_a.empty() ? nullptr : own.scale_a.data(),
+                         own.scale_b.empty() ? nullptr : own.scale_b.data());
     traces.push_back(trace_json(own, trace, architecture, entry));
     text += fmt::format("{} on {} ({})\n", mmaudit::name_of(own.instruction), architecture.name,
                         mmaudit::name_of(entry.evidence));
@@ -90,7 +90,7 @@ void add_explain(Command& app) {
   command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
   command.flag("--all", options->all, "list zero products too");
   command.flag("--json", options->json, "the trace as JSON");
-  command.runs([options](const Context&) { return explain_command(*options); });
+  command.runs([options](const Context& context) { return explain(*options, context); });
 }
 
 }  // namespace mmaudit::cli

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common.hpp"
+#include "mismatch_text.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/emulate.hpp"
@@ -169,7 +170,7 @@ ExplainInputs inputs_on(const Architecture& architecture, const ExplainInputs& i
   if (find_datapath(architecture, inputs.instruction) != nullptr) return inputs;
   std::size_t used = inputs.a.size();
   const Instruction& wanted = inputs.instruction;
-  if (is_sparse(wanted.op)) require_row(architecture, wanted);
+  if (is_sparse(wanted.op)) require_datapath(architecture, wanted);
   while (used > 0 && inputs.a[used - 1] == 0 && inputs.b[used - 1] == 0) --used;
   std::optional<Instruction> best;
   for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
@@ -181,7 +182,7 @@ ExplainInputs inputs_on(const Architecture& architecture, const ExplainInputs& i
     if (!best || inst.k < best->k) best = inst;
   }
   if (!best || (inputs.modifiers & unsigned{kScaleDZero | kNegateA | kNegateB}) != 0)
-    require_row(architecture, wanted);
+    require_datapath(architecture, wanted);
   ExplainInputs moved = inputs;
   moved.instruction = best.value();
   moved.a.resize(static_cast<std::size_t>(best->k), 0);

@@ -31,8 +31,8 @@ struct ExplainInputs {
 ExplainInputs inputs_of_recording(const ExplainOptions& options);
 ExplainInputs inputs_of_text(const ExplainOptions& options);
 /// The same dot product for an architecture that lacks the instruction: the formats stay, k is the least
-/// that holds every product that is not +0 times +0. Refused as require_row() does when there is none, or
-/// when modifiers would be lost.
+/// that holds every product that is not +0 times +0. Refused as require_datapath() does when there is none,
+/// or when modifiers would be lost.
 ExplainInputs inputs_on(const Architecture& architecture, const ExplainInputs& inputs);
 
 /// The dense dot product that a sparse one is: B's elements that the stored ones of A meet, `k` of the

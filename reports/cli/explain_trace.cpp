@@ -9,10 +9,10 @@
 #include "explain_integers.hpp"
 #include "explain_scaled.hpp"
 #include "mmaudit/convert.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/json_text.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/value_text.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -112,7 +112,7 @@ nlohmann::json trace_json(const ExplainInputs& inputs, const Explanation& trace,
   const oracle::ExactDot exact = exact_of(inputs);
   nlohmann::json out = nlohmann::json::parse(mmaudit::trace_json(trace));
   out["architecture"] = architecture.name;
-  out["row"] = to_json(inputs.instruction, entry);
+  out["row"] = corpus::to_json(inputs.instruction, entry);
   out["exact"] = exact.decimal;
   out["exact_is_complete"] = exact.decimal_is_exact;
   if (!inputs.metadata.empty()) out["metadata"] = inputs.metadata;

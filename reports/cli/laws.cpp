@@ -9,14 +9,14 @@
 #include <random>
 
 #include "common.hpp"
-#include "hardware_backend.hpp"
 #include "law_failures.hpp"
-#include "law_replay.hpp"
-#include "law_strength.hpp"
+#include "law_mutants.hpp"
+#include "law_recordings.hpp"
+#include "law_regressions.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/laws/check.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/oracles/reference.hpp"
-#include "regression_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -68,17 +68,18 @@ Backend chosen_backend(const LawsOptions& options, const Architecture& architect
   if (options.backend == "model") return model_backend(architecture);
   if (options.backend == "reference") return oracle::reference_backend(architecture);
   const device::DeviceInfo gpu = require_device();
-  return options.backend == "hardware" ? hardware_backend(gpu) : device::gpu_model_backend(gpu, architecture);
+  return options.backend == "hardware" ? device::hardware_backend(gpu)
+                                       : device::gpu_model_backend(gpu, architecture);
 }
 
-const Architecture& chosen_architecture(const LawsOptions& options) {
-  if (options.backend != "hardware") return require_architecture(options.architecture);
+const Architecture& chosen_architecture(const LawsOptions& options, const Context& context) {
+  if (options.backend != "hardware") return require_architecture(context, options.architecture);
   const device::DeviceInfo gpu = require_device();
   const Architecture* own = find_architecture(gpu.compute_capability);
   if (own == nullptr)
     throw EnvironmentError(fmt::format("{}: compute capability {}: no row of the model says what to expect",
                                        gpu.name, gpu.compute_capability));
-  if (!options.architecture.empty() && &require_architecture(options.architecture) != own)
+  if (!options.architecture.empty() && &require_architecture(context, options.architecture) != own)
     throw InputError(fmt::format("--arch: found {}, allowed with --on hardware: {}, which this GPU is",
                                  options.architecture, own->name));
   return *own;
@@ -96,9 +97,9 @@ std::vector<Subject> chosen_subjects(const LawsOptions& options, const Architect
 }
 
 /// Rows in the order of the lawbook.
-std::vector<LawRow> check(const LawsOptions& options, const std::vector<const Law*>& chosen,
-                          const std::vector<Subject>& subjects, const Backend& backend,
-                          const RegressionFile& known) {
+std::vector<LawRow> check(const LawsOptions& options, const Context& context,
+                          const std::vector<const Law*>& chosen, const std::vector<Subject>& subjects,
+                          const Backend& backend, const RegressionFile& known) {
   // A share of the law's dots, among the rows it applies to.
   std::map<const Law*, std::uint64_t> share;
   for (const Law* law : chosen) {
@@ -107,7 +108,7 @@ std::vector<LawRow> check(const LawsOptions& options, const std::vector<const La
     share[law] = static_cast<std::uint64_t>(options.dots / std::max(1.0, static_cast<double>(applying))) + 1;
   }
   const bool slow_backend = options.backend == "model" || options.backend == "reference";
-  Progress progress("laws", chosen.size() * subjects.size());
+  Progress progress(context.quiet, "laws", chosen.size() * subjects.size());
   auto results = laws::check_laws(
       chosen, subjects, backend,
       {.options =
@@ -127,10 +128,13 @@ std::vector<LawRow> check(const LawsOptions& options, const std::vector<const La
 }
 
 /// The same over recordings; `name` becomes whose they are.
-std::vector<LawRow> check_recordings(const LawsOptions& options, const std::vector<const Law*>& chosen,
-                                     const Architecture& architecture, std::string& name) {
-  RecordedLaws recorded = replay_laws(corpus_folder(options.corpus), options.instructions, chosen,
-                                      architecture, static_cast<std::uint64_t>(options.dots));
+std::vector<LawRow> check_recordings(const LawsOptions& options, const Context& context,
+                                     const std::vector<const Law*>& chosen, const Architecture& architecture,
+                                     std::string& name) {
+  Progress progress(context.quiet);
+  RecordedLaws recorded =
+      check_recorded_laws(corpus_folder(options.corpus), options.instructions, chosen, architecture,
+                          static_cast<std::uint64_t>(options.dots), progress);
   name = "recordings of " + recorded.gpus;
   std::vector<LawRow> rows;
   for (std::size_t law = 0; law < chosen.size(); ++law)
@@ -176,22 +180,23 @@ nlohmann::json laws_json(const std::vector<LawRow>& rows, const std::string& on,
       {"schema", "mmaudit.laws/1"}, {"on", on}, {"seed", options.seed}, {"date", today()}, {"laws", laws}};
 }
 
-int run_strength(const LawsOptions& options) {
-  const Architecture& architecture = require_architecture(options.architecture);
+int run_strength(const LawsOptions& options, const Context& context) {
+  const Architecture& architecture = require_architecture(context, options.architecture);
   const std::vector<Subject> subjects = chosen_subjects(options, architecture);
   std::size_t wrong = 0;
   for (const Subject& one : subjects) wrong += mutants_of(one.instruction, one.datapath).size();
-  Progress progress("wrong models", wrong);
+  Progress progress(context.quiet, "wrong models", wrong);
   laws::MutationRun how{.seed = options.seed, .threads = options.threads};
   if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);
   how.done = [&](const laws::JudgedMutant& one) { progress.advance(1, name_of(one.instruction)); };
-  const LawStrength strength = measure_laws(subjects, how, corpus_folder(options.corpus));
-  if (!options.json.empty()) emit(options.json, law_strength_json(strength));
-  if (options.json != "-") emit("-", law_strength_text(strength));
-  return strength.survivors() + strength.wrongly_excused() == 0 ? kAllGood : kMismatch;
+  Progress replaying(context.quiet);
+  const LawScore score = score_laws(subjects, how, corpus_folder(options.corpus), replaying);
+  if (!options.json.empty()) emit(options.json, law_score_json(score));
+  if (options.json != "-") emit("-", law_score_text(score));
+  return score.survivors() + score.wrongly_excused() == 0 ? kAllGood : kMismatch;
 }
 
-int run(LawsOptions options) {
+int run(LawsOptions options, const Context& context) {
   if (options.list) {
     std::string text;
     for (const Law& law : laws::lawbook())
@@ -200,25 +205,27 @@ int run(LawsOptions options) {
     return kAllGood;
   }
   if (!options.has_seed) options.seed = std::random_device{}();
-  if (options.strength) return run_strength(options);
+  if (options.strength) return run_strength(options, context);
   std::vector<const Law*> chosen;
   for (const Law& law : laws::lawbook())
     if (selected(law.name, options.laws) && !(options.no_slow && law.slow)) chosen.push_back(&law);
   if (chosen.empty())
     throw InputError("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
-  const Architecture& architecture = chosen_architecture(options);
+  const Architecture& architecture = chosen_architecture(options, context);
   RegressionFile known(options.regressions);
   std::string on;
   std::vector<LawRow> rows;
   if (options.backend == "corpus") {
-    rows = check_recordings(options, chosen, architecture, on);
+    rows = check_recordings(options, context, chosen, architecture, on);
   } else {
     const std::vector<Subject> subjects = chosen_subjects(options, architecture);
     const Backend backend = chosen_backend(options, architecture);
-    rows = check(options, chosen, subjects, backend, known);
+    rows = check(options, context, chosen, subjects, backend, known);
     on = backend.name;
   }
 
+  std::string where = fmt::format(" --arch {}", architecture.name);
+  if (&architecture == context.own()) where += fmt::format(" --model {}", context.model_file);
   bool good = true;
   std::string failures;
   for (const LawRow& row : rows) {
@@ -227,7 +234,7 @@ int run(LawsOptions options) {
       if (!one.failure) continue;
       const std::string command =
           replay_command(*one.failure, options.backend, architecture, options.regressions);
-      failures += describe(*one.failure, *row.law, architecture, command);
+      failures += describe(*one.failure, *row.law, where, command);
       known.add(*one.failure, architecture);
       if (!options.repro.empty()) failures += write_repro(*one.failure, options.repro);
     }
@@ -282,10 +289,10 @@ void add_laws(Command& app) {
   command.option("--corpus", options->corpus,
                  "with --strength or --on corpus: folder of recordings (default: the project's own)");
   add_model_option(command);
-  command.runs([options, seed, dots](const Context&) {
+  command.runs([options, seed, dots](const Context& context) {
     options->has_seed = seed.given();
     options->has_dots = dots.given();
-    return run(*options);
+    return run(*options, context);
   });
 }
 

@@ -81,19 +81,26 @@ constexpr const char* kLegend =
     "T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)\n";
 
 /// wmma: what is published about an architecture, or seen here; there is nothing to compare with.
-void draw_wmma(const LayoutOptions& options, const Instruction& inst, Drawn& drawn) {
+void draw_wmma(const LayoutOptions& options, const Context& context, const Instruction& inst, Drawn& drawn) {
   const WmmaChoice choice{options.operands, options.layout_a == "col", options.layout_b == "col",
                           options.layout_c == "col"};
-  const WmmaLayout layout = options.discover ? discovered_wmma_layout(inst, choice)
-                                             : published_wmma_layout(inst, options.architecture, choice);
+  const WmmaLayout layout =
+      options.discover
+          ? discovered_wmma_layout(inst, choice)
+          : published_wmma_layout(
+                inst,
+                options.architecture.empty() ? nullptr : &require_architecture(context, options.architecture),
+                choice);
   for (const LayoutOperand& operand : layout.operands) drawn.add(inst, operand);
   drawn.text += kLegend + fmt::format("known: {}\n", layout.known);
   drawn.out["evidence"] = layout.evidence;
   drawn.out["known"] = layout.known;
 }
 
-int draw_specified(const LayoutOptions& options, const Instruction& inst, Drawn& drawn) {
-  if (!options.architecture.empty()) require_row(require_architecture(options.architecture), inst);
+int draw_specified(const LayoutOptions& options, const Context& context, const Instruction& inst,
+                   Drawn& drawn) {
+  if (!options.architecture.empty())
+    require_datapath(require_architecture(context, options.architecture), inst);
   for (const LayoutOperand& operand : operands_of(options, inst)) drawn.add(inst, operand);
   drawn.text += kLegend;
   if (!options.discover) return kAllGood;
@@ -107,7 +114,7 @@ int draw_specified(const LayoutOptions& options, const Instruction& inst, Drawn&
   return seen.agrees ? kAllGood : kMismatch;
 }
 
-int layout(const LayoutOptions& options) {
+int layout(const LayoutOptions& options, const Context& context) {
   const Instruction inst = require_instruction(options.instruction);
   if (!has_fragment_maps(inst) && inst.op != Op::wmma)
     throw InputError(
@@ -117,9 +124,9 @@ int layout(const LayoutOptions& options) {
   Drawn drawn(inst);
   int code = kAllGood;
   if (inst.op == Op::wmma)
-    draw_wmma(options, inst, drawn);
+    draw_wmma(options, context, inst, drawn);
   else
-    code = draw_specified(options, inst, drawn);
+    code = draw_specified(options, context, inst, drawn);
   if (!options.svg.empty()) emit(options.svg, report::picture_svg(drawn.pictures));
   if (options.svg != "-") emit("-", options.json ? drawn.out.dump() + "\n" : drawn.text);
   return code;
@@ -148,7 +155,7 @@ void add_layout(Command& app) {
   command.flag("--discover", options->discover,
                "run it on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
   command.flag("--json", options->json, "(row, column) by lane and value");
-  command.runs([options](const Context&) { return layout(*options); });
+  command.runs([options](const Context& context) { return layout(*options, context); });
 }
 
 }  // namespace mmaudit::cli

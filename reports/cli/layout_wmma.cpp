@@ -79,23 +79,22 @@ std::vector<Chosen> chosen_of(const Instruction& inst, const WmmaChoice& choice)
 
 }  // namespace
 
-WmmaLayout published_wmma_layout(const Instruction& instruction, const std::string& architecture,
+WmmaLayout published_wmma_layout(const Instruction& instruction, const Architecture* architecture,
                                  const WmmaChoice& choice) {
   const std::string name = name_of(instruction);
   constexpr const char* kUnspecified = "{}: found {}, whose fragments the PTX ISA leaves open, allowed: {}";
   constexpr const char* kSeen = "--discover on a GPU";
-  if (architecture.empty())
+  if (architecture == nullptr)
     throw InputError(fmt::format(
         fmt::runtime(kUnspecified), "--inst", name,
         fmt::format("with --arch {} (m16n16k16 of f16), or {}", architectures_with_maps(), kSeen)));
-  const Architecture& row = require_architecture(architecture);
-  require_row(row, instruction);
+  require_datapath(*architecture, instruction);
   const auto published = std::find_if(
       std::begin(kPublished), std::end(kPublished),
-      [&](const Published& one) { return one.architecture == row.name && lists(one.types, name); });
+      [&](const Published& one) { return one.architecture == architecture->name && lists(one.types, name); });
   if (published == std::end(kPublished))
     throw InputError(
-        fmt::format(fmt::runtime(kUnspecified), "--arch", fmt::format("{} with {}", row.name, name),
+        fmt::format(fmt::runtime(kUnspecified), "--arch", fmt::format("{} with {}", architecture->name, name),
                     fmt::format("{} (m16n16k16 of f16), or {}", architectures_with_maps(), kSeen)));
   WmmaLayout layout{{}, {}, std::string(mmaudit::name_of(published->evidence)), {}};
   layout.known = fmt::format("{}: {}{}", layout.evidence, published->source,
@@ -104,7 +103,7 @@ WmmaLayout published_wmma_layout(const Instruction& instruction, const std::stri
     throw InputError(
         fmt::format("--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by "
                     "rows (what is known of it), or {}",
-                    row.name, kSeen));
+                    architecture->name, kSeen));
   for (const Chosen& one : chosen_of(instruction, choice)) {
     const volta::Layout order = one.columns ? volta::Layout::column : volta::Layout::row;
     const FragmentMap map = one.operand == device::WmmaOperand::a   ? published->a(order)

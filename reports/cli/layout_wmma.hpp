@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "layout_operand.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/datapath.hpp"
 
 namespace mmaudit::cli {
@@ -21,8 +22,8 @@ struct WmmaLayout {
   std::string device;    ///< where it was seen, empty: nowhere
 };
 
-/// What somebody has published about `architecture`. Errors: InputError when nobody has.
-WmmaLayout published_wmma_layout(const Instruction& instruction, const std::string& architecture,
+/// What is published about `architecture`. Errors: InputError when nothing is, and without an architecture.
+WmmaLayout published_wmma_layout(const Instruction& instruction, const Architecture* architecture,
                                  const WmmaChoice& choice);
 
 /// What this machine's GPU does. Errors: EnvironmentError without one.

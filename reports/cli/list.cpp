@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/datapath_text.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -93,18 +93,18 @@ std::string table(const Architecture& architecture, bool markdown) {
   return text + "\n";
 }
 
-int list(const ListOptions& options) {
+int list(const ListOptions& options, const Context& context) {
   std::vector<const Architecture*> chosen;
   if (options.architecture.empty()) {
     for (const Architecture& row : architectures()) chosen.push_back(&row);
-    if (user_model() != nullptr) chosen.push_back(user_model());
+    if (context.own() != nullptr) chosen.push_back(context.own());
   } else {
-    chosen.push_back(&require_architecture(options.architecture));
+    chosen.push_back(&require_architecture(context, options.architecture));
   }
   if (options.json) {
     nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
     for (const Architecture* architecture : chosen) {
-      out["architectures"].push_back(to_json(*architecture));
+      out["architectures"].push_back(corpus::to_json(*architecture));
     }
     emit("-", out.dump(2) + "\n");
     return kAllGood;
@@ -135,7 +135,7 @@ void add_list(Command& app) {
   add_model_option(command);
   command.flag("--json", options->json, "as JSON: every field of every row, as --model reads it");
   command.flag("--markdown", options->markdown, "as a Markdown table");
-  command.runs([options](const Context&) { return list(*options); });
+  command.runs([options](const Context& context) { return list(*options, context); });
 }
 
 }  // namespace mmaudit::cli

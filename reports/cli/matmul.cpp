@@ -131,10 +131,10 @@ void report(const MatmulOptions& options, const Instruction& instruction, const 
                         corpus::safetensors_name(d.dtype), corpus::to_string(d.shape), timing.seconds, rate));
 }
 
-int execute(const MatmulOptions& options) {
+int execute(const MatmulOptions& options, const Context& context) {
   const Instruction instruction = require_instruction(options.instruction);
-  const Architecture& architecture = require_architecture(options.architecture);
-  const Datapath& datapath = require_row(architecture, instruction).datapath;
+  const Architecture& architecture = require_architecture(context, options.architecture);
+  const Datapath& datapath = require_datapath(architecture, instruction).datapath;
   Matmul problem;
   problem.promote = options.promote;
   problem.split_k = options.split_k;
@@ -182,7 +182,7 @@ int execute(const MatmulOptions& options) {
   const std::uint64_t total = problem.batch * problem.m * problem.n * problem.k;
   Timing timing{0, static_cast<double>(total)};
   {
-    Progress progress("matmul", total);
+    Progress progress(context.quiet, "matmul", total);
     means.progress = [&progress](std::uint64_t done) { progress.advance(done); };
     const auto start = std::chrono::steady_clock::now();
     if (options.gpu) {
@@ -230,10 +230,10 @@ void add_matmul(Command& app) {
       .excludes(plain);
   command.option("--memory", options->memory, "bytes that may be used; 0: what is available");
   command.flag("--json", options->json, "report as JSON");
-  command.runs([options, alpha, beta](const Context&) {
+  command.runs([options, alpha, beta](const Context& context) {
     options->has_alpha = alpha.given();
     options->has_beta = beta.given();
-    return execute(*options);
+    return execute(*options, context);
   });
 }
 

@@ -6,7 +6,6 @@
 #include "command_line.hpp"
 #include "common.hpp"
 #include "mmaudit/version.hpp"
-#include "row_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -21,12 +20,12 @@ int run(int argc, const char* const* argv) {
       fmt::format("mmaudit {} ({})", kVersion, kGitRevision),
       "Exit codes: 0 all good, 1 mismatch, 2 usage or bad input, 3 environment (no GPU, no driver)."};
   Context context;
+  context.command_line = quoted_command(argc, argv);
   const Action action = parse(argc, argv, text, context, [&](Command& program) {
     program.flag("-q,--quiet", context.quiet, "no progress on standard error");
     for (const auto add : kCommands) add(program);
   });
-  if (context.quiet) Progress::silence();
-  if (!context.model_file.empty()) load_model(context.model_file);
+  if (!context.model_file.empty()) context.model = corpus::load_model(context.model_file);
   return action(context);
 }
 
@@ -34,7 +33,6 @@ int run(int argc, const char* const* argv) {
 
 int program(int argc, const char* const* argv) {
   try {
-    remember_command(argc, argv);
     return run(argc, argv);
   } catch (const InputError& error) {
     std::fputs(fmt::format("mmaudit: {}\n", error.what()).c_str(), stderr);

@@ -99,7 +99,7 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   return recording;
 }
 
-int record(const RecordOptions& options) {
+int record(const RecordOptions& options, const Context& context) {
   std::vector<Instruction> chosen;
   for (const std::string& name : options.instructions) {
     if (name == "all") {
@@ -118,7 +118,7 @@ int record(const RecordOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
-  Progress progress("recording", chosen.size());
+  Progress progress(context.quiet, "recording", chosen.size());
   std::size_t written = 0;
   for (const Instruction& instruction : chosen) {
     const std::string name = name_of(instruction);
@@ -154,7 +154,7 @@ void add_record(Command& app) {
       .range(0, 100000);
   command.option("--n", options->wgmma_n, "N of wgmma with --inst all").range(8, 256);
   command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
-  command.runs([options](const Context&) { return record(*options); });
+  command.runs([options](const Context& context) { return record(*options, context); });
 }
 
 }  // namespace mmaudit::cli

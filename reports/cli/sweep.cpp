@@ -61,7 +61,7 @@ sweeps::SweepResult start_of(const SweepOptions& options, const sweeps::DeviceFa
   return result;
 }
 
-int sweep(const SweepOptions& options) {
+int sweep(const SweepOptions& options, const Context& context) {
   if (options.list) {
     emit("-", listing());
     return kAllGood;
@@ -88,7 +88,7 @@ int sweep(const SweepOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   {
     const Interruptible interruptible;
-    Progress progress("sweeping", plan.subjects.size());
+    Progress progress(context.quiet, "sweeping", plan.subjects.size());
     sweeps::run_sweep(*machine, plan,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& subject, std::size_t done,
@@ -205,7 +205,7 @@ void add_sweep(Command& app) {
   command.option("--resume", options->resume, "a sweep.json: its points are not measured again");
   command.flag("--no-files", options->no_files, "print only");
   command.flag("--json", options->json, "print the JSON instead of the tables");
-  command.runs([options](const Context&) { return sweep(*options); });
+  command.runs([options](const Context& context) { return sweep(*options, context); });
   add_compare(command);
   add_census(command);
   add_gemm(command);

@@ -8,12 +8,12 @@
 
 #include "common.hpp"
 #include "dtype.hpp"
+#include "mismatch_text.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/value_text.hpp"
-#include "replay.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -86,13 +86,13 @@ std::vector<std::uint8_t> load_metadata(const TilesOptions& options, const Instr
   return metadata;
 }
 
-Work load_work(const TilesOptions& options, What what) {
+Work load_work(const TilesOptions& options, What what, const Context& context) {
   Work work;
   work.instruction = require_instruction(options.instruction);
   const Instruction& inst = work.instruction;
   if (what != What::run) {
-    work.architecture = &require_architecture(options.architecture);
-    work.entry = &require_row(*work.architecture, inst);
+    work.architecture = &require_architecture(context, options.architecture);
+    work.entry = &require_datapath(*work.architecture, inst);
   }
   const auto m = static_cast<std::uint64_t>(inst.m);
   const auto n = static_cast<std::uint64_t>(inst.n);
@@ -201,8 +201,8 @@ int compare(const TilesOptions& options, const Work& work, const corpus::Tensor&
   return mismatches == 0 ? kAllGood : kMismatch;
 }
 
-int execute(const TilesOptions& options, What what) {
-  const Work work = load_work(options, what);
+int execute(const TilesOptions& options, What what, const Context& context) {
+  const Work work = load_work(options, what, context);
   corpus::Tensor model = result_tensor(work);
   corpus::Tensor hardware = model;
   if (what != What::run) emulate(work.instruction, work.entry->datapath, batch_of(work, model));
@@ -258,7 +258,7 @@ void add(Command& app, What what, const char* name, const char* description, con
   command.flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
   command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
   command.flag("--json", options->json, "report as JSON");
-  command.runs([options, what](const Context&) { return execute(*options, what); });
+  command.runs([options, what](const Context& context) { return execute(*options, what, context); });
 }
 
 }  // namespace

@@ -1,168 +1,181 @@
-#include "verify.hpp"
-
+// mmaudit verify: the model against recordings, or against the GPU of this machine.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 
-#include "hardware_backend.hpp"
+#include "common.hpp"
+#include "dataset.hpp"
+#include "mismatch_text.hpp"
+#include "mmaudit/report/render.hpp"
+#include "mmaudit/value_text.hpp"
+#include "recorded_mutants.hpp"
+#include "verify.hpp"
 
 namespace mmaudit::cli {
-
-const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file) {
-  const std::string& text = recording.provenance.compute_capability;
-  const std::size_t dot = text.find('.');
-  int major = 0, minor = 0;
-  const auto digits = [](std::string_view part, int& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc() && end == part.data() + part.size() && value >= 0 && value < 100;
-  };
-  if (dot != std::string::npos && digits(std::string_view(text).substr(0, dot), major) &&
-      digits(std::string_view(text).substr(dot + 1), minor)) {
-    if (const Architecture* found = find_architecture(10 * major + minor)) return *found;
-  }
-  throw InputError(
-      fmt::format("{}: compute_capability: found \"{}\", allowed: one that `mmaudit list` has", file, text));
-}
-
-const DatapathEntry& row_of_recording(const corpus::Recording& recording, const Instruction& instruction,
-                                      const std::string& file) {
-  const Architecture& architecture = architecture_of_recording(recording, file);
-  if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
-  throw InputError(
-      fmt::format("{}: instruction: found {} recorded on {}, allowed: one of `mmaudit list --arch {}`", file,
-                  name_of(instruction), recording.provenance.gpu, architecture.name));
-}
-
 namespace {
 
-/// Adds what one check found about one input class; keeps up to 8 examples for each set of modifiers.
-void add(ReplayResult& to, gen::Family input_class, const device::WorkResult& found,
-         std::size_t most_examples) {
-  const std::string_view name = gen::name_of(input_class);
-  auto same = std::find_if(to.families.begin(), to.families.end(),
-                           [&](const FamilyCount& one) { return one.family == name; });
-  if (same == to.families.end()) same = to.families.insert(same, {std::string(name)});
-  same->dots += found.dots;
-  same->mismatches += found.mismatches;
-  for (const mmaudit::Mismatch& one : found.first)
-    if (to.examples.size() < most_examples) to.examples.push_back(mismatch_of(one));
+struct VerifyOptions {
+  std::string corpus, dataset, json, junit;
+  std::vector<std::string> instructions;
+  bool strength = false, live = false, families = false, every_n = false;
+  double dots = 1e6;
+  std::uint64_t seed = 0;
+  bool has_seed = false;
+};
+
+std::string report_text(const VerifyReport& report, bool families) {
+  std::string text = fmt::format("model against {}\n", report.against);
+  text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", "instruction", "dot products", "mismatches", "row");
+  for (const VerifiedInstruction& one : report.instructions) {
+    text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", name_of(one.result.instruction), one.result.dots(),
+                        one.result.mismatches(), one.evidence);
+    for (const ClassCount& one_class : one.result.classes) {
+      if (families || one_class.mismatches > 0)
+        text += fmt::format("    {:<36} {:>16} {:>12}\n", one_class.input_class, one_class.dots,
+                            one_class.mismatches);
+    }
+    for (const Mismatch& example : one.result.examples) text += describe(example, one.result.instruction);
+  }
+  return text + fmt::format("{} instructions, {} dot products, {} mismatches\n", report.instructions.size(),
+                            report.dots(), report.mismatches());
+}
+
+nlohmann::json example_json(const Mismatch& example, const Instruction& instruction) {
+  const FormatSpec d = spec_of(instruction.d);
+  const DotCase& dot = example.dot;
+  nlohmann::json out = {{"family", dot.input_class},
+                        {"tile", dot.tile},
+                        {"row", dot.row},
+                        {"column", dot.column},
+                        {"modifiers", dot.modifiers},
+                        {"a", hex_texts(dot.a, instruction.a)},
+                        {"b", hex_texts(dot.b, instruction.b)},
+                        {"c", hex_text(dot.c, spec_of(instruction.c).storage_bits)},
+                        {"expected", hex_text(example.expected, d.storage_bits)},
+                        {"model", hex_text(example.found, d.storage_bits)},
+                        {"ulps", ulps_text(example.expected, example.found, d)}};
+  if (!dot.metadata.empty()) out["metadata"] = dot.metadata;
+  return out;
+}
+
+std::string report_json(const VerifyReport& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const VerifiedInstruction& one : report.instructions) {
+    nlohmann::json families = nlohmann::json::array();
+    for (const ClassCount& one_class : one.result.classes)
+      families.push_back({{"family", one_class.input_class},
+                          {"dots", one_class.dots},
+                          {"mismatches", one_class.mismatches}});
+    nlohmann::json examples = nlohmann::json::array();
+    for (const Mismatch& example : one.result.examples)
+      examples.push_back(example_json(example, one.result.instruction));
+    rows.push_back({{"instruction", name_of(one.result.instruction)},
+                    {"source", one.source},
+                    {"row_evidence", one.evidence},
+                    {"dots", one.result.dots()},
+                    {"mismatches", one.result.mismatches()},
+                    {"families", families},
+                    {"examples", examples}});
+  }
+  return nlohmann::json({{"schema", "mmaudit.verify/1"},
+                         {"against", report.against},
+                         {"dots", report.dots()},
+                         {"mismatches", report.mismatches()},
+                         {"instructions", rows}})
+             .dump(2) +
+         "\n";
+}
+
+/// One test case an instruction, as CI systems read it.
+std::string report_junit(const VerifyReport& report) {
+  std::size_t failures = 0;
+  std::string cases;
+  for (const VerifiedInstruction& one : report.instructions) {
+    cases += fmt::format("    <testcase classname=\"mmaudit.verify\" name=\"{}\">",
+                         report::escaped_html(name_of(one.result.instruction)));
+    if (one.result.mismatches() > 0) {
+      ++failures;
+      std::string detail;
+      for (const Mismatch& example : one.result.examples) detail += describe(example, one.result.instruction);
+      cases += fmt::format("<failure message=\"{} of {} dot products differ\">{}</failure>",
+                           one.result.mismatches(), one.result.dots(), report::escaped_html(detail));
+    }
+    cases += "</testcase>\n";
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"mmaudit verify\" "
+      "tests=\"{}\" "
+      "failures=\"{}\">\n{}  </testsuite>\n</testsuites>\n",
+      report.instructions.size(), failures, cases);
+}
+
+int verify(VerifyOptions options, const Context& context) {
+  Progress progress(context.quiet);
+  if (context.own() != nullptr && (options.strength || options.live))
+    throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
+  if (options.strength) {
+    const std::vector<InstructionScore> scores =
+        score_recordings(corpus_folder(options.corpus), options.instructions, progress);
+    if (scores.empty())
+      throw InputError(
+          "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's "
+          "name");
+    if (!options.json.empty()) emit(options.json, score_json(scores));
+    if (options.json.empty() || options.json != "-")
+      emit("-", score_text(scores, !options.instructions.empty()));
+    return survivors(scores) == 0 ? kAllGood : kMismatch;
+  }
+  if (!options.has_seed) options.seed = std::random_device{}();
+  const VerifyReport report =
+      !options.dataset.empty()
+          ? verify_dataset(options.dataset, options.instructions, progress, context.own())
+      : options.live
+          ? verify_live(require_device(), options.instructions, static_cast<std::uint64_t>(options.dots),
+                        options.seed, options.every_n, progress)
+          : verify_corpus(corpus_folder(options.corpus), options.instructions, progress, nullptr,
+                          context.own());
+  if (!options.junit.empty()) emit(options.junit, report_junit(report));
+  if (!options.json.empty()) emit(options.json, report_json(report));
+  if (options.json != "-")
+    emit("-", options.dataset.empty() ? report_text(report, options.families) : dataset_text(report));
+  return report.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
 }  // namespace
 
-std::uint64_t VerifyReport::dots() const {
-  std::uint64_t sum = 0;
-  for (const VerifiedInstruction& one : instructions) sum += one.result.dots();
-  return sum;
-}
-
-std::uint64_t VerifyReport::mismatches() const {
-  std::uint64_t sum = 0;
-  for (const VerifiedInstruction& one : instructions) sum += one.result.mismatches();
-  return sum;
-}
-
-void for_each_recording(
-    const std::filesystem::path& folder, const std::vector<std::string>& filters, const std::string& what,
-    const std::function<void(const corpus::Recording&, const Instruction&, const std::string&)>& use) {
-  const std::vector<std::filesystem::path> files = corpus::find_recordings(folder);
-  Progress progress(what, files.size());
-  for (const std::filesystem::path& file : files) {
-    const corpus::Recording recording = corpus::read_recording(file);
-    const Instruction instruction = instruction_of(recording, file.string());
-    const std::string name = name_of(instruction);
-    progress.advance(1, name);
-    if (selected(name, filters)) use(recording, instruction, file.string());
-  }
-}
-
-VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
-                           const Architecture* only, const Architecture* instead) {
-  VerifyReport report;
-  std::vector<std::string> gpus;
-  for_each_recording(
-      folder, filters, "replaying",
-      [&](const corpus::Recording& recording, const Instruction& instruction, const std::string& file) {
-        if (only != nullptr && &architecture_of_recording(recording, file) != only) return;
-        if (instead != nullptr && find_datapath(*instead, instruction) == nullptr) return;
-        const DatapathEntry& entry = instead != nullptr ? *find_datapath(*instead, instruction)
-                                                        : row_of_recording(recording, instruction, file);
-        report.instructions.push_back(
-            {replay(recording, instruction, entry.datapath), file, std::string(name_of(entry.evidence))});
-        const std::string gpu =
-            fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
-        if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
-      });
-  // An architecture that nobody recorded is no bad input: the report then says that nothing was checked.
-  if (report.instructions.empty() && only != nullptr) return report;
-  if (report.instructions.empty())
-    throw InputError(
-        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name");
-  report.against = fmt::format("recordings of {}", fmt::join(gpus, ", "));
-  return report;
-}
-
-VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,
-                         std::uint64_t dots, std::uint64_t seed, bool every_n) {
-  const Architecture* architecture = find_architecture(gpu.compute_capability);
-  if (architecture == nullptr) {
-    throw EnvironmentError(fmt::format("{}: compute capability {}.{}: the model has no row for it", gpu.name,
-                                       gpu.compute_capability / 10, gpu.compute_capability % 10));
-  }
-  std::vector<Instruction> chosen;
-  for (const Instruction& inst : all_instructions(64)) {
-    Instruction instruction = inst;
-    const bool sweep = is_wgmma(inst.op) && every_n;
-    for (int n = sweep ? kWgmmaMinN : inst.n; n <= (sweep ? kWgmmaMaxN : inst.n); n += kWgmmaStepN) {
-      instruction.n = static_cast<std::int16_t>(n);
-      if (is_wgmma(inst.op) && !wgmma_has_n(inst, n)) continue;
-      if (selected(name_of(instruction), filters) && find_datapath(*architecture, instruction) &&
-          device::why_not(gpu, instruction).empty()) {
-        chosen.push_back(instruction);
-      }
-    }
-  }
-  if (chosen.empty())
-    throw InputError(
-        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
-  VerifyReport report;
-  report.against = fmt::format("{} (driver {}, CUDA {}), seed {}", gpu.name, gpu.driver, gpu.cuda, seed);
-  Progress progress("checking", chosen.size());
-  for (const Instruction& instruction : chosen) {
-    const DatapathEntry& entry = *find_datapath(*architecture, instruction);
-    VerifiedInstruction one{{}, gpu.name, std::string(name_of(entry.evidence))};
-    one.result.instruction = instruction;
-    std::vector<std::uint8_t> sets = {0};
-    if (is_wgmma(instruction.op)) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
-    if (spec_of(instruction.a).integer() && is_wgmma(instruction.op))
-      sets.push_back(kScaleDZero | kAFromRegisters);
-    // Negation and transposes exist as kernels for some n only, layouts for some types; why_not says which.
-    for (const std::uint8_t modifiers :
-         {std::uint8_t{kNegateA}, std::uint8_t{kNegateB}, std::uint8_t{kNegateA | kNegateB},
-          std::uint8_t{kTransposeA}, std::uint8_t{kTransposeB}, std::uint8_t{kTransposeC},
-          std::uint8_t{kTransposeA | kTransposeB | kTransposeC}}) {
-      if ((is_wgmma(instruction.op) || instruction.op == Op::wmma) &&
-          device::why_not(gpu, instruction, modifiers).empty())
-        sets.push_back(modifiers);
-    }
-    device::TileProductCheck check(gpu, instruction, entry.datapath);
-    for (const std::uint8_t modifiers : sets) {
-      device::WorkItem item =
-          check.at_least((modifiers == 0 ? dots : dots / 8) / static_cast<std::uint64_t>(gen::kFamilies));
-      item.seed = seed;
-      item.modifiers = modifiers;
-      const std::size_t most_examples = one.result.examples.size() + 8;
-      for (int i = 0; i < gen::kFamilies; ++i) {
-        item.input_class = static_cast<gen::Family>(i);
-        add(one.result, item.input_class, check.run(item), most_examples);
-      }
-    }
-    report.instructions.push_back(std::move(one));
-    progress.advance(1, name_of(instruction));
-  }
-  return report;
+void add_verify(Command& app) {
+  auto options = std::make_shared<VerifyOptions>();
+  Command command = app.command(
+      "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
+      {"mmaudit verify", "mmaudit verify --live --dots 1e9"});
+  command.option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  add_model_option(command);
+  Option dataset = command.option(
+      "--dataset", options->dataset,
+      "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
+  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
+      .comma_separated();
+  command.flag("--families", options->families, "count every input family");
+  const Option strength = command.flag("--strength", options->strength,
+                                       "replay neighbouring wrong models: which does the corpus contradict?");
+  const Option live = command.flag("--live", options->live,
+                                   "against this machine's GPU, on fresh inputs, compared on the GPU");
+  dataset.excludes(live).excludes(strength);
+  command.option("--dots", options->dots, "with --live: at least this many dot products an instruction")
+      .range(1.0, 1e15);
+  const Option seed =
+      command.option("--seed", options->seed, "with --live: seed (default: fresh, printed)").default_text("");
+  command.flag("--every-n", options->every_n, "with --live: every N of wgmma, not N = 64 alone");
+  command.option("--json", options->json, "write the result as JSON; - prints it instead of the table")
+      .alone_means("-");
+  command.option("--junit", options->junit, "write the result as JUnit XML");
+  command.runs([options, seed](const Context& context) {
+    options->has_seed = seed.given();
+    return verify(*options, context);
+  });
 }
 
 }  // namespace mmaudit::cli

@@ -150,9 +150,9 @@ class FakeComm final : public RankComm {
 class Ranks : public testing::Test {
  protected:
   Ranks() {
-    const Architecture& hopper = require_architecture("hopper");
+    const Architecture& hopper = require_architecture({}, "hopper");
     const Instruction instruction = require_instruction("mma.m16n8k16.f32.f16.f16.f32");
-    const DatapathEntry& entry = require_row(hopper, instruction);
+    const DatapathEntry& entry = require_datapath(hopper, instruction);
     plan_.seed = 5;
     plan_.dots = 1'000'000;
     plan_.architecture = hopper.name;

@@ -17,11 +17,11 @@ CampaignPlan small_plan(std::uint64_t dots = 1'000'000'000'000) {
   CampaignPlan plan;
   plan.seed = 7;
   plan.dots = dots;
-  const Architecture& hopper = require_architecture("hopper");
+  const Architecture& hopper = require_architecture({}, "hopper");
   plan.architecture = hopper.name;
   for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.s32.s8.s8.s32"}) {
     const Instruction instruction = require_instruction(name);
-    plan.instructions.push_back(gpu_instruction(instruction, require_row(hopper, instruction)));
+    plan.instructions.push_back(gpu_instruction(instruction, require_datapath(hopper, instruction)));
   }
   plan.families = {gen::Family::random_bits, gen::Family::normal};
   return plan;
@@ -73,7 +73,7 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
     CampaignJournal journal(file, plan);
     journal.add(items[0], {dots_of(plan, items[0]), 0, 0.5}, {});
     journal.add(items[1], {dots_of(plan, items[1]), 1, 0.5},
-                {Mismatch{"normal", 3, 1, 2, 8, {1}, {2}, 4, 5, 6, {}}});
+                {Mismatch{{{1}, {2}, 4, 8, {}, {}, {}, "normal", 3, 1, 2}, 5, 6}});
   }
   {
     std::ofstream torn(file, std::ios::app);
@@ -87,8 +87,8 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   EXPECT_EQ(again.total().dots, dots_of(plan, items[0]) + dots_of(plan, items[1]));
   EXPECT_EQ(again.total().mismatches, 1U);
   ASSERT_EQ(again.examples().size(), 1U);
-  EXPECT_EQ(again.examples()[0].second.modelled, 6U);
-  EXPECT_EQ(again.examples()[0].second.modifiers, 8U);
+  EXPECT_EQ(again.examples()[0].second.found, 6U);
+  EXPECT_EQ(again.examples()[0].second.dot.modifiers, 8U);
   EXPECT_EQ(content(file).find("fam\"", content(file).size() - 8), std::string::npos);
 }
 

@@ -46,8 +46,8 @@ TEST(CommandLine, BashReadsItBack) {
 }
 
 TEST(CommandLine, IsThatOfTheProgram) {
-  run({"list", "--arch", "no such", "--json"});
-  EXPECT_EQ(command_line(), "mmaudit list --arch 'no such' --json");
+  const char* const words[] = {"/usr/bin/mmaudit", "list", "--arch", "no such", "--json"};
+  EXPECT_EQ(quoted_command(5, words), "mmaudit list --arch 'no such' --json");
 }
 
 }  // namespace

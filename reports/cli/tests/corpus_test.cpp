@@ -1,17 +1,19 @@
 // The shipped recordings: the model agrees, wrong models do not, damage is noticed.
 #include <nlohmann/json.hpp>
 
+#include "mismatch_text.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "program.hpp"
-#include "strength.hpp"
+#include "recorded_mutants.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli::test {
 namespace {
 
 TEST(Corpus, TheModelAgreesOnEveryBit) {
-  const VerifyReport report = verify_corpus(MMAUDIT_TEST_CORPUS, {});
+  Progress quiet(true);
+  const VerifyReport report = verify_corpus(MMAUDIT_TEST_CORPUS, {}, quiet);
   EXPECT_EQ(report.mismatches(), 0U);
   // What a row calls recorded has a recording (wgmma at N = 8).
   std::size_t recorded = 0;
@@ -25,17 +27,17 @@ TEST(Corpus, TheModelAgreesOnEveryBit) {
 }
 
 TEST(Corpus, EveryWrongModelIsContradictedOrInvisible) {
-  const std::vector<InstructionStrength> strengths = measure_strength(MMAUDIT_TEST_CORPUS, {});
-  ASSERT_FALSE(strengths.empty());
-  for (const InstructionStrength& strength : strengths) {
+  Progress quiet(true);
+  const std::vector<InstructionScore> scores = score_recordings(MMAUDIT_TEST_CORPUS, {}, quiet);
+  ASSERT_FALSE(scores.empty());
+  for (const InstructionScore& score : scores) {
     // Exact arithmetic leaves little to get wrong: of single bits, the operation and the clamp.
-    EXPECT_GT(strength.kills.size(), strength.instruction.d == Format::s32 ? 1U : 5U);
-    for (const Kill& kill : strength.kills) {
-      const std::string what =
-          name_of(strength.instruction) + ": " + kill.mutant.rule + ": " + kill.mutant.change;
-      EXPECT_TRUE(kill.dots > 0 || !kill.mutant.invisible.empty()) << what << " survives";
-      EXPECT_TRUE(kill.dots == 0 || kill.mutant.invisible.empty())
-          << what << " is contradicted although no input should tell: " << kill.mutant.invisible;
+    EXPECT_GT(score.mutants.size(), score.instruction.d == Format::s32 ? 1U : 5U);
+    for (const RecordedMutant& one : score.mutants) {
+      const std::string what = name_of(score.instruction) + ": " + one.mutant.rule + ": " + one.mutant.change;
+      EXPECT_TRUE(one.dots > 0 || !one.mutant.invisible.empty()) << what << " survives";
+      EXPECT_TRUE(one.dots == 0 || one.mutant.invisible.empty())
+          << what << " is contradicted although no input should tell: " << one.mutant.invisible;
     }
   }
 }
@@ -45,9 +47,9 @@ TEST(Corpus, AWrongRowIsReportedWithBitsAndAReplayLine) {
       std::filesystem::path(MMAUDIT_TEST_CORPUS) / "hopper/mma.m16n8k16.f32.f16.f16.f32.safetensors";
   const corpus::Recording recording = corpus::read_recording(file);
   const Instruction instruction = instruction_of(recording, file.string());
-  Datapath wrong = row_of_recording(recording, instruction, "test").datapath;
+  Datapath wrong = datapath_of_recording(recording, instruction, "test").datapath;
   wrong.output.nan = wrong.output.nan == NanRule::canonical ? NanRule::ieee_quiet : NanRule::canonical;
-  const ReplayResult result = replay(recording, instruction, wrong);
+  const Comparison result = replay(recording, instruction, wrong);
   ASSERT_GT(result.mismatches(), 0U);
   ASSERT_FALSE(result.examples.empty());
   EXPECT_NE(describe(result.examples[0], instruction).find("mmaudit explain --inst"), std::string::npos);

@@ -1,0 +1,215 @@
+#include "mmaudit/corpus/datapath_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+
+#include "mmaudit/error.hpp"
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/model/rule_names.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+using Json = nlohmann::json;
+using names::Named;
+using names::text_of;
+
+/// The fields of a row, each read at most once; what is left over at the end is refused.
+class Fields {
+ public:
+  Fields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json.is_object()) refuse("", json, "an object");
+  }
+
+  /// An integer of [low, high]; `value` stays when the field is missing.
+  template <typename T>
+  void integer(const char* field, T& value, int low, int high) {
+    const Json* found = take(field);
+    if (found == nullptr) return;
+    const bool fits = found->is_number_unsigned()  ? found->get<std::uint64_t>() <= 1000000
+                      : found->is_number_integer() ? found->get<std::int64_t>() >= -1000000
+                                                   : false;
+    if (!fits || found->get<int>() < low || found->get<int>() > high)
+      refuse(field, *found, fmt::format("a whole number from {} to {}", low, high));
+    value = static_cast<T>(found->get<int>());
+  }
+  template <typename E, std::size_t N>
+  void choice(const char* field, const Named<E> (&names)[N], E& value) {
+    const Json* found = take(field);
+    if (found == nullptr) return;
+    std::string allowed;
+    for (const Named<E>& row : names) {
+      if (found->is_string() && found->get_ref<const std::string&>() == row.name) {
+        value = row.value;
+        return;
+      }
+      allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
+    }
+    refuse(field, *found, allowed);
+  }
+  void boolean(const char* field, bool& value) {
+    const Json* found = take(field);
+    if (found == nullptr) return;
+    if (!found->is_boolean()) refuse(field, *found, "true or false");
+    value = found->get<bool>();
+  }
+  std::optional<std::string> text(const char* field) {
+    const Json* found = take(field);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) refuse(field, *found, "text");
+    return found->get<std::string>();
+  }
+  void format(const char* field, Format& value) {
+    const std::optional<std::string> name = text(field);
+    if (!name) return;
+    const auto found = find_format(*name);
+    if (!found && *name != "none") {
+      std::string allowed = "none";
+      for (const NamedFormat& row : kFormats) allowed += fmt::format(", {}", row.name);
+      refuse(field, *name, allowed);
+    }
+    value = found.value_or(Format::none);
+  }
+  void letters(const char* field, char (&value)[3]) {
+    const std::optional<std::string> order = text(field);
+    if (!order) return;
+    std::string sorted = *order;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != "abc") refuse(field, *order, "the letters a, b and c in some order");
+    std::copy(order->begin(), order->end(), value);
+  }
+  const Json* take(const char* field) {
+    known_.emplace_back(field);
+    const auto at = json_.find(field);
+    return at == json_.end() ? nullptr : &*at;
+  }
+  /// For fields that are printed for the reader and mean nothing here.
+  void ignore(std::initializer_list<const char*> fields) {
+    known_.insert(known_.end(), fields.begin(), fields.end());
+  }
+  void require(std::initializer_list<const char*> fields) const {
+    for (const char* field : fields)
+      if (!json_.contains(field))
+        throw InputError(fmt::format("{}: found nothing, allowed: this field is required", at(field)));
+  }
+  void refuse_unknown() const {
+    for (const auto& [key, value] : json_.items())
+      if (std::find(known_.begin(), known_.end(), key) == known_.end())
+        refuse("", key, fmt::format("the fields {}", fmt::join(known_, ", ")));
+  }
+  [[noreturn]] void refuse(const std::string& field, const Json& found, const std::string& allowed) const {
+    constexpr std::size_t kMost = 60;
+    std::string shown = found.dump(-1, ' ', true, Json::error_handler_t::replace);
+    if (shown.size() > kMost) shown = shown.substr(0, kMost) + "...";
+    throw InputError(fmt::format("{}: found {}, allowed: {}", at(field), shown, allowed));
+  }
+
+ private:
+  [[nodiscard]] std::string at(const std::string& field) const {
+    return field.empty() ? where_ : fmt::format("{}.{}", where_, field);
+  }
+  const Json& json_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+/// The instructions that a row would serve.
+std::vector<Instruction> served_by(const DatapathEntry& entry) {
+  std::vector<Instruction> served;
+  for (const Instruction& one : kInstructions)
+    if (one.unit == entry.unit && one.d == entry.output &&
+        (entry.addend == Format::none || entry.addend == one.c))
+      served.push_back(one);
+  return served;
+}
+
+/// What single ranges cannot say.
+void check_together(const Fields& fields, const DatapathEntry& entry) {
+  const Datapath& model = entry.datapath;
+  const std::vector<Instruction> served = served_by(entry);
+  if (served.empty())
+    fields.refuse("output_format", std::string(name_of(entry.output)),
+                  fmt::format("an output (and addend_format) of {}", name_of(entry.unit)));
+  const bool binary64 = entry.output == Format::f64;
+  const bool integer = spec_of(entry.output).integer();
+  const Arithmetic only = binary64  ? Arithmetic::fma_chain
+                          : integer ? Arithmetic::integer
+                                    : Arithmetic::fused_dot_add;
+  const bool grouped = model.arithmetic == Arithmetic::grouped_dot_add;
+  const bool narrow_and_scaled = std::all_of(served.begin(), served.end(), [](const Instruction& one) {
+    return one.scale != Format::none && one.a == Format::e2m1 && one.b == Format::e2m1;
+  });
+  if (narrow_and_scaled && model.arithmetic != only && !grouped)
+    fields.refuse("arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
+                  "grouped_dot_add and fused_dot_add, for block-scaled e2m1");
+  if (model.arithmetic != only && !(narrow_and_scaled && grouped))
+    fields.refuse("arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
+                  fmt::format("{}, for {}", text_of(names::kArithmetic, only), name_of(entry.output)));
+  // 64 scaled products, each below 2^7 times its group's unit, and c have to fit 63 bits.
+  constexpr int kMostGroupedBits = 45;
+  if (grouped && model.fraction_bits > kMostGroupedBits)
+    fields.refuse("F", model.fraction_bits, fmt::format("0 to {} for grouped_dot_add", kMostGroupedBits));
+  const int most = spec_of(entry.output).fraction_bits;
+  const bool whole = binary64 || integer;
+  if (model.output.fraction_bits > most || (whole && model.output.fraction_bits != most))
+    fields.refuse(
+        "output_fraction_bits", model.output.fraction_bits,
+        whole ? fmt::format("{}", most) : fmt::format("0 to {} for {}", most, name_of(entry.output)));
+  if (model.sum_format != Format::none && (model.sum_format != Format::f32 || whole))
+    fields.refuse("sum_format", std::string(name_of(model.sum_format)),
+                  "none, and f32 for D of 16 or 32 bits");
+  for (const Instruction& one : served) {
+    const bool narrow =
+        spec_of(one.a).storage_bits == 8 && spec_of(one.b).storage_bits == 8 && one.scale == Format::none;
+    if (model.widen_to != Format::none && !(narrow && model.widen_to == Format::f16))
+      fields.refuse("widen_to", std::string(name_of(model.widen_to)),
+                    narrow ? "none, f16" : "none (only 8-bit operands without scales are widened)");
+    if (model.addend != AddendPlace::in_first_step && one.c != one.d && model.sum_format == Format::none)
+      fields.refuse("addend", std::string(text_of(names::kAddend, model.addend)),
+                    fmt::format("in_first_step, because C of {} is not of D's format", name_of(one)));
+  }
+}
+
+}  // namespace
+
+Json to_json(const DatapathEntry& entry) { return Json::parse(datapath_json(entry)); }
+
+Json to_json(const Instruction& instruction, const DatapathEntry& entry) {
+  return Json::parse(instruction_json(instruction, entry));
+}
+
+Json to_json(const Architecture& architecture) { return Json::parse(architecture_json(architecture)); }
+
+DatapathEntry row_from_json(const Json& json, const std::string& where, std::string_view source) {
+  Fields fields(json, where);
+  fields.require({"datapath", "output_format", "arithmetic", "output_fraction_bits", "rounding"});
+  DatapathEntry entry{MatrixUnit::mma_f16, Format::none, {}, Evidence::user, source};
+  Datapath& model = entry.datapath;
+  const std::string path = fields.text("datapath").value_or("");
+  const auto* known = std::find_if(std::begin(kInstructions), std::end(kInstructions),
+                                   [&](const Instruction& one) { return name_of(one.unit) == path; });
+  if (known == std::end(kInstructions)) {
+    std::vector<std::string_view> allowed;
+    for (const Instruction& one : kInstructions)
+      if (std::find(allowed.begin(), allowed.end(), name_of(one.unit)) == allowed.end())
+        allowed.push_back(name_of(one.unit));
+    fields.refuse("datapath", path, fmt::format("{}", fmt::join(allowed, ", ")));
+  }
+  entry.unit = known->unit;
+  fields.format("output_format", entry.output);
+  fields.format("addend_format", entry.addend);
+  for_each_rule(model, fields);
+  if (model.arithmetic == Arithmetic::fused_dot_add) fields.require({"block", "F", "floor"});
+  if (model.arithmetic == Arithmetic::grouped_dot_add) fields.require({"block", "F", "floor", "group"});
+  model.output.format = entry.output;
+  fields.ignore({"evidence", "source", "instruction", "L", "scale_format", "scale_block", "shape"});
+  fields.refuse_unknown();
+  check_together(fields, entry);
+  return entry;
+}
+
+}  // namespace mmaudit::corpus

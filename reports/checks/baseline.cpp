@@ -1,0 +1,216 @@
+// Baselines: recorded, and compared.
+#include "baseline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "choice.hpp"
+#include "mismatch_text.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/emulate.hpp"
+#include "mmaudit/generators/tiles.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+std::string inputs_hash(const TileBatch& tiles) {
+  corpus::Checksum sum;
+  for (const auto* operand : {&tiles.a, &tiles.b, &tiles.c}) sum.update(*operand);
+  for (const auto* bytes : {&tiles.scale_a, &tiles.scale_b, &tiles.metadata})
+    sum.update(std::as_bytes(std::span(*bytes)));
+  return sum.hex();
+}
+
+std::string hash_of(const std::vector<std::byte>& bytes) {
+  corpus::Checksum sum;
+  sum.update(bytes);
+  return sum.hex();
+}
+
+TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, gen::Family family,
+                   const Baseline& of) {
+  TileBatch tiles(instruction);
+  gen::append_family(tiles, gen::make_generator_plan(instruction, datapath), family, of.provenance.seed, 0,
+                     of.tiles, 0);
+  return tiles;
+}
+
+std::size_t d_bytes(const Instruction& instruction) { return spec_of(instruction.d).storage_bytes(); }
+
+const BaselineInstruction* find_in(const Baseline& in, const std::string& name) {
+  for (const BaselineInstruction& each : in.instructions)
+    if (name_of(each.instruction) == name) return &each;
+  return nullptr;
+}
+
+const BaselineFamily* find_in(const BaselineInstruction& in, const std::string& family) {
+  for (const BaselineFamily& each : in.families)
+    if (each.family == family) return &each;
+  return nullptr;
+}
+
+/// The inputs of the first differing dot product, made again, and what the model says of them.
+void explain_change(const Baseline& of, const BaselineFamily& before, BaselineChange& change) {
+  const Architecture* architecture = find_architecture(of.architecture);
+  const Instruction& inst = change.instruction;
+  const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, inst);
+  if (entry == nullptr || of.generator != gen::kGeneratorVersion) return;
+  int index = 0;
+  while (index < gen::kFamilies && gen::name_of(static_cast<gen::Family>(index)) != before.family) ++index;
+  if (index == gen::kFamilies) return;
+  TileBatch tiles = tiles_of(inst, entry->datapath, static_cast<gen::Family>(index), of);
+  if (inputs_hash(tiles) != before.inputs) return;  // another version made other inputs
+  const TileView batch = tiles.view();
+  emulate(inst, entry->datapath, batch);
+  Mismatch& first = change.first;
+  const auto [tile, row, column] = std::tuple(first.dot.tile, first.dot.row, first.dot.column);
+  const std::uint64_t bits = d_at(inst, batch, tile, row, column);
+  change.model = bits == first.expected ? "as OLD"
+                 : bits == first.found  ? "as NEW"
+                                        : fmt::format("{:#x} as neither", bits);
+  first.dot = dot_at(inst, batch, tile, row, column);
+  first.dot.input_class = before.family;
+  change.explain = explain_command(inst, first.dot, fmt::format(" --arch {}", of.architecture));
+}
+
+void compare_family(const Baseline& of, const Instruction& instruction, const BaselineFamily& before,
+                    const BaselineFamily& after, BaselineDiff& out) {
+  const std::size_t bytes = d_bytes(instruction), count = before.d.size() / bytes;
+  const auto area = static_cast<std::size_t>(instruction.m) * static_cast<std::size_t>(instruction.n);
+  BaselineChange change;
+  change.instruction = instruction;
+  change.first.dot.input_class = before.family;
+  change.dots = count;
+  if (before.inputs != after.inputs) {
+    out.changes.push_back(std::move(change));
+    return;
+  }
+  out.dots += count;
+  if (before.hash == after.hash) return;
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uint64_t x = gen::load_bits(before.d, bytes, e), y = gen::load_bits(after.d, bytes, e);
+    if (x == y || change.differing++ != 0) continue;
+    change.first.dot.tile = e / area;
+    change.first.dot.row = static_cast<int>(e % area / static_cast<std::size_t>(instruction.n));
+    change.first.dot.column = static_cast<int>(e % static_cast<std::size_t>(instruction.n));
+    change.first.expected = x, change.first.found = y;
+  }
+  explain_change(of, before, change);
+  out.changes.push_back(std::move(change));
+}
+
+void require_equal(const char* field, const std::string& before, const std::string& after) {
+  if (before != after)
+    throw InputError(fmt::format("NEW: {}: found {}, allowed: {}, as OLD has", field, after, before));
+}
+
+}  // namespace
+
+void record_baseline(const Architecture& architecture, int n, const std::vector<std::string>& filters,
+                     const Backend& backend, Progress& progress, Baseline& out) {
+  out.architecture = std::string(architecture.name);
+  out.generator = std::string(gen::kGeneratorVersion);
+  std::vector<Instruction> chosen;
+  for (const Instruction& each : all_instructions(n))
+    if (find_datapath(architecture, each) != nullptr && selected(name_of(each), filters))
+      chosen.push_back(each);
+  progress.begin("baseline", chosen.size());
+  for (const Instruction& each : chosen) {
+    const std::string name = name_of(each);
+    progress.advance(1, name);
+    if (const std::string why = backend.why_not(each, 0); !why.empty()) {
+      out.left_out.push_back(fmt::format("{}: {}", name, why));
+      continue;
+    }
+    const DatapathEntry& entry = *find_datapath(architecture, each);
+    BaselineInstruction one{each, {}};
+    for (int f = 0; f < gen::kFamilies; ++f) {
+      const auto family = static_cast<gen::Family>(f);
+      TileBatch tiles = tiles_of(each, entry.datapath, family, out);
+      const std::string inputs = inputs_hash(tiles);
+      backend.run(each, tiles.view());
+      one.families.push_back(
+          {std::string(gen::name_of(family)), inputs, hash_of(tiles.d), std::move(tiles.d)});
+    }
+    out.instructions.push_back(std::move(one));
+  }
+}
+
+std::string capability_text(const Provenance& of) {
+  const int number = of.compute_capability;
+  return number == 0 ? "" : fmt::format("{}.{}", number / 10, number % 10);
+}
+
+bool BaselineDiff::same() const {
+  return gone.empty() && added.empty() && changes.empty() &&
+         std::all_of(product_changes.begin(), product_changes.end(),
+                     [](const BaselineProductChange& each) { return each.differing == 0; });
+}
+
+BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
+  require_equal("architecture", before.architecture, after.architecture);
+  require_equal("generator", before.generator, after.generator);
+  require_equal("seed", std::to_string(before.provenance.seed), std::to_string(after.provenance.seed));
+  require_equal("tiles", std::to_string(before.tiles), std::to_string(after.tiles));
+  BaselineDiff out;
+  const Provenance &old = before.provenance, &now = after.provenance;
+  for (const auto& [field, was, is] : {std::tuple{"on", before.on, after.on},
+                                       {"gpu", old.gpu, now.gpu},
+                                       {"compute capability", capability_text(old), capability_text(now)},
+                                       {"driver", old.driver, now.driver},
+                                       {"CUDA", old.cuda, now.cuda},
+                                       {"cuBLASLt", before.cublaslt, after.cublaslt},
+                                       {"mmaudit", old.version, now.version},
+                                       {"revision", old.revision, now.revision}})
+    if (was != is)
+      out.provenance.push_back(
+          fmt::format("{}: {}, was {}", field, is.empty() ? "none" : is, was.empty() ? "none" : was));
+  for (const BaselineInstruction& each : before.instructions) {
+    const std::string name = name_of(each.instruction);
+    const BaselineInstruction* other = find_in(after, name);
+    if (other == nullptr) {
+      out.gone.push_back(name);
+      continue;
+    }
+    ++out.instructions;
+    for (const BaselineFamily& family : each.families)
+      if (const BaselineFamily* same = find_in(*other, family.family))
+        compare_family(before, each.instruction, family, *same, out);
+  }
+  for (const BaselineInstruction& each : after.instructions)
+    if (std::string name = name_of(each.instruction); find_in(before, name) == nullptr)
+      out.added.push_back(std::move(name));
+  diff_products(before, after, out);
+  return out;
+}
+
+std::string to_text(const BaselineDiff& diff) {
+  std::string out;
+  for (const std::string& line : diff.provenance) out += line + "\n";
+  for (const std::string& name : diff.gone) out += fmt::format("{}: in OLD only\n", name);
+  for (const std::string& name : diff.added) out += fmt::format("{}: in NEW only\n", name);
+  for (const BaselineChange& each : diff.changes) {
+    const std::string head = fmt::format("{} {}", name_of(each.instruction), each.first.dot.input_class);
+    if (each.differing == 0) {
+      out += head + ": the inputs differ, nothing was compared\n";
+      continue;
+    }
+    const int digits = static_cast<int>(2 * d_bytes(each.instruction));
+    out += fmt::format(
+        "{}: {} of {} dot products differ\n  tile {}, row {}, column {}: OLD 0x{:0{}x}, NEW "
+        "0x{:0{}x}{}\n",
+        head, each.differing, each.dots, each.first.dot.tile, each.first.dot.row, each.first.dot.column,
+        each.first.expected, digits, each.first.found, digits,
+        each.model.empty() ? "" : "; the model: " + each.model);
+    if (!each.explain.empty()) out += "  " + each.explain + "\n";
+  }
+  for (const BaselineProductChange& each : diff.product_changes) out += product_text(each);
+  const std::string compared =
+      fmt::format("{} instructions, {} dot products", diff.instructions, diff.dots) +
+      (diff.products == 0 ? "" : fmt::format(", {} products of cuBLASLt", diff.products));
+  return out +
+         (diff.same() ? "no difference: " + compared + ", bit for bit\n" : "compared: " + compared + "\n");
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,108 @@
+#pragma once
+// What every instruction answers to a fixed set of seeded inputs, kept as bits, and what changed between two
+// such sets.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/backend.hpp"
+#include "mmaudit/device/runner.hpp"
+#include "mmaudit/dot_case.hpp"
+#include "mmaudit/provenance.hpp"
+#include "progress.hpp"
+
+namespace mmaudit::checks {
+
+inline constexpr std::string_view kBaselineSchema = "mmaudit.baseline/1";
+inline constexpr std::uint64_t kMostBaselineTiles = 256;
+
+struct BaselineFamily {
+  std::string family;        ///< of gen::Family
+  std::string inputs;        ///< XXH3-128 of A, B, C, scales and metadata, hexadecimal
+  std::string hash;          ///< XXH3-128 of `d`
+  std::vector<std::byte> d;  ///< (tiles, m, n) in storage width
+};
+
+struct BaselineInstruction {
+  Instruction instruction;
+  std::vector<BaselineFamily> families;
+};
+
+/// One matrix product by cuBLASLt.
+struct BaselineProduct {
+  std::string problem;  ///< "e4m3-fast 64 x 64 x 16384"
+  std::vector<std::pair<std::string, std::int64_t>> algorithm;
+  std::string inputs, hash;  ///< XXH3-128 of A and B, of `d`
+  std::size_t element_bytes = 1;
+  std::vector<std::byte> d;  ///< column-major
+};
+
+/// Where the bits come from, and the bits.
+struct Baseline {
+  std::string on;  ///< "model" or "hardware"
+  std::string architecture;
+  Provenance provenance;  ///< with the seed
+  std::string generator;  ///< gen::kGeneratorVersion
+  std::uint64_t tiles = 1;
+  std::vector<BaselineInstruction> instructions;
+  std::string cublaslt;                   ///< version; empty: there is none
+  std::string why_no_products;            ///< one line where there is none
+  std::vector<BaselineProduct> products;  ///< on hardware only
+  std::vector<std::string> left_out;  ///< "name: why", instructions of the architecture that it could not run
+};
+
+/// Every instruction of `architecture` whose name contains one of `filters`; of wgmma and tcgen05 the one
+/// with `n`. `out` has provenance and tiles.
+void record_baseline(const Architecture& architecture, int n, const std::vector<std::string>& filters,
+                     const Backend& backend, Progress& progress, Baseline& out);
+
+/// Products of cuBLASLt into `out`, or why there are none.
+void record_products(const device::DeviceInfo& gpu, Baseline& out);
+
+/// "9.0"; empty where no GPU took part.
+std::string capability_text(const Provenance& of);
+
+std::string to_json(const Baseline& baseline);
+/// InputError "<file>: field: found ..., allowed: ..." for anything else than what to_json() writes.
+Baseline baseline_of_json(std::string_view text, const std::string& file);
+
+/// One changed input class of an instruction, with its first dot product that differs.
+struct BaselineChange {
+  Instruction instruction;
+  std::uint64_t dots = 0, differing = 0;  ///< differing 0: the inputs themselves differ
+  Mismatch first;     ///< expected: OLD, found: NEW; without inputs where they can't be made again here
+  std::string model;  ///< "as OLD", "as NEW", "0x... as neither"; empty: its inputs can't be made again here
+  std::string explain;  ///< a command that shows this dot product; empty: can't be given
+};
+
+struct BaselineProductChange {
+  std::string problem;
+  std::string algorithm;  ///< "tile 15 -> 18, split_k 1 -> 4"; empty: the same
+  std::uint64_t elements = 0, differing = 0;
+};
+
+struct BaselineDiff {
+  std::vector<std::string> provenance;   ///< "driver: 580.1, was 570.2"
+  std::vector<std::string> gone, added;  ///< names of instructions
+  std::vector<BaselineChange> changes;
+  std::vector<BaselineProductChange> product_changes;
+  std::uint64_t instructions = 0, dots = 0, products = 0;  ///< compared
+
+  /// Another algorithm that gives the same bits is no difference.
+  [[nodiscard]] bool same() const;
+};
+
+/// InputError when they were not made of the same seed, tiles, generator and architecture.
+BaselineDiff diff_baselines(const Baseline& before, const Baseline& after);
+
+/// The part of it that products are.
+void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out);
+
+std::string to_text(const BaselineDiff& diff);
+std::string product_text(const BaselineProductChange& change);
+std::string to_json(const BaselineDiff& diff);
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,126 @@
+// The part of a baseline that a library answers, and what changed in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "baseline.hpp"
+#include "mmaudit/convert.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/device/cublaslt.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/splitmix64.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+struct LibraryShape {
+  std::uint64_t m, n, k;
+};
+/// A long sum of few elements, which libraries split; an ordinary product; a thin one.
+constexpr LibraryShape kLibraryShapes[] = {{64, 64, 16384}, {128, 256, 4096}, {16, 512, 1024}};
+
+struct LibraryKind {
+  Format operand;
+  bool fast;
+};
+constexpr LibraryKind kLibraryKinds[] = {{Format::e4m3, false},
+                                         {Format::e4m3, true},
+                                         {Format::bf16, false},
+                                         {Format::f16, false},
+                                         {Format::tf32, false}};
+
+/// Uniform in [-1, 1), rounded to the format.
+std::vector<std::byte> operand_of(std::uint64_t count, const FormatSpec& format, std::uint64_t seed) {
+  std::vector<std::byte> out(count * format.storage_bytes());
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double x = static_cast<double>(splitmix64(seed) >> 40) * 0x1p-23 - 1;
+    gen::store_bits(out, format.storage_bytes(), i, encode_nearest_even(x, format));
+  }
+  return out;
+}
+
+const BaselineProduct* product_named(const Baseline& in, const std::string& problem) {
+  for (const BaselineProduct& each : in.products)
+    if (each.problem == problem) return &each;
+  return nullptr;
+}
+
+std::string algorithm_change(const BaselineProduct& before, const BaselineProduct& after) {
+  std::string out;
+  const auto add = [&out](const std::string& line) { out += (out.empty() ? "" : ", ") + line; };
+  for (const auto& [name, value] : before.algorithm) {
+    const auto other = std::find_if(after.algorithm.begin(), after.algorithm.end(),
+                                    [&name = name](const auto& each) { return each.first == name; });
+    if (other == after.algorithm.end()) {
+      add(fmt::format("{} {} -> none", name, value));
+    } else if (other->second != value) {
+      add(fmt::format("{} {} -> {}", name, value, other->second));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void record_products(const device::DeviceInfo& gpu, Baseline& out) {
+  out.why_no_products = device::why_no_cublaslt();
+  out.cublaslt = device::cublaslt_version();
+  if (!out.why_no_products.empty()) return;
+  for (const LibraryKind& kind : kLibraryKinds)
+    for (const LibraryShape& depths : kLibraryShapes) {
+      const device::LibraryProblem problem{kind.operand, kind.fast, depths.m, depths.n, depths.k};
+      const FormatSpec format = spec_of(kind.operand);
+      const std::vector<std::byte> a = operand_of(problem.m * problem.k, format, 2 * out.provenance.seed),
+                                   b = operand_of(problem.n * problem.k, format, 2 * out.provenance.seed + 1);
+      BaselineProduct product;
+      product.problem = device::name_of(problem);
+      try {
+        device::LibraryAnswer answer = device::run_cublaslt(gpu, problem, a.data(), b.data());
+        product.algorithm = std::move(answer.algorithm);
+        product.d = std::move(answer.d);
+      } catch (const EnvironmentError& error) {  // e4m3 needs a GPU that has it
+        out.left_out.push_back(fmt::format("cuBLASLt {}: {}", product.problem, error.what()));
+        continue;
+      }
+      product.element_bytes = spec_of(device::output_of(problem)).storage_bytes();
+      corpus::Checksum inputs, result;
+      inputs.update(a);
+      inputs.update(b);
+      result.update(product.d);
+      product.inputs = inputs.hex();
+      product.hash = result.hex();
+      out.products.push_back(std::move(product));
+    }
+}
+
+void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out) {
+  for (const BaselineProduct& was : before.products) {
+    const BaselineProduct* is = product_named(after, was.problem);
+    if (is == nullptr) {
+      out.gone.push_back("cuBLASLt " + was.problem);
+      continue;
+    }
+    ++out.products;
+    BaselineProductChange change{was.problem, algorithm_change(was, *is), 0, 0};
+    const std::size_t bytes = std::max<std::size_t>(was.element_bytes, 1);
+    change.elements = was.d.size() / bytes;
+    const bool comparable = was.inputs == is->inputs && was.d.size() == is->d.size();
+    for (std::size_t e = 0; comparable && e < change.elements; ++e)
+      if (gen::load_bits(was.d, bytes, e) != gen::load_bits(is->d, bytes, e)) ++change.differing;
+    if (!comparable) change.differing = change.elements;
+    if (change.differing != 0 || !change.algorithm.empty()) out.product_changes.push_back(std::move(change));
+  }
+  for (const BaselineProduct& is : after.products)
+    if (product_named(before, is.problem) == nullptr) out.added.push_back("cuBLASLt " + is.problem);
+}
+
+std::string product_text(const BaselineProductChange& change) {
+  return fmt::format("cuBLASLt {}: {}{}\n", change.problem,
+                     change.differing == 0
+                         ? std::string("another algorithm, the same bits")
+                         : fmt::format("{} of {} elements differ", change.differing, change.elements),
+                     change.algorithm.empty() ? "; the same algorithm" : "; " + change.algorithm);
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,117 @@
+#include "dataset.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "choice.hpp"
+#include "mismatch_text.hpp"
+#include "mmaudit/corpus/matlab_tensor_core.hpp"
+#include "mmaudit/dot.hpp"
+#include "mmaudit/emulate.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+/// The shallowest instruction that takes the rows whole; the k it has beyond them are +0.
+std::optional<Instruction> instruction_for(const Architecture& architecture, const corpus::DatasetCase& one,
+                                           std::size_t k) {
+  std::optional<Instruction> best;
+  for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
+    const bool fits = inst.a == one.format && inst.b == one.format && inst.c == one.output &&
+                      inst.d == one.output && inst.op == (one.warpgroup ? Op::wgmma : Op::mma) &&
+                      static_cast<std::size_t>(inst.k) >= k;
+    if (fits && find_datapath(architecture, inst) != nullptr && (!best || inst.k < best->k)) best = inst;
+  }
+  return best;
+}
+
+VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::DatasetRows& rows,
+                                const Instruction& instruction, const DatapathEntry& entry,
+                                const std::string& label) {
+  VerifiedInstruction verified{{}, label, std::string(name_of(entry.evidence))};
+  verified.result.instruction = instruction;
+  ClassCount count{one.gpu, rows.rows, 0};
+  const DotPlan plan = make_plan(instruction, entry.datapath);
+  const std::uint8_t modifiers = one.addend_ignored ? kScaleDZero : std::uint8_t{0};
+  const auto depth = static_cast<std::size_t>(instruction.k);
+  std::vector<std::uint64_t> a(depth), b(depth);
+  for (std::size_t i = 0; i < rows.rows; ++i) {
+    for (std::size_t k = 0; k < rows.k; ++k) {
+      a[k] = rows.a[i * rows.k + k];
+      b[k] = rows.b[i * rows.k + k];
+    }
+    const std::uint64_t d = dot(plan, Strided<std::uint64_t>{a.data(), 1},
+                                Strided<std::uint64_t>{b.data(), 1}, rows.c[i], modifiers);
+    if (d == rows.d[i]) continue;
+    ++count.mismatches;
+    if (verified.result.examples.size() < kMostExamples)
+      verified.result.examples.push_back({{.a = a,
+                                           .b = b,
+                                           .c = rows.c[i],
+                                           .modifiers = modifiers,
+                                           .metadata = {},
+                                           .scale_a = {},
+                                           .scale_b = {},
+                                           .input_class = label,
+                                           .tile = i},
+                                          rows.d[i],
+                                          d});
+  }
+  verified.result.classes.push_back(count);
+  return verified;
+}
+
+}  // namespace
+
+VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vector<std::string>& filters,
+                            Progress& progress, const Architecture* instead) {
+  const std::vector<corpus::DatasetCase> cases = corpus::find_dataset(folder);
+  VerifyReport report;
+  progress.begin("replaying", cases.size());
+  for (const corpus::DatasetCase& one : cases) {
+    const std::string label = one.d.lexically_relative(folder).generic_string();
+    const Architecture* architecture = find_architecture(one.gpu);
+    if (architecture == nullptr) {
+      throw InputError(fmt::format("{}: GPU: found \"{}\", allowed: a name or alias of `mmaudit list --json`",
+                                   one.d.string(), one.gpu));
+    }
+    if (instead != nullptr) architecture = instead;
+    const corpus::DatasetRows rows = corpus::read_dataset(one);
+    const auto instruction = instruction_for(*architecture, one, rows.k);
+    if (!instruction && instead != nullptr) continue;
+    if (!instruction) {
+      throw InputError(
+          fmt::format("{}: found {} products of {} to {}, which no {} of {} takes, allowed: what "
+                      "`mmaudit list --arch {}` has",
+                      one.d.string(), rows.k, name_of(one.format), name_of(one.output),
+                      one.warpgroup ? "wgmma" : "mma", architecture->name, architecture->name));
+    }
+    progress.advance(1, label);
+    if (!selected(name_of(*instruction), filters)) continue;
+    report.instructions.push_back(
+        replay_case(one, rows, *instruction, *find_datapath(*architecture, *instruction), label));
+  }
+  if (report.instructions.empty())
+    throw InputError(
+        "--inst: found no result of such an instruction, allowed: part of a name that the table shows");
+  report.against = fmt::format("the data set in {}", folder.string());
+  return report;
+}
+
+std::string dataset_text(const VerifyReport& report) {
+  std::string text = fmt::format("model against {}\n", report.against);
+  text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", "GPU", "file", "instruction", "rows",
+                      "mismatches", "row");
+  for (const VerifiedInstruction& one : report.instructions) {
+    text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", one.result.classes.front().input_class,
+                        one.source, name_of(one.result.instruction), one.result.dots(),
+                        one.result.mismatches(), one.evidence);
+    for (const Mismatch& example : one.result.examples) text += describe(example, one.result.instruction);
+  }
+  return text +
+         fmt::format("{} result files, {} dot products, {} mismatches; bit for bit, zero signs as recorded\n",
+                     report.instructions.size(), report.dots(), report.mismatches());
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,135 @@
+#include "law_regressions.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/printable.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Null where the line is no JSON.
+Json object_of(const std::string& line, const std::string& where) {
+  try {
+    return corpus::parse_bounded(line, where);
+  } catch (const Json::parse_error&) {
+    return {};
+  }
+}
+
+std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::size_t count, int bits,
+                                    const std::string& where) {
+  const auto refuse = [&](const std::string& found, const std::string& allowed) {
+    throw InputError(fmt::format("{}: {}: found {}, allowed {}", where, field, found, allowed));
+  };
+  if (!json.contains(field) || !json[field].is_array()) refuse("no list", "a list of hex strings");
+  const Json& list = json[field];
+  if (list.size() != count) refuse(fmt::format("{} elements", list.size()), std::to_string(count));
+  std::vector<std::uint64_t> out;
+  for (const Json& one : list) {
+    const std::string text = one.is_string() ? one.get<std::string>() : "";
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
+        (bits < 64 && value >> bits != 0))
+      refuse(printable(one.dump(), 40), fmt::format("hex digits of {} bits", bits));
+    out.push_back(value);
+  }
+  return out;
+}
+
+}  // namespace
+
+RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty() || !std::filesystem::exists(path_)) return;
+  constexpr std::uintmax_t kMostBytes = 64U << 20;
+  std::error_code error;
+  if (const auto size = std::filesystem::file_size(path_, error); error || size > kMostBytes)
+    throw InputError(fmt::format("{}: size: found {}, allowed a file of at most {} bytes", path_,
+                                 error ? error.message() : std::to_string(size), kMostBytes));
+  std::ifstream file(path_);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    text_ += line + "\n";
+    if (line.empty()) continue;
+    const std::string where = fmt::format("{}:{}", path_, number);
+    const Json json = object_of(line, where);
+    if (!json.is_object()) throw InputError(where + ": found no JSON object, allowed one a line");
+    const auto word = [&](const char* field) {
+      if (!json.contains(field) || !json[field].is_string())
+        throw InputError(fmt::format("{}: {}: found none, allowed a string", where, field));
+      return json[field].get<std::string>();
+    };
+    const auto is = find_instruction(word("instruction"));
+    if (!is) throw InputError(where + ": instruction: " + why_no_instruction(word("instruction")));
+    const auto stored = static_cast<std::size_t>(is->stored_k());
+    Entry entry{word("law"), *is, {}};
+    entry.dot.a = hex_list(json, "a", stored, spec_of(is->a).storage_bits, where);
+    entry.dot.b = hex_list(json, "b", static_cast<std::size_t>(is->k), spec_of(is->b).storage_bits, where);
+    entry.dot.c = hex_list(json, "c", 1, spec_of(is->c).storage_bits, where)[0];
+    entry.dot.salt = hex_list(json, "salt", 1, 64, where)[0];
+    entry.dot.modifiers = static_cast<std::uint8_t>(hex_list(json, "modifiers", 1, 7, where)[0]);
+    if (is_sparse(is->op)) {
+      for (const std::uint64_t x : hex_list(json, "metadata", stored, 8, where))
+        entry.dot.metadata.push_back(static_cast<std::uint8_t>(x));
+      Instruction one_row = *is;
+      one_row.m = 1;
+      if (const std::string reason = why_bad_metadata(one_row, entry.dot.metadata, 1); !reason.empty())
+        throw InputError(fmt::format("{}: metadata: {}", where, reason));
+    }
+    if (is->scale != Format::none) {
+      const auto blocks = static_cast<std::size_t>(scales_of(*is));
+      for (const std::uint64_t x : hex_list(json, "scale_a", blocks, 8, where))
+        entry.dot.scale_a.push_back(static_cast<std::uint8_t>(x));
+      for (const std::uint64_t x : hex_list(json, "scale_b", blocks, 8, where))
+        entry.dot.scale_b.push_back(static_cast<std::uint8_t>(x));
+    }
+    entries_.push_back(std::move(entry));
+  }
+}
+
+std::vector<laws::Dot> RegressionFile::dots(std::string_view law, const Instruction& instruction) const {
+  std::vector<laws::Dot> found;
+  for (const Entry& entry : entries_)
+    if (entry.law == law && entry.instruction == instruction) found.push_back(entry.dot);
+  return found;
+}
+
+void RegressionFile::add(const laws::Failure& failure, const Architecture& architecture) {
+  if (path_.empty()) return;
+  const Instruction& inst = failure.instruction;
+  std::vector<std::uint64_t> metadata(failure.dot.metadata.begin(), failure.dot.metadata.end());
+  Json line = {{"law", failure.law},
+               {"instruction", name_of(inst)},
+               {"architecture", architecture.name},
+               {"a", hex_texts(failure.dot.a, inst.a)},
+               {"b", hex_texts(failure.dot.b, inst.b)},
+               {"c", hex_texts({failure.dot.c}, inst.c)},
+               {"salt", {hex_text(failure.dot.salt, 64)}},
+               {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
+  if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);
+  for (const auto& [field, scales] :
+       {std::pair{"scale_a", &failure.dot.scale_a}, {"scale_b", &failure.dot.scale_b}})
+    if (!scales->empty())
+      line[field] = hex_texts(std::vector<std::uint64_t>(scales->begin(), scales->end()), Format::u8);
+  const std::string text = line.dump() + "\n";
+  if (text_.find(text) != std::string::npos) return;
+  text_ += text;
+  changed_ = true;
+}
+
+void RegressionFile::save() const {
+  if (changed_) corpus::write_file_atomically(path_, std::string_view(text_));
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,33 @@
+#pragma once
+// How far long work has come, on standard error.
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mmaudit::checks {
+
+/// One line on a terminal that is redrawn; on anything else a line now and then; nothing when quiet.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  Progress(bool quiet, std::string what, std::uint64_t total) : Progress(quiet) {
+    begin(std::move(what), total);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+  /// Whoever knows the total says it, also for a second time.
+  void begin(std::string what, std::uint64_t total);
+  void advance(std::uint64_t steps, const std::string& label = {});
+
+ private:
+  void draw(const std::string& label, bool last);
+
+  std::string what_;
+  std::uint64_t total_ = 0, done_ = 0;
+  bool quiet_, terminal_;
+  std::chrono::steady_clock::time_point start_, shown_;
+};
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,53 @@
+#pragma once
+// Verification as a value: what was compared and what differed. Printed by `verify`, embedded by `audit`.
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/device/runner.hpp"
+#include "progress.hpp"
+#include "replay.hpp"
+
+namespace mmaudit::checks {
+
+/// The architecture of the recording's own GPU; InputError when the model has none.
+const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file);
+
+/// The datapath of the recording's own GPU; InputError when there is none.
+const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, const Instruction& instruction,
+                                           const std::string& file);
+
+/// Calls `use` with every recording under `folder` whose instruction name is selected() by `filters`, and
+/// with its file.
+void for_each_recording(
+    const std::filesystem::path& folder, const std::vector<std::string>& filters, Progress& progress,
+    const std::function<void(const corpus::Recording&, const Instruction&, const std::string&)>& use);
+
+struct VerifiedInstruction {
+  Comparison result;
+  std::string source;    ///< file, or the device
+  std::string evidence;  ///< of the datapath that was tested
+};
+
+struct VerifyReport {
+  std::string against;  ///< "recordings in ...", "NVIDIA H200 (driver ...), seed 1"
+  std::vector<VerifiedInstruction> instructions;
+
+  [[nodiscard]] std::uint64_t dots() const;
+  [[nodiscard]] std::uint64_t mismatches() const;
+};
+
+/// Replays every recording under `folder` whose instruction name contains one of `filters` (empty: all).
+/// With `only`, the recordings of that architecture and no others; none of them gives an empty report.
+/// With `instead`, through its datapaths in place of the GPU's own, as far as it has them.
+VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
+                           Progress& progress, const Architecture* only = nullptr,
+                           const Architecture* instead = nullptr);
+
+/// Fresh inputs on the GPU, at least `dots` dot products an instruction.
+VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,
+                         std::uint64_t dots, std::uint64_t seed, bool every_n, Progress& progress);
+
+}  // namespace mmaudit::checks
