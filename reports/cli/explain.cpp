@@ -1,53 +1,198 @@
 // mmaudit explain: one dot product, step by step.
-#include "mmaudit/explain.hpp"
-
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common.hpp"
-#include "explain_inputs.hpp"
-#include "explain_scaled.hpp"
-#include "explain_trace.hpp"
+#include "explained.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/emulate.hpp"
+#include "mmaudit/value_text.hpp"
+#include "replay.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-int explain(const ExplainOptions& options, const Context& context) {
-  if (options.tile_file.empty() && options.instruction.empty()) {
+struct ExplainOptions {
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file;
+  std::vector<std::string> against;
+  std::uint64_t tile = 0;
+  int row = 0, column = 0, scale_d = 1;
+  bool json = false, negate_a = false, negate_b = false, all = false;
+};
+
+/// A dot product of an instruction, and D of the recording it is from.
+struct Question {
+  Instruction instruction;
+  DotCase dot;
+  std::string recorded;  ///< hex; empty: not from a recording
+};
+
+/// "1.5,0x3c01,2^-12": at most k values, the rest +0.
+std::vector<std::uint64_t> parse_list(const char* option, const std::string& text, const FormatSpec& format,
+                                      int k, const char* most = "the depth of the instruction") {
+  std::vector<std::uint64_t> values;
+  for (std::size_t start = 0; start <= text.size() && !text.empty();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    std::string_view item = std::string_view(text).substr(start, comma - start);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    const ParsedValue value = parse_value(item, format);
+    if (!value.error.empty())
+      throw InputError(fmt::format("{}: value {}: {}", option, values.size(), value.error));
+    values.push_back(value.bits);
+    start = comma + 1;
+  }
+  if (values.size() > static_cast<std::size_t>(k)) {
+    throw InputError(
+        fmt::format("{}: found {} values, allowed at most {} ({})", option, values.size(), k, most));
+  }
+  values.resize(static_cast<std::size_t>(k), 0);
+  return values;
+}
+
+/// "0,1,2,3,...": a position for every stored element; without any, the first ones of every group.
+std::vector<std::uint8_t> parse_metadata(const std::string& text, const Instruction& instruction) {
+  if (!is_sparse(instruction.op)) {
+    if (text.empty()) return {};
+    throw InputError(fmt::format("--metadata: found with {}, allowed with sparse instructions only",
+                                 mmaudit::name_of(instruction)));
+  }
+  const Sparsity sparsity = sparsity_of(instruction);
+  const auto stored = static_cast<std::size_t>(instruction.stored_k());
+  std::vector<std::uint8_t> metadata;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    int position = -1;
+    const auto [end, error] = std::from_chars(text.data() + start, text.data() + comma, position);
+    if (error != std::errc() || end != text.data() + comma || position < 0 || position >= sparsity.group)
+      throw InputError(fmt::format("--metadata: value {}: found '{}', allowed 0 to {}", metadata.size(),
+                                   text.substr(start, comma - start), sparsity.group - 1));
+    metadata.push_back(static_cast<std::uint8_t>(position));
+    start = comma + 1;
+  }
+  if (metadata.size() > stored || metadata.size() % static_cast<std::size_t>(sparsity.kept) != 0)
+    throw InputError(fmt::format("--metadata: found {} positions, allowed at most {}, in whole groups of {}",
+                                 metadata.size(), stored, sparsity.kept));
+  while (metadata.size() < stored) {
+    metadata.resize(metadata.size() + static_cast<std::size_t>(sparsity.kept));
+    write_pattern(sparsity, 0, &metadata[metadata.size() - static_cast<std::size_t>(sparsity.kept)]);
+  }
+  Instruction one_row = instruction;
+  one_row.m = 1;
+  if (const std::string reason = why_bad_metadata(one_row, metadata, 1); !reason.empty())
+    throw InputError("--metadata: " + reason.substr(reason.find("group")));
+  return metadata;
+}
+
+/// One scale a block of k; what is missing is 1.
+std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& inst) {
+  if (text.empty()) return {};
+  if (inst.scale == Format::none)
+    throw InputError(
+        fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
+                    mmaudit::name_of(inst)));
+  const FormatSpec format = spec_of(inst.scale);
+  const std::string padded = text + [&] {
+    std::string ones;
+    for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(inst); ++i) ones += ",1";
+    return ones;
+  }();
+  std::vector<std::uint8_t> bytes;
+  for (const std::uint64_t bits : parse_list(option, padded, format, scales_of(inst), "blocks of k"))
+    bytes.push_back(static_cast<std::uint8_t>(bits));
+  return bytes;
+}
+
+Question read_recording(const ExplainOptions& options) {
+  const corpus::Recording recording = corpus::read_recording(options.tile_file);
+  const Instruction inst = instruction_of(recording, options.tile_file);
+  const auto require = [&](const char* option, std::int64_t found, std::int64_t size) {
+    if (found < 0 || found >= size)
+      throw InputError(
+          fmt::format("{}: {}: found {}, allowed 0 to {}", options.tile_file, option, found, size - 1));
+  };
+  require("--index", static_cast<std::int64_t>(options.tile), static_cast<std::int64_t>(recording.tiles));
+  require("--row", options.row, inst.m);
+  require("--col", options.column, inst.n);
+  const TileView batch = view_of(recording);
+  const std::uint64_t d = d_at(inst, batch, options.tile, options.row, options.column);
+  return {inst, dot_at(inst, batch, options.tile, options.row, options.column),
+          hex_text(d, spec_of(inst.d).storage_bits)};
+}
+
+Question read_text(const ExplainOptions& options) {
+  if (options.instruction.empty())
     throw InputError(
         "--inst: found nothing, allowed: an instruction of `mmaudit list`, or --tile with a recording");
+  const Instruction inst = require_instruction(options.instruction);
+  DotCase dot;
+  dot.a = parse_list("--a", options.a, spec_of(inst.a), inst.stored_k());
+  dot.metadata = parse_metadata(options.metadata, inst);
+  dot.b = parse_list("--b", options.b, spec_of(inst.b), inst.k);
+  dot.c = parse_list("--c", options.c, spec_of(inst.c), 1)[0];
+  dot.scale_a = parse_scales("--scale-a", options.scale_a, inst);
+  dot.scale_b = parse_scales("--scale-b", options.scale_b, inst);
+  dot.modifiers = modifier_bits(inst, options.scale_d, options.negate_a, options.negate_b);
+  return {inst, std::move(dot), {}};
+}
+
+/// The same dot product for an architecture that lacks the instruction: the formats stay, k is the least that
+/// holds every product that is not +0 times +0. InputError when there is none, or when modifiers would be
+/// lost.
+Question moved_to(const Architecture& architecture, const Question& asked) {
+  if (find_datapath(architecture, asked.instruction) != nullptr) return asked;
+  std::size_t used = asked.dot.a.size();
+  const Instruction& wanted = asked.instruction;
+  if (is_sparse(wanted.op)) require_datapath(architecture, wanted);
+  while (used > 0 && asked.dot.a[used - 1] == 0 && asked.dot.b[used - 1] == 0) --used;
+  std::optional<Instruction> best;
+  for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
+    const bool same = inst.scale == wanted.scale && inst.scale_block == wanted.scale_block &&
+                      inst.a == wanted.a && inst.b == wanted.b && inst.c == wanted.c && inst.d == wanted.d &&
+                      !is_sparse(inst.op);
+    if (!same || static_cast<std::size_t>(inst.k) < used || find_datapath(architecture, inst) == nullptr)
+      continue;
+    if (!best || inst.k < best->k) best = inst;
   }
-  const ExplainInputs inputs =
-      options.tile_file.empty() ? inputs_of_text(options) : inputs_of_recording(options);
+  if (!best || (asked.dot.modifiers & unsigned{kScaleDZero | kNegateA | kNegateB}) != 0)
+    require_datapath(architecture, wanted);
+  Question moved = asked;
+  moved.instruction = best.value();
+  moved.dot.a.resize(static_cast<std::size_t>(best->k), 0);
+  moved.dot.b.resize(static_cast<std::size_t>(best->k), 0);
+  return moved;
+}
+
+int explain_command(const ExplainOptions& options, const Context& context) {
+  const Question asked = options.tile_file.empty() ? read_text(options) : read_recording(options);
   std::vector<std::string> names = {options.architecture};
   names.insert(names.end(), options.against.begin(), options.against.end());
   nlohmann::json traces = nlohmann::json::array();
-  std::string text;
-  std::string summary;
+  std::string text, summary;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Architecture& architecture = require_architecture(context, names[i]);
-    const ExplainInputs own = i == 0 ? inputs : inputs_on(architecture, inputs);
-    const DatapathEntry& entry = require_datapath(architecture, own.instruction);
-    const Explanation trace =
-        mmaudit::explain(make_plan(own.instruction, entry.datapath), own.a.data(), factors_of_b(own).data(),
-                         own.c, own.modifiers, own.scale_a.empty() ? nullptr : own.scale_a.data(),
-                         own.scale_b.empty() ? nullptr : own.scale_b.data());
-    traces.push_back(trace_json(own, trace, architecture, entry));
-    text += fmt::format("{} on {} ({})\n", mmaudit::name_of(own.instruction), architecture.name,
-                        mmaudit::name_of(entry.evidence));
-    text += trace_text(own, trace, options.all);
+    const Question own = i == 0 ? asked : moved_to(architecture, asked);
+    const Instruction& inst = own.instruction;
+    const DatapathEntry& entry = require_datapath(architecture, inst);
+    const Explained one = explain(inst, entry, own.dot);
+    traces.push_back(trace_json(one, architecture, entry));
+    text += fmt::format("{} on {} ({})\n", name_of(inst), architecture.name, name_of(entry.evidence));
+    text += trace_text(one, options.all);
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", architecture.name,
-                           hex_value(trace.result, spec_of(own.instruction.d)));
+                           hex_value(one.trace.result, spec_of(inst.d)));
   }
   if (names.size() > 1) text += "side by side: " + summary + "\n";
-  if (!inputs.recorded.empty()) text += fmt::format("recorded 0x{}\n", inputs.recorded);
+  if (!asked.recorded.empty()) text += fmt::format("recorded 0x{}\n", asked.recorded);
   if (options.json) {
-    nlohmann::json out = {{"schema", "mmaudit.explain/1"},
-                          {"instruction", mmaudit::name_of(inputs.instruction)},
-                          {"traces", traces}};
-    if (!inputs.recorded.empty()) out["recorded"] = inputs.recorded;
+    nlohmann::json out = {
+        {"schema", "mmaudit.explain/1"}, {"instruction", name_of(asked.instruction)}, {"traces", traces}};
+    if (!asked.recorded.empty()) out["recorded"] = asked.recorded;
     text = out.dump(2) + "\n";
   }
   emit("-", text);
@@ -90,7 +235,7 @@ void add_explain(Command& app) {
   command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
   command.flag("--all", options->all, "list zero products too");
   command.flag("--json", options->json, "the trace as JSON");
-  command.runs([options](const Context& context) { return explain(*options, context); });
+  command.runs([options](const Context& context) { return explain_command(*options, context); });
 }
 
 }  // namespace mmaudit::cli

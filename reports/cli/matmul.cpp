@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "common.hpp"
-#include "dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/value_text.hpp"
+#include "operands.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -26,39 +26,6 @@ struct MatmulOptions {
   unsigned threads = 0;
   bool plain = false, json = false, gpu = false;
 };
-
-struct Operand {
-  corpus::Tensor tensor;
-  bool raw = false, batched = false;
-};
-
-/// A (batch, rows, columns) or (rows, columns) operand; the dtype is raw bits or the matching float type.
-Operand load_operand(const char* option, const std::string& file, const FormatSpec& format) {
-  Operand operand{corpus::load_tensor(file)};
-  corpus::Tensor& tensor = operand.tensor;
-  operand.raw = tensor.dtype == raw_type(format);
-  if (!operand.raw && tensor.dtype != value_type(format.id)) {
-    throw InputError(fmt::format("{}: {} dtype: found {}, allowed: {} (raw bits of {}) or {}", file, option,
-                                 corpus::safetensors_name(tensor.dtype),
-                                 corpus::safetensors_name(raw_type(format)), name_of(format.id),
-                                 corpus::safetensors_name(value_type(format.id))));
-  }
-  operand.batched = tensor.shape.size() == 3;
-  if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
-  if (tensor.shape.size() != 3) {
-    throw InputError(fmt::format("{}: {} shape: found {}, allowed: two or three dimensions", file, option,
-                                 corpus::to_string(tensor.shape)));
-  }
-  return operand;
-}
-
-void require_shape(const char* option, const std::string& file, const Operand& x, std::uint64_t batch,
-                   std::uint64_t rows, std::uint64_t columns) {
-  const std::vector<std::uint64_t> wanted = {batch, rows, columns};
-  if (x.tensor.shape == wanted) return;
-  throw InputError(fmt::format("{}: {} shape: found {}, allowed: {} (batch, rows, columns)", file, option,
-                               corpus::to_string(x.tensor.shape), corpus::to_string(wanted)));
-}
 
 /// Bytes the system could give to a program now; the largest number where it does not say.
 std::uint64_t available_memory() {
@@ -146,19 +113,17 @@ int execute(const MatmulOptions& options, const Context& context) {
                      (options.c.empty() ? 0 : corpus::tensor_bytes(options.c)),
                  limit, "the operands");
 
-  const Operand a = load_operand("--a", options.a, spec_of(instruction.a));
-  const Operand b = load_operand("--b", options.b, spec_of(instruction.b));
-  const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
-  problem.batch = a.tensor.shape[0];
+  const Operand a = load_operand("--a", options.a, spec_of(instruction.a), {});
+  problem.batch = a.count();
   problem.m = a.tensor.shape[1];
   problem.k = a.tensor.shape[2];
+  const Operand b = load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0});
   problem.n = b.tensor.shape[2];
-  require_shape("--b", options.b, b, problem.batch, problem.k, problem.n);
+  const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
   std::optional<Operand> c;
   if (!options.c.empty()) {
-    c = load_operand("--c", options.c, output);
-    require_shape("--c", options.c, *c, problem.batch, problem.m, problem.n);
-    problem.c = c->tensor.data.data();
+    c = load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n});
+    problem.c = c->data();
   }
   std::string why = why_no_matmul(instruction, datapath, problem);
   if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, datapath, problem);
@@ -168,15 +133,10 @@ int execute(const MatmulOptions& options, const Context& context) {
   const auto bytes = matmul_bytes(instruction, problem, means);
   require_memory(bytes.value_or(UINT64_MAX), limit, "operands, result and work space");
 
-  corpus::Tensor d;
-  d.name = "D";
-  const bool raw = c ? c->raw : a.raw && !output.integer();
-  d.dtype = raw ? raw_type(output) : value_type(output.id);
-  d.shape = {problem.batch, problem.m, problem.n};
+  corpus::Tensor d = result_tensor(output, {problem.batch, problem.m, problem.n}, a, c);
   if (!a.batched) d.shape.erase(d.shape.begin());
-  d.data.resize(problem.batch * problem.m * problem.n * output.storage_bytes());
-  problem.a = a.tensor.data.data();
-  problem.b = b.tensor.data.data();
+  problem.a = a.data();
+  problem.b = b.data();
   problem.d = d.data.data();
 
   const std::uint64_t total = problem.batch * problem.m * problem.n * problem.k;

@@ -1,0 +1,227 @@
+#include "explained.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/convert.hpp"
+#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/datapath_text.hpp"
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/oracles/exact.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+std::string number(Dyadic x) {
+  if (x.significand == 0) return "0";
+  return fmt::format("{}", std::ldexp(static_cast<double>(x.significand), x.exponent));
+}
+
+std::string scale_pair_text(const Explanation& trace, int k) {
+  const DotPlan& plan = trace.plan;
+  const auto text = [&](const std::vector<std::uint64_t>& bytes) {
+    return hex_value(bytes[static_cast<std::size_t>(k / plan.scale_block)], plan.scale);
+  };
+  return fmt::format("{:<16} {:<16}", text(trace.scale_a), text(trace.scale_b));
+}
+
+std::string scales_text(const Explanation& trace) {
+  const DotPlan& plan = trace.plan;
+  if (!plan.block_scaled()) return {};
+  std::string text;
+  for (const bool of_a : {true, false}) {
+    text += fmt::format("scales of {} ({}, every {} of k):", of_a ? 'A' : 'B',
+                        mmaudit::name_of(plan.scale.id), plan.scale_block);
+    for (const std::uint64_t bits : of_a ? trace.scale_a : trace.scale_b)
+      text += fmt::format("  {}", hex_value(bits, plan.scale));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string groups_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
+  std::string text = fmt::format("  {:>6}  {:<16} {:<16} {:<16} {:>4}  {:<24} {:<24} {}\n", "k", "products",
+                                 "scale of A", "scale of B", "e", "exact", "kept", "lost");
+  for (const ExplainedAddend& x : step.addends) {
+    const bool addend = x.k < 0;
+    const std::string label = addend ? (index == 0 && !trace.final_add ? "c" : "sum")
+                                     : fmt::format("{}-{}", x.k, x.k + x.count - 1);
+    const std::string left = addend
+                                 ? fmt::format("{:<49} ", hex_value(x.a, step.addend_format))
+                                 : fmt::format("{:<16} {}", number(x.products), scale_pair_text(trace, x.k));
+    const bool finite = x.kind == Kind::finite;
+    text +=
+        fmt::format("  {:>6}  {:<50} {:>4}  {:<24} {:<24} {}\n", label, left,
+                    x.in_maximum && finite ? std::to_string(x.exponent) : "-", finite ? number(x.exact) : "-",
+                    step.special ? "-" : number(x.kept), step.special ? "-" : number(x.lost));
+  }
+  return text;
+}
+
+std::string factor_text(std::uint64_t bits, const FormatSpec& format, std::int64_t value) {
+  return fmt::format("0x{} = {}", hex_text(bits, format.storage_bits), value);
+}
+
+std::string products_text(const Explanation& trace, bool all) {
+  const FormatSpec& c = trace.plan.step.addend;
+  std::string text = fmt::format("  c 0x{} = {}\n  {:>3}  {:<16} {:<16} {:>8} {:>12}\n",
+                                 hex_text(trace.addend, c.storage_bits), value_text(trace.addend, c), "k",
+                                 "a", "b", "product", "sum");
+  std::size_t zeros = 0;
+  for (const ExplainedProduct& x : trace.products) {
+    if (x.product == 0 && !all && !x.clamped) {
+      ++zeros;
+      continue;
+    }
+    text += fmt::format("  {:>3}  {:<16} {:<16} {:>8} {:>12}{}\n", x.k, factor_text(x.a, trace.plan.a, x.x),
+                        factor_text(x.b, trace.plan.b, x.y), x.product, x.sum, x.clamped ? "  clamped" : "");
+  }
+  if (zeros != 0) text += fmt::format("       ({} zero products)\n", zeros);
+  return text;
+}
+
+std::string integer_verdict(const Explanation& trace, double exact, const std::string& decimal) {
+  const char* fate =
+      trace.plan.integers.clamp == IntegerClamp::never ? ", which wraps" : ", which is clamped";
+  const bool kept = exact == decode_value(trace.result, trace.plan.step.output);
+  return fmt::format("exact {}{}\n", decimal, kept ? "" : fate);
+}
+
+/// B's elements that the stored ones of a sparse A meet; all of them for a dense one.
+std::vector<std::uint64_t> factors_of_b(const Instruction& instruction, const DotCase& dot) {
+  if (!is_sparse(instruction.op)) return dot.b;
+  std::vector<std::uint64_t> met;
+  for (std::size_t k = 0; k < dot.a.size(); ++k)
+    met.push_back(dot.b[static_cast<std::size_t>(selected_k(sparsity_of(instruction), MetadataRule::selected,
+                                                            dot.metadata.data(), static_cast<int>(k)))]);
+  return met;
+}
+
+bool is_plain_zero(const ExplainedAddend& x) { return x.kind == Kind::finite && x.exact.significand == 0; }
+
+std::string result_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
+  const std::string rounding = rounding_text(trace.plan.datapath);
+  const std::string sum = step.special ? "  -> "
+                                       : fmt::format("  sum {} -> {} -> ", number(step.sum),
+                                                     rounding.substr(0, rounding.find(',')));
+  const FormatSpec& output = trace.plan.step.output;
+  std::string text = sum + hex_value(step.result, output) + "\n";
+  if (trace.each_add)
+    text += fmt::format("  added to {}, to nearest: {}\n", index == 0 ? "c" : "the sum",
+                        hex_value(step.total, output));
+  return text;
+}
+
+std::string step_text(const Explanation& trace, const ExplainedStep& step, std::size_t index, bool all) {
+  const Datapath& datapath = trace.plan.datapath;
+  std::string text = fmt::format("step {} of {}", index + 1, trace.steps.size());
+  if (step.special) {
+    text += ": an input is NaN or infinite, no sum is formed\n";
+  } else if (!cuts_anything(datapath)) {
+    text += ": IEEE, nothing is cut before the one rounding\n";
+  } else {
+    text += fmt::format(": E = {}{}, F = {}, last kept bit 2^{}\n", step.maximum,
+                        step.floor_decided ? " (the floor)" : "", datapath.fraction_bits,
+                        step.maximum - datapath.fraction_bits);
+  }
+  if (trace.plan.grouped) return text + groups_text(trace, step, index) + result_text(trace, step, index);
+  text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", "k", "a", "b", "e", "exact", "kept",
+                      "lost");
+  std::size_t zeros = 0;
+  for (const ExplainedAddend& x : step.addends) {
+    if (x.k >= 0 && is_plain_zero(x) && !all) {
+      ++zeros;
+      continue;
+    }
+    const std::string exponent = x.in_maximum && x.kind == Kind::finite ? std::to_string(x.exponent) : "-";
+    const std::string left = x.k < 0 ? hex_value(x.a, step.addend_format) : hex_value(x.a, trace.plan.a);
+    const std::string right = x.k < 0 ? "" : hex_value(x.b, trace.plan.b);
+    const bool finite = !step.special;
+    const std::string label = x.k >= 0                         ? std::to_string(x.k)
+                              : trace.each_add                 ? "-0"
+                              : index == 0 && !trace.final_add ? "c"
+                                                               : "sum";
+    text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", label, left, right, exponent,
+                        x.kind == Kind::finite ? number(x.exact) : "-", finite ? number(x.kept) : "-",
+                        finite ? number(x.lost) : "-");
+  }
+  if (zeros != 0) text += fmt::format("       ({} zero products, which take no part in E)\n", zeros);
+  return text + result_text(trace, step, index);
+}
+
+std::string exact_line(const Explained& one, const FormatSpec& output) {
+  const auto& [instruction, dot, trace] = one;
+  const oracle::ExactDot exact = oracle::exact_dot(instruction, dot);
+  if (output.integer()) return integer_verdict(trace, exact.value, exact.decimal);
+  const std::uint64_t nearest = oracle::correctly_rounded(exact, instruction.d);
+  const double d = decode_value(trace.result, output);
+  return fmt::format("exact {}{}   relative error {:.3g}   {:+.4g} ulp   correctly rounded {}\n",
+                     exact.decimal, exact.decimal_is_exact ? "" : "...", oracle::relative_error(exact, d),
+                     oracle::error_in_ulps(exact, trace.result, instruction.d), hex_value(nearest, output));
+}
+
+}  // namespace
+
+std::string hex_value(std::uint64_t bits, const FormatSpec& format) {
+  return fmt::format("0x{} = {}", hex_text(bits, format.storage_bits), value_text(bits, format));
+}
+
+Explained explain(const Instruction& instruction, const DatapathEntry& entry, const DotCase& dot) {
+  return {instruction, dot,
+          mmaudit::explain(make_plan(instruction, entry.datapath), dot.a.data(),
+                           factors_of_b(instruction, dot).data(), dot.c, dot.modifiers,
+                           dot.scale_a.empty() ? nullptr : dot.scale_a.data(),
+                           dot.scale_b.empty() ? nullptr : dot.scale_b.data())};
+}
+
+std::string trace_text(const Explained& one, bool all) {
+  const auto& [instruction, dot, trace] = one;
+  const FormatSpec& output = spec_of(instruction.d);
+  std::string text = scales_text(trace);
+  if (!dot.metadata.empty())
+    text += fmt::format("k counts the stored elements of A; metadata {}\n", fmt::join(dot.metadata, ","));
+  if (trace.plan.wide.id != Format::none) {
+    text +=
+        fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
+                    trace.plan.datapath.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
+                                                                       : "k in row order");
+  }
+  for (std::size_t i = 0; i < trace.steps.size(); ++i) text += step_text(trace, trace.steps[i], i, all);
+  if (trace.plan.integer) text += products_text(trace, all);
+  for (const ExplainedFma& x : trace.fmas) {
+    text += fmt::format("  k {:>2}: fma({}, {}, {}) -> {}\n", x.k, hex_value(x.a, output),
+                        hex_value(x.b, output), value_text(x.before, output), hex_value(x.after, output));
+  }
+  if (trace.final_add) {
+    text += fmt::format("c {} is added last, {} -> {}\n", hex_value(trace.addend, trace.plan.step.addend),
+                        name_of(final_add_rounding(trace.plan.datapath)), hex_value(trace.result, output));
+  }
+  return text + fmt::format("D = {}\n", hex_value(trace.result, output)) + exact_line(one, output);
+}
+
+nlohmann::json trace_json(const Explained& one, const Architecture& architecture,
+                          const DatapathEntry& entry) {
+  const auto& [instruction, dot, trace] = one;
+  const FormatSpec output = spec_of(instruction.d);
+  const oracle::ExactDot exact = oracle::exact_dot(instruction, dot);
+  nlohmann::json out = nlohmann::json::parse(mmaudit::trace_json(trace));
+  out["architecture"] = architecture.name;
+  out["row"] = corpus::to_json(instruction, entry);
+  out["exact"] = exact.decimal;
+  out["exact_is_complete"] = exact.decimal_is_exact;
+  if (!dot.metadata.empty()) out["metadata"] = dot.metadata;
+  if (trace.plan.integer) return out;
+  out["correctly_rounded"] = hex_text(oracle::correctly_rounded(exact, instruction.d), output.storage_bits);
+  const double relative = oracle::relative_error(exact, decode_value(trace.result, output));
+  const double ulps = oracle::error_in_ulps(exact, trace.result, instruction.d);
+  out["relative_error"] = std::isfinite(relative) ? nlohmann::json(relative) : nlohmann::json();
+  out["error_ulps"] = std::isfinite(ulps) ? nlohmann::json(ulps) : nlohmann::json();
+  return out;
+}
+
+}  // namespace mmaudit::checks
