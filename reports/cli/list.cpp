@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/datapath_text.hpp"
+#include "mmaudit/report/table.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -66,31 +67,24 @@ std::vector<Line> lines_of(const Architecture& architecture) {
   return lines;
 }
 
-/// One block an architecture; Markdown has a heading for each.
-std::string table(const Architecture& architecture, bool markdown) {
-  const std::vector<Line> lines = lines_of(architecture);
-  std::size_t width = 33, rounding = 30;
-  for (const Line& line : lines) {
-    width = std::max(width, line.instruction.size());
-    rounding = std::max(rounding, line.rounding.size());
-  }
-  const std::string row =
-      markdown ? "| {} | {} | {} | {} | {} | {} | {} |\n"
-               : fmt::format("  {{:<{}}} {{:>3}} {{:>3}} {{:>6}}  {{:<11}} {{:<{}}} {{}}\n", width, rounding);
+/// One block per architecture; Markdown has a heading for each.
+std::string block_of(const Architecture& architecture, bool markdown) {
+  const report::Table table =
+      report::table_of<Line>({}, lines_of(architecture),
+                             {{{"instruction"}, [](const Line& line) { return line.instruction; }},
+                              {{"L", true}, [](const Line& line) { return line.l; }},
+                              {{"F", true}, [](const Line& line) { return line.f; }},
+                              {{"floor", true}, [](const Line& line) { return line.floor; }},
+                              {{"order of k"}, [](const Line& line) { return line.order; }},
+                              {{"rounding of a step"}, [](const Line& line) { return line.rounding; }},
+                              {{"known"}, [](const Line& line) { return line.evidence; }}});
   const std::string capability =
       fmt::format("{}.{}", architecture.compute_capability / 10, architecture.compute_capability % 10);
-  std::string text = markdown
-                         ? fmt::format("### {} (compute capability {})\n\n", architecture.name, capability)
-                         : fmt::format("{} (compute capability {}; {})\n", architecture.name, capability,
-                                       fmt::join(architecture.aliases, ", "));
-  text += fmt::format(fmt::runtime(row), "instruction", "L", "F", "floor", "order of k", "rounding of a step",
-                      "known");
-  if (markdown) text += "|---|---|---|---|---|---|---|\n";
-  for (const Line& line : lines) {
-    text += fmt::format(fmt::runtime(row), line.instruction, line.l, line.f, line.floor, line.order,
-                        line.rounding, line.evidence);
-  }
-  return text + "\n";
+  const std::string title =
+      markdown ? fmt::format("### {} (compute capability {})\n\n", architecture.name, capability)
+               : fmt::format("{} (compute capability {}; {})\n", architecture.name, capability,
+                             fmt::join(architecture.aliases, ", "));
+  return title + (markdown ? to_markdown(table) : to_text(table)) + "\n";
 }
 
 int list(const ListOptions& options, const Context& context) {
@@ -110,10 +104,10 @@ int list(const ListOptions& options, const Context& context) {
     return kAllGood;
   }
   std::string text;
-  for (const Architecture* architecture : chosen) text += table(*architecture, options.markdown);
+  for (const Architecture* architecture : chosen) text += block_of(*architecture, options.markdown);
   if (!options.markdown) {
     text +=
-        "L products a step, aligned to a common exponent (at least the floor) and truncated to F bits "
+        "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits "
         "below it.\n"
         "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1.\n"
         "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set\n"

@@ -9,7 +9,7 @@
 #include "common.hpp"
 #include "dataset.hpp"
 #include "mismatch_text.hpp"
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/value_text.hpp"
 #include "recorded_mutants.hpp"
 #include "verify.hpp"
@@ -89,27 +89,21 @@ std::string report_json(const VerifyReport& report) {
          "\n";
 }
 
-/// One test case an instruction, as CI systems read it.
-std::string report_junit(const VerifyReport& report) {
-  std::size_t failures = 0;
-  std::string cases;
-  for (const VerifiedInstruction& one : report.instructions) {
-    cases += fmt::format("    <testcase classname=\"mmaudit.verify\" name=\"{}\">",
-                         report::escaped_html(name_of(one.result.instruction)));
-    if (one.result.mismatches() > 0) {
-      ++failures;
-      std::string detail;
-      for (const Mismatch& example : one.result.examples) detail += describe(example, one.result.instruction);
-      cases += fmt::format("<failure message=\"{} of {} dot products differ\">{}</failure>",
-                           one.result.mismatches(), one.result.dots(), report::escaped_html(detail));
-    }
-    cases += "</testcase>\n";
+/// One test case per instruction, as CI systems read it.
+std::string report_junit(const VerifyReport& verified) {
+  report::Report out;
+  out.suite = "mmaudit verify";
+  for (const VerifiedInstruction& one : verified.instructions) {
+    report::TestCase& test = out.cases.emplace_back();
+    test.group = "mmaudit.verify";
+    test.name = name_of(one.result.instruction);
+    if (one.result.mismatches() == 0) continue;
+    test.outcome = report::TestCase::Outcome::failure;
+    test.message = fmt::format("{} of {} dot products differ", one.result.mismatches(), one.result.dots());
+    for (const Mismatch& example : one.result.examples)
+      test.text += describe(example, one.result.instruction);
   }
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"mmaudit verify\" "
-      "tests=\"{}\" "
-      "failures=\"{}\">\n{}  </testsuite>\n</testsuites>\n",
-      report.instructions.size(), failures, cases);
+  return report::rendered(out, "junit");
 }
 
 int verify(VerifyOptions options, const Context& context) {
