@@ -141,8 +141,7 @@ std::string law_score_text(const LawScore& score) {
     const std::string block = fmt::format("{} -> {}", name_of(inst.unit), name_of(inst.d));
     if (blocks.find(block) == blocks.end()) order.push_back(block);
     auto& lines = blocks[block];
-    const std::string label =
-        fmt::format("{:<22} {}", one.mutant.rule, one.mutant.change);
+    const std::string label = fmt::format("{:<22} {}", one.mutant.rule, one.mutant.change);
     auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& x) { return x.first == label; });
     if (line == lines.end()) line = lines.insert(lines.end(), {label, {}});
     line->second.add(one);

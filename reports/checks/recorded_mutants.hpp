@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/mutants/mutants.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/mutants/mutants.hpp"
 #include "progress.hpp"
 
 namespace mmaudit::checks {

@@ -116,11 +116,12 @@ void add_audit(Command& app) {
   command.flag("--no-files", options->no_files, "print only");
   const Option on = command.option(
       "--on", options->on,
-      "what computes profile and chains: model or hardware; by default hardware where there is a GPU");
+      "what computes profile and chains: model or hardware (default: hardware where there is a GPU)");
   command.flag("--no-gpu", options->no_gpu, "the same as --on model").excludes(on);
-  command.option("--dots", options->dots, "on a GPU: fresh dot products an instruction").range(1.0, 1e15);
-  command.flag("--no-study", options->no_study, "without the errors of whole products");
-  const Option seed = command.option("--seed", options->seed, "of the fresh inputs on a GPU, of a sample");
+  command.option("--dots", options->dots, "on a GPU: fresh dot products per instruction").range(1.0, 1e15);
+  command.flag("--no-study", options->no_study, "leave out the errors of whole products");
+  const Option seed =
+      command.option("--seed", options->seed, "seed of the fresh inputs on a GPU and of a sample");
   command.option("--json", options->json, "write the JSON; without a file print it instead").alone_means("-");
   add_tensor_options(command, *tensors);
   command.runs([options, tensors, command, seed](const Context& context) {

@@ -267,19 +267,20 @@ void add_tensor_options(Command& command, TensorAuditOptions& options) {
   add("--dtype-a", options.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
   add("--dtype-b", options.dtype_b, "of B");
-  add("--scale", options.scales, "of none, tensor, row, 1x128, mx; by default what is usual for the dtype")
+  add("--scale", options.scales, "of none, tensor, row, 1x128, mx; default: what is usual for the dtype")
       .comma_separated();
-  add("--policy", options.policies, "of plain, promote:P, split-k:S, half; by default plain and promote:128")
+  add("--policy", options.policies, "of plain, promote:P, split-k:S, half; default: plain and promote:128")
       .comma_separated();
-  add("--d-format", options.output, "f32, f16 or bf16; by default what is usual for the dtype");
-  add("--unit", options.unit, "mma, wgmma or tcgen05; by default the newest that the architecture has");
+  add("--d-format", options.output, "f32, f16 or bf16; default: what is usual for the dtype");
+  add("--unit", options.unit, "mma, wgmma or tcgen05; default: the newest that the architecture has");
   add("--max-rel-fro", options.limit, "largest relative Frobenius error that passes").positive();
   add("--sample", options.sample, "elements of D: auto (65536 at most), all, or a number");
   add("--html", options.html, "write one self-contained page; - prints it");
   add("--md", options.markdown, "write Markdown; - prints it");
   add("--csv", options.csv, "write CSV");
   add("--junit", options.junit, "write JUnit XML");
-  add("--threads", options.threads, "0: one a core; no influence on the result").range(0, 4096);
+  add("--threads", options.threads, "threads; 0: one per core; the result does not depend on it")
+      .range(0, 4096);
 }
 
 }  // namespace mmaudit::cli

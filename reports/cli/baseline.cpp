@@ -90,14 +90,15 @@ void add_baseline(Command& app) {
   auto options = std::make_shared<RecordBaselineOptions>();
   Command command = group.command("record", "Write the bits of every instruction to one JSON file",
                                   {"mmaudit baseline record --on model --arch hopper --out hopper.json"});
-  command.option("--on", options->on, "model or hardware; by default hardware where there is a GPU");
-  command.option("--arch", options->architecture, "of the model").default_text(kDefaultArchitecture);
+  command.option("--on", options->on, "model or hardware (default: hardware where there is a GPU)");
+  command.option("--arch", options->architecture, "architecture of the model")
+      .default_text(kDefaultArchitecture);
   add_model_option(command);
-  command.option("--inst", options->instructions, "parts of names of instructions; by default all")
+  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
       .comma_separated();
   command.option("--out", options->out, "the file; - prints it").required();
   command.option("--seed", options->seed, "seed of the generators");
-  command.option("--tiles", options->tiles, "tiles a family")
+  command.option("--tiles", options->tiles, "tiles per input class")
       .range(1, static_cast<double>(kMostBaselineTiles));
   command.option("--n", options->n, "N of wgmma and tcgen05").range(8, 256);
   command.runs([options](const Context& context) { return record_baseline_file(*options, context); });

@@ -193,7 +193,7 @@ int execute(const ConvertOptions& options) {
 
 void add_convert(Command& app) {
   auto options = std::make_shared<ConvertOptions>();
-  Command command = app.command("convert", "numbers from one format to another, and what was lost",
+  Command command = app.command("convert", "Numbers from one format to another, and what was lost",
                                 {"mmaudit convert --to e4m3 1.1,448,500,-0.0001,nan",
                                  "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
   command.option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...").required();

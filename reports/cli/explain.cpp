@@ -215,8 +215,9 @@ void add_explain(Command& app) {
                  "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
   command.option("--b", options->b, "column of B");
   command.option("--c", options->c, "c");
-  command.option("--scale-a", options->scale_a,
-                 "block-scaled: scales of the row of A, one a block: \"2^-3,0x7f,nan\"; missing ones are 1");
+  command.option(
+      "--scale-a", options->scale_a,
+      "block-scaled: scales of the row of A, one per block of k: \"2^-3,0x7f,nan\"; missing ones are 1");
   command.option("--scale-b", options->scale_b, "block-scaled: scales of the column of B");
   command.option("--metadata", options->metadata,
                  "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "

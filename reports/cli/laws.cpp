@@ -253,11 +253,11 @@ int run(LawsOptions options, const Context& context) {
 
 void add_laws(Command& app) {
   auto options = std::make_shared<LawsOptions>();
-  Command command = app.command("laws", "Laws that hardware and model obey, on tiles made for them",
+  Command command = app.command("laws", "Check laws that hardware and model obey, on tiles made for each law",
                                 {"mmaudit laws --inst m16n8k16 --dots 1e4", "mmaudit laws --list"});
   const Option on = command
                         .option("--on", options->backend,
-                                "who answers: model, gpu-model, hardware, reference, corpus (recordings)")
+                                "what is judged: model, gpu-model, hardware, reference, corpus (recordings)")
                         .one_of({"model", "gpu-model", "hardware", "reference", "corpus"});
   command.option("--arch", options->architecture,
                  fmt::format("architecture (default: {})", kDefaultArchitecture));
@@ -266,14 +266,14 @@ void add_laws(Command& app) {
   const Option dots =
       command
           .option("--dots", options->dots,
-                  "at least this many dot products a law, spread over its rows; with --strength of each "
-                  "wrong model, 3000 where not given")
+                  "at least this many dot products per law, spread over its datapaths; with --strength per "
+                  "mutant, 3000 where not given")
           .range(1.0, 1e13);
   const Option seed =
       command.option("--seed", options->seed, "seed (default: fresh, printed)").default_text("");
-  command.option("--threads", options->threads, "threads that make and judge tiles (default: all)");
-  command.flag("--no-slow", options->no_slow, "without laws that an oracle judges");
-  command.flag("--reasons", options->verbose, "print why rows are skipped");
+  command.option("--threads", options->threads, "threads that make and judge tiles; 0: one per core");
+  command.flag("--no-slow", options->no_slow, "leave out laws that an oracle judges");
+  command.flag("--reasons", options->verbose, "print why instructions are skipped");
   command.option("--regressions", options->regressions,
                  "file of dot products that broke a law before: tried first, new ones are added");
   command.option("--repro", options->repro,
@@ -283,7 +283,7 @@ void add_laws(Command& app) {
   command.flag("--list", options->list, "print the laws and their sources");
   command
       .flag("--strength", options->strength,
-            "wrong models: which law notices each, and which recordings contradict it?")
+            "mutants of the model: which law notices each, and which recordings contradict it")
       .excludes(on)
       .excludes(law);
   command.option("--corpus", options->corpus,

@@ -152,8 +152,9 @@ void add_layout(Command& app) {
   in_memory("--layout-b", options->layout_b, "wmma: B in memory");
   in_memory("--layout-c", options->layout_c, "wmma: C and D in memory");
   command.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
-  command.flag("--discover", options->discover,
-               "run it on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
+  command.flag(
+      "--discover", options->discover,
+      "run the instruction on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
   command.flag("--json", options->json, "(row, column) by lane and value");
   command.runs([options](const Context& context) { return layout(*options, context); });
 }

@@ -121,13 +121,12 @@ int list(const ListOptions& options, const Context& context) {
 
 void add_list(Command& app) {
   auto options = std::make_shared<ListOptions>();
-  Command command =
-      app.command("list", "Rows of the model: every instruction with L, F, floor, rounding, evidence",
-                  {"mmaudit list --arch hopper"});
+  Command command = app.command("list", "The model: every instruction with L, F, floor, rounding, evidence",
+                                {"mmaudit list --arch hopper"});
   command.option("--arch", options->architecture,
                  "one architecture, by name or alias (hopper, sm_90, h200, ...)");
   add_model_option(command);
-  command.flag("--json", options->json, "as JSON: every field of every row, as --model reads it");
+  command.flag("--json", options->json, "as JSON: every field of every datapath, as --model reads it");
   command.flag("--markdown", options->markdown, "as a Markdown table");
   command.runs([options](const Context& context) { return list(*options, context); });
 }

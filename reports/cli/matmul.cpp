@@ -176,19 +176,22 @@ void add_matmul(Command& app) {
   command.option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
       .required();
   command.option("--promote", options->promote,
-                 "add the running sum to a binary32 total every so many of k; 0: never");
+                 "add the running sum to a binary32 total after each stretch of k this long; 0: never");
   command.option("--split-k", options->split_k, "slices of K, summed in binary32 in ascending order");
   const Option alpha =
       command.option("--alpha", options->alpha, "epilogue: fma(alpha, sum, beta * C) in binary32");
   const Option beta =
       command.option("--beta", options->beta, "without --alpha, --beta, --d-format C starts the chain");
   command.option("--d-format", options->output, "f32, f16 or bf16: the epilogue's one rounding at the end");
-  command.option("--threads", options->threads, "0: one a core; no influence on the result").range(0, 4096);
-  command.option("--simd", options->simd, "portable, avx2 or avx512; no influence on the result");
+  command.option("--threads", options->threads, "threads; 0: one per core; the result does not depend on it")
+      .range(0, 4096);
+  command.option("--simd", options->simd, "portable, avx2 or avx512; the result does not depend on it");
   const Option plain = command.flag("--plain", options->plain, "the plain core alone, without vector code");
-  command.flag("--gpu", options->gpu, "compute the model on this machine's GPU; no influence on the result")
+  command
+      .flag("--gpu", options->gpu,
+            "compute the model on the GPU of this machine; the result does not depend on it")
       .excludes(plain);
-  command.option("--memory", options->memory, "bytes that may be used; 0: what is available");
+  command.option("--memory", options->memory, "bytes of memory to use at most; 0: what is available");
   command.flag("--json", options->json, "report as JSON");
   command.runs([options, alpha, beta](const Context& context) {
     options->has_alpha = alpha.given();

@@ -143,14 +143,15 @@ int record(const RecordOptions& options, const Context& context) {
 
 void add_record(Command& app) {
   auto options = std::make_shared<RecordOptions>();
-  Command command = app.command("record", "Record what this GPU answers, one safetensors file an instruction",
-                                {"mmaudit record --inst all --out recordings"});
+  Command command =
+      app.command("record", "Record what this GPU answers, one safetensors file per instruction",
+                  {"mmaudit record --inst all --out recordings"});
   command.option("--inst", options->instructions, "instructions, or all").comma_separated().required();
   command.option("--out", options->out, "folder for the recordings");
   command.option("--seed", options->seed, "seed of the generators");
-  command.option("--tiles", options->mma_tiles, "tiles a family of an mma or wmma instruction")
+  command.option("--tiles", options->mma_tiles, "tiles per input class of an mma or wmma instruction")
       .range(0, 100000);
-  command.option("--wgmma-tiles", options->wgmma_tiles, "tiles a family of a wgmma instruction")
+  command.option("--wgmma-tiles", options->wgmma_tiles, "tiles per input class of a wgmma instruction")
       .range(0, 100000);
   command.option("--n", options->wgmma_n, "N of wgmma with --inst all").range(8, 256);
   command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");

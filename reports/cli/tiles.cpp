@@ -8,10 +8,10 @@
 
 #include "common.hpp"
 #include "dtype.hpp"
-#include "mmaudit/device/backends.hpp"
 #include "mismatch_text.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/value_text.hpp"
 #include "operands.hpp"

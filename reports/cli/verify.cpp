@@ -152,13 +152,13 @@ void add_verify(Command& app) {
       "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
   command.option("--inst", options->instructions, "only instructions whose name contains one of these")
       .comma_separated();
-  command.flag("--families", options->families, "count every input family");
+  command.flag("--families", options->families, "count every input class");
   const Option strength = command.flag("--strength", options->strength,
-                                       "replay neighbouring wrong models: which does the corpus contradict?");
+                                       "replay mutants of the model: which does the corpus contradict?");
   const Option live = command.flag("--live", options->live,
-                                   "against this machine's GPU, on fresh inputs, compared on the GPU");
+                                   "against the GPU of this machine, on fresh inputs, compared on the GPU");
   dataset.excludes(live).excludes(strength);
-  command.option("--dots", options->dots, "with --live: at least this many dot products an instruction")
+  command.option("--dots", options->dots, "with --live: at least this many dot products per instruction")
       .range(1.0, 1e15);
   const Option seed =
       command.option("--seed", options->seed, "with --live: seed (default: fresh, printed)").default_text("");
