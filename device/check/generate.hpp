@@ -2,7 +2,7 @@
 // Generated tiles in device memory. Declarations without CUDA syntax.
 #include <cstdint>
 
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::device {

@@ -1,5 +1,5 @@
-// Multiply-adds a second of emulate() on one core, one benchmark an instruction family. Inputs are about N(0,
-// 1), as in a matrix product; the rate hardly depends on them except for binary64.
+// Multiply-adds per second of emulate() on one core, one benchmark per instruction family. Inputs are about
+// N(0, 1), as in a matrix product; the rate hardly depends on them except for binary64.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

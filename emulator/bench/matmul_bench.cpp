@@ -1,7 +1,7 @@
-// Multiply-adds a second of matmul(): one benchmark an instruction and level of vector instructions, beside
-// the single-precision product of OpenBLAS where the build found it. Operands are about N(0, 1); the rates
-// count everything, unpacking of the raw operands included. "unpacked" is the kernel alone, on operands that
-// are. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
+// Multiply-adds per second of matmul(): one benchmark per instruction and level of vector instructions,
+// beside the single-precision product of OpenBLAS where the build found it. Operands are about N(0, 1); the
+// rates count everything, unpacking of the raw operands included. "unpacked" is the kernel alone, on operands
+// that are. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -48,7 +48,7 @@ void count_rate(benchmark::State& state, double multiply_adds) {
       static_cast<double>(state.iterations()) * multiply_adds, benchmark::Counter::kIsRate);
 }
 
-void whole(benchmark::State& state, const std::string& name, const MatmulMeans& means) {
+void whole(benchmark::State& state, const std::string& name, const MatmulOptions& options) {
   const Instruction instruction = *find_instruction(name);
   const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
   const std::size_t n = size();
@@ -60,7 +60,7 @@ void whole(benchmark::State& state, const std::string& name, const MatmulMeans& 
   problem.b = b.data();
   problem.d = d.data();
   for (auto _ : state) {
-    matmul(instruction, row, problem, means);
+    matmul(instruction, row, problem, options);
     benchmark::ClobberMemory();
   }
   const auto edge = static_cast<double>(n);
@@ -84,9 +84,9 @@ void scaling(benchmark::State& state, const std::string& name) {
     problem[i].d = d[i].data();
   }
   const auto multiply = [&](int i, unsigned threads) {
-    MatmulMeans means;
-    means.threads = threads;
-    matmul(instruction, row, problem[i], means);
+    MatmulOptions options;
+    options.threads = threads;
+    matmul(instruction, row, problem[i], options);
   };
   const auto seconds = [](const auto& work) {
     const auto start = std::chrono::steady_clock::now();
@@ -198,10 +198,10 @@ const bool kRegistered = [] {
   for (const SimdLevel level : kSimdLevels) {
     if (!has_simd_level(level)) continue;
     for (const char* name : kBenched) {
-      MatmulMeans means;
-      means.level = level;
+      MatmulOptions options;
+      options.level = level;
       settings(benchmark::RegisterBenchmark((std::string(name) + "/" + std::string(name_of(level))).c_str(),
-                                            whole, std::string(name), means));
+                                            whole, std::string(name), options));
     }
   }
 #ifdef MMAUDIT_FAST_X86
@@ -212,7 +212,7 @@ const bool kRegistered = [] {
                                           level == SimdLevel::avx2 ? &fast::kAvx2 : &fast::kAvx512));
   }
 #endif
-  MatmulMeans two;
+  MatmulOptions two;
   two.threads = 2;
   settings(benchmark::RegisterBenchmark((std::string(kBenched[0]) + "/two_threads").c_str(), whole,
                                         std::string(kBenched[0]), two),

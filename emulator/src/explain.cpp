@@ -9,7 +9,7 @@ Dyadic difference(Dyadic exact, Dyadic kept) {
   if (kept.significand == 0) return exact;
   const int gap = kept.exponent - exact.exponent;  // kept is a multiple of a coarser or equal unit
   if (gap < 0) return {0, exact.exponent};
-  // Only a row that rounds alignment away from zero keeps anything of so small an addend.
+  // Only a datapath that rounds alignment away from zero keeps anything of so small an addend.
   constexpr int kMostGap = 61;
   if (gap > kMostGap) return {-kept.significand, kept.exponent};
   return {exact.significand - kept.significand * (std::int64_t{1} << gap), exact.exponent};

@@ -1,14 +1,13 @@
 #include "mmaudit/matmul.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/slices.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -33,15 +32,15 @@ std::uint64_t tiles_of(const Matmul& problem) {
          detail::quotient_up(problem.n, kTileColumns);
 }
 
-/// Rows of a tile that may be work of its own.
+/// Rows of a strip, the smallest piece that a thread takes.
 constexpr std::uint64_t kStripRows = 64;
 constexpr std::uint64_t kStrips = kTileRows / kStripRows;
 static_assert(kTileRows % kStripRows == 0 && kStripRows % kRowUnit == 0);
 
-unsigned threads_of(const Matmul& problem, const MatmulMeans& means) {
+unsigned threads_of(const Matmul& problem, const MatmulOptions& options) {
   const unsigned asked =
-      means.threads != 0 ? means.threads : std::max(1U, std::thread::hardware_concurrency());
-  // Each thread has a tile of its own, and all of them fit the workspace. A matrix narrower than a tile has
+      options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  // Every thread has one tile, and all tiles fit the workspace. A matrix with fewer rows than a tile has
   // fewer strips.
   const std::uint64_t strips = std::min(kStrips, detail::quotient_up(problem.m, kStripRows));
   const std::uint64_t most =
@@ -110,7 +109,7 @@ void store_d(const Job& job, const Tile& tile, int sum, const TileSums& sums) {
       const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, first + j) : 0;
       bits[j] = finish(*problem.epilogue, bits[j], job.sum_format, c);
     }
-    if (bytes == 4) {  // of a known width the copy is fast
+    if (bytes == 4) {  // the copy is fast for a known width
       for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, 4, first + j, bits[j]);
     } else {
       for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, bytes, first + j, bits[j]);
@@ -142,8 +141,8 @@ void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
   store_d(job, tile, of_all, sums);
 }
 
-/// The pieces that threads take one after another: tiles, the last of them in strips, so that no thread waits
-/// long for another's last piece.
+/// The pieces that threads take one after another. The last tiles are cut into strips, so that all threads
+/// finish at about the same time.
 class Pieces {
  public:
   Pieces(const Matmul& problem, unsigned threads) : problem_(problem) {
@@ -153,7 +152,7 @@ class Pieces {
     count_ = whole_ + in_strips * kStrips;
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Without rows where a tile at the edge has fewer strips.
+  /// No rows where a tile at the edge has fewer strips.
   [[nodiscard]] Tile at(std::uint64_t index) const {
     if (index < whole_) return tile_at(index);
     const std::uint64_t strip = (index - whole_) % kStrips * kStripRows;
@@ -220,56 +219,41 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& datapa
 }
 
 std::optional<std::uint64_t> matmul_bytes(const Instruction& instruction, const Matmul& problem,
-                                          const MatmulMeans& means) {
+                                          const MatmulOptions& options) {
   const std::uint64_t d_bytes = spec_of(output_of(instruction, problem)).storage_bytes();
   const auto a = product({problem.batch, problem.m, problem.k, spec_of(instruction.a).storage_bytes()});
   const auto b = product({problem.batch, problem.k, problem.n, spec_of(instruction.b).storage_bytes()});
   const auto d = product({problem.batch, problem.m, problem.n, d_bytes, problem.c != nullptr ? 2U : 1U});
   if (!a || !b || !d) return std::nullopt;
   std::uint64_t total = 0;
-  for (const std::uint64_t part : {*a, *b, *d, kTileBytes * threads_of(problem, means)})
+  for (const std::uint64_t part : {*a, *b, *d, kTileBytes * threads_of(problem, options)})
     if (__builtin_add_overflow(total, part, &total)) return std::nullopt;
   return total;
 }
 
 void matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
-            const MatmulMeans& means) {
+            const MatmulOptions& options) {
   const Job job{instruction, datapath, problem, spec_of(instruction.d),
                 spec_of(output_of(instruction, problem))};
   // Without a single step D is C as it is, which the floats of the fast path might not hold.
-  const bool fast = means.fast && problem.k > 0 && fast_serves(instruction, datapath);
-  const unsigned threads = threads_of(problem, means);
+  const bool fast = options.fast && problem.k > 0 && fast_serves(instruction, datapath);
+  const unsigned threads = threads_of(problem, options);
   const Pieces pieces(problem, threads);
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
-  std::atomic<std::uint64_t> next{0};
   std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      const auto sums =
-          fast ? fast_tile(instruction, datapath, problem, means.level.value_or(best_simd_level()))
-               : plain_tile(instruction, datapath, problem);
-      for (std::uint64_t index = next++; index < pieces.count(); index = next++) {
-        const Tile tile = pieces.at(index);
-        if (tile.rows == 0) continue;
-        one_tile(job, tile, *sums);
-        if (!means.progress) continue;
-        const std::lock_guard lock(mutex);
-        means.progress(tile.rows * tile.columns * problem.k);
-      }
-    } catch (...) {
+  detail::parallel_by_thread(pieces.count(), threads, [&] {
+    const std::shared_ptr<TileSums> sums =
+        fast ? fast_tile(instruction, datapath, problem, options.level.value_or(best_simd_level()))
+             : plain_tile(instruction, datapath, problem);
+    return [&, sums](std::uint64_t index) {
+      const Tile tile = pieces.at(index);
+      if (tile.rows == 0) return;
+      one_tile(job, tile, *sums);
+      if (!options.progress) return;
       const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next = pieces.count();
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    helpers.reserve(threads);
-    for (unsigned t = 1; t < threads; ++t) helpers.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
+      options.progress(tile.rows * tile.columns * problem.k);
+    };
+  });
 }
 
 }  // namespace mmaudit

@@ -174,9 +174,9 @@ TEST(CInterface, ProductsAreThoseOfTheModel) {
   EXPECT_EQ(d, expected);
   std::uint64_t bytes = 0;
   ASSERT_EQ(mmaudit_matmul_bytes(&work, &bytes), MMAUDIT_OK);
-  MatmulMeans means;
-  means.threads = 0;
-  EXPECT_EQ(bytes, matmul_bytes(inst, problem, means));
+  MatmulOptions options;
+  options.threads = 0;
+  EXPECT_EQ(bytes, matmul_bytes(inst, problem, options));
 }
 
 TEST(CInterface, BoundsAProductAndChecksOne) {

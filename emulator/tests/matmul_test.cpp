@@ -57,7 +57,7 @@ struct Case {
   }
   Format output = Format::none;
 
-  Words run(bool with_c, const MatmulMeans& means = {}) {
+  Words run(bool with_c, const MatmulOptions& options = {}) {
     const auto a_bytes = packed(a, instruction.a), b_bytes = packed(b, instruction.b),
                c_bytes = packed(c, output);
     const std::size_t bytes = spec_of(output).storage_bytes();
@@ -67,7 +67,7 @@ struct Case {
     problem.c = with_c ? c_bytes.data() : nullptr;
     problem.d = d.data();
     EXPECT_EQ(why_no_matmul(instruction, datapath, problem), "");
-    matmul(instruction, datapath, problem, means);
+    matmul(instruction, datapath, problem, options);
     Words words(c.size());
     for (std::size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], &d[i * bytes], bytes);
     return words;
@@ -118,9 +118,9 @@ TEST(Matmul, IsAChainOfInstructionsAtEveryEdge) {
             for (std::size_t i = 0; i < words->size(); ++i)
               (*words)[i] = (i * 37 + 11) & (spec_of(inst.a).storage_bits == 8 ? 1U : 0U);
         }
-        MatmulMeans means;
-        means.fast = fast;
-        one.expect(one.run(true, means), [&](auto matrix, auto i, auto j, auto at) {
+        MatmulOptions options;
+        options.fast = fast;
+        one.expect(one.run(true, options), [&](auto matrix, auto i, auto j, auto at) {
           return one.chain_of(matrix, i, j, 0, one.problem.k, one.c[at]);
         });
       }
@@ -133,13 +133,13 @@ TEST(Matmul, SpansTilesAndThreadsChangeNothing) {
   const Words d = one.run(true);
   one.expect(
       d, [&](auto matrix, auto i, auto j, auto at) { return one.chain_of(matrix, i, j, 0, 40, one.c[at]); });
-  MatmulMeans means;
+  MatmulOptions options;
   for (const unsigned threads : {3U, 0U, 64U}) {
-    means.threads = threads;
-    EXPECT_TRUE(one.run(true, means) == d) << threads;
+    options.threads = threads;
+    EXPECT_TRUE(one.run(true, options) == d) << threads;
   }
-  means.fast = false;
-  EXPECT_TRUE(one.run(true, means) == d);
+  options.fast = false;
+  EXPECT_TRUE(one.run(true, options) == d);
 }
 
 // Threads take the last tiles in strips: one tile alone, one with fewer strips than others, more threads than
@@ -150,10 +150,10 @@ TEST(Matmul, ThreadsOfOneTileAndOfItsEdgeChangeNothing) {
     const Words d = one.run(true);
     for (const unsigned threads : {2U, 3U, 64U}) {
       for (const bool fast : {true, false}) {
-        MatmulMeans means;
-        means.threads = threads;
-        means.fast = fast;
-        EXPECT_TRUE(one.run(true, means) == d) << m << " " << threads << " " << fast;
+        MatmulOptions options;
+        options.threads = threads;
+        options.fast = fast;
+        EXPECT_TRUE(one.run(true, options) == d) << m << " " << threads << " " << fast;
       }
     }
   }
@@ -284,7 +284,7 @@ TEST(Matmul, CountsItsBytes) {
   EXPECT_LE(*without, kOperands + kMatmulWorkspace);
   problem.c = &problem;
   EXPECT_EQ(*matmul_bytes(f16, problem, {}), *without + kC);
-  MatmulMeans many;
+  MatmulOptions many;
   many.threads = 100000;
   EXPECT_LE(*matmul_bytes(f16, problem, many), kOperands + kC + kMatmulWorkspace);
 }

@@ -66,7 +66,7 @@ class Dot {
     return *this;
   }
 
-  /// D by the Hopper row.
+  /// D by the Hopper datapath.
   [[nodiscard]] std::uint64_t bits() const { return bits(hopper_row(instruction_)); }
   [[nodiscard]] std::uint64_t bits(const Datapath& datapath) const {
     const auto m = static_cast<std::size_t>(instruction_.m), n = static_cast<std::size_t>(instruction_.n);
@@ -99,8 +99,8 @@ class Dot {
   std::uint8_t modifiers_ = 0;
 };
 
-/// Every row of kInstructions that Hopper has and for which `wanted` holds, wgmma with the least n. A sparse
-/// one is no Dot: sparse_test.cpp has those.
+/// Every entry of kInstructions that Hopper has and for which `wanted` holds, wgmma with the least n. A
+/// sparse one is no Dot: sparse_test.cpp has those.
 template <typename Wanted>
 std::vector<Instruction> instructions_where(Wanted wanted) {
   std::vector<Instruction> rows;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kSide = 2;
 
-/// One byte an element: the values where rules differ, and powers of two with some fraction bits.
+/// One byte per element: the values where rules differ, and powers of two with some fraction bits.
 std::uint64_t spelled(const FormatSpec& format, std::uint8_t byte) {
   const std::uint64_t mask =
       format.storage_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << format.storage_bits) - 1;

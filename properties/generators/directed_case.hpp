@@ -48,7 +48,7 @@ class Case {
 
 using Dots = std::vector<DirectedDot>;
 
-/// Where a row's rules become visible.
+/// Where a datapath's rules become visible.
 struct Edges {
   int f, floor;
   int kept;            // fraction bits of the result

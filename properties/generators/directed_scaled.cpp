@@ -1,4 +1,4 @@
-// Directed cases of block-scaled instructions: what scales and groups do at the edges of a row.
+// Directed cases of block-scaled instructions: what scales and groups do at the edges of a datapath.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -24,8 +24,8 @@ Shape shape_of(const Instruction& inst) {
 
 }  // namespace
 
-void append_family(TileBatch& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
+void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
+                  std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
   const Shape shape = shape_of(tiles.instruction);
   const std::size_t first = tiles.grow(count, modifiers);
   const auto fill = [&](std::vector<std::byte>& buffer, Matrix which, std::size_t rows, std::size_t columns,
@@ -33,9 +33,9 @@ void append_family(TileBatch& tiles, const GeneratorPlan& plan, Family family, s
     for (std::size_t t = 0; t < count; ++t) {
       for (std::size_t i = 0; i < rows; ++i) {
         for (std::size_t j = 0; j < columns; ++j) {
-          store_bits(
-              buffer, bytes, ((first + t) * rows + i) * columns + j,
-              generate(plan, family, seed, which, first_tile + t, static_cast<int>(i), static_cast<int>(j)));
+          store_bits(buffer, bytes, ((first + t) * rows + i) * columns + j,
+                     generate(plan, input_class, seed, which, first_tile + t, static_cast<int>(i),
+                              static_cast<int>(j)));
         }
       }
     }
@@ -47,7 +47,7 @@ void append_family(TileBatch& tiles, const GeneratorPlan& plan, Family family, s
                                std::size_t columns) {
     for (std::size_t at = 0; at < count * rows * columns; ++at)
       bytes[first * rows * columns + at] = static_cast<std::uint8_t>(
-          generate(plan, family, seed, which, first_tile + at / (rows * columns),
+          generate(plan, input_class, seed, which, first_tile + at / (rows * columns),
                    static_cast<int>(at / columns % rows), static_cast<int>(at % columns)));
   };
   fill_scales(tiles.scale_a, Matrix::scale_a, shape.m, shape.blocks);
@@ -55,7 +55,7 @@ void append_family(TileBatch& tiles, const GeneratorPlan& plan, Family family, s
   const std::size_t each = shape.m * shape.stored;
   for (std::size_t i = 0; i < tiles.metadata.size() / tiles.tiles * count; ++i)
     tiles.metadata[first * each + i] =
-        generate_metadata(plan, family, seed, first_tile + i / each,
+        generate_metadata(plan, input_class, seed, first_tile + i / each,
                           static_cast<int>(i % each / shape.stored), static_cast<int>(i % shape.stored));
 }
 

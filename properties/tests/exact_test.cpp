@@ -60,10 +60,10 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
   for (const Probe& probe : all_probes()) {
     if (spec_of(probe.instruction.d).integer()) continue;  // nothing is rounded there
     const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
-    for (const gen::Family family :
-         {gen::Family::random_finite, gen::Family::cancellation, gen::Family::near_subnormal}) {
+    for (const gen::InputClass input_class :
+         {gen::InputClass::random_finite, gen::InputClass::cancellation, gen::InputClass::near_subnormal}) {
       TileBatch tiles(probe.instruction);
-      gen::append_family(tiles, plan, family, kSeed, 0, 1, 0);
+      gen::append_class(tiles, plan, input_class, kSeed, 0, 1, 0);
       for (std::size_t i = 0; i < 8; ++i) {
         const OneDot one = cut(tiles, 0, i, i);
         const oracle::ExactDot exact = oracle::exact_dot(probe.instruction, one);

@@ -1,5 +1,5 @@
 // The fast path of matmul() against the plain core, bit for bit: every row it serves on every architecture,
-// every level of vector instructions, every family of inputs; and rows that no hardware has.
+// every level of vector instructions, every input class of inputs; and rows that no hardware has.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -57,38 +57,38 @@ struct Product {
     one(c, gen::Matrix::c, problem.m, problem.n, instruction.c);
   }
 
-  std::vector<std::byte> run(const Probe& probe, const MatmulMeans& means) {
+  std::vector<std::byte> run(const Probe& probe, const MatmulOptions& options) {
     problem.a = a.data();
     problem.b = b.data();
     problem.c = c.data();
     problem.d = d.data();
     std::fill(d.begin(), d.end(), std::byte{0xA5});
-    matmul(probe.instruction, probe.datapath, problem, means);
+    matmul(probe.instruction, probe.datapath, problem, options);
     return d;
   }
 };
 
-Product family_product(const Probe& probe, gen::Family family, std::uint64_t tile) {
+Product family_product(const Probe& probe, gen::InputClass input_class, std::uint64_t tile) {
   const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   const auto k = static_cast<std::uint64_t>(probe.instruction.k);
   // More than one vector and one row group, none of them whole; two instructions and a piece.
   Product product(probe.instruction, 5, 35, 2 * k + 1 + tile % k);
   product.fill(probe.instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) {
-    return gen::generate(plan, family, kSeed, which, tile, static_cast<int>(i), static_cast<int>(j));
+    return gen::generate(plan, input_class, kSeed, which, tile, static_cast<int>(i), static_cast<int>(j));
   });
   return product;
 }
 
-MatmulMeans plain() {
-  MatmulMeans means;
-  means.fast = false;
-  return means;
+MatmulOptions plain() {
+  MatmulOptions options;
+  options.fast = false;
+  return options;
 }
 
-MatmulMeans at(SimdLevel level) {
-  MatmulMeans means;
-  means.level = level;
-  return means;
+MatmulOptions at(SimdLevel level) {
+  MatmulOptions options;
+  options.level = level;
+  return options;
 }
 
 std::vector<SimdLevel> levels_here() {
@@ -120,14 +120,14 @@ TEST(FastPath, ServesWhatItWasMadeFor) {
 TEST(FastPath, IsThePlainCoreOnEveryRowLevelAndFamily) {
   std::size_t compared = 0;
   for (const Probe& probe : served_probes()) {
-    for (int f = 0; f < gen::kFamilies; ++f) {
+    for (int f = 0; f < gen::kInputClasses; ++f) {
       for (std::uint64_t tile = 0; tile < 2; ++tile) {
-        Product product = family_product(probe, static_cast<gen::Family>(f), tile);
+        Product product = family_product(probe, static_cast<gen::InputClass>(f), tile);
         const std::vector<std::byte> expected = product.run(probe, plain());
         for (const SimdLevel level : levels_here()) {
           ASSERT_TRUE(product.run(probe, at(level)) == expected)
               << name_of(probe.instruction) << " L " << probe.datapath.products_per_step << " F "
-              << probe.datapath.fraction_bits << " " << name_of(static_cast<gen::Family>(f)) << " tile "
+              << probe.datapath.fraction_bits << " " << name_of(static_cast<gen::InputClass>(f)) << " tile "
               << tile << " " << name_of(level);
           compared += product.problem.m * product.problem.n;
         }
@@ -156,8 +156,8 @@ struct Directed {
     problem.d = batch.d;
   }
 
-  std::vector<std::byte> run(const Probe& probe, const MatmulMeans& means) {
-    matmul(probe.instruction, probe.datapath, problem, means);
+  std::vector<std::byte> run(const Probe& probe, const MatmulOptions& options) {
+    matmul(probe.instruction, probe.datapath, problem, options);
     return tiles.d;
   }
   std::vector<std::byte> emulated(const Probe& probe) {
@@ -192,8 +192,8 @@ TEST(FastPath, TheComparisonSeesAWrongRow) {
       ASSERT_TRUE(fast_serves(probe.instruction, wrong.datapath));
       Directed directed(probe);
       bool found = directed.run(other, {}) != directed.emulated(probe);
-      for (int f = 0; f < gen::kFamilies && !found; ++f) {
-        Product product = family_product(probe, static_cast<gen::Family>(f), 0);
+      for (int f = 0; f < gen::kInputClasses && !found; ++f) {
+        Product product = family_product(probe, static_cast<gen::InputClass>(f), 0);
         found = product.run(other, {}) != product.run(probe, plain());
       }
       EXPECT_TRUE(found) << name_of(probe.instruction) << " " << wrong.rule << " " << wrong.change;

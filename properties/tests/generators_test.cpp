@@ -1,4 +1,4 @@
-// Every family makes what it claims, the same every time, and no two matrices are made from one stream.
+// Every input class makes what it claims, the same every time, and no two matrices are made from one stream.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace mmaudit::test {
 namespace {
 
-using gen::Family;
+using gen::InputClass;
 using gen::Matrix;
 
 constexpr std::uint64_t kDigest = 0x96BBE591D3FB00C8;  // of VersionOneMakesTheseBits
@@ -23,9 +23,9 @@ Format format_of(const Instruction& inst, Matrix which) {
   return which == Matrix::a ? inst.a : which == Matrix::b ? inst.b : inst.c;
 }
 
-/// Calls visit(matrix, bits) for every element of `tiles` tiles of a family but those that metadata keeps
-/// from being read.
-void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
+/// Calls visit(matrix, bits) for every element of `tiles` tiles of a input_class but those that metadata
+/// keeps from being read.
+void for_each_element(const Probe& probe, InputClass input_class, std::uint64_t tiles,
                       const std::function<void(Matrix, std::uint64_t)>& visit) {
   const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   const int m = probe.instruction.m, n = probe.instruction.n, depth = probe.instruction.k;
@@ -34,18 +34,18 @@ void for_each_element(const Probe& probe, Family family, std::uint64_t tiles,
       const int rows = which == Matrix::b ? depth : m;
       const int columns = which == Matrix::a ? probe.instruction.stored_k() : n;
       for (int i = 0; i < rows; ++i)
-        for (int j = 0;
-             j < columns && !(which == Matrix::b && gen::detail::never_read(plan, family, kSeed, tile, i));
+        for (int j = 0; j < columns &&
+                        !(which == Matrix::b && gen::detail::never_read(plan, input_class, kSeed, tile, i));
              ++j)
-          visit(which, gen::generate(plan, family, kSeed, which, tile, i, j));
+          visit(which, gen::generate(plan, input_class, kSeed, which, tile, i, j));
     }
   }
 }
 
-std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count) {
+std::vector<OneDot> dots_of(const Probe& probe, InputClass input_class, std::size_t count) {
   const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   TileBatch tiles(probe.instruction);
-  gen::append_family(tiles, plan, family, kSeed, 0, count, 0);
+  gen::append_class(tiles, plan, input_class, kSeed, 0, count, 0);
   const auto m = static_cast<std::size_t>(probe.instruction.m),
              n = static_cast<std::size_t>(probe.instruction.n);
   std::vector<OneDot> dots;
@@ -56,8 +56,8 @@ std::vector<OneDot> dots_of(const Probe& probe, Family family, std::size_t count
 
 TEST(Generators, EveryElementFitsItsFormat) {
   for (const Probe& probe : all_probes()) {
-    for (int f = 0; f < gen::kFamilies; ++f) {
-      for_each_element(probe, static_cast<Family>(f), 3, [&](Matrix which, std::uint64_t bits) {
+    for (int f = 0; f < gen::kInputClasses; ++f) {
+      for_each_element(probe, static_cast<InputClass>(f), 3, [&](Matrix which, std::uint64_t bits) {
         const FormatSpec format = spec_of(format_of(probe.instruction, which));
         ASSERT_EQ(bits & ~(format.sign_bit() | (format.sign_bit() - 1)), 0U);
       });
@@ -68,18 +68,18 @@ TEST(Generators, EveryElementFitsItsFormat) {
 TEST(Generators, AreFunctionsOfTheirArgumentsAlone) {
   for (const Probe& probe : all_probes()) {
     const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
-    for (int f = 0; f < gen::kFamilies; ++f) {
-      const auto family = static_cast<Family>(f);
+    for (int f = 0; f < gen::kInputClasses; ++f) {
+      const auto input_class = static_cast<InputClass>(f);
       TileBatch together(probe.instruction), apart(probe.instruction), other(probe.instruction);
-      gen::append_family(together, plan, family, kSeed, 5, 2, 0);
-      gen::append_family(apart, plan, family, kSeed, 5, 1, 0);
-      gen::append_family(apart, plan, family, kSeed, 6, 1, 0);
-      gen::append_family(other, plan, family, kSeed + 1, 5, 2, 0);
+      gen::append_class(together, plan, input_class, kSeed, 5, 2, 0);
+      gen::append_class(apart, plan, input_class, kSeed, 5, 1, 0);
+      gen::append_class(apart, plan, input_class, kSeed, 6, 1, 0);
+      gen::append_class(other, plan, input_class, kSeed + 1, 5, 2, 0);
       EXPECT_EQ(together.a, apart.a);
       EXPECT_EQ(together.b, apart.b);
       EXPECT_EQ(together.c, apart.c);
-      EXPECT_NE(together.a, other.a) << name_of(family);
-      EXPECT_NE(together.b, other.b) << name_of(family);
+      EXPECT_NE(together.a, other.a) << name_of(input_class);
+      EXPECT_NE(together.b, other.b) << name_of(input_class);
     }
   }
 }
@@ -89,36 +89,37 @@ TEST(Generators, VersionOneMakesTheseBits) {
   const Probe probe = all_probes().front();
   const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
   std::uint64_t digest = 0;
-  for (int f = 0; f < gen::kFamilies; ++f)
+  for (int f = 0; f < gen::kInputClasses; ++f)
     for (const Matrix which : kMatrices)
       for (int i = 0; i < 8; ++i)
-        digest = mix(digest ^ gen::generate(plan, static_cast<Family>(f), 1, which, 3, i, i % 4));
+        digest = mix(digest ^ gen::generate(plan, static_cast<InputClass>(f), 1, which, 3, i, i % 4));
   ASSERT_EQ(gen::kGeneratorVersion, "1");
   EXPECT_EQ(digest, kDigest) << std::hex << digest;
 }
 
 TEST(Generators, MatricesAndTilesComeFromDifferentStreams) {
-  for (const Family family : {Family::random_bits, Family::normal, Family::wide_window}) {
+  for (const InputClass input_class :
+       {InputClass::random_bits, InputClass::normal, InputClass::wide_window}) {
     const Probe probe = all_probes()[24];  // binary64: 64 bits hardly ever meet by chance
     ASSERT_EQ(probe.instruction.a, Format::f64);
     std::map<std::uint64_t, int> seen;
-    for_each_element(probe, family, 4, [&](Matrix, std::uint64_t bits) { ++seen[bits]; });
+    for_each_element(probe, input_class, 4, [&](Matrix, std::uint64_t bits) { ++seen[bits]; });
     std::size_t repeated = 0;
     for (const auto& [bits, count] : seen) repeated += count > 1 ? 1U : 0U;
-    EXPECT_LE(repeated, seen.size() / 50) << name_of(family);  // normal() has 32-bit resolution
+    EXPECT_LE(repeated, seen.size() / 50) << name_of(input_class);  // normal() has 32-bit resolution
   }
 }
 
 TEST(Generators, OnlyRandomBitsAndSpecialValuesMakeNanAndInfinity) {
   for (const Probe& probe : all_probes()) {
-    for (int f = 0; f < gen::kFamilies; ++f) {
-      const auto family = static_cast<Family>(f);
+    for (int f = 0; f < gen::kInputClasses; ++f) {
+      const auto input_class = static_cast<InputClass>(f);
       std::size_t special = 0;
-      for_each_element(probe, family, 6, [&](Matrix which, std::uint64_t bits) {
+      for_each_element(probe, input_class, 6, [&](Matrix which, std::uint64_t bits) {
         special += std::isfinite(decode_value(bits, spec_of(format_of(probe.instruction, which)))) ? 0U : 1U;
       });
-      const bool may = family == Family::random_bits || family == Family::special_values;
-      EXPECT_TRUE(may || special == 0) << name_of(probe.instruction) << ' ' << name_of(family);
+      const bool may = input_class == InputClass::random_bits || input_class == InputClass::special_values;
+      EXPECT_TRUE(may || special == 0) << name_of(probe.instruction) << ' ' << name_of(input_class);
     }
   }
 }
@@ -129,7 +130,7 @@ TEST(Generators, SpecialValuesHoldEveryKindInEveryMatrix) {
     for (const Matrix only : kMatrices) {
       const FormatSpec format = spec_of(format_of(probe.instruction, only));
       std::size_t nan = 0, plus = 0, minus = 0, plus_zero = 0, minus_zero = 0, subnormal = 0, largest = 0;
-      for_each_element(probe, Family::special_values, 60, [&](Matrix which, std::uint64_t bits) {
+      for_each_element(probe, InputClass::special_values, 60, [&](Matrix which, std::uint64_t bits) {
         if (which != only) return;
         const double x = decode_value(bits, format);
         const bool negative = (bits & format.sign_bit()) != 0;
@@ -183,7 +184,7 @@ class Families : public testing::TestWithParam<std::size_t> {
 
 TEST_P(Families, MostlyZerosAreMostlyZeros) {
   std::size_t zeros = 0, all = 0;
-  for_each_element(probe, Family::mostly_zeros, 8, [&](Matrix which, std::uint64_t bits) {
+  for_each_element(probe, InputClass::mostly_zeros, 8, [&](Matrix which, std::uint64_t bits) {
     if (which == Matrix::c) return;
     ++all;
     zeros += decode_value(bits, spec_of(format_of(inst, which))) == 0 ? 1U : 0U;
@@ -193,7 +194,7 @@ TEST_P(Families, MostlyZerosAreMostlyZeros) {
 
 TEST_P(Families, NormalIsAboutStandardNormal) {
   double sum = 0, squares = 0, count = 0;
-  for_each_element(probe, Family::normal, 20, [&](Matrix which, std::uint64_t bits) {
+  for_each_element(probe, InputClass::normal, 20, [&](Matrix which, std::uint64_t bits) {
     const double x = decode_value(bits, spec_of(format_of(inst, which)));
     sum += x;
     squares += x * x;
@@ -204,7 +205,7 @@ TEST_P(Families, NormalIsAboutStandardNormal) {
 }
 
 TEST_P(Families, CancellationLeavesLittle) {
-  const auto dots = dots_of(probe, Family::cancellation, 40);
+  const auto dots = dots_of(probe, InputClass::cancellation, 40);
   EXPECT_GT(share(dots,
                   [&](const OneDot& one) {
                     OneDot products = one;
@@ -216,7 +217,7 @@ TEST_P(Families, CancellationLeavesLittle) {
 }
 
 TEST_P(Families, NearOverflowMeetsBothSides) {
-  const auto dots = dots_of(probe, Family::near_overflow, 40);
+  const auto dots = dots_of(probe, InputClass::near_overflow, 40);
   const double largest = decode_value(spec_of(inst.d).max_finite_bits(), spec_of(inst.d));
   const bool reachable =
       spec_of(inst.a).max_exponent() + spec_of(inst.b).max_exponent() + 5 >= spec_of(inst.d).max_exponent();
@@ -234,7 +235,7 @@ TEST_P(Families, NearOverflowMeetsBothSides) {
 }
 
 TEST_P(Families, FloorEdgeLiesAboutTheFloor) {
-  const auto dots = dots_of(probe, Family::floor_edge, 60);
+  const auto dots = dots_of(probe, InputClass::floor_edge, 60);
   const gen::GeneratorPlan plan = gen::make_generator_plan(inst, probe.datapath);
   EXPECT_GT(share(dots, [&](const OneDot& one) { return decode_value(one.c, spec_of(inst.c)) == 0; }), 0.2);
   if (spec_of(inst.a).min_exponent() + spec_of(inst.b).min_exponent() > plan.floor)
@@ -258,8 +259,8 @@ TEST_P(Families, FarAddendsAreFarAndWindowsAreAsWideAsTheySay) {
     const auto [low, high] = std::minmax_element(exponents.begin(), exponents.end());
     return *high - *low;
   };
-  const auto narrow = dots_of(probe, Family::narrow_window, 40);
-  const auto wide = dots_of(probe, Family::wide_window, 40);
+  const auto narrow = dots_of(probe, InputClass::narrow_window, 40);
+  const auto wide = dots_of(probe, InputClass::wide_window, 40);
   double narrow_sum = 0, wide_sum = 0;
   for (const OneDot& one : narrow) narrow_sum += spread(one);
   for (const OneDot& one : wide) wide_sum += spread(one);
@@ -269,14 +270,14 @@ TEST_P(Families, FarAddendsAreFarAndWindowsAreAsWideAsTheySay) {
 }
 
 TEST_P(Families, SparsePowersAreFew) {
-  const auto dots = dots_of(probe, Family::sparse_powers, 40);
+  const auto dots = dots_of(probe, InputClass::sparse_powers, 40);
   double products = 0;
   for (const OneDot& one : dots) products += static_cast<double>(product_exponents(one).size());
   EXPECT_LT(products / static_cast<double>(dots.size()), probe.instruction.stored_k() / 2.0);
   EXPECT_GT(products, 0);
 }
 
-// The integer rows have claims of their own: integer_families_test.cpp.
+// The integer rows have claims of their own: integer_classes_test.cpp.
 std::vector<std::size_t> floating_probes() {
   const std::vector<Probe> probes = all_probes();
   std::vector<std::size_t> floating;
@@ -299,8 +300,8 @@ TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
     const Instruction& inst = probe.instruction;
     TileBatch tiles(inst);
     const gen::GeneratorPlan plan = gen::make_generator_plan(inst, probe.datapath);
-    for (int f = 0; f < gen::kFamilies; ++f)
-      gen::append_family(tiles, plan, static_cast<Family>(f), kSeed, 0, 2, 0);
+    for (int f = 0; f < gen::kInputClasses; ++f)
+      gen::append_class(tiles, plan, static_cast<InputClass>(f), kSeed, 0, 2, 0);
     const std::size_t seeded = tiles.tiles;
     gen::append_directed(tiles, probe.datapath, 0);
     EXPECT_EQ(why_bad_metadata(inst, tiles.metadata, tiles.tiles), "") << name_of(inst);
@@ -315,8 +316,8 @@ TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
     EXPECT_EQ(in_directed.size(), static_cast<std::size_t>(patterns(sparsity_of(inst))));
     bool unread = false;
     for (int k = 0; k < inst.k; ++k)
-      for (int f = 0; f < gen::kFamilies; ++f)
-        unread = unread || gen::detail::never_read(plan, static_cast<Family>(f), kSeed, 0, k);
+      for (int f = 0; f < gen::kInputClasses; ++f)
+        unread = unread || gen::detail::never_read(plan, static_cast<InputClass>(f), kSeed, 0, k);
     EXPECT_TRUE(unread);
   }
   EXPECT_GT(sparse, 50U);

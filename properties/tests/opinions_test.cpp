@@ -33,10 +33,10 @@ TEST(Opinions, EveryOracleRoundsAlike) {
     if (spec_of(probe.instruction.d).integer()) continue;  // nothing is rounded there
     const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
     const std::uint8_t modifiers = is_wgmma(probe.instruction.op) ? kScaleDZero | kNegateA | kNegateB : 0;
-    for (int f = 0; f < gen::kFamilies; ++f) {
+    for (int f = 0; f < gen::kInputClasses; ++f) {
       TileBatch tiles(probe.instruction);
-      gen::append_family(tiles, plan, static_cast<gen::Family>(f), kSeed, 0, 2, 0);
-      gen::append_family(tiles, plan, static_cast<gen::Family>(f), kSeed, 2, 1, modifiers);
+      gen::append_class(tiles, plan, static_cast<gen::InputClass>(f), kSeed, 0, 2, 0);
+      gen::append_class(tiles, plan, static_cast<gen::InputClass>(f), kSeed, 2, 1, modifiers);
       compared += all_agree(probe, tiles, 37);
     }
     TileBatch tiles(probe.instruction);

@@ -42,7 +42,7 @@ inline std::vector<Probe> scaled_probes() {
   return probes;
 }
 
-/// Every instruction with its Hopper row; wgmma with the least n.
+/// Every instruction with its Hopper datapath; wgmma with the least n.
 inline std::vector<Probe> all_probes() {
   std::vector<Probe> probes;
   const Architecture* hopper = find_architecture("hopper");

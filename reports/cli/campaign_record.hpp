@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "replay.hpp"
 

@@ -58,8 +58,8 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   return epilogue;
 }
 
-MatmulMeans means_of(const MatmulOptions& options) {
-  MatmulMeans means;
+mmaudit::MatmulOptions means_of(const MatmulOptions& options) {
+  mmaudit::MatmulOptions means;
   means.threads = options.threads;
   means.fast = !options.plain;
   if (options.simd.empty()) return means;
@@ -106,7 +106,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.promote = options.promote;
   problem.split_k = options.split_k;
   problem.epilogue = epilogue_of(options);
-  MatmulMeans means = means_of(options);
+  mmaudit::MatmulOptions means = means_of(options);
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
   require_memory(corpus::tensor_bytes(options.a) + corpus::tensor_bytes(options.b) +

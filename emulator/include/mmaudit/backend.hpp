@@ -1,5 +1,5 @@
 #pragma once
-// Whoever turns (instruction, A, B, C) into D: the model, an oracle, the model on a GPU, the hardware, a
+// What turns (instruction, A, B, C) into D: the model, an oracle, the model on a GPU, the hardware, a
 // recording, a user's callable.
 #include <cstdint>
 #include <functional>

@@ -23,14 +23,14 @@ struct DotPlan {
   StepSpec step;
   Datapath datapath;          ///< its output is that of a step
   OutputRule conversion;      ///< from a step's output to D, where they differ
-  bool converts = false;      ///< row.sum_format is given
+  bool converts = false;      ///< datapath.sum_format is given
   std::int16_t k = 0;         ///< products: of a sparse instruction the stored ones
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
   bool integer = false;
   IntegerSpec integers;
   FormatSpec scale;              ///< of the scale bytes; id none: there are none
-  std::int16_t scale_block = 0;  ///< elements of k a scale
+  std::int16_t scale_block = 0;  ///< elements of k per scale
   bool grouped = false;          ///< scales multiply groups of products, not elements
   GroupSpec groups;
   Sparsity sparsity;
@@ -77,7 +77,7 @@ constexpr DotPlan make_plan(const Instruction& instruction, const Datapath& data
   if (plan.grouped) {
     plan.groups.product_fraction_bits = plan.step.product_fraction_bits;
     plan.groups.scale_fraction_bits = static_cast<std::int16_t>(2 * plan.scale.fraction_bits);
-    // A subnormal that the row normalises goes down to the weight of its last bit.
+    // A subnormal that the datapath normalises goes down to the weight of its last bit.
     plan.groups.least_product = static_cast<std::int16_t>(plan.a.min_exponent() + plan.b.min_exponent() -
                                                           plan.step.product_fraction_bits);
   } else {
@@ -217,7 +217,7 @@ MMAUDIT_HD constexpr std::uint64_t final_result(const DotPlan& plan, std::uint64
 }
 
 /// The chain of steps over operands that already stand in evaluation order, and so do the scales of a grouped
-/// plan, one a k; nobody else reads them. `c` and the result are raw bits.
+/// plan, one per k; other plans don't read them. `c` and the result are raw bits.
 MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
                                          std::uint64_t c, const Operand* scale_a = nullptr,
                                          const Operand* scale_b = nullptr) {

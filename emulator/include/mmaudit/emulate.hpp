@@ -6,9 +6,9 @@
 
 namespace mmaudit {
 
-/// What: D = A * B + C for every tile, with the bits `row` says the hardware produces.
-/// Shapes: as TileView; the caller guarantees that `row` serves `instruction` (find_datapath()).
-/// Range and rounding: any bit pattern is valid input; rounding is the row's. Errors: none.
+/// What: D = A * B + C for every tile, with the bits `datapath` says the hardware produces.
+/// Shapes: as TileView; the caller guarantees that `datapath` serves `instruction` (find_datapath()).
+/// Range and rounding: any bit pattern is valid input; rounding is the datapath's. Errors: none.
 /// Source: docs/numerics.md.
 void emulate(const Instruction& instruction, const Datapath& datapath, const TileView& batch);
 

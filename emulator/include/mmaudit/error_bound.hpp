@@ -1,6 +1,6 @@
 #pragma once
-// How far a D may be from the exact sum, from the numbers of its row alone. Derivation: docs/properties.md,
-// "The bound on the error".
+// How far a D may be from the exact sum, from the numbers of its datapath alone. Derivation:
+// docs/properties.md, "The bound on the error".
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,12 +13,12 @@ namespace mmaudit {
 struct SumFacts {
   /// At least the sum of all |a_k b_k| and |c|.
   double magnitude = 0;
-  /// At least e(a) + e(b) of every product that is not zero, and the exponent of c; of a grouped row the
+  /// At least e(a) + e(b) of every product that is not zero, and the exponent of c; of a grouped datapath the
   /// exponents of the two scales in place of the product's. Anything low when all are zero.
   int largest_exponent = -10000;
 };
 
-/// Why the bounds below don't hold for a row; empty: they do.
+/// Why the bounds below don't hold for a datapath; empty: they do.
 std::string why_no_error_bound(const DotPlan& plan);
 
 /// What: most that |D - exact| of one instruction can be while nothing overflows. `result_exponent` is the

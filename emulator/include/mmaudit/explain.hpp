@@ -1,6 +1,6 @@
 #pragma once
 // One dot product step by step: what each addend brings, what alignment takes from it, how the sum is
-// rounded. Built from the same functions as the model, so that it cannot tell another story.
+// rounded. Built from the functions of the model, so that both always agree.
 #include <cstdint>
 #include <vector>
 
@@ -24,7 +24,7 @@ struct ExplainedAddend {
   int exponent = 0;            ///< what it brought to the maximum
   Dyadic exact;                ///< the exact product (or sum of the group's) with its scales, or c
   Dyadic kept;                 ///< after alignment
-  Dyadic lost;                 ///< exact - kept; -kept where a row that floors made a unit of an addend
+  Dyadic lost;                 ///< exact - kept; -kept where a datapath that floors made a unit of an addend
                                ///< over 61 bits below it, and 64 bits don't hold both
 };
 
@@ -32,7 +32,7 @@ struct ExplainedStep {
   FormatSpec addend_format;  ///< format of the addend that entered (c, or the sum of the step before)
   std::vector<ExplainedAddend> addends;
   int maximum = 0;             ///< alignment exponent E
-  bool floor_decided = false;  ///< no addend reached the row's floor: E is the floor
+  bool floor_decided = false;  ///< no addend reached the datapath's floor: E is the floor
   bool special = false;        ///< NaN or infinity among the inputs: no sum was formed
   Dyadic sum;                  ///< exact sum of the aligned addends
   std::uint64_t result = 0;    ///< bits of the output format

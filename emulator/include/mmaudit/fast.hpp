@@ -1,5 +1,5 @@
 #pragma once
-// The fast path of the host model: which rows it serves, and which vector instructions this machine has.
+// The fast path of the host model: which datapaths it serves, and which vector instructions this machine has.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,9 +23,8 @@ bool has_simd_level(SimdLevel level);
 /// The widest level there is here.
 SimdLevel best_simd_level();
 
-/// True when matmul() computes `instruction` by `row` with vector instructions. Decided by the numbers and
-/// rules of the row alone; whatever a served row meets that vectors can't do is done by the plain core, step
-/// by step.
+/// True when matmul() computes `instruction` by `datapath` with vector instructions. Decided by the numbers
+/// and rules of the datapath alone; inputs that vectors can't handle go to the plain core, step by step.
 bool fast_serves(const Instruction& instruction, const Datapath& datapath);
 
 }  // namespace mmaudit

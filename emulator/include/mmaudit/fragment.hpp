@@ -94,7 +94,7 @@ constexpr bool has_fragment_maps(const Instruction& instruction) {
   return instruction.op != Op::tcgen05 && instruction.op != Op::wmma;
 }
 
-/// A, m x stored_k(). For wgmma: the form that takes A from registers, one m16 fragment a warp.
+/// A, m x stored_k(). For wgmma: the form that takes A from registers, one m16 fragment per warp.
 /// Of an instruction per octet: of the tile of the lane's octet, A by rows.
 constexpr FragmentMap fragment_a(const Instruction& instruction) {
   if (is_per_octet(instruction))

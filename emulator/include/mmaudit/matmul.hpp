@@ -14,7 +14,7 @@ namespace mmaudit {
 /// D = alpha * sum + beta * C as kernels write it: fma(alpha, sum, beta * C) in binary32, the product and the
 /// fma each rounded to nearest even, then one rounding to nearest even to `output`. With beta = +-0, C is not
 /// read and D is alpha * sum. NaN: the canonical one of `output`.
-/// Source: the linear combination of CUTLASS (epilogue/thread/linear_combination.h); not yet seen on a GPU.
+/// Source: the linear combination of CUTLASS (epilogue/thread/linear_combination.h); not measured on a GPU.
 struct Epilogue {
   float alpha = 1;
   float beta = 0;
@@ -37,34 +37,34 @@ struct Matmul {
   std::optional<Epilogue> epilogue;  ///< none: C starts the chain, as the instruction's own C does
 };
 
-/// How it is computed. Nothing here changes a bit of D.
-struct MatmulMeans {
-  unsigned threads = 1;            ///< 0: one a core
+/// How to compute it; no option changes a bit of D.
+struct MatmulOptions {
+  unsigned threads = 1;            ///< 0: one per core
   bool fast = true;                ///< false: the plain core alone
   std::optional<SimdLevel> level;  ///< none: the widest; must be there, see has_simd_level()
   /// Called with the number of multiply-adds just finished, from one thread at a time.
   std::function<void(std::uint64_t)> progress;
 };
 
-/// Why matmul() can't do this, as "field: found X, allowed: Y"; empty when it can. Pointers are not looked
-/// at.
+/// Why matmul() can't do this, as "field: found X, allowed: Y"; empty when it can. Pointers are not
+/// examined.
 std::string why_no_matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 /// Bytes of A, B, C, D and of everything matmul() allocates (never more than kMatmulWorkspace); nullopt when
 /// they exceed 64 bits. `c` counts only where it is not null.
 std::optional<std::uint64_t> matmul_bytes(const Instruction& instruction, const Matmul& problem,
-                                          const MatmulMeans& means);
+                                          const MatmulOptions& options);
 inline constexpr std::uint64_t kMatmulWorkspace = std::uint64_t{256} << 20;
 
-/// What: D = A * B + C for any sizes, with the bits `row` says the hardware produces.
+/// What: D = A * B + C for any sizes, with the bits `datapath` says the hardware produces.
 /// Shapes: as Matmul. K is padded with +0 to a multiple of the instruction's k; the M and N of the
-/// instruction have no influence. Order: ascending k, one instruction after another; the C of each is the D
+/// instruction don't matter. Order: ascending k, one instruction after another; the C of each is the D
 /// of the one before. Slice s of `split_k` has ceil(K / k / split_k) instructions. Where there is no
 /// epilogue, C starts the total of the first slice with `promote`, its running sum without. Totals start from
 /// +0 otherwise. Range and rounding: any bit pattern; same bits for any number of threads, any SimdLevel and
 /// the plain core. Errors: none when why_no_matmul() is empty; std::bad_alloc or std::system_error where
 /// memory or threads run out.
 void matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
-            const MatmulMeans& means = {});
+            const MatmulOptions& options = {});
 
 }  // namespace mmaudit

@@ -7,7 +7,7 @@
  * and no signal handler crosses this interface.
  *
  * Structures start with their own size: set them to zero, then `size` to sizeof of the structure, then what
- * is needed. Later versions only add fields at the end, whose zero means what this version does. */
+ * is needed. Later versions only add fields at the end; zero there means the behaviour of this version. */
 #ifndef MMAUDIT_MMAUDIT_H
 #define MMAUDIT_MMAUDIT_H
 
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* What a program was compiled for; compare with mmaudit_abi(). */
+/* The interface a program was compiled for; compare with mmaudit_abi(). */
 #define MMAUDIT_ABI 1
 
 typedef enum mmaudit_status {
@@ -49,13 +49,13 @@ MMAUDIT_API const char* mmaudit_revision(void);
 /* MMAUDIT_ABI of the library. */
 MMAUDIT_API unsigned mmaudit_abi(void);
 
-/* Why the last call of this thread that failed did; "" when none has. Valid until this thread's next call. */
+/* Why this thread's last failed call failed; "" when none has failed. Valid until this thread's next call. */
 MMAUDIT_API const char* mmaudit_last_error(void);
 
 /* Frees text that a function here returned; null is allowed. */
 MMAUDIT_API void mmaudit_free(void* text);
 
-/* ---- rows ------------------------------------------------------------------------------------------------
+/* ---- the model -------------------------------------------------------------------------------------------
  */
 
 /* Architectures, oldest first: how many, and the name of one; null from `index` = count on. */
@@ -84,7 +84,7 @@ typedef struct mmaudit_instruction {
   uint32_t stored_k;         /* elements a row of A stores: k / 2 of a sparse instruction, else k */
   const char *a, *b, *c, *d; /* formats */
   const char* scale;         /* format of the scale bytes; null: there are none */
-  uint32_t scale_block;      /* elements of k a scale */
+  uint32_t scale_block;      /* elements of k per scale */
   int32_t takes_modifiers;   /* wgmma and tcgen05 */
   const char* evidence;      /* recorded, replayed or literature; null without an architecture */
   const char* source;
@@ -97,7 +97,7 @@ MMAUDIT_API int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_i
 /* One by name, with m and n filled in; MMAUDIT_BAD_INPUT says what `arch` has instead. */
 MMAUDIT_API int mmaudit_find_instruction(const char* arch, const char* name, mmaudit_instruction* out);
 
-/* Everything about the rows as JSON: {"schema", "architectures": [...], "formats": [...]}. `arch` null: all
+/* Everything about the model as JSON: {"schema", "architectures": [...], "formats": [...]}. `arch` null: all
  * of them. Free with mmaudit_free(). */
 MMAUDIT_API int mmaudit_list(const char* arch, char** json);
 
@@ -138,7 +138,7 @@ typedef struct mmaudit_product {
   mmaudit_out d;           /* (batch, m, n) in the instruction's format or d_format; may be c */
   uint64_t promote;        /* k after which the running sum is added to a binary32 total; 0: never */
   uint64_t split_k;        /* slices of K, summed in ascending order; at least 1 */
-  uint32_t threads;        /* 0: one a core; no influence on the result */
+  uint32_t threads;        /* 0: one per core; no influence on the result */
   uint32_t
       epilogue; /* 0: C starts the chain; 1: D = fma(alpha, sum, beta * C) in binary32, then one rounding */
   float alpha, beta;    /* with epilogue */
@@ -150,20 +150,20 @@ typedef struct mmaudit_product {
 /* D = A * B + C of any sizes, as a chain of one instruction over K in ascending order. Range and rounding:
  * those of docs/numerics.md; the same bits for any number of threads. */
 MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
-/* Bytes of all operands, the result and the work space; arrays are not looked at, but for whether c is null.
+/* Bytes of all operands, the result and the work space; of the arrays, only whether c is null matters.
  */
 MMAUDIT_API int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes);
 
-/* What a test may demand of a product: of every element the exact value of A B + C, and the most that
- * |D - exact| can be under the arithmetic of the instruction (docs/audit.md). `work` without d and without an
+/* The tolerance of a product: the exact value of A B + C of every element, and the largest |D - exact| that the
+ * arithmetic of the instruction allows (docs/audit.md). `work` without d and without an
  * epilogue; `exact` and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a
  * NaN or infinite has a NaN as its bound, one that may overflow an infinite one. MMAUDIT_BAD_INPUT where
- * nobody knows a bound. */
+ * no bound is known. */
 MMAUDIT_API int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaudit_out bound);
 
 typedef struct mmaudit_gemm_check {
   size_t size;
-  int32_t within;            /* 1: no element is off by more than its bound, and none is NaN without reason */
+  int32_t within;            /* 1: no element is off by more than its bound, and no NaN is unexpected */
   int32_t vacuous;           /* 1: a D of zeros would pass too, so that the check says nothing */
   uint64_t elements, beyond; /* checked, and off by more than their bound */
   uint64_t worst_matrix, worst_row, worst_column; /* the largest |D - exact| / bound */

@@ -1,6 +1,6 @@
 #pragma once
 // What a test may demand of a matrix product: per element the exact value, and the most that the arithmetic
-// of the row can be off.
+// of the datapath can be off.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +16,8 @@ struct GemmTolerance {
 };
 
 /// Why there is no bound for such a product, as "field: found X, allowed: Y"; empty when there is one.
-/// Besides what why_no_matmul() refuses: rows of error_bound.hpp's why_no_error_bound(), and an epilogue.
+/// Besides what why_no_matmul() refuses: what error_bound.hpp's why_no_error_bound() refuses, and an
+/// epilogue.
 std::string why_no_tolerance(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 /// What: exact values and bounds of `problem`, whose D is not read. Shapes and bits as Matmul. Every element
@@ -26,10 +27,10 @@ GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& dat
 
 /// How a D compares with its tolerance.
 struct GemmCheck {
-  bool within = true;          ///< no element is off by more than its bound, and none is NaN without reason
+  bool within = true;          ///< no element is off by more than its bound, and no NaN is unexpected
   bool vacuous = false;        ///< a D of zeros would pass too: the check says nothing
-  std::uint64_t elements = 0;  ///< that were checked
-  std::uint64_t beyond = 0;    ///< of these
+  std::uint64_t elements = 0;  ///< number checked
+  std::uint64_t beyond = 0;    ///< number off by more than their bound
   std::uint64_t worst_row = 0, worst_column = 0, worst_matrix = 0;  ///< the largest |D - exact| / bound
   double worst_exact = 0, worst_found = 0, worst_bound = 0;
   /// One line: the verdict and the worst element.

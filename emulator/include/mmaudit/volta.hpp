@@ -44,10 +44,10 @@ struct Block {
 };
 Block block_of(int threadgroup, const Hmma& hmma, Format sum);
 
-/// What: a warp with its fragments in registers, executed HMMA by HMMA under a row for wmma.f16 of m16n16k16
-/// (row.block = 4). Shapes: matrices are 16 x 16, row-major, raw bits. Range: every bit pattern. Rounding:
-/// the row's. Errors: std::invalid_argument for another instruction or a row with another block. Source:
-/// above.
+/// What: a warp with its fragments in registers, executed HMMA by HMMA under a datapath for wmma.f16 of
+/// m16n16k16 (datapath.products_per_step = 4). Shapes: matrices are 16 x 16, row-major, raw bits. Range:
+/// every bit pattern. Rounding: the datapath's. Errors: std::invalid_argument for another instruction or a
+/// datapath with other steps. Source: above.
 class Warp {
  public:
   Warp(const Instruction& wmma, const Datapath& datapath, Layout a, Layout b);

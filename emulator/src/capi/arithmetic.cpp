@@ -95,12 +95,12 @@ void run_tiles(const mmaudit_tiles& work) {
   emulate(inst, datapath.datapath, batch);
 }
 
-/// What a matrix product is asked for, checked but for the arrays.
+/// The request for a matrix product, checked except for its arrays.
 struct Product {
   Instruction inst;
   const DatapathEntry* datapath = nullptr;
   Matmul problem;
-  MatmulMeans means;
+  MatmulOptions options;
 };
 
 Product product_of(const mmaudit_product& work) {
@@ -129,11 +129,11 @@ Product product_of(const mmaudit_product& work) {
   if (work.threads > kMostThreads)
     refuse("threads",
            "found " + std::to_string(work.threads) + ", allowed: 0 to " + std::to_string(kMostThreads));
-  x.means.threads = work.threads;
-  x.means.fast = work.plain == 0;
+  x.options.threads = work.threads;
+  x.options.fast = work.plain == 0;
   if (work.simd != nullptr) {
-    x.means.level = find_simd_level(work.simd);
-    if (!x.means.level || !has_simd_level(*x.means.level)) {
+    x.options.level = find_simd_level(work.simd);
+    if (!x.options.level || !has_simd_level(*x.options.level)) {
       std::string allowed;
       for (const SimdLevel level : kSimdLevels)
         if (has_simd_level(level)) allowed.append(allowed.empty() ? "" : ", ").append(name_of(level));
@@ -161,7 +161,7 @@ void run_product(const mmaudit_product& work) {
   require_apart("a", work.d, work.a);
   require_apart("b", work.d, work.b);
   require_apart("c", work.d, work.c, true);
-  matmul(x.inst, x.datapath->datapath, x.problem, x.means);
+  matmul(x.inst, x.datapath->datapath, x.problem, x.options);
 }
 
 Product toleranced(const mmaudit_product& work, bool d) {
@@ -218,7 +218,7 @@ std::string explained(const mmaudit_dot& work) {
   require_modifiers(inst, work.modifiers);
   const std::vector<std::uint64_t> a = words(work.a, spec_of(inst.a));
   std::vector<std::uint64_t> b = words(work.b, spec_of(inst.b));
-  if (is_sparse(inst.op)) {  // the dense dot product that it is: what the stored elements of A meet
+  if (is_sparse(inst.op)) {  // as a dense dot product of the elements that meet
     std::vector<std::uint64_t> met;
     for (std::size_t k = 0; k < a.size(); ++k)
       met.push_back(b[static_cast<std::size_t>(selected_k(sparsity_of(inst), datapath.datapath.metadata,
@@ -256,7 +256,7 @@ int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes) {
   return guarded([&] {
     if (bytes == nullptr) mmaudit::capi::refuse("bytes", "found null, allowed: where to put the number");
     const auto x = mmaudit::capi::product_of(taken(work));
-    *bytes = mmaudit::matmul_bytes(x.inst, x.problem, x.means).value_or(UINT64_MAX);
+    *bytes = mmaudit::matmul_bytes(x.inst, x.problem, x.options).value_or(UINT64_MAX);
   });
 }
 

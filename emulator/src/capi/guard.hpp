@@ -1,6 +1,6 @@
 #pragma once
-// What every function of the C interface does around its work: errors to text and a status, structures of any
-// version to this one's, sizes and overlaps.
+// What every function of the C interface does around its work: turns errors into text and a status, reads
+// structures of any version, checks sizes and overlaps.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,8 +24,7 @@ struct Refused {
 /// Runs `work`, and turns what it throws into a status and the thread's last error.
 int guarded(const std::function<void()>& work) noexcept;
 
-/// The caller's structure as this version's: fields that it lacks are zero; fields that this version lacks
-/// have to be.
+/// The caller's structure as this version's. Missing fields are zero; fields of a newer version must be zero.
 template <typename Struct>
 Struct taken(const Struct* given) {
   if (given == nullptr) refuse("work", "found null, allowed: a structure");

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of kRows x kPanel elements, one after another, and those that vectors can't do. Included once a
+// The steps of kRows x kPanel elements, one after another, and those that vectors can't do. Included once per
 // level, which has set MMAUDIT_FAST_BYTES. A part of the level's one source, not a header of declarations;
 // offsets are small.
 // NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)

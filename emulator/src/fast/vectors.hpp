@@ -49,7 +49,7 @@ void store(Element* to, Vector x) {
 inline Words splat(std::int32_t x) { return Words{} + x; }
 inline Floats splat(float x) { return bits<Floats>(splat(__builtin_bit_cast(std::int32_t, x))); }
 
-/// mask ? x : y, masks are 0 or -1 a lane.
+/// mask ? x : y, masks are 0 or -1 per lane.
 template <typename Vector>
 Vector select(Words mask, Vector x, Vector y) {
   return bits<Vector>((bits<Words>(x) & mask) | (bits<Words>(y) & ~mask));

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "mmaudit/detail/parallel.hpp"
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "tools.hpp"
 
@@ -14,12 +14,12 @@ namespace {
 /// Laws choose forms of input by the tile.
 constexpr std::uint64_t kLeastTiles = 12;
 
-void fill_from_families(const Subject& subject, std::uint64_t seed, std::uint64_t number, Tile& tile) {
+void fill_from_classes(const Subject& subject, std::uint64_t seed, std::uint64_t number, Tile& tile) {
   const gen::GeneratorPlan plan = gen::make_generator_plan(subject.instruction, subject.datapath);
-  const auto family = static_cast<gen::Family>(number % gen::kFamilies);
+  const auto input_class = static_cast<gen::InputClass>(number % gen::kInputClasses);
   const auto fill = [&](std::vector<std::uint64_t>& to, gen::Matrix which, int columns) {
     for (std::size_t i = 0; i < to.size(); ++i)
-      to[i] = gen::generate(plan, family, seed, which, number, static_cast<int>(i) / columns,
+      to[i] = gen::generate(plan, input_class, seed, which, number, static_cast<int>(i) / columns,
                             static_cast<int>(i) % columns);
   };
   fill(tile.a, gen::Matrix::a, tile.stored());
@@ -27,7 +27,7 @@ void fill_from_families(const Subject& subject, std::uint64_t seed, std::uint64_
   fill(tile.c, gen::Matrix::c, subject.instruction.n);
   if (!tile.scale_a.empty()) {
     const auto scale = [&](gen::Matrix which, int row, int col) {
-      return static_cast<std::uint8_t>(gen::generate(plan, family, seed, which, number, row, col));
+      return static_cast<std::uint8_t>(gen::generate(plan, input_class, seed, which, number, row, col));
     };
     for (int block = 0; block < tile.blocks(); ++block) {
       for (int row = 0; row < tile.instruction.m; ++row)
@@ -37,8 +37,9 @@ void fill_from_families(const Subject& subject, std::uint64_t seed, std::uint64_
     }
   }
   for (std::size_t i = 0; i < tile.metadata.size(); ++i)
-    tile.metadata[i] = gen::generate_metadata(plan, family, seed, number, static_cast<int>(i) / tile.stored(),
-                                              static_cast<int>(i) % tile.stored());
+    tile.metadata[i] =
+        gen::generate_metadata(plan, input_class, seed, number, static_cast<int>(i) / tile.stored(),
+                               static_cast<int>(i) % tile.stored());
 }
 
 /// Scales for a tile that a law made without: all 1, or a power of two and its inverse, or any powers of two.
@@ -53,7 +54,7 @@ Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::
   Random random(Random(seed ^ (number * 0xD1B54A32D192ED03U)).next());
   tile.salt = random.next();
   if (law.fill == nullptr) {
-    fill_from_families(subject, seed, number, tile);
+    fill_from_classes(subject, seed, number, tile);
     return tile;
   }
   law.fill(subject, random, tile);
@@ -216,7 +217,7 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
                                                const LawRun& how) {
   std::vector<std::vector<LawResult>> results(laws.size(), std::vector<LawResult>(subjects.size()));
   std::mutex lock;
-  mmaudit::detail::parallel_for(laws.size() * subjects.size(), how.threads, [&](std::size_t i) {
+  detail::parallel_for(laws.size() * subjects.size(), how.threads, [&](std::size_t i) {
     const Law& law = *laws[i / subjects.size()];
     const Subject& subject = subjects[i % subjects.size()];
     LawResult& result = results[i / subjects.size()][i % subjects.size()];

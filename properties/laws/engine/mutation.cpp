@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "mmaudit/detail/parallel.hpp"
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 void ask(const Subject& subject, const MutationRun& how, std::uint64_t dots, bool slow,
          JudgedMutant& mutant) {
   // An oracle judges two tiles of every input class.
-  const std::uint64_t few = std::uint64_t{2} * gen::kFamilies *
+  const std::uint64_t few = std::uint64_t{2} * gen::kInputClasses *
                             static_cast<std::uint64_t>(subject.instruction.m) *
                             static_cast<std::uint64_t>(subject.instruction.n);
   const Backend backend =
@@ -36,7 +36,7 @@ std::vector<JudgedMutant> judge_mutants(std::span<const Subject> subjects, const
       of.push_back(&subject);
     }
   std::mutex lock;
-  mmaudit::detail::parallel_for(all.size(), how.threads, [&](std::size_t i) {
+  detail::parallel_for(all.size(), how.threads, [&](std::size_t i) {
     JudgedMutant& mutant = all[i];
     ask(*of[i], how, how.dots, false, mutant);
     // Some differ on rare inputs alone.

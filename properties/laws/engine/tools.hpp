@@ -102,7 +102,7 @@ std::optional<AlignedSum> aligned_sum(const Case& at);
 /// subnormal factors; b's part near 2^of_b.
 void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool negative);
 
-/// The bits that `x` (exact) has after the one rounding of the row's output. Zero is +0.
+/// The bits that `x` (exact) has after the one rounding of the datapath's output. Zero is +0.
 inline std::uint64_t rounded_output(const Subject& subject, double x) {
   const FormatSpec d = subject.d();
   if (x == 0) return 0;

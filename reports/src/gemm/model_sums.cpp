@@ -31,7 +31,7 @@ std::vector<double> dense(const GemmCombination& c, const GemmPath& path, const 
   problem.a = x.a.raw.data(), problem.b = x.b.raw.data(), problem.d = d.data();
   problem.promote = c.accumulation.promote;
   problem.split_k = c.accumulation.split_k;
-  MatmulMeans how;
+  MatmulOptions how;
   how.threads = means.threads;
   how.progress = means.progress;
   matmul(path.instruction, path.entry->datapath, problem, how);
@@ -48,7 +48,7 @@ std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, co
   const std::uint64_t bytes = spec_of(x.dtype.element).storage_bytes(), stride = c.accumulation.promote;
   std::vector<float> totals(x.m * x.n, 0.0F), part(x.m * x.n);
   std::vector<std::byte> a;
-  MatmulMeans how;
+  MatmulOptions how;
   how.threads = means.threads;
   how.progress = means.progress;
   for (std::uint64_t start = 0; start < x.k; start += stride) {

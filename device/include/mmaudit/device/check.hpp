@@ -9,7 +9,7 @@
 
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/dot_case.hpp"
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 
 namespace mmaudit::device {
 

@@ -16,7 +16,7 @@ struct StepSpec {
   std::int16_t product_fraction_bits = 0;  ///< fraction bits of a product of two operands
 };
 
-/// One addend in units of 2^(maximum - F): magnitude * 2^shift under the row's alignment rule.
+/// One addend in units of 2^(maximum - F): magnitude * 2^shift under the datapath's alignment rule.
 MMAUDIT_HD constexpr std::int64_t align(std::int64_t significand, int shift, Alignment rule) {
   const bool negative = significand < 0;
   const std::uint64_t x = magnitude(significand);
@@ -63,13 +63,13 @@ MMAUDIT_HD constexpr std::uint64_t special_result(const Operand* a, const Operan
   }
   if (nan || (plus && minus)) return nan_bits(datapath.output, output);
   if (plus || minus) return infinity_bits(output, minus);
-  return 0;  // only reachable under the wrong-model rule infinity * 0 = 0
+  return 0;  // only mutants get here: infinity * 0 = 0
 }
 
 /// What: one hardware step, d = sum a[k]*b[k] + c.
-/// Shapes: a and b hold `count` operands in evaluation order, count <= row.block.
+/// Shapes: a and b hold `count` operands in evaluation order, count <= datapath.products_per_step.
 /// Range and rounding: any operands; every addend is truncated to a multiple of 2^(E-F), the sum is exact,
-/// and it is rounded once by row.output. |sum| < (4*count+2) * 2^F must fit int64, so F <= 55 for count
+/// and it is rounded once by datapath.output. |sum| < (4*count+2) * 2^F must fit int64, so F <= 55 for count
 /// <= 32. Returns raw bits of `spec.output`.
 MMAUDIT_HD constexpr std::uint64_t fused_dot_add(const Operand* a, const Operand* b, int count,
                                                  const Operand& c, const StepSpec& spec,
@@ -90,7 +90,7 @@ MMAUDIT_HD constexpr std::uint64_t fused_dot_add(const Operand* a, const Operand
   bool negative_zero = c.significand == 0 && c.negative;
   if (datapath.alignment == Alignment::truncate_magnitude && datapath.product == ProductRule::unnormalised &&
       lift >= 0) {
-    // The rule of every known row, without a branch per product: no exponent exceeds the maximum here.
+    // The rule of every known datapath, without a branch per product: no exponent exceeds the maximum here.
     for (int k = 0; k < count; ++k) {
       const std::int64_t product = std::int64_t{a[k].significand} * b[k].significand;
       const int drop = maximum - a[k].exponent - b[k].exponent;

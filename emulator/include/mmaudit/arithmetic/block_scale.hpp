@@ -12,7 +12,7 @@ MMAUDIT_HD constexpr std::uint64_t one_bits(const FormatSpec& format) {
   return static_cast<std::uint64_t>(format.bias) << format.fraction_bits;
 }
 
-/// One scale byte under the row's rules. A zero keeps the exponent that its field spells.
+/// One scale byte under the datapath's rules. A zero keeps the exponent that its field spells.
 MMAUDIT_HD constexpr Operand unpack_scale(const FormatSpec& format, const Datapath& datapath,
                                           std::uint64_t bits) {
   Operand x = unpack(format, {datapath.subnormal_scale, ZeroRule::operand_exponent, false}, bits);
@@ -102,8 +102,8 @@ MMAUDIT_HD constexpr Group sum_group(const Operand* a, const Operand* b, const O
 /// What: one step of a block-scaled datapath of groups, d = sum over groups of (sum a*b) * scales + c.
 /// Shapes: all four arrays hold `count` operands in evaluation order; a group reads the scales at its first.
 /// Range and rounding: every group's exact value, and c, are truncated to multiples of 2^(E-F), the sum is
-/// exact, and it is rounded once by row.output. With elements of 4 bits, scales of 4 and count <= 64, F <=
-/// 45 fits int64. Returns raw bits of `spec.output`.
+/// exact, and it is rounded once by datapath.output. With elements of 4 bits, scales of 4 and count <= 64, F
+/// <= 45 fits int64. Returns raw bits of `spec.output`.
 MMAUDIT_HD constexpr std::uint64_t grouped_dot_add(const Operand* a, const Operand* b, const Operand* scale_a,
                                                    const Operand* scale_b, int count, const Operand& c,
                                                    const StepSpec& spec, const GroupSpec& groups,

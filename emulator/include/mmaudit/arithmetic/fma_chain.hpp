@@ -90,9 +90,9 @@ MMAUDIT_HD constexpr std::uint64_t round_to_double(UInt128 x, int exponent, bool
 
 }  // namespace detail
 
-/// a * b + c of binary64 bits, one IEEE rounding. NaN: the first NaN operand in the order row.nan_priority,
-/// made quiet with its payload kept; an invalid operation without a NaN operand gives 0xFFF8000000000000.
-/// Source: numerics.md, "FP64".
+/// a * b + c of binary64 bits, one IEEE rounding. NaN: the first NaN operand in the order
+/// datapath.nan_priority, made quiet with its payload kept; an invalid operation without a NaN operand gives
+/// 0xFFF8000000000000. Source: numerics.md, "FP64".
 MMAUDIT_HD constexpr std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits,
                                                       std::uint64_t c_bits, const Datapath& datapath) {
   if (detail::field_of(a_bits) == detail::kF64MaxField || detail::field_of(b_bits) == detail::kF64MaxField ||

@@ -1,5 +1,5 @@
 #pragma once
-// Number formats as rows of plain numbers. Adding a format is one enumerator and one row of kFormats.
+// Number formats as plain numbers. A new format is one enumerator and one entry of kFormats.
 // Sources: OCP 8-bit floating point specification 1.0 (e4m3, e5m2), OCP Microscaling formats
 // specification 1.0 (e3m2, e2m3, e2m1, ue8m0), PTX ISA 9.0 "Alternate floating-point data formats" (bf16,
 // tf32, ue4m3), IEEE 754-2019 (the rest).
@@ -120,7 +120,7 @@ inline constexpr NamedFormat kFormats[] = {
     //                                                                         signless, no zero: scales only
     {"ue8m0", {Format::ue8m0, 8,    0,       8,  0,    127, Specials::nan_only, true, true}},
     {"ue4m3", {Format::ue4m3, 8,    0,       4,  3,      7, Specials::nan_only, true, false}},
-    // Integers. Elements below 8 bits travel one a byte, in its low bits; the bits above are not read.
+    // Integers. Elements below 8 bits travel one per byte, in its low bits; the bits above are not read.
     {"s32",  {Format::s32,  32,     0,       0, 32,      0, Specials::ieee, false, false, Encoding::signed_integer}},
     {"s8",   {Format::s8,    8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::signed_integer}},
     {"u8",   {Format::u8,    8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
@@ -130,7 +130,7 @@ inline constexpr NamedFormat kFormats[] = {
 };
 // clang-format on
 
-/// The row of a format. Host only (device code is handed the FormatSpec by value); Format::none gives an
+/// The numbers of a format. Host only (device code is handed the FormatSpec by value); Format::none gives an
 /// empty spec.
 constexpr FormatSpec spec_of(Format format) {
   for (const NamedFormat& row : kFormats)

@@ -22,7 +22,7 @@ struct IntegerOperand {
 
 enum class IntegerClamp : std::uint8_t { never, at_end, every_step };
 
-/// One instruction under one row's rules, resolved on the host.
+/// One instruction under one datapath's rules, resolved on the host.
 struct IntegerSpec {
   IntegerOperand a, b;
   bool exclusive_or = false;  ///< of single bits, whose AND is their product

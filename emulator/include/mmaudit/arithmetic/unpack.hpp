@@ -10,7 +10,7 @@ namespace mmaudit {
 enum class Kind : std::uint8_t { finite = 0, infinite = 1, nan = 2 };
 
 /// value = significand * 2^(exponent - fraction bits of its format). Zeros carry kZeroExponent so that they
-/// never win an exponent maximum, unless the row's ZeroRule says otherwise.
+/// never win an exponent maximum, unless the datapath's ZeroRule says otherwise.
 struct Operand {
   std::int32_t significand = 0;  ///< signed
   std::int16_t exponent = 0;
@@ -20,7 +20,7 @@ struct Operand {
 
 inline constexpr std::int16_t kZeroExponent = -8192;
 
-/// How operands of one row are read.
+/// How operands of one datapath are read.
 struct UnpackRule {
   SubnormalRule subnormal = SubnormalRule::kept;
   ZeroRule zero = ZeroRule::no_part;

@@ -1,5 +1,6 @@
 #pragma once
-// What the fast paths of host and GPU have in common: the rows whose steps are integers cut off at one place.
+// What the fast paths of host and GPU have in common: the datapaths whose steps are integers cut off at one
+// place.
 #include "mmaudit/dot.hpp"
 
 namespace mmaudit::detail {
@@ -33,7 +34,7 @@ constexpr bool truncates_plainly(const Datapath& datapath) {
          datapath.output.zero_sign == ZeroSign::plus;
 }
 
-/// The running sum has the row's output format, and operands come one by one without scales.
+/// The running sum has the datapath's output format, and operands come one by one without scales.
 constexpr bool sums_in_output_format(const DotPlan& plan) {
   return plan.unpacks() && !plan.block_scaled() && plan.step.output.id == plan.datapath.output.format;
 }

@@ -1,8 +1,7 @@
 #pragma once
-// The arithmetic of one datapath as plain numbers and rules. No rule here knows a GPU; architecture.hpp holds
-// the rows. Every enumerator besides the first of each rule exists either because some hardware does it or
-// because a wrong model does: strength tests replay recordings through rows with one rule changed and demand
-// a mismatch.
+// The arithmetic of one datapath as plain numbers and rules. No rule here knows a GPU; architecture.hpp has
+// the datapaths. Every enumerator after the first of each rule exists because some hardware does it or a
+// mutant does: the mutation score counts the mutants that recordings and laws contradict.
 #include <cstdint>
 
 #include "mmaudit/arithmetic/format.hpp"
@@ -154,7 +153,7 @@ struct Datapath {
   SubnormalRule subnormal_operand = SubnormalRule::kept;
   SubnormalRule subnormal_addend = SubnormalRule::kept;
   InfinityTimesZero infinity_times_zero = InfinityTimesZero::nan;
-  /// Wrong-model switch: an operand is also NaN when only bits that its format ignores are set beside an
+  /// For mutants: an operand is also NaN when only bits that its format ignores are set beside an
   /// infinity's. The value of a finite operand is read without them all the same.
   bool read_ignored_bits = false;
   /// fma_chain only: which operand's NaN wins, first to last ('a', 'b', 'c').
@@ -175,12 +174,12 @@ struct Datapath {
   constexpr bool operator==(const Datapath&) const = default;
 };
 
-/// How a row is known. Shown wherever a row is shown.
+/// How a datapath is known, shown in every listing.
 enum class Evidence : std::uint8_t {
   recorded,    ///< recordings of this hardware are in corpus/data and are replayed by every `verify`
   replayed,    ///< agrees with a public data set of this hardware, read from a path the user gives
   literature,  ///< papers only
-  user         ///< read from a file at run time; nobody has checked it
+  user         ///< read from a file at run time; unchecked
 };
 
 }  // namespace mmaudit

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/tile_batch.hpp"
 
 namespace mmaudit::gen {
@@ -11,9 +11,15 @@ namespace mmaudit::gen {
 using mmaudit::load_bits;
 using mmaudit::store_bits;
 
-/// Appends tiles first_tile .. first_tile + count - 1 of a family.
-void append_family(TileBatch& tiles, const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
+/// Appends tiles first_tile .. first_tile + count - 1 of an input class.
+void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
+                  std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
+
+inline void append_family(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class,
+                          std::uint64_t seed, std::uint64_t first_tile, std::size_t count,
+                          std::uint8_t modifiers) {
+  append_class(tiles, plan, input_class, seed, first_tile, count, modifiers);  // the old name
+}
 
 /// Appends the directed cases of `instruction`, min(m, n) on the diagonal of a tile; the rows below repeat
 /// the same rows of A, so that every case also meets the columns of its neighbours. Of a sparse instruction

@@ -40,9 +40,9 @@ struct Case {
 
 /// What a law has to do with block scales.
 enum class Scales : std::uint8_t {
-  none,  ///< it speaks of rows without them
-  any,   ///< of all rows; where there are scales its inputs get some
-  own    ///< of rows with them alone, and makes them itself
+  none,  ///< it applies to datapaths without them
+  any,   ///< to all; where there are scales its inputs get some
+  own    ///< to datapaths with scales alone, and makes the scales itself
 };
 
 struct Law {
@@ -50,21 +50,21 @@ struct Law {
   std::string_view name;       ///< a slug, for --law and files
   std::string_view statement;  ///< the sentence
   std::string_view source;
-  /// Why it says nothing of a row; empty: it applies.
+  /// Why it does not apply to a datapath; empty: it applies.
   std::string (*why_not)(const Subject&);
-  /// Inputs of a tile; null: the families of the generators, in turn.
+  /// Inputs of a tile; null: the input classes of the generators, in turn.
   void (*fill)(const Subject&, Random&, Tile&) = nullptr;
   /// What is run besides; null: nothing. Depends on the tile alone.
   std::vector<Tile> (*related)(const Subject&, const Tile&) = nullptr;
   Verdict (*judge)(const Case&);
   bool exhibit = false;  ///< the law says that it happens: one element for which judge holds is enough
   double reach = 0;      ///< of a bound: the share of it that some input has to reach ...
-  bool (*can_reach)(const Subject&) = nullptr;  ///< ... on these rows; null: on all
+  bool (*can_reach)(const Subject&) = nullptr;  ///< ... on these datapaths; null: on all
   bool slow = false;                            ///< judged by an oracle of arbitrary precision
   Scales scales = Scales::none;
 };
 
-/// Why `law` says nothing of the row; empty: it applies.
+/// Why `law` does not apply to the datapath; empty: it applies.
 std::string why_silent(const Law& law, const Subject& subject);
 
 /// Every law, in the order that listings print.

@@ -1,6 +1,6 @@
 #pragma once
 // Metadata of sparse instructions, by style: which of the six (tf32: two) patterns each group has. The style
-// goes round with family and tile. Included by families.hpp, which has the streams.
+// goes round with class and tile. Included by input classes.hpp, which has the streams.
 #include <cstdint>
 
 namespace mmaudit::gen {
@@ -15,21 +15,21 @@ enum class MetadataStyle : std::uint8_t {
   count
 };
 
-MMAUDIT_HD constexpr MetadataStyle metadata_style(Family family, std::uint64_t tile_index) {
+MMAUDIT_HD constexpr MetadataStyle metadata_style(InputClass input_class, std::uint64_t tile_index) {
   constexpr auto kCount = static_cast<std::uint64_t>(MetadataStyle::count);
-  return static_cast<MetadataStyle>((tile_index * 5 + static_cast<std::uint64_t>(family)) % kCount);
+  return static_cast<MetadataStyle>((tile_index * 5 + static_cast<std::uint64_t>(input_class)) % kCount);
 }
 
 namespace detail {
 
 /// Number of the pattern that `group` of `row` has.
-MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                          std::uint64_t tile_index, int row, int group,
+MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, InputClass input_class,
+                                          std::uint64_t seed, std::uint64_t tile_index, int row, int group,
                                           std::uint64_t shape_index) {
   const int most = patterns(plan.sparsity) - 1;
-  Stream shape{key_of(seed, family, 4, shape_index)};
+  Stream shape{key_of(seed, input_class, 4, shape_index)};
   const int base = shape.in(0, most);
-  switch (metadata_style(family, shape_index)) {
+  switch (metadata_style(input_class, shape_index)) {
     case MetadataStyle::one:
       return base;
     case MetadataStyle::alternating:
@@ -40,21 +40,21 @@ MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, Family fami
     case MetadataStyle::last:
       return most;
     default: {
-      Stream random = element_stream(key_of(seed, family, 4, tile_index), row, group);
+      Stream random = element_stream(key_of(seed, input_class, 4, tile_index), row, group);
       return random.in(0, most);
     }
   }
 }
 
 /// True when `row` of B is one that no row of A selects, and the tile's style says so in its values.
-MMAUDIT_HD constexpr bool never_read(const GeneratorPlan& plan, Family family, std::uint64_t seed,
+MMAUDIT_HD constexpr bool never_read(const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
                                      std::uint64_t shape_index, int row) {
   const Sparsity& sparsity = plan.sparsity;
-  if (sparsity.kept == sparsity.group || metadata_style(family, shape_index) != MetadataStyle::unread)
+  if (sparsity.kept == sparsity.group || metadata_style(input_class, shape_index) != MetadataStyle::unread)
     return false;
   std::uint8_t positions[kMostKept] = {};
   write_pattern(sparsity,
-                metadata_pattern(plan, family, seed, shape_index, 0, row / sparsity.group, shape_index),
+                metadata_pattern(plan, input_class, seed, shape_index, 0, row / sparsity.group, shape_index),
                 positions);
   for (int i = 0; i < sparsity.kept; ++i)
     if (positions[i] == row % sparsity.group) return false;
@@ -62,10 +62,10 @@ MMAUDIT_HD constexpr bool never_read(const GeneratorPlan& plan, Family family, s
 }
 
 /// An element of B that would show if it were read.
-MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                          std::uint64_t tile_index, int row, int column) {
+MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorPlan& plan, InputClass input_class,
+                                          std::uint64_t seed, std::uint64_t tile_index, int row, int column) {
   const FormatSpec& format = plan.b;
-  Stream random = element_stream(key_of(seed, family, 5, tile_index), row, column);
+  Stream random = element_stream(key_of(seed, input_class, 5, tile_index), row, column);
   if (format.integer()) {
     const IntegerRange range = range_of(format);
     return integer_bits(format, random.once_in(2) ? range.low : range.high);
@@ -84,19 +84,20 @@ MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorPlan& plan, Family fami
 }  // namespace detail
 
 /// The position inside its group of stored element `stored` of a row of A: one byte of canonical metadata.
-MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, Family family,
+MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, InputClass input_class,
                                                     std::uint64_t seed, std::uint64_t tile_index, int row,
                                                     int stored, std::uint64_t shape_index) {
   std::uint8_t positions[kMostKept] = {};
   const int group = stored / plan.sparsity.kept;
   write_pattern(plan.sparsity,
-                detail::metadata_pattern(plan, family, seed, tile_index, row, group, shape_index), positions);
+                detail::metadata_pattern(plan, input_class, seed, tile_index, row, group, shape_index),
+                positions);
   return positions[stored % plan.sparsity.kept];
 }
-MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, Family family,
+MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, InputClass input_class,
                                                     std::uint64_t seed, std::uint64_t tile_index, int row,
                                                     int stored) {
-  return generate_metadata(plan, family, seed, tile_index, row, stored, tile_index);
+  return generate_metadata(plan, input_class, seed, tile_index, row, stored, tile_index);
 }
 
 }  // namespace mmaudit::gen

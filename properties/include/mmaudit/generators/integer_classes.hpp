@@ -1,6 +1,6 @@
 #pragma once
-// The families for integer formats, under the names of the floating ones: what loses bits there wraps, clamps
-// or reads a sign here. Included by families.hpp, which has the streams.
+// The input classes for integer formats, under the names of the floating ones: where those lose bits, these
+// wrap, clamp or read a sign. Included by input classes.hpp, which has the streams.
 #include <cstdint>
 
 namespace mmaudit::gen::detail {
@@ -39,33 +39,33 @@ MMAUDIT_HD constexpr std::int64_t any_size(Stream& random) {
   return random.once_in(2) ? -value : value;
 }
 
-MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorPlan& plan, Family family, Stream& tile,
-                                                 Stream& random) {
+MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorPlan& plan, InputClass input_class,
+                                                 Stream& tile, Stream& random) {
   const int reach = product_reach(plan);
-  switch (family) {
-    case Family::random_bits:
-    case Family::wide_window:
+  switch (input_class) {
+    case InputClass::random_bits:
+    case InputClass::wide_window:
       return static_cast<std::int64_t>(random.next() >> 32);
-    case Family::near_subnormal:
+    case InputClass::near_subnormal:
       return random.in(-1, 1);
-    case Family::mostly_zeros:
+    case InputClass::mostly_zeros:
       return random.once_in(2) ? 0 : random.in(-reach, reach);
-    case Family::near_overflow:
-    case Family::floor_edge:
+    case InputClass::near_overflow:
+    case InputClass::floor_edge:
       return beside_an_end(random.once_in(2) ? reach / 4 + 1 : 8, random);
-    case Family::cancellation: {
+    case InputClass::cancellation: {
       // Where no pair of products can cancel, all of them are alike and c takes them back.
       const int a = tile.in(1, range_of(plan.a).high), b = tile.in(1, range_of(plan.b).high);
       return -static_cast<std::int64_t>(plan.k) * a * b + random.in(-2, 2);
     }
-    case Family::special_values: {
+    case InputClass::special_values: {
       constexpr std::int64_t kEnds[] = {0x7FFFFFFF, -0x80000000LL, 0x7FFFFFFE, -0x7FFFFFFFLL, 0, 1,
                                         -1,         0xFFFF};
       return kEnds[random.in(0, 7)];
     }
-    case Family::far_addend:
+    case InputClass::far_addend:
       return any_size(random);
-    case Family::sparse_powers:
+    case InputClass::sparse_powers:
       return std::int64_t{1} << random.in(0, 31);
     default:
       return random.in(-reach, reach);
@@ -95,30 +95,30 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorPlan& plan, s
   return flipped ? -value : value;
 }
 
-MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Family family, std::uint64_t key,
-                                                 Matrix which, std::uint64_t tile_index, int row, int column,
-                                                 Stream& tile, Stream& random) {
+MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, InputClass input_class,
+                                                 std::uint64_t key, Matrix which, std::uint64_t tile_index,
+                                                 int row, int column, Stream& tile, Stream& random) {
   const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
   const IntegerRange range = range_of(format);
   const int any = random.in(range.low, range.high);
   const int k = factor_k(plan, which, row, column);
-  switch (family) {
-    case Family::narrow_window:
+  switch (input_class) {
+    case InputClass::narrow_window:
       return has_sign(format) ? random.in(-2, 1) : random.in(0, range.high < 3 ? range.high : 3);
-    case Family::wide_window:
+    case InputClass::wide_window:
       return any / (1 << random.in(0, format.value_bits() - 1));
-    case Family::normal: {
+    case InputClass::normal: {
       int sum = any;
       for (int i = 0; i < 3; ++i) sum += random.in(range.low, range.high);
       return sum / 4;
     }
-    case Family::near_subnormal:
+    case InputClass::near_subnormal:
       return random.in(has_sign(format) ? -1 : 0, 1);
-    case Family::mostly_zeros:
+    case InputClass::mostly_zeros:
       return random.once_in(4) ? any : 0;
-    case Family::cancellation:
+    case InputClass::cancellation:
       return range.high == 1 ? any : cancelling_factor(plan, key, which, row, column, tile);
-    case Family::special_values: {
+    case InputClass::special_values: {
       const int rarity = 1 << (2 * (tile_index % 3));
       if (!random.once_in(rarity)) return any;
       switch (random.in(0, 5)) {
@@ -134,12 +134,12 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Fami
           return random.in(0, 1);
       }
     }
-    case Family::sparse_powers: {
+    case InputClass::sparse_powers: {
       if (!random.once_in(plan.k > 8 ? plan.k / 4 : 2)) return 0;
       const int power = 1 << random.in(0, format.value_bits() - 1);
       return has_sign(format) && random.once_in(2) ? -power : power;
     }
-    case Family::floor_edge: {
+    case InputClass::floor_edge: {
       // Up to some k the products push one way, from there on the other: where a sum is clamped shows.
       const int turn = tile.in(1, plan.k - 1);
       const bool first = (k < turn) != ((tile.next() & 1) != 0);
@@ -153,16 +153,16 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Fami
 }
 
 /// Raw bits of one element of an integer matrix; arguments as generate().
-MMAUDIT_HD constexpr std::uint64_t integer_element(const GeneratorPlan& plan, Family family,
+MMAUDIT_HD constexpr std::uint64_t integer_element(const GeneratorPlan& plan, InputClass input_class,
                                                    std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                                    int row, int column, std::uint64_t shape_index) {
-  const std::uint64_t key = key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
+  const std::uint64_t key = key_of(seed, input_class, 1U + static_cast<unsigned>(which), tile_index);
   Stream random = element_stream(key, row, column);
-  Stream tile{key_of(seed, family, 0, shape_index)};
-  if (which == Matrix::c) return integer_bits(plan.c, integer_addend(plan, family, tile, random));
+  Stream tile{key_of(seed, input_class, 0, shape_index)};
+  if (which == Matrix::c) return integer_bits(plan.c, integer_addend(plan, input_class, tile, random));
   const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
   return integer_bits(format,
-                      integer_factor(plan, family, key, which, tile_index, row, column, tile, random));
+                      integer_factor(plan, input_class, key, which, tile_index, row, column, tile, random));
 }
 
 }  // namespace mmaudit::gen::detail

@@ -1,6 +1,6 @@
 #pragma once
-// Scale bytes of the families of elements: what reaches an edge in elements reaches it in scales here.
-// Included by families.hpp, which has the streams and the shape of a tile.
+// Scale bytes of the input classes: classes whose elements reach an edge reach it with their scales here.
+// Included by input classes.hpp, which has the streams and the shape of a tile.
 #include <cstdint>
 
 namespace mmaudit::gen::detail {
@@ -35,40 +35,40 @@ MMAUDIT_HD constexpr std::uint64_t special_scale(const FormatSpec& format, Strea
 }
 
 /// One scale; row and column as in generate(), the block being A's column and B's row.
-MMAUDIT_HD constexpr std::uint64_t scale_element(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                                 Matrix which, std::uint64_t tile_index, int row,
-                                                 int column) {
+MMAUDIT_HD constexpr std::uint64_t scale_element(const GeneratorPlan& plan, InputClass input_class,
+                                                 std::uint64_t seed, Matrix which, std::uint64_t tile_index,
+                                                 int row, int column) {
   const FormatSpec& format = plan.scale;
   Stream random =
-      element_stream(key_of(seed, family, 20U + static_cast<unsigned>(which), tile_index), row, column);
-  Stream tile_random{key_of(seed, family, 0, tile_index)};
-  const TileShape tile = shape_of(plan, family, tile_random);
+      element_stream(key_of(seed, input_class, 20U + static_cast<unsigned>(which), tile_index), row, column);
+  Stream tile_random{key_of(seed, input_class, 0, tile_index)};
+  const TileShape tile = shape_of(plan, input_class, tile_random);
   const int half = tile.scale / 2;
   const int centre = which == Matrix::scale_a ? half : tile.scale - half;
   const int f = plan.fraction_bits;
   const std::uint64_t fraction = random.next();
-  switch (family) {
-    case Family::random_bits:
+  switch (input_class) {
+    case InputClass::random_bits:
       return random.next() >> 56;
-    case Family::random_finite: {
+    case InputClass::random_finite: {
       const std::uint64_t bits = random.next() >> 56;
       const std::uint64_t number = bits & format.magnitude_mask();
       return number > format.max_finite_bits() ? bits - 1 : bits;
     }
-    case Family::special_values:
+    case InputClass::special_values:
       if (random.once_in(3 << (2 * (tile_index % 3)))) return special_scale(format, random);
       return compose_scale(format, random.in(-2, 2), fraction);
-    case Family::normal:
+    case InputClass::normal:
       // As quantisation to blocks leaves them: the largest element of a block about six.
       return compose_scale(format, random.in(-5, -1), fraction);
-    case Family::wide_window:
+    case InputClass::wide_window:
       return compose_scale(format, centre + random.in(-f / 2 - 1, f / 2 + 1), fraction);
-    case Family::sparse_powers:
+    case InputClass::sparse_powers:
       return compose_scale(format, centre + random.in(-f / 3, f / 3), random.once_in(2) ? 0 : fraction);
-    case Family::cancellation:
+    case InputClass::cancellation:
       // Elements cancel across blocks only under equal scales; now and then a block is far below.
       return compose_scale(format, random.once_in(6) ? centre - random.in(0, f) : centre, 0);
-    case Family::floor_edge:
+    case InputClass::floor_edge:
       return compose_scale(format, centre + random.in(-tile.spread, tile.spread),
                            random.once_in(2) ? 0 : fraction);
     default:

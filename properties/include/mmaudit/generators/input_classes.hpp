@@ -1,7 +1,7 @@
 #pragma once
-// Seeded generators of bit patterns, by family. Random access: every element is a function of (seed, family,
-// matrix, tile, row, column), so host and device make the same tiles in any order and any number of threads.
-// Changing what a family makes means raising kGeneratorVersion: recordings state it.
+// Seeded generators of bit patterns, by input class. Random access: every element is a function of (seed,
+// class, matrix, tile, row, column), so host and device make the same tiles in any order and any number of
+// threads. Changing what a class makes means raising kGeneratorVersion: recordings state it.
 #include <cstdint>
 #include <string_view>
 
@@ -12,7 +12,7 @@ namespace mmaudit::gen {
 
 inline constexpr std::string_view kGeneratorVersion = "1";
 
-enum class Family : std::uint8_t {
+enum class InputClass : std::uint8_t {
   random_bits,     ///< every bit pattern alike
   random_finite,   ///< every finite bit pattern alike
   narrow_window,   ///< exponents within a few units: nothing is lost in alignment, rounding decides
@@ -29,14 +29,18 @@ enum class Family : std::uint8_t {
   count
 };
 
-inline constexpr int kFamilies = static_cast<int>(Family::count);
+inline constexpr int kInputClasses = static_cast<int>(InputClass::count);
 
-constexpr std::string_view name_of(Family family) {
+// Names that device/ and reports/ still use.
+using Family = InputClass;
+inline constexpr int kFamilies = kInputClasses;
+
+constexpr std::string_view name_of(InputClass input_class) {
   constexpr std::string_view kNames[] = {"random_bits",   "random_finite",  "narrow_window", "wide_window",
                                          "normal",        "near_subnormal", "mostly_zeros",  "cancellation",
                                          "near_overflow", "special_values", "far_addend",    "sparse_powers",
                                          "floor_edge"};
-  return kNames[static_cast<int>(family)];
+  return kNames[static_cast<int>(input_class)];
 }
 
 enum class Matrix : std::uint8_t { a, b, c, scale_a, scale_b };
@@ -46,11 +50,11 @@ struct GeneratorPlan {
   FormatSpec a, b, c;
   std::int16_t k = 0;  ///< products, as DotPlan::k
   Sparsity sparsity;
-  std::int16_t fraction_bits = 0;  ///< F of the row, the width that matters for alignment
-  std::int16_t floor = 0;          ///< the row's floor
+  std::int16_t fraction_bits = 0;  ///< F of the datapath, the width that matters for alignment
+  std::int16_t floor = 0;          ///< the datapath's floor
   std::int16_t result_max_exponent = 0;
   FormatSpec scale;              ///< of the scale bytes; id none: there are none
-  std::int16_t scale_block = 0;  ///< elements of k a scale
+  std::int16_t scale_block = 0;  ///< elements of k per scale
 };
 
 constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const Datapath& datapath) {
@@ -84,9 +88,9 @@ struct Stream {
   MMAUDIT_HD constexpr bool once_in(int n) { return in(1, n) == 1; }
 };
 
-MMAUDIT_HD constexpr std::uint64_t key_of(std::uint64_t seed, Family family, unsigned purpose,
+MMAUDIT_HD constexpr std::uint64_t key_of(std::uint64_t seed, InputClass input_class, unsigned purpose,
                                           std::uint64_t tile) {
-  return mix(mix(seed + 0x632BE59BD9B4E019U * (static_cast<std::uint64_t>(family) + 1)) ^
+  return mix(mix(seed + 0x632BE59BD9B4E019U * (static_cast<std::uint64_t>(input_class) + 1)) ^
              (tile * 0xD1342543DE82EF95U + purpose));
 }
 
@@ -211,50 +215,50 @@ MMAUDIT_HD constexpr void centre_products_at(const GeneratorPlan& plan, int targ
         clamp(target - tile.a - tile.b, 2 * plan.scale.min_exponent(), 2 * plan.scale.max_exponent());
 }
 
-MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family, Stream random) {
+MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, InputClass input_class, Stream random) {
   TileShape tile;
   tile.dirty = random.once_in(2);
   const int f = plan.fraction_bits;
-  switch (family) {
-    case Family::narrow_window:
-    case Family::mostly_zeros:
-    case Family::cancellation:
-    case Family::far_addend:
+  switch (input_class) {
+    case InputClass::narrow_window:
+    case InputClass::mostly_zeros:
+    case InputClass::cancellation:
+    case InputClass::far_addend:
       // Centred so that the result stays in range in most tiles.
       centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
                          tile);
       tile.spread = 2;
       tile.c = tile.a + tile.b + tile.scale +
-               (family == Family::far_addend ? random.in(-40, 40) : random.in(-6, 6));
-      tile.zeros = family == Family::mostly_zeros ? 4 : 1;
+               (input_class == InputClass::far_addend ? random.in(-40, 40) : random.in(-6, 6));
+      tile.zeros = input_class == InputClass::mostly_zeros ? 4 : 1;
       tile.pair = 1 << random.in(0, floor_log2(static_cast<std::uint64_t>(plan.k)) - 1);
       break;
-    case Family::wide_window:
+    case InputClass::wide_window:
       centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
                          tile);
       tile.spread = 2 + f / 4;
       tile.c = tile.a + tile.b + tile.scale + random.in(-f, f);
       break;
-    case Family::near_subnormal:
+    case InputClass::near_subnormal:
       centre_products_at(plan, plan.floor + random.in(-30, 30), random, tile);
       if (random.once_in(2)) tile.a = plan.a.min_exponent() - random.in(0, 2);
       if (random.once_in(2)) tile.b = plan.b.min_exponent() - random.in(0, 2);
       tile.spread = 3;
       tile.c = plan.c.min_exponent() - random.in(-4, plan.c.fraction_bits);
       break;
-    case Family::near_overflow:
+    case InputClass::near_overflow:
       centre_products_at(plan, plan.result_max_exponent - random.in(-1, 5), random, tile);
       tile.spread = 1;
       tile.c = plan.result_max_exponent - random.in(0, 3);
       break;
-    case Family::sparse_powers:
+    case InputClass::sparse_powers:
       centre_products_at(plan, random.in(plan.c.min_exponent() + f, plan.result_max_exponent - 2), random,
                          tile);
       tile.spread = f / 4 + 2;
       tile.c = tile.a + tile.b + tile.scale + random.in(-f - 2, f + 2);
       tile.zeros = plan.k > 8 ? plan.k / 4 : 2;
       break;
-    case Family::floor_edge:
+    case InputClass::floor_edge:
       centre_products_at(plan, plan.floor + random.in(-f - 4, 2), random, tile);
       tile.spread = random.in(1, f / 4 + 2);
       tile.c = plan.c.min_exponent() - random.in(0, plan.c.fraction_bits);
@@ -266,20 +270,21 @@ MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, Family family
   return tile;
 }
 
-MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, Family family, Matrix which,
+MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, InputClass input_class, Matrix which,
                                               int centre, const TileShape& tile, Stream& random) {
   const bool negative = random.once_in(2);
   const std::uint64_t low = tile.dirty ? random.next() : 0;
   const bool zero =
       which == Matrix::c
-          ? (family == Family::floor_edge && !random.once_in(4)) ||
-                ((family == Family::mostly_zeros || family == Family::near_subnormal) && random.once_in(2))
+          ? (input_class == InputClass::floor_edge && !random.once_in(4)) ||
+                ((input_class == InputClass::mostly_zeros || input_class == InputClass::near_subnormal) &&
+                 random.once_in(2))
           : !random.once_in(tile.zeros);
   if (zero)
     return (negative ? format.sign_bit() : 0) | (low & ((std::uint64_t{1} << format.ignored_low_bits) - 1));
   const int exponent = centre + random.in(-tile.spread, tile.spread);
   std::uint64_t fraction = random.next();
-  if (family == Family::sparse_powers || family == Family::floor_edge) {
+  if (input_class == InputClass::sparse_powers || input_class == InputClass::floor_edge) {
     // Powers of two, their neighbours, and half-way patterns: the inputs on which two rules differ.
     const int pattern = random.in(0, 7);
     fraction = pattern < 4    ? 0
@@ -290,7 +295,7 @@ MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, Family f
   return compose(format, negative, exponent, fraction, low);
 }
 
-/// The k at which a factor stands in its products, for families whose factors belong together: A's column; of
+/// The k at which a factor stands in its products, for classes whose factors belong together: A's column; of
 /// a sparse plan all rows of B that one group selects from count as its first.
 MMAUDIT_HD constexpr int factor_k(const GeneratorPlan& plan, Matrix which, int row, int column) {
   return which == Matrix::a ? column : row / plan.sparsity.group * plan.sparsity.kept;
@@ -299,70 +304,73 @@ MMAUDIT_HD constexpr int factor_k(const GeneratorPlan& plan, Matrix which, int r
 }  // namespace detail
 }  // namespace mmaudit::gen
 
-#include "mmaudit/generators/integer_families.hpp"
-#include "mmaudit/generators/metadata_families.hpp"
-#include "mmaudit/generators/scale_families.hpp"
+#include "mmaudit/generators/integer_classes.hpp"
+#include "mmaudit/generators/metadata_classes.hpp"
+#include "mmaudit/generators/scale_classes.hpp"
 
 namespace mmaudit::gen {
 
-/// What a family decides once for all tiles of one `shape_index`; integers decide it element by element.
-MMAUDIT_HD constexpr detail::TileShape tile_shape(const GeneratorPlan& plan, Family family,
+/// What an input class decides once for all tiles of one `shape_index`; integers decide it element by
+/// element.
+MMAUDIT_HD constexpr detail::TileShape tile_shape(const GeneratorPlan& plan, InputClass input_class,
                                                   std::uint64_t seed, std::uint64_t shape_index) {
-  const detail::Stream random{detail::key_of(seed, family, 0, shape_index)};
-  return plan.c.integer() ? detail::TileShape{} : detail::shape_of(plan, family, random);
+  const detail::Stream random{detail::key_of(seed, input_class, 0, shape_index)};
+  return plan.c.integer() ? detail::TileShape{} : detail::shape_of(plan, input_class, random);
 }
 
 /// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n).
 /// The scales are (m, k / scale_block) and (k / scale_block, n). `tile` is tile_shape() of `shape_index`:
 /// tiles that share it can be multiplied with each other.
-MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                            Matrix which, std::uint64_t tile_index, int row, int column,
-                                            std::uint64_t shape_index, const detail::TileShape& tile) {
+MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, InputClass input_class,
+                                            std::uint64_t seed, Matrix which, std::uint64_t tile_index,
+                                            int row, int column, std::uint64_t shape_index,
+                                            const detail::TileShape& tile) {
   if (which == Matrix::scale_a || which == Matrix::scale_b)
-    return detail::scale_element(plan, family, seed, which, tile_index, row, column);
+    return detail::scale_element(plan, input_class, seed, which, tile_index, row, column);
   const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
-  if (which == Matrix::b && detail::never_read(plan, family, seed, shape_index, row))
-    return detail::unread(plan, family, seed, tile_index, row, column);
+  if (which == Matrix::b && detail::never_read(plan, input_class, seed, shape_index, row))
+    return detail::unread(plan, input_class, seed, tile_index, row, column);
   if (format.integer())
-    return detail::integer_element(plan, family, seed, which, tile_index, row, column, shape_index);
-  const std::uint64_t key = detail::key_of(seed, family, 1U + static_cast<unsigned>(which), tile_index);
+    return detail::integer_element(plan, input_class, seed, which, tile_index, row, column, shape_index);
+  const std::uint64_t key = detail::key_of(seed, input_class, 1U + static_cast<unsigned>(which), tile_index);
   detail::Stream random = detail::element_stream(key, row, column);
-  if (family == Family::random_bits) return detail::random_bits(format, random);
-  if (family == Family::random_finite) return detail::random_finite(format, random);
-  if (family == Family::normal) return detail::normal(format, random);
+  if (input_class == InputClass::random_bits) return detail::random_bits(format, random);
+  if (input_class == InputClass::random_finite) return detail::random_finite(format, random);
+  if (input_class == InputClass::normal) return detail::normal(format, random);
 
   const int centre = which == Matrix::a ? tile.a : which == Matrix::b ? tile.b : tile.c;
 
-  if (family == Family::special_values) {
+  if (input_class == InputClass::special_values) {
     const int rarity = 4 << (2 * (tile_index % 3));  // from crowded tiles to a lone special value
     if (random.once_in(rarity)) return detail::special(format, random);
     return detail::normal(format, random);
   }
-  if (family == Family::cancellation && which != Matrix::c) {
+  if (input_class == InputClass::cancellation && which != Matrix::c) {
     const int k = detail::factor_k(plan, which, row, column);
     const int other = which == Matrix::a ? row : column;
     const int pair = tile.pair < plan.sparsity.kept ? plan.sparsity.kept : tile.pair;
     const int first = k & ~pair;
     // One pair in eight is left alone and far smaller: it is what remains. The choice is the pair's, not the
     // row's.
-    detail::Stream pair_random =
-        detail::element_stream(detail::key_of(seed, family, 9, shape_index), first & -plan.sparsity.kept, 0);
+    detail::Stream pair_random = detail::element_stream(detail::key_of(seed, input_class, 9, shape_index),
+                                                        first & -plan.sparsity.kept, 0);
     if (pair_random.once_in(8)) {
       const int drop = pair_random.in(0, plan.fraction_bits / 2 + 4);
-      return detail::element_of(format, family, which, centre - drop, tile, random);
+      return detail::element_of(format, input_class, which, centre - drop, tile, random);
     }
     detail::Stream shared = which == Matrix::a ? detail::element_stream(key, other, first)
                                                : detail::element_stream(key, first, other);
-    const std::uint64_t bits = detail::element_of(format, family, which, centre, tile, shared);
+    const std::uint64_t bits = detail::element_of(format, input_class, which, centre, tile, shared);
     return which == Matrix::a && k != first ? bits ^ format.sign_bit() : bits;
   }
-  return detail::element_of(format, family, which, centre, tile, random);
+  return detail::element_of(format, input_class, which, centre, tile, random);
 }
 
-MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, Family family, std::uint64_t seed,
-                                            Matrix which, std::uint64_t tile_index, int row, int column) {
-  return generate(plan, family, seed, which, tile_index, row, column, tile_index,
-                  tile_shape(plan, family, seed, tile_index));
+MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, InputClass input_class,
+                                            std::uint64_t seed, Matrix which, std::uint64_t tile_index,
+                                            int row, int column) {
+  return generate(plan, input_class, seed, which, tile_index, row, column, tile_index,
+                  tile_shape(plan, input_class, seed, tile_index));
 }
 
 }  // namespace mmaudit::gen
