@@ -12,7 +12,7 @@ constexpr int kThreads = 128;
 
 struct GenerateArgs {
   gen::GeneratorPlan plan;
-  gen::Family input_class;
+  gen::InputClass input_class;
   gen::Matrix which;
   std::uint64_t seed, first_tile;
   unsigned tiles, tiles_of_shape;  ///< the former a multiple of the latter
@@ -71,8 +71,9 @@ void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count
   cuda_check(cudaGetLastError(), "launching the negation");
 }
 
-void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction, gen::Family input_class,
-                     std::uint64_t seed, std::uint64_t first_tile, const GeneratedTiles& to) {
+void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction,
+                     gen::InputClass input_class, std::uint64_t seed, std::uint64_t first_tile,
+                     const GeneratedTiles& to) {
   constexpr unsigned kEach = 16;  // elements per thread: enough to be worth deciding a shape
   constexpr unsigned kMostShapes = 65535;
   const auto fill = [&](const auto& kernel, gen::Matrix which, int bits, int rows, int cols, void* out) {

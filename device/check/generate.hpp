@@ -18,8 +18,9 @@ struct GeneratedTiles {
 };
 
 /// Fills the buffers with the generator's tiles from `first_tile` on, also a multiple of `tiles_of_shape`.
-void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction, gen::Family input_class,
-                     std::uint64_t seed, std::uint64_t first_tile, const GeneratedTiles& to);
+void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction,
+                     gen::InputClass input_class, std::uint64_t seed, std::uint64_t first_tile,
+                     const GeneratedTiles& to);
 
 /// Flips the sign bits of `count` elements in device memory.
 void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count);

@@ -17,10 +17,10 @@ TEST_F(Check, EveryInstructionAgreesInEveryInputClass) {
     if (entry == nullptr || !why_not(info_, instruction).empty()) continue;
     if (is_wgmma(instruction.op) && instruction.n != 8 && instruction.n != 64) continue;
     TileProductCheck check(info_, instruction, entry->datapath);
-    for (int f = 0; f < gen::kFamilies; ++f) {
-      const WorkResult result = check.run({static_cast<gen::Family>(f), 3, 5, 2});
+    for (int i = 0; i < gen::kInputClasses; ++i) {
+      const WorkResult result = check.run({static_cast<gen::InputClass>(i), 3, 5, 2});
       EXPECT_EQ(result.mismatches, 0U)
-          << name_of(instruction) << " " << check.engine() << " input class " << f;
+          << name_of(instruction) << " " << check.engine() << " input class " << i;
       EXPECT_EQ(result.dots, 2 * check.dots_of_batch());
     }
     ++ran;
@@ -36,7 +36,7 @@ TEST_F(Check, AFlippedRuleIsSeen) {
     Datapath wrong = find_datapath(*architecture, instruction)->datapath;
     wrong.fraction_bits = 24;
     const WorkResult result =
-        TileProductCheck(info_, instruction, wrong).run({gen::Family::wide_window, 3, 0, 1});
+        TileProductCheck(info_, instruction, wrong).run({gen::InputClass::wide_window, 3, 0, 1});
     EXPECT_GT(result.mismatches, 0U);
     ASSERT_FALSE(result.first.empty());
     EXPECT_NE(result.first[0].expected, result.first[0].found);
@@ -52,7 +52,7 @@ TEST_F(Check, AMismatchSaysWhereACameFrom) {
   wrong.fraction_bits = 24;
   TileProductCheck check(info_, instruction, wrong);
   for (const std::uint64_t chunk : {0U, 1U}) {
-    const WorkResult result = check.run({gen::Family::wide_window, 3, chunk, 1});
+    const WorkResult result = check.run({gen::InputClass::wide_window, 3, chunk, 1});
     ASSERT_FALSE(result.first.empty());
     EXPECT_EQ(result.first[0].dot.modifiers, chunk == 0 ? 0 : kAFromRegisters);
   }
@@ -72,7 +72,7 @@ TEST_F(Check, CountsEveryDotAndFindsAWrongModel) {
   Datapath wrong = right;
   ++wrong.fraction_bits;
   const WorkResult found = TileProductCheck(info_, instruction, wrong)
-                               .run({.input_class = gen::Family::wide_window, .seed = 3, .blocks = 1});
+                               .run({.input_class = gen::InputClass::wide_window, .seed = 3, .blocks = 1});
   EXPECT_GT(found.mismatches, 0U);
   ASSERT_FALSE(found.first.empty());
   // What came back is what both sides saw: the host repeats both answers.

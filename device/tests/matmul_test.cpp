@@ -26,13 +26,13 @@ void for_each_served(const Check& check) {
   }
 }
 
-/// Elements of a generator's family, one tile after another in a matrix of any shape.
-std::vector<std::byte> matrix(const gen::GeneratorPlan& plan, gen::Family family, gen::Matrix which,
+/// Elements of an input class, one tile after another in a matrix of any shape.
+std::vector<std::byte> matrix(const gen::GeneratorPlan& plan, gen::InputClass input_class, gen::Matrix which,
                               const FormatSpec& format, std::size_t count) {
   std::vector<std::byte> bytes(count * format.storage_bytes());
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits =
-        gen::generate(plan, family, 11, which, i / 64, static_cast<int>(i % 64) / 8, static_cast<int>(i % 8));
+    const std::uint64_t bits = gen::generate(plan, input_class, 11, which, i / 64,
+                                             static_cast<int>(i % 64) / 8, static_cast<int>(i % 8));
     std::memcpy(bytes.data() + i * format.storage_bytes(), &bits, format.storage_bytes());
   }
   return bytes;
@@ -40,33 +40,33 @@ std::vector<std::byte> matrix(const gen::GeneratorPlan& plan, gen::Family family
 
 TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
   std::size_t ran = 0;
-  for_each_served(
-      [&](const Architecture& architecture, const Instruction& instruction, const Datapath& datapath) {
-        const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
-        Matmul problem;
-        problem.batch = 2;
-        problem.m = 131;
-        problem.n = problem.k = 67;
-        for (int f = 0; f < gen::kFamilies; ++f) {
-          const auto family = static_cast<gen::Family>(f);
-          const auto a = matrix(plan, family, gen::Matrix::a, plan.a, problem.batch * problem.m * problem.k);
-          const auto b = matrix(plan, family, gen::Matrix::b, plan.b, problem.batch * problem.k * problem.n);
-          const auto c = matrix(plan, family, gen::Matrix::c, plan.c, problem.batch * problem.m * problem.n);
-          std::vector<std::byte> host(c.size()), device(c.size());
-          problem.a = a.data();
-          problem.b = b.data();
-          problem.c = f % 2 == 0 ? c.data() : nullptr;
-          problem.promote =
-              instruction.d == Format::f32 && f % 3 == 1 ? 2 * static_cast<std::uint64_t>(instruction.k) : 0;
-          problem.split_k = instruction.d == Format::f32 && f % 5 == 1 ? 3 : 1;
-          problem.d = host.data();
-          matmul(instruction, datapath, problem);
-          problem.d = device.data();
-          matmul_on_device(info_, instruction, datapath, problem);
-          ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction) << " family " << f;
-          ++ran;
-        }
-      });
+  for_each_served([&](const Architecture& architecture, const Instruction& instruction,
+                      const Datapath& datapath) {
+    const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
+    Matmul problem;
+    problem.batch = 2;
+    problem.m = 131;
+    problem.n = problem.k = 67;
+    for (int f = 0; f < gen::kInputClasses; ++f) {
+      const auto input_class = static_cast<gen::InputClass>(f);
+      const auto a = matrix(plan, input_class, gen::Matrix::a, plan.a, problem.batch * problem.m * problem.k);
+      const auto b = matrix(plan, input_class, gen::Matrix::b, plan.b, problem.batch * problem.k * problem.n);
+      const auto c = matrix(plan, input_class, gen::Matrix::c, plan.c, problem.batch * problem.m * problem.n);
+      std::vector<std::byte> host(c.size()), device(c.size());
+      problem.a = a.data();
+      problem.b = b.data();
+      problem.c = f % 2 == 0 ? c.data() : nullptr;
+      problem.promote =
+          instruction.d == Format::f32 && f % 3 == 1 ? 2 * static_cast<std::uint64_t>(instruction.k) : 0;
+      problem.split_k = instruction.d == Format::f32 && f % 5 == 1 ? 3 : 1;
+      problem.d = host.data();
+      matmul(instruction, datapath, problem);
+      problem.d = device.data();
+      matmul_on_device(info_, instruction, datapath, problem);
+      ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction) << " input class " << f;
+      ++ran;
+    }
+  });
   EXPECT_GT(ran, 100U);
 }
 

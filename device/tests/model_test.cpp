@@ -21,8 +21,8 @@ TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, std
   TileBatch tiles(instruction);
   const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
   const std::size_t each = instruction.n > 8 ? 1 : 3;
-  for (int family = 0; family < gen::kFamilies; ++family)
-    gen::append_family(tiles, plan, static_cast<gen::Family>(family), 7, 0, each, modifiers);
+  for (int input_class = 0; input_class < gen::kInputClasses; ++input_class)
+    gen::append_family(tiles, plan, static_cast<gen::InputClass>(input_class), 7, 0, each, modifiers);
   return tiles;
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostMismatchesKept = 64;
 /// Consecutive batches of one input class. Batch i of one instruction, input class and seed holds the same
 /// dot products on every GPU and in every run.
 struct WorkItem {
-  gen::Family input_class = gen::Family::random_bits;
+  gen::InputClass input_class = gen::InputClass::random_bits;
   std::uint64_t seed = 0, first_batch = 0, batches = 1;
   std::uint64_t blocks = 0;  ///< tile products of each batch to check, from its first on; 0: all
   /// Of every tile. nullopt, as in a campaign: none, but in every other batch wgmma takes A from registers.
