@@ -1,9 +1,10 @@
 #include "exact_product.hpp"
-#include "mmaudit/detail/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+
+#include "mmaudit/detail/parallel.hpp"
 
 namespace mmaudit::report {
 namespace {
