@@ -28,4 +28,9 @@ Backend backend_by_datapath(
 /// The model on this machine.
 Backend model_backend(const Architecture& architecture);
 
+/// The same bits in two other ways: by matmul() wherever vector instructions serve the datapath, and by dot()
+/// for one element after another.
+Backend fast_backend(const Architecture& architecture);
+Backend plain_backend(const Architecture& architecture);
+
 }  // namespace mmaudit

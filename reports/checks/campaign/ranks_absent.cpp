@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "campaign/ranks.hpp"
 #include "mmaudit/error.hpp"
-#include "rank_comm.hpp"
 
-namespace mmaudit::cli {
+namespace mmaudit::campaign {
 
-std::unique_ptr<RankComm> join_ranks() {
+std::unique_ptr<Ranks> join_ranks() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size != nullptr && std::string_view(size) != "1")
     throw EnvironmentError(fmt::format(
@@ -19,4 +19,4 @@ std::unique_ptr<RankComm> join_ranks() {
   return nullptr;
 }
 
-}  // namespace mmaudit::cli
+}  // namespace mmaudit::campaign

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "campaign/ranks.hpp"
 #include "mmaudit/error.hpp"
-#include "rank_comm.hpp"
 
-namespace mmaudit::cli {
+namespace mmaudit::campaign {
 namespace {
 
 TEST(WithoutMpi, OneProcessIsFineAndSeveralAreRefused) {
@@ -28,4 +28,4 @@ TEST(WithoutMpi, OneProcessIsFineAndSeveralAreRefused) {
 }
 
 }  // namespace
-}  // namespace mmaudit::cli
+}  // namespace mmaudit::campaign

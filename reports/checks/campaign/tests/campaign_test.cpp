@@ -5,25 +5,31 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "campaign_result.hpp"
-#include "campaign_worker.hpp"
-#include "common.hpp"
+#include "campaign/result.hpp"
+#include "campaign/workers.hpp"
 #include "mmaudit/error.hpp"
 
-namespace mmaudit::cli {
+namespace mmaudit::campaign {
 namespace {
 
-CampaignPlan small_plan(std::uint64_t dots = 1'000'000'000'000) {
-  CampaignPlan plan;
+Provenance on_a_gpu() {
+  Provenance provenance;
+  provenance.gpu = "GPU";
+  provenance.date = "2026-01-01";
+  return provenance;
+}
+
+Plan small_plan(std::uint64_t dots = 1'000'000'000'000) {
+  Plan plan;
   plan.seed = 7;
   plan.dots = dots;
-  const Architecture& hopper = require_architecture({}, "hopper");
+  const Architecture& hopper = *find_architecture("hopper");
   plan.architecture = hopper.name;
   for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.s32.s8.s8.s32"}) {
-    const Instruction instruction = require_instruction(name);
-    plan.instructions.push_back(gpu_instruction(instruction, require_datapath(hopper, instruction)));
+    const Instruction instruction = *find_instruction(name);
+    plan.instructions.push_back(plan_on_gpu(instruction, *find_datapath(hopper, instruction)));
   }
-  plan.families = {gen::Family::random_bits, gen::Family::normal};
+  plan.input_classes = {gen::Family::random_bits, gen::Family::normal};
   return plan;
 }
 
@@ -39,26 +45,26 @@ std::string content(const std::filesystem::path& file) {
 }
 
 TEST(CampaignPlan, ItsItemsCoverEveryChunkOnce) {
-  const CampaignPlan plan = small_plan();
+  const Plan plan = small_plan();
   std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> next;
-  for (const CampaignItem& item : items_of(plan)) {
-    EXPECT_EQ(item.first_chunk, (next[{item.instruction, item.family}]));
-    next[{item.instruction, item.family}] += item.chunks;
+  for (const WorkItem& item : items_of(plan)) {
+    EXPECT_EQ(item.first_batch, (next[{item.instruction, item.input_class}]));
+    next[{item.instruction, item.input_class}] += item.batches;
   }
   EXPECT_EQ(next.size(), 4U);
 }
 
 TEST(CampaignPlan, TheFirstRoundMeetsEverythingOnce) {
-  const CampaignPlan plan = small_plan();
-  const std::vector<CampaignItem> items = items_of(plan);
+  const Plan plan = small_plan();
+  const std::vector<WorkItem> items = items_of(plan);
   ASSERT_GT(items.size(), 8U);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(items[i], (CampaignItem{i / 2, i % 2, 0, 1}));
-  EXPECT_GT(items[4].chunks, 1U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(items[i], (WorkItem{i / 2, i % 2, 0, 1}));
+  EXPECT_GT(items[4].batches, 1U);
 }
 
 TEST(CampaignPlan, AFlippedRuleIsAnotherPlan) {
-  const CampaignPlan plan = small_plan();
-  CampaignPlan other = plan;
+  const Plan plan = small_plan();
+  Plan other = plan;
   DatapathEntry entry = *plan.instructions[0].entry;
   entry.datapath.fraction_bits = 24;
   other.instructions[0].entry = &entry;
@@ -66,21 +72,24 @@ TEST(CampaignPlan, AFlippedRuleIsAnotherPlan) {
 }
 
 TEST(CampaignJournal, GoesOnWhereItEnded) {
-  const CampaignPlan plan = small_plan();
-  const std::vector<CampaignItem> items = items_of(plan);
+  const Plan plan = small_plan();
+  const std::vector<WorkItem> items = items_of(plan);
   const auto file = fresh_file("goes_on.jsonl");
+  Mismatch example;
+  example.dot.input_class = "normal";
+  example.dot.modifiers = 8;
+  example.found = 6;
   {
-    CampaignJournal journal(file, plan);
+    Journal journal(file, plan);
     journal.add(items[0], {dots_of(plan, items[0]), 0, 0.5}, {});
-    journal.add(items[1], {dots_of(plan, items[1]), 1, 0.5},
-                {Mismatch{{{1}, {2}, 4, 8, {}, {}, {}, "normal", 3, 1, 2}, 5, 6}});
+    journal.add(items[1], {dots_of(plan, items[1]), 1, 0.5}, {example});
   }
   {
     std::ofstream torn(file, std::ios::app);
     torn << R"({"instruction":1,"fam)";  // what a kill leaves
   }
-  const CampaignJournal reread(file, plan);
-  const CampaignTally& again = reread.tally();
+  const Journal reread(file, plan);
+  const Tally& again = reread.tally();
   EXPECT_TRUE(again.done(items[0]));
   EXPECT_TRUE(again.done(items[1]));
   EXPECT_FALSE(again.done(items[2]));
@@ -93,48 +102,47 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
 }
 
 TEST(CampaignJournal, LeavesAloneWhatIsNone) {
-  const CampaignPlan plan = small_plan();
+  const Plan plan = small_plan();
   for (const char* text : {"my precious notes", "{\"a\":1}"}) {
     const auto file = fresh_file("notes.txt");
     std::ofstream(file) << text;
-    EXPECT_THROW(CampaignJournal(file, plan), InputError);
+    EXPECT_THROW(Journal(file, plan), InputError);
     EXPECT_EQ(content(file), text);
   }
-  EXPECT_THROW(CampaignJournal(testing::TempDir(), plan), InputError);
+  EXPECT_THROW(Journal(testing::TempDir(), plan), InputError);
   const auto torn = fresh_file("torn.jsonl");
   std::ofstream(torn) << journal_header(plan, {}).substr(0, 20);  // killed while it wrote its first line
-  EXPECT_EQ(CampaignJournal(torn, plan).tally().total().dots, 0U);
+  EXPECT_EQ(Journal(torn, plan).tally().total().dots, 0U);
 }
 
 TEST(CampaignJournal, RefusesCountsThatAreNotThoseOfItsChunks) {
-  const CampaignPlan plan = small_plan();
-  const CampaignItem first = items_of(plan)[0];
+  const Plan plan = small_plan();
+  const WorkItem first = items_of(plan)[0];
   const auto file = fresh_file("changed.jsonl");
-  CampaignJournal(file, plan).add(first, {dots_of(plan, first), 0, 0.5}, {});
+  Journal(file, plan).add(first, {dots_of(plan, first), 0, 0.5}, {});
   std::string text = content(file);
   const std::string dots = "\"dots\":" + std::to_string(dots_of(plan, first));
   text.replace(text.rfind(dots) + 7, 1, "9");
   std::ofstream(file) << text;
-  EXPECT_THROW(CampaignJournal(file, plan), InputError);
+  EXPECT_THROW(Journal(file, plan), InputError);
 }
 
 TEST(CampaignJournal, RefusesAnotherPlansFile) {
   const auto file = fresh_file("another.jsonl");
-  CampaignPlan plan = small_plan();
-  { const CampaignJournal journal(file, plan); }
-  EXPECT_THROW(CampaignJournal(file, plan, {0, 2}), InputError);
+  Plan plan = small_plan();
+  { const Journal journal(file, plan); }
+  EXPECT_THROW(Journal(file, plan, {0, 2}), InputError);
   plan.seed = 8;
-  EXPECT_THROW(CampaignJournal(file, plan), InputError);
+  EXPECT_THROW(Journal(file, plan), InputError);
 }
 
 TEST(CampaignResult, AChangedDigitIsSeen) {
-  const CampaignPlan plan = small_plan();
-  CampaignJournal journal(fresh_file("result.jsonl"), plan);
-  const CampaignItem first = items_of(plan)[0];
+  const Plan plan = small_plan();
+  Journal journal(fresh_file("result.jsonl"), plan);
+  const WorkItem first = items_of(plan)[0];
   const std::string dots = std::to_string(dots_of(plan, first));
   journal.add(first, {dots_of(plan, first), 0, 0.5}, {});
-  const std::string good =
-      campaign_json(plan, journal.tally(), {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1});
+  const std::string good = campaign_json(plan, journal.tally(), on_a_gpu(), 1);
   EXPECT_NE(campaign_text(good, "x").find(dots + " dot products, 0 mismatches"), std::string::npos);
   EXPECT_NE(campaign_text(good, "x").find("NOT COMPLETE"), std::string::npos);
   std::string bad = good;
@@ -144,18 +152,18 @@ TEST(CampaignResult, AChangedDigitIsSeen) {
 }
 
 /// The result of a part that has done its first `done` items.
-std::string part_result(const CampaignPlan& plan, const CampaignPart& part, std::size_t done) {
-  CampaignTally tally(plan);
-  const std::vector<CampaignItem> items = items_of(plan);
+std::string part_result(const Plan& plan, const Shard& part, std::size_t done) {
+  Tally tally(plan);
+  const std::vector<WorkItem> items = items_of(plan);
   const auto file = fresh_file("part.jsonl");
-  CampaignJournal journal(file, plan, part);
+  Journal journal(file, plan, part);
   for (std::size_t i = part.index; i < items.size() && done > 0; i += part.of, --done)
     journal.add(items[i], {dots_of(plan, items[i]), 0, 0.25}, {});
-  return campaign_json(plan, journal.tally(), {"GPU", "1", "13.0", "0.1", "abc", "2026-01-01", 1}, part);
+  return campaign_json(plan, journal.tally(), on_a_gpu(), 1, part);
 }
 
 TEST(CampaignParts, TogetherAreTheWhole) {
-  const CampaignPlan plan = small_plan();
+  const Plan plan = small_plan();
   const std::size_t items = items_of(plan).size();
   const std::string whole = part_result(plan, {}, items);
   std::vector<std::pair<std::string, std::string>> files;
@@ -172,8 +180,8 @@ TEST(CampaignParts, TogetherAreTheWhole) {
 }
 
 TEST(CampaignParts, WhatIsMissingIsNotDone) {
-  const CampaignPlan plan = small_plan();
-  const std::vector<CampaignItem> items = items_of(plan);
+  const Plan plan = small_plan();
+  const std::vector<WorkItem> items = items_of(plan);
   const std::string merged =
       merge_campaigns({{"a", part_result(plan, {0, 3}, items.size())}, {"c", part_result(plan, {2, 3}, 5)}});
   const auto result = nlohmann::json::parse(merged);
@@ -185,15 +193,15 @@ TEST(CampaignParts, WhatIsMissingIsNotDone) {
   EXPECT_EQ(result.at("not_done")[1].at("first"), 2 + 3 * 5);
   std::uint64_t missing = 0, all = 0;
   for (const auto& one : result.at("not_done")) missing += one.at("dots").get<std::uint64_t>();
-  for (const CampaignItem& item : items) all += dots_of(plan, item);
+  for (const WorkItem& item : items) all += dots_of(plan, item);
   EXPECT_EQ(missing + result.at("dots").get<std::uint64_t>(), all);
   const std::string text = campaign_text(merged, "merged");
   EXPECT_NE(text.find("NOT COMPLETE"), std::string::npos);
-  EXPECT_NE(text.find("not done: part 1 of 3"), std::string::npos);
+  EXPECT_NE(text.find("not done: shard 1 of 3"), std::string::npos);
 }
 
 TEST(CampaignParts, WhatDoesNotBelongTogetherIsRefused) {
-  const CampaignPlan plan = small_plan(), other = small_plan(1'000'000);
+  const Plan plan = small_plan(), other = small_plan(1'000'000);
   const std::string a = part_result(plan, {0, 2}, 3);
   EXPECT_THROW(merge_campaigns({{"a", a}, {"again", a}}), InputError);
   EXPECT_THROW(merge_campaigns({{"a", a}, {"other", part_result(other, {1, 2}, 3)}}), InputError);
@@ -202,4 +210,4 @@ TEST(CampaignParts, WhatDoesNotBelongTogetherIsRefused) {
 }
 
 }  // namespace
-}  // namespace mmaudit::cli
+}  // namespace mmaudit::campaign

@@ -1,0 +1,35 @@
+#include "campaign/difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "law_failures.hpp"
+#include "mismatch_text.hpp"
+#include "mmaudit/laws/check.hpp"
+
+namespace mmaudit::campaign {
+
+std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example) {
+  const Instruction inst = *find_instruction(instruction);
+  std::string text = fmt::format("\n{}\n{}", instruction, checks::describe(example, inst));
+  const auto book = laws::lawbook();
+  const auto law = std::find_if(book.begin(), book.end(),
+                                [](const laws::Law& x) { return x.name == "follows_the_documented_model"; });
+  if (law == book.end()) return text;
+  const laws::Subject subject(*setup.model, inst, find_datapath(*setup.model, inst)->datapath);
+  laws::Dot dot;
+  static_cast<DotCase&>(dot) = example.dot;
+  const Backend reference = setup.reference_backend();
+  const auto alone = laws::judge_alone(*law, subject, reference, dot);
+  if (!alone || alone->kind != laws::Verdict::Kind::broken)
+    return text + "by itself it has the model's bits: nothing to shrink\n";
+  const laws::Failure small = laws::shrink(*law, subject, reference, dot);
+  const bool hardware = setup.reference == nullptr;
+  const std::string where = fmt::format(" --arch {}", hardware ? setup.model->name : setup.reference->name);
+  const std::string replay = hardware ? checks::replay_command(small, "hardware", *setup.model, {})
+                                      : checks::explain_command(inst, small.dot, where);
+  return text + "shrunk:\n" + checks::describe(small, *law, where, replay);
+}
+
+}  // namespace mmaudit::campaign

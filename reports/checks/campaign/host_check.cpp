@@ -1,0 +1,130 @@
+// Batches without a GPU: one tile product per batch, or several of a narrow instruction.
+#include <algorithm>
+
+#include "campaign/workers.hpp"
+#include "mmaudit/fast.hpp"
+#include "mmaudit/generators/tiles.hpp"
+
+namespace mmaudit::campaign {
+namespace {
+
+constexpr std::uint64_t kBatchDots = std::uint64_t{1} << 12, kItemProducts = std::uint64_t{1} << 21;
+
+/// A tile product: `side` tiles each of A, B and C, where every tile of A meets every tile of B. It is one
+/// tile of a wider instruction, whose rows and columns fill the vectors of the fast path.
+struct TileProduct {
+  explicit TileProduct(const Instruction& inst)
+      : narrow(inst), wide(inst), side(inst.m * inst.n < 1024 ? 4 : 2) {
+    wide.m = static_cast<std::int16_t>(inst.m * side);
+    wide.n = static_cast<std::int16_t>(inst.n * side);
+  }
+  [[nodiscard]] std::uint64_t dots() const {
+    return static_cast<std::uint64_t>(wide.m) * static_cast<std::uint64_t>(wide.n);
+  }
+  [[nodiscard]] std::uint64_t per_batch() const { return std::max<std::uint64_t>(1, kBatchDots / dots()); }
+
+  Instruction narrow, wide;
+  int side;
+};
+
+/// Tile product `number` of an input class. Tiles that meet share what the input class decides per tile.
+TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, gen::Family input_class,
+                   std::uint64_t seed, std::uint64_t number) {
+  const auto [narrow, wide, side] = product;
+  TileBatch batch(wide, 1);
+  const auto shape = gen::tile_shape(plan, input_class, seed, number);
+  const auto first = number * static_cast<std::uint64_t>(side);
+  // `tile(row, column)` is the number of the tile among the `side` of its matrix; tiles are `m` by `n`.
+  const auto fill = [&](gen::Matrix which, std::vector<std::byte>& buffer, Format format, int rows,
+                        int columns, int m, int n, const auto& tile) {
+    const std::size_t bytes = spec_of(format).storage_bytes();
+    std::size_t at = 0;
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j)
+        store_bits(buffer, bytes, at++,
+                   gen::generate(plan, input_class, seed, which,
+                                 first + static_cast<std::uint64_t>(tile(i / m, j / n)), i % m, j % n, number,
+                                 shape));
+  };
+  const auto of_row = [](int row, int) { return row; };
+  const auto of_column = [](int, int column) { return column; };
+  // Tiles with equal numbers meet on the diagonal, as input classes whose A, B and C belong together need;
+  // elsewhere every tile of C comes up once per row of tiles.
+  const auto of_both = [side = side](int row, int column) {
+    return (row + 3 * (column + side - row)) % side;
+  };
+  const int stored = narrow.stored_k();
+  fill(gen::Matrix::a, batch.a, narrow.a, wide.m, stored, narrow.m, stored, of_row);
+  fill(gen::Matrix::b, batch.b, narrow.b, narrow.k, wide.n, narrow.k, narrow.n, of_column);
+  fill(gen::Matrix::c, batch.c, narrow.c, wide.m, wide.n, narrow.m, narrow.n, of_both);
+  for (std::size_t at = 0; at < batch.metadata.size(); ++at) {
+    const int row = static_cast<int>(at) / stored, column = static_cast<int>(at) % stored;
+    batch.metadata[at] =
+        gen::generate_metadata(plan, input_class, seed, first + static_cast<std::uint64_t>(row / narrow.m),
+                               row % narrow.m, column, number);
+  }
+  return batch;
+}
+
+void compare(const TileProduct& product, const TileView& expected, const TileView& found,
+             gen::Family input_class, std::uint64_t number, ItemResult& result) {
+  const auto [narrow, wide, side] = product;
+  result.dots += product.dots();
+  for (int row = 0; row < wide.m; ++row) {
+    for (int column = 0; column < wide.n; ++column) {
+      Mismatch one;
+      one.expected = d_at(wide, expected, 0, row, column);
+      one.found = d_at(wide, found, 0, row, column);
+      if (one.expected == one.found) continue;
+      ++result.mismatches;
+      if (result.examples.size() == device::kMostMismatchesKept) continue;
+      one.dot = dot_at(wide, expected, 0, row, column);
+      one.dot.input_class = gen::name_of(input_class);
+      one.dot.tile =
+          (number * static_cast<std::uint64_t>(side) + static_cast<std::uint64_t>(row / narrow.m)) *
+              static_cast<std::uint64_t>(side) +
+          static_cast<std::uint64_t>(column / narrow.n);
+      one.dot.row = row % narrow.m;
+      one.dot.column = column % narrow.n;
+      result.examples.push_back(std::move(one));
+    }
+  }
+}
+
+}  // namespace
+
+ItemResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
+                         const WorkItem& item) {
+  const PlannedInstruction& one = plan.instructions[item.instruction];
+  const gen::Family input_class = plan.input_classes[item.input_class];
+  const TileProduct product(one.instruction);
+  const gen::GeneratorPlan generator = gen::make_generator_plan(one.instruction, one.entry->datapath);
+  ItemResult result;
+  for (std::uint64_t i = item.first_batch * product.per_batch();
+       i < (item.first_batch + item.batches) * product.per_batch(); ++i) {
+    TileBatch batch = generate(product, generator, input_class, plan.seed, i);
+    const TileView expected = batch.view();
+    // Different poison on both sides, so an unwritten element shows up as a mismatch.
+    std::vector<std::byte> modelled(batch.d.size(), std::byte{0x5A});
+    std::fill(batch.d.begin(), batch.d.end(), std::byte{0xA5});
+    TileView found = expected;
+    found.d = modelled.data();
+    reference.run(product.wide, expected);
+    model.run(product.wide, found);
+    compare(product, expected, found, input_class, i, result);
+  }
+  return result;
+}
+
+PlannedInstruction plan_on_host(const Instruction& instruction, const DatapathEntry& entry,
+                                const DatapathEntry& reference) {
+  const TileProduct product(instruction);
+  return {.instruction = instruction,
+          .entry = &entry,
+          .engine = fast_serves(instruction, reference.datapath) ? "vectors" : "tiles",
+          .batch_dots = product.dots() * product.per_batch(),
+          .item_dots = kItemProducts / static_cast<std::uint64_t>(instruction.k),
+          .reference = &reference};
+}
+
+}  // namespace mmaudit::campaign

@@ -1,0 +1,106 @@
+#include "campaign/workers.hpp"
+
+#include <memory>
+
+#include "hardware_backend.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::campaign {
+namespace {
+
+/// Keeps the buffers of one instruction on its GPU.
+Worker gpu_worker(const device::DeviceInfo& gpu) {
+  return [gpu, of = static_cast<const PlannedInstruction*>(nullptr),
+          check = std::shared_ptr<device::CrossedCheck>()](const Plan& plan, const WorkItem& item) mutable {
+    const PlannedInstruction& one = plan.instructions[item.instruction];
+    if (of != &one) {
+      check.reset();  // gives its memory back first
+      check = std::make_shared<device::CrossedCheck>(gpu, one.instruction, one.entry->datapath);
+      of = &one;
+    }
+    const device::StretchResult found =
+        check->run({plan.input_classes[item.input_class], plan.seed, item.first_batch, item.batches});
+    ItemResult result{found.dots, found.mismatches, {}};
+    for (const device::Mismatch& x : found.first) {
+      Mismatch& kept = result.examples.emplace_back();
+      kept.dot.a = x.a;
+      kept.dot.b = x.b;
+      kept.dot.c = x.c;
+      kept.dot.modifiers = x.modifiers;
+      kept.dot.metadata = x.metadata;
+      kept.dot.input_class = gen::name_of(x.family);
+      kept.dot.tile = x.tile;
+      kept.dot.row = x.row;
+      kept.dot.column = x.col;
+      kept.expected = x.d_hardware;
+      kept.found = x.d_model;
+    }
+    return result;
+  };
+}
+
+}  // namespace
+
+std::vector<std::function<Worker()>> Setup::workers() const {
+  std::vector<std::function<Worker()>> makers;
+  if (reference == nullptr) {
+    for (const device::DeviceInfo& gpu : gpus) makers.emplace_back([gpu] { return gpu_worker(gpu); });
+    return makers;
+  }
+  makers.assign(threads, [fast = fast_backend(*reference), plain = plain_backend(*model)]() -> Worker {
+    return [fast, plain](const Plan& plan, const WorkItem& item) {
+      return check_on_host(fast, plain, plan, item);
+    };
+  });
+  return makers;
+}
+
+Backend Setup::reference_backend() const {
+  return reference == nullptr ? cli::hardware_backend(gpus.front()) : fast_backend(*reference);
+}
+
+Provenance Setup::provenance() const {
+  Provenance provenance;
+  provenance.version = kVersion;
+  provenance.revision = kGitRevision;
+  if (reference != nullptr) {
+    provenance.gpu = "none (the model against itself)";
+    provenance.driver = provenance.cuda = "none";
+    return provenance;
+  }
+  const device::DeviceInfo& gpu = gpus.front();
+  provenance.gpu = gpu.name;
+  provenance.driver = gpu.driver;
+  provenance.cuda = gpu.cuda;
+  provenance.compute_capability = gpu.compute_capability;
+  provenance.multiprocessors = gpu.multiprocessors;
+  return provenance;
+}
+
+PlannedInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry) {
+  constexpr std::uint64_t kDots = std::uint64_t{1} << 33, kPlainDots = std::uint64_t{1} << 26;
+  const std::string engine(device::engine_of(instruction, entry.datapath));
+  return {.instruction = instruction,
+          .entry = &entry,
+          .engine = engine,
+          .batch_dots = device::dots_of_chunk(instruction, entry.datapath),
+          .item_dots = engine == "plain" ? kPlainDots : kDots};
+}
+
+std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
+                                                  const std::vector<Instruction>& candidates) {
+  std::vector<PlannedInstruction> planned;
+  for (const Instruction& inst : candidates) {
+    const DatapathEntry* entry = find_datapath(*setup.model, inst);
+    if (entry == nullptr || inst.scale != Format::none) continue;
+    if (setup.reference == nullptr) {
+      if (setup.gpus.empty() || device::why_not(setup.gpus.front(), inst).empty())
+        planned.push_back(plan_on_gpu(inst, *entry));
+    } else if (const DatapathEntry* reference = find_datapath(*setup.reference, inst)) {
+      planned.push_back(plan_on_host(inst, *entry, *reference));
+    }
+  }
+  return planned;
+}
+
+}  // namespace mmaudit::campaign
