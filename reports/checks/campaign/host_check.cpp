@@ -67,7 +67,7 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
 }
 
 void compare(const TileProduct& product, const TileView& expected, const TileView& found,
-             gen::Family input_class, std::uint64_t number, ItemResult& result) {
+             gen::Family input_class, std::uint64_t number, device::WorkResult& result) {
   const auto [narrow, wide, side] = product;
   result.dots += product.dots();
   for (int row = 0; row < wide.m; ++row) {
@@ -77,7 +77,7 @@ void compare(const TileProduct& product, const TileView& expected, const TileVie
       one.found = d_at(wide, found, 0, row, column);
       if (one.expected == one.found) continue;
       ++result.mismatches;
-      if (result.examples.size() == device::kMostMismatchesKept) continue;
+      if (result.first.size() == device::kMostMismatchesKept) continue;
       one.dot = dot_at(wide, expected, 0, row, column);
       one.dot.input_class = gen::name_of(input_class);
       one.dot.tile =
@@ -86,20 +86,20 @@ void compare(const TileProduct& product, const TileView& expected, const TileVie
           static_cast<std::uint64_t>(column / narrow.n);
       one.dot.row = row % narrow.m;
       one.dot.column = column % narrow.n;
-      result.examples.push_back(std::move(one));
+      result.first.push_back(std::move(one));
     }
   }
 }
 
 }  // namespace
 
-ItemResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
-                         const WorkItem& item) {
+device::WorkResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
+                                 const WorkItem& item) {
   const PlannedInstruction& one = plan.instructions[item.instruction];
   const gen::Family input_class = plan.input_classes[item.input_class];
   const TileProduct product(one.instruction);
   const gen::GeneratorPlan generator = gen::make_generator_plan(one.instruction, one.entry->datapath);
-  ItemResult result;
+  device::WorkResult result;
   for (std::uint64_t i = item.first_batch * product.per_batch();
        i < (item.first_batch + item.batches) * product.per_batch(); ++i) {
     TileBatch batch = generate(product, generator, input_class, plan.seed, i);

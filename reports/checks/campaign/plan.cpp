@@ -8,7 +8,7 @@
 #include "campaign/campaign_json.hpp"
 #include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
-#include "mmaudit/device/crossed.hpp"
+#include "mmaudit/device/check.hpp"
 #include "mmaudit/error.hpp"
 
 namespace mmaudit::campaign {
@@ -37,7 +37,7 @@ std::string Plan::identity() const {
                         {"generator", gen::kGeneratorVersion},
                         {"cut", kCutVersion}};
   if (on() == "hardware")
-    all["squares"] = device::kSquaresVersion;
+    all["squares"] = device::kBatchesVersion;
   else
     all["on"] = on();
   for (const PlannedInstruction& one : instructions) {

@@ -36,10 +36,10 @@ Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>&
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stop = false;
   const Clock::time_point started = Clock::now();
-  const auto record = [&](const WorkItem& item, const ItemResult& result, double took) {
+  const auto record = [&](const WorkItem& item, const device::WorkResult& result, double took) {
     const Instruction& instruction = plan.instructions[item.instruction].instruction;
     const std::lock_guard lock(mutex);
-    journal.add(item, {result.dots, result.mismatches, took}, result.examples);
+    journal.add(item, {result.dots, result.mismatches, took}, result.first);
     speed.dots += result.dots;
     speed.products += static_cast<double>(result.dots) * instruction.k;
     options.progress(result.dots, all_dots,
@@ -56,7 +56,7 @@ Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>&
       for (std::size_t i = next++; i < items.size() && !over(); i = next++) {
         if (const std::lock_guard lock(mutex); journal.tally().done(items[i])) continue;
         const Clock::time_point before = Clock::now();
-        const ItemResult result = worker(plan, items[i]);
+        const device::WorkResult result = worker(plan, items[i]);
         record(items[i], result, seconds_since(before));
       }
     } catch (...) {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "hardware_backend.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/version.hpp"
 
 namespace mmaudit::campaign {
@@ -10,33 +10,20 @@ namespace {
 
 /// Keeps the buffers of one instruction on its GPU.
 Worker gpu_worker(const device::DeviceInfo& gpu) {
-  return [gpu, of = static_cast<const PlannedInstruction*>(nullptr),
-          check = std::shared_ptr<device::CrossedCheck>()](const Plan& plan, const WorkItem& item) mutable {
-    const PlannedInstruction& one = plan.instructions[item.instruction];
-    if (of != &one) {
-      check.reset();  // gives its memory back first
-      check = std::make_shared<device::CrossedCheck>(gpu, one.instruction, one.entry->datapath);
-      of = &one;
-    }
-    const device::StretchResult found =
-        check->run({plan.input_classes[item.input_class], plan.seed, item.first_batch, item.batches});
-    ItemResult result{found.dots, found.mismatches, {}};
-    for (const device::Mismatch& x : found.first) {
-      Mismatch& kept = result.examples.emplace_back();
-      kept.dot.a = x.a;
-      kept.dot.b = x.b;
-      kept.dot.c = x.c;
-      kept.dot.modifiers = x.modifiers;
-      kept.dot.metadata = x.metadata;
-      kept.dot.input_class = gen::name_of(x.family);
-      kept.dot.tile = x.tile;
-      kept.dot.row = x.row;
-      kept.dot.column = x.col;
-      kept.expected = x.d_hardware;
-      kept.found = x.d_model;
-    }
-    return result;
-  };
+  return
+      [gpu, of = static_cast<const PlannedInstruction*>(nullptr),
+       check = std::shared_ptr<device::TileProductCheck>()](const Plan& plan, const WorkItem& item) mutable {
+        const PlannedInstruction& one = plan.instructions[item.instruction];
+        if (of != &one) {
+          check.reset();  // gives its memory back first
+          check = std::make_shared<device::TileProductCheck>(gpu, one.instruction, one.entry->datapath);
+          of = &one;
+        }
+        return check->run({.input_class = plan.input_classes[item.input_class],
+                           .seed = plan.seed,
+                           .first_batch = item.first_batch,
+                           .batches = item.batches});
+      };
 }
 
 }  // namespace
@@ -56,7 +43,7 @@ std::vector<std::function<Worker()>> Setup::workers() const {
 }
 
 Backend Setup::reference_backend() const {
-  return reference == nullptr ? cli::hardware_backend(gpus.front()) : fast_backend(*reference);
+  return reference == nullptr ? device::hardware_backend(gpus.front()) : fast_backend(*reference);
 }
 
 Provenance Setup::provenance() const {
@@ -83,7 +70,7 @@ PlannedInstruction plan_on_gpu(const Instruction& instruction, const DatapathEnt
   return {.instruction = instruction,
           .entry = &entry,
           .engine = engine,
-          .batch_dots = device::dots_of_chunk(instruction, entry.datapath),
+          .batch_dots = device::dots_of_batch(instruction, entry.datapath),
           .item_dots = engine == "plain" ? kPlainDots : kDots};
 }
 

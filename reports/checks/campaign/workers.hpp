@@ -6,19 +6,13 @@
 
 #include "campaign/plan.hpp"
 #include "mmaudit/backend.hpp"
-#include "mmaudit/device/crossed.hpp"
-#include "mmaudit/dot_case.hpp"
+#include "mmaudit/device/check.hpp"
 #include "mmaudit/provenance.hpp"
 
 namespace mmaudit::campaign {
 
-struct ItemResult {
-  std::uint64_t dots = 0, mismatches = 0;
-  std::vector<Mismatch> examples;  ///< the first few
-};
-
 /// Runs one work item of a plan. Each thread has a worker, so a worker may keep buffers.
-using Worker = std::function<ItemResult(const Plan& plan, const WorkItem& item)>;
+using Worker = std::function<device::WorkResult(const Plan& plan, const WorkItem& item)>;
 
 /// What a campaign compares, and where.
 struct Setup {
@@ -44,7 +38,7 @@ std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
                                                   const std::vector<Instruction>& candidates);
 
 /// Batches of the host, run one after another.
-ItemResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
-                         const WorkItem& item);
+device::WorkResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
+                                 const WorkItem& item);
 
 }  // namespace mmaudit::campaign
