@@ -92,13 +92,13 @@ Plan plan_of(const CampaignOptions& options, const Setup& setup) {
     throw InputError(
         fmt::format("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`",
                     setup.reference == nullptr ? "this GPU" : setup.reference->name));
-  for (int i = 0; i < gen::kFamilies; ++i)
-    if (const auto one = static_cast<gen::Family>(i); selected(gen::name_of(one), options.families))
+  for (int i = 0; i < gen::kInputClasses; ++i)
+    if (const auto one = static_cast<gen::InputClass>(i); selected(gen::name_of(one), options.families))
       plan.input_classes.push_back(one);
   if (plan.input_classes.empty())
     throw InputError(fmt::format("--family: found no such input class, allowed: part of {} ... {}",
-                                 gen::name_of(gen::Family::random_bits),
-                                 gen::name_of(gen::Family::floor_edge)));
+                                 gen::name_of(gen::InputClass::random_bits),
+                                 gen::name_of(gen::InputClass::floor_edge)));
   return plan;
 }
 

@@ -28,7 +28,7 @@ struct TileProduct {
 };
 
 /// Tile product `number` of an input class. Tiles that meet share what the input class decides per tile.
-TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, gen::Family input_class,
+TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, gen::InputClass input_class,
                    std::uint64_t seed, std::uint64_t number) {
   const auto [narrow, wide, side] = product;
   TileBatch batch(wide, 1);
@@ -67,7 +67,7 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
 }
 
 void compare(const TileProduct& product, const TileView& expected, const TileView& found,
-             gen::Family input_class, std::uint64_t number, device::WorkResult& result) {
+             gen::InputClass input_class, std::uint64_t number, device::WorkResult& result) {
   const auto [narrow, wide, side] = product;
   result.dots += product.dots();
   for (int row = 0; row < wide.m; ++row) {
@@ -96,7 +96,7 @@ void compare(const TileProduct& product, const TileView& expected, const TileVie
 device::WorkResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
                                  const WorkItem& item) {
   const PlannedInstruction& one = plan.instructions[item.instruction];
-  const gen::Family input_class = plan.input_classes[item.input_class];
+  const gen::InputClass input_class = plan.input_classes[item.input_class];
   const TileProduct product(one.instruction);
   const gen::GeneratorPlan generator = gen::make_generator_plan(one.instruction, one.entry->datapath);
   device::WorkResult result;

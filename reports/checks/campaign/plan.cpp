@@ -48,7 +48,7 @@ std::string Plan::identity() const {
     if (one.reference != nullptr) entry["plays"] = corpus::to_json(one.instruction, *one.reference);
     all["instructions"].push_back(std::move(entry));
   }
-  for (const gen::Family one : input_classes) all["families"].push_back(gen::name_of(one));
+  for (const gen::InputClass one : input_classes) all["families"].push_back(gen::name_of(one));
   return checksum_of(all);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/generators/families.hpp"
+#include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::campaign {
@@ -26,7 +26,7 @@ struct Plan {
   std::uint64_t dots = 0;  ///< at least as many per instruction, the same share per input class
   std::string architecture;
   std::vector<PlannedInstruction> instructions;
-  std::vector<gen::Family> input_classes;
+  std::vector<gen::InputClass> input_classes;
 
   /// The reference: "hardware", or "model" for the fast path of the model.
   [[nodiscard]] std::string_view on() const;

@@ -29,7 +29,7 @@ Plan small_plan(std::uint64_t dots = 1'000'000'000'000) {
     const Instruction instruction = *find_instruction(name);
     plan.instructions.push_back(plan_on_gpu(instruction, *find_datapath(hopper, instruction)));
   }
-  plan.input_classes = {gen::Family::random_bits, gen::Family::normal};
+  plan.input_classes = {gen::InputClass::random_bits, gen::InputClass::normal};
   return plan;
 }
 
