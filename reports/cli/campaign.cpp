@@ -188,7 +188,9 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
                           workers.size() == 1 ? "" : "s", static_cast<double>(speed.dots) / speed.seconds,
                           speed.products / speed.seconds));
   const campaign::Verdict verdict = campaign::campaign_verdict(result, "the result");
-  if (verdict.example) emit("-", explain_difference(setup, verdict.example->first, verdict.example->second));
+  if (verdict.example)
+    emit("-", explain_difference(setup, verdict.example->first, verdict.example->second,
+                                 options.context.model_file));
   if (verdict.mismatches != 0) return kMismatch;
   return Interruptible::stopped() ? kInterrupted : kAllGood;
 }

@@ -10,7 +10,8 @@
 
 namespace mmaudit::campaign {
 
-std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example) {
+std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
+                               const std::string& model_file) {
   const Instruction inst = *find_instruction(instruction);
   std::string text = fmt::format("\n{}\n{}", instruction, checks::describe(example, inst));
   const auto book = laws::lawbook();
@@ -26,9 +27,11 @@ std::string explain_difference(const Setup& setup, const std::string& instructio
     return text + "by itself it has the model's bits: nothing to shrink\n";
   const laws::Failure small = laws::shrink(*law, subject, reference, dot);
   const bool hardware = setup.reference == nullptr;
-  const std::string where = fmt::format(" --arch {}", hardware ? setup.model->name : setup.reference->name);
-  const std::string replay = hardware ? checks::replay_command(small, "hardware", *setup.model, {})
-                                      : checks::explain_command(inst, small.dot, where);
+  std::string where = fmt::format(" --arch {}", setup.model->name);
+  if (!model_file.empty()) where += fmt::format(" --model {}", model_file);
+  const std::string replay =
+      hardware ? checks::replay_command(small, "hardware", *setup.model, {})
+               : checks::explain_command(inst, small.dot, fmt::format(" --arch {}", setup.reference->name));
   return text + "shrunk:\n" + checks::describe(small, *law, where, replay);
 }
 

@@ -6,7 +6,9 @@
 
 namespace mmaudit::campaign {
 
-/// The difference, and the smallest dot product on which the two sides still differ.
-std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example);
+/// The difference, and the smallest dot product on which the two sides still differ, with the commands that
+/// explain it by the model and repeat it on the reference. `model_file`: of --model; empty: built-in.
+std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
+                               const std::string& model_file);
 
 }  // namespace mmaudit::campaign
