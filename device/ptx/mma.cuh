@@ -32,6 +32,7 @@
                  : MMAUDIT_READ_##NA(CLASS, a), MMAUDIT_READ_##NB(CLASS, b), "C"(Line::kText)); \
   }
 
+#ifdef __CUDACC__  // the lists above serve the host too
 namespace mmaudit::device {
 
 // clang-format off
@@ -65,3 +66,4 @@ __device__ __forceinline__ void mma(std::uint32_t (&d)[8], const std::uint32_t (
 }
 
 }  // namespace mmaudit::device
+#endif

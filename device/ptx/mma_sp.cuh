@@ -13,8 +13,8 @@
     static constexpr char kText[] =                                                                     \
         "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C; \
   };
-#define MMAUDIT_MMA_SP_KERNEL(M, N, K, D, A, B, C) \
-  mma_sp_entry<MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C>(),
+#define MMAUDIT_MMA_SP_NAME(M, N, K, D, A, B, C) MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C
+#define MMAUDIT_MMA_SP_KERNEL(...) mma_sp_entry<MMAUDIT_MMA_SP_NAME(__VA_ARGS__)>(),
 
 #define MMAUDIT_MMA_SP_INT_LINE(M, N, K, Q, A, B)                                                 \
   struct MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B {                                               \
@@ -23,7 +23,8 @@
     static constexpr char kText[] = "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K    \
                                     ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";         \
   };
-#define MMAUDIT_MMA_SP_INT_KERNEL(M, N, K, Q, A, B) mma_sp_entry<MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B>(),
+#define MMAUDIT_MMA_SP_INT_NAME(M, N, K, Q, A, B) MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B
+#define MMAUDIT_MMA_SP_INT_KERNEL(...) mma_sp_entry<MMAUDIT_MMA_SP_INT_NAME(__VA_ARGS__)>(),
 
 // clang-format off
 #define MMAUDIT_MMA_SP_F16(X) \
@@ -64,6 +65,7 @@
                    "C"(Line::kText));                                                                   \
   }
 
+#ifdef __CUDACC__  // the lists above serve the host too
 namespace mmaudit::device {
 
 // clang-format off
@@ -75,3 +77,4 @@ MMAUDIT_MMA_SP_REGISTERS(4, 4, 4,
 // clang-format on
 
 }  // namespace mmaudit::device
+#endif

@@ -77,6 +77,7 @@
                    "C"(Line::kBefore), "C"(LayoutA::kText), "C"(LayoutB::kText), "C"(Line::kAfter));      \
   }
 
+#ifdef __CUDACC__  // the lists above serve the host too
 namespace mmaudit::device {
 
 struct RowMajor {
@@ -137,3 +138,4 @@ MMAUDIT_WMMA_REGISTERS(std::uint64_t, "l", 2, 1, 1, 2,
 // clang-format on
 
 }  // namespace mmaudit::device
+#endif

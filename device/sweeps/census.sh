@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SASS of the timed kernels for every target: census.sh build|disassemble FOLDER
+# SASS of the benchmarks of matrix instructions for every target: census.sh build|disassemble FOLDER
 #   build        FOLDER/<target>.<file>.cubin, or .refused with what ptxas said; needs nvcc; JOBS at a time (2)
 #   disassemble  FOLDER/census.sass from the cubins; needs cuobjdump
 # Then `mmaudit sweep census FOLDER/census.sass`. The two halves may run on two machines.
@@ -22,9 +22,9 @@ mkdir -p "$folder"
 # FILE TARGET: a cubin of exactly one target, or what stood in the way.
 compile() {
   local out
-  out=$folder/sm_$2.$(basename "$1" _timed.cu)
+  out=$folder/sm_$2.$(basename "$1" .cu)
   if nvcc -std=c++20 -O3 -DMMAUDIT_CENSUS -cubin -gencode "arch=compute_$2,code=sm_$2" -I"$device" \
-    -I"$device/include" -I"$root/emulator/include" -o "$out.cubin" "$1" >"$out.refused" 2>&1; then
+    -I"$device/include" -I"$sweeps/include" -I"$root/emulator/include" -o "$out.cubin" "$1" >"$out.refused" 2>&1; then
     rm "$out.refused"
   else
     rm -f "$out.cubin"
@@ -40,8 +40,8 @@ need() {
 if [[ $1 == build ]]; then
   need nvcc
   for target in "${targets[@]}"; do
-    files=("$sweeps"/kernels/mma_*_timed.cu "$sweeps"/kernels/wmma_timed.cu)
-    if [[ $target == 90a ]]; then files+=("$sweeps"/kernels/wgmma_*_timed.cu); fi
+    files=("$sweeps"/benchmarks/{mma,mma_sp,wmma}.cu)
+    if [[ $target == 90a ]]; then files+=("$sweeps"/benchmarks/wgmma*.cu); fi
     for file in "${files[@]}"; do
       while (($(jobs -rp | wc -l) >= ${JOBS:-2})); do wait -n || true; done
       compile "$file" "$target" &

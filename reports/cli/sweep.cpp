@@ -8,16 +8,28 @@
 #include "common.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/sweeps/census.hpp"
-#include "mmaudit/sweeps/compare.hpp"
-#include "mmaudit/sweeps/render.hpp"
+#include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
 #include "mmaudit/version.hpp"
-#include "sweep_gemm.hpp"
-#include "sweep_report.hpp"
+#include "sweeps/accuracy.hpp"
+#include "sweeps/census.hpp"
+#include "sweeps/compare.hpp"
+#include "sweeps/embedded.hpp"
+#include "sweeps/gemm_report.hpp"
+#include "sweeps/report.hpp"
 
 namespace mmaudit::cli {
 namespace {
+
+struct SweepGemmOptions {
+  std::vector<int> sizes;
+  std::string out;
+  bool quick = false, json = false;
+};
+
+struct SweepReportOptions {
+  std::string sweep, gemm, html;
+};
 
 struct SweepOptions {
   std::vector<std::string> instructions, axes;
@@ -28,11 +40,14 @@ struct SweepOptions {
 
 std::string listing() {
   std::string text;
-  for (const sweeps::Subject& subject : sweeps::subjects())
-    text += fmt::format("{:42} {}\n", subject.name, fmt::join(subject.axes, " "));
+  for (const sweeps::Benchmark& benchmark : sweeps::benchmarks()) {
+    std::string axes;
+    for (const sweeps::AxisSpec& axis : benchmark.axes) axes += fmt::format(" {}", axis.name);
+    text += fmt::format("{:42}{}\n", benchmark.name, axes);
+  }
   text += "\naxes (-a NAME=VALUE, NAME=[a,b,c], NAME=[start:end:step], NAME[pow2]=...):\n";
   for (const sweeps::AxisSpec& axis : sweeps::axis_specs())
-    text += fmt::format("  {:6} {:60} usual {}, quick {}\n", axis.name, axis.what, axis.usual, axis.quick);
+    text += fmt::format("  {:6} {:60} usual {}, quick {}\n", axis.name, axis.meaning, axis.usual, axis.quick);
   return text;
 }
 
@@ -67,7 +82,7 @@ int sweep(const SweepOptions& options, const Context& context) {
     return kAllGood;
   }
   sweeps::SweepOptions plan{
-      sweeps::select_subjects(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
+      sweeps::select_benchmarks(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
   plan.rule.energy_seconds = options.energy_seconds;
   if (options.quick) {
     plan.rule.most = plan.rule.least;
@@ -88,29 +103,63 @@ int sweep(const SweepOptions& options, const Context& context) {
   const auto started = std::chrono::steady_clock::now();
   {
     const Interruptible interruptible;
-    Progress progress(context.quiet, "sweeping", plan.subjects.size());
+    Progress progress(context.quiet, "sweeping", plan.benchmarks.size());
     sweeps::run_sweep(*machine, plan,
                       {.keep_going = [] { return !Interruptible::stopped(); },
-                       .progress = [&](const std::string& subject, std::size_t done,
-                                       std::size_t) { progress.advance(done == 0 ? 0 : 1, subject); },
+                       .progress = [&](const std::string& name, std::size_t done,
+                                       std::size_t) { progress.advance(done == 0 ? 0 : 1, name); },
                        .save = save},
                       result);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const report::Report report = sweeps::report_of(result);
   if (!options.no_files) {
-    corpus::write_file_atomically(folder / "sweep.md", std::string_view(sweeps::to_markdown(result)));
+    corpus::write_file_atomically(folder / "sweep.md",
+                                  std::string_view(report::rendered(report, "markdown")));
     corpus::write_file_atomically(folder / "sweep.csv", std::string_view(sweeps::to_csv(result)));
   }
   if (options.json) {
     emit("-", sweeps::to_json(result));
   } else {
-    emit("-", sweeps::to_console(result));
-    emit("-", fmt::format("\n{} points in {:.1f} s\n", result.states.size(), seconds));
+    emit("-", report::rendered(report, "text"));
+    emit("-", fmt::format("\n{} points in {:.1f} s\n", result.points.size(), seconds));
     if (!options.no_files)
       emit("-", fmt::format("written: {0}/sweep.json {0}/sweep.md {0}/sweep.csv\n", options.out));
   }
   if (result.interrupted) return kInterrupted;
   return result.wrong() == 0 ? kAllGood : kMismatch;
+}
+
+int gemm(const SweepGemmOptions& options) {
+  sweeps::GemmOptions plan;
+  if (!options.sizes.empty()) plan.sizes = options.sizes;
+  if (options.quick) plan.rule.most = plan.rule.least;
+  for (const int size : plan.sizes)
+    if (const std::string why = sweeps::why_no_gemm_size(size); !why.empty())
+      throw InputError(fmt::format("--size: {}", why));
+  sweeps::GemmResult result = sweeps::run_gemms(require_device(), plan);
+  result.version = kVersion;
+  result.revision = kGitRevision;
+  result.date = today();
+  if (!options.out.empty())
+    corpus::write_file_atomically(options.out, std::string_view(sweeps::gemm_json(result)));
+  emit("-", options.json ? sweeps::gemm_json(result) : sweeps::gemm_text(result));
+  return result.wrong() == 0 ? kAllGood : kMismatch;
+}
+
+int report_on(const SweepReportOptions& options) {
+  const sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
+  const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
+  if (!options.html.empty()) {
+    report::Report report = sweeps::report_of(result);
+    sweeps::add_context(report, result, accuracy, options.gemm.empty() ? "" : text_of_file(options.gemm),
+                        options.gemm);
+    corpus::write_file_atomically(options.html, std::string_view(report::rendered(report, "html")));
+  }
+  emit("-",
+       fmt::format("{}\n\n{}", sweeps::kAccuracyTitle, report::to_text(sweeps::accuracy_table(accuracy))));
+  if (!options.html.empty()) emit("-", fmt::format("\nwritten: {}\n", options.html));
+  return kAllGood;
 }
 
 int compare(const std::string& before, const std::string& after) {
@@ -169,7 +218,7 @@ void add_report(Command& command) {
   report_command.option("SWEEP", options->sweep, "a sweep.json").required();
   report_command.option("--gemm", options->gemm, "what sweep gemm --out wrote, for the page");
   report_command.option("--html", options->html, "a file for the page");
-  report_command.runs([options](const Context&) { return sweep_report(*options); });
+  report_command.runs([options](const Context&) { return report_on(*options); });
 }
 
 void add_gemm(Command& command) {
@@ -182,7 +231,7 @@ void add_gemm(Command& command) {
   gemm_command.option("--out", options->out, "a file for the JSON");
   gemm_command.flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
   gemm_command.flag("--json", options->json, "print the JSON instead of the table");
-  gemm_command.runs([options](const Context&) { return sweep_gemm(*options); });
+  gemm_command.runs([options](const Context&) { return gemm(*options); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // A machine that is a formula: four sub-cores, a latency, a rate.
-#include <cmath>
+#include <algorithm>
 #include <functional>
 
 #include "mmaudit/sweeps/sweep.hpp"
@@ -9,46 +9,60 @@ namespace mmaudit::sweeps::test {
 
 constexpr char kMma[] = "mma.m16n8k16.f32.f16.f16.f32";
 
+/// 32-bit words per lane of a load or store.
+inline int words_of(const Benchmark& benchmark, const Point& point) {
+  return static_cast<int>(benchmark.work(point).bytes /
+                          (4 * 32 * point.number("warps") * point.number("ilp")));
+}
+inline bool is_wgmma(const Benchmark& benchmark) {
+  return benchmark.instruction && mmaudit::is_wgmma(benchmark.instruction->op);
+}
+inline bool is_sparse(const Benchmark& benchmark) {
+  return benchmark.instruction && mmaudit::is_sparse(benchmark.instruction->op);
+}
+
 /// Cycles of a step; the default behaves as the papers describe tensor cores and shared memory.
-inline double usual_cycles(const Cell& cell) {
-  if (cell.subject.kind == Kind::wgmma) {
-    const int n = cell.instruction.n, warpgroups = cell.warps / 4;
-    const double shared_a = cell.a_from_registers ? 0 : 16 + n / 4.0;
-    const double sparse = is_sparse(cell.instruction.op) && !cell.a_from_registers ? 16 : 0;
+inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
+  const int warps = point.number("warps"), ilp = point.number("ilp");
+  if (is_wgmma(benchmark)) {
+    const int n = point.number("n"), warpgroups = warps / 4;
+    const bool registers = point.axis("a") == "registers";
+    const double shared_a = registers ? 0 : 16 + n / 4.0;
+    const double sparse = is_sparse(benchmark) && !registers ? 16 : 0;
     return warpgroups * std::max({13.0, n / 2.0, shared_a}) + sparse;
   }
   // The busiest of the four sub-cores.
-  const int deepest = (cell.warps + 3) / 4 * cell.ilp;
-  if (cell.subject.kind == Kind::mma) {
-    const bool small = cell.instruction.stored_k() == 8;
+  const int deepest = (warps + 3) / 4 * ilp;
+  if (benchmark.instruction) {
+    const bool small = benchmark.instruction->stored_k() == 8;
     const double latency = small ? 16 : 24, each = small ? 7 : 8;
-    const double issue = cell.warps <= 4 && cell.ilp > 1 ? 1.15 : 1.0;  // one warp cannot fill its sub-core
-    return std::max(latency, deepest * each * issue) + 0.1 * (cell.warps > 4 ? 1 : 0);
+    const double issue = warps <= 4 && ilp > 1 ? 1.15 : 1.0;  // one warp cannot fill its sub-core
+    return std::max(latency, deepest * each * issue) + 0.1 * (warps > 4 ? 1 : 0);
   }
-  const int ways = cell.subject.kind == Kind::load_words ? cell.ways : cell.subject.words;
-  return std::max(21.0 + 2 * ways, 1.0 * ways * cell.warps * cell.ilp);
+  const int ways = point.axis("ways").empty() ? words_of(benchmark, point) : point.number("ways");
+  return std::max(21.0 + 2 * ways, 1.0 * ways * warps * ilp);
 }
 
 class FakeMachine final : public Machine {
  public:
   DeviceFacts facts() override { return {"Fake", "1.0", "13.0", 90, 132, 2e9}; }
-  Measurement measure(const Cell& cell, const RunRule& rule) override {
+  Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) override {
     ++measured;
     Measurement out;
-    if (cell.subject.kind == Kind::store_matrix) {
+    if (point.subject.starts_with("stmatrix")) {
       out.skipped = "no stores here";
       return out;
     }
-    if (cell.warps > most_warps) {
+    if (point.number("warps") > most_warps) {
       out.skipped = "too many warps";
       return out;
     }
-    const double step = cycles(cell);
+    const double step = cycles(benchmark, point);
     out.steps = 1000;
     out.compared = 64;
-    out.differing = differing(cell);
-    if (cell.scope == Scope::energy) out.joules = 700, out.seconds = 1;
-    const double hz = clock(cell);
+    out.differing = differing(point);
+    if (point.axis("scope") == "energy") out.joules = 700, out.seconds = 1;
+    const double hz = clock(point);
     for (int i = 0; i < rule.least; ++i) {
       // A spread of 0.2% around the value.
       const double wobble = 1 + 0.002 * (i % 3 - 1);
@@ -59,18 +73,18 @@ class FakeMachine final : public Machine {
   }
 
   int measured = 0, most_warps = 32;
-  std::function<double(const Cell&)> cycles = usual_cycles;
-  std::function<double(const Cell&)> clock = [](const Cell& cell) {
-    return cell.init == Init::zero ? 2e9 : 1.8e9;
+  std::function<double(const Benchmark&, const Point&)> cycles = usual_cycles;
+  std::function<double(const Point&)> clock = [](const Point& point) {
+    return point.axis("init") == "random" ? 1.8e9 : 2e9;
   };
-  std::function<std::uint64_t(const Cell&)> differing = [](const Cell&) { return 0; };
+  std::function<std::uint64_t(const Point&)> differing = [](const Point&) { return 0; };
 };
 
 inline SweepResult sweep_of(FakeMachine& machine, const std::vector<std::string>& parts = {},
                             bool quick = false, const std::vector<std::string>& axes = {}) {
   SweepResult result;
   result.device = machine.facts();
-  const SweepOptions options{select_subjects(parts), resolve_axes(axes, quick), {}};
+  const SweepOptions options{select_benchmarks(parts), resolve_axes(axes, quick), {}};
   result.axes = options.axes;
   run_sweep(machine, options, {}, result);
   return result;

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "mmaudit/arithmetic/sparse.hpp"
-#include "mmaudit/sweeps/images.hpp"
-#include "sweeps/kernels/load_pattern.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/matrix/images.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -18,16 +18,16 @@ std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t index, st
 }
 
 TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
-  for (const Subject& subject : subjects()) {
-    if (subject.words != 0 || subject.instruction.op == Op::wmma) continue;
-    Instruction is = subject.instruction;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (!benchmark.instruction || benchmark.instruction->op == Op::wmma) continue;
+    Instruction is = *benchmark.instruction;
     if (is_wgmma(is.op)) is.n = 16;
     const Tiles tiles = make_tiles(is, Init::random, 2);
     const FragmentMap map = fragment_a(is);
     const std::vector<std::byte> image = register_image(map, is.a, tiles.a, 2);
     const std::size_t bytes = spec_of(is.a).storage_bytes(), width = bytes > 4 ? 8 : 4;
     const int each = elements_per_register(is.a), registers = map.values / each;
-    ASSERT_EQ(image.size(), 2U * static_cast<std::size_t>(registers * map.lanes) * width) << subject.name;
+    ASSERT_EQ(image.size(), 2U * static_cast<std::size_t>(registers * map.lanes) * width) << benchmark.name;
     // The second tile, so that an offset that is off by a tile shows.
     for (int lane = 0; lane < map.lanes; lane += 5)
       for (int value = 0; value < map.values; ++value) {
@@ -39,7 +39,7 @@ TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
         const auto bits = static_cast<unsigned>(register_bits(is.a));
         const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits);
         ASSERT_EQ(word >> (bits * static_cast<unsigned>(value % each)) & mask, element & mask)
-            << subject.name;
+            << benchmark.name;
       }
   }
 }
@@ -114,15 +114,6 @@ TEST(Tiles, ZerosAndTheSameDrawsEveryTime) {
   EXPECT_EQ(one.a, two.a);
   EXPECT_NE(one.a, one.b);
   EXPECT_GT(std::set<std::byte>(one.a.begin(), one.a.end()).size(), 100U);
-}
-
-TEST(LoadPattern, LdmatrixDealsTheMatricesOut) {
-  // Lane 5 holds row 1, words 1 of each matrix; transposed, column 1 of rows 2 and 3.
-  EXPECT_EQ(expected_word(4, false, 16, 5, 0), 80U);
-  EXPECT_EQ(expected_word(4, false, 16, 5, 2), pattern_word(64 + 5));
-  EXPECT_EQ(expected_word(4, true, 16, 5, 1), (pattern_word(32 + 8) >> 16) | (pattern_word(32 + 12) >> 16)
-                                                                                 << 16);
-  EXPECT_EQ(expected_word(0, false, 32, 3, 1), pattern_word(25));
 }
 
 }  // namespace

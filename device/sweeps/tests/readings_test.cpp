@@ -1,12 +1,13 @@
 // Stamps and words as a GPU would write them.
-#include "readings.hpp"
+#include "sweeps/engine/readings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "mmaudit/fragment.hpp"
-#include "sweeps/kernels/load_pattern.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/memory/shared_memory.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -41,30 +42,47 @@ TEST(CompareTiles, EverySlotAgainstItsTileAndEveryElementCounts) {
   EXPECT_EQ(out.differing, 2U);
 }
 
-TEST(CompareWords, TellsARightLoadFromAWrongOne) {
-  for (const char* name :
-       {"ldmatrix.x2", "ldmatrix.x4.trans", "ld.shared.u64", "stmatrix.x4", "wmma.load.a", "wmma.store.d"}) {
-    Cell cell;
-    cell.subject = select_subjects({name}).front();
-    cell.ways = 4;
-    std::vector<std::uint32_t> words(static_cast<std::size_t>(2 * kWarpLanes * kLoadWords), 0xA5A5A5A5U);
+/// The words that the loads and stores must leave, spelled out again.
+std::uint32_t expected_word(const std::string& name, int lane, int w) {
+  const auto address = static_cast<std::uint32_t>(16 * lane);
+  if (name == "wmma.load.a.m16n16k16.f16") return 0;
+  if (name == "wmma.store.d.m16n16k16.f32") return pattern_word(0);
+  if (name == "stmatrix.x4") return pattern_word(32 * w + lane);
+  if (w == 0) return address;
+  if (name == "ld.shared.u64") return pattern_word(4 * lane + w);
+  if (name == "ldmatrix.x2") return pattern_word(32 * w + lane);
+  // ldmatrix.x4.trans: elements 2 * (lane % 4) and the next of column lane / 4.
+  const auto element = [&](int row) {
+    const int index = 8 * row + lane / 4;
+    return pattern_word(32 * w + index / 2) >> (index % 2 * 16) & 0xFFFFU;
+  };
+  return element(lane % 4 * 2) | element(lane % 4 * 2 + 1) << 16;
+}
+
+TEST(SharedAccess, TellsARightLoadFromAWrongOne) {
+  for (const char* name : {"ldmatrix.x2", "ldmatrix.x4.trans", "ld.shared.u64", "stmatrix.x4",
+                           "wmma.load.a.m16n16k16.f16", "wmma.store.d.m16n16k16.f32"}) {
+    const Benchmark& benchmark = *find_benchmark(name);
+    const std::vector<Axis> axes = resolve_axes({"warps=2", "ilp=1", "ways=4"}, false);
+    const Point point = points_of(benchmark, axes).front();
+    const auto each = static_cast<int>(benchmark.work(point).bytes / (4 * 2 * kWarpLanes));
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(2 * kWarpLanes * kResultWords), 0xA5A5A5A5U);
     for (int slot = 0; slot < 2; ++slot)
       for (int lane = 0; lane < kWarpLanes; ++lane)
-        for (int w = 0; w < cell.subject.words; ++w)
-          words[static_cast<std::size_t>(slot * kWarpLanes + lane) * kLoadWords +
-                static_cast<std::size_t>(w)] =
-              cell.subject.kind == Kind::load_fragment    ? 0
-              : cell.subject.kind == Kind::store_fragment ? pattern_word(0)
-              : cell.subject.kind == Kind::store_matrix
-                  ? pattern_word(kWarpLanes * w + lane)
-                  : expected_word(cell.subject.kind == Kind::load_matrix ? cell.subject.words : 0,
-                                  cell.subject.trans, cell.stride(), lane, w);
+        for (int w = 0; w < each; ++w)
+          words[static_cast<std::size_t>(slot * kWarpLanes + lane) * kResultWords +
+                static_cast<std::size_t>(w)] = expected_word(name, lane, w);
+    const auto read = [&] {
+      const auto bytes = std::as_bytes(std::span(words));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+    const auto setup = benchmark.setup(point, nullptr);
     Measurement out;
-    compare_words(cell, std::as_bytes(std::span(words)), out);
-    EXPECT_EQ(out.compared, 2U * kWarpLanes * static_cast<unsigned>(cell.subject.words)) << name;
+    setup.check(read, 2, 128, out);
+    EXPECT_EQ(out.compared, 2U * kWarpLanes * static_cast<unsigned>(each)) << name;
     EXPECT_EQ(out.differing, 0U) << name;
-    words[kWarpLanes * kLoadWords + 1] ^= 1U;
-    compare_words(cell, std::as_bytes(std::span(words)), out);
+    words[kWarpLanes * kResultWords + 1] ^= 1U;
+    setup.check(read, 2, 128, out);
     EXPECT_EQ(out.differing, 1U) << name;
   }
 }

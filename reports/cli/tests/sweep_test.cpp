@@ -5,8 +5,8 @@
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/device/runner.hpp"
-#include "mmaudit/sweeps/render.hpp"
 #include "program.hpp"
+#include "sweeps/report.hpp"
 
 namespace mmaudit::cli::test {
 namespace {
@@ -16,11 +16,11 @@ class Sweep : public Folder {
   /// A sweep of one point that took so many cycles.
   std::string save(const std::string& name, double cycles) {
     sweeps::SweepResult result;
-    sweeps::State state;
-    state.subject = "ldmatrix.x4";
-    state.axes = {{"scope", "sm"}, {"warps", "1"}, {"ilp", "1"}};
-    state.summaries = {{sweeps::tag::kCycles, cycles}, {sweeps::tag::kCyclesNoise, 0.001}};
-    result.states = {state};
+    sweeps::Point point;
+    point.subject = "ldmatrix.x4";
+    point.axes = {{"scope", "sm"}, {"warps", "1"}, {"ilp", "1"}};
+    point.summaries = {{sweeps::tag::kCycles, cycles}, {sweeps::tag::kCyclesNoise, 0.001}};
+    result.points = {point};
     corpus::write_file_atomically(path(name), std::string_view(sweeps::to_json(result)));
     return path(name);
   }
@@ -72,11 +72,11 @@ TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   result.device.compute_capability = 90;
   const auto add = [&](const std::string& subject, std::vector<std::pair<std::string, std::string>> axes,
                        const std::string& tag, double value) {
-    sweeps::State state;
-    state.subject = subject;
-    state.axes = std::move(axes);
-    state.summaries = {{tag, value}};
-    result.states.push_back(state);
+    sweeps::Point point;
+    point.subject = subject;
+    point.axes = std::move(axes);
+    point.summaries = {{tag, value}};
+    result.points.push_back(point);
   };
   for (const char* ilp : {"1", "2"})
     add("mma.m16n8k16.f32.f16.f16.f32", {{"scope", "sm"}, {"init", "zero"}, {"warps", "4"}, {"ilp", ilp}},

@@ -1,5 +1,5 @@
 #pragma once
-// Axes as data: what can vary, how it is spelled on the command line, what is swept unless asked otherwise.
+// Axes as data: what varies, how the command line spells it, and which values are swept by default.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,18 +13,32 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// One axis there is. Numbers are either any from least to most, or one of `words`, which is the order of a
-/// listing.
+/// One axis that a benchmark may have. A number lies between `least` and `most`, or is one of `words`.
 struct AxisSpec {
   std::string_view name;
   bool number = false;
-  int least = 0, most = 0;  ///< of a number
-  std::string_view words;   ///< comma-separated; empty: any number in the range
-  std::string_view usual,
-      quick;  ///< what is swept by default and with --quick, as the command line spells it
-  std::string_view what;
+  int least = 0, most = 0;        ///< of a number
+  std::string_view words = {};    ///< comma-separated; empty: any number in the range
+  std::string_view usual;         ///< the values of a sweep, as the command line spells them
+  std::string_view quick;         ///< the values of a sweep with --quick
+  std::string_view meaning = {};  ///< one clause for --list
 };
 
+// The axes that the engine itself knows. A benchmark's own axes are declared in its file.
+// clang-format off
+inline constexpr AxisSpec
+    kScopeAxis = {.name = "scope", .words = "sm,gpu,energy", .usual = "[sm,gpu]", .quick = "[sm,gpu]",
+                  .meaning = "one multiprocessor; all of them at the best warps and ilp; those for seconds, with power"},
+    kInitAxis = {.name = "init", .words = "zero,random", .usual = "[zero,random]", .quick = "[zero]",
+                 .meaning = "operands"},
+    kWarpsAxis = {.name = "warps", .number = true, .least = 1, .most = 32,
+                  .usual = "[1,2,4,6,8,12,16,32]", .quick = "[1,4,8]",
+                  .meaning = "warps of the one block per multiprocessor"},
+    kIlpAxis = {.name = "ilp", .number = true, .least = 1, .most = 6, .usual = "[1:6:1]",
+                .quick = "[1:3:1]", .meaning = "independent chains per warp"};
+// clang-format on
+
+/// Every axis there is: the engine's, then those of the benchmarks, each name once.
 std::vector<AxisSpec> axis_specs();
 
 /// What: "warps=[1,2,4]", "ilp=[1:6:1]" (start, end included, step), "n[pow2]=[3:8:1]" (powers of two) or

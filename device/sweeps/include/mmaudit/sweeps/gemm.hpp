@@ -1,12 +1,12 @@
 #pragma once
 // Whole matrix products, bfloat16 to binary32: what each step of a kernel's design brings, with cuBLAS as the
-// ceiling.
+// ceiling. The kernels: device/sweeps/gemm/kernels/, a file per unit.
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "mmaudit/device/runner.hpp"
-#include "mmaudit/sweeps/result.hpp"
+#include "mmaudit/sweeps/point.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -37,10 +37,10 @@ struct GemmResult {
   [[nodiscard]] int wrong() const;
 };
 
-inline constexpr char kGemmSchema[] = "mmaudit.gemm/1";
 inline constexpr char kCublas[] = "cuBLAS";
-/// The largest size at which the kernels of mma are measured too.
-inline constexpr int kMostOfAblation = 4096;
+/// Every size is a multiple of this.
+inline constexpr int kGemmMultiple = 256;
+inline constexpr int kMostGemmSize = 16384;
 
 struct GemmOptions {
   std::vector<int> sizes = {2048, 8192};
@@ -51,12 +51,8 @@ struct GemmOptions {
 /// Why a size is refused, as "found X, allowed: Y"; empty when it can be run.
 std::string why_no_gemm_size(int size);
 
-/// What: every kernel at every size; rounds of one run each, so that a clock that moves moves for all. D is
-/// poisoned and 256 elements compared with the model before and after. Errors: EnvironmentError.
+/// What: every kernel at every size, in rounds of one run each, so clock drift affects all kernels equally. D
+/// is poisoned and 256 elements are compared with the model before and after. Errors: EnvironmentError.
 GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options);
-
-/// Tables, the order of the ablation, and the share of the ceiling that the best kernel reaches.
-std::string gemm_text(const GemmResult& result);
-std::string gemm_json(const GemmResult& result);
 
 }  // namespace mmaudit::sweeps

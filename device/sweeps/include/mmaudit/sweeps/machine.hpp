@@ -6,23 +6,24 @@
 #include <vector>
 
 #include "mmaudit/device/runner.hpp"
-#include "mmaudit/sweeps/result.hpp"
-#include "mmaudit/sweeps/subject.hpp"
+#include "mmaudit/sweeps/point.hpp"
 
 namespace mmaudit::sweeps {
 
+struct Benchmark;
+
 /// One run.
 struct Sample {
-  double cycles = 0;  ///< a step
+  double cycles = 0;  ///< per step
   double event_seconds = 0, timer_seconds = 0;
   double hz = 0;  ///< clock held
 };
 
 struct Measurement {
   std::string skipped;  ///< why there is nothing; empty: there is
-  int steps = 0;        ///< of a run
+  int steps = 0;        ///< per run
   std::vector<Sample> samples;
-  std::uint64_t compared = 0, differing = 0;
+  std::uint64_t compared = 0, differing = 0;  ///< elements of results
   int registers = 0;
   double joules = 0, seconds = 0;  ///< scope energy: over all samples
 };
@@ -32,7 +33,7 @@ class Machine {
   virtual ~Machine() = default;
   virtual DeviceFacts facts() = 0;
   /// Errors: EnvironmentError when the GPU fails; what the GPU can't run is `skipped`.
-  virtual Measurement measure(const Cell& cell, const RunRule& rule) = 0;
+  virtual Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) = 0;
 
  protected:
   Machine() = default;
@@ -40,8 +41,7 @@ class Machine {
   Machine& operator=(const Machine&) = default;
 };
 
-/// What: the GPU `device`; D of every kernel is compared with the model, where the model has a row for it.
-/// Errors: EnvironmentError without CUDA.
+/// What: the GPU `device`; the results of every kernel are checked. Errors: EnvironmentError without CUDA.
 std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device);
 
 }  // namespace mmaudit::sweeps

@@ -1,5 +1,5 @@
 #pragma once
-// What is said of repeated measurements.
+// Summaries of repeated measurements.
 #include <vector>
 
 namespace mmaudit::sweeps {

@@ -1,50 +1,40 @@
 #pragma once
-// The engine: subjects times axes on a machine.
+// The engine: benchmarks times axes on a machine.
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "mmaudit/sweeps/machine.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
 
 namespace mmaudit::sweeps {
 
 struct SweepOptions {
-  std::vector<Subject> subjects;
+  std::vector<Benchmark> benchmarks;
   std::vector<Axis> axes;
   RunRule rule;
 };
 
-/// Called after every subject (and before the first) so that a caller can save and show; returns false to
-/// stop. `within`: also asked between points, when it should be quick.
 struct SweepHooks {
+  /// Asked before each point; false stops the sweep.
   std::function<bool()> keep_going = [] { return true; };
-  std::function<void(const std::string& subject, std::size_t done, std::size_t total)> progress =
-      [](auto&&...) {};
+  /// Called before each benchmark.
+  std::function<void(const std::string& name, std::size_t done, std::size_t total)> progress = [](auto&&...) {
+  };
+  /// Called after each benchmark.
   std::function<void()> save = [] {};
 };
 
-/// What: measures every point that `result` does not have yet and appends it; per multiprocessor first, then
+/// What: measures every point that `result` does not have yet and appends it; one multiprocessor first, then
 /// all of them at the best warps and ilp of every other coordinate. Errors: EnvironmentError when the machine
 /// fails; what was measured stays in `result`. Sets result.interrupted when told to stop.
 void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result);
 
-/// A measured cell as a state, with everything that follows from the samples.
-State state_of(const Cell& cell, const Measurement& measured, const DeviceFacts& device);
+/// `point` with everything that follows from its samples.
+Point measured_point(const Benchmark& benchmark, Point point, const Measurement& measured,
+                     const DeviceFacts& device);
 
-/// The point with the highest rate per cycle among those that agree with `like` in everything but warps and
-/// ilp; of equals (within 0.5%) the first. Null when none was measured.
-const State* best_of(const SweepResult& result, const Cell& like);
-
-/// Multiply-adds a cycle a multiprocessor at most; 0 when no document says. By compute capability and type of
-/// A. `dense` only; a sparse instruction has twice that.
-struct PeakRow {
-  int compute_capability;
-  Format format;
-  double fma;
-  std::string_view source;
-};
-double peak_fma(int compute_capability, const Instruction& instruction);
-/// Of loads: bytes a cycle a multiprocessor, 32 banks of 4 bytes.
-inline constexpr double kPeakBytes = 128;
+/// The point of one multiprocessor with the highest rate among those that agree with `like` in everything but
+/// warps and ilp; of equals (within 0.5%) the first. Null when none was measured.
+const Point* best_of(const SweepResult& result, const Point& like);
 
 }  // namespace mmaudit::sweeps

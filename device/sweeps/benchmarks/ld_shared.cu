@@ -1,0 +1,76 @@
+// ld.shared of 4, 8 and 16 bytes per lane, with as many bank conflicts as asked for.
+#include "sweeps/memory/shared_memory.cuh"
+#ifdef __CUDACC__
+#include "ptx/shared_memory.cuh"
+#endif
+
+namespace mmaudit::sweeps {
+
+template <int kLaneWords>
+struct LoadWords;
+
+#ifdef __CUDACC__
+template <int kLaneWords>
+struct LoadWords {
+  static constexpr bool kExists = true;
+  static constexpr int kWords = kLaneWords, kRegisters = kLaneWords, kAddresses = 1;
+
+  static __device__ void fill(int stride, int lane) {
+    for (int word = static_cast<int>(threadIdx.x); word < kPatternBytes / 4;
+         word += static_cast<int>(blockDim.x))
+      shared_words()[word] = pattern_word(word);
+    __syncthreads();
+    if (threadIdx.x < 32)
+      shared_words()[stride * lane / 4] = base_address() + static_cast<std::uint32_t>(stride * lane);
+    __syncthreads();
+  }
+  static __device__ std::uint32_t first(int stride, int lane) {
+    return static_cast<std::uint32_t>(stride * lane);
+  }
+  static __device__ __forceinline__ void load(std::uint32_t (&r)[kWords], std::uint32_t address) {
+    device::load_words(r, address);
+  }
+};
+#endif
+
+namespace {
+
+constexpr AxisSpec kWaysAxis = {.name = "ways",
+                                .number = true,
+                                .least = 1,
+                                .most = 8,
+                                .words = "1,2,4,8",
+                                .usual = "[1,2,4,8]",
+                                .quick = "[1,2,4,8]",
+                                .meaning = "bank conflicts of an ld.shared"};
+
+template <int kWords>
+Benchmark load_words(const char* name, std::string_view opcode) {
+  Benchmark benchmark = shared_access_benchmark(
+      {.name = name,
+       .words = kWords,
+       .block_bytes = kPatternBytes,
+       .stride = [](const Point& point) { return 4 * point.number("ways"); },
+       .right =
+           [](int stride, int lane, int w) {
+             return w == 0 ? static_cast<std::uint32_t>(stride * lane) : pattern_word(stride * lane / 4 + w);
+           }});
+  benchmark.family = "Loads of shared memory";
+  benchmark.place = 80;
+  benchmark.axes.push_back(kWaysAxis);
+  benchmark.published = {"Sun X"};
+  benchmark.sass = {{opcode}, 1};
+  // Neighbouring lanes' words lie side by side up to the width of the load: fewer ways do not exist.
+  benchmark.exists = [](const Point& point) { return point.number("ways") % kWords == 0; };
+  benchmark.kernel = kernel_with_chains<Chase<LoadWords<kWords>>, kAccessCopies>;
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_ld_shared() {
+  return {load_words<1>("ld.shared.u32", "LDS"), load_words<2>("ld.shared.u64", "LDS.64"),
+          load_words<4>("ld.shared.v4.u32", "LDS.128")};
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,86 @@
+#include "mmaudit/sweeps/point.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace mmaudit::sweeps {
+namespace {
+
+// clang-format off
+constexpr SummarySpec kSummarySpecs[] = {
+    {tag::kCycles,       "Cycles",      "cycles", "one step of every chain of every warp of the block: span of the loop over steps, median"},
+    {tag::kCyclesNoise,  "Noise",       "share",  "distance of the quartiles of the cycles over their median"},
+    {tag::kCyclesLeast,  "Least",       "cycles", "least of all runs"},
+    {tag::kCyclesMost,   "Most",        "cycles", "most of all runs"},
+    {tag::kEvents,       "Events",      "s",      "a run by CUDA events, launch included, median"},
+    {tag::kEventsNoise,  "Noise",       "share",  "distance of the quartiles of the events' time over its median"},
+    {tag::kTimer,        "Globaltimer", "s",      "a run by %globaltimer, first start to last stop, median"},
+    {tag::kTimerNoise,   "Noise",       "share",  "distance of the quartiles of the globaltimer's time over its median"},
+    {tag::kClock,        "Clock held",  "Hz",     "cycles of %clock64 over nanoseconds of %globaltimer, all runs"},
+    {tag::kRuns,         "Runs",        "",       "runs after the warm-up"},
+    {tag::kThrottled,    "Throttled",   "",       "runs whose clock was below 98% of the highest one; counted, not dropped"},
+    {tag::kSteps,        "Steps",       "",       "steps of a run"},
+    {tag::kFma,          "FMA/clk/SM",  "",       "multiply-adds a cycle a multiprocessor, from the cycles"},
+    {tag::kBytes,        "B/clk/SM",    "",       "bytes a cycle a multiprocessor, from the cycles"},
+    {tag::kFlops,        "FLOP/s",      "FLOP/s", "2 * multiply-adds over the time by CUDA events"},
+    {tag::kShareHeld,    "Of peak",     "share",  "of the peak at the clock held"},
+    {tag::kShareNominal, "Of nominal",  "share",  "of the peak at the highest clock"},
+    {tag::kCompared,     "Compared",    "",       "elements of D compared with the model, bit for bit"},
+    {tag::kDiffering,    "Differing",   "",       "elements of D, or chains, whose bits differ"},
+    {tag::kRegisters,    "Registers",   "",       "of a thread of the kernel"},
+    {tag::kWatts,        "Power",       "W",      "board power at steady state"},
+    {tag::kFlopsPerWatt, "FLOP/J",      "FLOP/J", "rate over power at steady state"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const SummarySpec> summary_specs() { return kSummarySpecs; }
+
+std::optional<double> Point::get(std::string_view summary) const {
+  const auto at = summaries.find(std::string(summary));
+  return at == summaries.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<double> Point::rate() const { return get(tag::kFma) ? get(tag::kFma) : get(tag::kBytes); }
+
+std::string_view Point::axis(std::string_view name) const {
+  for (const auto& [axis, value] : axes)
+    if (axis == name) return value;
+  return {};
+}
+
+int Point::number(std::string_view name) const {
+  return std::atoi(std::string(axis(name)).c_str());
+}  // NOLINT
+
+void Point::set(std::string_view name, std::string value) {
+  for (auto& [axis, old] : axes)
+    if (axis == name) old = std::move(value);
+}
+
+std::string Point::key(std::span<const std::string_view> without) const {
+  std::string key = subject;
+  for (const auto& [axis, value] : axes) {
+    if (std::find(without.begin(), without.end(), axis) != without.end()) continue;
+    key += ' ';
+    key += axis;
+    key += '=';
+    key += value;
+  }
+  return key;
+}
+
+const Point* SweepResult::find(std::string_view key) const {
+  const auto at =
+      std::find_if(points.begin(), points.end(), [&](const Point& point) { return point.key() == key; });
+  return at == points.end() ? nullptr : &*at;
+}
+
+int SweepResult::wrong() const {
+  return static_cast<int>(std::count_if(points.begin(), points.end(), [](const Point& point) {
+    return point.get(tag::kDiffering).value_or(0) > 0;
+  }));
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,22 @@
+#pragma once
+// What a timed kernel wrote, read: stamps to a sample, results to counts of wrong elements.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mmaudit/sweeps/machine.hpp"
+#include "mmaudit/sweeps/timed_kernel.hpp"
+
+namespace mmaudit::sweeps {
+
+/// What: cycles per step (mean over blocks of first start to last stop), wall clock and clock held of one
+/// run. `stamps`: `slots_per_block` of each block, block after block.
+Sample sample_of(std::span<const Stamp> stamps, int slots_per_block, int steps, double event_seconds);
+
+/// What: compares the result of each slot with the expected tiles; slot s of a block took tile s % tiles.
+/// Adds to compared and differing, in elements of `width` bytes.
+void compare_tiles(std::span<const std::byte> seen, int slots_per_block, std::span<const std::byte> expected,
+                   std::size_t tile_bytes, std::size_t width, Measurement& out);
+
+}  // namespace mmaudit::sweeps

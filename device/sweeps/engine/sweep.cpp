@@ -1,0 +1,173 @@
+#include "mmaudit/sweeps/sweep.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace mmaudit::sweeps {
+namespace {
+
+constexpr double kSameRate = 1.005;
+/// What the whole GPU picks itself.
+constexpr std::string_view kPicked[] = {"scope", "warps", "ilp"};
+
+bool wanted(const std::vector<Axis>& axes, std::string_view scope) {
+  const Axis& axis = axis_of(axes, "scope");
+  return std::find(axis.values.begin(), axis.values.end(), scope) != axis.values.end();
+}
+
+class Sweep {
+ public:
+  Sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result)
+      : machine_(machine), options_(options), hooks_(hooks), result_(result) {
+    for (const Point& point : result.points) known_.insert(point.key());
+  }
+
+  void run() {
+    result_.interrupted = false;
+    for (std::size_t i = 0; i < options_.benchmarks.size(); ++i) {
+      const Benchmark& benchmark = options_.benchmarks[i];
+      hooks_.progress(benchmark.name, i, options_.benchmarks.size());
+      const bool went_on = sweep_one(benchmark);
+      hooks_.save();
+      if (!went_on) {
+        result_.interrupted = true;
+        return;
+      }
+    }
+  }
+
+ private:
+  bool sweep_one(const Benchmark& benchmark) {
+    const std::vector<Point> points = points_of(benchmark, options_.axes);
+    if (wanted(options_.axes, "sm"))
+      for (const Point& point : points) {
+        if (!hooks_.keep_going()) return false;
+        measure(benchmark, point);
+      }
+    for (const char* scope : {"gpu", "energy"})
+      if (benchmark.whole_gpu && wanted(options_.axes, scope) && !sweep_gpu(benchmark, points, scope))
+        return false;
+    return true;
+  }
+
+  /// One point for every coordinate but warps and ilp.
+  bool sweep_gpu(const Benchmark& benchmark, const std::vector<Point>& points, const char* scope) {
+    std::set<std::string> seen;
+    for (const Point& point : points) {
+      const std::string key = point.key(kPicked);
+      if (!seen.insert(key).second) continue;
+      if (!hooks_.keep_going()) return false;
+      if (const Point* best = best_of(result_, point)) {
+        Point at_best = *best;
+        at_best.set("scope", scope);
+        measure(benchmark, at_best);
+        continue;
+      }
+      // No grid to choose from: the most warps and chains that run.
+      for (std::size_t i = points.size(); i-- > 0;) {
+        if (points[i].key(kPicked) != key) continue;
+        Point most = points[i];
+        most.set("scope", scope);
+        if (measure(benchmark, most)) break;
+      }
+    }
+    return true;
+  }
+
+  /// False when the machine skips the point.
+  bool measure(const Benchmark& benchmark, const Point& where) {
+    Point point{.subject = where.subject, .axes = where.axes};
+    if (const Point* known = known_.count(point.key()) > 0 ? result_.find(point.key()) : nullptr)
+      return known->skipped.empty();
+    const Measurement measured = machine_.measure(benchmark, point, options_.rule);
+    result_.points.push_back(measured_point(benchmark, std::move(point), measured, result_.device));
+    return result_.points.back().skipped.empty();
+  }
+
+  Machine& machine_;
+  const SweepOptions& options_;
+  const SweepHooks& hooks_;
+  SweepResult& result_;
+  std::set<std::string> known_;  ///< keys of what an earlier sweep measured
+};
+
+Statistics statistics_of_member(const std::vector<Sample>& samples, double Sample::*member) {
+  std::vector<double> values;
+  values.reserve(samples.size());
+  for (const Sample& sample : samples) values.push_back(sample.*member);
+  return statistics_of(std::move(values));
+}
+
+}  // namespace
+
+void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result) {
+  Sweep(machine, options, hooks, result).run();
+}
+
+const Point* best_of(const SweepResult& result, const Point& like) {
+  const std::string key = like.key(kPicked);
+  const Point* best = nullptr;
+  for (const Point& point : result.points) {
+    if (point.subject != like.subject || point.axis("scope") != "sm" || !point.skipped.empty()) continue;
+    if (point.key(kPicked) != key) continue;
+    if (best == nullptr || point.rate().value_or(0) > kSameRate * best->rate().value_or(0)) best = &point;
+  }
+  return best;
+}
+
+Point measured_point(const Benchmark& benchmark, Point point, const Measurement& measured,
+                     const DeviceFacts& device) {
+  point.skipped = measured.skipped;
+  if (point.skipped.empty() && measured.samples.empty()) point.skipped = "no samples";
+  if (!point.skipped.empty()) return point;
+  auto& out = point.summaries;
+  const Statistics cycles = statistics_of_member(measured.samples, &Sample::cycles);
+  const Statistics events = statistics_of_member(measured.samples, &Sample::event_seconds);
+  const Statistics timer = statistics_of_member(measured.samples, &Sample::timer_seconds);
+  const Statistics clock = statistics_of_member(measured.samples, &Sample::hz);
+  out[tag::kCycles] = cycles.median;
+  out[tag::kCyclesNoise] = cycles.noise();
+  out[tag::kCyclesLeast] = cycles.least;
+  out[tag::kCyclesMost] = cycles.most;
+  out[tag::kEvents] = events.median;
+  out[tag::kEventsNoise] = events.noise();
+  out[tag::kTimer] = timer.median;
+  out[tag::kTimerNoise] = timer.noise();
+  out[tag::kClock] = clock.median;
+  out[tag::kRuns] = cycles.count;
+  out[tag::kSteps] = measured.steps;
+  out[tag::kRegisters] = measured.registers;
+  if (measured.compared > 0) {
+    out[tag::kCompared] = static_cast<double>(measured.compared);
+    out[tag::kDiffering] = static_cast<double>(measured.differing);
+  }
+  const auto [fma, bytes] = benchmark.work(point);
+  const double ceiling = benchmark.ceiling(device.compute_capability);
+  if (fma > 0 && cycles.median > 0) out[tag::kFma] = fma / cycles.median;
+  if (bytes > 0 && cycles.median > 0) out[tag::kBytes] = bytes / cycles.median;
+  if (ceiling > 0 && point.rate()) out[tag::kShareHeld] = *point.rate() / ceiling;
+  if (point.axis("scope") == "sm") return point;
+  // A run on one multiprocessor is too short for the clock of single samples to mean anything.
+  double throttled = 0;
+  for (const Sample& sample : measured.samples)
+    throttled += device.nominal_hz > 0 && sample.hz < kThrottledBelow * device.nominal_hz ? 1 : 0;
+  out[tag::kThrottled] = throttled;
+  if (fma > 0 && events.median > 0) {
+    const double rate = 2 * fma * measured.steps * device.multiprocessors / events.median;
+    out[tag::kFlops] = rate;
+    if (ceiling > 0 && clock.median > 0) {
+      out[tag::kShareHeld] = rate / (2 * ceiling * device.multiprocessors * clock.median);
+      if (device.nominal_hz > 0)
+        out[tag::kShareNominal] = rate / (2 * ceiling * device.multiprocessors * device.nominal_hz);
+    }
+    if (measured.joules > 0) {
+      const double work = 2 * fma * measured.steps * device.multiprocessors * cycles.count;
+      out[tag::kWatts] = measured.joules / measured.seconds;
+      out[tag::kFlopsPerWatt] = work / measured.joules;
+      out[tag::kFlops] = work / measured.seconds;
+    }
+  }
+  return point;
+}
+
+}  // namespace mmaudit::sweeps

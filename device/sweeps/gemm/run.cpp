@@ -1,0 +1,238 @@
+// Whole products on the GPU: runs, clocks, samples.
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "mmaudit/sweeps/gemm.hpp"
+#include "mmaudit/sweeps/machine.hpp"
+#include "run/cuda_check.hpp"
+#include "run/cuda_event.hpp"
+#include "sweeps/engine/readings.hpp"
+#include "sweeps/gemm/cublas.hpp"
+#include "sweeps/gemm/kernel.hpp"
+#include "sweeps/gemm/samples.hpp"
+
+namespace mmaudit::sweeps {
+
+#define MMAUDIT_FILE(NAME) std::vector<GemmKernel> gemm_with_##NAME();
+#include "gemm_files.inc"
+#undef MMAUDIT_FILE
+
+namespace {
+
+/// Of every file of gemm/kernels/.
+std::vector<GemmKernel> gemm_kernels() {
+  std::vector<GemmKernel> all;
+#define MMAUDIT_FILE(NAME) \
+  for (const GemmKernel& kernel : gemm_with_##NAME()) all.push_back(kernel);
+#include "gemm_files.inc"
+#undef MMAUDIT_FILE
+  return all;
+}
+
+using device::Buffer;
+using device::cuda_check;
+using device::Event;
+
+constexpr int kCudaOfTensorMaps = 12000;
+
+using EncodeTiled = CUresult (*)(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                 CUtensorMapFloatOOBfill fill);
+
+EncodeTiled find_encoder() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  cuda_check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCudaOfTensorMaps,
+                                              cudaEnableDefault, &found),
+             "asking the driver for tensor maps");
+  if (found != cudaDriverEntryPointSuccess) throw EnvironmentError("CUDA: the driver has no tensor maps");
+  return reinterpret_cast<EncodeTiled>(function);
+}
+
+/// Boxes of `rows` rows, 128 bytes of each, swizzled over 128 bytes.
+CUtensorMap map_of(EncodeTiled encode, std::uint16_t* matrix, int size, int rows) {
+  CUtensorMap map = {};
+  const auto extent = static_cast<cuuint64_t>(size);
+  const cuuint64_t extents[] = {extent, extent}, strides[] = {extent * sizeof(std::uint16_t)};
+  const cuuint32_t box[] = {kGemmDepth, static_cast<cuuint32_t>(rows)}, steps[] = {1, 1};
+  const CUresult error = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, matrix, extents, strides, box,
+                                steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (error != CUDA_SUCCESS)
+    throw EnvironmentError("CUDA: making a tensor map: error " + std::to_string(static_cast<int>(error)));
+  return map;
+}
+
+/// One size: operands, and every kernel that runs it.
+class Products {
+ public:
+  Products(const device::DeviceInfo& device, int size, Cublas& cublas)
+      : device_(device),
+        cublas_(cublas),
+        size_(size),
+        elements_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)),
+        a_(elements_ * sizeof(std::uint16_t)),
+        b_(elements_ * sizeof(std::uint16_t)),
+        d_(elements_ * sizeof(float)) {
+    launch_gemm_fill(a_.data<std::uint16_t>(), b_.data<std::uint16_t>(), size);
+    cuda_check(cudaDeviceSynchronize(), "making operands");
+    problem_.multiprocessors = device.multiprocessors;
+    if (device.compute_capability == 90) {
+      const EncodeTiled encode = find_encoder();
+      problem_.map_a = map_of(encode, a_.data<std::uint16_t>(), size, kWgmmaTileM);
+      problem_.map_b = map_of(encode, b_.data<std::uint16_t>(), size, kWgmmaTileN);
+    }
+  }
+
+  std::vector<GemmPoint> run(const GemmOptions& options) {
+    add_all();
+    for (Entry& entry : entries_) check(entry);
+    for (int round = 0; round < options.rule.most && options.keep_going(); ++round) {
+      bool all = true;
+      for (Entry& entry : entries_) {
+        if (!entry.point.skipped.empty() || enough(entry.seconds, options.rule)) continue;
+        all = false;
+        run_once(entry);
+        entry.seconds.push_back(entry.sample.event_seconds);
+        entry.cycles.push_back(entry.sample.timer_seconds * entry.sample.hz);
+        entry.clocks.push_back(entry.sample.hz);
+      }
+      if (all) break;
+    }
+    for (Entry& entry : entries_) check(entry);
+    std::vector<GemmPoint> points;
+    for (Entry& entry : entries_) {
+      entry.point.seconds = statistics_of(entry.seconds);
+      entry.point.cycles = statistics_of(entry.cycles).median;
+      entry.point.hz = statistics_of(entry.clocks).median;
+      points.push_back(entry.point);
+    }
+    return points;
+  }
+
+ private:
+  struct Entry {
+    const GemmKernel* kernel = nullptr;  ///< null: cuBLAS
+    GemmPoint point;
+    std::vector<std::uint32_t> expected;
+    std::vector<double> seconds, cycles, clocks;
+    Sample sample;
+  };
+
+  void add(const GemmKernel* kernel, std::string why_not) {
+    Entry entry;
+    entry.kernel = kernel;
+    entry.point.kernel = kernel != nullptr ? std::string(kernel->name) : kCublas;
+    entry.point.what = kernel != nullptr ? std::string(kernel->what) : cublas_.name();
+    entry.point.size = size_;
+    entry.point.skipped = std::move(why_not);
+    entry.point.order_known = kernel != nullptr;
+    if (entry.point.skipped.empty()) {
+      // cuBLAS is compared with the chain of the fastest kernel, out of curiosity.
+      const Instruction& chain = (kernel != nullptr ? *kernel : kernels_.back()).instruction;
+      entry.expected = model_samples(device_.compute_capability, chain, size_);
+    }
+    entries_.push_back(std::move(entry));
+  }
+
+  void add_all() {
+    for (const GemmKernel& kernel : kernels_)
+      if (size_ <= kernel.most_size) add(&kernel, prepare(kernel));
+    add(nullptr, cublas_.why_not());
+  }
+
+  /// Why the kernel can't run here; empty when it can.
+  [[nodiscard]] std::string prepare(const GemmKernel& kernel) const {
+    const int capability = device_.compute_capability;
+    if (capability < kernel.least_capability || capability > kernel.most_capability)
+      return "needs compute capability " + std::to_string(kernel.least_capability / 10) + ".0";
+    if (cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             kernel.shared_bytes) == cudaSuccess)
+      return {};
+    cudaGetLastError();
+    return "this build has no code for the GPU, or the GPU too little shared memory";
+  }
+
+  void run_once(Entry& entry) {
+    const std::size_t blocks =
+        entry.kernel == nullptr ? 0 : entry.kernel->blocks(size_, device_.multiprocessors);
+    if (blocks * sizeof(Stamp) > stamp_bytes_) {
+      stamp_bytes_ = blocks * sizeof(Stamp);
+      stamps_.emplace(stamp_bytes_);
+    }
+    problem_.args = {a_.data<std::uint16_t>(), b_.data<std::uint16_t>(), d_.data<float>(),
+                     stamps_ ? stamps_->data<Stamp>() : nullptr, size_};
+    bool accepted = true;
+    begin_.record();
+    if (entry.kernel != nullptr)
+      entry.kernel->launch(problem_);
+    else
+      accepted = cublas_.multiply(problem_.args.a, problem_.args.b, problem_.args.d, size_);
+    end_.record();
+    cuda_check(cudaGetLastError(), "launching a product");
+    cuda_check(cudaEventSynchronize(end_.get()), "running a product");
+    if (!accepted) {
+      entry.point.skipped = "cuBLAS refuses the product";
+      return;
+    }
+    entry.sample = {.event_seconds = Event::seconds(begin_, end_)};
+    if (blocks == 0) return;
+    found_.resize(blocks);
+    device::copy_out(found_.data(), stamps_->data(), blocks * sizeof(Stamp));
+    entry.sample = sample_of(found_, 1, 1, entry.sample.event_seconds);
+  }
+
+  void check(Entry& entry) {
+    if (!entry.point.skipped.empty()) return;
+    cuda_check(cudaMemset(d_.data(), 0xA5, elements_ * sizeof(float)), "clearing the output");
+    run_once(entry);
+    if (entry.expected.empty() || !entry.point.skipped.empty()) return;
+    const std::vector<int> rows = sampled_rows(size_);
+    std::vector<std::uint32_t> line(static_cast<std::size_t>(size_));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      device::copy_out(line.data(),
+                       d_.data<std::uint32_t>() + static_cast<std::size_t>(rows[i]) * line.size(),
+                       line.size() * sizeof(std::uint32_t));
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        ++entry.point.compared;
+        entry.point.differing +=
+            line[static_cast<std::size_t>(rows[j])] != entry.expected[i * rows.size() + j] ? 1 : 0;
+      }
+    }
+  }
+
+  const device::DeviceInfo& device_;
+  Cublas& cublas_;
+  int size_;
+  std::size_t elements_;
+  Buffer a_, b_, d_;
+  std::optional<Buffer> stamps_;
+  std::size_t stamp_bytes_ = 0;
+  std::vector<Stamp> found_;
+  const std::vector<GemmKernel> kernels_ = gemm_kernels();
+  GemmProblem problem_;
+  std::vector<Entry> entries_;
+  Event begin_, end_;
+};
+
+}  // namespace
+
+GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options) {
+  GemmResult result;
+  result.device = gpu_machine(device)->facts();
+  Cublas cublas;
+  result.ceiling = cublas.why_not().empty() ? cublas.name() : cublas.why_not();
+  for (const int size : options.sizes) {
+    if (!options.keep_going()) break;
+    const std::vector<GemmPoint> points = Products(device, size, cublas).run(options);
+    result.points.insert(result.points.end(), points.begin(), points.end());
+  }
+  return result;
+}
+
+}  // namespace mmaudit::sweeps

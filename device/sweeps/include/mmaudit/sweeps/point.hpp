@@ -1,0 +1,81 @@
+#pragma once
+// What a sweep found, as plain data.
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/sweeps/axes.hpp"
+#include "mmaudit/sweeps/statistics.hpp"
+
+namespace mmaudit::sweeps {
+
+/// One number of a measured point, and how it is printed.
+struct SummarySpec {
+  std::string_view tag;   ///< key, here and in the JSON
+  std::string_view name;  ///< heading
+  std::string_view hint;  ///< unit: "cycles", "Hz", "s", "FLOP/s", "share", ""
+  std::string_view description;
+};
+
+std::span<const SummarySpec> summary_specs();
+
+namespace tag {
+inline constexpr char kCycles[] = "cycles/median", kCyclesNoise[] = "cycles/noise",
+                      kCyclesLeast[] = "cycles/min", kCyclesMost[] = "cycles/max",
+                      kEvents[] = "time/events/median", kEventsNoise[] = "time/events/noise",
+                      kTimer[] = "time/globaltimer/median", kTimerNoise[] = "time/globaltimer/noise",
+                      kClock[] = "clock/held", kRuns[] = "runs", kThrottled[] = "runs/throttled",
+                      kSteps[] = "steps", kFma[] = "rate/fma_per_clk_sm", kBytes[] = "rate/bytes_per_clk_sm",
+                      kFlops[] = "rate/flops", kShareHeld[] = "share/peak_held",
+                      kShareNominal[] = "share/peak_nominal", kCompared[] = "bits/compared",
+                      kDiffering[] = "bits/differing", kRegisters[] = "registers", kWatts[] = "power/watts",
+                      kFlopsPerWatt[] = "power/flops_per_watt";
+}  // namespace tag
+
+/// One point of a sweep: what is timed, a value for each of its axes, and what was measured there.
+struct Point {
+  std::string subject;                                    ///< name of the benchmark
+  std::vector<std::pair<std::string, std::string>> axes;  ///< (name, value), the first varies slowest
+  std::string skipped = {};                               ///< reason; empty: measured
+  std::map<std::string, double> summaries = {};           ///< by tag
+
+  [[nodiscard]] std::optional<double> get(std::string_view summary) const;
+  /// FMA or bytes per clock per multiprocessor.
+  [[nodiscard]] std::optional<double> rate() const;
+  /// Value of an axis, empty without it.
+  [[nodiscard]] std::string_view axis(std::string_view name) const;
+  /// Number of an axis, 0 without it.
+  [[nodiscard]] int number(std::string_view name) const;
+  /// Changes the value of an axis that the point has.
+  void set(std::string_view name, std::string value);
+  /// "wgmma... scope=sm n=8 ...": what makes two points the same. Axes named in `without` are left out.
+  [[nodiscard]] std::string key(std::span<const std::string_view> without = {}) const;
+  bool operator==(const Point&) const = default;
+};
+
+struct DeviceFacts {
+  std::string name, driver, cuda;
+  int compute_capability = 0, multiprocessors = 0;
+  double nominal_hz = 0;  ///< highest clock of the multiprocessors
+  bool operator==(const DeviceFacts&) const = default;
+};
+
+struct SweepResult {
+  std::string version, revision, date;
+  std::vector<std::string> command;
+  DeviceFacts device;
+  RunRule rule;
+  std::vector<Axis> axes;
+  std::vector<Point> points;
+  bool interrupted = false;
+
+  [[nodiscard]] const Point* find(std::string_view key) const;
+  /// Points whose result had other bits than the model.
+  [[nodiscard]] int wrong() const;
+};
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,47 @@
+#include "sweeps/memory/shared_memory.hpp"
+
+#include <cstring>
+
+#include "mmaudit/fragment.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+constexpr std::size_t kSlotWords = std::size_t{kWarpLanes} * kResultWords;
+/// Bytes per clock per multiprocessor: 32 banks of 4 bytes.
+constexpr double kPeakBytes = 128;
+
+}  // namespace
+
+Benchmark shared_access_benchmark(const SharedAccess& access) {
+  Benchmark benchmark;
+  benchmark.name = access.name;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kIlpAxis};
+  benchmark.work = [words = access.words](const Point& point) {
+    return Work{.bytes = 4.0 * words * kWarpLanes * point.number("warps") * point.number("ilp")};
+  };
+  benchmark.ceiling = [](int) { return kPeakBytes; };
+  benchmark.setup = [access](const Point& point, Workbench*) {
+    Setup setup;
+    const int stride = access.stride(point);
+    setup.args.parameter = stride;
+    setup.shared_bytes = access.block_bytes + access.warp_bytes * point.number("warps");
+    setup.slot_bytes = kSlotWords * sizeof(std::uint32_t);
+    setup.check = [access, stride](const ReadResult& read, int, int, Measurement& out) {
+      const std::vector<std::byte> seen = read();
+      for (std::size_t slot = 0; slot < seen.size() / (kSlotWords * sizeof(std::uint32_t)); ++slot)
+        for (int lane = 0; lane < kWarpLanes; ++lane)
+          for (int w = 0; w < access.words; ++w) {
+            std::uint32_t word = 0;
+            const std::size_t at = slot * kSlotWords + static_cast<std::size_t>(lane * kResultWords + w);
+            std::memcpy(&word, seen.data() + sizeof(word) * at, sizeof(word));
+            ++out.compared;
+            out.differing += word != access.right(stride, lane, w) ? 1 : 0;
+          }
+    };
+    return setup;
+  };
+  return benchmark;
+}
+
+}  // namespace mmaudit::sweeps

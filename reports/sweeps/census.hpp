@@ -1,0 +1,33 @@
+#pragma once
+// Which SASS instructions a step becomes: read off the disassembly of the timed kernels, between the two
+// readings of the clock.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmaudit::sweeps {
+
+/// One kernel on one target.
+struct CensusRow {
+  std::string target;  ///< "sm_90a"
+  std::string
+      subject;     ///< benchmark and its own coordinates: "wgmma.m64nNk16.f32.f16.f16 n=64 a=shared group=8"
+  int copies = 0;  ///< steps per turn of the loop
+  std::map<std::string, int> opcodes;  ///< of all copies, modifiers included; loop and address arithmetic too
+  std::vector<std::string_view> matrix_units;  ///< opcodes that the benchmark expects
+
+  /// The expected opcodes with their number per step: "HMMA.16816.F32", "4 x IMMA.8816.S8.S8".
+  [[nodiscard]] std::string matrix() const;
+  /// "native", "converted" (a matrix instruction of another type, with conversions), or "no tensor core".
+  [[nodiscard]] std::string_view verdict() const;
+};
+
+/// What: the timed kernels with one chain in the output of `cuobjdump -sass`. Errors: none; text without them
+/// gives no rows.
+std::vector<CensusRow> census_of(std::string_view sass);
+
+/// "target,subject,matrix,verdict,opcodes" lines.
+std::string census_csv(const std::vector<CensusRow>& rows);
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,93 @@
+#include "sweeps/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace mmaudit::sweeps {
+namespace {
+
+/// The whole GPU picks its own warps and ilp: a point is the same with other ones.
+std::string key_of(const Point& point) {
+  constexpr std::string_view kPicked[] = {"warps", "ilp"};
+  return point.axis("scope") == "sm" ? point.key() : point.key(kPicked);
+}
+
+struct Quantity {
+  std::string_view name;
+  double value = 0, noise = 0;
+};
+
+Quantity quantity_of(const Point& point) {
+  if (point.axis("scope") == "sm")
+    return {"cycles", point.get(tag::kCycles).value_or(0), point.get(tag::kCyclesNoise).value_or(0)};
+  // Per multiply-add, since steps and warps may differ.
+  const double rate = point.get(tag::kFlops).value_or(0);
+  return {"seconds", rate > 0 ? 1 / rate : 0, point.get(tag::kEventsNoise).value_or(0)};
+}
+
+}  // namespace
+
+Change classify(double before, double noise_before, double after, double noise_after, bool throttled) {
+  const double less = std::max(kLeastNoise, std::min(noise_before, noise_after));
+  const double more = std::max(kLeastNoise, std::max(noise_before, noise_after));
+  if (!(before > 0) || !(after > 0)) return before == after ? Change::same : Change::ambiguous;
+  const double change = after / before - 1;
+  if (std::abs(change) <= less) return Change::same;
+  if (std::abs(change) <= more || throttled) return Change::ambiguous;
+  return change < 0 ? Change::fast : Change::slow;
+}
+
+Compared compare(const SweepResult& before, const SweepResult& after) {
+  std::map<std::string, const Point*> old;
+  for (const Point& point : before.points)
+    if (point.skipped.empty()) old[key_of(point)] = &point;
+  Compared out;
+  for (const Point& point : after.points) {
+    if (!point.skipped.empty()) continue;
+    const std::string key = key_of(point);
+    const auto at = old.find(key);
+    if (at == old.end()) {
+      out.only_after.push_back(key);
+      continue;
+    }
+    const Quantity was = quantity_of(*at->second), is = quantity_of(point);
+    const bool throttled =
+        point.get(tag::kThrottled).value_or(0) > 0 || at->second->get(tag::kThrottled).value_or(0) > 0;
+    out.points.push_back({key, is.name, was.value, is.value, was.noise, is.noise,
+                          classify(was.value, was.noise, is.value, is.noise, throttled)});
+    old.erase(at);
+  }
+  for (const auto& [key, point] : old) out.only_before.push_back(key);
+  return out;
+}
+
+int Compared::count(Change change) const {
+  return static_cast<int>(std::count_if(points.begin(), points.end(),
+                                        [&](const Comparison& one) { return one.change == change; }));
+}
+
+std::string_view name_of(Change change) {
+  constexpr std::string_view kNames[] = {"SAME", "FAST", "SLOW", "AMBIGUOUS"};
+  return kNames[static_cast<int>(change)];
+}
+
+std::string comparison_text(const Compared& compared) {
+  std::string out;
+  for (const Comparison& one : compared.points)
+    if (one.change != Change::same)
+      out += fmt::format("{:9} {:+7.2f}%  {:.6g} -> {:.6g} {} (noise {:.2f}%, {:.2f}%)  {}\n",
+                         name_of(one.change), 100 * (one.after / one.before - 1), one.before, one.after,
+                         one.quantity, 100 * one.noise_before, 100 * one.noise_after, one.key);
+  for (const std::string& key : compared.only_before) out += "GONE      " + key + "\n";
+  for (const std::string& key : compared.only_after) out += "NEW       " + key + "\n";
+  out += fmt::format("{} points: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new\n",
+                     compared.points.size(), compared.count(Change::same), compared.count(Change::fast),
+                     compared.count(Change::slow), compared.count(Change::ambiguous),
+                     compared.only_before.size(), compared.only_after.size());
+  return out;
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,47 @@
+#pragma once
+// Two sweeps, point by point.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/sweeps/point.hpp"
+
+namespace mmaudit::sweeps {
+
+enum class Change : std::uint8_t {
+  same,      ///< within the noise of both
+  fast,      ///< better by more than the noise of either
+  slow,      ///< worse by more than the noise of either
+  ambiguous  ///< between the two noises, or a sample was throttled
+};
+
+struct Comparison {
+  std::string key;
+  std::string_view quantity;  ///< "cycles", or "seconds" by CUDA events for the whole GPU
+  double before = 0, after = 0;
+  double noise_before = 0, noise_after = 0;
+  Change change = Change::same;
+};
+
+struct Compared {
+  std::vector<Comparison> points;
+  std::vector<std::string> only_before, only_after;  ///< keys
+  [[nodiscard]] int count(Change change) const;
+};
+
+/// Noise counts as at least this: medians of cycles can be equal to the last digit.
+inline constexpr double kLeastNoise = 0.005;
+
+/// What: relative change against the noise (distance of the quartiles over the median) of the two points: no
+/// more than the smaller is the same, more than the larger is faster or slower, between them ambiguous. A
+/// change of seconds is ambiguous too where samples were throttled. Seconds are those of one FLOP.
+Change classify(double before, double noise_before, double after, double noise_after, bool throttled);
+
+Compared compare(const SweepResult& before, const SweepResult& after);
+
+std::string_view name_of(Change change);
+/// Everything that is not the same, and the counts.
+std::string comparison_text(const Compared& compared);
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,124 @@
+#include "sweeps/family_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mmaudit/report/figures.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+/// Values of a number axis among the points, in order.
+std::vector<std::string> values_of(const Points& points, std::string_view axis) {
+  std::vector<int> numbers;
+  for (const Point* point : points) numbers.push_back(point->number(axis));
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::vector<std::string> values;
+  for (const int number : numbers) values.push_back(std::to_string(number));
+  return values;
+}
+
+std::size_t place_of(const std::vector<std::string>& values, std::string_view value) {
+  return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+}
+
+/// Rates of one benchmark over its warps and chains.
+std::string heat_map_of(const Points& points, std::string id) {
+  const bool bytes = points.front()->get(tag::kBytes).has_value();
+  report::HeatMap map;
+  map.id = std::move(id);
+  map.title = fmt::format("{}: {}/clk/SM", points.front()->key(kGridAxes), bytes ? "B" : "FMA");
+  map.x_title = "independent chains per warp";
+  map.y_title = "warps";
+  map.columns = values_of(points, "ilp");
+  map.rows = values_of(points, "warps");
+  map.values.resize(map.rows.size(), std::vector<std::optional<double>>(map.columns.size()));
+  for (const Point* point : points)
+    map.values[place_of(map.rows, point->axis("warps"))][place_of(map.columns, point->axis("ilp"))] =
+        point->rate();
+  return report::heat_map(map);
+}
+
+/// The number axis with most values; empty when none has two.
+std::string_view longest_axis(const Points& points) {
+  std::string_view longest;
+  std::size_t most = 1;
+  for (const AxisSpec& spec : axis_specs()) {
+    if (!spec.number || points.front()->axis(spec.name).empty()) continue;
+    if (const std::size_t size = values_of(points, spec.name).size(); size > most) {
+      longest = spec.name;
+      most = size;
+    }
+  }
+  return longest;
+}
+
+/// Cycles of one benchmark with its fewest warps over its longest axis; one curve per value of the others.
+std::string curves_of(Points points, std::string id) {
+  const int warps = least_warps(points);
+  std::erase_if(points, [&](const Point* point) { return point->number("warps") != warps; });
+  const std::string_view along = longest_axis(points);
+  if (along.empty()) return "";
+  const std::string& subject = points.front()->subject;
+  report::Curves plot{std::move(id),
+                      fmt::format("{}, cycles with {} warps", subject, warps),
+                      fmt::format("{}: cycles against {}", subject, along),
+                      values_of(points, along),
+                      {}};
+  // Cycles do not depend on the operands.
+  const std::string_view without[] = {along, "scope", "init", "warps"};
+  constexpr Format kColours[] = {Format::tf32, Format::bf16, Format::f16, Format::e4m3, Format::s8};
+  for (const Points& group : grouped(points, without)) {
+    report::Curves::Curve curve;
+    curve.name = group.front()->key(without).substr(subject.size());
+    curve.colour = kColours[plot.curves.size() % std::size(kColours)];
+    curve.values.resize(plot.labels.size());
+    for (const Point* point : group)
+      curve.values[place_of(plot.labels, point->axis(along))] = point->get(tag::kCycles);
+    plot.curves.push_back(std::move(curve));
+  }
+  return report::curves(plot);
+}
+
+}  // namespace
+
+bool has_chains(const Points& points) { return !points.front()->axis("ilp").empty(); }
+
+int least_warps(const Points& points) {
+  int least = kWarpsAxis.most;
+  for (const Point* point : points) least = std::min(least, point->number("warps"));
+  return least;
+}
+
+std::vector<Points> grouped(const Points& points, std::span<const std::string_view> without) {
+  std::vector<std::pair<std::string, Points>> groups;
+  for (const Point* point : points) {
+    const std::string key = point->key(without);
+    auto at =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == key; });
+    if (at == groups.end()) at = groups.insert(at, {key, {}});
+    at->second.push_back(point);
+  }
+  std::vector<Points> lists;
+  for (auto& [key, list] : groups) lists.push_back(std::move(list));
+  return lists;
+}
+
+std::vector<std::string> figures_of(std::string_view family, const Points& points) {
+  std::vector<std::string_view> without(std::begin(kGridAxes), std::end(kGridAxes));
+  if (!has_chains(points))
+    for (const AxisSpec& spec : axis_specs()) without.push_back(spec.name);
+  std::vector<std::string> figures;
+  for (const Points& group : grouped(points, without)) {
+    std::string id = fmt::format("{}{}", family, figures.size());
+    std::erase_if(id, [](unsigned char c) { return std::isalnum(c) == 0; });
+    std::string figure =
+        has_chains(points) ? heat_map_of(group, std::move(id)) : curves_of(group, std::move(id));
+    if (!figure.empty()) figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace mmaudit::sweeps

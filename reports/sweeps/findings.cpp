@@ -1,0 +1,81 @@
+#include "sweeps/findings.hpp"
+
+#include <algorithm>
+
+namespace mmaudit::sweeps {
+
+#define MMAUDIT_FILE(NAME) std::vector<Statement> statements_##NAME();
+#include "finding_files.inc"
+#undef MMAUDIT_FILE
+
+const Point* find_point(const SweepResult& result, const Query& query) {
+  auto wanted = query.others;
+  wanted.emplace_back("scope", query.scope);
+  wanted.emplace_back("init", query.init);
+  const std::string warps = std::to_string(query.warps), ilp = std::to_string(query.ilp);
+  wanted.emplace_back("warps", warps);
+  wanted.emplace_back("ilp", ilp);
+  for (const Point& point : result.points)
+    if (point.subject == query.subject && point.skipped.empty() &&
+        std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+          const std::string_view value = point.axis(one.first);
+          return one.second.empty() || value.empty() || value == one.second;
+        }))
+      return &point;
+  return nullptr;
+}
+
+std::optional<double> value_at(const SweepResult& result, const Query& query, std::string_view summary) {
+  const Point* point = find_point(result, query);
+  return point == nullptr ? std::nullopt : point->get(summary);
+}
+
+std::string_view measured_init(const SweepResult& result, std::string_view subject) {
+  const bool any_zero = std::any_of(result.points.begin(), result.points.end(), [&](const Point& point) {
+    return point.subject == subject && point.axis("scope") == "sm" && point.axis("init") == "zero";
+  });
+  return !any_zero || find_point(result, {.subject = subject}) != nullptr ? "random" : "zero";
+}
+
+std::optional<double> best_rate(const SweepResult& result, std::string_view subject, int least_warps,
+                                int most_warps) {
+  std::optional<double> best;
+  for (const Point& point : result.points) {
+    if (point.subject != subject || point.axis("scope") != "sm") continue;
+    if (point.number("warps") < least_warps || point.number("warps") > most_warps) continue;
+    const std::optional<double> rate = point.rate();
+    if (rate && (!best || *rate > *best)) best = rate;
+  }
+  return best;
+}
+
+std::optional<Convergence> convergence_of(const SweepResult& result, Query query, int warps) {
+  constexpr double kConverged = 0.97;
+  constexpr int kMostIlp = kIlpAxis.most;
+  std::vector<Convergence> grid;
+  query.warps = warps;
+  for (query.ilp = 1; query.ilp <= kMostIlp; ++query.ilp)
+    if (const Point* point = find_point(result, query))
+      grid.push_back({warps, query.ilp, point->get(tag::kCycles).value_or(0), point->rate().value_or(0)});
+  if (grid.empty()) return std::nullopt;
+  double best = 0;
+  for (const Convergence& one : grid) best = std::max(best, one.rate);
+  return *std::find_if(grid.begin(), grid.end(),
+                       [&](const Convergence& one) { return one.rate >= kConverged * best; });
+}
+
+std::vector<Finding> findings_of(const SweepResult& result) {
+  std::vector<Statement> statements;
+#define MMAUDIT_FILE(NAME) \
+  for (const Statement& statement : statements_##NAME()) statements.push_back(statement);
+#include "finding_files.inc"
+#undef MMAUDIT_FILE
+  std::vector<Finding> findings;
+  for (const Statement& statement : statements) {
+    findings.push_back({std::string(statement.text), {}, {}, std::string(statement.source)});
+    statement.judge(result, findings.back());
+  }
+  return findings;
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,59 @@
+#pragma once
+// What the grid says, beyond its numbers: convergence points, and statements that hold or do not.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/sweeps/point.hpp"
+
+namespace mmaudit::sweeps {
+
+/// Coordinates of a point. Those that its benchmark lacks are not asked.
+struct Query {
+  std::string_view subject;
+  int warps = 1, ilp = 1;
+  std::string_view init = "random";                                        ///< empty: any
+  std::vector<std::pair<std::string_view, std::string_view>> others = {};  ///< (axis, value)
+  std::string_view scope = "sm";
+};
+/// Null when no such point was measured.
+const Point* find_point(const SweepResult& result, const Query& query);
+/// One number of it.
+std::optional<double> value_at(const SweepResult& result, const Query& query, std::string_view summary);
+/// The operands whose numbers stand for a benchmark: "random" where a lone warp's lone chain was measured
+/// with them or nothing with zeros, else "zero".
+std::string_view measured_init(const SweepResult& result, std::string_view subject);
+/// The highest rate of a benchmark on one multiprocessor with so many warps.
+std::optional<double> best_rate(const SweepResult& result, std::string_view subject, int least_warps,
+                                int most_warps);
+
+/// Where more independent chains stop to pay, with this many warps.
+struct Convergence {
+  int warps = 0, ilp = 0;
+  double cycles = 0, rate = 0;  ///< rate: FMA/clk/SM or B/clk/SM
+};
+/// What: the least ILP whose rate reaches 97% of the best rate with as many warps; the convergence points of
+/// Sun et al. are those of 4 and of 8 warps. nullopt when the warps were not swept. The query's warps and ilp
+/// do not matter.
+std::optional<Convergence> convergence_of(const SweepResult& result, Query query, int warps);
+
+struct Finding {
+  std::string statement;
+  std::optional<bool> holds;  ///< nullopt: what it needs was not measured
+  std::string measured;       ///< the numbers it rests on
+  std::string source;         ///< who found it first
+};
+
+/// A statement that a sweep can prove or refute: `judge` sets `holds` and `measured`. Each file NAME.cpp of
+/// reports/sweeps/findings/ defines std::vector<Statement> mmaudit::sweeps::statements_NAME().
+struct Statement {
+  std::string_view text, source;
+  void (*judge)(const SweepResult& result, Finding& finding);
+};
+
+/// Every statement, judged by `result` alone.
+std::vector<Finding> findings_of(const SweepResult& result);
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,98 @@
+#include "sweeps/published.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/embedded.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+constexpr std::string_view kHead = "table,gpu,subject,point,cycles,rate,unit,mhz,watts,per_watt";
+
+PublishedRow row_of(std::string_view line) {
+  const std::vector<std::string_view> cells = split(line, ',');
+  if (cells.size() != split(kHead, ',').size())
+    throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
+  PublishedRow row{cells[0], cells[1], split(cells[2], '|'), {}, cells[4], cells[5], cells[6], cells[7],
+                   cells[8], cells[9]};
+  if (!cells[3].empty())
+    for (const std::string_view pair : split(cells[3], ' ')) {
+      const std::size_t equals = pair.find('=');
+      row.axes.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+  return row;
+}
+
+bool contains(const std::vector<std::string_view>& list, std::string_view wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+bool same_point(const PublishedRow& row, const Point& point, bool any_grid) {
+  if (!contains(row.subjects, point.subject)) return false;
+  const Benchmark* benchmark = find_benchmark(point.subject);
+  if (benchmark != nullptr && !contains(benchmark->published, row.table)) return false;
+  return std::all_of(row.axes.begin(), row.axes.end(), [&](const auto& printed) {
+    if (any_grid && (printed.first == kWarpsAxis.name || printed.first == kIlpAxis.name)) return true;
+    const std::string_view value = point.axis(printed.first);
+    return value.empty() || value == printed.second;
+  });
+}
+
+template <typename Wanted>
+std::string text_of(const Point& point, bool any_grid, std::string_view PublishedRow::*value, Wanted wanted) {
+  std::string text;
+  for (const PublishedRow& row : published_rows()) {
+    if ((row.*value).empty() || !wanted(row) || !same_point(row, point, any_grid)) continue;
+    if (!text.empty()) text += ", ";
+    text += std::string(row.*value) + " (" + std::string(row.gpu) + ", " + std::string(row.table) + ")";
+  }
+  return text;
+}
+
+bool any_row(const PublishedRow&) { return true; }
+
+}  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+const std::vector<PublishedRow>& published_rows() {
+  static const std::vector<PublishedRow> all = [] {
+    std::vector<PublishedRow> rows;
+    for (const std::string_view file : published_files())
+      for (const std::string_view line : split(file, '\n'))
+        if (!line.empty() && !line.starts_with('#') && line != kHead) rows.push_back(row_of(line));
+    return rows;
+  }();
+  return all;
+}
+
+std::string published_cycles(const Point& point) {
+  return point.axis("scope") != "sm" ? "" : text_of(point, false, &PublishedRow::cycles, any_row);
+}
+
+std::string published_rates(const Point& point) {
+  // With a clock beside it, it is a rate under a power limit.
+  const auto wanted = [](const PublishedRow& row) { return row.unit == "TFLOPS" && row.mhz.empty(); };
+  return point.axis("scope") != "gpu" ? "" : text_of(point, true, &PublishedRow::rate, wanted);
+}
+
+std::string published_efficiency(const Point& point) {
+  return point.axis("scope") != "energy" ? "" : text_of(point, true, &PublishedRow::per_watt, any_row);
+}
+
+std::string published_gemm_cycles(std::string_view kernel, int size) {
+  const Point point{.subject = std::string(kernel), .axes = {{"size", std::to_string(size)}}};
+  return text_of(point, false, &PublishedRow::cycles, any_row);
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,294 @@
+#include "sweeps/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/family_figures.hpp"
+#include "sweeps/findings.hpp"
+#include "sweeps/published.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+using report::Field;
+using report::Section;
+using report::section_of;
+using report::Table;
+using report::table_of;
+using Strings = std::vector<std::string>;
+
+constexpr std::string_view kCommonAxes[] = {"scope", "init", "warps", "ilp"};
+
+std::string number(std::optional<double> value, int digits, double scale = 1) {
+  return value ? fmt::format("{:.{}f}", scale * *value, digits) : "-";
+}
+
+std::string percent(std::optional<double> value) {
+  return value ? fmt::format("{:.1f}%", 100 * *value) : "-";
+}
+
+std::string text_of(const std::optional<Convergence>& at) {
+  return at ? fmt::format("({},{}) {:.1f} {:.1f}", at->warps, at->ilp, at->cycles, at->rate) : "-";
+}
+
+/// A column of one summary, one axis, or the coordinates that a whole GPU picks for itself.
+Field<const Point*> column(std::string_view header, const char* tag, int digits, double scale = 1) {
+  return {{header, true}, [=](const Point* point) { return number(point->get(tag), digits, scale); }};
+}
+Field<const Point*> share_column(std::string_view header, const char* tag) {
+  return {{header, true}, [=](const Point* point) { return percent(point->get(tag)); }};
+}
+Field<const Point*> axis_column(std::string_view header, std::string axis) {
+  return {header, [axis](const Point* point) { return point->axis(axis); }};
+}
+Field<const Point*> published_column(std::string_view header, std::string (*published)(const Point&)) {
+  return {header, [published](const Point* point) { return published(*point); }};
+}
+const Field<const Point*> kSubject = {"instruction", [](const Point* point) { return point->subject; }};
+const Field<const Point*> kKey = {"point", [](const Point* point) { return point->key(); }};
+const Field<const Point*> kCoordinates = {
+    "point", [](const Point* point) {
+      constexpr std::string_view kOwnColumn[] = {"scope", "init"};
+      const std::string key = point->key(kOwnColumn);
+      return key.substr(std::min(key.size(), point->subject.size() + 1));
+    }};
+
+/// Points for which `wanted` holds.
+template <typename Wanted>
+Points points_with(const SweepResult& result, Wanted wanted) {
+  Points points;
+  for (const Point& point : result.points)
+    if (wanted(point)) points.push_back(&point);
+  return points;
+}
+
+/// Axes that the benchmarks of a family have beside the common ones.
+Strings own_axes(const Points& points) {
+  Strings axes;
+  for (const Point* point : points)
+    for (const auto& [axis, value] : point->axes)
+      if (std::find(std::begin(kCommonAxes), std::end(kCommonAxes), axis) == std::end(kCommonAxes) &&
+          std::find(axes.begin(), axes.end(), axis) == axes.end())
+        axes.push_back(axis);
+  return axes;
+}
+
+/// The points whose operands stand for their benchmark: cycles do not depend on them.
+Points with_measured_init(const SweepResult& result, Points points) {
+  std::map<std::string, std::string_view> inits;
+  for (const Point* point : points) inits[point->subject];
+  for (auto& [subject, init] : inits) init = measured_init(result, subject);
+  std::erase_if(points, [&](const Point* point) {
+    return !point->axis("init").empty() && point->axis("init") != inits[point->subject];
+  });
+  return points;
+}
+
+/// One line per benchmark and set of its own coordinates: latency, convergence, best rate.
+Table chains_table(const SweepResult& result, const Points& points, const Strings& axes, const char* rate) {
+  struct Grid {
+    const Point *best, *one;
+    Query query;
+  };
+  std::vector<Grid> grids;
+  for (const Points& group : grouped(with_measured_init(result, points), kGridAxes)) {
+    const Point* best = *std::max_element(group.begin(), group.end(), [](const Point* x, const Point* y) {
+      return x->rate().value_or(0) < y->rate().value_or(0);
+    });
+    if (!best->rate()) continue;
+    Query query{.subject = best->subject, .init = best->axis("init")};
+    for (const std::string& axis : axes) query.others.emplace_back(axis, best->axis(axis));
+    grids.push_back({best, find_point(result, query), query});
+  }
+  std::vector<Field<Grid>> fields = {{"instruction", [](const Grid& grid) { return grid.best->subject; }}};
+  for (const std::string& axis : axes)
+    fields.push_back({axis, [axis](const Grid& grid) { return grid.best->axis(axis); }});
+  const auto converges = [&](int warps) {
+    return [&result, warps](const Grid& grid) { return text_of(convergence_of(result, grid.query, warps)); };
+  };
+  const auto cycles = [](const Grid& grid) {
+    return grid.one == nullptr ? "-" : number(grid.one->get(tag::kCycles), 2);
+  };
+  const auto best = [](const Grid& grid) {
+    return fmt::format("({},{}) {:.1f}", grid.best->number("warps"), grid.best->number("ilp"),
+                       *grid.best->rate());
+  };
+  fields.insert(
+      fields.end(),
+      {{{"latency", true}, cycles},
+       {"4 warps converge", converges(4)},
+       {"8 warps converge", converges(8)},
+       {"best " + std::string(rate), best},
+       {{"of peak", true}, [](const Grid& grid) { return percent(grid.best->get(tag::kShareHeld)); }},
+       {"published latency",
+        [](const Grid& grid) { return grid.one == nullptr ? "" : published_cycles(*grid.one); }}});
+  return table_of(std::string("(warps, ILP) cycles, ") + rate, grids, fields);
+}
+
+/// One line per point with the fewest warps.
+Table points_table(const SweepResult& result, const Points& points, const Strings& axes, const char* rate) {
+  Points shown = with_measured_init(result, points);
+  const int warps = least_warps(shown);
+  std::erase_if(shown, [&](const Point* point) { return point->number("warps") != warps; });
+  std::vector<Field<const Point*>> fields = {kSubject};
+  for (const std::string& axis : axes) fields.push_back(axis_column(axis, axis));
+  fields.insert(fields.end(), {column("cycles", tag::kCycles, 2),
+                               {{rate, true}, [](const Point* point) { return number(point->rate(), 1); }},
+                               share_column("of peak", tag::kShareHeld),
+                               published_column("published cycles", published_cycles)});
+  return table_of(fmt::format("{} warps", warps), shown, fields);
+}
+
+Section family_section(const SweepResult& result, std::string_view family, const Points& points) {
+  const char* rate = points.front()->get(tag::kBytes) ? "B/clk/SM" : "FMA/clk/SM";
+  const Strings axes = own_axes(points);
+  Table table = has_chains(points) ? chains_table(result, points, axes, rate)
+                                   : points_table(result, points, axes, rate);
+  Section section{.title = fmt::format("{} on one multiprocessor: {}", family, table.title), .folded = true};
+  table.title = "";
+  section.tables.push_back(std::move(table));
+  section.figures = figures_of(family, points);
+  return section;
+}
+
+std::vector<Section> family_sections(const SweepResult& result) {
+  std::vector<std::pair<std::string_view, Points>> families;
+  for (const Point& point : result.points) {
+    if (!point.skipped.empty() || point.axis("scope") != "sm") continue;
+    const Benchmark* benchmark = find_benchmark(point.subject);
+    const std::string_view name = benchmark == nullptr ? "Others" : benchmark->family;
+    auto at =
+        std::find_if(families.begin(), families.end(), [&](const auto& one) { return one.first == name; });
+    if (at == families.end()) at = families.insert(at, {name, {}});
+    at->second.push_back(&point);
+  }
+  std::vector<Section> sections;
+  for (const auto& [family, points] : families) sections.push_back(family_section(result, family, points));
+  return sections;
+}
+
+Table gpu_table(const SweepResult& result) {
+  const auto throttled = [](const Point* point) {
+    return fmt::format("{:.0f}/{:.0f}", point->get(tag::kThrottled).value_or(0),
+                       point->get(tag::kRuns).value_or(0));
+  };
+  return table_of(
+      "The whole GPU, by CUDA events",
+      points_with(result,
+                  [](const Point& point) { return point.axis("scope") == "gpu" && point.get(tag::kFlops); }),
+      {kSubject,
+       kCoordinates,
+       axis_column("operands", "init"),
+       column("TFLOPS", tag::kFlops, 1, 1e-12),
+       share_column("noise", tag::kEventsNoise),
+       column("MHz held", tag::kClock, 0, 1e-6),
+       {"throttled", throttled},
+       share_column("of peak held", tag::kShareHeld),
+       share_column("of nominal", tag::kShareNominal),
+       published_column("published", published_rates)});
+}
+
+Table energy_table(const SweepResult& result) {
+  return table_of("Energy at steady state, the whole GPU",
+                  points_with(result, [](const Point& point) { return point.get(tag::kWatts); }),
+                  {kSubject, kCoordinates, axis_column("operands", "init"),
+                   column("TFLOPS", tag::kFlops, 1, 1e-12), column("MHz held", tag::kClock, 0, 1e-6),
+                   column("W", tag::kWatts, 1), column("TFLOPS/W", tag::kFlopsPerWatt, 2, 1e-12),
+                   published_column("published TFLOPS/W", published_efficiency)});
+}
+
+Table findings_table(const SweepResult& result) {
+  std::vector<Finding> judged = findings_of(result);
+  std::erase_if(judged, [](const Finding& finding) { return !finding.holds; });
+  return table_of<Finding>("What the grid says", judged,
+                           {{"holds", [](const Finding& one) { return *one.holds ? "yes" : "no"; }},
+                            {"statement", [](const Finding& one) { return one.statement; }},
+                            {"measured", [](const Finding& one) { return one.measured; }},
+                            {"first in", [](const Finding& one) { return one.source; }}});
+}
+
+Table skipped_table(const SweepResult& result) {
+  std::vector<std::pair<const Point*, int>> reasons;
+  for (const Point& point : result.points) {
+    if (point.skipped.empty()) continue;
+    auto at = std::find_if(reasons.begin(), reasons.end(),
+                           [&](const auto& one) { return one.first->skipped == point.skipped; });
+    if (at == reasons.end()) at = reasons.insert(at, {&point, 0});
+    ++at->second;
+  }
+  return table_of<std::pair<const Point*, int>>(
+      "Not measured", reasons,
+      {{"reason", [](const auto& one) { return one.first->skipped; }},
+       {{"points", true}, [](const auto& one) { return std::to_string(one.second); }},
+       {"for example", [](const auto& one) { return one.first->key(); }}});
+}
+
+Table wrong_table(const SweepResult& result) {
+  return table_of(
+      "WRONG BITS",
+      points_with(result, [](const Point& point) { return point.get(tag::kDiffering).value_or(0) > 0; }),
+      {kKey, column("differing", tag::kDiffering, 0), column("compared", tag::kCompared, 0)});
+}
+
+/// One line each: device, program, method.
+Strings facts_of(const SweepResult& result) {
+  double compared = 0;
+  int measured = 0, checked = 0;
+  for (const Point& point : result.points) {
+    measured += point.skipped.empty() ? 1 : 0;
+    checked += point.get(tag::kCompared) ? 1 : 0;
+    compared += point.get(tag::kCompared).value_or(0);
+  }
+  const DeviceFacts& device = result.device;
+  return {
+      fmt::format("{}, compute capability {}.{}, {} multiprocessors, up to {:.0f} MHz, driver {}, CUDA {}",
+                  device.name, device.compute_capability / 10, device.compute_capability % 10,
+                  device.multiprocessors, 1e-6 * device.nominal_hz, device.driver, device.cuda),
+      fmt::format("mmaudit {} ({}), {}{}", result.version, result.revision, result.date,
+                  result.interrupted ? ", interrupted: not every point was measured" : ""),
+      fmt::format(
+          "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, "
+          "{} of them checked: {:.0f} elements of D against the model, {} points wrong",
+          result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, measured,
+          checked, compared, result.wrong())};
+}
+
+Table records_of(const SweepResult& result) {
+  std::vector<Field<const Point*>> fields = {
+      {"device", [&result](const Point*) { return result.device.name; }},
+      {"subject", [](const Point* point) { return point->subject; }}};
+  for (const AxisSpec& spec : axis_specs()) fields.push_back(axis_column(spec.name, std::string(spec.name)));
+  fields.push_back({"skipped", [](const Point* point) { return point->skipped; }});
+  for (const SummarySpec& spec : summary_specs())
+    fields.push_back({spec.tag, [tag = spec.tag](const Point* point) {
+                        const std::optional<double> value = point->get(tag);
+                        return value ? fmt::format("{}", *value) : "";
+                      }});
+  return table_of("", points_with(result, [](const Point&) { return true; }), fields);
+}
+
+}  // namespace
+
+std::string to_csv(const SweepResult& result) {
+  std::string text = report::to_csv(records_of(result));
+  std::erase(text, '\r');  // the lines of a sweep.csv end in LF
+  return text;
+}
+
+report::Report report_of(const SweepResult& result) {
+  report::Report report{.title = fmt::format("Speed of {}", result.device.name)};
+  report.meta = facts_of(result);
+  report.sections.push_back(section_of(findings_table(result)));
+  for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
+  for (const auto table : {gpu_table, energy_table, skipped_table, wrong_table}) {
+    report.sections.push_back(section_of(table(result)));
+    report.sections.back().folded = true;
+  }
+  report.json = [result] { return to_json(result); };
+  return report;
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,35 @@
+#pragma once
+// A sweep as a file and as a report.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/report/report.hpp"
+#include "mmaudit/sweeps/point.hpp"
+#include "sweeps/accuracy.hpp"
+
+namespace mmaudit::sweeps {
+
+inline constexpr char kSchema[] = "mmaudit.sweep/1";
+
+/// What: the layout of NVBench's files (meta, devices, benchmarks with axes, states and summaries; numbers of
+/// summaries are strings), with `kSchema` in meta.schema.
+std::string to_json(const SweepResult& result);
+/// Errors: InputError("<label>: ...") for anything that to_json() does not write.
+SweepResult from_json(std::string_view text, const std::string& label);
+/// One line per point, one column per axis and per summary.
+std::string to_csv(const SweepResult& result);
+
+/// Findings, a table and figures per family of benchmarks, the whole GPU, energy, and what was not measured
+/// or is wrong, with the papers' numbers beside ours.
+report::Report report_of(const SweepResult& result);
+
+inline constexpr char kAccuracyTitle[] = "Accuracy against speed";
+
+/// What: adds to a report what stands beside a sweep on its page: accuracy, whole products (what gemm_json()
+/// wrote, from a file called `label`; empty: none), and the census of SASS. Errors: InputError("<label>:
+/// ...").
+void add_context(report::Report& report, const SweepResult& result, const std::vector<AccuracyRow>& accuracy,
+                 const std::string& products, const std::string& label);
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,72 @@
+// Findings, on grids whose answer is known.
+#include <gtest/gtest.h>
+
+#include "fake_machine.hpp"
+#include "sweeps/findings.hpp"
+
+namespace mmaudit::sweeps::test {
+namespace {
+
+const std::vector<std::string> kOfFindings = {"mma.m16n8k16.f32.f16",
+                                              "mma.m16n8k8.f32.f16",
+                                              "mma.sp.m16n8k16.f32.f16",
+                                              "mma.sp.m16n8k32.f32.f16",
+                                              "wgmma.m64nNk16.f32.f16",
+                                              "wgmma.sp.m64nNk32.f32.f16",
+                                              "ldmatrix",
+                                              "ld.shared"};
+
+TEST(Findings, AllHoldOnAGridThatBehavesAsThePapersSay) {
+  FakeMachine machine;
+  const SweepResult result = sweep_of(machine, kOfFindings);
+  for (const Finding& finding : findings_of(result)) {
+    ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
+    EXPECT_TRUE(*finding.holds) << finding.statement << ": " << finding.measured;
+    EXPECT_FALSE(finding.measured.empty());
+    EXPECT_FALSE(finding.source.empty());
+  }
+}
+
+TEST(Findings, EachFailsOnAGridThatContradictsIt) {
+  FakeMachine machine;
+  // One flat unit: no sub-cores, no cost of small k, of shared memory, of data, of conflicts.
+  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+    const int n = point.number("n"), warps = point.number("warps");
+    if (is_wgmma(benchmark) && is_sparse(benchmark)) return 128.0;
+    if (is_wgmma(benchmark)) return 3.0 * n + (point.axis("a") == "registers" ? 0 : 20);
+    if (benchmark.instruction) return 0.5 * benchmark.instruction->k * warps * point.number("ilp");
+    const int ways = std::max(1, point.number("ways"));
+    return 20.0 * warps + 3 * ways + 5 * words_of(benchmark, point);
+  };
+  machine.clock = [](const Point&) { return 2e9; };
+  const SweepResult result = sweep_of(machine, kOfFindings);
+  for (const Finding& finding : findings_of(result)) {
+    ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
+    EXPECT_FALSE(*finding.holds) << finding.statement << ": " << finding.measured;
+  }
+}
+
+TEST(Findings, NothingIsSaidOfWhatWasNotMeasured) {
+  FakeMachine machine;
+  for (const Finding& finding : findings_of(sweep_of(machine, {"stmatrix"})))
+    EXPECT_FALSE(finding.holds.has_value());
+}
+
+TEST(Convergence, LeastIlpThatReachesTheRate) {
+  FakeMachine machine;
+  machine.cycles = [](const Benchmark&, const Point& point) {
+    const int deepest = (point.number("warps") + 3) / 4 * point.number("ilp");
+    return std::max(24.0, 8.0 * deepest);
+  };
+  const SweepResult result = sweep_of(machine, {kMma}, false, {"scope=sm"});
+  const auto four = convergence_of(result, {.subject = kMma}, 4),
+             eight = convergence_of(result, {.subject = kMma}, 8);
+  ASSERT_TRUE(four && eight);
+  EXPECT_EQ(four->ilp, 3);
+  EXPECT_EQ(eight->ilp, 2);
+  EXPECT_DOUBLE_EQ(four->rate, 4 * 3 * 2048 / 24.0);
+  EXPECT_FALSE(convergence_of(result, {.subject = kMma}, 5));
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps::test

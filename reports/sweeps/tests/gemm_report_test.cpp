@@ -1,0 +1,56 @@
+// Whole products: what is said of results that are given.
+#include "sweeps/gemm_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace mmaudit::sweeps {
+namespace {
+
+GemmPoint point_of(const std::string& kernel, int size, double microseconds) {
+  GemmPoint point;
+  point.kernel = kernel;
+  point.size = size;
+  point.seconds = statistics_of({1e-6 * microseconds});
+  point.compared = 256;
+  return point;
+}
+
+TEST(GemmText, SaysWhatHolds) {
+  GemmResult result;
+  result.points = {point_of("mma baseline", 2048, 300), point_of("mma pipeline", 2048, 200),
+                   point_of("mma permuted", 2048, 100), point_of("wgmma TMA", 2048, 40),
+                   point_of(kCublas, 2048, 30)};
+  result.points.back().differing = 3;
+  result.points.back().order_known = false;
+  EXPECT_EQ(result.wrong(), 0);
+  std::string text = gemm_text(result);
+  EXPECT_NE(text.find("yes  the pipeline is faster"), std::string::npos) << text;
+  EXPECT_NE(text.find("yes  wgmma TMA reaches 70% of the fastest run of cuBLAS at 2048: 75.0%"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("913363 (A100"), std::string::npos) << text;
+  EXPECT_NE(text.find("3 of 256 differ (order of k unknown)"), std::string::npos) << text;
+  result.points[2].seconds = statistics_of({2.5e-4});
+  result.points[3].seconds = statistics_of({6e-5});
+  result.points[3].differing = 1;
+  text = gemm_text(result);
+  EXPECT_NE(text.find("no   the pipeline is faster"), std::string::npos) << text;
+  EXPECT_NE(text.find("no   wgmma TMA reaches"), std::string::npos) << text;
+  EXPECT_EQ(result.wrong(), 1);
+}
+
+TEST(GemmJson, HasEveryPoint) {
+  GemmResult result;
+  result.points = {point_of("wgmma TMA", 8192, 1500), point_of(kCublas, 8192, 1)};
+  result.points[1].skipped = "no cuBLAS";
+  const auto json = nlohmann::json::parse(gemm_json(result));
+  EXPECT_EQ(json["meta"]["schema"], kGemmSchema);
+  ASSERT_EQ(json["points"].size(), 2U);
+  EXPECT_NEAR(json["points"][0]["flops"].get<double>(), 7.33e14, 1e12);
+  EXPECT_EQ(json["points"][1]["skipped"], "no cuBLAS");
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps

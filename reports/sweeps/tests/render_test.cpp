@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "fake_machine.hpp"
+#include "mmaudit/error.hpp"
+#include "sweeps/compare.hpp"
+#include "sweeps/report.hpp"
+
+namespace mmaudit::sweeps::test {
+namespace {
+
+SweepResult some() {
+  FakeMachine machine;
+  return sweep_of(machine, {"mma.m16n8k16.f32.f16", "wgmma.m64nNk16.f32.f16", "ld", "stmatrix"}, true);
+}
+
+TEST(Json, RoundTripKeepsEverything) {
+  SweepResult before = some();
+  before.version = "1";
+  before.date = "2026-01-01";
+  before.command = {"mmaudit", "sweep"};
+  before.interrupted = true;
+  before.points.front().summaries[tag::kCycles] = 24.1 + 1e-13;
+  const SweepResult after = from_json(to_json(before), "x");
+  EXPECT_EQ(after.device, before.device);
+  EXPECT_EQ(after.command, before.command);
+  EXPECT_EQ(after.axes, before.axes);
+  EXPECT_EQ(after.date, before.date);
+  EXPECT_TRUE(after.interrupted);
+  EXPECT_EQ(after.rule.noise, before.rule.noise);
+  // States of one subject stay together and in order.
+  ASSERT_EQ(after.points.size(), before.points.size());
+  for (const Point& point : before.points) {
+    const Point* found = after.find(point.key());
+    ASSERT_NE(found, nullptr) << point.key();
+    EXPECT_EQ(*found, point);
+  }
+}
+
+TEST(Json, HasTheLayoutOfNvbench) {
+  const auto root = nlohmann::json::parse(to_json(some()));
+  EXPECT_EQ(root["meta"]["schema"], kSchema);
+  EXPECT_EQ(root["devices"][0]["number_of_sms"], 132);
+  const auto& benchmark = root["benchmarks"][0];
+  EXPECT_EQ(benchmark["axes"][0]["name"], "scope");
+  const auto& state = benchmark["states"][0];
+  EXPECT_EQ(state["is_skipped"], false);
+  EXPECT_EQ(state["axis_values"].size(), benchmark["axes"].size());
+  EXPECT_EQ(state["summaries"][0]["tag"], tag::kCycles);
+  EXPECT_TRUE(state["summaries"][0]["data"][0]["value"].is_string());
+}
+
+TEST(Json, WhatItDoesNotWriteItRefuses) {
+  const std::string good = to_json(some());
+  const auto refuses = [](const std::string& text) {
+    try {
+      from_json(text, "file");
+      return false;
+    } catch (const InputError& error) {
+      return std::string(error.what()).starts_with("file: ");
+    }
+  };
+  const auto replaced = [&](const std::string& what, const std::string& with) {
+    std::string text = good;
+    text.replace(text.find(what), what.size(), with);
+    return text;
+  };
+  EXPECT_FALSE(refuses(good));
+  EXPECT_TRUE(refuses(""));
+  EXPECT_TRUE(refuses("{}"));
+  EXPECT_TRUE(refuses("[1]"));
+  EXPECT_TRUE(refuses(replaced("mmaudit.sweep/1", "mmaudit.sweep/9")));
+  EXPECT_TRUE(refuses(replaced("cycles/median", "cycles/modus")));
+  EXPECT_TRUE(refuses(replaced("\"devices\"", "\"gadgets\"")));
+}
+
+TEST(Text, EveryWriterShowsLatencyAndThePapersNumber) {
+  const SweepResult result = some();
+  for (const char* format : {"text", "markdown"}) {
+    const std::string text = report::rendered(report_of(result), format);
+    EXPECT_NE(text.find("mma.m16n8k16.f32.f16.f16.f32"), std::string::npos);
+    EXPECT_NE(text.find("24.1 (H800, Luo VIII)"), std::string::npos) << text;
+    EXPECT_NE(text.find("128.0 (H800 PCIe, Luo IX)"), std::string::npos);
+    EXPECT_NE(text.find("no stores here"), std::string::npos);
+  }
+}
+
+TEST(Text, CsvHasALineAPointAndAsManyFieldsAsHeadings) {
+  SweepResult result = some();
+  result.points.back().skipped = "a, b and \"c\"";
+  const std::string text = to_csv(result);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), result.points.size() + 1);
+  EXPECT_NE(text.find("\"a, b and \"\"c\"\"\""), std::string::npos);
+  const std::string head = text.substr(0, text.find('\n'));
+  const std::string second = text.substr(head.size() + 1, text.find('\n', head.size() + 1) - head.size() - 1);
+  EXPECT_EQ(std::count(head.begin(), head.end(), ','), std::count(second.begin(), second.end(), ','));
+}
+
+TEST(Compare, SameFastSlowAmbiguous) {
+  EXPECT_EQ(classify(100, 0.01, 100.9, 0.01, false), Change::same);
+  EXPECT_EQ(classify(100, 0.01, 98, 0.01, false), Change::fast);
+  EXPECT_EQ(classify(100, 0.01, 102, 0.01, false), Change::slow);
+  EXPECT_EQ(classify(100, 0.01, 102, 0.05, false), Change::ambiguous) << "within the noise of one of the two";
+  EXPECT_EQ(classify(100, 0.05, 102, 0.01, false), Change::ambiguous);
+  EXPECT_EQ(classify(100, 0, 100.4, 0, false), Change::same) << "the least noise counts";
+  EXPECT_EQ(classify(100, 0, 101, 0, false), Change::slow);
+  EXPECT_EQ(classify(100, 0, 101, 0, true), Change::ambiguous);
+  EXPECT_EQ(classify(0, 0, 1, 0, false), Change::ambiguous);
+}
+
+TEST(Compare, FindsTheOnePointThatGotSlower) {
+  FakeMachine machine;
+  const SweepResult before = sweep_of(machine, {"ldmatrix"}, true);
+  EXPECT_EQ(compare(before, before).count(Change::same), static_cast<int>(before.points.size()));
+  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+    return usual_cycles(benchmark, point) * (point.key() == "ldmatrix.x2 scope=sm warps=4 ilp=1" ? 1.1 : 1);
+  };
+  SweepResult after = sweep_of(machine, {"ldmatrix"}, true);
+  const Compared compared = compare(before, after);
+  EXPECT_EQ(compared.count(Change::slow), 1);
+  EXPECT_NE(comparison_text(compared).find("SLOW"), std::string::npos);
+  EXPECT_EQ(compare(after, before).count(Change::fast), 1);
+  after.points.pop_back();
+  EXPECT_EQ(compare(before, after).only_before.size(), 1U);
+  EXPECT_EQ(compare(after, before).only_after.size(), 1U);
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps::test
