@@ -68,8 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Datapath datapath = one.datapath;
   if (const unsigned wrong = bytes.byte(); wrong != 0) {
     if (one.beside.empty())
-      for (const Mutant& wrong : mutants_of(one.instruction, one.datapath))
-        one.beside.push_back(wrong.datapath);
+      for (const Mutant& mutant : mutants_of(one.instruction, one.datapath))
+        one.beside.push_back(mutant.datapath);
     if (!one.beside.empty()) datapath = one.beside[(wrong - 1) % one.beside.size()];
   }
   hold_to_reference(one.instruction, datapath, bytes);
