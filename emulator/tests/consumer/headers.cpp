@@ -4,15 +4,14 @@
 #include <cstdio>
 #include <vector>
 
-#include <mmaudit/architecture.hpp>
-#include <mmaudit/emulator.hpp>
+#include <mmaudit/emulate.hpp>
 #include <mmaudit/matmul.hpp>
 
 int main() {
   const auto instruction = mmaudit::find_instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
   const auto* hopper = mmaudit::find_architecture("sm_90a");
   if (!instruction || hopper == nullptr) return 2;
-  const auto* row = mmaudit::find_datapath(*hopper, *instruction);
+  const auto* entry = mmaudit::find_datapath(*hopper, *instruction);
   std::vector<std::uint8_t> a(64), b(64);
   a[0] = 0x7E, b[0] = 0x38;  // 448 * 1
   a[5] = 0x21, b[5] = 0x2C;  // 0.140625 * 0.375
@@ -23,7 +22,7 @@ int main() {
   problem.a = a.data();
   problem.b = b.data();
   problem.d = &d;
-  mmaudit::matmul(*instruction, row->model, problem);
+  mmaudit::matmul(*instruction, entry->datapath, problem);
   std::printf("0x%08x\n", d);
   return d == 0x43E00400U ? 0 : 1;
 }

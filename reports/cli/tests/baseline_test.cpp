@@ -146,7 +146,7 @@ TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
   };
   auto bad = good;
   bad["instructions"][0]["families"][0]["hash"] = "0";
-  refused(bad, "hash: found that of other bits");
+  refused(bad, "hash: found the hash of other bits");
   bad = good;
   bad["instructions"][0]["families"][0]["d"] = "00";
   refused(bad, "d: found 2 digits");

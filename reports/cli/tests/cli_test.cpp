@@ -210,7 +210,8 @@ TEST_F(Tiles, TruncatedAndOversizedFilesAreRefused) {
 
 TEST_F(Tiles, NumbersOfTilesMustAgree) {
   save("B1.npy", DType::f16, {1, 16, 8}, std::vector<std::uint16_t>(128, 0x3C00));
-  refused(emulate(kF16, "A.npy", "B1.npy", "", "D.npy"), {"--b tiles", "found 1", "allowed 2"}, files());
+  refused(emulate(kF16, "A.npy", "B1.npy", "", "D.npy"),
+          {"--b shape", "found [1, 16, 8]", "allowed: [2, 16, 8]"}, files());
 }
 
 TEST(Explain, ShowsWhatAlignmentLoses) {

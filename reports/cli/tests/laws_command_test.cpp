@@ -58,7 +58,7 @@ TEST_F(Laws, HoldOverRecordings) {
                              "mma.m16n8k16.f32.f16.f16.f32", "--dots", "1000", "--reasons"});
   EXPECT_EQ(table.code, kAllGood) << table.out << table.err;
   for (const char* part :
-       {"laws on recordings of NVIDIA H200", "it compares with dot products that nobody recorded",
+       {"laws on recordings of NVIDIA H200", "it compares with dot products that are not recorded",
         "follows_the_documented_model"})
     EXPECT_NE(table.out.find(part), std::string::npos) << table.out;
   const Outcome none =

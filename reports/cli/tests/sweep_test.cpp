@@ -91,7 +91,7 @@ TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   std::istringstream rows(outcome.out);
   int found = 0;
   for (std::string row; std::getline(rows, row);) {
-    found += row.starts_with("BF16") && row.find(" 750.0 ") != std::string::npos ? 1 : 0;
+    found += row.starts_with("  BF16") && row.find(" 750.0 ") != std::string::npos ? 1 : 0;
     found +=
         row.find("promote:128") != std::string::npos && row.find(" 1250.0 ") != std::string::npos ? 1 : 0;
   }
