@@ -154,11 +154,11 @@ MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
  */
 MMAUDIT_API int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes);
 
-/* The tolerance of a product: the exact value of A B + C of every element, and the largest |D - exact| that the
- * arithmetic of the instruction allows (docs/audit.md). `work` without d and without an
- * epilogue; `exact` and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a
- * NaN or infinite has a NaN as its bound, one that may overflow an infinite one. MMAUDIT_BAD_INPUT where
- * no bound is known. */
+/* The tolerance of a product: the exact value of A B + C of every element, and the largest |D - exact| that
+ * the arithmetic of the instruction allows (docs/audit.md). `work` without d and without an epilogue; `exact`
+ * and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a NaN or infinite
+ * has a NaN as its bound, one that may overflow an infinite one. MMAUDIT_BAD_INPUT where no bound is known.
+ */
 MMAUDIT_API int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaudit_out bound);
 
 typedef struct mmaudit_gemm_check {

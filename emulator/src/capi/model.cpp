@@ -66,11 +66,11 @@ std::string listing(const char* arch) {
 }  // namespace mmaudit::capi
 
 namespace capi = mmaudit::capi;
+using capi::guarded;
+using capi::refuse;
 using mmaudit::architectures;
 using mmaudit::kFormats;
 using mmaudit::kInstructions;
-using capi::guarded;
-using capi::refuse;
 
 extern "C" {
 
