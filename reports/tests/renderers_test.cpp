@@ -222,7 +222,8 @@ TEST(Renderers, DrawEveryReportAndAreFoundByName) {
     EXPECT_FALSE(one.extension.empty());
     one.draw(report, false);
   }
-  EXPECT_EQ(renderers().size(), 6U);
+  for (const char* name : {"text", "markdown", "html", "json", "csv", "junit"})
+    EXPECT_NE(find_renderer(name), nullptr) << name;
   EXPECT_EQ(find_renderer("pdf"), nullptr);
 }
 
