@@ -13,5 +13,6 @@
 // Per octet; C and D may differ.
 #define MMAUDIT_MMA_884(X) \
   X( 8, 8,  4, f32, f16,  f16,  f32) \
+  X( 8, 8,  4, f32, f16,  f16,  f16) \
   X( 8, 8,  4, f16, f16,  f16,  f16)
 // clang-format on

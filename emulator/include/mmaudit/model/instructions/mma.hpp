@@ -23,6 +23,7 @@ inline constexpr Instruction kMmaDouble[] = {
 };
 inline constexpr Instruction kMma884[] = {
     {Op::mma,  8, 8,  4, Format::f32, Format::f16,  Format::f16,  Format::f32, MatrixUnit::mma_884,  70},
+    {Op::mma,  8, 8,  4, Format::f32, Format::f16,  Format::f16,  Format::f16, MatrixUnit::mma_884,  70},
     {Op::mma,  8, 8,  4, Format::f16, Format::f16,  Format::f16,  Format::f16, MatrixUnit::mma_884,  70},
 };
 // clang-format on
