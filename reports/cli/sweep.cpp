@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <tuple>
 
 #include "common.hpp"
 #include "interruptible.hpp"
@@ -51,28 +52,37 @@ std::string listing() {
   return text;
 }
 
-sweeps::SweepResult start_of(const SweepOptions& options, const sweeps::DeviceFacts& device,
+void name_program(Provenance& provenance) {
+  provenance.version = kVersion;
+  provenance.revision = kGitRevision;
+  provenance.date = today();
+}
+
+/// Empty, or what --resume names; with provenance, rule and axes of this sweep.
+sweeps::SweepResult start_of(const SweepOptions& options, const Provenance& gpu,
                              const sweeps::SweepOptions& plan) {
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
     result = sweeps::from_json(text_of_file(options.resume), options.resume);
-    if (result.device != device)
+    const auto same = [](const Provenance& of) {
+      return std::tie(of.gpu, of.driver, of.cuda, of.compute_capability, of.multiprocessors, of.nominal_hz);
+    };
+    const Provenance& found = result.provenance;
+    if (same(found) != same(gpu))
       throw InputError(
           fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
-                      options.resume, result.device.name, result.device.driver, device.name, device.driver));
+                      options.resume, found.gpu, found.driver, gpu.gpu, gpu.driver));
   }
-  result.version = kVersion;
-  result.revision = kGitRevision;
-  result.date = today();
-  result.device = device;
+  result.provenance = gpu;
+  name_program(result.provenance);
   result.rule = plan.rule;
   result.axes = plan.axes;
-  result.command = {"mmaudit", "sweep"};
-  if (options.quick) result.command.emplace_back("--quick");
-  for (const std::string& axis : options.axes) result.command.insert(result.command.end(), {"-a", axis});
+  std::vector<std::string>& command = result.provenance.command;
+  command = {"mmaudit", "sweep"};
+  if (options.quick) command.emplace_back("--quick");
+  for (const std::string& axis : options.axes) command.insert(command.end(), {"-a", axis});
   if (!options.instructions.empty())
-    result.command.insert(result.command.end(),
-                          {"--inst", fmt::format("{}", fmt::join(options.instructions, ","))});
+    command.insert(command.end(), {"--inst", fmt::format("{}", fmt::join(options.instructions, ","))});
   return result;
 }
 
@@ -89,7 +99,7 @@ int sweep(const SweepOptions& options, const Context& context) {
     plan.rule.gpu_milliseconds = 1;
   }
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
-  sweeps::SweepResult result = start_of(options, machine->facts(), plan);
+  sweeps::SweepResult result = start_of(options, machine->provenance(), plan);
   const std::filesystem::path folder = options.out;
   if (!options.no_files) {
     std::error_code error;
@@ -138,12 +148,10 @@ int gemm(const SweepGemmOptions& options) {
     if (const std::string why = sweeps::why_no_gemm_size(size); !why.empty())
       throw InputError(fmt::format("--size: {}", why));
   sweeps::GemmResult result = sweeps::run_gemms(require_device(), plan);
-  result.version = kVersion;
-  result.revision = kGitRevision;
-  result.date = today();
+  name_program(result.provenance);
   if (!options.out.empty())
     corpus::write_file_atomically(options.out, std::string_view(sweeps::gemm_json(result)));
-  emit("-", options.json ? sweeps::gemm_json(result) : sweeps::gemm_text(result));
+  emit("-", options.json ? sweeps::gemm_json(result) : report::rendered(sweeps::report_of(result), "text"));
   return result.wrong() == 0 ? kAllGood : kMismatch;
 }
 

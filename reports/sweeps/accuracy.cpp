@@ -79,7 +79,7 @@ report::Scatter figure_of(const std::vector<AccuracyRow>& rows, std::string id, 
 
 std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
   std::vector<AccuracyRow> rows;
-  const Architecture* architecture = find_architecture(result.device.compute_capability);
+  const Architecture* architecture = find_architecture(result.provenance.compute_capability);
   if (architecture == nullptr) return rows;
   const std::vector<double> a = report::draw_a(report::Distribution::normal, kRows, kAccuracyK, kSeed),
                             b = report::draw_b(report::Distribution::normal, kAccuracyK, kColumns, kSeed);

@@ -117,10 +117,6 @@ SweepResult result_in(const Json& root, const std::string& label) {
   if (const auto schema = meta.at("schema").get<std::string>(); schema != kSchema)
     throw InputError(fmt::format("{}: meta.schema: found \"{}\", allowed: {}", label, schema, kSchema));
   SweepResult result;
-  result.version = meta.at("version").get<std::string>();
-  result.revision = meta.at("revision").get<std::string>();
-  result.date = meta.at("date").get<std::string>();
-  result.command = meta.at("argv").get<std::vector<std::string>>();
   result.interrupted = meta.at("interrupted").get<bool>();
   result.axes = axes_in(meta.at("axes"));
   const Json& rule = meta.at("rule");
@@ -132,12 +128,17 @@ SweepResult result_in(const Json& root, const std::string& label) {
                  .energy_seconds = rule.at("energy_seconds").get<double>(),
                  .energy_steps = rule.at("energy_steps").get<double>()};
   const Json& device = root.at("devices").at(0);
-  result.device = {.name = device.at("name").get<std::string>(),
-                   .driver = device.at("driver").get<std::string>(),
-                   .cuda = device.at("cuda").get<std::string>(),
-                   .compute_capability = device.at("sm_version").get<int>() / 10,
-                   .multiprocessors = device.at("number_of_sms").get<int>(),
-                   .nominal_hz = device.at("sm_default_clock_rate").get<double>()};
+  result.provenance = {.gpu = device.at("name"),
+                       .driver = device.at("driver"),
+                       .cuda = device.at("cuda"),
+                       .compute_capability = device.at("sm_version").get<int>() / 10,
+                       .multiprocessors = device.at("number_of_sms"),
+                       .nominal_hz = device.at("sm_default_clock_rate"),
+                       .version = meta.at("version"),
+                       .revision = meta.at("revision"),
+                       .date = meta.at("date"),
+                       .seed = 0,
+                       .command = meta.at("argv")};
   for (const Json& benchmark : root.at("benchmarks"))
     for (const Json& from : benchmark.at("states")) {
       Point point;
@@ -161,12 +162,13 @@ SweepResult result_in(const Json& root, const std::string& label) {
 
 std::string to_json(const SweepResult& result) {
   const Types types;
+  const Provenance& from = result.provenance;
   const Json root = {{"meta",
                       {{"schema", kSchema},
-                       {"version", result.version},
-                       {"revision", result.revision},
-                       {"date", result.date},
-                       {"argv", result.command},
+                       {"version", from.version},
+                       {"revision", from.revision},
+                       {"date", from.date},
+                       {"argv", from.command},
                        {"interrupted", result.interrupted},
                        {"axes", axes_json(result.axes, types)},
                        {"rule",
@@ -180,12 +182,12 @@ std::string to_json(const SweepResult& result) {
                          {"throttled_below", kThrottledBelow}}}}},
                      {"devices",
                       {{{"id", 0},
-                        {"name", result.device.name},
-                        {"sm_version", 10 * result.device.compute_capability},
-                        {"sm_default_clock_rate", result.device.nominal_hz},
-                        {"number_of_sms", result.device.multiprocessors},
-                        {"driver", result.device.driver},
-                        {"cuda", result.device.cuda}}}},
+                        {"name", from.gpu},
+                        {"sm_version", 10 * from.compute_capability},
+                        {"sm_default_clock_rate", from.nominal_hz},
+                        {"number_of_sms", from.multiprocessors},
+                        {"driver", from.driver},
+                        {"cuda", from.cuda}}}},
                      {"benchmarks", benchmarks_json(result, types)}};
   return root.dump(1) + "\n";
 }

@@ -233,8 +233,7 @@ Table wrong_table(const SweepResult& result) {
       {kKey, column("differing", tag::kDiffering, 0), column("compared", tag::kCompared, 0)});
 }
 
-/// One line each: device, program, method.
-Strings facts_of(const SweepResult& result) {
+std::string method_of(const SweepResult& result) {
   double compared = 0;
   int measured = 0, checked = 0;
   for (const Point& point : result.points) {
@@ -242,23 +241,16 @@ Strings facts_of(const SweepResult& result) {
     checked += point.get(tag::kCompared) ? 1 : 0;
     compared += point.get(tag::kCompared).value_or(0);
   }
-  const DeviceFacts& device = result.device;
-  return {
-      fmt::format("{}, compute capability {}.{}, {} multiprocessors, up to {:.0f} MHz, driver {}, CUDA {}",
-                  device.name, device.compute_capability / 10, device.compute_capability % 10,
-                  device.multiprocessors, 1e-6 * device.nominal_hz, device.driver, device.cuda),
-      fmt::format("mmaudit {} ({}), {}{}", result.version, result.revision, result.date,
-                  result.interrupted ? ", interrupted: not every point was measured" : ""),
-      fmt::format(
-          "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, "
-          "{} of them checked: {:.0f} elements of D against the model, {} points wrong",
-          result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, measured,
-          checked, compared, result.wrong())};
+  return fmt::format(
+      "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, "
+      "{} of them checked: {:.0f} elements of D against the model, {} points wrong{}",
+      result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, measured, checked,
+      compared, result.wrong(), result.interrupted ? "; interrupted: not every point was measured" : "");
 }
 
 Table records_of(const SweepResult& result) {
   std::vector<Field<const Point*>> fields = {
-      {"device", [&result](const Point*) { return result.device.name; }},
+      {"device", [&result](const Point*) { return result.provenance.gpu; }},
       {"subject", [](const Point* point) { return point->subject; }}};
   for (const AxisSpec& spec : axis_specs()) fields.push_back(axis_column(spec.name, std::string(spec.name)));
   fields.push_back({"skipped", [](const Point* point) { return point->skipped; }});
@@ -272,6 +264,14 @@ Table records_of(const SweepResult& result) {
 
 }  // namespace
 
+Strings origin_of(const Provenance& from) {
+  return {
+      fmt::format("{}, compute capability {}.{}, {} multiprocessors, up to {:.0f} MHz, driver {}, CUDA {}",
+                  from.gpu, from.compute_capability / 10, from.compute_capability % 10, from.multiprocessors,
+                  1e-6 * from.nominal_hz, from.driver, from.cuda),
+      fmt::format("mmaudit {} ({}), {}", from.version, from.revision, from.date)};
+}
+
 std::string to_csv(const SweepResult& result) {
   std::string text = report::to_csv(records_of(result));
   std::erase(text, '\r');  // the lines of a sweep.csv end in LF
@@ -279,8 +279,9 @@ std::string to_csv(const SweepResult& result) {
 }
 
 report::Report report_of(const SweepResult& result) {
-  report::Report report{.title = fmt::format("Speed of {}", result.device.name)};
-  report.meta = facts_of(result);
+  report::Report report{.title = fmt::format("Speed of {}", result.provenance.gpu)};
+  report.meta = origin_of(result.provenance);
+  report.meta.push_back(method_of(result));
   report.sections.push_back(section_of(findings_table(result)));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
   for (const auto table : {gpu_table, energy_table, skipped_table, wrong_table}) {

@@ -20,6 +20,9 @@ SweepResult from_json(std::string_view text, const std::string& label);
 /// One line per point, one column per axis and per summary.
 std::string to_csv(const SweepResult& result);
 
+/// One line each: GPU, program.
+std::vector<std::string> origin_of(const Provenance& provenance);
+
 /// Findings, a table and figures per family of benchmarks, the whole GPU, energy, and what was not measured
 /// or is wrong, with the papers' numbers beside ours.
 report::Report report_of(const SweepResult& result);

@@ -50,10 +50,10 @@ class GpuMachine final : public Machine {
     nominal_hz_ = 1e3 * attribute(cudaDevAttrClockRate, ordinal());
   }
 
-  DeviceFacts facts() override {
-    const device::DeviceInfo& device = bench_.device();
-    return {device.name, device.driver, device.cuda, device.compute_capability, device.multiprocessors,
-            nominal_hz_};
+  Provenance provenance() override {
+    Provenance gpu = device::provenance_of(bench_.device());
+    gpu.nominal_hz = nominal_hz_;
+    return gpu;
   }
 
   Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) override {
@@ -100,10 +100,10 @@ class GpuMachine final : public Machine {
     cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                "asking for shared memory");
     launch.shared = static_cast<unsigned>(shared);
-    grow(results_, launch.result_bytes());
-    grow(stamps_, launch.slots() * sizeof(Stamp));
-    launch.setup.args.d = results_.buffer->data();
-    launch.setup.args.stamps = stamps_.buffer->data<Stamp>();
+    results_ = Buffer(launch.result_bytes());
+    stamps_ = Buffer(launch.slots() * sizeof(Stamp));
+    launch.setup.args.d = results_.data();
+    launch.setup.args.stamps = stamps_.data<Stamp>();
     return launch;
   }
 
@@ -197,21 +197,10 @@ class GpuMachine final : public Machine {
     launch.setup.check(read, launch.slots_per_block, args.steps, out);
   }
 
-  struct Growing {
-    std::unique_ptr<Buffer> buffer;
-    std::size_t bytes = 0;
-  };
-  static void grow(Growing& it, std::size_t bytes) {
-    if (bytes <= it.bytes) return;
-    it.buffer.reset();
-    it.buffer = std::make_unique<Buffer>(bytes);
-    it.bytes = bytes;
-  }
-
   Workbench bench_;
   int shared_optin_ = 0, shared_multiprocessor_ = 0;
   double nominal_hz_ = 0;
-  Growing results_, stamps_;
+  Buffer results_, stamps_;
   std::vector<Stamp> found_;
   Event begin_, end_;
 };

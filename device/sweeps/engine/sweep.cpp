@@ -80,7 +80,7 @@ class Sweep {
     if (const Point* known = known_.count(point.key()) > 0 ? result_.find(point.key()) : nullptr)
       return known->skipped.empty();
     const Measurement measured = machine_.measure(benchmark, point, options_.rule);
-    result_.points.push_back(measured_point(benchmark, std::move(point), measured, result_.device));
+    result_.points.push_back(measured_point(benchmark, std::move(point), measured, result_.provenance));
     return result_.points.back().skipped.empty();
   }
 
@@ -116,7 +116,7 @@ const Point* best_of(const SweepResult& result, const Point& like) {
 }
 
 Point measured_point(const Benchmark& benchmark, Point point, const Measurement& measured,
-                     const DeviceFacts& device) {
+                     const Provenance& gpu) {
   point.skipped = measured.skipped;
   if (point.skipped.empty() && measured.samples.empty()) point.skipped = "no samples";
   if (!point.skipped.empty()) return point;
@@ -142,7 +142,7 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
     out[tag::kDiffering] = static_cast<double>(measured.differing);
   }
   const auto [fma, bytes] = benchmark.work(point);
-  const double ceiling = benchmark.ceiling(device.compute_capability);
+  const double ceiling = benchmark.ceiling(gpu.compute_capability);
   if (fma > 0 && cycles.median > 0) out[tag::kFma] = fma / cycles.median;
   if (bytes > 0 && cycles.median > 0) out[tag::kBytes] = bytes / cycles.median;
   if (ceiling > 0 && point.rate()) out[tag::kShareHeld] = *point.rate() / ceiling;
@@ -150,18 +150,18 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
   // A run on one multiprocessor is too short for the clock of single samples to mean anything.
   double throttled = 0;
   for (const Sample& sample : measured.samples)
-    throttled += device.nominal_hz > 0 && sample.hz < kThrottledBelow * device.nominal_hz ? 1 : 0;
+    throttled += gpu.nominal_hz > 0 && sample.hz < kThrottledBelow * gpu.nominal_hz ? 1 : 0;
   out[tag::kThrottled] = throttled;
   if (fma > 0 && events.median > 0) {
-    const double rate = 2 * fma * measured.steps * device.multiprocessors / events.median;
+    const double rate = 2 * fma * measured.steps * gpu.multiprocessors / events.median;
     out[tag::kFlops] = rate;
     if (ceiling > 0 && clock.median > 0) {
-      out[tag::kShareHeld] = rate / (2 * ceiling * device.multiprocessors * clock.median);
-      if (device.nominal_hz > 0)
-        out[tag::kShareNominal] = rate / (2 * ceiling * device.multiprocessors * device.nominal_hz);
+      out[tag::kShareHeld] = rate / (2 * ceiling * gpu.multiprocessors * clock.median);
+      if (gpu.nominal_hz > 0)
+        out[tag::kShareNominal] = rate / (2 * ceiling * gpu.multiprocessors * gpu.nominal_hz);
     }
     if (measured.joules > 0) {
-      const double work = 2 * fma * measured.steps * device.multiprocessors * cycles.count;
+      const double work = 2 * fma * measured.steps * gpu.multiprocessors * cycles.count;
       out[tag::kWatts] = measured.joules / measured.seconds;
       out[tag::kFlopsPerWatt] = work / measured.joules;
       out[tag::kFlops] = work / measured.seconds;

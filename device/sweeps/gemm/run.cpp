@@ -224,7 +224,7 @@ class Products {
 
 GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options) {
   GemmResult result;
-  result.device = gpu_machine(device)->facts();
+  result.provenance = gpu_machine(device)->provenance();
   Cublas cublas;
   result.ceiling = cublas.why_not().empty() ? cublas.name() : cublas.why_not();
   for (const int size : options.sizes) {

@@ -45,7 +45,18 @@ inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
 
 class FakeMachine final : public Machine {
  public:
-  DeviceFacts facts() override { return {"Fake", "1.0", "13.0", 90, 132, 2e9}; }
+  Provenance provenance() override {
+    return {.gpu = "Fake",
+            .driver = "1.0",
+            .cuda = "13.0",
+            .compute_capability = 90,
+            .multiprocessors = 132,
+            .nominal_hz = 2e9,
+            .version = {},
+            .revision = {},
+            .date = {},
+            .command = {}};
+  }
   Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) override {
     ++measured;
     Measurement out;
@@ -83,7 +94,7 @@ class FakeMachine final : public Machine {
 inline SweepResult sweep_of(FakeMachine& machine, const std::vector<std::string>& parts = {},
                             bool quick = false, const std::vector<std::string>& axes = {}) {
   SweepResult result;
-  result.device = machine.facts();
+  result.provenance = machine.provenance();
   const SweepOptions options{select_benchmarks(parts), resolve_axes(axes, quick), {}};
   result.axes = options.axes;
   run_sweep(machine, options, {}, result);

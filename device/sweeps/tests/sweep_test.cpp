@@ -103,7 +103,7 @@ TEST(Sweep, EnergyIsWorkOverJoules) {
 TEST(Sweep, StopsWhenToldAndGoesOnWhereItStopped) {
   FakeMachine machine;
   SweepResult result;
-  result.device = machine.facts();
+  result.provenance = machine.provenance();
   const SweepOptions options{select_benchmarks({kMma, "ldmatrix.x4"}), resolve_axes({}, true), {}};
   int saved = 0;
   SweepHooks hooks;
@@ -119,7 +119,7 @@ TEST(Sweep, StopsWhenToldAndGoesOnWhereItStopped) {
   EXPECT_FALSE(again.interrupted);
   FakeMachine fresh;
   SweepResult whole;
-  whole.device = fresh.facts();
+  whole.provenance = fresh.provenance();
   run_sweep(fresh, options, {}, whole);
   EXPECT_EQ(machine.measured, fresh.measured) << "a point was measured twice, or left out";
   EXPECT_EQ(again.points, whole.points);

@@ -69,7 +69,7 @@ TEST_F(Sweep, CompareFailsOnARegressionOnly) {
 
 TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   sweeps::SweepResult result;
-  result.device.compute_capability = 90;
+  result.provenance.compute_capability = 90;
   const auto add = [&](const std::string& subject, std::vector<std::pair<std::string, std::string>> axes,
                        const std::string& tag, double value) {
     sweeps::Point point;

@@ -18,16 +18,17 @@ SweepResult some() {
 
 TEST(Json, RoundTripKeepsEverything) {
   SweepResult before = some();
-  before.version = "1";
-  before.date = "2026-01-01";
-  before.command = {"mmaudit", "sweep"};
+  before.provenance.version = "1";
+  before.provenance.date = "2026-01-01";
+  before.provenance.command = {"mmaudit", "sweep"};
   before.interrupted = true;
   before.points.front().summaries[tag::kCycles] = 24.1 + 1e-13;
   const SweepResult after = from_json(to_json(before), "x");
-  EXPECT_EQ(after.device, before.device);
-  EXPECT_EQ(after.command, before.command);
+  EXPECT_EQ(after.provenance.gpu, before.provenance.gpu);
+  EXPECT_EQ(after.provenance.nominal_hz, before.provenance.nominal_hz);
+  EXPECT_EQ(after.provenance.command, before.provenance.command);
   EXPECT_EQ(after.axes, before.axes);
-  EXPECT_EQ(after.date, before.date);
+  EXPECT_EQ(after.provenance.date, before.provenance.date);
   EXPECT_TRUE(after.interrupted);
   EXPECT_EQ(after.rule.noise, before.rule.noise);
   // States of one subject stay together and in order.

@@ -27,8 +27,7 @@ struct GemmPoint {
 };
 
 struct GemmResult {
-  std::string version, revision, date;
-  DeviceFacts device;
+  Provenance provenance;
   std::string ceiling;  ///< the library, or why there is none
   std::vector<GemmPoint> points;
 

@@ -31,7 +31,8 @@ struct Measurement {
 class Machine {
  public:
   virtual ~Machine() = default;
-  virtual DeviceFacts facts() = 0;
+  /// The GPU, its driver and its highest clock.
+  virtual Provenance provenance() = 0;
   /// Errors: EnvironmentError when the GPU fails; what the GPU can't run is `skipped`.
   virtual Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) = 0;
 

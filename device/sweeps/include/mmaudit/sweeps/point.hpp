@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mmaudit/provenance.hpp"
 #include "mmaudit/sweeps/axes.hpp"
 #include "mmaudit/sweeps/statistics.hpp"
 
@@ -57,17 +58,8 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
-struct DeviceFacts {
-  std::string name, driver, cuda;
-  int compute_capability = 0, multiprocessors = 0;
-  double nominal_hz = 0;  ///< highest clock of the multiprocessors
-  bool operator==(const DeviceFacts&) const = default;
-};
-
 struct SweepResult {
-  std::string version, revision, date;
-  std::vector<std::string> command;
-  DeviceFacts device;
+  Provenance provenance;
   RunRule rule;
   std::vector<Axis> axes;
   std::vector<Point> points;

@@ -31,7 +31,7 @@ void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& 
 
 /// `point` with everything that follows from its samples.
 Point measured_point(const Benchmark& benchmark, Point point, const Measurement& measured,
-                     const DeviceFacts& device);
+                     const Provenance& gpu);
 
 /// The point of one multiprocessor with the highest rate among those that agree with `like` in everything but
 /// warps and ilp; of equals (within 0.5%) the first. Null when none was measured.
