@@ -40,7 +40,7 @@ need() {
 if [[ $1 == build ]]; then
   need nvcc
   for target in "${targets[@]}"; do
-    files=("$sweeps"/benchmarks/{mma,mma_sp,wmma}.cu)
+    files=("$sweeps"/benchmarks/{mma,wmma}.cu)
     if [[ $target == 90a ]]; then files+=("$sweeps"/benchmarks/wgmma*.cu); fi
     for file in "${files[@]}"; do
       while (($(jobs -rp | wc -l) >= ${JOBS:-2})); do wait -n || true; done

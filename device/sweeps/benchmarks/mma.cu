@@ -1,9 +1,14 @@
-// mma: each type of the tensor core, each shape.
+// mma and mma.sp: chains of one instruction in each warp. k of a sparse instruction counts in full.
 #include "ptx/mma_f16.cuh"
 #include "ptx/mma_f64.cuh"
 #include "ptx/mma_int.cuh"
+#include "ptx/mma_sp.cuh"
 #include "ptx/mma_tf32.cuh"
-#include "sweeps/matrix/mma.cuh"
+#include "sweeps/engine/timed.cuh"
+#include "sweeps/matrix/matrix_benchmark.hpp"
+#ifdef __CUDACC__
+#include "kernels/fragments.cuh"
+#endif
 
 // Of FP8 and integers one line per shape and accumulator: what else A and B may be does not change the unit.
 // clang-format off
@@ -25,13 +30,19 @@
   X(16, 8, 32, wrapping, s4, s4) \
   X(16, 8, 64, wrapping, s4, s4) \
   X(16, 8, 64, wrapping, u4, u4)
+#define MMAUDIT_TIMED_SP_FP8(X) X(16, 8, 64, f32, e4m3, e4m3, f32) X(16, 8, 64, f32, e5m2, e5m2, f32)
+#define MMAUDIT_TIMED_SP_I8(X)  X(16, 8, 32, wrapping, s8, s8)     X(16, 8, 64, wrapping, s8, s8)
+#define MMAUDIT_TIMED_SP_I4(X)  X(16, 8, 64, wrapping, s4, s4)     X(16, 8, 128, wrapping, s4, s4)
 // clang-format on
 
-#define MMAUDIT_TIMED(...) mma_benchmark<MMAUDIT_MMA_NAME(__VA_ARGS__), 4>(),
-#define MMAUDIT_TIMED_INT(...) mma_benchmark<MMAUDIT_MMA_INT_NAME(__VA_ARGS__), 4>(),
+#define MMAUDIT_TIMED(...) benchmark_of<MMAUDIT_MMA_NAME(__VA_ARGS__), 4>(),
+#define MMAUDIT_TIMED_INT(...) benchmark_of<MMAUDIT_MMA_INT_NAME(__VA_ARGS__), 4>(),
+#define MMAUDIT_TIMED_BIT(...) benchmark_of<MMAUDIT_MMA_BIT_NAME(__VA_ARGS__), 4>(),
+#define MMAUDIT_TIMED_SP(...) benchmark_of<MMAUDIT_MMA_SP_NAME(__VA_ARGS__), 4>(),
+#define MMAUDIT_TIMED_SP_INT(...) benchmark_of<MMAUDIT_MMA_SP_INT_NAME(__VA_ARGS__), 4>(),
 // Not unrolled: targets without the instruction spell it out in dozens of others.
-#define MMAUDIT_TIMED_LONG(...) mma_benchmark<MMAUDIT_MMA_INT_NAME(__VA_ARGS__), 1>(),
-#define MMAUDIT_TIMED_BIT(...) mma_benchmark<MMAUDIT_MMA_BIT_NAME(__VA_ARGS__), 4>(),
+#define MMAUDIT_TIMED_LONG(...) benchmark_of<MMAUDIT_MMA_INT_NAME(__VA_ARGS__), 1>(),
+#define MMAUDIT_TIMED_SP_LONG(...) benchmark_of<MMAUDIT_MMA_SP_INT_NAME(__VA_ARGS__), 1>(),
 
 namespace mmaudit::sweeps {
 
@@ -43,19 +54,106 @@ MMAUDIT_MMA_F64(MMAUDIT_MMA_LINE)
 MMAUDIT_TIMED_I8(MMAUDIT_MMA_INT_LINE)
 MMAUDIT_TIMED_I4(MMAUDIT_MMA_INT_LINE)
 MMAUDIT_MMA_B1(MMAUDIT_MMA_BIT_LINE)
+MMAUDIT_MMA_SP_F16(MMAUDIT_MMA_SP_LINE)
+MMAUDIT_TIMED_SP_FP8(MMAUDIT_MMA_SP_LINE)
+MMAUDIT_TIMED_SP_I8(MMAUDIT_MMA_SP_INT_LINE)
+MMAUDIT_TIMED_SP_I4(MMAUDIT_MMA_SP_INT_LINE)
+
+/// Body of a Line of ptx/.
+template <typename Line>
+struct Mma;
+
+#ifdef __CUDACC__
+
+/// Register r of a lane lies at r * 32 + lane of its tile's image.
+template <typename Register, int kRegisters>
+__device__ __forceinline__ void read_image(const void* image, int tile, int lane, Register (&r)[kRegisters]) {
+  const auto* from = static_cast<const Register*>(image) + tile * kRegisters * kWarpLanes + lane;
+#pragma unroll
+  for (int i = 0; i < kRegisters; ++i) r[i] = from[i * kWarpLanes];
+}
+
+template <typename Line>
+struct Mma {
+  static constexpr Instruction kIs = Line::kInstruction;
+  static constexpr bool kExists = device::kTargetCapability >= kIs.min_compute_capability;
+  static constexpr bool kSparse = is_sparse(kIs.op);
+  static constexpr int kLanes = kWarpLanes, kMostThreads = 0;
+
+  template <int kChains>
+  struct Chains {
+    using F = device::Fragments<Line>;
+    using C = device::RegisterOf<kIs.c>;
+    device::RegisterOf<kIs.a> a[F::kRegistersA];
+    device::RegisterOf<kIs.b> b[F::kRegistersB];
+    C d[kChains][F::kRegistersC];
+    std::uint32_t metadata[1] = {};
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
+      const int tile = at.in_block % args.tiles;
+      if constexpr (kSparse) read_image(args.metadata, tile, at.lane, metadata);
+      read_image(args.a, tile, at.lane, a);
+      read_image(args.b, tile, at.lane, b);
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) read_image(args.c, tile, at.lane, d[chain]);
+    }
+    template <int kCopies>
+    __device__ __forceinline__ void run(int steps) {
+      repeat<kChains, kCopies>(steps, [this](int chain) {
+        if constexpr (kSparse)
+          device::mma_sp<Line, 0>(d[chain], a, b, metadata[0]);
+        else
+          device::mma<Line>(d[chain], a, b);
+      });
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      auto* out = static_cast<C*>(args.d) + at.slot * F::kRegistersC * kWarpLanes + at.lane;
+      C differ = 0;
+#pragma unroll
+      for (int r = 0; r < F::kRegistersC; ++r) {
+        out[r * kWarpLanes] = d[0][r];
+#pragma unroll
+        for (int chain = 1; chain < kChains; ++chain) differ |= d[chain][r] ^ d[0][r];
+      }
+      return differ != 0;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+/// A lone chain is unrolled kCopies times more: nothing else hides the loop's branch, which costs 3 cycles.
+template <typename Line, int kCopies>
+Benchmark benchmark_of() {
+  const bool sparse = is_sparse(Line::kInstruction.op);
+  Benchmark benchmark = matrix_benchmark(Line::kInstruction);
+  benchmark.family = sparse ? "mma.sp" : "mma";
+  benchmark.place = sparse ? 20 : 10;
+  benchmark.axes = {kScopeAxis, kInitAxis, kWarpsAxis, kIlpAxis};
+  if (sparse)
+    benchmark.published = {"Luo VIII", "Luo XII", "Sun VI", "Sun VII"};
+  else
+    benchmark.published = {"Luo VIII", "Luo XII", "Sun III", "Sun IV", "Sun V"};
+  benchmark.kernel = kernel_with_chains<Mma<Line>, kCopies, kCopies * kCopies>;
+  return benchmark;
+}
+
+}  // namespace
 
 std::vector<Benchmark> benchmark_mma() {
-  std::vector<Benchmark> all = {MMAUDIT_MMA_F16(MMAUDIT_TIMED) MMAUDIT_MMA_TF32(MMAUDIT_TIMED)
-                                    MMAUDIT_TIMED_FP8(MMAUDIT_TIMED)                                      //
-                                MMAUDIT_MMA_F64(MMAUDIT_TIMED)                                            //
-                                MMAUDIT_TIMED_I8(MMAUDIT_TIMED_INT) MMAUDIT_TIMED_I4(MMAUDIT_TIMED_LONG)  //
-                                MMAUDIT_MMA_B1(MMAUDIT_TIMED_BIT)};
-  for (Benchmark& benchmark : all) {
-    benchmark.family = "mma";
-    benchmark.place = 10;
-    benchmark.published = {"Luo VIII", "Luo XII", "Sun III", "Sun IV", "Sun V"};
-  }
-  return all;
+  return {MMAUDIT_MMA_F16(MMAUDIT_TIMED)             //
+          MMAUDIT_MMA_TF32(MMAUDIT_TIMED)            //
+          MMAUDIT_TIMED_FP8(MMAUDIT_TIMED)           //
+          MMAUDIT_MMA_F64(MMAUDIT_TIMED)             //
+          MMAUDIT_TIMED_I8(MMAUDIT_TIMED_INT)        //
+          MMAUDIT_TIMED_I4(MMAUDIT_TIMED_LONG)       //
+          MMAUDIT_MMA_B1(MMAUDIT_TIMED_BIT)          //
+          MMAUDIT_MMA_SP_F16(MMAUDIT_TIMED_SP)       //
+          MMAUDIT_TIMED_SP_FP8(MMAUDIT_TIMED_SP)     //
+          MMAUDIT_TIMED_SP_I8(MMAUDIT_TIMED_SP_INT)  //
+          MMAUDIT_TIMED_SP_I4(MMAUDIT_TIMED_SP_LONG)};
 }
 
 }  // namespace mmaudit::sweeps

@@ -26,7 +26,7 @@ struct Promoted;
 #ifdef __CUDACC__
 
 // kGroup instructions, the first without an addend, then all of them waited for. Operands as those of
-// MMAUDIT_TIMED_LOOP; %4 unused.
+// MMAUDIT_LOOP in wgmma.cu; %4 unused.
 #define MMAUDIT_SUM(R, FIRST, REST)                                              \
   asm volatile(                                                                  \
       "{\n"                                                                      \

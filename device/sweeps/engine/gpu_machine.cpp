@@ -10,7 +10,7 @@
 #include "run/cuda_event.hpp"
 #include "sweeps/engine/energy_meter.hpp"
 #include "sweeps/engine/readings.hpp"
-#include "sweeps/engine/workbench.hpp"
+#include "sweeps/matrix/operands.hpp"
 
 namespace mmaudit::sweeps {
 namespace {

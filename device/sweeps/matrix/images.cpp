@@ -1,14 +1,12 @@
 #include "sweeps/matrix/images.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include "kernels/shared_layout.hpp"
 #include "kernels/wmma_layout.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
-#include "mmaudit/raw_words.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::sweeps {
@@ -30,33 +28,59 @@ class Draws {
 
 constexpr double kDeviation = 0.25;
 
-std::vector<std::byte> draw(Format format, int rows, int cols, int count, Init init, Draws& draws) {
+void draw(Format format, Bytes& elements, Draws& draws) {
   const FormatSpec spec = spec_of(format);
   const std::size_t bytes = spec.storage_bytes();
-  const auto elements =
-      static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * static_cast<std::size_t>(count);
-  std::vector<std::byte> out(elements * bytes);
-  if (init == Init::zero) return out;
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t value = spec.integer()
-                                    ? draws.bits() & (~std::uint64_t{0} >> (64 - spec.value_bits()))
-                                    : encode_nearest_even(kDeviation * draws.normal(), spec);
-    store_word(out.data(), bytes, i, value);
-  }
-  return out;
+  for (std::size_t i = 0; i < elements.size() / bytes; ++i)
+    store_bits(elements, bytes, i,
+               spec.integer() ? draws.bits() & (~std::uint64_t{0} >> (64 - spec.value_bits()))
+                              : encode_nearest_even(kDeviation * draws.normal(), spec));
 }
+
+/// Tiles of elements on their way to places in an image.
+class Image {
+ public:
+  /// `bits` per element, `tile_bits` per tile of the image.
+  Image(Format format, const Bytes& elements, int rows, int cols, int bits, int tile_bits)
+      : elements_(elements),
+        width_(spec_of(format).storage_bytes()),
+        cols_(cols),
+        bits_(bits),
+        tile_bits_(tile_bits) {
+    tile_elements_ = rows * cols;
+    tiles = static_cast<int>(elements.size() / width_) / tile_elements_;
+    bytes.resize(static_cast<std::size_t>(tiles) * static_cast<std::size_t>(tile_bits) / 8);
+  }
+  /// Element (row, col) to a bit of its tile, a multiple of 8 or of the element's bits.
+  void put(int tile, Coord at, int bit) {
+    const auto index = static_cast<std::size_t>(tile * tile_elements_ + at.row * cols_ + at.col);
+    const std::uint64_t value = load_bits(elements_, width_, index) & ~std::uint64_t{0} >> (64 - bits_);
+    const int to = tile * tile_bits_ + bit;
+    for (int i = 0; i < bits_; i += 8)
+      bytes[static_cast<std::size_t>((to + i) / 8)] |= static_cast<std::byte>(value >> i << to % 8);
+  }
+
+  int tiles;
+  Bytes bytes;
+
+ private:
+  const Bytes& elements_;
+  std::size_t width_;
+  int cols_, bits_, tile_bits_, tile_elements_;
+};
 
 }  // namespace
 
-Tiles make_tiles(const Instruction& is, Init init, int count) {
+TileBatch make_tiles(const Instruction& is, Init init, int count) {
   Draws draws;
-  Tiles tiles{.count = count, .a = {}, .b = {}, .c = {}, .metadata = {}};
-  tiles.a = draw(is.a, is.m, is.stored_k(), count, init, draws);
-  tiles.b = draw(is.b, is.k, is.n, count, init, draws);
-  tiles.c = draw(is.c, is.m, is.n, count, init, draws);
+  TileBatch tiles(is, static_cast<std::size_t>(count));
+  if (init == Init::random) {
+    draw(is.a, tiles.a, draws);
+    draw(is.b, tiles.b, draws);
+    draw(is.c, tiles.c, draws);
+  }
   if (is_sparse(is.op)) {
     const Sparsity sparsity = sparsity_of(is);
-    tiles.metadata.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(is.m * is.stored_k()));
     for (std::size_t i = 0; i < tiles.metadata.size(); i += static_cast<std::size_t>(sparsity.kept))
       write_pattern(sparsity, static_cast<int>(draws.bits() % static_cast<unsigned>(patterns(sparsity))),
                     &tiles.metadata[i]);
@@ -64,94 +88,60 @@ Tiles make_tiles(const Instruction& is, Init init, int count) {
   return tiles;
 }
 
-std::vector<std::byte> metadata_image(const Instruction& is, const Tiles& tiles) {
-  const Sparsity sparsity = sparsity_of(is);
+Bytes register_image(const FragmentMap& map, Format format, const Bytes& elements) {
+  const int bits = register_bits(format), width = bits > 32 ? 64 : 32, each = width / bits;
+  Image image(format, elements, map.rows, map.cols, bits, map.values / each * map.lanes * width);
+  for (int tile = 0; tile < image.tiles; ++tile)
+    for (int lane = 0; lane < map.lanes; ++lane)
+      for (int value = 0; value < map.values; ++value)
+        image.put(tile, map.at(lane, value), (value / each * map.lanes + lane) * width + value % each * bits);
+  return image.bytes;
+}
+
+Bytes metadata_image(const TileBatch& tiles) {
+  const Instruction& is = tiles.instruction;
   const MetadataLayout layout = metadata_layout(is);
   const int lanes = lanes_of(is), stored = is.stored_k();
-  std::vector<std::uint32_t> image;
-  for (int tile = 0; tile < tiles.count; ++tile)
+  Bytes image(tiles.tiles * static_cast<std::size_t>(lanes) * sizeof(std::uint32_t));
+  for (int tile = 0; tile < static_cast<int>(tiles.tiles); ++tile)
     for (int lane = 0; lane < lanes; ++lane) {
       const int word = lane % 4, row = lane / kWarpLanes * 16 + lane % kWarpLanes / 4;
       const auto rows = [&](int half) {
-        const int at = (tile * is.m + row + 8 * half) * stored;
-        return &tiles.metadata[static_cast<std::size_t>(at)];
+        return &tiles.metadata[static_cast<std::size_t>((tile * is.m + row + 8 * half) * stored)];
       };
-      image.push_back(word < layout.words ? pack_word(sparsity, layout, word, rows) : 0);
+      if (word < layout.words)
+        store_bits(image, sizeof(std::uint32_t), static_cast<std::size_t>(tile * lanes + lane),
+                   pack_word(sparsity_of(is), layout, word, rows));
     }
-  std::vector<std::byte> bytes(image.size() * sizeof(std::uint32_t));
-  std::memcpy(bytes.data(), image.data(), bytes.size());
-  return bytes;
+  return image;
 }
 
-std::vector<std::byte> line_image(const Instruction& is, device::WmmaOperand operand,
-                                  const std::vector<std::byte>& tiles, int count, bool column_major) {
+Bytes line_image(const Instruction& is, device::WmmaOperand operand, const Bytes& elements,
+                 bool column_major) {
   const device::WmmaMatrix matrix = device::wmma_matrix(is, operand);
-  const std::size_t bytes = spec_of(device::wmma_format(is, operand)).storage_bytes();
-  const int size = matrix.bytes(column_major), pitch = matrix.pitch(column_major);
-  std::vector<std::byte> image(static_cast<std::size_t>(size * count));
-  for (int tile = 0; tile < count; ++tile)
+  const int pitch = 8 * matrix.pitch(column_major);
+  Image image(device::wmma_format(is, operand), elements, matrix.rows, matrix.cols, matrix.bits,
+              8 * matrix.bytes(column_major));
+  for (int tile = 0; tile < image.tiles; ++tile)
     for (int row = 0; row < matrix.rows; ++row)
-      for (int col = 0; col < matrix.cols; ++col) {
-        const int line = column_major ? col : row, position = column_major ? row : col;
-        const int bit = position * matrix.bits;
-        const int index = (tile * matrix.rows + row) * matrix.cols + col;
-        const int at = tile * size + line * pitch + bit / 8;
-        const std::uint64_t value = load_word(tiles.data(), bytes, static_cast<std::size_t>(index));
-        std::byte* to = &image[static_cast<std::size_t>(at)];
-        if (matrix.bits < 8)
-          *to |= static_cast<std::byte>((value & ((1U << matrix.bits) - 1)) << (bit % 8));
-        else
-          std::memcpy(to, &value, bytes);
-      }
-  return image;
+      for (int col = 0; col < matrix.cols; ++col)
+        image.put(tile, {row, col},
+                  column_major ? col * pitch + row * matrix.bits : row * pitch + col * matrix.bits);
+  return image.bytes;
 }
 
-std::vector<std::byte> register_image(const FragmentMap& map, Format format,
-                                      const std::vector<std::byte>& tiles, int count) {
-  const std::size_t bytes = spec_of(format).storage_bytes();
-  const std::size_t register_bytes = bytes > 4 ? 8 : 4;
-  const int registers = map.values / elements_per_register(format);
-  std::vector<std::byte> image(static_cast<std::size_t>(count) * static_cast<std::size_t>(registers) *
-                               static_cast<std::size_t>(map.lanes) * register_bytes);
-  std::size_t at = 0;
-  for (int tile = 0; tile < count; ++tile)
-    for (int r = 0; r < registers; ++r)
-      for (int lane = 0; lane < map.lanes; ++lane) {
-        const std::uint64_t word = register_word(map, format, lane, r, [&](Coord where) {
-          const int index = (tile * map.rows + where.row) * map.cols + where.col;
-          return load_word(tiles.data(), bytes, static_cast<std::size_t>(index));
-        });
-        std::memcpy(&image[at], &word, register_bytes);
-        at += register_bytes;
-      }
-  return image;
-}
-
-std::vector<std::byte> shared_image(Format format, const std::vector<std::byte>& tiles, int count, int rows,
-                                    int cols, bool rows_are_k) {
-  const std::size_t bytes = spec_of(format).storage_bytes();
-  const bool single_bits = format == Format::b1;
-  const std::size_t elements = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
-  const std::size_t size = single_bits ? elements / 8 : elements * bytes;
-  std::vector<std::byte> image(size * static_cast<std::size_t>(count));
-  const int k_bytes = (rows_are_k ? rows : cols) * static_cast<int>(bytes) / (single_bits ? 8 : 1);
-  const int cores = k_bytes / device::kLineBytes;
-  for (int tile = 0; tile < count; ++tile) {
-    std::byte* to = &image[size * static_cast<std::size_t>(tile)];
+Bytes shared_image(Format format, const Bytes& elements, int rows, int cols, bool rows_are_k) {
+  const int bits = register_bits(format), cores = (rows_are_k ? rows : cols) * bits / 8 / device::kLineBytes;
+  const int each = bits < 8 ? 8 / bits : 1;  // elements of a byte
+  Image image(format, elements, rows, cols, bits, rows * cols * bits);
+  for (int tile = 0; tile < image.tiles; ++tile)
     for (int row = 0; row < rows; ++row)
       for (int col = 0; col < cols; ++col) {
         const int mn = rows_are_k ? col : row, k = rows_are_k ? row : col;
-        const int index = (tile * rows + row) * cols + col;
-        const std::uint64_t value = load_word(tiles.data(), bytes, static_cast<std::size_t>(index));
-        if (single_bits)
-          to[device::shared_offset(mn, k / 8, 1, false, cores)] |=
-              static_cast<std::byte>((value & 1U) << (k % 8));
-        else
-          std::memcpy(to + device::shared_offset(mn, k, static_cast<int>(bytes), false, cores), &value,
-                      bytes);
+        const int byte = device::shared_offset(mn, k / each, bits * each / 8, false, cores);
+        image.put(tile, {row, col}, 8 * byte + k % each * bits);
       }
-  }
-  return image;
+  return image.bytes;
 }
 
 }  // namespace mmaudit::sweeps

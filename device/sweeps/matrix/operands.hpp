@@ -1,8 +1,9 @@
 #pragma once
 // Operands of one instruction on the GPU, and what the model says a chain of it ends in.
 #include <cstddef>
+#include <map>
 #include <memory>
-#include <vector>
+#include <tuple>
 
 #include "mmaudit/device/runner.hpp"
 #include "run/cuda_check.hpp"
@@ -14,33 +15,31 @@ inline constexpr int kTiles = 4;
 /// Numbers of steps after which the model's D is known.
 inline constexpr int kFewSteps = 128, kManySteps = 1024;
 
-class Operands {
- public:
-  /// Errors: EnvironmentError when CUDA reports one.
-  /// `promote`: k after which the sum goes to a binary32 total; 0: never.
+/// Images of kTiles tiles.
+struct Operands {
+  /// `promote`: k after which a sum is added to a binary32 total; 0: never. Errors: EnvironmentError when
+  /// CUDA reports one.
   Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init, int promote);
 
-  [[nodiscard]] const void* a(bool from_registers) const {
-    return from_registers ? a_registers_->data() : a_->data();
-  }
-  [[nodiscard]] const void* b() const { return b_->data(); }
-  [[nodiscard]] const void* c() const { return c_->data(); }
-  /// Null of a dense instruction.
-  [[nodiscard]] const void* metadata() const { return metadata_ ? metadata_->data() : nullptr; }
-  /// Images of D, kTiles of them, after so many steps; empty when the model has no row or the number is
-  /// neither of the two.
-  [[nodiscard]] const std::vector<std::byte>& expected(int steps) const;
-  /// Bytes of the image of one D.
-  [[nodiscard]] std::size_t d_bytes() const { return d_bytes_; }
+  device::Buffer a;            ///< in shared memory: wgmma only
+  device::Buffer a_registers;  ///< wmma: lines in memory, as b and c
+  device::Buffer b, c, metadata;
+  std::size_t d_bytes = 0;  ///< of the image of one D
+  Bytes few, many;          ///< images of D; empty when the model does not know the instruction
+};
+
+/// What the GPU offers to a benchmark's setup.
+class Workbench {
+ public:
+  explicit Workbench(device::DeviceInfo device) : device_(std::move(device)) {}
+  [[nodiscard]] const device::DeviceInfo& device() const { return device_; }
+  /// Kept until operands of another instruction are asked for.
+  const Operands& operands(const Instruction& instruction, Init init, int promote);
 
  private:
-  [[nodiscard]] std::vector<std::byte> image_of_c(const std::vector<std::byte>& tiles) const;
-  void run_model(const device::DeviceInfo& device, const Tiles& tiles, int promote);
-
-  Instruction instruction_;
-  std::size_t d_bytes_ = 0;
-  std::unique_ptr<device::Buffer> a_, a_registers_, b_, c_, metadata_;
-  std::vector<std::byte> few_, many_, none_;
+  device::DeviceInfo device_;
+  Instruction instruction_;  ///< n left open
+  std::map<std::tuple<int, Init, int>, std::unique_ptr<Operands>> kept_;
 };
 
 }  // namespace mmaudit::sweeps

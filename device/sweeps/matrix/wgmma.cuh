@@ -25,14 +25,14 @@ inline constexpr AxisSpec
 inline constexpr int kBytesA = 64 * 32;
 constexpr int bytes_per_column(bool sparse) { return sparse ? 64 : 32; }
 
-/// Accumulators, and the loop for each number of instructions between two commits. Of a Line and n.
-template <typename Line, int kN>
-struct Chain;
-/// Body of a Chain.
+/// Body of a Chain, which has kInstruction, registers of accumulators, and the loop from_shared<group>()
+/// (with kRegistersA also from_registers<group>()) that commits after each group of instructions.
 template <typename Chain, bool kRegistersA>
 struct Wgmma;
 
 #ifdef __CUDACC__
+
+#define MMAUDIT_EIGHT(TEXT) TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT
 
 using device::WgmmaA;
 
@@ -113,7 +113,7 @@ struct Wgmma {
 
 #endif
 
-/// Everything but family, place, the axes after n, and kernel.
+/// Everything but family, place, the axes after n, kernel and published tables.
 inline Benchmark wgmma_benchmark(const Instruction& instruction) {
   Benchmark benchmark = matrix_benchmark(instruction);
   benchmark.axes = {kScopeAxis, kInitAxis, kWarpsAxis, kColumnsAxis};
@@ -131,163 +131,4 @@ inline Benchmark wgmma_benchmark(const Instruction& instruction) {
   return benchmark;
 }
 
-/// The kernel of a Line: kSingle: also with a commit after each instruction. n changes no opcode, so the
-/// census takes one.
-template <typename Line, bool kSingle>
-TimedKernel wgmma_kernel(const Point& point) {
-  const auto of_n = [&]<int kN>(std::integral_constant<int, kN>) -> TimedKernel {
-    const bool registers = point.axis("a") == "registers";
-    if (point.axis("group") == "8")
-      return registers ? timed_kernel<Wgmma<Chain<Line, kN>, true>, 1, 8>()
-                       : timed_kernel<Wgmma<Chain<Line, kN>, false>, 1, 8>();
-    if constexpr (kSingle)
-      return registers ? timed_kernel<Wgmma<Chain<Line, kN>, true>, 1, 1>()
-                       : timed_kernel<Wgmma<Chain<Line, kN>, false>, 1, 1>();
-    return {};
-  };
-  switch (point.number("n")) {
-#ifndef MMAUDIT_CENSUS
-    case 8:
-      return of_n(std::integral_constant<int, 8>());
-    case 16:
-      return of_n(std::integral_constant<int, 16>());
-    case 32:
-      return of_n(std::integral_constant<int, 32>());
-    case 128:
-      return of_n(std::integral_constant<int, 128>());
-    case 256:
-      return of_n(std::integral_constant<int, 256>());
-#endif
-    case 64:
-      return of_n(std::integral_constant<int, 64>());
-    default:
-      return {};
-  }
-}
-
-template <typename Line, bool kSingle = false>
-Benchmark wgmma_benchmark() {
-  Benchmark benchmark = wgmma_benchmark(Line::kInstruction);
-  benchmark.axes.insert(benchmark.axes.end(), {kSourceAxis, kGroupAxis});
-  benchmark.kernel = wgmma_kernel<Line, kSingle>;
-  return benchmark;
-}
-
 }  // namespace mmaudit::sweeps
-
-// X for a list of lines (k, D and C, A, B, modifiers): a Line, and a Chain for each n that is timed.
-#define MMAUDIT_TIMED_WGMMA_NAME(K, D, A, B, MODIFIERS) Wgmma_k##K##_##D##_##A##_##B
-#define MMAUDIT_TIMED_WGMMA_LINE(...) \
-  MMAUDIT_TIMED_LINE(wgmma, MMAUDIT_TIMED_DENSE, MMAUDIT_TIMED_WGMMA_NAME(__VA_ARGS__), __VA_ARGS__)
-#define MMAUDIT_TIMED_WGMMA_SP_NAME(K, D, A, B, MODIFIERS) WgmmaSp_k##K##_##D##_##A##_##B
-#define MMAUDIT_TIMED_WGMMA_SP_LINE(...) \
-  MMAUDIT_TIMED_LINE(wgmma_sp, MMAUDIT_TIMED_SPARSE, MMAUDIT_TIMED_WGMMA_SP_NAME(__VA_ARGS__), __VA_ARGS__)
-#define MMAUDIT_TIMED_LINE(OP, TEXT, NAME, ...) MMAUDIT_TIMED_STRUCTS(OP, TEXT, NAME, __VA_ARGS__)
-#define MMAUDIT_TIMED_STRUCTS(OP, TEXT, NAME, K, D, A, B, MODIFIERS)                                    \
-  struct NAME {                                                                                         \
-    static constexpr Instruction kInstruction =                                                         \
-        device::listed_instruction(Op::OP, 64, 0, K, Format::D, Format::A, Format::B, Format::D, false, \
-                                   Multiply::MMAUDIT_TIMED_MULTIPLY_##MODIFIERS);                       \
-  };                                                                                                    \
-  MMAUDIT_TIMED_CHAINS_##D(TEXT, NAME, "k" #K "." #D "." #A "." #B MMAUDIT_TIMED_END_##MODIFIERS,       \
-                           MMAUDIT_TIMED_SHARED_##MODIFIERS, MMAUDIT_TIMED_REGISTERS_##MODIFIERS)
-
-// The modifiers: what stands for a product, the end of the types, and the immediates with A from shared
-// memory and from registers.
-// clang-format off
-#define MMAUDIT_TIMED_MULTIPLY_any_major  product
-#define MMAUDIT_TIMED_END_any_major       ""
-#define MMAUDIT_TIMED_SHARED_any_major    ", 1, 1, 0, 0"
-#define MMAUDIT_TIMED_REGISTERS_any_major ", 1, 1, 0"
-#define MMAUDIT_TIMED_MULTIPLY_k_major    product
-#define MMAUDIT_TIMED_END_k_major         ""
-#define MMAUDIT_TIMED_SHARED_k_major      ", 1, 1"
-#define MMAUDIT_TIMED_REGISTERS_k_major   ", 1, 1"
-#define MMAUDIT_TIMED_MULTIPLY_none       product
-#define MMAUDIT_TIMED_END_none            ""
-#define MMAUDIT_TIMED_SHARED_none         ""
-#define MMAUDIT_TIMED_REGISTERS_none      ""
-#define MMAUDIT_TIMED_MULTIPLY_bits       and_popc
-#define MMAUDIT_TIMED_END_bits            ".and.popc"
-#define MMAUDIT_TIMED_SHARED_bits         ""
-#define MMAUDIT_TIMED_REGISTERS_bits      ""
-// clang-format on
-
-#ifndef __CUDACC__
-#define MMAUDIT_TIMED_CHAINS_f32(...)
-#define MMAUDIT_TIMED_CHAINS_f16(...)
-#define MMAUDIT_TIMED_CHAINS_s32(...)
-#else
-
-// X(n, registers, ...) for each n that is timed.
-// clang-format off
-#ifdef MMAUDIT_CENSUS
-#define MMAUDIT_TIMED_CHAINS_f32(...) MMAUDIT_TIMED_CHAIN(64, 32, __VA_ARGS__)
-#define MMAUDIT_TIMED_CHAINS_f16(...) MMAUDIT_TIMED_CHAIN(64, 16, __VA_ARGS__)
-#else
-#define MMAUDIT_TIMED_CHAINS_f32(...) \
-  MMAUDIT_TIMED_CHAIN(  8,  4, __VA_ARGS__) MMAUDIT_TIMED_CHAIN( 16,  8, __VA_ARGS__) \
-  MMAUDIT_TIMED_CHAIN( 32, 16, __VA_ARGS__) MMAUDIT_TIMED_CHAIN( 64, 32, __VA_ARGS__) \
-  MMAUDIT_TIMED_CHAIN(128, 64, __VA_ARGS__) MMAUDIT_TIMED_CHAIN(256, 128, __VA_ARGS__)
-#define MMAUDIT_TIMED_CHAINS_f16(...) \
-  MMAUDIT_TIMED_CHAIN(  8,  2, __VA_ARGS__) MMAUDIT_TIMED_CHAIN( 16,  4, __VA_ARGS__) \
-  MMAUDIT_TIMED_CHAIN( 32,  8, __VA_ARGS__) MMAUDIT_TIMED_CHAIN( 64, 16, __VA_ARGS__) \
-  MMAUDIT_TIMED_CHAIN(128, 32, __VA_ARGS__) MMAUDIT_TIMED_CHAIN(256, 64, __VA_ARGS__)
-#endif
-// clang-format on
-#define MMAUDIT_TIMED_CHAINS_s32(...) MMAUDIT_TIMED_CHAINS_f32(__VA_ARGS__)
-
-#define MMAUDIT_TIMED_CHAIN(N, R, TEXT, LINE, TYPES, SHARED, REGISTERS)                                     \
-  template <>                                                                                               \
-  struct Chain<LINE, N> {                                                                                   \
-    static constexpr int kRegisters = R, kLive = R;                                                         \
-    static constexpr Instruction kInstruction = with_n(LINE::kInstruction, N);                              \
-    template <int kGroup>                                                                                   \
-    static __device__ __forceinline__ void from_shared(std::uint32_t (&d)[R], WgmmaA a, std::uint64_t b,    \
-                                                       std::uint64_t steps) {                               \
-      MMAUDIT_TIMED_GROUP(TEXT, N, R, TYPES, "%0", SHARED)                                                  \
-    }                                                                                                       \
-    template <int kGroup>                                                                                   \
-    static __device__ __forceinline__ void from_registers(std::uint32_t (&d)[R], WgmmaA a, std::uint64_t b, \
-                                                          std::uint64_t steps) {                            \
-      MMAUDIT_TIMED_GROUP(TEXT, N, R, TYPES, "{a0,a1,a2,a3}", REGISTERS)                                    \
-    }                                                                                                       \
-  };
-
-#define MMAUDIT_TIMED_DENSE(N, R, TYPES, A, IMMEDIATES) MMAUDIT_WGMMA_TEXT(N, R, TYPES, A, IMMEDIATES)
-#define MMAUDIT_TIMED_SPARSE(N, R, TYPES, A, IMMEDIATES) \
-  MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, "0", IMMEDIATES)
-#define MMAUDIT_EIGHT(TEXT) TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT
-#define MMAUDIT_TIMED_GROUP(TEXT, N, R, TYPES, A, IMMEDIATES)     \
-  int scale_d = 1;                                                \
-  if constexpr (kGroup == 1)                                      \
-    MMAUDIT_TIMED_LOOP(R, "1", TEXT(N, R, TYPES, A, IMMEDIATES)); \
-  else                                                            \
-    MMAUDIT_TIMED_LOOP(R, "8", MMAUDIT_EIGHT(TEXT(N, R, TYPES, A, IMMEDIATES)));
-
-// Operands as MMAUDIT_WGMMA_TEXT wants them: %0, %1 A, %2 B's descriptor, %3 scale_d, %4 steps left and above
-// them metadata, %5 on: d.
-#define MMAUDIT_TIMED_LOOP(R, STEPS, TEXT)                              \
-  asm volatile(                                                         \
-      "{\n"                                                             \
-      ".reg .pred accumulate, more;\n"                                  \
-      ".reg .b32 a<4>, metadata, left;\n"                               \
-      "mov.b64 {a0,a1}, %0;\n"                                          \
-      "mov.b64 {a2,a3}, %1;\n"                                          \
-      "mov.b64 {left,metadata}, %4;\n"                                  \
-      "setp.ne.b32 accumulate, %3, 0;\n"                                \
-      "AGAIN:\n"                                                        \
-      "wgmma.fence.sync.aligned;\n" TEXT                                \
-      "wgmma.commit_group.sync.aligned;\n"                              \
-      "add.s32 left, left, -" STEPS                                     \
-      ";\n"                                                             \
-      "setp.gt.s32 more, left, 0;\n"                                    \
-      "@more bra AGAIN;\n"                                              \
-      "wgmma.wait_group.sync.aligned 0;\n"                              \
-      "}"                                                               \
-      : "+l"(a.low), "+l"(a.high), "+l"(b), "+r"(scale_d), "+l"(steps), \
-        "+r"(d[0])MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND)                  \
-      :                                                                 \
-      : "memory")
-
-#endif

@@ -22,9 +22,9 @@ TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
     if (!benchmark.instruction || benchmark.instruction->op == Op::wmma) continue;
     Instruction is = *benchmark.instruction;
     if (is_wgmma(is.op)) is.n = 16;
-    const Tiles tiles = make_tiles(is, Init::random, 2);
+    const TileBatch tiles = make_tiles(is, Init::random, 2);
     const FragmentMap map = fragment_a(is);
-    const std::vector<std::byte> image = register_image(map, is.a, tiles.a, 2);
+    const std::vector<std::byte> image = register_image(map, is.a, tiles.a);
     const std::size_t bytes = spec_of(is.a).storage_bytes(), width = bytes > 4 ? 8 : 4;
     const int each = elements_per_register(is.a), registers = map.values / each;
     ASSERT_EQ(image.size(), 2U * static_cast<std::size_t>(registers * map.lanes) * width) << benchmark.name;
@@ -46,9 +46,9 @@ TEST(RegisterImage, HoldsEveryElementOnceWhereTheMapSays) {
 
 TEST(SharedImage, CoreMatricesOfKMajorOperands) {
   const Instruction is = *find_instruction("wgmma.m64n16k16.f32.f16.f16");
-  const Tiles tiles = make_tiles(is, Init::random, 1);
-  const std::vector<std::byte> a = shared_image(is.a, tiles.a, 1, is.m, is.k, false),
-                               b = shared_image(is.b, tiles.b, 1, is.k, is.n, true);
+  const TileBatch tiles = make_tiles(is, Init::random, 1);
+  const std::vector<std::byte> a = shared_image(is.a, tiles.a, is.m, is.k, false),
+                               b = shared_image(is.b, tiles.b, is.k, is.n, true);
   ASSERT_EQ(a.size(), 2048U);
   ASSERT_EQ(b.size(), 512U);
   // Row 9, column 11: the second core matrix along m, the second along k, line 1, element 3.
@@ -58,8 +58,8 @@ TEST(SharedImage, CoreMatricesOfKMajorOperands) {
 
 TEST(SharedImage, SparseColumnsAreTwiceAsLong) {
   const Instruction is = *find_instruction("wgmma.sp.m64n16k32.f32.f16.f16");
-  const Tiles tiles = make_tiles(is, Init::random, 1);
-  const std::vector<std::byte> b = shared_image(is.b, tiles.b, 1, is.k, is.n, true);
+  const TileBatch tiles = make_tiles(is, Init::random, 1);
+  const std::vector<std::byte> b = shared_image(is.b, tiles.b, is.k, is.n, true);
   ASSERT_EQ(tiles.a.size(), 64U * 16 * 2);
   ASSERT_EQ(b.size(), 1024U);
   // Column 9, k = 27: the second core matrix along n after four along k, the fourth of those, line 1,
@@ -69,10 +69,10 @@ TEST(SharedImage, SparseColumnsAreTwiceAsLong) {
 
 TEST(MetadataImage, WordsOfTheLanesThatTheSelectorNames) {
   const Instruction is = *find_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
-  const Tiles tiles = make_tiles(is, Init::zero, 2);
+  const TileBatch tiles = make_tiles(is, Init::zero, 2);
   ASSERT_EQ(tiles.metadata.size(), 2U * 16 * 16);
   EXPECT_EQ(why_bad_metadata(is, tiles.metadata, 2), "");
-  const std::vector<std::byte> image = metadata_image(is, tiles);
+  const std::vector<std::byte> image = metadata_image(tiles);
   ASSERT_EQ(image.size(), 2U * 32 * 4);
   // Two lanes of a quad have words. Lane 9 of the second tile: word 1 (groups 4 to 7) of rows 2 and 10.
   const auto word = static_cast<std::uint32_t>(word_at(image, 32 + 9, 4));
@@ -85,9 +85,9 @@ TEST(MetadataImage, WordsOfTheLanesThatTheSelectorNames) {
 
 TEST(LineImage, RowsAndColumnsStartAtMultiplesOf32Bytes) {
   const Instruction is = *find_instruction("wmma.m8n32k16.f32.f16.f16.f32");
-  const Tiles tiles = make_tiles(is, Init::random, 2);
-  const std::vector<std::byte> a = line_image(is, device::WmmaOperand::a, tiles.a, 2, false),
-                               b = line_image(is, device::WmmaOperand::b, tiles.b, 2, true);
+  const TileBatch tiles = make_tiles(is, Init::random, 2);
+  const std::vector<std::byte> a = line_image(is, device::WmmaOperand::a, tiles.a, false),
+                               b = line_image(is, device::WmmaOperand::b, tiles.b, true);
   ASSERT_EQ(a.size(), 2U * 8 * 32);
   ASSERT_EQ(b.size(), 2U * 32 * 32);
   EXPECT_EQ(word_at(a, (256 + 3 * 32) / 2 + 5, 2), word_at(tiles.a, 128 + 3 * 16 + 5, 2));
@@ -96,8 +96,8 @@ TEST(LineImage, RowsAndColumnsStartAtMultiplesOf32Bytes) {
 
 TEST(SharedImage, SingleBitsEightToAByte) {
   const Instruction is = *find_instruction("wgmma.m64n8k256.s32.b1.b1.and.popc");
-  const Tiles tiles = make_tiles(is, Init::random, 1);
-  const std::vector<std::byte> a = shared_image(is.a, tiles.a, 1, is.m, is.k, false);
+  const TileBatch tiles = make_tiles(is, Init::random, 1);
+  const std::vector<std::byte> a = shared_image(is.a, tiles.a, is.m, is.k, false);
   ASSERT_EQ(a.size(), 2048U);
   constexpr int kRow3 = 3 * 256;
   for (const int k : {0, 7, 8, 127, 128, 255}) {
@@ -110,7 +110,7 @@ TEST(SharedImage, SingleBitsEightToAByte) {
 TEST(Tiles, ZerosAndTheSameDrawsEveryTime) {
   const Instruction is = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   for (const std::byte byte : make_tiles(is, Init::zero, 2).c) EXPECT_EQ(byte, std::byte{0});
-  const Tiles one = make_tiles(is, Init::random, 2), two = make_tiles(is, Init::random, 2);
+  const TileBatch one = make_tiles(is, Init::random, 2), two = make_tiles(is, Init::random, 2);
   EXPECT_EQ(one.a, two.a);
   EXPECT_NE(one.a, one.b);
   EXPECT_GT(std::set<std::byte>(one.a.begin(), one.a.end()).size(), 100U);

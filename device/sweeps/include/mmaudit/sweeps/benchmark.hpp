@@ -41,7 +41,7 @@ struct Setup {
   std::function<void(const ReadResult& read, int slots_per_block, int steps, Measurement& out)> check;
 };
 
-class Workbench;  // what the GPU offers to a setup: engine/workbench.hpp
+class Workbench;  // what the GPU offers to a setup: matrix/operands.hpp
 
 struct Benchmark {
   std::string name;         ///< unique; of an instruction as mmaudit::name_of() prints it, n left open
