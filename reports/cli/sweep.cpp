@@ -149,9 +149,9 @@ int gemm(const SweepGemmOptions& options) {
       throw InputError(fmt::format("--size: {}", why));
   sweeps::GemmResult result = sweeps::run_gemms(require_device(), plan);
   name_program(result.provenance);
-  if (!options.out.empty())
-    corpus::write_file_atomically(options.out, std::string_view(sweeps::gemm_json(result)));
-  emit("-", options.json ? sweeps::gemm_json(result) : report::rendered(sweeps::report_of(result), "text"));
+  const std::string json = sweeps::gemm_json(result);
+  if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(json));
+  emit("-", options.json ? json : report::rendered(sweeps::gemm_report(json, options.out), "text"));
   return result.wrong() == 0 ? kAllGood : kMismatch;
 }
 

@@ -32,12 +32,7 @@ report::Table census_of_target(int compute_capability) {
 void add_context(report::Report& report, const SweepResult& result, const std::vector<AccuracyRow>& accuracy,
                  const std::string& products, const std::string& label) {
   auto& sections = report.sections;
-  if (!products.empty()) {
-    const GemmResult measured = gemm_from_json(products, label);
-    report::Table table = gemm_table(measured);
-    table.remark = "Ceiling: " + measured.ceiling;
-    sections.insert(sections.begin(), section_of(std::move(table)));
-  }
+  if (!products.empty()) sections.insert(sections.begin(), gemm_report(products, label).sections.front());
   sections.insert(sections.begin(), {.title = kAccuracyTitle,
                                      .remark = kAccuracyRemark,
                                      .figures = accuracy_figures(accuracy),

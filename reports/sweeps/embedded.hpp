@@ -10,7 +10,4 @@ std::string_view shipped_census();
 /// Every file corpus/published/*_speed.csv.
 std::vector<std::string_view> published_files();
 
-/// The parts of a text between the characters `at`.
-std::vector<std::string_view> split(std::string_view text, char at);
-
 }  // namespace mmaudit::sweeps

@@ -16,60 +16,87 @@ using Json = nlohmann::ordered_json;
 constexpr int kPublishedSize = 2048;
 constexpr double kGoal = 0.7;
 
-const GemmPoint* measured(const GemmResult& result, std::string_view kernel, int size) {
-  const GemmPoint* point = result.find(kernel, size);
-  return point != nullptr && point->skipped.empty() ? point : nullptr;
+double seconds_of(const Json& point, const char* which) { return point.at("seconds").at(which); }
+
+/// Null when it was not measured.
+const Json* measured(const Json& points, std::string_view kernel, int size) {
+  for (const Json& point : points)
+    if (point.at("kernel") == kernel && point.at("size") == size && !point.contains("skipped")) return &point;
+  return nullptr;
 }
 
-std::string bits_of(const GemmPoint& point) {
-  if (!point.skipped.empty()) return point.skipped;
-  if (point.compared == 0) return "not compared";
-  if (point.differing == 0) return fmt::format("{} equal", point.compared);
-  return fmt::format("{} of {} differ{}", point.differing, point.compared,
-                     point.order_known ? "" : " (order of k unknown)");
+std::string bits_of(const Json& bits) {
+  const std::uint64_t compared = bits.at("compared"), differing = bits.at("differing");
+  if (compared == 0) return "not compared";
+  if (differing == 0) return fmt::format("{} equal", compared);
+  return fmt::format("{} of {} differ{}", differing, compared,
+                     bits.at("order_known").get<bool>() ? "" : " (order of k unknown)");
+}
+
+report::Table table_of(const Json& points) {
+  report::Table table{.title = "Whole products, bfloat16 to binary32",
+                      .columns = {{"size", true},
+                                  "kernel",
+                                  {"us", true},
+                                  {"noise", true},
+                                  {"cycles", true},
+                                  {"MHz", true},
+                                  {"TFLOPS", true},
+                                  {"ceiling", true},
+                                  "sampled bits",
+                                  "published cycles",
+                                  {"what", false, true}}};
+  for (const Json& point : points) {
+    const int size = point.at("size");
+    const std::string kernel = point.at("kernel"), what = point.at("what");
+    const std::string published = published_gemm_cycles(kernel, size);
+    auto& row = table.rows.emplace_back();
+    row = {std::to_string(size), kernel};
+    if (point.contains("skipped")) {
+      row.insert(row.end(),
+                 {"-", "-", "-", "-", "-", "-", point.at("skipped").get<std::string>(), published, what});
+      continue;
+    }
+    const auto number = [&](const char* key, double scale) {
+      return point.contains(key) ? fmt::format("{:.0f}", scale * point.at(key).get<double>()) : "-";
+    };
+    const double flops = point.at("flops");
+    const Json* ceiling = measured(points, kCublas, size);
+    row.insert(
+        row.end(),
+        {fmt::format("{:.1f}", 1e6 * seconds_of(point, "median")),
+         fmt::format("{:.2f}%", 100 * seconds_of(point, "noise")), number("cycles", 1), number("hz", 1e-6),
+         fmt::format("{:.1f}", 1e-12 * flops),
+         ceiling == nullptr ? "-" : fmt::format("{:.1f}%", 100 * flops / ceiling->at("flops").get<double>()),
+         bits_of(point.at("bits")), published, what});
+  }
+  return table;
 }
 
 /// What the papers found, as yes or no.
-std::vector<std::string> statements_of(const GemmResult& result) {
+std::vector<std::string> statements_of(const Json& points) {
   std::vector<std::string> lines;
-  const GemmPoint* baseline = measured(result, "mma baseline", kPublishedSize);
-  const GemmPoint* pipeline = measured(result, "mma pipeline", kPublishedSize);
-  const GemmPoint* permuted = measured(result, "mma permuted", kPublishedSize);
-  if (baseline != nullptr && pipeline != nullptr && permuted != nullptr) {
-    const double first = baseline->seconds.median, second = pipeline->seconds.median,
-                 third = permuted->seconds.median;
+  const Json* steps[] = {measured(points, "mma baseline", kPublishedSize),
+                         measured(points, "mma pipeline", kPublishedSize),
+                         measured(points, "mma permuted", kPublishedSize)};
+  if (steps[0] != nullptr && steps[1] != nullptr && steps[2] != nullptr) {
+    const double first = seconds_of(*steps[0], "median"), second = seconds_of(*steps[1], "median"),
+                 third = seconds_of(*steps[2], "median");
     lines.push_back(fmt::format(
         "{}  the pipeline is faster than the baseline, the permuted layout faster still (Sun XVI, "
         "XVII): {:.1f}, {:.1f}, {:.1f} us",
         first > second && second > third ? "yes" : "no ", 1e6 * first, 1e6 * second, 1e6 * third));
   }
-  for (const GemmPoint& point : result.points) {
-    const GemmPoint* best = measured(result, "wgmma TMA", point.size);
-    if (point.kernel != kCublas || !point.skipped.empty() || best == nullptr) continue;
-    const double share = point.seconds.least / best->seconds.median;  // against the library's fastest run
+  for (const Json& point : points) {
+    const int size = point.at("size");
+    const Json* best = measured(points, "wgmma TMA", size);
+    if (&point != measured(points, kCublas, size) || best == nullptr) continue;
+    // Against the library's fastest run.
+    const double share = seconds_of(point, "min") / seconds_of(*best, "median");
     lines.push_back(fmt::format("{}  wgmma TMA reaches {:.0f}% of the fastest run of {} at {}: {:.1f}%",
-                                share >= kGoal ? "yes" : "no ", 100 * kGoal, kCublas, point.size,
-                                100 * share));
+                                share >= kGoal ? "yes" : "no ", 100 * kGoal, kCublas, size, 100 * share));
   }
   return lines;
-}
-
-GemmPoint point_in(const Json& from) {
-  GemmPoint point{.kernel = from.at("kernel"), .what = from.at("what"), .size = from.at("size")};
-  if (from.contains("skipped")) {
-    point.skipped = from.at("skipped");
-    return point;
-  }
-  const Json &seconds = from.at("seconds"), &bits = from.at("bits");
-  const double median = seconds.at("median"), half = seconds.at("noise").get<double>() / 2;
-  point.seconds = {seconds.at("runs"), median,           median * (1 - half), median * (1 + half),
-                   seconds.at("min"),  seconds.at("max")};
-  point.cycles = from.value("cycles", 0.0);
-  point.hz = from.value("hz", 0.0);
-  point.compared = bits.at("compared");
-  point.differing = bits.at("differing");
-  point.order_known = bits.at("order_known");
-  return point;
 }
 
 }  // namespace
@@ -112,60 +139,31 @@ std::string gemm_json(const GemmResult& result) {
   return whole.dump(2) + "\n";
 }
 
-GemmResult gemm_from_json(const std::string& text, const std::string& label) {
+report::Report gemm_report(const std::string& json, const std::string& label) {
   try {
-    const Json whole = Json::parse(text);
-    if (whole.at("meta").at("schema") != kGemmSchema)
+    const Json whole = Json::parse(json);
+    const Json &meta = whole.at("meta"), &device = whole.at("device");
+    if (meta.at("schema") != kGemmSchema)
       throw InputError(fmt::format("{}: meta.schema: allowed: {}", label, kGemmSchema));
-    GemmResult result;
-    result.ceiling = whole.at("ceiling");
-    for (const Json& point : whole.at("points")) result.points.push_back(point_in(point));
-    return result;
+    report::Report report{.title = "Whole products"};
+    report.meta = origin_of({.gpu = device.at("name"),
+                             .driver = device.at("driver"),
+                             .cuda = device.at("cuda"),
+                             .compute_capability = device.at("compute_capability"),
+                             .multiprocessors = device.at("multiprocessors"),
+                             .nominal_hz = device.at("nominal_hz"),
+                             .version = meta.at("version"),
+                             .revision = meta.at("revision"),
+                             .date = meta.at("date"),
+                             .command = {}});
+    report.sections = {section_of(table_of(whole.at("points")))};
+    report.sections.front().remark =
+        fmt::format("D = A * B^T, random operands. Ceiling: {}", whole.at("ceiling").get<std::string>());
+    report.sections.front().lines = statements_of(whole.at("points"));
+    return report;
   } catch (const nlohmann::json::exception&) {
     throw InputError(fmt::format("{}: not what sweep gemm --out writes", label));
   }
-}
-
-report::Table gemm_table(const GemmResult& result) {
-  using Point = const GemmPoint&;
-  const auto number = [](double GemmPoint::*value, double scale) {
-    return [=](Point point) {
-      return point.*value > 0 ? fmt::format("{:.0f}", scale * point.*value) : std::string("-");
-    };
-  };
-  const auto of_run = [](double (*value)(Point), const char* format) {
-    return [=](Point point) {
-      return point.skipped.empty() ? fmt::format(fmt::runtime(format), value(point)) : std::string("-");
-    };
-  };
-  const auto share = [&result](Point point) {
-    const GemmPoint* ceiling = measured(result, kCublas, point.size);
-    return ceiling == nullptr || !point.skipped.empty()
-               ? "-"
-               : fmt::format("{:.1f}%", 100 * point.flops() / ceiling->flops());
-  };
-  return report::table_of<GemmPoint>(
-      "Whole products, bfloat16 to binary32", result.points,
-      {{{"size", true}, [](Point point) { return std::to_string(point.size); }},
-       {"kernel", [](Point point) { return point.kernel; }},
-       {{"us", true}, of_run([](Point point) { return 1e6 * point.seconds.median; }, "{:.1f}")},
-       {{"noise", true}, of_run([](Point point) { return 100 * point.seconds.noise(); }, "{:.2f}%")},
-       {{"cycles", true}, number(&GemmPoint::cycles, 1)},
-       {{"MHz", true}, number(&GemmPoint::hz, 1e-6)},
-       {{"TFLOPS", true}, of_run([](Point point) { return 1e-12 * point.flops(); }, "{:.1f}")},
-       {{"ceiling", true}, share},
-       {"sampled bits", bits_of},
-       {"published cycles", [](Point point) { return published_gemm_cycles(point.kernel, point.size); }},
-       {{"what", false, true}, [](Point point) { return point.what; }}});
-}
-
-report::Report report_of(const GemmResult& result) {
-  report::Report report{.title = "Whole products"};
-  report.meta = origin_of(result.provenance);
-  report.meta.push_back("D = A * B^T, bfloat16 to binary32, random operands; ceiling: " + result.ceiling);
-  report.sections = {section_of(gemm_table(result))};
-  report.sections.front().lines = statements_of(result);
-  return report;
 }
 
 }  // namespace mmaudit::sweeps

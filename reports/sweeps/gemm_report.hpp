@@ -10,12 +10,10 @@ namespace mmaudit::sweeps {
 inline constexpr char kGemmSchema[] = "mmaudit.gemm/1";
 
 std::string gemm_json(const GemmResult& result);
-/// Errors: InputError("<label>: ...") for anything that gemm_json() does not write.
-GemmResult gemm_from_json(const std::string& text, const std::string& label);
 
-/// One line per kernel and size: time, rate, share of the ceiling, bits.
-report::Table gemm_table(const GemmResult& result);
-/// The table, the order of the ablation, and the share of the ceiling that the best kernel reaches.
-report::Report report_of(const GemmResult& result);
+/// What: time, rate, share of the ceiling and bits per kernel and size; then the order of the ablation and
+/// the share that the best kernel reaches, as yes or no. `json`: what gemm_json() makes, from a file called
+/// `label`. Errors: InputError("<label>: ...") for any other text.
+report::Report gemm_report(const std::string& json, const std::string& label);
 
 }  // namespace mmaudit::sweeps

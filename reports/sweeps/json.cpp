@@ -19,33 +19,28 @@ const SummarySpec* spec_of_tag(std::string_view tag) {
 }
 
 /// "int64" or "string", as NVBench calls them.
-class Types {
- public:
-  [[nodiscard]] std::string_view of(std::string_view axis) const {
-    for (const AxisSpec& spec : specs_)
-      if (spec.name == axis) return spec.number ? "int64" : "string";
-    return "string";
-  }
+std::string_view type_of(std::string_view axis) {
+  static const std::vector<AxisSpec> specs = axis_specs();
+  const auto at =
+      std::find_if(specs.begin(), specs.end(), [&](const AxisSpec& spec) { return spec.name == axis; });
+  return at != specs.end() && at->number ? "int64" : "string";
+}
 
- private:
-  std::vector<AxisSpec> specs_ = axis_specs();
-};
-
-Json axes_json(const std::vector<Axis>& axes, const Types& types) {
+Json axes_json(const std::vector<Axis>& axes) {
   Json out = Json::array();
   for (const Axis& axis : axes) {
     Json values = Json::array();
     for (const std::string& value : axis.values)
       values.push_back({{"input_string", value}, {"description", ""}, {"value", value}});
-    out.push_back({{"name", axis.name}, {"type", types.of(axis.name)}, {"flags", ""}, {"values", values}});
+    out.push_back({{"name", axis.name}, {"type", type_of(axis.name)}, {"flags", ""}, {"values", values}});
   }
   return out;
 }
 
-Json point_json(const Point& point, const Types& types) {
+Json point_json(const Point& point) {
   Json axis_values = Json::array(), summaries = Json::array();
   for (const auto& [name, value] : point.axes)
-    axis_values.push_back({{"name", name}, {"type", types.of(name)}, {"value", value}});
+    axis_values.push_back({{"name", name}, {"type", type_of(name)}, {"value", value}});
   for (const SummarySpec& spec : summary_specs()) {
     const std::optional<double> value = point.get(spec.tag);
     if (!value) continue;
@@ -65,7 +60,7 @@ Json point_json(const Point& point, const Types& types) {
           {"summaries", summaries}};
 }
 
-Json benchmarks_json(const SweepResult& result, const Types& types) {
+Json benchmarks_json(const SweepResult& result) {
   std::vector<std::string> order;
   for (const Point& point : result.points)
     if (std::find(order.begin(), order.end(), point.subject) == order.end()) order.push_back(point.subject);
@@ -75,7 +70,7 @@ Json benchmarks_json(const SweepResult& result, const Types& types) {
     std::vector<Axis> axes;
     for (const Point& point : result.points) {
       if (point.subject != name) continue;
-      states.push_back(point_json(point, types));
+      states.push_back(point_json(point));
       for (const auto& [axis, value] : point.axes) {
         auto at = std::find_if(axes.begin(), axes.end(),
                                [&wanted = axis](const Axis& one) { return one.name == wanted; });
@@ -87,7 +82,7 @@ Json benchmarks_json(const SweepResult& result, const Types& types) {
     benchmarks.push_back({{"name", name},
                           {"index", benchmarks.size()},
                           {"devices", {0}},
-                          {"axes", axes_json(axes, types)},
+                          {"axes", axes_json(axes)},
                           {"states", states}});
   }
   return benchmarks;
@@ -161,7 +156,6 @@ SweepResult result_in(const Json& root, const std::string& label) {
 }  // namespace
 
 std::string to_json(const SweepResult& result) {
-  const Types types;
   const Provenance& from = result.provenance;
   const Json root = {{"meta",
                       {{"schema", kSchema},
@@ -170,7 +164,7 @@ std::string to_json(const SweepResult& result) {
                        {"date", from.date},
                        {"argv", from.command},
                        {"interrupted", result.interrupted},
-                       {"axes", axes_json(result.axes, types)},
+                       {"axes", axes_json(result.axes)},
                        {"rule",
                         {{"warm_ups", result.rule.warm_ups},
                          {"least_runs", result.rule.least},
@@ -188,7 +182,7 @@ std::string to_json(const SweepResult& result) {
                         {"number_of_sms", from.multiprocessors},
                         {"driver", from.driver},
                         {"cuda", from.cuda}}}},
-                     {"benchmarks", benchmarks_json(result, types)}};
+                     {"benchmarks", benchmarks_json(result)}};
   return root.dump(1) + "\n";
 }
 

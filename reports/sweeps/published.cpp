@@ -55,16 +55,6 @@ bool any_row(const PublishedRow&) { return true; }
 
 }  // namespace
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 const std::vector<PublishedRow>& published_rows() {
   static const std::vector<PublishedRow> all = [] {
     std::vector<PublishedRow> rows;

@@ -14,31 +14,18 @@ namespace {
 
 constexpr int kMostValues = 1024;
 
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::optional<int> number_of(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
-std::string allowed_of(const AxisSpec& spec) {
-  if (!spec.words.empty()) return std::string(spec.words);
-  return std::to_string(spec.least) + " to " + std::to_string(spec.most);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 [[noreturn]] void refuse(const AxisSpec& spec, std::string_view found) {
+  const std::string allowed = spec.words.empty()
+                                  ? std::to_string(spec.least) + " to " + std::to_string(spec.most)
+                                  : std::string(spec.words);
   throw InputError("--axis " + std::string(spec.name) + ": found \"" + std::string(found) +
-                   "\", allowed: " + allowed_of(spec) + ", as one value, [a,b,c] or [start:end:step]");
+                   "\", allowed: " + allowed + ", as one value, [a,b,c] or [start:end:step]");
 }
 
 bool allows(const AxisSpec& spec, std::string_view value) {
@@ -46,20 +33,19 @@ bool allows(const AxisSpec& spec, std::string_view value) {
     const std::optional<int> number = number_of(value);
     if (!number || *number < spec.least || *number > spec.most) return false;
   }
-  if (spec.words.empty()) return true;
-  const std::vector<std::string> words = split(spec.words, ',');
-  return std::find(words.begin(), words.end(), value) != words.end();
+  const std::vector<std::string_view> words = split(spec.words, ',');
+  return spec.words.empty() || std::find(words.begin(), words.end(), value) != words.end();
 }
 
-/// start:end or start:end:step, the end included.
-std::vector<int> range_of(const AxisSpec& spec, std::string_view text) {
-  const std::vector<std::string> parts = split(text, ':');
+/// "a,b,c", or with `range` start:end or start:end:step, the end included.
+std::vector<int> numbers_of(const AxisSpec& spec, std::string_view text, bool range) {
   std::vector<int> numbers;
-  for (const std::string& part : parts) {
+  for (const std::string_view part : split(text, range ? ':' : ',')) {
     const std::optional<int> number = number_of(part);
-    if (!number) refuse(spec, text);
+    if (!number) refuse(spec, range ? text : part);
     numbers.push_back(*number);
   }
+  if (!range) return numbers;
   if (numbers.size() == 2) numbers.push_back(1);
   if (numbers.size() != 3 || numbers[2] < 1 || numbers[1] < numbers[0]) refuse(spec, text);
   std::vector<int> values;
@@ -76,27 +62,28 @@ std::vector<std::string> values_of(const AxisSpec& spec, std::string_view text, 
   if (!list && text.find_first_of("[]") != std::string_view::npos) refuse(spec, text);
   const std::string_view inside = list ? text.substr(1, text.size() - 2) : text;
   std::vector<std::string> values;
-  const auto add = [&](int number) {
-    if (powers && (number < 0 || number > kMostPower)) refuse(spec, text);
-    values.push_back(std::to_string(powers ? 1 << number : number));
-  };
-  if (spec.number && list && inside.find(':') != std::string_view::npos) {
-    for (const int number : range_of(spec, inside)) add(number);
+  if (!spec.number) {
+    for (const std::string_view word : split(inside, ',')) values.emplace_back(word);
     return values;
   }
-  for (const std::string& part : split(inside, ',')) {
-    if (!spec.number) {
-      values.push_back(part);
-      continue;
-    }
-    const std::optional<int> number = number_of(part);
-    if (!number) refuse(spec, part);
-    add(*number);
+  for (const int number : numbers_of(spec, inside, list && inside.find(':') != std::string_view::npos)) {
+    if (powers && (number < 0 || number > kMostPower)) refuse(spec, text);
+    values.push_back(std::to_string(powers ? 1 << number : number));
   }
   return values;
 }
 
 }  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
 
 std::vector<AxisSpec> axis_specs() {
   std::vector<AxisSpec> specs = {kScopeAxis, kInitAxis, kWarpsAxis, kIlpAxis};

@@ -1,12 +1,14 @@
 #pragma once
-// The energy counter of a GPU, by NVML loaded at run time: neither its header nor its library need be there.
+// The energy counter of a GPU, by NVML.
 #include <string>
+
+#include "run/shared_library.hpp"
 
 namespace mmaudit::sweeps {
 
 class EnergyMeter {
  public:
-  /// Of a CUDA ordinal.
+  /// `ordinal`: CUDA's.
   explicit EnergyMeter(int ordinal);
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
@@ -18,7 +20,7 @@ class EnergyMeter {
   [[nodiscard]] double joules() const;
 
  private:
-  void* library_ = nullptr;
+  device::SharedLibrary library_{"libnvidia-ml.so.1"};
   void* device_ = nullptr;
   int (*read_)(void* device, unsigned long long* millijoules) = nullptr;
   int (*shutdown_)() = nullptr;

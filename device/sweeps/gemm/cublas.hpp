@@ -1,7 +1,9 @@
 #pragma once
-// The vendor's matrix product, loaded at run time: neither its header nor its library need be there.
+// The vendor's matrix product.
 #include <cstdint>
 #include <string>
+
+#include "run/shared_library.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -20,7 +22,7 @@ class Cublas {
   bool multiply(const std::uint16_t* a, const std::uint16_t* b, float* d, int size);
 
  private:
-  void* library_ = nullptr;
+  device::SharedLibrary library_{"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
   void* handle_ = nullptr;
   int (*gemm_)(void* handle, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a,
                int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c, int c_type,

@@ -49,6 +49,9 @@ Axis parse_axis(std::string_view text);
 /// Every axis with its usual values (or the quick ones), then replaced by `given`.
 std::vector<Axis> resolve_axes(const std::vector<std::string>& given, bool quick);
 
+/// The parts of a text between the characters `at`.
+std::vector<std::string_view> split(std::string_view text, char at);
+
 /// The axis of that name; it must be there.
 const Axis& axis_of(const std::vector<Axis>& axes, std::string_view name);
 
