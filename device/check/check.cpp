@@ -58,7 +58,7 @@ class TileProductCheck::Work {
                .kept = plan_.sparsity.kept,
                .group = plan_.sparsity.group,
                .element_stride = stored,
-               .matrix_stride = side_ * m * stored};
+               .matrix_stride = std::uint64_t{side_} * m * stored};
     from_b_ = {.base = b_.data(),
                .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
                .elements = side_ * n,
