@@ -13,7 +13,8 @@ die() {
 }
 
 ((EUID == 0)) || die "found user $EUID, allowed: root (it mounts /proc and /dev in a root of its own)"
-command -v mmdebstrap >/dev/null || apt-get -q -y install --no-install-recommends mmdebstrap >/dev/null ||
+command -v mmdebstrap >/dev/null ||
+  { apt-get -q update && apt-get -q -y install --no-install-recommends mmdebstrap; } >/dev/null ||
   die "mmdebstrap can't be installed"
 
 root=$(mktemp -d) mounted=()
