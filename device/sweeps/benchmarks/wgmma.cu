@@ -59,12 +59,11 @@
 #define MMAUDIT_CHAINS_f32(...) MMAUDIT_CHAIN(64, 32, __VA_ARGS__)
 #define MMAUDIT_CHAINS_f16(...) MMAUDIT_CHAIN(64, 16, __VA_ARGS__)
 #else
-#define MMAUDIT_CHAINS_f32(...)                                          \
-  MMAUDIT_CHAIN(8, 4, __VA_ARGS__)                                       \
-  MMAUDIT_CHAIN(16, 8, __VA_ARGS__)                                      \
-  MMAUDIT_CHAIN(32, 16, __VA_ARGS__)                                     \
-  MMAUDIT_CHAIN(64, 32, __VA_ARGS__) MMAUDIT_CHAIN(128, 64, __VA_ARGS__) \
-      MMAUDIT_CHAIN(256, 128, __VA_ARGS__)
+#define MMAUDIT_CHAINS_f32(...)      \
+  MMAUDIT_CHAIN(8, 4, __VA_ARGS__)   \
+  MMAUDIT_CHAIN(16, 8, __VA_ARGS__)  \
+  MMAUDIT_CHAIN(32, 16, __VA_ARGS__) \
+  MMAUDIT_CHAIN(64, 32, __VA_ARGS__) MMAUDIT_CHAIN(128, 64, __VA_ARGS__) MMAUDIT_CHAIN(256, 128, __VA_ARGS__)
 #define MMAUDIT_CHAINS_f16(...)     \
   MMAUDIT_CHAIN(8, 2, __VA_ARGS__)  \
   MMAUDIT_CHAIN(16, 4, __VA_ARGS__) \
