@@ -38,7 +38,5 @@ consteval Instruction listed_instruction(Op op, int m, int n, int k, Format d, F
       return inst;
   throw "no such instruction in kInstructions";
 }
-/// The former name, for the sweeps.
-consteval Instruction instruction_row(auto... spelled) { return listed_instruction(spelled...); }
 
 }  // namespace mmaudit::device

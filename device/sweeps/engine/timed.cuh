@@ -2,7 +2,7 @@
 // The skeleton of every timed kernel: operands in, clocks, loop, clocks, result out. A benchmark brings a
 // Body:
 //   kExists        false where the target lacks the instruction
-//   kLanes         lanes that share a stamp and a result: those of a warp or a warpgroup
+//   kLanes         lanes that share a stamp and a result: a warp or a warpgroup
 //   kMostThreads   of a block; 0: as many as have registers
 //   Chains<n>      registers of n independent chains: made from (args, at), then run<copies>(steps), then
 //                  finish(args, at), which is true when the chains ended in different bits
@@ -20,8 +20,8 @@ namespace mmaudit::sweeps {
 /// Where a thread is.
 struct Place {
   int lane;      ///< of its slot
-  int in_block;  ///< its slot among those of the block
-  int slot;      ///< its slot among those of the grid
+  int in_block;  ///< its slot within the block
+  int slot;      ///< its slot within the grid
 };
 
 #ifdef __CUDACC__

@@ -38,7 +38,7 @@ inline constexpr AxisSpec
                 .quick = "[1:3:1]", .meaning = "independent chains per warp"};
 // clang-format on
 
-/// Every axis there is: the engine's, then those of the benchmarks, each name once.
+/// Every axis there is: the axes of the engine, then of the benchmarks, each name once.
 std::vector<AxisSpec> axis_specs();
 
 /// What: "warps=[1,2,4]", "ilp=[1:6:1]" (start, end included, step), "n[pow2]=[3:8:1]" (powers of two) or
