@@ -1,9 +1,5 @@
 # cmake -DNVCC=... -DSOURCE=x.cu -DTARGET=sm_120a -DINCLUDES="a;b" -DPATTERN="mma.sync" -DLINES=78 -DOUT=folder -P Assemble.cmake
 # Translates one source to PTX, counts the instructions in it and has them assembled. Nothing is run.
-if(NOT NVCC)
-  message("skipped: no nvcc")
-  return()
-endif()
 get_filename_component(name ${SOURCE} NAME_WE)
 get_filename_component(folder ${NVCC} DIRECTORY)
 list(TRANSFORM INCLUDES PREPEND -I)

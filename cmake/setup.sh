@@ -7,10 +7,11 @@ audit_packages=(
   libmpfr-dev:mpfr.h libboost-dev:boost/multiprecision/cpp_int.hpp libcli11-dev:CLI/CLI.hpp
   nlohmann-json3-dev:nlohmann/json.hpp libfmt-dev:fmt/core.h libxxhash-dev:xxhash.h libzstd-dev:zstd.h
 )
-test_packages=(libgtest-dev:gtest/gtest.h librapidcheck-dev:rapidcheck.h)
-# Tests that need these skip themselves without them.
-install_test_packages=(pkg-config:pkg-config python3-numpy:f2py3 python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file)
-mpi_packages=(openmpi-bin:mpirun libopenmpi-dev:mpicc)
+test_packages=(
+  libgtest-dev:gtest/gtest.h librapidcheck-dev:rapidcheck.h openmpi-bin:mpirun libopenmpi-dev:mpicc
+  pkg-config:pkg-config python3-numpy:f2py3 python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file
+)
+browser_packages=(chromium:chromium)
 format_packages=(clang-format-14:clang-format-14)
 tidy_packages=(clang-tidy-14:clang-tidy-14)
 fuzz_packages=(clang-14:clang++-14 libclang-rt-14-dev:libclang-rt-14-dev)

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <deque>
 #include <system_error>
 
 #include "mmaudit/error.hpp"
@@ -31,6 +33,24 @@ std::string temporary_name() {
   return fmt::format(".mmaudit-{}-{}.tmp", ::getpid(), counter.fetch_add(1));
 }
 
+/// Signals reach this thread after its life. With several threads, the last few instructions remain.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  SignalsWait(SignalsWait&&) = delete;
+  SignalsWait& operator=(SignalsWait&&) = delete;
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
 
 AtomicFile::AtomicFile(const fs::path& path) : label_(label_of(path)), target_(path) {
@@ -42,6 +62,13 @@ AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::fail(std::string_view reason) const {
   throw InputError(fmt::format("{}: cannot write: {}", label_, reason));
+}
+
+void AtomicFile::fail_with(int error, std::string_view before) const {
+  const std::string reason = fmt::format("{}{}", before, system_reason(error));
+  for (const int limit : {ENOSPC, EDQUOT, EIO, ENFILE, EMFILE, ENOMEM})
+    if (error == limit) throw EnvironmentError(fmt::format("{}: cannot write: {}", label_, reason));
+  fail(reason);
 }
 
 void AtomicFile::discard() noexcept {
@@ -67,6 +94,8 @@ unsigned AtomicFile::prepare_target() {
     if (error) fail(error.message());
   } else if (errno != ENOENT && errno != ENOTDIR) {
     fail(system_reason(errno));
+  } else if (::lstat(target_.c_str(), &info) == 0) {
+    fail("it is a symbolic link to nothing");  // which a rename would replace
   }
   folder_ = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   const std::string folder = label_of(folder_);
@@ -80,6 +109,9 @@ unsigned AtomicFile::prepare_target() {
 }
 
 void AtomicFile::open_temporary(unsigned permissions) {
+  // linkat() needs /proc to name the file later.
+  if (::access("/proc/self/fd", X_OK) == 0)
+    fd_ = ::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kDefaultPermissions);
   for (int attempt = 0; attempt < kNameAttempts && fd_ < 0; ++attempt) {
     temporary_ = folder_ / temporary_name();
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kDefaultPermissions);
@@ -88,11 +120,26 @@ void AtomicFile::open_temporary(unsigned permissions) {
   if (fd_ < 0) {
     const int error = errno;
     temporary_.clear();
-    fail(fmt::format("the folder '{}' is not writable: {}", label_of(folder_), system_reason(error)));
+    fail_with(error, fmt::format("the folder '{}' is not writable: ", label_of(folder_)));
   }
   // A private file must not become readable by being rewritten; best effort, as some file systems have no
   // modes.
   if (permissions != 0) static_cast<void>(::fchmod(fd_, static_cast<mode_t>(permissions)));
+}
+
+void AtomicFile::give_name() {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
+  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+    const fs::path name = folder_ / temporary_name();
+    if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  const int error = errno;
+  discard();
+  fail_with(error);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -103,7 +150,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
       if (errno == EINTR) continue;
       const int error = errno;
       discard();
-      fail(system_reason(error));
+      fail_with(error);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
@@ -111,25 +158,32 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
-void AtomicFile::commit() {
+void AtomicFile::finish() {
   if (fd_ < 0) fail("it is already closed");
   // EINVAL: a file system without fsync. Anything else may mean that the data did not reach the disk.
   if (::fsync(fd_) != 0 && errno != EINVAL) {
     const int error = errno;
     discard();
-    fail(system_reason(error));
+    fail_with(error);
   }
+  finished_ = true;
+}
+
+void AtomicFile::commit() {
+  if (fd_ < 0 || !finished_) finish();
+  const SignalsWait wait;  // between the name and its place
+  if (temporary_.empty()) give_name();
   const int closed = ::close(fd_);
   const int close_error = errno;
   fd_ = -1;
   if (closed != 0) {
     discard();
-    fail(system_reason(close_error));
+    fail_with(close_error);
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
     discard();
-    fail(system_reason(error));
+    fail_with(error);
   }
   temporary_.clear();
   // The content is safe; this makes the new name survive a power cut too, where the file system can.
@@ -140,6 +194,11 @@ void AtomicFile::commit() {
   }
 }
 
+void require_writable(const fs::path& path) {
+  if (path.empty() || path == "-") return;
+  const AtomicFile tried(path);
+}
+
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
   AtomicFile file(path);
   file.write(bytes);
@@ -148,6 +207,16 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
 
 void write_file_atomically(const fs::path& path, std::string_view text) {
   write_file_atomically(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void write_files_atomically(std::span<const TextFile> files) {
+  std::deque<AtomicFile> open;
+  for (const TextFile& file : files) {
+    open.emplace_back(file.path);
+    open.back().write(file.text);
+  }
+  for (AtomicFile& file : open) file.finish();
+  for (AtomicFile& file : open) file.commit();
 }
 
 }  // namespace mmaudit::corpus

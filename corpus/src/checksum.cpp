@@ -1,6 +1,7 @@
 #include "mmaudit/corpus/checksum.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -42,6 +43,13 @@ FileFacts facts_of_file(const std::filesystem::path& path,
     if (progress) progress(part.size());
   }
   return {file.size(), sum.hex()};
+}
+
+FileStamp stamp_of_file(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {info.st_dev, info.st_ino, static_cast<std::uint64_t>(info.st_size), info.st_ctim.tv_sec,
+          info.st_ctim.tv_nsec};
 }
 
 }  // namespace mmaudit::corpus

@@ -187,7 +187,7 @@ Json to_json(const Architecture& architecture) { return Json::parse(architecture
 DatapathEntry row_from_json(const Json& json, const std::string& where, std::string_view source) {
   Fields fields(json, where);
   fields.require({"datapath", "output_format", "arithmetic", "output_fraction_bits", "rounding"});
-  DatapathEntry entry{MatrixUnit::mma_f16, Format::none, {}, Evidence::user, source};
+  DatapathEntry entry{MatrixUnit{}, Format::none, {}, Evidence::user, source};
   Datapath& model = entry.datapath;
   const std::string path = fields.text("datapath").value_or("");
   const auto* known = std::find_if(std::begin(kInstructions), std::end(kInstructions),

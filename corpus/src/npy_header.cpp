@@ -30,11 +30,14 @@ class HeaderParser {
       expect('}');
       break;
     }
+    const std::optional<DType> named = comment();
     skip_space();
     if (at_ != text_.size()) unexpected("only white space after the dict");
     if (!dtype_) refuse(file_, "descr", "no such key", "a dtype");
     if (!fortran_order_) refuse(file_, "fortran_order", "no such key", "True or False");
     if (!shape_) refuse(file_, "shape", "no such key", "a tuple");
+    // numpy has no name of its own for the small floats: the comment says which of that width it is.
+    if (named && npy_name(*named).substr(1) == void_name_) dtype_ = named;
     return {*dtype_, *fortran_order_, *std::move(shape_)};
   }
 
@@ -54,6 +57,16 @@ class HeaderParser {
     }
   }
 
+  /// "# F8_E4M3" after the dict, which Python skips; nullopt for any other or none.
+  std::optional<DType> comment() {
+    if (!accept('#')) return std::nullopt;
+    skip_space();
+    const std::size_t end = std::min(text_.find_first_of(" \n", at_), text_.size());
+    const std::string_view name = text_.substr(at_, end - at_);
+    at_ = std::min(text_.find('\n', at_), text_.size());
+    return dtype_from_safetensors(name);
+  }
+
   DType descr() {
     skip_space();
     if (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '(')) {
@@ -61,6 +74,7 @@ class HeaderParser {
     }
     const std::string_view name = quoted("descr");
     const auto dtype = dtype_from_npy(name);
+    if (dtype && name[1] == 'V') void_name_ = name.substr(1);
     if (dtype) return *dtype;
     std::string_view kind;
     if (name.starts_with('>')) kind = " (big-endian)";
@@ -153,6 +167,7 @@ class HeaderParser {
   const std::string& file_;
   std::size_t at_ = 0;
   std::optional<DType> dtype_;
+  std::string_view void_name_ = "none";  // "V1", "V2"
   std::optional<bool> fortran_order_;
   std::optional<std::vector<std::uint64_t>> shape_;
 };
@@ -171,6 +186,7 @@ std::string npy_preamble(DType dtype, const std::vector<std::uint64_t>& shape) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    npy_name(dtype), fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   if (!shape.empty()) header.append(kGrowthDigits - fmt::formatted_size("{}", shape.front()), ' ');
+  if (npy_name(dtype)[1] == 'V') header += fmt::format("# {}", safetensors_name(dtype));
   const std::size_t unpadded = kBeforeHeader + header.size() + 1;
   header.append(kAlignment - unpadded % kAlignment, ' ');
   header += '\n';

@@ -91,8 +91,8 @@ void check_tile_tensor(const TensorView& tensor, std::span<const std::uint64_t> 
 }
 
 /// Metadata is that of the recording's instruction. `shape` is A's.
-void check_metadata(const Recording& recording, const std::string& file) {
-  const auto instruction = find_instruction(recording.provenance.instruction);
+void check_positions(const Recording& recording, const std::string& file) {
+  const auto instruction = find_instruction(recording.instruction);
   const bool sparse = instruction && is_sparse(instruction->op);
   if (!sparse && !recording.metadata.empty())
     refuse(file, "metadata", "some", "none: the instruction is not sparse");
@@ -108,8 +108,7 @@ void check_metadata(const Recording& recording, const std::string& file) {
 
 /// Everything the struct's comment promises.
 void check_recording(const Recording& recording, const std::string& file) {
-  check_provenance(recording.provenance, file);
-  check_families(recording.families, recording.tiles, file);
+  check_metadata(recording, file);
   const auto& a = recording.a.shape;
   const auto& b = recording.b.shape;
   const std::uint64_t tiles = recording.tiles;
@@ -134,7 +133,7 @@ void check_recording(const Recording& recording, const std::string& file) {
              fmt::format("bits of {:#04x}", kModifierBits));
     }
   }
-  check_metadata(recording, file);
+  check_positions(recording, file);
 }
 
 std::vector<std::uint8_t> bytes_of(const TensorView& tensor) {
@@ -148,13 +147,12 @@ std::vector<std::uint8_t> bytes_of(const TensorView& tensor) {
 
 std::string checksum_of(const Recording& recording) {
   const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
-  return checksum_over(metadata_of(recording.provenance, recording.families),
-                       views_of(recording, modifiers_shape));
+  return checksum_over(metadata_of(recording), views_of(recording, modifiers_shape));
 }
 
 void write_recording(const fs::path& path, const Recording& recording) {
   check_recording(recording, label_of(path));
-  Metadata metadata = metadata_of(recording.provenance, recording.families);
+  Metadata metadata = metadata_of(recording);
   metadata[kChecksumKey] = checksum_of(recording);
   const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
   write_safetensors_views(path, metadata, views_of(recording, modifiers_shape));
@@ -187,9 +185,8 @@ Recording read_recording(const fs::path& path) {
   }
 
   Recording recording;
-  recording.provenance = parse_provenance(metadata, label);
-  recording.families = parse_families(metadata, label);
-  if (metadata != metadata_of(recording.provenance, recording.families)) {
+  parse_metadata(metadata, label, recording);
+  if (metadata != metadata_of(recording)) {
     refuse(label, "metadata", fmt::format("{} fields", metadata.size()),
            "the fields of a recording and no others");
   }
@@ -210,15 +207,11 @@ Recording read_recording(const fs::path& path) {
              "U8 of A's shape");
     recording.metadata = bytes_of(positions);
   }
-  for (Tensor& tensor : file.tensors) {
-    if (tensor.name == "A")
-      recording.a = std::move(tensor);
-    else if (tensor.name == "B")
-      recording.b = std::move(tensor);
-    else if (tensor.name == "C")
-      recording.c = std::move(tensor);
-    else if (tensor.name == "D")
-      recording.d = std::move(tensor);
+  constexpr Tensor Recording::*kMembers[] = {&Recording::a, &Recording::b, &Recording::c, &Recording::d};
+  for (std::size_t i = 0; i < std::size(kMembers); ++i) {
+    const auto named = std::find_if(file.tensors.begin(), file.tensors.end(),
+                                    [&](const Tensor& one) { return one.name == kTensorNames.at(i); });
+    if (named != file.tensors.end()) recording.*kMembers[i] = std::move(*named);
   }
   recording.tiles = recording.a.shape.empty() ? 0 : recording.a.shape.front();
   check_recording(recording, label);

@@ -2,31 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
 namespace {
 
-struct TextField {
-  const char* key;
-  std::string Provenance::*member;
-};
-
-constexpr std::array<TextField, 8> kTextFields{{
-    {"gpu", &Provenance::gpu},
-    {"compute_capability", &Provenance::compute_capability},
-    {"driver", &Provenance::driver},
-    {"cuda", &Provenance::cuda},
-    {"instruction", &Provenance::instruction},
-    {"generator_version", &Provenance::generator_version},
-    {"git_revision", &Provenance::git_revision},
-    {"date", &Provenance::date},
-}};
-constexpr const char* kSeedKey = "seed";
+constexpr ProvenanceKey kProvenanceKeys[] = {{"gpu", &Provenance::gpu},
+                                             {"compute_capability", &Provenance::compute_capability},
+                                             {"driver", &Provenance::driver},
+                                             {"cuda", &Provenance::cuda},
+                                             {"git_revision", &Provenance::revision},
+                                             {"date", &Provenance::date},
+                                             {"seed", &Provenance::seed}};
+constexpr std::pair<const char*, std::string Recording::*> kTextKeys[] = {
+    {"instruction", &Recording::instruction}, {"generator_version", &Recording::generator}};
+/// Stands for a compute capability of 0.
+constexpr std::string_view kUnknown = "unknown";
 constexpr const char* kFamiliesKey = "families";
 constexpr const char* kFamiliesForm = R"([{"name":TEXT,"tiles":NUMBER},...] without spaces)";
 
@@ -53,42 +47,6 @@ bool is_utf8(const std::string& text) {
   } catch (const nlohmann::json::type_error&) {
     return false;
   }
-}
-
-}  // namespace
-
-Metadata metadata_of(const Provenance& provenance, const std::vector<FamilyRange>& families) {
-  Metadata metadata{{kFormatKey, kFormat}, {kVersionKey, kVersion}};
-  for (const TextField& field : kTextFields) metadata[field.key] = provenance.*field.member;
-  metadata[kSeedKey] = std::to_string(provenance.seed);
-  metadata[kFamiliesKey] = families_text(families);
-  return metadata;
-}
-
-const std::string& metadata_value(const Metadata& metadata, const char* key, const std::string& file) {
-  const auto found = metadata.find(key);
-  if (found == metadata.end()) refuse(file, key, "no such field", "one in every recording's metadata");
-  return found->second;
-}
-
-void check_provenance(const Provenance& provenance, const std::string& file) {
-  for (const TextField& field : kTextFields) {
-    check_text(provenance.*field.member, field.key, file);
-    if (!is_utf8(provenance.*field.member)) refuse(file, field.key, "other bytes", "UTF-8");
-  }
-}
-
-Provenance parse_provenance(const Metadata& metadata, const std::string& file) {
-  Provenance provenance;
-  for (const TextField& field : kTextFields)
-    provenance.*field.member = metadata_value(metadata, field.key, file);
-  const std::string& seed = metadata_value(metadata, kSeedKey, file);
-  // Whatever from_chars made of it: only the one spelling that metadata_of writes passes.
-  static_cast<void>(std::from_chars(seed.data(), seed.data() + seed.size(), provenance.seed));
-  if (std::to_string(provenance.seed) != seed) {
-    refuse(file, kSeedKey, fmt::format("'{}'", printable(seed)), "a number of 0 to 2^64 - 1");
-  }
-  return provenance;
 }
 
 std::vector<FamilyRange> parse_families(const Metadata& metadata, const std::string& file) {
@@ -126,6 +84,55 @@ void check_families(const std::vector<FamilyRange>& families, std::uint64_t tile
     sum += family.tiles;
   }
   if (sum != tiles) refuse(file, kFamiliesKey, fmt::format("{} tiles", sum), fmt::format("{}", tiles));
+}
+
+bool is_unknown(const ProvenanceKey& key, std::string_view text) {
+  return std::holds_alternative<int Provenance::*>(key.field) && text == kUnknown;
+}
+
+/// Calls visit(key, text) for every text of the header but the families.
+template <typename Visit>
+void for_each_text(const Recording& recording, Visit visit) {
+  for (const ProvenanceKey& key : kProvenanceKeys) {
+    const std::string text = text_of(recording.provenance, key);
+    visit(key.key, text.empty() && is_unknown(key, kUnknown) ? std::string(kUnknown) : text);
+  }
+  for (const auto& [key, text] : kTextKeys) visit(std::string_view(key), recording.*text);
+}
+
+}  // namespace
+
+Metadata metadata_of(const Recording& recording) {
+  Metadata metadata{{kFormatKey, kFormat}, {kVersionKey, kVersion}};
+  for_each_text(recording,
+                [&](std::string_view key, const std::string& text) { metadata[std::string(key)] = text; });
+  metadata[kFamiliesKey] = families_text(recording.families);
+  return metadata;
+}
+
+const std::string& metadata_value(const Metadata& metadata, std::string_view key, const std::string& file) {
+  const auto found = metadata.find(std::string(key));
+  if (found == metadata.end()) refuse(file, key, "no such field", "one in every recording's metadata");
+  return found->second;
+}
+
+void parse_metadata(const Metadata& metadata, const std::string& file, Recording& recording) {
+  for (const ProvenanceKey& key : kProvenanceKeys) {
+    const std::string& text = metadata_value(metadata, key.key, file);
+    if (is_unknown(key, text)) continue;
+    if (const std::string_view allowed = set_text(recording.provenance, key, text); !allowed.empty())
+      refuse(file, key.key, fmt::format("'{}'", printable(text)), allowed);
+  }
+  for (const auto& [key, text] : kTextKeys) recording.*text = metadata_value(metadata, key, file);
+  recording.families = parse_families(metadata, file);
+}
+
+void check_metadata(const Recording& recording, const std::string& file) {
+  for_each_text(recording, [&](std::string_view key, const std::string& text) {
+    check_text(text, key, file);
+    if (!is_utf8(text)) refuse(file, key, "other bytes", "UTF-8");
+  });
+  check_families(recording.families, recording.tiles, file);
 }
 
 }  // namespace mmaudit::corpus

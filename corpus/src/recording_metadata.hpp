@@ -2,7 +2,7 @@
 // A recording's header fields, to text and back.
 #include <map>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "mmaudit/corpus/recording.hpp"
 
@@ -17,16 +17,17 @@ inline constexpr const char* kVersion = "1";
 inline constexpr const char* kChecksumKey = "checksum";
 
 /// All of a recording's metadata but the checksum.
-Metadata metadata_of(const Provenance& provenance, const std::vector<FamilyRange>& families);
+Metadata metadata_of(const Recording& recording);
 
 /// The value of `key`. Throws InputError naming the file and the key if there is none.
-const std::string& metadata_value(const Metadata& metadata, const char* key, const std::string& file);
+const std::string& metadata_value(const Metadata& metadata, std::string_view key, const std::string& file);
 
-/// The inverses of metadata_of: they accept only what it writes. Throw InputError naming the field.
-Provenance parse_provenance(const Metadata& metadata, const std::string& file);
-std::vector<FamilyRange> parse_families(const Metadata& metadata, const std::string& file);
+/// The inverse of metadata_of(): fills in provenance, instruction, generator and families. Accepts only what
+/// metadata_of() writes. Throws InputError naming the field.
+void parse_metadata(const Metadata& metadata, const std::string& file, Recording& recording);
 
-/// At least one family, each named and with at least one tile, `tiles` in all. Throws InputError.
-void check_families(const std::vector<FamilyRange>& families, std::uint64_t tiles, const std::string& file);
+/// Every text on one printable line of UTF-8; at least one family, each named and with at least one tile,
+/// `tiles` in all. Throws InputError naming the field.
+void check_metadata(const Recording& recording, const std::string& file);
 
 }  // namespace mmaudit::corpus

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +11,7 @@
 #include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/error.hpp"
 
@@ -20,35 +19,6 @@ namespace mmaudit::corpus {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string bounded_text(const std::string& file) {
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
-  if (!in) throw InputError(fmt::format("{}: cannot open, allowed: a JSON file", file));
-  std::string text;
-  std::array<char, 4096> part{};
-  for (std::size_t count = 0; (count = std::fread(part.data(), 1, part.size(), in.get())) > 0;) {
-    text.append(part.data(), count);
-    if (text.size() > kMost)
-      throw InputError(fmt::format("{}: size: found more, allowed: at most 1 MiB", file));
-  }
-  if (std::ferror(in.get()) != 0)
-    throw InputError(fmt::format("{}: cannot read, allowed: a JSON file", file));
-  return text;
-}
-
-Json parse(const std::string& file, const std::string& text) {
-  try {
-    return parse_bounded(text, file);
-  } catch (const Json::parse_error& error) {
-    const auto at = std::min(text.size(), error.byte);
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-    throw InputError(
-        fmt::format("{}: line {}: found no valid JSON, allowed: an architecture as `mmaudit list "
-                    "--json` prints it",
-                    file, line));
-  }
-}
 
 [[noreturn]] void refuse(const std::string& file, const std::string& field, const Json& found,
                          const std::string& allowed) {
@@ -72,6 +42,23 @@ std::string checked_name(const std::string& file, const Json& json) {
   return name;
 }
 
+/// The architecture of all that `list --json` prints, where it is one. Its name may be a built-in one's: the
+/// file's is "own-hopper" then, so that no result of it can pass for the built-in's.
+Json chosen_architecture(const std::string& file, Json json) {
+  const auto listed = json.is_object() ? json.find("architectures") : json.end();
+  if (listed == json.end()) return json;
+  if (json.value("schema", Json()) != "mmaudit.list/1")
+    refuse(file, "schema", json.value("schema", Json()), "mmaudit.list/1");
+  if (!listed->is_array() || listed->size() != 1)
+    refuse(file, "architectures", listed->is_array() ? Json(listed->size()) : *listed,
+           "one (`mmaudit list --arch A --json`)");
+  Json one = listed->front();
+  const Json name = one.is_object() ? one.value("name", Json()) : Json();
+  if (name.is_string() && find_architecture(name.get<std::string>()) != nullptr)
+    one["name"] = "own-" + name.get<std::string>();
+  return one;
+}
+
 /// The list of instructions is read by nobody: one that was edited would be without effect. One that follows
 /// from the rows, or came with them from a built-in architecture, is let through.
 void require_derived(const std::string& file, const Json& json, const Architecture& architecture) {
@@ -88,8 +75,10 @@ void require_derived(const std::string& file, const Json& json, const Architectu
 }  // namespace
 
 std::shared_ptr<const UserModel> load_model(const std::string& file) {
-  const std::string text = bounded_text(file);
-  const Json json = parse(file, text);
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 20;  // `list --json`, all of it, takes 2 MiB
+  const std::string text = text_of_file(file, kMost);
+  const Json json = chosen_architecture(
+      file, parse_bounded(text, file, "an architecture as `mmaudit list --json` prints it"));
   if (!json.is_object()) refuse(file, "model", json, "an object with name, compute_capability and rows");
   for (const auto& [key, value] : json.items()) {
     constexpr std::string_view kFields[] = {"name", "compute_capability", "rows", "aliases", "instructions"};

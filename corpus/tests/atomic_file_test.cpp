@@ -67,6 +67,26 @@ TEST(AtomicFile, KeepsPermissionsAndLinks) {
   EXPECT_EQ(fs::status(folder / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST(AtomicFile, KeepsALinkToNothing) {
+  const ScratchFolder folder;
+  fs::create_symlink("nowhere", folder / "link");
+  expect_refused([&] { write_file_atomically(folder / "link", "x"); }, "it is a symbolic link to nothing");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+}
+
+TEST(AtomicFile, WritesAllOrNothing) {
+  const ScratchFolder folder;
+  put(folder / "a", "old");
+  const std::vector<TextFile> bad = {{folder / "a", "new"}, {folder / "none/b", "new"}};
+  expect_refused([&] { write_files_atomically(bad); }, "does not exist");
+  EXPECT_EQ(get(folder / "a"), "old");
+  EXPECT_EQ(folder.names(), Names{"a"});
+  const std::vector<TextFile> good = {{folder / "a", "1"}, {folder / "b", "2"}};
+  write_files_atomically(good);
+  EXPECT_EQ(get(folder / "a") + get(folder / "b"), "12");
+  EXPECT_EQ(folder.names().size(), 2U);
+}
+
 TEST(AtomicFile, RefusesWhatIsNoFile) {
   const ScratchFolder folder;
   put(folder / "file", "");

@@ -92,6 +92,19 @@ TEST(TensorFile, NamesAtMostEightTensorsWhenThereAreSeveral) {
   expect_refused([&] { load_tensor(path); }, "found 0 tensors");
 }
 
+TEST(TensorFile, BytesAreThoseOfTheNamedTensor) {
+  const ScratchFolder folder;
+  SafetensorsFile file;
+  file.tensors.push_back({"small", DType::u8, {1}, {std::byte{7}}});
+  file.tensors.push_back({"large", DType::u16, {3}, std::vector<std::byte>(6)});
+  const std::string path = folder / "two.safetensors";
+  write_safetensors(path, file);
+  EXPECT_EQ(tensor_bytes(path + ":small"), 1U);
+  EXPECT_EQ(tensor_bytes(path + ":large"), 6U);
+  EXPECT_EQ(tensor_bytes(path + ":none"), 0U);
+  EXPECT_EQ(tensor_bytes(path), 1U);  // of the first: load_tensor() refuses a file of two without a name
+}
+
 TEST(TensorFile, SavesAnUnnamedTensor) {
   const ScratchFolder folder;
   const std::string path = folder / "x.safetensors";

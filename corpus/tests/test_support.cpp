@@ -62,8 +62,17 @@ Recording small_recording() {
   const std::span<const std::uint8_t> in(inputs);
   const std::span<const std::uint32_t> out(results);
   Recording recording;
-  recording.provenance = {"NVIDIA H100", "9.0",     "580.1",      "13.0", "mma.m2n3k4",
-                          "1",           "0123abc", "2025-11-21", 42};
+  recording.provenance = {.gpu = "NVIDIA H100",
+                          .driver = "580.1",
+                          .cuda = "13.0",
+                          .compute_capability = 90,
+                          .version = {},
+                          .revision = "0123abc",
+                          .date = "2025-11-21",
+                          .seed = 42,
+                          .command = {}};
+  recording.instruction = "mma.m2n3k4";
+  recording.generator = "1";
   recording.families = {{"normal", 1}, {"caf\xC3\xA9 \"quoted\"", 1}};
   recording.tiles = 2;
   recording.a = make_tensor("A", DType::u8, {2, 2, 4}, in.first(16));

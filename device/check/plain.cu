@@ -105,33 +105,28 @@ __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, 
   });
 }
 
-unsigned grid_of(const TileProductArgs& args) {
+/// Starts a kernel of (plan, args, rest...) with a thread per element, up to a limit over which it strides.
+template <typename... Rest>
+void start(void (*kernel)(DotPlan, TileProductArgs, Rest...), const DotPlan& plan,
+           const TileProductArgs& args, Rest... rest) {
   constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t work =
       std::uint64_t{args.blocks} * args.side * args.side * static_cast<unsigned>(args.m * args.n);
-  return static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
+  const auto blocks = static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
+  kernel<<<blocks, kThreads>>>(plan, args, rest...);
+  cuda_check(cudaGetLastError(), "launching the model");
 }
 
 }  // namespace
 
-void launch_plain(const DotPlan& plan, const TileProductArgs& args) {
-  plain_kernel<<<grid_of(args), kThreads>>>(plan, args);
-  cuda_check(cudaGetLastError(), "launching the model");
-}
+void launch_plain(const DotPlan& plan, const TileProductArgs& args) { start(plain_kernel, plan, args); }
 
 void launch_model(const DotPlan& plan, const TileProductArgs& args, const std::uint8_t* modifiers, void* d) {
-  model_kernel<<<grid_of(args), kThreads>>>(plan, args, modifiers, d);
-  cuda_check(cudaGetLastError(), "launching the model");
+  start(model_kernel, plan, args, modifiers, d);
 }
 
-void launch_binary64(const DotPlan& plan, const TileProductArgs& args) {
-  binary64_kernel<<<grid_of(args), kThreads>>>(plan, args);
-  cuda_check(cudaGetLastError(), "launching the model");
-}
+void launch_binary64(const DotPlan& plan, const TileProductArgs& args) { start(binary64_kernel, plan, args); }
 
-void launch_binary32(const DotPlan& plan, const TileProductArgs& args) {
-  binary32_kernel<<<grid_of(args), kThreads>>>(plan, args);
-  cuda_check(cudaGetLastError(), "launching the model");
-}
+void launch_binary32(const DotPlan& plan, const TileProductArgs& args) { start(binary32_kernel, plan, args); }
 
 }  // namespace mmaudit::device

@@ -1,29 +1,29 @@
 # The families of kernels; each becomes one translation unit. A line holds: name, kernel (kernels/KERNEL_kernel.cuh),
 # header of ptx/, and the header's lists with the form of their lines (MMAUDIT_LIST(MMAUDIT_FORM_LINE)).
 set(families
-  "mma_f16             mma       mma_f16     MMA_F16:MMA MMA_884:MMA"
-  "mma_tf32            mma       mma_tf32    MMA_TF32:MMA"
-  "mma_fp8             mma       mma_fp8     MMA_FP8:MMA"
-  "mma_f64             mma       mma_f64     MMA_F64:MMA"
-  "wgmma_f16           wgmma     wgmma_f16   WGMMA_F16:WGMMA"
-  "wgmma_tf32          wgmma     wgmma_tf32  WGMMA_TF32:WGMMA"
-  "wgmma_fp8           wgmma     wgmma_fp8   WGMMA_FP8:WGMMA"
-  "wgmma_fp8_half      wgmma     wgmma_fp8   WGMMA_FP8_HALF:WGMMA"
-  "mma_i8              mma       mma_int     MMA_I8:MMA_INT"
-  "mma_i4              mma       mma_int     MMA_I4:MMA_INT"
-  "mma_b1              mma       mma_int     MMA_B1:MMA_BIT"
-  "wgmma_i8            wgmma     wgmma_int   WGMMA_I8:WGMMA_INT"
-  "wgmma_i8_satfinite  wgmma     wgmma_int   WGMMA_I8_SATFINITE:WGMMA_INT"
-  "wgmma_b1            wgmma     wgmma_int   WGMMA_B1:WGMMA_INT"
-  "mma_sp_f16          mma_sp    mma_sp      MMA_SP_F16:MMA_SP"
-  "mma_sp_fp8          mma_sp    mma_sp      MMA_SP_FP8:MMA_SP"
-  "mma_sp_int          mma_sp    mma_sp      MMA_SP_INT:MMA_SP_INT"
-  "wgmma_sp_f16        wgmma_sp  wgmma_sp    WGMMA_SP_F16:WGMMA_SP"
-  "wgmma_sp_fp8        wgmma_sp  wgmma_sp    WGMMA_SP_FP8:WGMMA_SP"
-  "wgmma_sp_i8         wgmma_sp  wgmma_sp    WGMMA_SP_I8:WGMMA_SP_INT"
-  "wmma_f16            wmma      wmma_lists  WMMA_F16:WMMA_HALF"
-  "wmma_wide           wmma      wmma_lists  WMMA_WIDE:WMMA"
-  "wmma_int            wmma      wmma_lists  WMMA_INT:WMMA_INT WMMA_B1:WMMA_BIT")
+  "mma_f16             mma    mma_float    MMA_F16:MMA MMA_884:MMA"
+  "mma_tf32            mma    mma_float    MMA_TF32:MMA"
+  "mma_fp8             mma    mma_float    MMA_FP8:MMA"
+  "mma_f64             mma    mma_float    MMA_F64:MMA"
+  "wgmma_f16           wgmma  wgmma_float  WGMMA_F16:WGMMA"
+  "wgmma_tf32          wgmma  wgmma_float  WGMMA_TF32:WGMMA"
+  "wgmma_fp8           wgmma  wgmma_float  WGMMA_FP8:WGMMA"
+  "wgmma_fp8_half      wgmma  wgmma_float  WGMMA_FP8_HALF:WGMMA"
+  "mma_i8              mma    mma_int      MMA_I8:MMA_INT"
+  "mma_i4              mma    mma_int      MMA_I4:MMA_INT"
+  "mma_b1              mma    mma_int      MMA_B1:MMA_BIT"
+  "wgmma_i8            wgmma  wgmma_int    WGMMA_I8:WGMMA_INT"
+  "wgmma_i8_satfinite  wgmma  wgmma_int    WGMMA_I8_SATFINITE:WGMMA_INT"
+  "wgmma_b1            wgmma  wgmma_int    WGMMA_B1:WGMMA_INT"
+  "mma_sp_f16          mma    mma_sp       MMA_SP_F16:MMA_SP"
+  "mma_sp_fp8          mma    mma_sp       MMA_SP_FP8:MMA_SP"
+  "mma_sp_int          mma    mma_sp       MMA_SP_INT:MMA_SP_INT"
+  "wgmma_sp_f16        wgmma  wgmma_sp     WGMMA_SP_F16:WGMMA_SP"
+  "wgmma_sp_fp8        wgmma  wgmma_sp     WGMMA_SP_FP8:WGMMA_SP"
+  "wgmma_sp_i8         wgmma  wgmma_sp     WGMMA_SP_I8:WGMMA_SP_INT"
+  "wmma_f16            wmma   wmma_lists   WMMA_F16:WMMA_HALF"
+  "wmma_wide           wmma   wmma_lists   WMMA_WIDE:WMMA"
+  "wmma_int            wmma   wmma_lists   WMMA_INT:WMMA_INT WMMA_B1:WMMA_BIT")
 
 set(names "")
 set(declarations "")
@@ -33,8 +33,11 @@ foreach(line IN LISTS families)
   string(APPEND names "${family}_kernels, ")
   string(APPEND declarations "std::span<const KernelEntry> ${family}_kernels();\n")
   list(TRANSFORM lists REPLACE "(.+):(.+)" "MMAUDIT_\\1(MMAUDIT_\\2_LINE)\n" OUTPUT_VARIABLE structs)
+  list(TRANSFORM lists REPLACE "(.+):(.+)"
+    "#define MMAUDIT_\\2_KERNEL(...) ${kernel}_entry<MMAUDIT_\\2_NAME(__VA_ARGS__)>(),\n" OUTPUT_VARIABLE kernels)
   list(TRANSFORM lists REPLACE "(.+):(.+)" "MMAUDIT_\\1(MMAUDIT_\\2_KERNEL) " OUTPUT_VARIABLE entries)
   list(JOIN structs "" structs)
+  list(JOIN kernels "" kernels)
   list(JOIN entries "" entries)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${family}.cu)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/family.cu.in ${source} @ONLY)

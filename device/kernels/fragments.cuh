@@ -49,6 +49,8 @@ constexpr int run_of(const FragmentMap& map, Format format) {
 /// kernel copies a map into a constexpr local, since it can't address a host constant.
 template <typename Line>
 struct Fragments {
+  static constexpr bool kSparse = is_sparse(Line::kInstruction.op);
+  static constexpr int kStoredK = Line::kInstruction.stored_k();  ///< of A
   static constexpr FragmentMap kMapA = fragment_a(Line::kInstruction);
   static constexpr FragmentMap kMapB = fragment_b(Line::kInstruction);
   static constexpr FragmentMap kMapC = fragment_c(Line::kInstruction);

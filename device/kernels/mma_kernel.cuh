@@ -1,14 +1,27 @@
 #pragma once
-// mma.sync on a batch of tiles: one warp per tile, the grid strides over the batch.
+// mma.sync and mma.sp on a batch of tiles: one warp per tile, the grid strides over the batch. The selector
+// of a sparse instruction changes from tile to tile, so that every value is used.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
 #include "kernels/fragments.cuh"
-#include "ptx/mma.cuh"
+#include "kernels/metadata.cuh"
+#include "ptx/mma_sp.cuh"
 
 namespace mmaudit::device {
 
 inline constexpr int kMmaWarps = 4;
+
+template <typename Line, int kSelector = 0, typename D, typename A, typename B>
+__device__ __forceinline__ void mma_sp_with(int selector, D& d, const A& a, const B& b,
+                                            std::uint32_t metadata) {
+  constexpr MetadataLayout kLayout = MetadataOf<Line>::kLayout;
+  if (selector == kSelector) {
+    mma_sp<Line, kSelector>(d, a, b, metadata);
+  } else if constexpr (kSelector + 1 < kLayout.selectors()) {
+    mma_sp_with<Line, kSelector + 1>(selector, d, a, b, metadata);
+  }
+}
 
 template <typename Line>
 __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const KernelArgs args) {
@@ -31,19 +44,29 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
       RegisterOf<kIs.c> c[F::kRegistersC];
       RegisterOf<kIs.d> wide[kIs.c == kIs.d ? 1 : F::kRegistersD];
       load_fragment<kRegisterBits<kIs.a>, F::kRunA>(
-          kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k, kIs.k, lane, kMapA.values, a);
+          kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * F::kStoredK, F::kStoredK, lane,
+          kMapA.values, a);
       load_fragment<kRegisterBits<kIs.b>, F::kRunB>(
           kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n, kIs.n, lane, kMapB.values, b);
       load_fragment<kRegisterBits<kIs.c>, F::kRunC>(kMapC,
                                                     static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
                                                     kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
-      // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
+      if constexpr (F::kSparse) {
+        constexpr MetadataLayout kLayout = MetadataOf<Line>::kLayout;
+        const int selector = static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors()));
+        const std::uint32_t metadata =
+            load_metadata<Line>(args.metadata + tile.a * kIs.m * F::kStoredK, lane, selector);
 #pragma unroll 1
-      for (int r = 0; r < args.repetitions; ++r) {
-        if constexpr (kIs.c == kIs.d)
-          mma<Line>(c, a, b);
-        else
-          mma<Line>(wide, a, b, c);
+        for (int r = 0; r < args.repetitions; ++r) mma_sp_with<Line>(selector, c, a, b, metadata);
+      } else {
+        // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
+#pragma unroll 1
+        for (int r = 0; r < args.repetitions; ++r) {
+          if constexpr (kIs.c == kIs.d)
+            mma<Line>(c, a, b);
+          else
+            mma<Line>(wide, a, b, c);
+        }
       }
       D* const out = static_cast<D*>(args.d) + tile.d * kIs.m * kIs.n;
       if constexpr (kIs.c == kIs.d)
@@ -55,16 +78,12 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
 }
 
 template <typename Line>
-void launch_mma(const KernelArgs& args, unsigned blocks) {
-  mma_kernel<Line><<<blocks, kMmaWarps * kWarpLanes>>>(args);
-}
-
-template <typename Line>
 KernelEntry mma_entry() {
-  return {Line::kInstruction, kMmaWarps, launch_mma<Line>, reinterpret_cast<const void*>(mma_kernel<Line>)};
+  return {Line::kInstruction, kMmaWarps,
+          [](const KernelArgs& args, unsigned blocks) {
+            mma_kernel<Line><<<blocks, kMmaWarps * kWarpLanes>>>(args);
+          },
+          reinterpret_cast<const void*>(mma_kernel<Line>)};
 }
 
 }  // namespace mmaudit::device
-
-// X for the list of a family: an entry of its table.
-#define MMAUDIT_MMA_KERNEL(...) mma_entry<MMAUDIT_MMA_NAME(__VA_ARGS__)>(),

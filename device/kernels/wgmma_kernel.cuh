@@ -1,13 +1,16 @@
 #pragma once
-// wgmma.mma_async on a batch of tiles: one warpgroup (one block) per tile, the grid strides over the batch.
-// One kernel serves every n: it loads and stores only the accumulators that n has, and the instruction is a
-// case of a switch.
+// wgmma.mma_async and wgmma.mma_async.sp on a batch of tiles: one warpgroup (one block) per tile, the grid
+// strides over the batch. One kernel serves every n: it loads and stores only the accumulators that n has,
+// and the instruction is a case of a switch. A sparse A is half as deep as B, whose lines in shared memory
+// have twice as many core matrices along k. Where a sparse instruction without modifiers has two values of
+// the selector, it changes from tile to tile.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
 #include "kernels/fragments.cuh"
+#include "kernels/metadata.cuh"
 #include "kernels/shared_layout.hpp"
-#include "ptx/wgmma.cuh"
+#include "ptx/wgmma_sp.cuh"
 
 namespace mmaudit::device {
 
@@ -20,6 +23,8 @@ constexpr Instruction at_largest_n(Instruction instruction) {
 template <typename Line>
 struct AtLargestN {
   static constexpr Instruction kInstruction = at_largest_n(Line::kInstruction);
+  static constexpr bool kSparse = is_sparse(kInstruction.op);
+  static constexpr int kStoredK = kInstruction.stored_k();  ///< of A
   static constexpr FragmentMap kMapA = fragment_a(kInstruction), kMapC = fragment_c(kInstruction);
   static constexpr int kRunA = run_of(kMapA, kInstruction.a), kRunC = run_of(kMapC, kInstruction.c);
   static_assert(bijective(kMapA) && bijective(kMapC));
@@ -66,12 +71,17 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
     __trap();
   } else {
     constexpr Instruction kIs = Line::kInstruction;
-    constexpr FragmentMap kMapA = AtLargestN<Line>::kMapA, kMapC = AtLargestN<Line>::kMapC;
+    using Largest = AtLargestN<Line>;
+    constexpr FragmentMap kMapA = Largest::kMapA, kMapC = Largest::kMapC;
+    constexpr int kStoredK = Largest::kStoredK;
     using A = ElementOf<kIs.a>;
     using B = ElementOf<kIs.b>;
     using C = ElementOf<kIs.c>;
-    __shared__ alignas(kCoreBytes) unsigned char shared_a[kIs.m * kIs.k * kRegisterBits<kIs.a> / 8];
-    __shared__ alignas(kCoreBytes) unsigned char shared_b[kWgmmaMaxN * kIs.k * kRegisterBits<kIs.b> / 8];
+    constexpr int kBytesA = kStoredK * kRegisterBits<kIs.a> / 8, kBytesB = kIs.k * kRegisterBits<kIs.b> / 8;
+    constexpr int kCoresA = kBytesA / kLineBytes, kCoresB = kBytesB / kLineBytes;
+    static_assert(kCoresA == kDenseCores && kCoresB == (Largest::kSparse ? 2 : 1) * kDenseCores);
+    __shared__ alignas(kCoreBytes) unsigned char shared_a[kIs.m * kBytesA];
+    __shared__ alignas(kCoreBytes) unsigned char shared_b[kWgmmaMaxN * kBytesB];
 
     const int lane = static_cast<int>(threadIdx.x), n = args.n;
     const int values_c = kIs.m * n / kWarpgroupLanes;
@@ -80,62 +90,67 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
     const int scale_d = (args.modifiers & kScaleDZero) == 0 ? 1 : 0;
     for (unsigned i = blockIdx.x; i < args.tiles; i += gridDim.x) {
       const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
-      const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kIs.k;
+      const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kStoredK;
       std::uint32_t d[Line::kRegisters];
-      load_fragment<kRegisterBits<kIs.c>, AtLargestN<Line>::kRunC>(
-          kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * n, n, lane,
-          args.c != nullptr ? values_c : 0, d);
+      load_fragment<kRegisterBits<kIs.c>, Largest::kRunC>(kMapC,
+                                                          static_cast<const C*>(args.c) + tile.c * kIs.m * n,
+                                                          n, lane, args.c != nullptr ? values_c : 0, d);
       const B* tile_b = static_cast<const B*>(args.b) + tile.b * kIs.k * n;
       if constexpr (kIs.a == Format::b1)
         fill_shared_bits(shared_b, tile_b, n, kIs.k, true);
       else
-        fill_shared(shared_b, tile_b, kIs.k, n, true, transpose_b);
+        fill_shared(shared_b, tile_b, kIs.k, n, true, transpose_b, kCoresB);
       WgmmaA a;
       if constexpr (kRegistersA) {
         std::uint32_t registers[4];
-        load_fragment<kRegisterBits<kIs.a>, AtLargestN<Line>::kRunA>(kMapA, tile_a, kIs.k, lane, kMapA.values,
-                                                                     registers);
+        load_fragment<kRegisterBits<kIs.a>, Largest::kRunA>(kMapA, tile_a, kStoredK, lane, kMapA.values,
+                                                            registers);
         a.low = registers[0] | std::uint64_t{registers[1]} << 32;
         a.high = registers[2] | std::uint64_t{registers[3]} << 32;
       } else {
         if constexpr (kIs.a == Format::b1)
-          fill_shared_bits(shared_a, tile_a, kIs.m, kIs.k, false);
+          fill_shared_bits(shared_a, tile_a, kIs.m, kStoredK, false);
         else
-          fill_shared(shared_a, tile_a, kIs.m, kIs.k, false, transpose_a);
+          fill_shared(shared_a, tile_a, kIs.m, kStoredK, false, transpose_a);
         a.low = descriptor_of(shared_a, transpose_a && args.swap_offsets);
       }
-      const std::uint64_t b = descriptor_of(shared_b, transpose_b && args.swap_offsets);
+      const std::uint64_t b = descriptor_of(shared_b, transpose_b && args.swap_offsets, kCoresB);
+      int which = wgmma_case(n, args.modifiers);
+      std::uint64_t steps = static_cast<std::uint32_t>(args.repetitions);
+      if constexpr (Largest::kSparse) {
+        constexpr MetadataLayout kLayout = MetadataOf<Line>::kLayout;
+        const bool plain = (args.modifiers & kImmediateModifiers) == 0;
+        const int selector =
+            plain ? static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors())) : 0;
+        const std::uint32_t metadata =
+            load_metadata<Line>(args.metadata + tile.a * kIs.m * kStoredK, lane, selector);
+        which = wgmma_sp_case(n, args.modifiers, selector);
+        steps |= std::uint64_t{metadata} << 32;
+      }
       // The tensor cores read shared memory through another proxy than the stores above went.
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       __syncthreads();
-      const int which = wgmma_case(n, args.modifiers);
-      if constexpr (kRegistersA) {
-        Line::from_registers(which, d, a, b, scale_d, args.repetitions);
-      } else {
-        Line::from_shared(which, d, a, b, scale_d, args.repetitions);
-      }
-      store_fragment<AtLargestN<Line>::kRunC>(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane,
-                                              values_c, d);
+      if constexpr (kRegistersA)
+        Line::from_registers(which, d, a, b, scale_d, steps);
+      else
+        Line::from_shared(which, d, a, b, scale_d, steps);
+      store_fragment<Largest::kRunC>(kMapC, static_cast<C*>(args.d) + tile.d * kIs.m * n, n, lane, values_c,
+                                     d);
       __syncthreads();  // every warp is done with this tile's shared memory
     }
   }
 }
 
 template <typename Line>
-void launch_wgmma(const KernelArgs& args, unsigned blocks) {
-  if ((args.modifiers & kAFromRegisters) != 0)
-    wgmma_kernel<Line, true><<<blocks, kWarpgroupLanes>>>(args);
-  else
-    wgmma_kernel<Line, false><<<blocks, kWarpgroupLanes>>>(args);
-}
-
-template <typename Line>
 KernelEntry wgmma_entry() {
-  return {Line::kInstruction, 1, launch_wgmma<Line>,
+  return {Line::kInstruction, 1,
+          [](const KernelArgs& args, unsigned blocks) {
+            if ((args.modifiers & kAFromRegisters) != 0)
+              wgmma_kernel<Line, true><<<blocks, kWarpgroupLanes>>>(args);
+            else
+              wgmma_kernel<Line, false><<<blocks, kWarpgroupLanes>>>(args);
+          },
           reinterpret_cast<const void*>(wgmma_kernel<Line, false>)};
 }
 
 }  // namespace mmaudit::device
-
-// X for the list of a family: an entry of its table.
-#define MMAUDIT_WGMMA_KERNEL(...) wgmma_entry<MMAUDIT_WGMMA_NAME(__VA_ARGS__)>(),

@@ -214,25 +214,13 @@ __global__ void __launch_bounds__(kWarpLanes) wmma_fragment_kernel(const Fragmen
 }
 
 template <typename Line>
-void launch_wmma(const KernelArgs& args, unsigned blocks) {
-  wmma_kernel<Line><<<blocks, kWmmaWarps * kWarpLanes>>>(args);
-}
-
-template <typename Line>
-void launch_wmma_fragment(const FragmentArgs& args) {
-  wmma_fragment_kernel<Line><<<1, kWarpLanes>>>(args);
-}
-
-template <typename Line>
 KernelEntry wmma_entry() {
-  return {Line::kInstruction, kWmmaWarps, launch_wmma<Line>, reinterpret_cast<const void*>(wmma_kernel<Line>),
-          launch_wmma_fragment<Line>};
+  return {Line::kInstruction, kWmmaWarps,
+          [](const KernelArgs& args, unsigned blocks) {
+            wmma_kernel<Line><<<blocks, kWmmaWarps * kWarpLanes>>>(args);
+          },
+          reinterpret_cast<const void*>(wmma_kernel<Line>),
+          [](const FragmentArgs& args) { wmma_fragment_kernel<Line><<<1, kWarpLanes>>>(args); }};
 }
 
 }  // namespace mmaudit::device
-
-// X for the list of a family: an entry of its table.
-#define MMAUDIT_WMMA_HALF_KERNEL(...) wmma_entry<MMAUDIT_WMMA_HALF_NAME(__VA_ARGS__)>(),
-#define MMAUDIT_WMMA_KERNEL(...) wmma_entry<MMAUDIT_WMMA_NAME(__VA_ARGS__)>(),
-#define MMAUDIT_WMMA_INT_KERNEL(...) wmma_entry<MMAUDIT_WMMA_INT_NAME(__VA_ARGS__)>(),
-#define MMAUDIT_WMMA_BIT_KERNEL(...) wmma_entry<MMAUDIT_WMMA_BIT_NAME(__VA_ARGS__)>(),

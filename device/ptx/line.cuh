@@ -8,6 +8,13 @@
 #define MMAUDIT_CLAMPS_wrapping false
 #define MMAUDIT_CLAMPS_satfinite true
 
+// The first registers of an array as operands of inline assembly: MMAUDIT_READ_2("r", x) is "r"(x[0]),
+// "r"(x[1]).
+#define MMAUDIT_READ_1(CLASS, x) CLASS(x[0])
+#define MMAUDIT_READ_2(CLASS, x) MMAUDIT_READ_1(CLASS, x), CLASS(x[1])
+#define MMAUDIT_READ_4(CLASS, x) MMAUDIT_READ_2(CLASS, x), CLASS(x[2]), CLASS(x[3])
+#define MMAUDIT_READ_8(CLASS, x) MMAUDIT_READ_4(CLASS, x), CLASS(x[4]), CLASS(x[5]), CLASS(x[6]), CLASS(x[7])
+
 namespace mmaudit::device {
 
 /// Ten times major plus minor of the target being compiled; 0 in host code. mma and wgmma bodies exist only

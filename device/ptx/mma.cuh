@@ -16,11 +16,6 @@
 // X for the list of a family: the name of that struct.
 #define MMAUDIT_MMA_NAME(M, N, K, D, A, B, C) Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C
 
-#define MMAUDIT_READ_1(CLASS, x) CLASS(x[0])
-#define MMAUDIT_READ_2(CLASS, x) MMAUDIT_READ_1(CLASS, x), CLASS(x[1])
-#define MMAUDIT_READ_4(CLASS, x) MMAUDIT_READ_2(CLASS, x), CLASS(x[2]), CLASS(x[3])
-#define MMAUDIT_READ_8(CLASS, x) MMAUDIT_READ_4(CLASS, x), CLASS(x[4]), CLASS(x[5]), CLASS(x[6]), CLASS(x[7])
-
 // D = A * B + D, with ND, NA and NB registers of class CLASS. "C" splices Line::kText in. Accumulators travel
 // as untyped bits, so that no conversion can touch a NaN. Volatile: a timed instruction must not move or
 // vanish.

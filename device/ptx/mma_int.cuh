@@ -11,7 +11,6 @@
         "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32"; \
   };
 #define MMAUDIT_MMA_INT_NAME(M, N, K, Q, A, B) Mma_m##M##n##N##k##K##_##Q##_##A##_##B
-#define MMAUDIT_MMA_INT_KERNEL(...) mma_entry<MMAUDIT_MMA_INT_NAME(__VA_ARGS__)>(),
 
 #define MMAUDIT_MMA_BIT_LINE(M, N, K, OPERATION)                                                      \
   struct Mma_m##M##n##N##k##K##_##OPERATION {                                                         \
@@ -22,7 +21,6 @@
         "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col.s32.b1.b1.s32." #OPERATION ".popc";           \
   };
 #define MMAUDIT_MMA_BIT_NAME(M, N, K, OPERATION) Mma_m##M##n##N##k##K##_##OPERATION
-#define MMAUDIT_MMA_BIT_KERNEL(...) mma_entry<MMAUDIT_MMA_BIT_NAME(__VA_ARGS__)>(),
 
 // clang-format off
 #define MMAUDIT_EVERY_SIGN(X, M, N, K, Q, BITS) \

@@ -3,7 +3,7 @@
 // X(m, n, k, qualifier, A, B) with D and C s32.
 #include <cstdint>
 
-#include "ptx/mma.cuh"
+#include "ptx/mma_float.cuh"
 #include "ptx/mma_int.cuh"
 
 #define MMAUDIT_MMA_SP_LINE(M, N, K, D, A, B, C)                                                        \
@@ -14,7 +14,6 @@
         "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C; \
   };
 #define MMAUDIT_MMA_SP_NAME(M, N, K, D, A, B, C) MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C
-#define MMAUDIT_MMA_SP_KERNEL(...) mma_sp_entry<MMAUDIT_MMA_SP_NAME(__VA_ARGS__)>(),
 
 #define MMAUDIT_MMA_SP_INT_LINE(M, N, K, Q, A, B)                                                 \
   struct MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B {                                               \
@@ -24,7 +23,6 @@
                                     ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";         \
   };
 #define MMAUDIT_MMA_SP_INT_NAME(M, N, K, Q, A, B) MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B
-#define MMAUDIT_MMA_SP_INT_KERNEL(...) mma_sp_entry<MMAUDIT_MMA_SP_INT_NAME(__VA_ARGS__)>(),
 
 // clang-format off
 #define MMAUDIT_MMA_SP_F16(X) \
@@ -37,11 +35,7 @@
   X(16, 8,  8, f32, tf32, tf32, f32) \
   X(16, 8, 16, f32, tf32, tf32, f32)
 
-#define MMAUDIT_MMA_SP_FP8(X) \
-  X(16, 8, 64, f32, e4m3, e4m3, f32) \
-  X(16, 8, 64, f32, e4m3, e5m2, f32) \
-  X(16, 8, 64, f32, e5m2, e4m3, f32) \
-  X(16, 8, 64, f32, e5m2, e5m2, f32)
+#define MMAUDIT_MMA_SP_FP8(X) MMAUDIT_EVERY_FP8(X, 16, 8, 64, f32)
 
 #define MMAUDIT_MMA_SP_INT(X) \
   MMAUDIT_EVERY_SIGN(X, 16, 8, 32,  wrapping,  8) \

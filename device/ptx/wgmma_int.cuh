@@ -6,23 +6,13 @@
 #define MMAUDIT_WGMMA_INT_CASES(K, Q, A, B, END, FROM) \
   MMAUDIT_WGMMA_EVERY_N_s32(MMAUDIT_WGMMA_CASE, 0, "k" #K MMAUDIT_TEXT_##Q ".s32." #A "." #B END, FROM, "")
 
-#define MMAUDIT_WGMMA_INT_LINE(NAME, K, Q, A, B, MULTIPLY, END)                                             \
-  struct NAME {                                                                                             \
-    static constexpr Instruction kInstruction =                                                             \
-        listed_instruction(Op::wgmma, 64, 0, K, Format::s32, Format::A, Format::B, Format::s32,             \
-                           MMAUDIT_CLAMPS_##Q, Multiply::MULTIPLY);                                         \
-    static constexpr int kRegisters = kWgmmaMaxN / 2;                                                       \
-    static __device__ __forceinline__ void from_shared(int which, std::uint32_t (&d)[kRegisters], WgmmaA a, \
-                                                       std::uint64_t b, int scale_d, int repetitions) {     \
-      switch (which) { MMAUDIT_WGMMA_INT_CASES(K, Q, A, B, END, "%0") default : __trap(); }                 \
-    }                                                                                                       \
-    static __device__ __forceinline__ void from_registers(int which, std::uint32_t (&d)[kRegisters],        \
-                                                          WgmmaA a, std::uint64_t b, int scale_d,           \
-                                                          int repetitions) {                                \
-      switch (which) { MMAUDIT_WGMMA_INT_CASES(K, Q, A, B, END, "{a0,a1,a2,a3}") default : __trap(); }      \
-    }                                                                                                       \
-  };
-#define MMAUDIT_WGMMA_INT_KERNEL(NAME, ...) wgmma_entry<NAME>(),
+#define MMAUDIT_WGMMA_INT_LINE(NAME, K, Q, A, B, MULTIPLY, END)                                   \
+  MMAUDIT_WGMMA_STRUCT(NAME,                                                                      \
+                       listed_instruction(Op::wgmma, 64, 0, K, Format::s32, Format::A, Format::B, \
+                                          Format::s32, MMAUDIT_CLAMPS_##Q, Multiply::MULTIPLY),   \
+                       s32, MMAUDIT_WGMMA_INT_CASES(K, Q, A, B, END, "%0"),                       \
+                       MMAUDIT_WGMMA_INT_CASES(K, Q, A, B, END, "{a0,a1,a2,a3}"))
+#define MMAUDIT_WGMMA_INT_NAME(NAME, ...) NAME
 
 // clang-format off
 #define MMAUDIT_WGMMA_I8(X) \

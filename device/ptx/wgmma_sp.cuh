@@ -4,7 +4,7 @@
 // X(k, D and C, A, B, majors), integers X(qualifier, A, B).
 #include <cstdint>
 
-#include "ptx/wgmma.cuh"
+#include "ptx/wgmma_float.cuh"
 
 // clang-format off
 #define MMAUDIT_WGMMA_SP_N_f32(X, ...) \
@@ -15,37 +15,14 @@
 #define MMAUDIT_WGMMA_SP_SOME_N_f16(X, ...) X(8, 2, __VA_ARGS__) X(64, 16, __VA_ARGS__)
 // clang-format on
 
-// MMAUDIT_WGMMA_TEXT's numbers: %0, %1 A, %2 B, %3 scale_d, %4 repetitions and metadata, the latter above; %5
-// on: d.
 #define MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, SELECTOR, IMMEDIATES)                                      \
   "wgmma.mma_async.sp.sync.aligned.m64n" #N TYPES                                                        \
   " {%5" MMAUDIT_ACC_##R(MMAUDIT_ACC_TEXT) "}, " A ", %2, metadata, " SELECTOR ", accumulate" IMMEDIATES \
                                            ";\n"
 
-#define MMAUDIT_WGMMA_SP_CASE(N, R, MODIFIERS, TYPES, A, SELECTOR, IMMEDIATES) \
-  case wgmma_sp_case(N, MODIFIERS, SELECTOR[0] - '0'):                         \
-    asm volatile( \
-        "{\n" \
-        ".reg .pred accumulate, more;\n" \
-        ".reg .b32 a<4>, metadata, left;\n" \
-        "mov.b64 {a0,a1}, %0;\n" \
-        "mov.b64 {a2,a3}, %1;\n" \
-        "mov.b64 {left,metadata}, %4;\n" \
-        "setp.ne.b32 accumulate, %3, 0;\n" \
-        "AGAIN:\n" \
-        "wgmma.fence.sync.aligned;\n" \
-        MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, SELECTOR, IMMEDIATES) \
-        "wgmma.commit_group.sync.aligned;\n" \
-        "setp.eq.b32 accumulate, 0, 0;\n" \
-        "add.s32 left, left, -1;\n" \
-        "setp.gt.s32 more, left, 0;\n" \
-        "@more bra AGAIN;\n" \
-        "wgmma.wait_group.sync.aligned 0;\n" \
-        "}" \
-        : "+l"(a.low), "+l"(a.high), "+l"(b), "+r"(scale_d), "+l"(repetitions_and_metadata), \
-          "+r"(d[0]) MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND) \
-        : \
-        : "memory");                                                            \
+#define MMAUDIT_WGMMA_SP_CASE(N, R, MODIFIERS, TYPES, A, SELECTOR, IMMEDIATES)            \
+  case wgmma_sp_case(N, MODIFIERS, SELECTOR[0] - '0'):                                    \
+    MMAUDIT_WGMMA_REPEAT(R, MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, SELECTOR, IMMEDIATES)); \
     break;
 
 // Every n with every value of the selector (0 and 1; one, where all lanes supply metadata).
@@ -62,62 +39,40 @@
   MMAUDIT_WGMMA_SP_SOME(D, kNegateB, TYPES, A, ", 1, -1" TEXT) \
   MMAUDIT_WGMMA_SP_SOME(D, kNegateA | kNegateB, TYPES, A, ", -1, -1" TEXT)
 
-#define MMAUDIT_WGMMA_SP_SHARED_tf32(D, TYPES) \
-  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "%0", "") MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", "")
-#define MMAUDIT_WGMMA_SP_REGISTERS_tf32(D, TYPES)           \
-  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "{a0,a1,a2,a3}", "") \
-      MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", "")
-#define MMAUDIT_WGMMA_SP_SHARED_fp8(D, TYPES) \
-  MMAUDIT_WGMMA_SP_PLAIN_one(D, TYPES, "%0", "") MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", "")
-#define MMAUDIT_WGMMA_SP_REGISTERS_fp8(D, TYPES)            \
-  MMAUDIT_WGMMA_SP_PLAIN_one(D, TYPES, "{a0,a1,a2,a3}", "") \
-      MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", "")
-#define MMAUDIT_WGMMA_SP_SHARED_any_major(D, TYPES)                                                       \
-  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "%0", ", 0, 0") MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "%0", ", 0, 0") \
-      MMAUDIT_WGMMA_SP_SOME(D, kTransposeA, TYPES, "%0", ", 1, 1, 1, 0")                                  \
-          MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "%0", ", 1, 1, 0, 1")                              \
-              MMAUDIT_WGMMA_SP_SOME(D, kTransposeA | kTransposeB, TYPES, "%0", ", 1, 1, 1, 1")
-#define MMAUDIT_WGMMA_SP_REGISTERS_any_major(D, TYPES)           \
-  MMAUDIT_WGMMA_SP_PLAIN_two(D, TYPES, "{a0,a1,a2,a3}", ", 0")   \
-      MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, "{a0,a1,a2,a3}", ", 0") \
-          MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "{a0,a1,a2,a3}", ", 1, 1, 1")
+#define MMAUDIT_WGMMA_SP_K_MAJOR(SELECTORS, D, TYPES, A, TEXT) \
+  MMAUDIT_WGMMA_SP_PLAIN_##SELECTORS(D, TYPES, A, TEXT) MMAUDIT_WGMMA_SP_NEGATED(D, TYPES, A, TEXT)
+
+#define MMAUDIT_WGMMA_SP_SHARED_tf32(D, TYPES) MMAUDIT_WGMMA_SP_K_MAJOR(two, D, TYPES, "%0", "")
+#define MMAUDIT_WGMMA_SP_REGISTERS_tf32(D, TYPES) MMAUDIT_WGMMA_SP_K_MAJOR(two, D, TYPES, "{a0,a1,a2,a3}", "")
+#define MMAUDIT_WGMMA_SP_SHARED_fp8(D, TYPES) MMAUDIT_WGMMA_SP_K_MAJOR(one, D, TYPES, "%0", "")
+#define MMAUDIT_WGMMA_SP_REGISTERS_fp8(D, TYPES) MMAUDIT_WGMMA_SP_K_MAJOR(one, D, TYPES, "{a0,a1,a2,a3}", "")
+#define MMAUDIT_WGMMA_SP_SHARED_any_major(D, TYPES)                  \
+  MMAUDIT_WGMMA_SP_K_MAJOR(two, D, TYPES, "%0", ", 0, 0")            \
+  MMAUDIT_WGMMA_SP_SOME(D, kTransposeA, TYPES, "%0", ", 1, 1, 1, 0") \
+  MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "%0", ", 1, 1, 0, 1") \
+  MMAUDIT_WGMMA_SP_SOME(D, kTransposeA | kTransposeB, TYPES, "%0", ", 1, 1, 1, 1")
+#define MMAUDIT_WGMMA_SP_REGISTERS_any_major(D, TYPES)            \
+  MMAUDIT_WGMMA_SP_K_MAJOR(two, D, TYPES, "{a0,a1,a2,a3}", ", 0") \
+  MMAUDIT_WGMMA_SP_SOME(D, kTransposeB, TYPES, "{a0,a1,a2,a3}", ", 1, 1, 1")
 // Integers have no immediates.
 #define MMAUDIT_WGMMA_SP_INTEGERS(TYPES, A) \
   MMAUDIT_WGMMA_SP_N_f32(MMAUDIT_WGMMA_SP_CASE, 0, TYPES, A, "0", "")
 
-#define MMAUDIT_WGMMA_SP_STRUCT(NAME, ROW, REGISTERS, SHARED, FROM_REGISTERS)                               \
-  struct NAME {                                                                                             \
-    static constexpr Instruction kInstruction = ROW;                                                        \
-    static constexpr int kRegisters = REGISTERS;                                                            \
-    static __device__ __forceinline__ void from_shared(int which, std::uint32_t (&d)[kRegisters], WgmmaA a, \
-                                                       std::uint64_t b, int scale_d,                        \
-                                                       std::uint64_t repetitions_and_metadata) {            \
-      switch (which) { SHARED default : __trap(); }                                                         \
-    }                                                                                                       \
-    static __device__ __forceinline__ void from_registers(int which, std::uint32_t (&d)[kRegisters],        \
-                                                          WgmmaA a, std::uint64_t b, int scale_d,           \
-                                                          std::uint64_t repetitions_and_metadata) {         \
-      switch (which) { FROM_REGISTERS default : __trap(); }                                                 \
-    }                                                                                                       \
-  };
-
-#define MMAUDIT_WGMMA_SP_LINE(K, D, A, B, KIND)                                               \
-  MMAUDIT_WGMMA_SP_STRUCT(                                                                    \
-      WgmmaSp_k##K##_##D##_##A##_##B,                                                         \
-      listed_instruction(Op::wgmma_sp, 64, 0, K, Format::D, Format::A, Format::B, Format::D), \
-      kWgmmaMaxN / 2 / elements_per_register(Format::D),                                      \
-      MMAUDIT_WGMMA_SP_SHARED_##KIND(D, "k" #K "." #D "." #A "." #B),                         \
+#define MMAUDIT_WGMMA_SP_LINE(K, D, A, B, KIND)                                                  \
+  MMAUDIT_WGMMA_STRUCT(                                                                          \
+      MMAUDIT_WGMMA_SP_NAME(K, D, A, B, KIND),                                                   \
+      listed_instruction(Op::wgmma_sp, 64, 0, K, Format::D, Format::A, Format::B, Format::D), D, \
+      MMAUDIT_WGMMA_SP_SHARED_##KIND(D, "k" #K "." #D "." #A "." #B),                            \
       MMAUDIT_WGMMA_SP_REGISTERS_##KIND(D, "k" #K "." #D "." #A "." #B))
-#define MMAUDIT_WGMMA_SP_KERNEL(K, D, A, B, KIND) wgmma_sp_entry<WgmmaSp_k##K##_##D##_##A##_##B>(),
+#define MMAUDIT_WGMMA_SP_NAME(K, D, A, B, KIND) WgmmaSp_k##K##_##D##_##A##_##B
 
-#define MMAUDIT_WGMMA_SP_INT_LINE(Q, A, B)                                                        \
-  MMAUDIT_WGMMA_SP_STRUCT(                                                                        \
-      WgmmaSp_##Q##_##A##_##B,                                                                    \
-      listed_instruction(Op::wgmma_sp, 64, 0, 64, Format::s32, Format::A, Format::B, Format::s32, \
-                         MMAUDIT_CLAMPS_##Q),                                                     \
-      kWgmmaMaxN / 2, MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "%0"),  \
-      MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "{a0,a1,a2,a3}"))
-#define MMAUDIT_WGMMA_SP_INT_KERNEL(Q, A, B) wgmma_sp_entry<WgmmaSp_##Q##_##A##_##B>(),
+#define MMAUDIT_WGMMA_SP_INT_LINE(Q, A, B)                                                             \
+  MMAUDIT_WGMMA_STRUCT(MMAUDIT_WGMMA_SP_INT_NAME(Q, A, B),                                             \
+                       listed_instruction(Op::wgmma_sp, 64, 0, 64, Format::s32, Format::A, Format::B,  \
+                                          Format::s32, MMAUDIT_CLAMPS_##Q),                            \
+                       s32, MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "%0"), \
+                       MMAUDIT_WGMMA_SP_INTEGERS("k64" MMAUDIT_TEXT_##Q ".s32." #A "." #B, "{a0,a1,a2,a3}"))
+#define MMAUDIT_WGMMA_SP_INT_NAME(Q, A, B) WgmmaSp_##Q##_##A##_##B
 
 // clang-format off
 #define MMAUDIT_WGMMA_SP_F16(X) \
@@ -127,14 +82,8 @@
   X(16, f32, tf32, tf32, tf32)
 
 #define MMAUDIT_WGMMA_SP_FP8(X) \
-  X(64, f32, e4m3, e4m3, fp8) \
-  X(64, f32, e4m3, e5m2, fp8) \
-  X(64, f32, e5m2, e4m3, fp8) \
-  X(64, f32, e5m2, e5m2, fp8) \
-  X(64, f16, e4m3, e4m3, fp8) \
-  X(64, f16, e4m3, e5m2, fp8) \
-  X(64, f16, e5m2, e4m3, fp8) \
-  X(64, f16, e5m2, e5m2, fp8)
+  MMAUDIT_WGMMA_EVERY_FP8(X, 64, f32, fp8) \
+  MMAUDIT_WGMMA_EVERY_FP8(X, 64, f16, fp8)
 
 #define MMAUDIT_WGMMA_SP_I8(X) \
   X(wrapping,  s8, s8) X(wrapping,  s8, u8) X(wrapping,  u8, s8) X(wrapping,  u8, u8) \

@@ -42,17 +42,12 @@
   MMAUDIT_WMMA_STRUCT(MMAUDIT_WMMA_BIT_NAME(M, N, K, OPERATION), M, N, K, s32, b1, s32, ".s32.b1.b1.s32", \
                       "." #OPERATION ".popc", false, Multiply::OPERATION##_popc)
 
-#define MMAUDIT_LIST_1(CLASS, x) CLASS(x[0])
-#define MMAUDIT_LIST_2(CLASS, x) MMAUDIT_LIST_1(CLASS, x), CLASS(x[1])
-#define MMAUDIT_LIST_4(CLASS, x) MMAUDIT_LIST_2(CLASS, x), CLASS(x[2]), CLASS(x[3])
-#define MMAUDIT_LIST_8(CLASS, x) MMAUDIT_LIST_4(CLASS, x), CLASS(x[4]), CLASS(x[5]), CLASS(x[6]), CLASS(x[7])
-
 // `address` in shared memory; `stride` from line to line in elements.
 #define MMAUDIT_WMMA_LOAD(WORD, CLASS, N, TEXT)                                               \
   template <typename Operand, typename Layout>                                                \
   __device__ __forceinline__ void wmma_load(WORD(&x)[N], std::uint32_t address, int stride) { \
     asm volatile(TEXT                                                                         \
-                 : MMAUDIT_LIST_##N("=" CLASS, x)                                             \
+                 : MMAUDIT_READ_##N("=" CLASS, x)                                             \
                  : "r"(address), "r"(stride), "C"(Operand::kBefore), "C"(Layout::kText),      \
                    "C"(Operand::kAfter)                                                       \
                  : "memory");                                                                 \
@@ -62,7 +57,7 @@
   __device__ __forceinline__ void wmma_store(const WORD(&x)[N], std::uint32_t address, int stride) { \
     asm volatile(TEXT                                                                                \
                  :                                                                                   \
-                 : MMAUDIT_LIST_##N(CLASS, x), "r"(address), "r"(stride), "C"(Operand::kBefore),     \
+                 : MMAUDIT_READ_##N(CLASS, x), "r"(address), "r"(stride), "C"(Operand::kBefore),     \
                    "C"(Layout::kText), "C"(Operand::kAfter)                                          \
                  : "memory");                                                                        \
   }
@@ -72,8 +67,8 @@
   __device__ __forceinline__ void wmma_mma(WORD(&d)[ND], const WORD(&a)[NA], const WORD(&b)[NB],          \
                                            const WORD(&c)[NC]) {                                          \
     asm volatile(TEXT                                                                                     \
-                 : MMAUDIT_LIST_##ND("=" CLASS, d)                                                        \
-                 : MMAUDIT_LIST_##NA(CLASS, a), MMAUDIT_LIST_##NB(CLASS, b), MMAUDIT_LIST_##NC(CLASS, c), \
+                 : MMAUDIT_READ_##ND("=" CLASS, d)                                                        \
+                 : MMAUDIT_READ_##NA(CLASS, a), MMAUDIT_READ_##NB(CLASS, b), MMAUDIT_READ_##NC(CLASS, c), \
                    "C"(Line::kBefore), "C"(LayoutA::kText), "C"(LayoutB::kText), "C"(Line::kAfter));      \
   }
 

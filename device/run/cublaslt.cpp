@@ -2,69 +2,55 @@
 
 #include <cublasLt.h>
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
 #include <memory>
 #include <type_traits>
 
 #include "run/cuda_check.hpp"
+#include "run/shared_library.hpp"
 
 namespace mmaudit::device {
 namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
-/// The functions that a product needs, from whatever file has them.
+// The functions that a product needs: X(member of Library, name).
+#define MMAUDIT_CUBLASLT(X)                              \
+  X(create, cublasLtCreate)                              \
+  X(destroy, cublasLtDestroy)                            \
+  X(version, cublasLtGetVersion)                         \
+  X(matmul, cublasLtMatmul)                              \
+  X(heuristic, cublasLtMatmulAlgoGetHeuristic)           \
+  X(attribute, cublasLtMatmulAlgoConfigGetAttribute)     \
+  X(desc_create, cublasLtMatmulDescCreate)               \
+  X(desc_destroy, cublasLtMatmulDescDestroy)             \
+  X(desc_set, cublasLtMatmulDescSetAttribute)            \
+  X(layout_create, cublasLtMatrixLayoutCreate)           \
+  X(layout_destroy, cublasLtMatrixLayoutDestroy)         \
+  X(preference_create, cublasLtMatmulPreferenceCreate)   \
+  X(preference_destroy, cublasLtMatmulPreferenceDestroy) \
+  X(preference_set, cublasLtMatmulPreferenceSetAttribute)
+
 struct Library {
-  void* handle = nullptr;
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtDestroy) destroy = nullptr;
-  decltype(&cublasLtGetVersion) version = nullptr;
-  decltype(&cublasLtMatmul) matmul = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
-  decltype(&cublasLtMatmulAlgoConfigGetAttribute) attribute = nullptr;
-  decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
+#define MMAUDIT_MEMBER(MEMBER, NAME) decltype(&NAME) MEMBER = nullptr;
+  MMAUDIT_CUBLASLT(MMAUDIT_MEMBER)
+#undef MMAUDIT_MEMBER
   std::string why;  ///< not usable
 };
 
-/// Never closed: it keeps state of the GPU.
 const Library& library() {
   static const Library found = [] {
     Library out;
-    for (const std::string& name :
-         {"libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR), std::string("libcublasLt.so")}) {
-      out.handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-      if (out.handle != nullptr) break;
-    }
-    if (out.handle == nullptr) {
-      out.why = "no libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR) + " on this machine";
+    const std::string versioned = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
+    const SharedLibrary file{versioned.c_str(), "libcublasLt.so"};
+    if (file.name() == nullptr) {
+      out.why = "no " + versioned + " on this machine";
       return out;
     }
-    const auto bind = [&out](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(out.handle, name));
-      if (function == nullptr && out.why.empty()) out.why = std::string("libcublasLt has no ") + name;
-    };
-    bind(out.create, "cublasLtCreate");
-    bind(out.destroy, "cublasLtDestroy");
-    bind(out.version, "cublasLtGetVersion");
-    bind(out.matmul, "cublasLtMatmul");
-    bind(out.heuristic, "cublasLtMatmulAlgoGetHeuristic");
-    bind(out.attribute, "cublasLtMatmulAlgoConfigGetAttribute");
-    bind(out.desc_create, "cublasLtMatmulDescCreate");
-    bind(out.desc_destroy, "cublasLtMatmulDescDestroy");
-    bind(out.desc_set, "cublasLtMatmulDescSetAttribute");
-    bind(out.layout_create, "cublasLtMatrixLayoutCreate");
-    bind(out.layout_destroy, "cublasLtMatrixLayoutDestroy");
-    bind(out.preference_create, "cublasLtMatmulPreferenceCreate");
-    bind(out.preference_destroy, "cublasLtMatmulPreferenceDestroy");
-    bind(out.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+#define MMAUDIT_FIND(MEMBER, NAME) \
+  if (!file.find(#NAME, out.MEMBER) && out.why.empty()) out.why = "libcublasLt has no " #NAME;
+    MMAUDIT_CUBLASLT(MMAUDIT_FIND)
+#undef MMAUDIT_FIND
     return out;
   }();
   return found;

@@ -1,5 +1,4 @@
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
 #include <cctype>
 #include <fstream>
@@ -7,6 +6,7 @@
 
 #include "mmaudit/device/runner.hpp"
 #include "run/cuda_check.hpp"
+#include "run/shared_library.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -27,20 +27,16 @@ std::string driver_from_proc() {
   return {};
 }
 
-/// NVML has no header here, and need not be installed.
 std::string driver_from_nvml() {
-  void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return {};
-  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-  const auto version =
-      reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
-  const auto shutdown = reinterpret_cast<int (*)()>(dlsym(library, "nvmlShutdown"));
+  const SharedLibrary library{"libnvidia-ml.so.1"};
+  int (*init)() = nullptr, (*version)(char*, unsigned) = nullptr, (*shutdown)() = nullptr;
+  if (library.name() == nullptr || !library.find("nvmlInit_v2", init) ||
+      !library.find("nvmlSystemGetDriverVersion", version) || !library.find("nvmlShutdown", shutdown) ||
+      init() != 0)
+    return {};
   char text[80] = {};
-  if (init != nullptr && version != nullptr && shutdown != nullptr && init() == 0) {
-    if (version(text, sizeof(text) - 1) != 0) text[0] = '\0';
-    shutdown();
-  }
-  dlclose(library);
+  if (version(text, sizeof(text) - 1) != 0) text[0] = '\0';
+  shutdown();
   return text;
 }
 

@@ -14,10 +14,6 @@ namespace {
 /// Blocks per multiprocessor: enough to fill it. The kernels stride over the rest.
 constexpr unsigned kBlocksPerMultiprocessor = 16;
 
-std::string dotted(int compute_capability) {
-  return std::to_string(compute_capability / 10) + "." + std::to_string(compute_capability % 10);
-}
-
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
   if (instruction.op == Op::wmma)
@@ -70,10 +66,10 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
   if (kernel == nullptr) return "no kernel for " + name_of(instruction);
   if (is_wgmma(instruction.op) && !wgmma_has_n(instruction, instruction.n))
     return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
-  const std::string on = device.name + " has " + dotted(device.compute_capability);
+  const std::string on = device.name + " has " + capability_text(device.compute_capability);
   if (device.compute_capability < instruction.min_compute_capability)
-    return name_of(instruction) + " needs compute capability " + dotted(instruction.min_compute_capability) +
-           ", " + on;
+    return name_of(instruction) + " needs compute capability " +
+           capability_text(instruction.min_compute_capability) + ", " + on;
   if (is_wgmma(instruction.op) && device.compute_capability != 90)
     return "wgmma exists on compute capability 9.0 only, " + on;
   if (std::string reason = why_no_modifiers(instruction, modifiers); !reason.empty()) return reason;
@@ -86,7 +82,7 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
   if (!loads || attributes.ptxVersion < instruction.min_compute_capability ||
       (is_wgmma(instruction.op) && !wgmma_compiled))
     return "this build has no code of " + name_of(instruction) + " for compute capability " +
-           dotted(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")";
+           capability_text(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")";
   return {};
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SASS of the benchmarks of matrix instructions for every target: census.sh build|disassemble FOLDER
+# SASS of the benchmarks of matrix instructions and of their loads and stores for every target: census.sh build|disassemble FOLDER
 #   build        FOLDER/<target>.<file>.cubin, or .refused with what ptxas said; needs nvcc; JOBS at a time (2)
 #   disassemble  FOLDER/census.sass from the cubins; needs cuobjdump
 # Then `mmaudit sweep census FOLDER/census.sass`. The two halves may run on two machines.
@@ -40,7 +40,7 @@ need() {
 if [[ $1 == build ]]; then
   need nvcc
   for target in "${targets[@]}"; do
-    files=("$sweeps"/benchmarks/{mma,wmma}.cu)
+    files=("$sweeps"/benchmarks/{mma,wmma,wmma_memory}.cu)
     if [[ $target == 90a ]]; then files+=("$sweeps"/benchmarks/wgmma*.cu); fi
     for file in "${files[@]}"; do
       while (($(jobs -rp | wc -l) >= ${JOBS:-2})); do wait -n || true; done

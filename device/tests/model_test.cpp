@@ -22,7 +22,7 @@ TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, std
   const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
   const std::size_t each = instruction.n > 8 ? 1 : 3;
   for (int input_class = 0; input_class < gen::kInputClasses; ++input_class)
-    gen::append_family(tiles, plan, static_cast<gen::InputClass>(input_class), 7, 0, each, modifiers);
+    gen::append_class(tiles, plan, static_cast<gen::InputClass>(input_class), 7, 0, each, modifiers);
   return tiles;
 }
 

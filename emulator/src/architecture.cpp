@@ -22,24 +22,36 @@ constexpr auto kArchitectures = [] {
   return all;
 }();
 
-// In the order of MatrixUnit.
-constexpr std::string_view kUnits[] = {
-    "mma.884",       "mma.f16",          "mma.tf32",      "mma.fp8",          "mma.f64",
-    "wgmma.f16",     "wgmma.tf32",       "wgmma.fp8",     "mma.int8",         "mma.int4",
-    "mma.b1",        "wgmma.int8",       "wgmma.b1",      "mma.f8f6f4",       "mma.mxf8f6f4",
-    "mma.mxf4",      "mma.mxf4nvf4",     "tcgen05.f16",   "tcgen05.tf32",     "tcgen05.f8f6f4",
-    "tcgen05.int8",  "tcgen05.mxf8f6f4", "tcgen05.mxf4",  "tcgen05.mxf4nvf4", "mma.sp.f16",
-    "mma.sp.tf32",   "mma.sp.fp8",       "mma.sp.int8",   "mma.sp.int4",      "wgmma.sp.f16",
-    "wgmma.sp.tf32", "wgmma.sp.fp8",     "wgmma.sp.int8", "wmma.f16",         "wmma.tf32",
-    "wmma.f64",      "wmma.int8",        "wmma.int4",     "wmma.b1"};
-static_assert(std::size(kUnits) == static_cast<std::size_t>(MatrixUnit::wmma_b1) + 1);
-
 // In the order of Evidence.
 constexpr std::string_view kEvidence[] = {"recorded", "replayed", "literature", "user"};
 
-bool equal_ignoring_case(std::string_view x, std::string_view y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                    [](unsigned char p, unsigned char q) { return std::tolower(p) == std::tolower(q); });
+/// What vendors and shops write around the name of a GPU, and what does not change its arithmetic.
+constexpr std::string_view kAround[] = {"nvidia", "geforce", "tesla", "sxm",  "sxm2",      "sxm3", "sxm4",
+                                        "sxm5",   "pcie",    "nvl",   "hbm3", "16gb",      "24gb", "32gb",
+                                        "40gb",   "48gb",    "64gb",  "80gb", "94gb",      "96gb", "141gb",
+                                        "gpu",    "laptop",  "super", "ti",   "generation"};
+
+/// A name in small letters and digits alone, without what stands around it: "NVIDIA GeForce RTX 4090" is
+/// "rtx4090", "9.0", "compute_90" and "sm_90" are "sm90".
+std::string plain_name(std::string_view name) {
+  std::string plain, word;
+  const auto end_word = [&] {
+    if (std::find(std::begin(kAround), std::end(kAround), word) == std::end(kAround)) plain += word;
+    word.clear();
+  };
+  for (const unsigned char c : name) {
+    const bool letter = std::isalnum(c) != 0;
+    if (!letter && std::string_view(" _-.").find(static_cast<char>(c)) == std::string_view::npos) return {};
+    if (letter)
+      word += static_cast<char>(std::tolower(c));
+    else
+      end_word();
+  }
+  end_word();
+  constexpr std::string_view kCompute = "compute";
+  if (plain.starts_with(kCompute)) plain.replace(0, kCompute.size(), "sm");
+  if (!plain.empty() && plain.find_first_not_of("0123456789") == std::string::npos) plain.insert(0, "sm");
+  return plain;
 }
 
 }  // namespace
@@ -47,10 +59,12 @@ bool equal_ignoring_case(std::string_view x, std::string_view y) {
 std::span<const Architecture> architectures() { return kArchitectures; }
 
 const Architecture* find_architecture(std::string_view name) {
+  const std::string plain = plain_name(name);
+  if (plain.empty()) return nullptr;
   for (const Architecture& one : kArchitectures) {
-    if (equal_ignoring_case(one.name, name)) return &one;
+    if (plain_name(one.name) == plain) return &one;
     for (const std::string_view alias : one.aliases)
-      if (equal_ignoring_case(alias, name)) return &one;
+      if (plain_name(alias) == plain) return &one;
   }
   return nullptr;
 }
@@ -67,8 +81,6 @@ const DatapathEntry* find_datapath(const Architecture& architecture, const Instr
       return &entry;
   return nullptr;
 }
-
-std::string_view name_of(MatrixUnit unit) { return kUnits[static_cast<std::size_t>(unit)]; }
 
 std::string_view name_of(Evidence evidence) { return kEvidence[static_cast<std::size_t>(evidence)]; }
 

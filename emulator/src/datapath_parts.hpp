@@ -152,50 +152,60 @@ inline constexpr std::string_view kWmmaIntegers = "PTX ISA 9.0: wmma.mma, .satfi
 
 // Entries that several generations have.
 
+/// The same entries, all of them confirmed by the recordings of a folder.
+template <std::size_t Size>
+constexpr auto recorded(std::string_view folder, std::array<DatapathEntry, Size> entries) {
+  for (DatapathEntry& entry : entries) {
+    entry.evidence = Evidence::recorded;
+    entry.source = folder;
+  }
+  return entries;
+}
+
 /// The datapaths of a generation's f16 unit, by output format, and of its tf32 unit.
 struct Steps {
   Datapath f32, f16, tf32;
 };
 
 inline constexpr DatapathEntry kIntegerDatapaths[] = {
-    {MatrixUnit::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {MatrixUnit::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
-    {MatrixUnit::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {units::mma_i8, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {units::mma_i4, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
+    {units::mma_b1, Format::s32, exact_s32(), Evidence::literature, kPtxIntegers},
 };
 
 inline constexpr DatapathEntry kSparseIntegerDatapaths[] = {
-    {MatrixUnit::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
-    {MatrixUnit::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {units::mma_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
+    {units::mma_sp_i4, Format::s32, exact_s32(), Evidence::literature, kSparseIntegers},
 };
 
 inline constexpr DatapathEntry kWmmaIntegerDatapaths[] = {
-    {MatrixUnit::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {MatrixUnit::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
-    {MatrixUnit::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {units::wmma_i8, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {units::wmma_i4, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
+    {units::wmma_b1, Format::s32, exact_s32(), Evidence::literature, kWmmaIntegers},
 };
 
 /// mma.m8n8k4 on generations without a unit for it.
 inline constexpr DatapathEntry k884CodeDatapaths[] = {
-    {MatrixUnit::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
-    {MatrixUnit::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
+    {units::mma_884, Format::f32, chained_f32(), Evidence::literature, k884Code},
+    {units::mma_884, Format::f16, paired_f16(), Evidence::literature, k884Code},
 };
 
 /// Sparse f16 and tf32, as the dense ones.
 constexpr std::array<DatapathEntry, 3> sparse_datapaths(const Steps& steps) {
   return {{
-      {MatrixUnit::mma_sp_f16, Format::f32, steps.f32, Evidence::literature, kSparse},
-      {MatrixUnit::mma_sp_f16, Format::f16, steps.f16, Evidence::literature, kSparse},
-      {MatrixUnit::mma_sp_tf32, Format::f32, steps.tf32, Evidence::literature, kSparse},
+      {units::mma_sp_f16, Format::f32, steps.f32, Evidence::literature, kSparse},
+      {units::mma_sp_f16, Format::f16, steps.f16, Evidence::literature, kSparse},
+      {units::mma_sp_tf32, Format::f32, steps.tf32, Evidence::literature, kSparse},
   }};
 }
 
 /// wmma of binary16 factors, every pair of C and D.
 constexpr std::array<DatapathEntry, 4> wmma_f16_datapaths(const Datapath& f32, const Datapath& f16) {
   return {{
-      {MatrixUnit::wmma_f16, Format::f32, f32, Evidence::literature, kWmmaF16, Format::f32},
-      {MatrixUnit::wmma_f16, Format::f16, f16, Evidence::literature, kWmmaF16, Format::f16},
-      {MatrixUnit::wmma_f16, Format::f32, widened_c(f32), Evidence::literature, kWmmaMixed, Format::f16},
-      {MatrixUnit::wmma_f16, Format::f16, narrowed_d(f32), Evidence::literature, kWmmaMixed, Format::f32},
+      {units::wmma_f16, Format::f32, f32, Evidence::literature, kWmmaF16, Format::f32},
+      {units::wmma_f16, Format::f16, f16, Evidence::literature, kWmmaF16, Format::f16},
+      {units::wmma_f16, Format::f32, widened_c(f32), Evidence::literature, kWmmaMixed, Format::f16},
+      {units::wmma_f16, Format::f16, narrowed_d(f32), Evidence::literature, kWmmaMixed, Format::f32},
   }};
 }
 
@@ -204,8 +214,8 @@ constexpr auto wmma_datapaths(const Steps& steps) {
   Datapath tf32 = steps.tf32;
   tf32.products_per_step = 4;
   const DatapathEntry wide[] = {
-      {MatrixUnit::wmma_tf32, Format::f32, tf32, Evidence::literature, kWmmaTf32},
-      {MatrixUnit::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
+      {units::wmma_tf32, Format::f32, tf32, Evidence::literature, kWmmaTf32},
+      {units::wmma_f64, Format::f64, ieee_f64(), Evidence::literature, kWmmaF64},
   };
   return detail::joined<DatapathEntry>(wmma_f16_datapaths(steps.f32, steps.f16), wide, kWmmaIntegerDatapaths);
 }

@@ -1,5 +1,9 @@
 #include "mmaudit/dot_case.hpp"
 
+#include <tuple>
+
+#include "mmaudit/arithmetic/sparse.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -8,17 +12,15 @@ std::uint64_t word(const void* buffer, Format format, std::size_t index) {
 }
 
 std::size_t element_of_d(const Instruction& inst, std::size_t tile, int row, int column) {
-  const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n);
-  return (tile * m + static_cast<std::size_t>(row)) * n + static_cast<std::size_t>(column);
+  const TileExtents each(inst);
+  return (tile * each.m + static_cast<std::size_t>(row)) * each.n + static_cast<std::size_t>(column);
 }
 
 }  // namespace
 
 DotCase dot_at(const Instruction& inst, const TileView& batch, std::size_t tile, int row, int column) {
-  const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n),
-             k = static_cast<std::size_t>(inst.k), stored = static_cast<std::size_t>(inst.stored_k()),
-             blocks = static_cast<std::size_t>(scales_of(inst)), i = static_cast<std::size_t>(row),
-             j = static_cast<std::size_t>(column);
+  const auto [m, n, k, stored, blocks] = TileExtents(inst);
+  const auto i = static_cast<std::size_t>(row), j = static_cast<std::size_t>(column);
   DotCase dot;
   dot.tile = tile;
   dot.row = row;
@@ -35,6 +37,38 @@ DotCase dot_at(const Instruction& inst, const TileView& batch, std::size_t tile,
     if (batch.scale_b != nullptr) dot.scale_b.push_back(batch.scale_b[(tile * blocks + e) * n + j]);
   }
   return dot;
+}
+
+std::string why_bad_dot(const Instruction& inst, const DotCase& dot) {
+  const auto [m, n, k, stored, blocks] = TileExtents(inst);
+  const auto found = [](const char* field, std::uint64_t value, std::uint64_t allowed) {
+    return std::string(field) + ": found " + std::to_string(value) + ", allowed: " + std::to_string(allowed);
+  };
+  const std::size_t metadata = is_sparse(inst.op) ? stored : 0;
+  for (const auto& [field, size, allowed] : {std::tuple{"elements of a", dot.a.size(), std::size_t{stored}},
+                                             {"elements of b", dot.b.size(), k},
+                                             {"elements of metadata", dot.metadata.size(), metadata},
+                                             {"scales of a", dot.scale_a.size(), blocks},
+                                             {"scales of b", dot.scale_b.size(), blocks}})
+    if (size != allowed) return found(field, size, allowed);
+  const auto fits = [](std::uint64_t bits, Format format) {
+    const int width = spec_of(format).storage_bits;
+    return width >= 64 || bits >> width == 0;
+  };
+  for (const auto& [field, bits, format] : {std::tuple{"a", &dot.a, inst.a}, {"b", &dot.b, inst.b}})
+    for (const std::uint64_t one : *bits)
+      if (!fits(one, format))
+        return std::string(field) +
+               ": found more bits, allowed: " + std::to_string(spec_of(format).storage_bits);
+  if (!fits(dot.c, inst.c))
+    return "c: found more bits, allowed: " + std::to_string(spec_of(inst.c).storage_bits);
+  if (dot.row < 0 || dot.row >= static_cast<int>(m) || dot.column < 0 || dot.column >= static_cast<int>(n))
+    return "row, column: found an element outside of D, allowed: one of " + std::to_string(m) + " x " +
+           std::to_string(n);
+  if (metadata == 0) return {};
+  Instruction one_row = inst;
+  one_row.m = 1;
+  return why_bad_metadata(one_row, dot.metadata, 1);
 }
 
 std::uint64_t d_at(const Instruction& inst, const TileView& batch, std::size_t tile, int row, int column) {

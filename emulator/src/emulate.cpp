@@ -4,13 +4,10 @@
 
 #include "mmaudit/dot.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "plain_dots.hpp"
 
 namespace mmaudit {
 namespace {
-
-struct Shape {
-  std::size_t m, n, k;
-};
 
 /// Operands of one tile in evaluation order: every row of A and column of B is unpacked once for all outputs.
 struct UnpackedTile {
@@ -33,7 +30,7 @@ void apply_scales(const DotPlan& plan, const std::uint8_t* bytes, std::int64_t s
   }
 }
 
-void scale_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
+void scale_tile(const DotPlan& plan, const TileExtents& shape, const TileView& batch, std::size_t tile,
                 UnpackedTile& out) {
   const std::size_t blocks = shape.k / static_cast<std::size_t>(plan.scale_block);
   const auto kept = [&](std::vector<Operand>& scales, std::size_t i) {
@@ -47,7 +44,7 @@ void scale_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, 
                  static_cast<std::int64_t>(shape.n), &out.b[j * shape.k], kept(out.scale_b, j));
 }
 
-void unpack_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
+void unpack_tile(const DotPlan& plan, const TileExtents& shape, const TileView& batch, std::size_t tile,
                  unsigned modifiers, UnpackedTile& out) {
   const std::size_t a_bytes = plan.a.storage_bytes();
   const std::size_t b_bytes = plan.b.storage_bytes();
@@ -66,8 +63,8 @@ void unpack_tile(const DotPlan& plan, const Shape& shape, const TileView& batch,
 }
 
 /// D of every element of one tile of integers. A and B are bytes and need no unpacking.
-void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
-                          bool read_c) {
+void emulate_integer_tile(const DotPlan& plan, const TileExtents& shape, const TileView& batch,
+                          std::size_t tile, bool read_c) {
   const auto* a = static_cast<const std::uint8_t*>(batch.a) + tile * shape.m * shape.k;
   const auto* b = static_cast<const std::uint8_t*>(batch.b) + tile * shape.k * shape.n;
   const auto n = static_cast<std::int64_t>(shape.n);
@@ -82,10 +79,10 @@ void emulate_integer_tile(const DotPlan& plan, const Shape& shape, const TileVie
   }
 }
 
-/// D of every element of one tile of a sparse instruction whose operands are unpacked. Every row of A chooses
-/// the rows of B it meets: all of B is unpacked once, then gathered per row of A.
-void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const TileView& batch,
-                                  std::size_t tile, unsigned modifiers, bool read_c) {
+/// D of every element of one tile of a sparse instruction. Every row of A chooses the rows of B it meets: all
+/// of B is unpacked once, then gathered per row of A.
+void emulate_sparse_tile(const DotPlan& plan, const TileExtents& shape, const TileView& batch,
+                         std::size_t tile, unsigned modifiers, bool read_c) {
   const std::size_t stored = static_cast<std::size_t>(plan.k), depth = shape.k;
   const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
                     c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.d.storage_bytes();
@@ -114,34 +111,11 @@ void emulate_unpacked_sparse_tile(const DotPlan& plan, const Shape& shape, const
   }
 }
 
-/// The same for every rule and datapath, element by element.
-void emulate_sparse_tile(const DotPlan& plan, const Shape& shape, const TileView& batch, std::size_t tile,
-                         unsigned modifiers, bool read_c) {
-  const std::size_t stored = static_cast<std::size_t>(plan.k);
-  const std::size_t a_bytes = plan.a.storage_bytes(), b_bytes = plan.b.storage_bytes(),
-                    c_bytes = plan.step.addend.storage_bytes(), d_bytes = plan.d.storage_bytes();
-  for (std::size_t i = 0; i < shape.m; ++i) {
-    const std::size_t row = (tile * shape.m + i) * stored;
-    const auto load_a = [&](int k) { return load_word(batch.a, a_bytes, row + static_cast<std::size_t>(k)); };
-    for (std::size_t j = 0; j < shape.n; ++j) {
-      const std::size_t element = (tile * shape.m + i) * shape.n + j;
-      const auto load_b = [&](int k) {
-        return load_word(batch.b, b_bytes, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
-      };
-      const Gathered<decltype(load_b)> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
-                                                batch.metadata + row, load_b};
-      const std::uint64_t c = read_c ? load_word(batch.c, c_bytes, element) : 0;
-      store_word(batch.d, d_bytes, element, dot(plan, load_a, gathered, c, modifiers));
-    }
-  }
-}
-
 }  // namespace
 
 void emulate(const Instruction& instruction, const Datapath& datapath, const TileView& batch) {
   const DotPlan plan = make_plan(instruction, datapath);
-  const Shape shape{static_cast<std::size_t>(instruction.m), static_cast<std::size_t>(instruction.n),
-                    static_cast<std::size_t>(instruction.k)};
+  const TileExtents shape(instruction);
   const std::size_t c_bytes = plan.step.addend.storage_bytes();
   const std::size_t d_bytes = plan.d.storage_bytes();
   UnpackedTile unpacked;
@@ -153,40 +127,35 @@ void emulate(const Instruction& instruction, const Datapath& datapath, const Til
     unpacked.scale_a.resize(shape.m * shape.k);
     unpacked.scale_b.resize(shape.n * shape.k);
   }
+  // Sparse operands are unpacked where an index alone says which elements of B a row of A meets.
+  const bool sparse = is_sparse(instruction.op);
+  const bool plain =
+      plan.binary64 || (sparse && (!plan.unpacks() || plan.datapath.metadata == MetadataRule::whole_group));
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
+    if (plain) {
+      plain_dots(plan, instruction, batch, tile);
+      continue;
+    }
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
-    if (is_sparse(instruction.op)) {
-      const bool by_index = plan.unpacks() && plan.datapath.metadata != MetadataRule::whole_group;
-      (by_index ? emulate_unpacked_sparse_tile : emulate_sparse_tile)(plan, shape, batch, tile, modifiers,
-                                                                      read_c);
+    if (sparse) {
+      emulate_sparse_tile(plan, shape, batch, tile, modifiers, read_c);
       continue;
     }
     if (plan.integer) {
       emulate_integer_tile(plan, shape, batch, tile, read_c);
       continue;
     }
-    if (plan.unpacks()) unpack_tile(plan, shape, batch, tile, modifiers, unpacked);
+    unpack_tile(plan, shape, batch, tile, modifiers, unpacked);
     if (plan.block_scaled()) scale_tile(plan, shape, batch, tile, unpacked);
     for (std::size_t i = 0; i < shape.m; ++i) {
       for (std::size_t j = 0; j < shape.n; ++j) {
         const std::size_t element = (tile * shape.m + i) * shape.n + j;
         const std::uint64_t c = read_c ? load_word(batch.c, c_bytes, element) : 0;
-        std::uint64_t d = 0;
-        if (plan.binary64) {
-          const auto load_a = [&](int k) {
-            return load_word(batch.a, 8, (tile * shape.m + i) * shape.k + static_cast<std::size_t>(k));
-          };
-          const auto load_b = [&](int k) {
-            return load_word(batch.b, 8, (tile * shape.k + static_cast<std::size_t>(k)) * shape.n + j);
-          };
-          d = dot(plan, load_a, load_b, c, 0);
-        } else {
-          const Operand* scale_a = plan.grouped ? &unpacked.scale_a[i * shape.k] : nullptr;
-          const Operand* scale_b = plan.grouped ? &unpacked.scale_b[j * shape.k] : nullptr;
-          d = chain(plan, &unpacked.a[i * shape.k], &unpacked.b[j * shape.k], c, scale_a, scale_b);
-        }
-        store_word(batch.d, d_bytes, element, d);
+        const Operand* scale_a = plan.grouped ? &unpacked.scale_a[i * shape.k] : nullptr;
+        const Operand* scale_b = plan.grouped ? &unpacked.scale_b[j * shape.k] : nullptr;
+        store_word(batch.d, d_bytes, element,
+                   chain(plan, &unpacked.a[i * shape.k], &unpacked.b[j * shape.k], c, scale_a, scale_b));
       }
     }
   }

@@ -224,4 +224,19 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
   return trace;
 }
 
+Explanation explain(const Instruction& instruction, const Datapath& datapath, const DotCase& dot) {
+  const DotPlan plan = make_plan(instruction, datapath);
+  std::vector<std::uint64_t> b = dot.b;
+  if (is_sparse(instruction.op)) {
+    const Strided<std::uint64_t> column{dot.b.data()};
+    const Gathered<Strided<std::uint64_t>> met{plan.sparsity, datapath.metadata, plan.b, dot.metadata.data(),
+                                               column};
+    for (std::size_t k = 0; k < dot.a.size(); ++k) b[k] = met(static_cast<int>(k));
+  }
+  const auto given = [](const std::vector<std::uint8_t>& scales) {
+    return scales.empty() ? nullptr : scales.data();
+  };
+  return explain(plan, dot.a.data(), b.data(), dot.c, dot.modifiers, given(dot.scale_a), given(dot.scale_b));
+}
+
 }  // namespace mmaudit

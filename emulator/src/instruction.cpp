@@ -3,6 +3,7 @@
 #include <charconv>
 #include <vector>
 
+#include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit {
@@ -125,18 +126,9 @@ std::string why_no_instruction(std::string_view spelled) {
     const Shaped shaped = take_shape(name, kInstructions[i]);
     if (shaped.m >= 0 && listed[i] == shaped.generic) return allowed_shapes(kInstructions[i], shaped);
   }
-  // Point at the row that shares the longest prefix with what was typed.
-  std::size_t best = 0;
-  std::string_view nearest;
-  for (const std::string_view candidate : listed) {
-    std::size_t common = 0;
-    while (common < candidate.size() && common < name.size() && candidate[common] == name[common]) ++common;
-    if (common <= best) continue;
-    best = common;
-    nearest = candidate;
-  }
   std::string text = "found \"" + printable(name) + "\", allowed: an instruction of `mmaudit list`";
-  if (best > 4) text.append(" (the nearest is ").append(nearest).append(")");
+  if (const std::string nearest = nearest_instruction(spelled); !nearest.empty())
+    text.append(" (the nearest is ").append(nearest).append(")");
   return text;
 }
 

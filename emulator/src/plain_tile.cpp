@@ -72,22 +72,17 @@ class PlainTile final : public TileSums {
           first + (plan_.unpacks() ? static_cast<std::uint64_t>(evaluation_k(
                                          plan_.datapath.order, static_cast<int>(depth), static_cast<int>(p)))
                                    : p);
-      for (std::uint64_t i = 0; i < tile_.rows; ++i) {
-        const std::uint64_t bits = element_a(i, k);
-        if (plan_.unpacks()) {
-          a_[i * depth + p] = unpack_factor(plan_.a, plan_, bits, false);
-        } else {
-          raw_a_[i * depth + p] = bits;
-        }
-      }
-      for (std::uint64_t j = 0; j < tile_.columns; ++j) {
-        const std::uint64_t bits = element_b(k, j);
-        if (plan_.unpacks()) {
-          b_[j * depth + p] = unpack_factor(plan_.b, plan_, bits, false);
-        } else {
-          raw_b_[j * depth + p] = bits;
-        }
-      }
+      const auto place = [&](std::size_t at, const FormatSpec& format, std::uint64_t bits,
+                             std::vector<Operand>& operands, std::vector<std::uint64_t>& raw) {
+        if (plan_.unpacks())
+          operands[at] = unpack_factor(format, plan_, bits, false);
+        else
+          raw[at] = bits;
+      };
+      for (std::uint64_t i = 0; i < tile_.rows; ++i)
+        place(i * depth + p, plan_.a, element_a(i, k), a_, raw_a_);
+      for (std::uint64_t j = 0; j < tile_.columns; ++j)
+        place(j * depth + p, plan_.b, element_b(k, j), b_, raw_b_);
     }
     for (std::uint64_t i = 0; i < tile_.rows; ++i) {
       for (std::uint64_t j = 0; j < tile_.columns; ++j) {

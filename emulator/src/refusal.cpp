@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit {
@@ -9,22 +10,33 @@ namespace {
 
 void add(std::string& list, std::string_view item) { list.append(list.empty() ? "" : ", ").append(item); }
 
+/// With everything that is allowed, and which of it was probably meant.
+std::string refused(std::string_view name, const std::vector<std::string>& allowed) {
+  std::string list;
+  for (const std::string& one : allowed) add(list, one);
+  const std::string nearest = nearest_word(name, allowed);
+  return "found \"" + printable(name) + "\", allowed: " + list +
+         (nearest.empty() ? "" : " (did you mean " + nearest + "?)");
+}
+
 }  // namespace
 
 std::string why_no_architecture(std::string_view name, std::string_view own) {
-  std::string allowed;
+  std::vector<std::string> allowed;
   for (const Architecture& row : architectures()) {
-    add(allowed, row.name);
-    for (const std::string_view alias : row.aliases) add(allowed, alias);
+    allowed.emplace_back(row.name);
+    allowed.insert(allowed.end(), row.aliases.begin(), row.aliases.end());
   }
-  if (!own.empty()) add(allowed, own);
-  return "found \"" + printable(name) + "\", allowed: " + allowed;
+  if (!own.empty()) allowed.emplace_back(own);
+  return refused(name, allowed);
 }
 
 std::string why_no_format(std::string_view name) {
-  std::string allowed;
-  for (const NamedFormat& row : kFormats) add(allowed, row.name);
-  return "found \"" + printable(name) + "\", allowed: " + allowed;
+  if (const std::string_view meaning = meaning_of(name); !meaning.empty())
+    return "found \"" + printable(name) + "\", allowed: one format (this is " + std::string(meaning) + ")";
+  std::vector<std::string> allowed;
+  for (const NamedFormat& row : kFormats) allowed.emplace_back(row.name);
+  return refused(name, allowed);
 }
 
 std::string why_no_datapath(const Architecture& architecture, const Instruction& instruction) {

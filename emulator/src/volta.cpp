@@ -21,6 +21,17 @@ std::size_t element_at(int row, int col) {
   return static_cast<std::size_t>(row) * kSide + static_cast<std::size_t>(col);
 }
 
+/// Every lane's registers of A or B, from the whole matrix.
+void load(const FragmentMap& map, std::span<const std::uint64_t> matrix,
+          std::vector<std::uint64_t>& registers) {
+  for (int lane = 0; lane < map.lanes; ++lane)
+    for (int value = 0; value < map.values; ++value) {
+      const Coord at = map.at(lane, value);
+      const int place = lane * map.values + value;
+      registers[static_cast<std::size_t>(place)] = matrix[element_at(at.row, at.col)];
+    }
+}
+
 int first_row(int threadgroup) { return 8 * (threadgroup % 2) + 4 * (threadgroup / 4); }
 int first_column_of_octet(int threadgroup) { return 8 * (threadgroup / 2 % 2); }
 
@@ -90,28 +101,16 @@ Warp::Warp(const Instruction& wmma, const Datapath& datapath, Layout a, Layout b
       a_(static_cast<std::size_t>(a_map_.lanes * a_map_.values)),
       b_(static_cast<std::size_t>(b_map_.lanes * b_map_.values)),
       sums_(element_at(kSide, 0)) {
-  if (wmma.unit != MatrixUnit::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
+  if (wmma.unit != units::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
       wmma.a != Format::f16 || datapath.products_per_step != kDepthOfSet ||
       datapath.addend != AddendPlace::in_first_step)
     throw std::invalid_argument("volta: found " + name_of(wmma) +
                                 ", allowed wmma.m16n16k16 of f16 under a row of four products a step");
 }
 
-void Warp::load_a(std::span<const std::uint64_t> matrix) {
-  for (int lane = 0; lane < a_map_.lanes; ++lane)
-    for (int value = 0; value < a_map_.values; ++value) {
-      const Coord at = a_map_.at(lane, value);
-      a(lane, value) = matrix[element_at(at.row, at.col)];
-    }
-}
+void Warp::load_a(std::span<const std::uint64_t> matrix) { load(a_map_, matrix, a_); }
 
-void Warp::load_b(std::span<const std::uint64_t> matrix) {
-  for (int lane = 0; lane < b_map_.lanes; ++lane)
-    for (int value = 0; value < b_map_.values; ++value) {
-      const Coord at = b_map_.at(lane, value);
-      b(lane, value) = matrix[element_at(at.row, at.col)];
-    }
-}
+void Warp::load_b(std::span<const std::uint64_t> matrix) { load(b_map_, matrix, b_); }
 
 void Warp::load_c(std::span<const std::uint64_t> matrix) {
   for (std::size_t element = 0; element < sums_.size(); ++element) sums_[element] = {matrix[element], false};

@@ -322,6 +322,62 @@ TEST(CInterface, RefusesInOneLineAndWritesNothing) {
   EXPECT_EQ(mmaudit_matmul(&product), MMAUDIT_BAD_INPUT);
 }
 
+TEST(CInterface, RefusesModifiersThatItLacks) {
+  const auto a = bits<std::uint16_t>(std::size_t{64} * 16, 1),
+             b = bits<std::uint16_t>(std::size_t{16} * 8, 2);
+  std::vector<std::uint32_t> d(std::size_t{64} * 8);
+  std::vector<std::uint8_t> modifiers = {kScaleDZero | kNegateB};
+  auto work = zeroed<mmaudit_tiles>();
+  work.inst = "wgmma.m64n8k16.f32.f16.f16";
+  work.tiles = 1;
+  work.a = in(a);
+  work.b = in(b);
+  work.d = out(d);
+  work.modifiers = in(modifiers);
+  EXPECT_EQ(mmaudit_emulate(&work), MMAUDIT_OK) << mmaudit_last_error();
+  for (const std::uint8_t more : {kAFromRegisters, kTransposeA, std::uint8_t{0x80}}) {
+    modifiers[0] = kScaleDZero | more;
+    EXPECT_EQ(mmaudit_emulate(&work), MMAUDIT_BAD_INPUT);
+    EXPECT_EQ(std::string(mmaudit_last_error()).find("modifiers: found "), 0U) << mmaudit_last_error();
+  }
+}
+
+TEST(CInterface, SlicesOfKReachTheModel) {
+  // 2^24 and three ones: one chain loses every one, two slices keep the two of the second.
+  std::vector<std::uint16_t> a(64), b(64);
+  a[0] = b[0] = 0x6C00;
+  for (const std::size_t k : {16U, 32U, 48U}) a[k] = b[k] = 0x3C00;
+  std::vector<float> d(1);
+  auto work = zeroed<mmaudit_product>();
+  work.inst = kF16;
+  work.batch = work.m = work.n = 1;
+  work.k = 64;
+  work.a = in(a);
+  work.b = in(b);
+  work.d = out(d);
+  for (const std::uint64_t slices : {1U, 2U}) {
+    work.split_k = slices;
+    ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+    EXPECT_EQ(d[0], slices == 1 ? 0x1p24F : 0x1p24F + 2);
+  }
+}
+
+TEST(CInterface, ANanCountsAsNothingElse) {
+  const std::vector<float> source = {std::nanf(""), 1.1F};
+  std::vector<std::uint8_t> result(2);
+  auto counts = zeroed<mmaudit_cast_counts>();
+  auto cast = zeroed<mmaudit_cast>();
+  cast.from = "f32";
+  cast.to = "e5m2";
+  cast.source = in(source);
+  cast.result = out(result);
+  cast.counts = &counts;
+  ASSERT_EQ(mmaudit_convert(&cast), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(counts.nan, 1U);
+  EXPECT_EQ(counts.inexact, 1U);
+  EXPECT_EQ(counts.exact + counts.overflow + counts.underflow + counts.subnormal, 0U);
+}
+
 TEST(CInterface, SparseNeedsMetadata) {
   const auto a = bits<std::uint16_t>(std::size_t{16} * 16, 1),
              b = bits<std::uint16_t>(std::size_t{32} * 8, 2);

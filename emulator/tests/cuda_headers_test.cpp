@@ -3,8 +3,6 @@
 // instruction's rule, the difference is a rule of its own here and is counted, so that a change shows.
 #include <gtest/gtest.h>
 
-#if __has_include(<cuda_fp4.h>)
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>
@@ -212,12 +210,3 @@ TEST(CudaHeaders, EveryByteDecodes) {
 
 }  // namespace
 }  // namespace mmaudit
-
-#else
-
-TEST(CudaHeaders, Absent) {
-  GTEST_SKIP()
-      << "cuda_fp4.h was not found: set MMAUDIT_CUDA_INCLUDE_DIR to a CUDA 12.8 toolkit's include folder";
-}
-
-#endif

@@ -21,7 +21,7 @@ constexpr bool every_row_even(int wgmma_n) {
   for (const Instruction& inst : kInstructions) {
     if (!has_fragment_maps(inst)) continue;
     const Instruction instruction = with_n(inst, wgmma_n);
-    const int times = inst.unit == MatrixUnit::mma_884 ? 4 : 1;
+    const int times = inst.unit == units::mma_884 ? 4 : 1;
     if (multiplicity(fragment_a(instruction)) != times || multiplicity(fragment_c(instruction)) != times ||
         multiplicity(fragment_d(instruction)) != times)
       return false;
@@ -54,7 +54,7 @@ TEST(Fragment, HoldsEveryElementSoManyTimes) {
     for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
       if (!has_fragment_maps(inst)) break;
       const Instruction instruction = with_n(inst, n);
-      const int times = inst.unit == MatrixUnit::mma_884 ? 4 : 1;
+      const int times = inst.unit == units::mma_884 ? 4 : 1;
       EXPECT_TRUE(holds_every_element(fragment_a(instruction), times));
       EXPECT_TRUE(holds_every_element(fragment_c(instruction), times));
       EXPECT_TRUE(holds_every_element(fragment_d(instruction), times));

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <random>
 
+#include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/dot.hpp"
 #include "tile.hpp"
 
@@ -144,6 +146,21 @@ TEST(Matmul, SpansTilesAndThreadsChangeNothing) {
 
 // Threads take the last tiles in strips: one tile alone, one with fewer strips than others, more threads than
 // strips.
+// An application may have set a rounding mode of its own; the bits of a GPU don't depend on it.
+TEST(Matmul, TheRoundingModeOfTheCallerChangesNothing) {
+  Case one(kF16, 1, 37, 41, 320);
+  MatmulOptions options;
+  options.threads = 1;  // the caller's
+  const Words expected = one.run(true, options);
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::fesetround(mode);
+    const Words found = one.run(true, options);
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(found, expected) << mode;
+  }
+}
+
 TEST(Matmul, ThreadsOfOneTileAndOfItsEdgeChangeNothing) {
   for (const std::uint64_t m : {1U, 64U, 65U, 256U, 257U, 450U}) {
     Case one(kF16, 2, m, 33, 40);
@@ -267,6 +284,32 @@ TEST(Matmul, RefusesWhatItCantDo) {
   problem.m = std::uint64_t{1} << 40;
   problem.n = std::uint64_t{1} << 40;
   EXPECT_NE(why_no_matmul(f16, datapath, problem).find("sizes"), std::string::npos);
+}
+
+TEST(QuotientUp, HasNoLargestNumber) {
+  static_assert(detail::quotient_up(0, 7) == 0 && detail::quotient_up(1, 7) == 1 &&
+                detail::quotient_up(14, 7) == 2);
+  static_assert(detail::quotient_up(UINT64_MAX, 16) == std::uint64_t{1} << 60);
+  static_assert(detail::quotient_up(UINT64_MAX, UINT64_MAX) == 1);
+}
+
+/// Its sum leaves the vector code as the least integer, whose magnitude no signed integer has: seen by UBSan.
+TEST(Matmul, AnInfiniteCOfBinary16IsTheSameOnEveryLevel) {
+  constexpr std::size_t kM = 9, kN = 35;
+  const Instruction instruction = instruction_of("mma.m16n8k16.f16.f16.f16.f16");
+  const Datapath datapath = hopper_row(instruction);
+  const std::vector<std::uint16_t> a(kM * 16, 0x3C00), b(16 * kN, 0x3C00), c(kM * kN, 0xFC00);
+  for (const SimdLevel level : kSimdLevels) {
+    if (!has_simd_level(level)) continue;
+    std::vector<std::uint16_t> d(kM * kN);
+    Matmul problem;
+    problem.m = kM, problem.n = kN, problem.k = 16;
+    problem.a = a.data(), problem.b = b.data(), problem.c = c.data(), problem.d = d.data();
+    MatmulOptions options;
+    options.level = level;
+    matmul(instruction, datapath, problem, options);
+    for (const std::uint16_t x : d) ASSERT_EQ(x, 0xFC00);
+  }
 }
 
 TEST(Matmul, CountsItsBytes) {

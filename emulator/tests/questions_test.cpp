@@ -58,7 +58,7 @@ TEST(Questions, Q4SubnormalBinary16AddendKeepsTheLeastExponent) {
 
 TEST(Questions, Q5EveryZeroIsPlusZero) {
   for (const Instruction& inst : instructions_where([](const Instruction& r) {
-         return !is_integer(r) && r.a != Format::f64 && r.unit != MatrixUnit::mma_884;
+         return !is_integer(r) && r.a != Format::f64 && r.unit != units::mma_884;
        })) {
     // c added last by an ordinary add: -0 needs both sides -0, and the steps never give one.
     EXPECT_EQ(Dot(inst).all(0, inst.k - 1, -0.0, 0.0).c(-0.0).bits(), 0U) << name_of(inst);

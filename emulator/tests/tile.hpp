@@ -115,7 +115,7 @@ std::vector<Instruction> instructions_where(Wanted wanted) {
 inline bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
 inline bool is_integer(const Instruction& inst) { return spec_of(inst.a).integer(); }
 /// By the tensor core alone: no c or D that is converted beside it, no m8n8k4 that other units compute.
-inline bool is_plain(const Instruction& inst) { return inst.c == inst.d && inst.unit != MatrixUnit::mma_884; }
+inline bool is_plain(const Instruction& inst) { return inst.c == inst.d && inst.unit != units::mma_884; }
 inline bool is_fused_16_bit(const Instruction& inst) {
   return !is_fp8(inst.a) && inst.a != Format::f64 && !is_integer(inst) && is_plain(inst);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mmaudit/convert.hpp"
+#include "mmaudit/error_bound.hpp"
 #include "mmaudit/gtest/gemm_within.hpp"
 #include "mmaudit/model/architecture.hpp"
 
@@ -83,6 +84,77 @@ TEST(Tolerance, SaysWhenZerosWouldPass) {
   EXPECT_TRUE(check.within);
   EXPECT_TRUE(check.vacuous);
   EXPECT_FALSE(gemm_is_within(one.instruction, one.datapath, one.problem));
+}
+
+DotPlan plan_of(const char* architecture, const char* name) {
+  const Instruction instruction = *find_instruction(name);
+  return make_plan(instruction, find_datapath(*find_architecture(architecture), instruction)->datapath);
+}
+
+TEST(ErrorBound, OfATruncatingDatapathByHand) {
+  // L = 16, F = 25, D of 23 fraction bits toward zero: 16 products and C each lose less than 2^-25 of the
+  // largest addend's power of two, the rounding less than 2^-23 of the sum's.
+  const DotPlan plan = plan_of("hopper", "mma.m16n8k16.f32.f16.f16.f32");
+  EXPECT_EQ(instruction_error_bound(plan, {1, 0}), 21 * 0x1p-25);
+  EXPECT_EQ(instruction_error_bound(plan, {1, 0}, -1), 19 * 0x1p-25);
+  EXPECT_EQ(instruction_error_bound(plan, {1, 4}), (17 * 16 + 4) * 0x1p-25);
+  const ChainErrorBound chain(plan);
+  EXPECT_TRUE(chain.only_shrinks());
+  EXPECT_EQ(chain(1, {1.5, 0}), 21 * 0x1p-25);
+  EXPECT_EQ(chain(3, {1.5, 0}), 3 * 21 * 0x1p-25);
+  EXPECT_EQ(chain(3, {8, 0}), 3 * 8 * 21 * 0x1p-25);  // a running sum of 8 may be the largest addend
+}
+
+TEST(ErrorBound, OfADatapathThatRoundsToNearestByHand) {
+  // D of binary16 to nearest even loses half a unit, 2^-11, of the sum.
+  const DotPlan plan = plan_of("hopper", "mma.m16n8k16.f16.f16.f16.f16");
+  EXPECT_EQ(instruction_error_bound(plan, {1, 0}), 17 * 0x1p-25 + 0x1p-11);
+  EXPECT_FALSE(ChainErrorBound(plan).only_shrinks());
+}
+
+TEST(ErrorBound, OfAnAdditionInBinary32) {
+  EXPECT_EQ(total_error_bound(1), 0x1p-24);
+  EXPECT_EQ(total_error_bound(1.75), 0x1p-24);
+  EXPECT_EQ(total_error_bound(2), 0x1p-23);
+  EXPECT_EQ(total_error_bound(0), 0x1p-150);
+}
+
+TEST(ErrorBound, OfTwoStepsByHand) {
+  // L = 8, F = 24: two steps of 8 products and an addend, each rounded to 23 fraction bits.
+  const ChainErrorBound chain(plan_of("ampere", "mma.m16n8k16.f32.f16.f16.f32"));
+  EXPECT_EQ(chain(1, {1, 0}), 2 * (9 + 2) * 0x1p-24);
+}
+
+TEST(Tolerance, CIsPartOfTheSum) {
+  Case one(kFp8, 64);
+  const std::vector<float> c(12, 1000);
+  for (const std::uint64_t promote : {0U, 32U}) {
+    one.problem.promote = promote;
+    one.problem.c = nullptr;
+    const GemmTolerance without = gemm_tolerance(one.instruction, one.datapath, one.problem);
+    one.problem.c = c.data();
+    const GemmTolerance with = gemm_tolerance(one.instruction, one.datapath, one.problem);
+    EXPECT_EQ(with.exact[5], without.exact[5] + 1000);
+    EXPECT_GT(with.bound[5], without.bound[5]);
+    matmul(one.instruction, one.datapath, one.problem);
+    EXPECT_TRUE(check_gemm(one.instruction, one.datapath, one.problem).within);
+  }
+}
+
+TEST(Tolerance, TheRoundingOfEveryTotalIsAllowed) {
+  // 2^24 once, then ones: every promotion rounds its one away, and nothing else is lost.
+  Case one("mma.m16n8k16.f32.bf16.bf16.f32");
+  constexpr std::uint64_t kDepth = 8192;
+  std::vector<std::uint16_t> a(kDepth), b(kDepth, 0x3F80);
+  for (std::uint64_t k = 0; k < kDepth; k += 32) a[k] = 0x3F80;
+  a[0] = 0x4B80;
+  one.problem.m = one.problem.n = 1, one.problem.k = kDepth, one.problem.promote = 32;
+  one.problem.a = a.data(), one.problem.b = b.data();
+  matmul(one.instruction, one.datapath, one.problem);
+  const GemmCheck check = check_gemm(one.instruction, one.datapath, one.problem);
+  EXPECT_TRUE(check.within) << check.explanation();
+  EXPECT_EQ(check.worst_exact - check.worst_found, 255);
+  EXPECT_LT(check.worst_bound, 8 * 255);
 }
 
 TEST(Tolerance, RefusesWhatItCannotBound) {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "mmaudit/printable.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -61,6 +63,23 @@ TEST(ValueText, WhatAFormatDoesNotHoldIsRefused) {
     EXPECT_EQ(value.error.rfind(std::string("found \"") + text + "\", allowed: ", 0), 0U)
         << text << ": " << value.error;
   }
+}
+
+TEST(ValueText, TheEndsOfIntegersAreTheirs) {
+  EXPECT_EQ(bits("127", Format::s8), 0x7FU);
+  EXPECT_EQ(bits("max", Format::s8), 0x7FU);
+  EXPECT_EQ(bits("-128", Format::s8), 0x80U);
+  EXPECT_EQ(bits("255", Format::u8), 0xFFU);
+  for (const char* text : {"128", "-129"})
+    EXPECT_NE(parse_value(text, spec_of(Format::s8)).error, "") << text;
+  for (const char* text : {"256", "-1"}) EXPECT_NE(parse_value(text, spec_of(Format::u8)).error, "") << text;
+}
+
+TEST(Printable, EscapesEveryControlCharacter) {
+  EXPECT_EQ(printable(std::string_view("a\x1f\x7f\0b", 5)), "a\\x1f\\x7f\\x00b");
+  EXPECT_EQ(printable(" ~"), " ~");
+  EXPECT_TRUE(has_control_characters("\x7f"));
+  EXPECT_FALSE(has_control_characters(" ~"));
 }
 
 TEST(ValueText, TextReadsBackToTheSameBits) {

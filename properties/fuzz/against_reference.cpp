@@ -93,22 +93,6 @@ TileBatch tiles_from(const Instruction& instruction, Bytes& bytes) {
   return tiles;
 }
 
-std::uint64_t explained(const Instruction& instruction, const Datapath& datapath, const DotCase& one) {
-  const DotPlan plan = make_plan(instruction, datapath);
-  std::vector<std::uint64_t> met = one.b;
-  if (is_sparse(instruction.op)) {
-    const auto load = [&](int k) { return one.b[static_cast<std::size_t>(k)]; };
-    const Gathered<decltype(load)> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
-                                            one.metadata.data(), load};
-    met.clear();
-    for (int k = 0; k < instruction.stored_k(); ++k) met.push_back(gathered(k));
-  }
-  const bool scaled = !one.scale_a.empty();
-  return explain(plan, one.a.data(), met.data(), one.c, one.modifiers, scaled ? one.scale_a.data() : nullptr,
-                 scaled ? one.scale_b.data() : nullptr)
-      .result;
-}
-
 std::string report(const std::string& name, const TileBatch& tiles, const DotCase& one, const char* who,
                    std::uint64_t found, std::uint64_t expected) {
   const Instruction& is = tiles.instruction;
@@ -161,7 +145,7 @@ std::string difference(const Instruction& instruction, const Datapath& model, co
     const std::uint64_t fast = load_word(product.data(), width, at);
     if (fast != expected) return report(name_of(instruction), tiles, one, "matmul()", fast, expected);
     if (i != 0) continue;
-    const std::uint64_t trace = explained(is, model, one);
+    const std::uint64_t trace = explain(is, model, one).result;
     if (trace != expected) return report(name_of(instruction), tiles, one, "explain()", trace, expected);
   }
   return {};

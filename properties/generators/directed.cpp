@@ -163,35 +163,18 @@ void scan_subnormal_operands(const Setting& plan, Dots& out) {
 void scan_rounding(const Setting& plan, Dots& out) {
   const int p = edges_of(plan).kept;
   for (const bool minus : {false, true}) {
-    Case(plan, "rounding").product(0, 0, minus).product(1, -p - 1, minus).into(out);
-    Case(plan, "rounding").product(0, 0, minus).product(1, -p - 1, minus).product(2, -p, minus).into(out);
-    Case(plan, "rounding").product(0, 0, minus).product(1, -p - 1, minus).product(2, -p - 2, minus).into(out);
-    Case(plan, "rounding").product(0, 0, minus).product(1, -p - 2, minus).into(out);
+    Case(plan, "rounding").products({0, -p - 1}, minus).into(out);
+    Case(plan, "rounding").products({0, -p - 1, -p}, minus).into(out);
+    Case(plan, "rounding").products({0, -p - 1, -p - 2}, minus).into(out);
+    Case(plan, "rounding").products({0, -p - 2}, minus).into(out);
     Case(plan, "rounding").product(0, 0, minus).product(1, -p - 1, !minus).into(out);
-    Case(plan, "rounding")
-        .product(0, 0, minus)
-        .product(1, 0, minus)
-        .product(2, -p, minus)
-        .product(3, -p - 2, minus)
-        .into(out);
-    Case(plan, "c added last").addend_power(0, minus).product(0, -p - 1, minus).into(out);
-    Case(plan, "c added last")
-        .addend_power(0, minus)
-        .product(0, -p - 1, minus)
-        .product(1, -p - 6, minus)
-        .into(out);
-    Case(plan, "c added last")
-        .addend_power(8, minus)
-        .product(0, 7 - p, minus)
-        .product(1, 6 - p, minus)
-        .into(out);
-    Case(plan, "c added last")
-        .addend_power(0, minus)
-        .product(0, -p, minus)
-        .product(1, -p - 1, minus)
-        .into(out);
-    Case(plan, "one rounding").product(0, 0, minus).product(1, -11, minus).product(2, -24, minus).into(out);
-    Case(plan, "one rounding").product(0, 1, minus).product(1, -10, minus).product(2, -23, minus).into(out);
+    Case(plan, "rounding").products({0, 0, -p, -p - 2}, minus).into(out);
+    Case(plan, "c added last").addend_power(0, minus).products({-p - 1}, minus).into(out);
+    Case(plan, "c added last").addend_power(0, minus).products({-p - 1, -p - 6}, minus).into(out);
+    Case(plan, "c added last").addend_power(8, minus).products({7 - p, 6 - p}, minus).into(out);
+    Case(plan, "c added last").addend_power(0, minus).products({-p, -p - 1}, minus).into(out);
+    Case(plan, "one rounding").products({0, -11, -24}, minus).into(out);
+    Case(plan, "one rounding").products({1, -10, -23}, minus).into(out);
   }
 }
 
@@ -202,15 +185,12 @@ void scan_order(const Setting& plan, Dots& out) {
   for (const int pair : {2, 4, 8, 16}) {
     for (const int j : {2, 3, 4, 5, 6, 7, 9, 14, 15, 18, 31}) {
       if (j == pair || j == pair + 1 || j >= plan.k || pair + 1 >= plan.k) continue;
-      for (const int small : {kLarge - edge.f}) {
-        Case(plan, "order of k")
-            .product(0, kLarge)
-            .product(1, kLarge)
-            .product(pair, kLarge, true)
-            .product(pair + 1, kLarge, true)
-            .product(j, small, j % 2 != 0)
-            .into(out);
-      }
+      Case(plan, "order of k")
+          .products({kLarge, kLarge})
+          .product(pair, kLarge, true)
+          .product(pair + 1, kLarge, true)
+          .product(j, kLarge - edge.f, j % 2 != 0)
+          .into(out);
     }
   }
 }

@@ -56,6 +56,12 @@ Case& Case::product(int k, int exponent, bool negative) {
   return set(k, *x | (negative ? plan_.a.sign_bit() : 0), *y);
 }
 
+Case& Case::products(std::initializer_list<int> exponents, bool negative) {
+  int k = 0;
+  for (const int exponent : exponents) product(k++, exponent, negative);
+  return *this;
+}
+
 Case& Case::product_and_half(int k, int exponent, bool negative) {
   product(k, exponent, negative);
   if (!applies_) return *this;

@@ -1,6 +1,7 @@
 #pragma once
 // Pieces that directed cases are made of, and the two halves of the cases of fused datapaths.
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Case {
   Case& term(int k, std::string_view a, std::string_view b);
   /// a_k * b_k = +-2^exponent, from factors as normal as the formats allow.
   Case& product(int k, int exponent, bool negative = false);
+  /// The same at k = 0, 1, ..., all of one sign.
+  Case& products(std::initializer_list<int> exponents, bool negative = false);
   /// a_k * b_k = +-1.5 * 2^exponent.
   Case& product_and_half(int k, int exponent, bool negative = false);
   Case& addend(std::string_view text);

@@ -5,50 +5,31 @@
 #include "mmaudit/generators/directed.hpp"
 
 namespace mmaudit::gen {
-namespace {
-
-struct Shape {
-  std::size_t m, n, k, stored, a_bytes, b_bytes, c_bytes, blocks;
-};
-
-Shape shape_of(const Instruction& inst) {
-  return {.m = static_cast<std::size_t>(inst.m),
-          .n = static_cast<std::size_t>(inst.n),
-          .k = static_cast<std::size_t>(inst.k),
-          .stored = static_cast<std::size_t>(inst.stored_k()),
-          .a_bytes = spec_of(inst.a).storage_bytes(),
-          .b_bytes = spec_of(inst.b).storage_bytes(),
-          .c_bytes = spec_of(inst.c).storage_bytes(),
-          .blocks = static_cast<std::size_t>(scales_of(inst))};
-}
-
-}  // namespace
-
 void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
-  const Shape shape = shape_of(tiles.instruction);
+  const Instruction& inst = tiles.instruction;
+  const TileExtents shape(inst);
   const std::size_t first = tiles.grow(count, modifiers);
-  const auto fill = [&](std::vector<std::byte>& buffer, Matrix which, std::size_t rows, std::size_t columns,
-                        std::size_t bytes) {
-    for (std::size_t t = 0; t < count; ++t) {
-      for (std::size_t i = 0; i < rows; ++i) {
-        for (std::size_t j = 0; j < columns; ++j) {
-          store_bits(buffer, bytes, ((first + t) * rows + i) * columns + j,
-                     generate(plan, input_class, seed, which, first_tile + t, static_cast<int>(i),
-                              static_cast<int>(j)));
-        }
-      }
-    }
+  const auto for_each = [&](Matrix which, std::size_t rows, std::size_t columns, auto&& put) {
+    for (std::size_t t = 0; t < count; ++t)
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j)
+          put(((first + t) * rows + i) * columns + j, generate(plan, input_class, seed, which, first_tile + t,
+                                                               static_cast<int>(i), static_cast<int>(j)));
   };
-  fill(tiles.a, Matrix::a, shape.m, shape.stored, shape.a_bytes);
-  fill(tiles.b, Matrix::b, shape.k, shape.n, shape.b_bytes);
-  fill(tiles.c, Matrix::c, shape.m, shape.n, shape.c_bytes);
-  const auto fill_scales = [&](std::vector<std::uint8_t>& bytes, Matrix which, std::size_t rows,
+  const auto fill = [&](std::vector<std::byte>& buffer, Format format, Matrix which, std::size_t rows,
+                        std::size_t columns) {
+    const std::size_t bytes = spec_of(format).storage_bytes();
+    for_each(which, rows, columns,
+             [&](std::size_t at, std::uint64_t bits) { store_bits(buffer, bytes, at, bits); });
+  };
+  fill(tiles.a, inst.a, Matrix::a, shape.m, shape.stored);
+  fill(tiles.b, inst.b, Matrix::b, shape.k, shape.n);
+  fill(tiles.c, inst.c, Matrix::c, shape.m, shape.n);
+  const auto fill_scales = [&](std::vector<std::uint8_t>& scales, Matrix which, std::size_t rows,
                                std::size_t columns) {
-    for (std::size_t at = 0; at < count * rows * columns; ++at)
-      bytes[first * rows * columns + at] = static_cast<std::uint8_t>(
-          generate(plan, input_class, seed, which, first_tile + at / (rows * columns),
-                   static_cast<int>(at / columns % rows), static_cast<int>(at % columns)));
+    for_each(which, rows, columns,
+             [&](std::size_t at, std::uint64_t bits) { scales[at] = static_cast<std::uint8_t>(bits); });
   };
   fill_scales(tiles.scale_a, Matrix::scale_a, shape.m, shape.blocks);
   fill_scales(tiles.scale_b, Matrix::scale_b, shape.blocks, shape.n);
@@ -63,7 +44,7 @@ namespace {
 
 /// Column j of a sparse tile: the case's elements of B where the rows' metadata select, beside them what
 /// would show if it were read.
-void place_sparse_column(TileBatch& tiles, const Shape& shape, std::size_t tile, std::size_t j,
+void place_sparse_column(TileBatch& tiles, const TileExtents& shape, std::size_t tile, std::size_t j,
                          const DirectedDot& one) {
   const Sparsity sparsity = sparsity_of(tiles.instruction);
   const FormatSpec format = spec_of(tiles.instruction.b);
@@ -72,7 +53,8 @@ void place_sparse_column(TileBatch& tiles, const Shape& shape, std::size_t tile,
                                  format.integer() ? 0x55U : format.sign_bit() | format.max_finite_bits()};
   const std::uint8_t* metadata = &tiles.metadata[tile * shape.m * shape.stored];
   const auto put = [&](std::size_t k, std::uint64_t bits) {
-    store_bits(tiles.b, shape.b_bytes, (tile * shape.k + k) * shape.n + j, bits);
+    store_bits(tiles.b, spec_of(tiles.instruction.b).storage_bytes(), (tile * shape.k + k) * shape.n + j,
+               bits);
   };
   for (std::size_t k = 0; k < shape.k; ++k) put(k, shown[(k + j) % 3]);
   for (std::size_t k = 0; k < shape.stored; ++k)
@@ -84,7 +66,7 @@ void place_sparse_column(TileBatch& tiles, const Shape& shape, std::size_t tile,
 
 std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uint8_t modifiers) {
   const std::vector<DirectedDot> cases = directed_dots(tiles.instruction, datapath);
-  const Shape shape = shape_of(tiles.instruction);
+  const TileExtents shape(tiles.instruction);
   const std::size_t per_tile = std::min(shape.m, shape.n);
   const std::size_t count = (cases.size() + per_tile - 1) / per_tile;
   const std::size_t first = tiles.grow(count, modifiers);
@@ -104,12 +86,14 @@ std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uin
     for (std::size_t i = 0; i < shape.m; ++i) {
       const DirectedDot& one = cases[t * per_tile + i % here];
       for (std::size_t k = 0; k < shape.stored; ++k) {
-        store_bits(tiles.a, shape.a_bytes, ((first + t) * shape.m + i) * shape.stored + k, one.a[k]);
+        store_bits(tiles.a, spec_of(tiles.instruction.a).storage_bytes(),
+                   ((first + t) * shape.m + i) * shape.stored + k, one.a[k]);
       }
       for (std::size_t block = 0; block < shape.blocks; ++block)
         tiles.scale_a[((first + t) * shape.m + i) * shape.blocks + block] = one.scale_a[block];
       for (std::size_t j = 0; j < shape.n; ++j) {
-        store_bits(tiles.c, shape.c_bytes, ((first + t) * shape.m + i) * shape.n + j, one.c);
+        store_bits(tiles.c, spec_of(tiles.instruction.c).storage_bytes(),
+                   ((first + t) * shape.m + i) * shape.n + j, one.c);
       }
     }
     for (std::size_t j = 0; j < shape.n; ++j) {
@@ -121,7 +105,8 @@ std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uin
         continue;
       }
       for (std::size_t k = 0; k < shape.k; ++k) {
-        store_bits(tiles.b, shape.b_bytes, ((first + t) * shape.k + k) * shape.n + j, one.b[k]);
+        store_bits(tiles.b, spec_of(tiles.instruction.b).storage_bytes(),
+                   ((first + t) * shape.k + k) * shape.n + j, one.b[k]);
       }
     }
   }

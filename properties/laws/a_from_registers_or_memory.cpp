@@ -19,7 +19,6 @@ Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.
 
 const Law kAFromRegistersOrMemory = {
     .order = 190,
-    .name = "a_from_registers_or_memory",
     .statement = "wgmma gives the same bits with A from registers and from shared memory.",
     .source = "PTX ISA; measured on Hopper",
     .why_not = why_not,

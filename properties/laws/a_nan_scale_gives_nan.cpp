@@ -29,11 +29,9 @@ Verdict judge(const Case& at) {
 
 const Law kANanScaleGivesNan = {
     .order = 300,
-    .name = "a_nan_scale_gives_nan",
     .statement =
         "A NaN among the scales of its row and column makes D the canonical NaN, whatever it scales.",
     .source = "OCP Microscaling 1.0 (a NaN scale); MMA-Sim",
-    .why_not = everywhere,
     .fill = fill,
     .judge = judge,
     .scales = Scales::own};

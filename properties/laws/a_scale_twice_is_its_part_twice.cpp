@@ -54,13 +54,10 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kAScaleTwiceIsItsPartTwice = {.order = 280,
-                                        .name = "a_scale_twice_is_its_part_twice",
                                         .statement =
                                             "A scale twice as large makes what its block alone gives twice "
-                                            "as large, and leaves what other blocks "
-                                            "give alone.",
+                                            "as large, and leaves what other blocks give alone.",
                                         .source = "OCP Microscaling 1.0; PTX ISA, block scaling",
-                                        .why_not = everywhere,
                                         .fill = fill,
                                         .related = related,
                                         .judge = judge,

@@ -57,7 +57,6 @@ Verdict judge(const Case& at) {
 
 const Law kAlignmentTruncates = {
     .order = 20,
-    .name = "alignment_truncates",
     .statement =
         "Beside addends of exponent E at most, what an addend has below 2^(E - F) is cut off toward zero.",
     .source = "Fasi et al. 2021; Khattak and Mikaitis 2025; F of the row",

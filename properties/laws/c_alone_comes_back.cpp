@@ -36,7 +36,6 @@ Verdict judge(const Case& at) {
 
 const Law kCAloneComesBack = {
     .order = 150,
-    .name = "c_alone_comes_back",
     .statement = "Without products D is c, a subnormal c too, less what F and the output do not hold.",
     .source = "Fasi et al. 2021 (subnormals); measured on Hopper (13 bits of FP8 wgmma)",
     .why_not = why_not,

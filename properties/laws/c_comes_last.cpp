@@ -32,7 +32,6 @@ Verdict judge(const Case& at) {
 
 const Law kCComesLast = {
     .order = 60,
-    .name = "c_comes_last",
     .statement = "c is added to the finished sum by an ordinary IEEE addition to nearest even.",
     .source = "numerics.md, widened FP8; ptxas: FADD or HADD2 after the last HMMA",
     .why_not = why_not,

@@ -49,7 +49,6 @@ Verdict judge(const Case& at) {
 
 const Law kCTakesPart = {
     .order = 50,
-    .name = "c_takes_part",
     .statement = "c is one more addend of the first step: it is aligned with the products, and they with it.",
     .source = "Fasi et al. 2021 (order of addition); MMA-Sim",
     .why_not = why_not,

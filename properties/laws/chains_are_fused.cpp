@@ -53,7 +53,6 @@ Verdict judge(const Case& at) {
 
 const Law kChainsAreFused = {
     .order = 260,
-    .name = "chains_are_fused",
     .statement = "binary64: a chain of fused multiply-adds, c first, k ascending; a NaN keeps its payload.",
     .source = "IEEE 754-2019, fusedMultiplyAdd; measured on Hopper",
     .why_not = why_not,

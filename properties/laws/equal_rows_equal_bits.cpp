@@ -26,7 +26,6 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kEqualRowsEqualBits = {.order = 200,
-                                 .name = "equal_rows_equal_bits",
                                  .statement = "mma, wmma and wgmma whose rows are equal give equal bits.",
                                  .source = "the rows; measured on Hopper",
                                  .why_not = why_not,

@@ -86,7 +86,6 @@ Verdict judge(const Case& at) {
 
 const Law kErrorStaysInItsBound = {
     .order = 170,
-    .name = "error_stays_in_its_bound",
     .statement =
         "|D - exact| stays below what L, F and the roundings of the steps add up to, and comes near it.",
     .source = "derived in properties.md from the row",

@@ -44,7 +44,6 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kFactorsMayBeExchanged = {.order = 110,
-                                    .name = "factors_may_be_exchanged",
                                     .statement = "A and B exchanged, with C turned, give D turned.",
                                     .source = "consequence of exact products",
                                     .why_not = why_not,

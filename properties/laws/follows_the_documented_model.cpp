@@ -13,10 +13,8 @@ Verdict judge(const Case& at) {
 
 const Law kFollowsTheDocumentedModel = {
     .order = 310,
-    .name = "follows_the_documented_model",
     .statement = "Every bit is what the rules of numerics.md give, in rational arithmetic.",
     .source = "numerics.md",
-    .why_not = everywhere,
     .judge = judge,
     .slow = true,
     .scales = Scales::any};

@@ -22,7 +22,6 @@ Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.
 
 const Law kIgnoredBitsAreIgnored = {
     .order = 250,
-    .name = "ignored_bits_are_ignored",
     .statement = "The 13 low bits of a tf32 register change nothing, those of a NaN or an infinity included.",
     .source = "PTX ISA (tf32); measured on Hopper",
     .why_not = why_not,

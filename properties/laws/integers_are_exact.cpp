@@ -34,7 +34,6 @@ Verdict judge(const Case& at) {
 
 const Law kIntegersAreExact = {
     .order = 230,
-    .name = "integers_are_exact",
     .statement =
         "Integer and single-bit sums are exact, wrapped to 32 bits or, with .satfinite, clamped once.",
     .source = "PTX ISA (mma, wgmma, .satfinite, .popc); measured on Hopper",

@@ -38,7 +38,6 @@ Verdict judge(const Case& at) {
 
 const Law kModifiersAreWhatTheySay = {
     .order = 240,
-    .name = "modifiers_are_what_they_say",
     .statement = "scale-d = 0 is c = +0; negating A or B is changing its signs, before the product.",
     .source = "PTX ISA (wgmma.mma_async); measured on Hopper",
     .why_not = why_not,

@@ -57,16 +57,14 @@ Verdict judge(const Case& at) {
 
 }  // namespace
 
-const Law kNanAndInfinity = {
-    .order = 140,
-    .name = "nan_and_infinity",
-    .statement =
-        "A NaN, infinity * 0 and infinity - infinity give the canonical NaN; an infinity else gives itself; "
-        "finite inputs of one step never give a NaN.",
-    .source = "Fasi et al. 2021; PTX ISA (canonical NaN); measured on Hopper",
-    .why_not = why_not,
-    .fill = fill,
-    .judge = judge,
-    .scales = Scales::any};
+const Law kNanAndInfinity = {.order = 140,
+                             .statement =
+                                 "A NaN, infinity * 0 and infinity - infinity give the canonical NaN; an "
+                                 "infinity else gives itself; finite inputs of one step never give a NaN.",
+                             .source = "Fasi et al. 2021; PTX ISA (canonical NaN); measured on Hopper",
+                             .why_not = why_not,
+                             .fill = fill,
+                             .judge = judge,
+                             .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -65,7 +65,6 @@ Verdict judge(const Case& at) {
 
 const Law kOneRounding = {
     .order = 70,
-    .name = "one_rounding",
     .statement = "Where alignment has nothing to cut off, D is the exact sum, rounded once.",
     .source = "Fasi et al. 2021 (normalisation at the end); numerics.md, output rules",
     .why_not = why_not,

@@ -31,7 +31,6 @@ Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.
 }  // namespace
 
 const Law kOrderInsideAStep = {.order = 80,
-                               .name = "order_inside_a_step",
                                .statement = "The order of products inside a step does not matter.",
                                .source = "Fasi et al. 2021; L and order of the row",
                                .why_not = why_not,

@@ -29,7 +29,6 @@ Verdict judge(const Case& at) { return verdict(at.d() != at.related[0].at_d(at.r
 
 const Law kOrderOfSteps = {
     .order = 90,
-    .name = "order_of_steps",
     .statement = "The order of steps does matter: exchanging two changes some results.",
     .source = "MMA-Sim, chain of steps; L and order of the row",
     .why_not = why_not,

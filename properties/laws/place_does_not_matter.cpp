@@ -41,11 +41,9 @@ Verdict judge(const Case& at) {
 
 const Law kPlaceDoesNotMatter = {
     .order = 180,
-    .name = "place_does_not_matter",
     .statement =
         "An element is the same wherever in the tile, and so in whichever lane, its row and column stand.",
     .source = "Sun et al. 2023, section 8 (all elements alike); PTX ISA",
-    .why_not = everywhere,
     .related = related,
     .judge = judge,
     .scales = Scales::any};

@@ -35,7 +35,6 @@ Verdict judge(const Case& at) {
 
 const Law kProductsAreExact = {
     .order = 10,
-    .name = "products_are_exact",
     .statement = "A product by itself is exact, of subnormals too: D is it, rounded once to the output.",
     .source = "Fasi et al. 2021; Sun et al. 2023, section 8",
     .why_not = fused_single_format,

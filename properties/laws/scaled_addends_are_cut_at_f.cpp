@@ -200,16 +200,15 @@ Verdict judge(const Case& at) {
 
 }  // namespace
 
-const Law kScaledAddendsAreCutAtF = {.order = 270,
-                                     .name = "scaled_addends_are_cut_at_f",
-                                     .statement =
-                                         "A scaled product, or the exact sum of a group with the exponent of "
-                                         "its scales, is cut off toward zero "
-                                         "at 2^(E - F); D is the sum of what is left, rounded once.",
-                                     .source = "numerics.md, block-scaled kinds; MMA-Sim",
-                                     .why_not = why_not,
-                                     .fill = fill,
-                                     .judge = judge,
-                                     .scales = Scales::own};
+const Law kScaledAddendsAreCutAtF = {
+    .order = 270,
+    .statement =
+        "A scaled product, or the exact sum of a group with the exponent of its scales, is cut off toward "
+        "zero at 2^(E - F); D is the sum of what is left, rounded once.",
+    .source = "numerics.md, block-scaled kinds; MMA-Sim",
+    .why_not = why_not,
+    .fill = fill,
+    .judge = judge,
+    .scales = Scales::own};
 
 }  // namespace mmaudit::laws

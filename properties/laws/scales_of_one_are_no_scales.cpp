@@ -48,7 +48,6 @@ Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.
 
 const Law kScalesOfOneAreNoScales = {
     .order = 290,
-    .name = "scales_of_one_are_no_scales",
     .statement =
         "Where every scale is 1, D is that of the instruction without scales that has the same rules.",
     .source = "numerics.md, block-scaled kinds; MMA-Sim",

@@ -86,7 +86,6 @@ Verdict judge(const Case& at) {
 
 const Law kScalingByPowersOfTwo = {
     .order = 100,
-    .name = "scaling_by_powers_of_two",
     .statement = "A and c times a power of two give D times it, away from the ends of the formats.",
     .source = "consequence of alignment relative to E",
     .why_not = why_not,

@@ -26,7 +26,6 @@ Verdict judge(const Case& at) {
 
 const Law kSignsAreSymmetric = {
     .order = 120,
-    .name = "signs_are_symmetric",
     .statement = "A and c with their signs changed give D with its sign changed.",
     .source = "consequence of truncation of magnitudes and of symmetric roundings",
     .why_not = why_not,

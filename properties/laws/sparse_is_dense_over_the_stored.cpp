@@ -34,7 +34,6 @@ Verdict judge(const Case& at) {
 
 const Law kSparseIsDenseOverTheStored = {
     .order = 210,
-    .name = "sparse_is_dense_over_the_stored",
     .statement =
         "A sparse instruction is the dense one of half its k over the stored elements and those they meet.",
     .source = "PTX ISA (mma.sp, wgmma.mma_async.sp); measured on Hopper",

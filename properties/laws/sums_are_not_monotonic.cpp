@@ -41,7 +41,6 @@ Verdict judge(const Case& at) {
 
 const Law kSumsAreNotMonotonic = {
     .order = 160,
-    .name = "sums_are_not_monotonic",
     .statement = "A larger c can give a smaller D: it moves the unit that alignment cuts at.",
     .source = "Fasi et al. 2021 (monotonicity)",
     .why_not = why_not,

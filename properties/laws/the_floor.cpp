@@ -76,7 +76,6 @@ Verdict judge(const Case& at) {
 
 const Law kTheFloor = {
     .order = 40,
-    .name = "the_floor",
     .statement = "Where every exponent is below the floor, the floor takes the place of E.",
     .source = "numerics.md, floors; measured on Hopper",
     .why_not = why_not,

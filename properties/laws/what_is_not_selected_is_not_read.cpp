@@ -29,7 +29,6 @@ Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.
 
 const Law kWhatIsNotSelectedIsNotRead = {
     .order = 220,
-    .name = "what_is_not_selected_is_not_read",
     .statement = "Elements of B that metadata do not select do not reach D, not even a NaN.",
     .source = "PTX ISA (mma.sp); measured on Hopper",
     .why_not = why_not,

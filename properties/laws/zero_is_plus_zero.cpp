@@ -43,7 +43,6 @@ Verdict judge(const Case& at) {
 }  // namespace
 
 const Law kZeroIsPlusZero = {.order = 130,
-                             .name = "zero_is_plus_zero",
                              .statement = "A zero D is +0, whatever the signs of what made it.",
                              .source = "MMA-Sim; measured on Hopper",
                              .why_not = why_not,

@@ -51,7 +51,6 @@ Verdict judge(const Case& at) {
 
 const Law kZerosHaveNoExponent = {
     .order = 30,
-    .name = "zeros_have_no_exponent",
     .statement = "A product with a zero factor changes nothing, however large the other factor is.",
     .source = "numerics.md, zero rule; MMA-Sim",
     .why_not = why_not,

@@ -13,6 +13,15 @@ Exact plus(const Exact& x, const Exact& y) {
   return {(x.significand << (x.exponent - exponent)) + (y.significand << (y.exponent - exponent)), exponent};
 }
 
+Exact product_of(const Exact& x, const Exact& y) {
+  return {x.significand * y.significand, x.exponent + y.exponent};
+}
+
+Rounding rounding_of(Alignment alignment) {
+  if (alignment == Alignment::truncate_magnitude) return Rounding::toward_zero;
+  return alignment == Alignment::nearest_even ? Rounding::nearest_even : Rounding::down;
+}
+
 cpp_int in_units(const Exact& x, int unit, Rounding rounding) {
   if (x.exponent >= unit) return x.significand << (x.exponent - unit);
   if (x.significand == 0) return 0;

@@ -20,6 +20,11 @@ int leading_exponent(const Exact& x);
 
 Exact plus(const Exact& x, const Exact& y);
 
+Exact product_of(const Exact& x, const Exact& y);
+
+/// How a datapath rounds the addends that it aligns.
+Rounding rounding_of(Alignment alignment);
+
 /// x as a whole number of 2^unit, rounded.
 cpp_int in_units(const Exact& x, int unit, Rounding rounding);
 

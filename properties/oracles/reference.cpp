@@ -77,7 +77,7 @@ class Step {
     product.infinite = x.infinite || y.infinite;
     product.zero = x.zero() || y.zero();
     if (product.infinite) return product;
-    product.value = {x.value.significand * y.value.significand, x.value.exponent + y.value.exponent};
+    product.value = product_of(x.value, y.value);
     product.spelled = x.spelled + y.spelled;
     if (row_.product == ProductRule::normalised && !product.zero)
       product.spelled = leading_exponent(product.value);
@@ -94,9 +94,7 @@ class Step {
       all_minus_zero = all_minus_zero && product.zero && product.negative;
     }
     const int unit = maximum - row_.fraction_bits;
-    const Rounding rounding = row_.alignment == Alignment::truncate_magnitude ? Rounding::toward_zero
-                              : row_.alignment == Alignment::nearest_even     ? Rounding::nearest_even
-                                                                              : Rounding::down;
+    const Rounding rounding = rounding_of(row_.alignment);
     Exact total{in_units(c.value, unit, rounding), unit};
     for (const Product& product : products_) total.significand += in_units(product.value, unit, rounding);
     if (total.significand == 0)
@@ -159,8 +157,7 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
   if (infinite) return infinity_of(f64, minus);
   if (c.infinite) return c_bits;
   const Rounding rounding = datapath.output.rounding;
-  const Exact total =
-      plus({a.value.significand * b.value.significand, a.value.exponent + b.value.exponent}, c.value);
+  const Exact total = plus(product_of(a.value, b.value), c.value);
   if (total.significand == 0) {
     const bool both_zero = (a.zero() || b.zero()) && c.zero();
     if (both_zero && minus == c.negative) return signed_bits(f64, minus, 0);

@@ -6,10 +6,6 @@
 namespace mmaudit::oracle {
 namespace {
 
-Exact product_of(const Exact& x, const Exact& y) {
-  return {x.significand * y.significand, x.exponent + y.exponent};
-}
-
 struct Term {
   Exact value;
   std::optional<int> exponent;  // what it brings to the maximum; nothing: it takes no part
@@ -97,9 +93,7 @@ std::uint64_t grouped_step(std::span<const ScaledPair> pairs, const Number& c, c
   if (!c.zero() || datapath.zero == ZeroRule::operand_exponent) maximum = std::max(maximum, c.spelled);
   for (const Term& term : terms) maximum = std::max(maximum, term.exponent.value_or(maximum));
   const int unit = maximum - datapath.fraction_bits;
-  const Rounding rounding = datapath.alignment == Alignment::truncate_magnitude ? Rounding::toward_zero
-                            : datapath.alignment == Alignment::nearest_even     ? Rounding::nearest_even
-                                                                                : Rounding::down;
+  const Rounding rounding = rounding_of(datapath.alignment);
   Exact total{in_units(c.value, unit, rounding), unit};
   for (const Term& term : terms) total.significand += in_units(term.value, unit, rounding);
   if (total.significand != 0)

@@ -21,7 +21,7 @@ struct Factors {
     infinite = infinite || x.infinite;
     negative = negative != x.negative;
     if (x.nan || x.infinite) return;
-    value = {value.significand * x.value.significand, value.exponent + x.value.exponent};
+    value = product_of(value, x.value);
   }
 };
 

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/convert.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/mutants/mutants.hpp"
+#include "mmaudit/raw_words.hpp"
 #include "probe.hpp"
 
 namespace mmaudit::test {
@@ -136,6 +138,39 @@ TEST(FastPath, IsThePlainCoreOnEveryRowLevelAndFamily) {
   }
   std::printf("%zu elements compared\n", compared);
   EXPECT_GE(compared, 300'000U * levels_here().size());
+}
+
+TEST(FastPath, ManyLargeProductsOverflowAsInThePlainCore) {
+  // Each product is below 2^121, and 256 of them lift a C of 2^119 past the largest number.
+  const Instruction instruction = *find_instruction("mma.m16n8k16.f32.bf16.bf16.f32");
+  const Probe probe{instruction, find_datapath(*find_architecture("hopper"), instruction)->datapath};
+  Product product(instruction, 5, 35, 256);
+  product.fill(instruction, [](gen::Matrix which, std::uint64_t, std::uint64_t) {
+    if (which == gen::Matrix::c) return encode_nearest_even(0x1p119, spec_of(Format::f32));
+    return encode_nearest_even(1.8984375 * (which == gen::Matrix::a ? 0x1p59 : 0x1p60),
+                               spec_of(Format::bf16));
+  });
+  const std::vector<std::byte> expected = product.run(probe, plain());
+  EXPECT_EQ(load_word(expected.data(), 4, 0), 0x7F800000U);
+  for (const SimdLevel level : levels_here())
+    EXPECT_TRUE(product.run(probe, at(level)) == expected) << name_of(level);
+}
+
+TEST(FastPath, SpecialsInLaterChunksOfK) {
+  // Packed 256 of K at a time; what vectors can't do is read again from where it stands.
+  const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
+  const Probe probe{instruction, find_datapath(*find_architecture("hopper"), instruction)->datapath};
+  Product product(instruction, 5, 35, 700);
+  const FormatSpec f16 = spec_of(Format::f16);
+  product.fill(instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) -> std::uint64_t {
+    if (which == gen::Matrix::c) return 0;
+    if (which == gen::Matrix::a && i > 0 && j == 150 * i) return f16.infinity_bits();
+    return encode_nearest_even(static_cast<double>((3 * i + j) % 7) - 3, f16);
+  });
+  const std::vector<std::byte> expected = product.run(probe, plain());
+  EXPECT_EQ(load_word(expected.data(), 4, 35 * 2 + 1) & 0x7F800000U, 0x7F800000U);
+  for (const SimdLevel level : levels_here())
+    EXPECT_TRUE(product.run(probe, at(level)) == expected) << name_of(level);
 }
 
 /// Directed cases as a batch of products, one instruction each.

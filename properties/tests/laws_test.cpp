@@ -101,6 +101,45 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
   EXPECT_NE(result.complaint().find("of the kind that it speaks of"), std::string::npos);
 }
 
+TEST(Laws, ABoundThatNoInputComesNearIsAComplaint) {
+  const Architecture& hopper = *find_architecture("hopper");
+  const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  const Subject subject(hopper, inst, find_datapath(hopper, inst)->datapath);
+  Law far{.name = "far", .statement = "", .source = "", .judge = [](const Case&) {
+            return Verdict{Verdict::Kind::holds, 0, 0.25};
+          }};
+  const auto complaint = [&] {
+    return check_law(far, subject, model_backend(hopper), {.seed = kSeed, .dots = 100}).complaint();
+  };
+  far.reach = 0.5;
+  EXPECT_EQ(complaint(), "no input comes near the bound");
+  far.can_reach = [](const Subject&) { return false; };
+  EXPECT_EQ(complaint(), "");
+  far.can_reach = nullptr;
+  far.reach = 0.25;
+  EXPECT_EQ(complaint(), "");
+}
+
+TEST(Laws, OfARecordingTheFirstFailureIsKeptAsItStands) {
+  const Architecture& hopper = *find_architecture("hopper");
+  const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+  const Subject subject(hopper, inst, find_datapath(hopper, inst)->datapath);
+  const Law seven{.name = "seven", .statement = "", .source = "", .judge = [](const Case& at) {
+                    return equal_bits(at.tile.at_d(at.row, at.col), 7);
+                  }};
+  Tile tile(inst);
+  tile.d.assign(static_cast<std::size_t>(inst.m * inst.n), 7);
+  tile.d[2 * 8 + 5] = 4, tile.d[2 * 8 + 6] = 3;
+  tile.at_a(2, 1) = 9;
+  const LawResult result = check_recorded(seven, subject, std::vector<Tile>{tile});
+  EXPECT_EQ(result.judged, static_cast<std::uint64_t>(inst.m * inst.n));
+  EXPECT_EQ(result.broken, 2U);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->found, 4U);
+  EXPECT_EQ(result.failure->expected, 7U);
+  EXPECT_EQ(result.failure->dot.a[1], 9U);
+}
+
 TEST(Laws, TheReferenceModelObeysThem) {
   const Architecture& hopper = *find_architecture("hopper");
   check_all(oracle::reference_backend(hopper), unscaled_subjects(hopper), 1, is_fast);

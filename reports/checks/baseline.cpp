@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "choice.hpp"
 #include "mismatch_text.hpp"
@@ -22,33 +23,17 @@ std::string inputs_hash(const TileBatch& tiles) {
   return sum.hex();
 }
 
-std::string hash_of(const std::vector<std::byte>& bytes) {
-  corpus::Checksum sum;
-  sum.update(bytes);
-  return sum.hex();
-}
-
-TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, gen::Family family,
+TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, gen::InputClass family,
                    const Baseline& of) {
   TileBatch tiles(instruction);
-  gen::append_family(tiles, gen::make_generator_plan(instruction, datapath), family, of.provenance.seed, 0,
-                     of.tiles, 0);
+  gen::append_class(tiles, gen::make_generator_plan(instruction, datapath), family, of.provenance.seed, 0,
+                    of.tiles, 0);
   return tiles;
 }
 
 std::size_t d_bytes(const Instruction& instruction) { return spec_of(instruction.d).storage_bytes(); }
 
-const BaselineInstruction* find_in(const Baseline& in, const std::string& name) {
-  for (const BaselineInstruction& each : in.instructions)
-    if (name_of(each.instruction) == name) return &each;
-  return nullptr;
-}
-
-const BaselineFamily* find_in(const BaselineInstruction& in, const std::string& family) {
-  for (const BaselineFamily& each : in.families)
-    if (each.family == family) return &each;
-  return nullptr;
-}
+std::string name_of_inst(const BaselineInstruction& each) { return name_of(each.instruction); }
 
 /// The inputs of the first differing dot product, made again, and what the model says of them.
 void explain_change(const Baseline& of, const BaselineFamily& before, BaselineChange& change) {
@@ -57,9 +42,10 @@ void explain_change(const Baseline& of, const BaselineFamily& before, BaselineCh
   const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, inst);
   if (entry == nullptr || of.generator != gen::kGeneratorVersion) return;
   int index = 0;
-  while (index < gen::kFamilies && gen::name_of(static_cast<gen::Family>(index)) != before.family) ++index;
-  if (index == gen::kFamilies) return;
-  TileBatch tiles = tiles_of(inst, entry->datapath, static_cast<gen::Family>(index), of);
+  while (index < gen::kInputClasses && gen::name_of(static_cast<gen::InputClass>(index)) != before.family)
+    ++index;
+  if (index == gen::kInputClasses) return;
+  TileBatch tiles = tiles_of(inst, entry->datapath, static_cast<gen::InputClass>(index), of);
   if (inputs_hash(tiles) != before.inputs) return;  // another version made other inputs
   const TileView batch = tiles.view();
   emulate(inst, entry->datapath, batch);
@@ -113,8 +99,7 @@ void record_baseline(const Architecture& architecture, int n, const std::vector<
   out.generator = std::string(gen::kGeneratorVersion);
   std::vector<Instruction> chosen;
   for (const Instruction& each : all_instructions(n))
-    if (find_datapath(architecture, each) != nullptr && selected(name_of(each), filters))
-      chosen.push_back(each);
+    if (find_datapath(architecture, each) != nullptr && selected(each, filters)) chosen.push_back(each);
   progress.begin("baseline", chosen.size());
   for (const Instruction& each : chosen) {
     const std::string name = name_of(each);
@@ -125,21 +110,16 @@ void record_baseline(const Architecture& architecture, int n, const std::vector<
     }
     const DatapathEntry& entry = *find_datapath(architecture, each);
     BaselineInstruction one{each, {}};
-    for (int f = 0; f < gen::kFamilies; ++f) {
-      const auto family = static_cast<gen::Family>(f);
+    for (int f = 0; f < gen::kInputClasses; ++f) {
+      const auto family = static_cast<gen::InputClass>(f);
       TileBatch tiles = tiles_of(each, entry.datapath, family, out);
       const std::string inputs = inputs_hash(tiles);
       backend.run(each, tiles.view());
-      one.families.push_back(
-          {std::string(gen::name_of(family)), inputs, hash_of(tiles.d), std::move(tiles.d)});
+      const std::string hash = corpus::checksum_of(tiles.d);
+      one.families.push_back({{inputs, hash, std::move(tiles.d)}, std::string(gen::name_of(family))});
     }
     out.instructions.push_back(std::move(one));
   }
-}
-
-std::string capability_text(const Provenance& of) {
-  const int number = of.compute_capability;
-  return number == 0 ? "" : fmt::format("{}.{}", number / 10, number % 10);
 }
 
 bool BaselineDiff::same() const {
@@ -157,7 +137,8 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
   const Provenance &old = before.provenance, &now = after.provenance;
   for (const auto& [field, was, is] : {std::tuple{"on", before.on, after.on},
                                        {"gpu", old.gpu, now.gpu},
-                                       {"compute capability", capability_text(old), capability_text(now)},
+                                       {"compute capability", capability_text(old.compute_capability),
+                                        capability_text(now.compute_capability)},
                                        {"driver", old.driver, now.driver},
                                        {"CUDA", old.cuda, now.cuda},
                                        {"cuBLASLt", before.cublaslt, after.cublaslt},
@@ -168,18 +149,19 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
           fmt::format("{}: {}, was {}", field, is.empty() ? "none" : is, was.empty() ? "none" : was));
   for (const BaselineInstruction& each : before.instructions) {
     const std::string name = name_of(each.instruction);
-    const BaselineInstruction* other = find_in(after, name);
+    const BaselineInstruction* other = find_named(after.instructions, name_of_inst, name);
     if (other == nullptr) {
       out.gone.push_back(name);
       continue;
     }
     ++out.instructions;
     for (const BaselineFamily& family : each.families)
-      if (const BaselineFamily* same = find_in(*other, family.family))
+      if (const BaselineFamily* same = find_named(other->families, &BaselineFamily::family, family.family))
         compare_family(before, each.instruction, family, *same, out);
   }
   for (const BaselineInstruction& each : after.instructions)
-    if (std::string name = name_of(each.instruction); find_in(before, name) == nullptr)
+    if (std::string name = name_of(each.instruction);
+        find_named(before.instructions, name_of_inst, name) == nullptr)
       out.added.push_back(std::move(name));
   diff_products(before, after, out);
   return out;
@@ -209,8 +191,11 @@ std::string to_text(const BaselineDiff& diff) {
   const std::string compared =
       fmt::format("{} instructions, {} dot products", diff.instructions, diff.dots) +
       (diff.products == 0 ? "" : fmt::format(", {} products of cuBLASLt", diff.products));
-  return out +
-         (diff.same() ? "no difference: " + compared + ", bit for bit\n" : "compared: " + compared + "\n");
+  std::set<std::string> changed;
+  for (const BaselineChange& each : diff.changes) changed.insert(name_of(each.instruction));
+  return out + (diff.same() ? "no difference: " + compared + ", bit for bit\n"
+                            : fmt::format("compared: {}; {} of {} instructions changed\n", compared,
+                                          changed.size(), diff.instructions));
 }
 
 }  // namespace mmaudit::checks

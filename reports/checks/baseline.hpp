@@ -1,8 +1,10 @@
 #pragma once
 // What every instruction answers to a fixed set of seeded inputs, kept as bits, and what changed between two
 // such sets.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,11 +21,16 @@ namespace mmaudit::checks {
 inline constexpr std::string_view kBaselineSchema = "mmaudit.baseline/1";
 inline constexpr std::uint64_t kMostBaselineTiles = 256;
 
-struct BaselineFamily {
-  std::string family;        ///< of gen::Family
-  std::string inputs;        ///< XXH3-128 of A, B, C, scales and metadata, hexadecimal
-  std::string hash;          ///< XXH3-128 of `d`
-  std::vector<std::byte> d;  ///< (tiles, m, n) in storage width
+/// What was computed from some inputs.
+struct BaselineBits {
+  std::string inputs;  ///< XXH3-128 of A, B, and where there are any C, scales and metadata, hexadecimal
+  std::string hash;    ///< XXH3-128 of `d`
+  std::vector<std::byte> d;  ///< in storage width
+};
+
+/// `d` has the shape (tiles, m, n).
+struct BaselineFamily : BaselineBits {
+  std::string family = {};  ///< of gen::InputClass
 };
 
 struct BaselineInstruction {
@@ -31,13 +38,11 @@ struct BaselineInstruction {
   std::vector<BaselineFamily> families;
 };
 
-/// One matrix product by cuBLASLt.
-struct BaselineProduct {
-  std::string problem;  ///< "e4m3-fast 64 x 64 x 16384"
-  std::vector<std::pair<std::string, std::int64_t>> algorithm;
-  std::string inputs, hash;  ///< XXH3-128 of A and B, of `d`
+/// One matrix product by cuBLASLt; `d` is column-major.
+struct BaselineProduct : BaselineBits {
+  std::string problem = {};  ///< "e4m3-fast 64 x 64 x 16384"
+  std::vector<std::pair<std::string, std::int64_t>> algorithm = {};
   std::size_t element_bytes = 1;
-  std::vector<std::byte> d;  ///< column-major
 };
 
 /// Where the bits come from, and the bits.
@@ -61,9 +66,6 @@ void record_baseline(const Architecture& architecture, int n, const std::vector<
 
 /// Products of cuBLASLt into `out`, or why there are none.
 void record_products(const device::DeviceInfo& gpu, Baseline& out);
-
-/// "9.0"; empty where no GPU took part.
-std::string capability_text(const Provenance& of);
 
 std::string to_json(const Baseline& baseline);
 /// InputError "<file>: field: found ..., allowed: ..." for anything else than what to_json() writes.
@@ -97,6 +99,14 @@ struct BaselineDiff {
 
 /// InputError when they were not made of the same seed, tiles, generator and architecture.
 BaselineDiff diff_baselines(const Baseline& before, const Baseline& after);
+
+/// The one of `items` whose `name` (a field, or a function of an item) is `wanted`; null: there is none.
+template <typename Item, typename Name>
+const Item* find_named(const std::vector<Item>& items, const Name& name, const std::string& wanted) {
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [&](const Item& each) { return std::invoke(name, each) == wanted; });
+  return found == items.end() ? nullptr : &*found;
+}
 
 /// The part of it that products are.
 void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out);

@@ -1,7 +1,6 @@
 // Baselines and their differences as JSON.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "baseline.hpp"
@@ -29,8 +28,9 @@ class Reader {
  public:
   Reader(const nlohmann::json& value, std::string where) : value_(value), where_(std::move(where)) {}
 
-  [[nodiscard]] Reader at(const char* key) const {
-    if (!value_.is_object() || !value_.contains(key)) refuse(key, "nothing", "a value");
+  [[nodiscard]] Reader at(std::string_view name) const {
+    const std::string key(name);
+    if (!value_.is_object() || !value_.contains(key)) refuse(key.c_str(), "nothing", "a value");
     return {value_.at(key), fmt::format("{}{}{}", where_, where_.ends_with(": ") ? "" : ".", key)};
   }
   [[nodiscard]] std::string text() const {
@@ -84,26 +84,25 @@ std::vector<std::byte> bytes_of_hex(const Reader& reader, std::size_t count) {
   return out;
 }
 
-BaselineFamily family_of(const Reader& reader, const Instruction& instruction, std::uint64_t tiles) {
-  const auto area = static_cast<std::size_t>(instruction.m) * static_cast<std::size_t>(instruction.n);
-  BaselineFamily out{reader.at("family").text(), reader.at("inputs").text(), reader.at("hash").text(), {}};
-  out.d = bytes_of_hex(reader.at("d"), tiles * area * spec_of(instruction.d).storage_bytes());
-  corpus::Checksum sum;
-  sum.update(out.d);
-  if (out.hash != sum.hex()) reader.at("hash").refuse(nullptr, "the hash of other bits", sum.hex());
+/// The bits of D, of which there are `bytes`.
+BaselineBits bits_of(const Reader& reader, std::size_t bytes) {
+  BaselineBits out{reader.at("inputs").text(), reader.at("hash").text(), bytes_of_hex(reader.at("d"), bytes)};
+  if (const std::string sum = corpus::checksum_of(out.d); out.hash != sum)
+    reader.at("hash").refuse(nullptr, "the hash of other bits", sum);
   return out;
 }
 
-/// "9.0"; nothing where no GPU took part.
-int capability_of(const Reader& reader) {
-  const std::string text = reader.text();
-  if (text.empty()) return 0;
-  int major = 0, minor = 0, end = 0;
-  if (std::sscanf(text.c_str(), "%3d.%1d%n", &major, &minor, &end) != 2 ||
-      text.size() != static_cast<std::size_t>(end))
-    reader.refuse(nullptr, text.substr(0, 40), "a number like 9.0");
-  return 10 * major + minor;
+BaselineFamily family_of(const Reader& reader, const Instruction& instruction, std::uint64_t tiles) {
+  const auto area = static_cast<std::size_t>(instruction.m) * static_cast<std::size_t>(instruction.n);
+  std::string family = reader.at("family").text();
+  return {bits_of(reader, tiles * area * spec_of(instruction.d).storage_bytes()), std::move(family)};
 }
+
+constexpr ProvenanceKey kProvenanceKeys[] = {
+    {"gpu", &Provenance::gpu},         {"compute_capability", &Provenance::compute_capability},
+    {"driver", &Provenance::driver},   {"cuda", &Provenance::cuda},
+    {"version", &Provenance::version}, {"git_revision", &Provenance::revision},
+    {"date", &Provenance::date}};
 
 Json json_of(const BaselineProduct& product) {
   Json algorithm = Json::object();
@@ -113,17 +112,10 @@ Json json_of(const BaselineProduct& product) {
 }
 
 BaselineProduct product_of(const Reader& reader) {
-  BaselineProduct out;
-  out.problem = reader.at("problem").text();
-  out.inputs = reader.at("inputs").text();
-  out.hash = reader.at("hash").text();
-  out.element_bytes = reader.at("element_bytes").count(8);
-  out.algorithm = reader.at("algorithm").numbers();
-  out.d = bytes_of_hex(reader.at("d"), reader.at("d").text().size() / 2);
-  corpus::Checksum sum;
-  sum.update(out.d);
-  if (out.hash != sum.hex()) reader.at("hash").refuse(nullptr, "the hash of other bits", sum.hex());
-  return out;
+  std::string problem = reader.at("problem").text();
+  auto algorithm = reader.at("algorithm").numbers();
+  return {bits_of(reader, reader.at("d").text().size() / 2), std::move(problem), std::move(algorithm),
+          reader.at("element_bytes").count(8)};
 }
 
 }  // namespace
@@ -141,20 +133,13 @@ std::string to_json(const Baseline& baseline) {
   }
   Json products = Json::array();
   for (const BaselineProduct& each : baseline.products) products.push_back(json_of(each));
-  const Provenance& from = baseline.provenance;
+  Json provenance = {{"on", baseline.on}, {"architecture", baseline.architecture}};
+  for (const ProvenanceKey& key : kProvenanceKeys)
+    provenance[std::string(key.key)] = text_of(baseline.provenance, key);
   const Json out = {{"schema", kBaselineSchema},
-                    {"provenance",
-                     {{"on", baseline.on},
-                      {"architecture", baseline.architecture},
-                      {"gpu", from.gpu},
-                      {"compute_capability", capability_text(from)},
-                      {"driver", from.driver},
-                      {"cuda", from.cuda},
-                      {"version", from.version},
-                      {"git_revision", from.revision},
-                      {"date", from.date}}},
+                    {"provenance", std::move(provenance)},
                     {"generator", baseline.generator},
-                    {"seed", from.seed},
+                    {"seed", baseline.provenance.seed},
                     {"tiles", baseline.tiles},
                     {"instructions", std::move(instructions)},
                     {"cublaslt",
@@ -166,27 +151,20 @@ std::string to_json(const Baseline& baseline) {
 }
 
 Baseline baseline_of_json(std::string_view text, const std::string& file) {
-  nlohmann::json json;
-  try {
-    json = corpus::parse_bounded(text, file);
-  } catch (const nlohmann::json::parse_error&) {
-    throw InputError(fmt::format("{}: found no JSON, allowed: what `mmaudit baseline record` writes", file));
-  }
+  const nlohmann::json json = corpus::parse_bounded(text, file, "what `mmaudit baseline record` writes");
   const Reader top(json, file + ": ");
   if (const std::string schema = top.at("schema").text(); schema != kBaselineSchema)
     top.at("schema").refuse(nullptr, schema, kBaselineSchema);
   Baseline out;
   const Reader from = top.at("provenance");
-  for (const auto& [key, to] : {std::pair{"on", &out.on},
-                                {"architecture", &out.architecture},
-                                {"gpu", &out.provenance.gpu},
-                                {"driver", &out.provenance.driver},
-                                {"cuda", &out.provenance.cuda},
-                                {"version", &out.provenance.version},
-                                {"git_revision", &out.provenance.revision},
-                                {"date", &out.provenance.date}})
-    *to = from.at(key).text();
-  out.provenance.compute_capability = capability_of(from.at("compute_capability"));
+  out.on = from.at("on").text();
+  out.architecture = from.at("architecture").text();
+  for (const ProvenanceKey& key : kProvenanceKeys) {
+    const Reader field = from.at(key.key);
+    const std::string found = field.text();
+    if (const std::string_view allowed = set_text(out.provenance, key, found); !allowed.empty())
+      field.refuse(nullptr, found.substr(0, 40), allowed);
+  }
   out.generator = top.at("generator").text();
   out.provenance.seed = top.at("seed").count(UINT64_MAX);
   out.tiles = top.at("tiles").count(kMostBaselineTiles);

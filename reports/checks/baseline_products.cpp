@@ -40,12 +40,6 @@ std::vector<std::byte> operand_of(std::uint64_t count, const FormatSpec& format,
   return out;
 }
 
-const BaselineProduct* product_named(const Baseline& in, const std::string& problem) {
-  for (const BaselineProduct& each : in.products)
-    if (each.problem == problem) return &each;
-  return nullptr;
-}
-
 std::string algorithm_change(const BaselineProduct& before, const BaselineProduct& after) {
   std::string out;
   const auto add = [&out](const std::string& line) { out += (out.empty() ? "" : ", ") + line; };
@@ -84,19 +78,18 @@ void record_products(const device::DeviceInfo& gpu, Baseline& out) {
         continue;
       }
       product.element_bytes = spec_of(device::output_of(problem)).storage_bytes();
-      corpus::Checksum inputs, result;
+      corpus::Checksum inputs;
       inputs.update(a);
       inputs.update(b);
-      result.update(product.d);
       product.inputs = inputs.hex();
-      product.hash = result.hex();
+      product.hash = corpus::checksum_of(product.d);
       out.products.push_back(std::move(product));
     }
 }
 
 void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out) {
   for (const BaselineProduct& was : before.products) {
-    const BaselineProduct* is = product_named(after, was.problem);
+    const BaselineProduct* is = find_named(after.products, &BaselineProduct::problem, was.problem);
     if (is == nullptr) {
       out.gone.push_back("cuBLASLt " + was.problem);
       continue;
@@ -112,7 +105,8 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
     if (change.differing != 0 || !change.algorithm.empty()) out.product_changes.push_back(std::move(change));
   }
   for (const BaselineProduct& is : after.products)
-    if (product_named(before, is.problem) == nullptr) out.added.push_back("cuBLASLt " + is.problem);
+    if (find_named(before.products, &BaselineProduct::problem, is.problem) == nullptr)
+      out.added.push_back("cuBLASLt " + is.problem);
 }
 
 std::string product_text(const BaselineProductChange& change) {

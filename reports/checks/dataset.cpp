@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "choice.hpp"
 #include "mismatch_text.hpp"
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
@@ -13,24 +11,10 @@
 namespace mmaudit::checks {
 namespace {
 
-/// The shallowest instruction that takes the rows whole; the k it has beyond them are +0.
-std::optional<Instruction> instruction_for(const Architecture& architecture, const corpus::DatasetCase& one,
-                                           std::size_t k) {
-  std::optional<Instruction> best;
-  for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
-    const bool fits = inst.a == one.format && inst.b == one.format && inst.c == one.output &&
-                      inst.d == one.output && inst.op == (one.warpgroup ? Op::wgmma : Op::mma) &&
-                      static_cast<std::size_t>(inst.k) >= k;
-    if (fits && find_datapath(architecture, inst) != nullptr && (!best || inst.k < best->k)) best = inst;
-  }
-  return best;
-}
-
 VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::DatasetRows& rows,
                                 const Instruction& instruction, const DatapathEntry& entry,
                                 const std::string& label) {
-  VerifiedInstruction verified{{}, label, std::string(name_of(entry.evidence))};
-  verified.result.instruction = instruction;
+  VerifiedInstruction verified{{instruction, {}, {}}, label, std::string(name_of(entry.evidence))};
   ClassCount count{one.gpu, rows.rows, 0};
   const DotPlan plan = make_plan(instruction, entry.datapath);
   const std::uint8_t modifiers = one.addend_ignored ? kScaleDZero : std::uint8_t{0};
@@ -45,20 +29,20 @@ VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::Da
                                 Strided<std::uint64_t>{b.data(), 1}, rows.c[i], modifiers);
     if (d == rows.d[i]) continue;
     ++count.mismatches;
-    if (verified.result.examples.size() < kMostExamples)
-      verified.result.examples.push_back({{.a = a,
-                                           .b = b,
-                                           .c = rows.c[i],
-                                           .modifiers = modifiers,
-                                           .metadata = {},
-                                           .scale_a = {},
-                                           .scale_b = {},
-                                           .input_class = label,
-                                           .tile = i},
-                                          rows.d[i],
-                                          d});
+    if (verified.examples.size() < kMostExamples)
+      verified.examples.push_back({{.a = a,
+                                    .b = b,
+                                    .c = rows.c[i],
+                                    .modifiers = modifiers,
+                                    .metadata = {},
+                                    .scale_a = {},
+                                    .scale_b = {},
+                                    .input_class = label,
+                                    .tile = i},
+                                   rows.d[i],
+                                   d});
   }
-  verified.result.classes.push_back(count);
+  verified.classes.push_back(count);
   return verified;
 }
 
@@ -78,7 +62,11 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
     }
     if (instead != nullptr) architecture = instead;
     const corpus::DatasetRows rows = corpus::read_dataset(one);
-    const auto instruction = instruction_for(*architecture, one, rows.k);
+    // The k that it has beyond the rows are +0.
+    const auto instruction = shallowest(*architecture, rows.k, [&](const Instruction& inst) {
+      return inst.a == one.format && inst.b == one.format && inst.c == one.output && inst.d == one.output &&
+             inst.op == (one.warpgroup ? Op::wgmma : Op::mma);
+    });
     if (!instruction && instead != nullptr) continue;
     if (!instruction) {
       throw InputError(
@@ -88,7 +76,7 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
                       one.warpgroup ? "wgmma" : "mma", architecture->name, architecture->name));
     }
     progress.advance(1, label);
-    if (!selected(name_of(*instruction), filters)) continue;
+    if (!selected(*instruction, filters)) continue;
     report.instructions.push_back(
         replay_case(one, rows, *instruction, *find_datapath(*architecture, *instruction), label));
   }
@@ -102,12 +90,11 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
 std::string dataset_text(const VerifyReport& report) {
   std::string text = fmt::format("model against {}\n", report.against);
   text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", "GPU", "file", "instruction", "rows",
-                      "mismatches", "row");
+                      "mismatches", "known");
   for (const VerifiedInstruction& one : report.instructions) {
-    text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", one.result.classes.front().input_class,
-                        one.source, name_of(one.result.instruction), one.result.dots(),
-                        one.result.mismatches(), one.evidence);
-    for (const Mismatch& example : one.result.examples) text += describe(example, one.result.instruction);
+    text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", one.classes.front().input_class,
+                        one.source, name_of(one.instruction), one.dots(), one.mismatches(), one.evidence);
+    for (const Mismatch& example : one.examples) text += describe(example, one.instruction);
   }
   return text +
          fmt::format("{} result files, {} dot products, {} mismatches; bit for bit, zero signs as recorded\n",

@@ -11,7 +11,7 @@ namespace mmaudit::checks {
 VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vector<std::string>& filters,
                             Progress& progress, const Architecture* instead = nullptr);
 
-/// One line a result file: GPU, file, instruction used, rows, mismatches, how the row is known.
+/// One line per result file: GPU, file, instruction used, rows, mismatches, how the datapath is known.
 std::string dataset_text(const VerifyReport& report);
 
 }  // namespace mmaudit::checks

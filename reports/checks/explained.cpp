@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -22,12 +23,28 @@ std::string number(Dyadic x) {
   return fmt::format("{}", std::ldexp(static_cast<double>(x.significand), x.exponent));
 }
 
-std::string scale_pair_text(const Explanation& trace, int k) {
-  const DotPlan& plan = trace.plan;
-  const auto text = [&](const std::vector<std::uint64_t>& bytes) {
-    return hex_value(bytes[static_cast<std::size_t>(k / plan.scale_block)], plan.scale);
-  };
-  return fmt::format("{:<16} {:<16}", text(trace.scale_a), text(trace.scale_b));
+struct Column {
+  std::size_t gap, width;  ///< blanks before it; the least width
+  bool right = false;      ///< where its cells stand
+};
+
+/// Rows of cells under one another: a column is as wide as its longest cell. The last one is not filled up.
+std::string text_of(std::vector<Column> columns, const std::vector<std::vector<std::string>>& rows) {
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i + 1 < row.size(); ++i)
+      columns[i].width = std::max(columns[i].width, row[i].size());
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill(columns[i].width - std::min(columns[i].width, row[i].size()), ' ');
+      text += std::string(columns[i].gap, ' ');
+      if (columns[i].right) text += fill;
+      text += row[i];
+      if (!columns[i].right && i + 1 < row.size()) text += fill;
+    }
+    text += '\n';
+  }
+  return text;
 }
 
 std::string scales_text(const Explanation& trace) {
@@ -45,22 +62,25 @@ std::string scales_text(const Explanation& trace) {
 }
 
 std::string groups_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
-  std::string text = fmt::format("  {:>6}  {:<16} {:<16} {:<16} {:>4}  {:<24} {:<24} {}\n", "k", "products",
-                                 "scale of A", "scale of B", "e", "exact", "kept", "lost");
+  const DotPlan& plan = trace.plan;
+  std::vector<std::vector<std::string>> rows = {
+      {"k", "products", "scale of A", "scale of B", "e", "exact", "kept", "lost"}};
   for (const ExplainedAddend& x : step.addends) {
-    const bool addend = x.k < 0;
-    const std::string label = addend ? (index == 0 && !trace.final_add ? "c" : "sum")
-                                     : fmt::format("{}-{}", x.k, x.k + x.count - 1);
-    const std::string left = addend
-                                 ? fmt::format("{:<49} ", hex_value(x.a, step.addend_format))
-                                 : fmt::format("{:<16} {}", number(x.products), scale_pair_text(trace, x.k));
-    const bool finite = x.kind == Kind::finite;
-    text +=
-        fmt::format("  {:>6}  {:<50} {:>4}  {:<24} {:<24} {}\n", label, left,
-                    x.in_maximum && finite ? std::to_string(x.exponent) : "-", finite ? number(x.exact) : "-",
-                    step.special ? "-" : number(x.kept), step.special ? "-" : number(x.lost));
+    const bool addend = x.k < 0, finite = x.kind == Kind::finite;
+    std::vector<std::string> row;
+    if (addend) {
+      row = {index == 0 && !trace.final_add ? "c" : "sum", hex_value(x.a, step.addend_format), "", ""};
+    } else {
+      const auto block = static_cast<std::size_t>(x.k / plan.scale_block);
+      row = {fmt::format("{}-{}", x.k, x.k + x.count - 1), number(x.products),
+             hex_value(trace.scale_a[block], plan.scale), hex_value(trace.scale_b[block], plan.scale)};
+    }
+    row.insert(row.end(),
+               {x.in_maximum && finite ? std::to_string(x.exponent) : "-", finite ? number(x.exact) : "-",
+                step.special ? "-" : number(x.kept), step.special ? "-" : number(x.lost)});
+    rows.push_back(row);
   }
-  return text;
+  return text_of({{2, 6, true}, {2, 16}, {1, 16}, {1, 16}, {1, 4, true}, {2, 24}, {1, 24}, {1, 0}}, rows);
 }
 
 std::string factor_text(std::uint64_t bits, const FormatSpec& format, std::int64_t value) {
@@ -81,7 +101,7 @@ std::string products_text(const Explanation& trace, bool all) {
     text += fmt::format("  {:>3}  {:<16} {:<16} {:>8} {:>12}{}\n", x.k, factor_text(x.a, trace.plan.a, x.x),
                         factor_text(x.b, trace.plan.b, x.y), x.product, x.sum, x.clamped ? "  clamped" : "");
   }
-  if (zeros != 0) text += fmt::format("       ({} zero products)\n", zeros);
+  if (zeros != 0) text += fmt::format("       ({} zero product{})\n", zeros, zeros == 1 ? "" : "s");
   return text;
 }
 
@@ -90,16 +110,6 @@ std::string integer_verdict(const Explanation& trace, double exact, const std::s
       trace.plan.integers.clamp == IntegerClamp::never ? ", which wraps" : ", which is clamped";
   const bool kept = exact == decode_value(trace.result, trace.plan.step.output);
   return fmt::format("exact {}{}\n", decimal, kept ? "" : fate);
-}
-
-/// B's elements that the stored ones of a sparse A meet; all of them for a dense one.
-std::vector<std::uint64_t> factors_of_b(const Instruction& instruction, const DotCase& dot) {
-  if (!is_sparse(instruction.op)) return dot.b;
-  std::vector<std::uint64_t> met;
-  for (std::size_t k = 0; k < dot.a.size(); ++k)
-    met.push_back(dot.b[static_cast<std::size_t>(selected_k(sparsity_of(instruction), MetadataRule::selected,
-                                                            dot.metadata.data(), static_cast<int>(k)))]);
-  return met;
 }
 
 bool is_plain_zero(const ExplainedAddend& x) { return x.kind == Kind::finite && x.exact.significand == 0; }
@@ -130,8 +140,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                         step.maximum - datapath.fraction_bits);
   }
   if (trace.plan.grouped) return text + groups_text(trace, step, index) + result_text(trace, step, index);
-  text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", "k", "a", "b", "e", "exact", "kept",
-                      "lost");
+  std::vector<std::vector<std::string>> rows = {{"k", "a", "b", "e", "exact", "kept", "lost"}};
   std::size_t zeros = 0;
   for (const ExplainedAddend& x : step.addends) {
     if (x.k >= 0 && is_plain_zero(x) && !all) {
@@ -146,11 +155,13 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                               : trace.each_add                 ? "-0"
                               : index == 0 && !trace.final_add ? "c"
                                                                : "sum";
-    text += fmt::format("  {:>3}  {:<24} {:<24} {:>4}  {:<24} {:<24} {}\n", label, left, right, exponent,
-                        x.kind == Kind::finite ? number(x.exact) : "-", finite ? number(x.kept) : "-",
-                        finite ? number(x.lost) : "-");
+    rows.push_back({label, left, right, exponent, x.kind == Kind::finite ? number(x.exact) : "-",
+                    finite ? number(x.kept) : "-", finite ? number(x.lost) : "-"});
   }
-  if (zeros != 0) text += fmt::format("       ({} zero products, which take no part in E)\n", zeros);
+  text += text_of({{2, 3, true}, {2, 24}, {1, 24}, {1, 4, true}, {2, 24}, {1, 24}, {1, 0}}, rows);
+  if (zeros != 0)
+    text += fmt::format("       ({} zero product{} no part in E)\n", zeros,
+                        zeros == 1 ? ", which takes" : "s, which take");
   return text + result_text(trace, step, index);
 }
 
@@ -160,6 +171,9 @@ std::string exact_line(const Explained& one, const FormatSpec& output) {
   if (output.integer()) return integer_verdict(trace, exact.value, exact.decimal);
   const std::uint64_t nearest = oracle::correctly_rounded(exact, instruction.d);
   const double d = decode_value(trace.result, output);
+  if (std::isnan(d) || std::isnan(exact.value))  // no distance
+    return fmt::format("exact {}{}   correctly rounded {}\n", exact.decimal,
+                       exact.decimal_is_exact ? "" : "...", hex_value(nearest, output));
   return fmt::format("exact {}{}   relative error {:.3g}   {:+.4g} ulp   correctly rounded {}\n",
                      exact.decimal, exact.decimal_is_exact ? "" : "...", oracle::relative_error(exact, d),
                      oracle::error_in_ulps(exact, trace.result, instruction.d), hex_value(nearest, output));
@@ -172,11 +186,7 @@ std::string hex_value(std::uint64_t bits, const FormatSpec& format) {
 }
 
 Explained explain(const Instruction& instruction, const DatapathEntry& entry, const DotCase& dot) {
-  return {instruction, dot,
-          mmaudit::explain(make_plan(instruction, entry.datapath), dot.a.data(),
-                           factors_of_b(instruction, dot).data(), dot.c, dot.modifiers,
-                           dot.scale_a.empty() ? nullptr : dot.scale_a.data(),
-                           dot.scale_b.empty() ? nullptr : dot.scale_b.data())};
+  return {instruction, dot, mmaudit::explain(instruction, entry.datapath, dot)};
 }
 
 std::string trace_text(const Explained& one, bool all) {
@@ -217,8 +227,11 @@ nlohmann::json trace_json(const Explained& one, const Architecture& architecture
   if (!dot.metadata.empty()) out["metadata"] = dot.metadata;
   if (trace.plan.integer) return out;
   out["correctly_rounded"] = hex_text(oracle::correctly_rounded(exact, instruction.d), output.storage_bits);
-  const double relative = oracle::relative_error(exact, decode_value(trace.result, output));
-  const double ulps = oracle::error_in_ulps(exact, trace.result, instruction.d);
+  const double d = decode_value(trace.result, output);
+  const bool distance = !std::isnan(d) && !std::isnan(exact.value);
+  const double nan = std::nan("");
+  const double relative = distance ? oracle::relative_error(exact, d) : nan;
+  const double ulps = distance ? oracle::error_in_ulps(exact, trace.result, instruction.d) : nan;
   out["relative_error"] = std::isfinite(relative) ? nlohmann::json(relative) : nlohmann::json();
   out["error_ulps"] = std::isfinite(ulps) ? nlohmann::json(ulps) : nlohmann::json();
   return out;

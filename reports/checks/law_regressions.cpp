@@ -4,11 +4,12 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
@@ -17,15 +18,6 @@ namespace mmaudit::checks {
 namespace {
 
 using Json = nlohmann::json;
-
-/// Null where the line is no JSON.
-Json object_of(const std::string& line, const std::string& where) {
-  try {
-    return corpus::parse_bounded(line, where);
-  } catch (const Json::parse_error&) {
-    return {};
-  }
-}
 
 std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::size_t count, int bits,
                                     const std::string& where) {
@@ -52,19 +44,16 @@ std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::si
 
 RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
   if (path_.empty() || !std::filesystem::exists(path_)) return;
-  constexpr std::uintmax_t kMostBytes = 64U << 20;
-  std::error_code error;
-  if (const auto size = std::filesystem::file_size(path_, error); error || size > kMostBytes)
-    throw InputError(fmt::format("{}: size: found {}, allowed a file of at most {} bytes", path_,
-                                 error ? error.message() : std::to_string(size), kMostBytes));
-  std::ifstream file(path_);
+  constexpr std::uint64_t kMostBytes = 64U << 20;
+  std::istringstream file(corpus::text_of_file(path_, kMostBytes));
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     text_ += line + "\n";
     if (line.empty()) continue;
     const std::string where = fmt::format("{}:{}", path_, number);
-    const Json json = object_of(line, where);
-    if (!json.is_object()) throw InputError(where + ": found no JSON object, allowed one a line");
+    const Json json = corpus::parse_bounded(line, where, "a JSON object per line");
+    if (!json.is_object())
+      throw InputError(where + ": found no JSON object, allowed: a JSON object per line");
     const auto word = [&](const char* field) {
       if (!json.contains(field) || !json[field].is_string())
         throw InputError(fmt::format("{}: {}: found none, allowed a string", where, field));

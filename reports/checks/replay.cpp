@@ -3,38 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <numeric>
+#include <tuple>
 
 #include "mmaudit/emulate.hpp"
 
 namespace mmaudit::checks {
-namespace {
-
-void check_shape(const corpus::Tensor& tensor, std::uint64_t rows, std::uint64_t columns, std::size_t bytes,
-                 const std::string& file) {
-  if (tensor.shape.size() == 3 && tensor.shape[1] == rows && tensor.shape[2] == columns &&
-      corpus::bytes_of(tensor.dtype) == bytes) {
-    return;
-  }
-  throw InputError(fmt::format(
-      "{}: {}: found shape {} of {}-byte elements, allowed [tiles, {}, {}] of {}-byte elements", file,
-      tensor.name, corpus::to_string(tensor.shape), corpus::bytes_of(tensor.dtype), rows, columns, bytes));
-}
-
-}  // namespace
-
-std::uint64_t Comparison::dots() const {
-  std::uint64_t sum = 0;
-  for (const ClassCount& one : classes) sum += one.dots;
-  return sum;
-}
-
-std::uint64_t Comparison::mismatches() const {
-  std::uint64_t sum = 0;
-  for (const ClassCount& one : classes) sum += one.mismatches;
-  return sum;
-}
-
 void compare_tiles(const TileView& batch, const void* found, const std::string& input_class,
                    std::size_t first, std::size_t tiles, std::size_t most_examples, Comparison& into) {
   const Instruction& inst = into.instruction;
@@ -61,17 +34,22 @@ void compare_tiles(const TileView& batch, const void* found, const std::string& 
 }
 
 Instruction instruction_of(const corpus::Recording& recording, const std::string& file) {
-  const std::string& name = recording.provenance.instruction;
+  const std::string& name = recording.instruction;
   const auto found = find_instruction(name);
   if (!found) throw InputError(file + ": instruction: " + why_no_instruction(name));
-  const auto m = static_cast<std::uint64_t>(found->m);
-  const auto n = static_cast<std::uint64_t>(found->n);
-  const auto k = static_cast<std::uint64_t>(found->k);
-  check_shape(recording.a, m, static_cast<std::uint64_t>(found->stored_k()),
-              spec_of(found->a).storage_bytes(), file);
-  check_shape(recording.b, k, n, spec_of(found->b).storage_bytes(), file);
-  check_shape(recording.c, m, n, spec_of(found->c).storage_bytes(), file);
-  check_shape(recording.d, m, n, spec_of(found->d).storage_bytes(), file);
+  for (const auto& [operand, rows, columns, format] :
+       {std::tuple{&recording.a, int{found->m}, found->stored_k(), found->a},
+        {&recording.b, found->k, found->n, found->b},
+        {&recording.c, found->m, found->n, found->c},
+        {&recording.d, found->m, found->n, found->d}}) {
+    const std::vector<std::uint64_t>& shape = operand->shape;
+    const std::size_t bytes = spec_of(format).storage_bytes(), stored = corpus::bytes_of(operand->dtype);
+    if (shape.size() != 3 || shape[1] != static_cast<std::uint64_t>(rows) ||
+        shape[2] != static_cast<std::uint64_t>(columns) || stored != bytes)
+      throw InputError(fmt::format(
+          "{}: {}: found shape {} of {}-byte elements, allowed [tiles, {}, {}] of {}-byte elements", file,
+          operand->name, corpus::to_string(shape), stored, rows, columns, bytes));
+  }
   return *found;
 }
 

@@ -16,14 +16,22 @@ struct ClassCount {
   std::uint64_t dots = 0, mismatches = 0;
 };
 
+/// The sum of one field, or of what a member function returns, over `items`.
+template <typename Items, typename Field>
+std::uint64_t sum_of(const Items& items, Field field) {
+  std::uint64_t sum = 0;
+  for (const auto& one : items) sum += std::invoke(field, one);
+  return sum;
+}
+
 /// What was compared of one instruction and what differed.
 struct Comparison {
   Instruction instruction;
   std::vector<ClassCount> classes;
   std::vector<Mismatch> examples;  ///< the first few
 
-  [[nodiscard]] std::uint64_t dots() const;
-  [[nodiscard]] std::uint64_t mismatches() const;
+  [[nodiscard]] std::uint64_t dots() const { return sum_of(classes, &ClassCount::dots); }
+  [[nodiscard]] std::uint64_t mismatches() const { return sum_of(classes, &ClassCount::mismatches); }
 };
 
 inline constexpr std::size_t kMostExamples = 8;  ///< kept of a comparison; all are counted

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "choice.hpp"
 #include "mmaudit/device/check.hpp"
@@ -12,19 +11,10 @@
 namespace mmaudit::checks {
 
 const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file) {
-  const std::string& text = recording.provenance.compute_capability;
-  const std::size_t dot = text.find('.');
-  int major = 0, minor = 0;
-  const auto digits = [](std::string_view part, int& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc() && end == part.data() + part.size() && value >= 0 && value < 100;
-  };
-  if (dot != std::string::npos && digits(std::string_view(text).substr(0, dot), major) &&
-      digits(std::string_view(text).substr(dot + 1), minor)) {
-    if (const Architecture* found = find_architecture(10 * major + minor)) return *found;
-  }
-  throw InputError(
-      fmt::format("{}: compute_capability: found \"{}\", allowed: one that `mmaudit list` has", file, text));
+  const int capability = recording.provenance.compute_capability;
+  if (const Architecture* found = find_architecture(capability)) return *found;
+  throw InputError(fmt::format("{}: compute_capability: found \"{}\", allowed: one that `mmaudit list` has",
+                               file, capability == 0 ? "unknown" : capability_text(capability)));
 }
 
 const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, const Instruction& instruction,
@@ -39,7 +29,7 @@ const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, c
 namespace {
 
 /// Adds what one check found about one input class; keeps examples until there are `most_examples`.
-void add(Comparison& to, gen::Family input_class, const device::WorkResult& found,
+void add(Comparison& to, gen::InputClass input_class, const device::WorkResult& found,
          std::size_t most_examples) {
   const std::string_view name = gen::name_of(input_class);
   auto same = std::find_if(to.classes.begin(), to.classes.end(),
@@ -53,16 +43,8 @@ void add(Comparison& to, gen::Family input_class, const device::WorkResult& foun
 
 }  // namespace
 
-std::uint64_t VerifyReport::dots() const {
-  std::uint64_t sum = 0;
-  for (const VerifiedInstruction& one : instructions) sum += one.result.dots();
-  return sum;
-}
-
-std::uint64_t VerifyReport::mismatches() const {
-  std::uint64_t sum = 0;
-  for (const VerifiedInstruction& one : instructions) sum += one.result.mismatches();
-  return sum;
+std::string gpu_of(const corpus::Recording& recording) {
+  return fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
 }
 
 void for_each_recording(
@@ -75,7 +57,7 @@ void for_each_recording(
     const Instruction instruction = instruction_of(recording, file.string());
     const std::string name = name_of(instruction);
     progress.advance(1, name);
-    if (selected(name, filters)) use(recording, instruction, file.string());
+    if (selected(instruction, filters)) use(recording, instruction, file.string());
   }
 }
 
@@ -92,26 +74,22 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
                                                         : datapath_of_recording(recording, instruction, file);
         report.instructions.push_back(
             {replay(recording, instruction, entry.datapath), file, std::string(name_of(entry.evidence))});
-        const std::string gpu =
-            fmt::format("{} (driver {})", recording.provenance.gpu, recording.provenance.driver);
-        if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+        if (std::find(gpus.begin(), gpus.end(), gpu_of(recording)) == gpus.end())
+          gpus.push_back(gpu_of(recording));
       });
   // An architecture without recordings is no bad input: the report then says that nothing was checked.
   if (report.instructions.empty() && only != nullptr) return report;
   if (report.instructions.empty())
     throw InputError(
-        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name");
+        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name" +
+        nearest_text(filters));
   report.against = fmt::format("recordings of {}", fmt::join(gpus, ", "));
   return report;
 }
 
 VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,
                          std::uint64_t dots, std::uint64_t seed, bool every_n, Progress& progress) {
-  const Architecture* architecture = find_architecture(gpu.compute_capability);
-  if (architecture == nullptr) {
-    throw EnvironmentError(fmt::format("{}: compute capability {}.{}: the model does not have it", gpu.name,
-                                       gpu.compute_capability / 10, gpu.compute_capability % 10));
-  }
+  const Architecture& architecture = architecture_of(gpu);
   std::vector<Instruction> chosen;
   for (const Instruction& inst : all_instructions(64)) {
     Instruction instruction = inst;
@@ -119,7 +97,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     for (int n = sweep ? kWgmmaMinN : inst.n; n <= (sweep ? kWgmmaMaxN : inst.n); n += kWgmmaStepN) {
       instruction.n = static_cast<std::int16_t>(n);
       if (is_wgmma(inst.op) && !wgmma_has_n(inst, n)) continue;
-      if (selected(name_of(instruction), filters) && find_datapath(*architecture, instruction) &&
+      if (selected(instruction, filters) && find_datapath(architecture, instruction) &&
           device::why_not(gpu, instruction).empty()) {
         chosen.push_back(instruction);
       }
@@ -127,14 +105,14 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
   }
   if (chosen.empty())
     throw InputError(
-        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`");
+        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`" +
+        nearest_text(filters));
   VerifyReport report;
   report.against = fmt::format("{} (driver {}, CUDA {}), seed {}", gpu.name, gpu.driver, gpu.cuda, seed);
   progress.begin("checking", chosen.size());
   for (const Instruction& instruction : chosen) {
-    const DatapathEntry& entry = *find_datapath(*architecture, instruction);
-    VerifiedInstruction one{{}, gpu.name, std::string(name_of(entry.evidence))};
-    one.result.instruction = instruction;
+    const DatapathEntry& entry = *find_datapath(architecture, instruction);
+    VerifiedInstruction one{{instruction, {}, {}}, gpu.name, std::string(name_of(entry.evidence))};
     std::vector<std::uint8_t> sets = {0};
     if (is_wgmma(instruction.op)) sets.insert(sets.end(), {kAFromRegisters, kScaleDZero});
     if (spec_of(instruction.a).integer() && is_wgmma(instruction.op))
@@ -151,13 +129,13 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     device::TileProductCheck check(gpu, instruction, entry.datapath);
     for (const std::uint8_t modifiers : sets) {
       device::WorkItem item =
-          check.at_least((modifiers == 0 ? dots : dots / 8) / static_cast<std::uint64_t>(gen::kFamilies));
+          check.at_least((modifiers == 0 ? dots : dots / 8) / static_cast<std::uint64_t>(gen::kInputClasses));
       item.seed = seed;
       item.modifiers = modifiers;
-      const std::size_t most_examples = one.result.examples.size() + kMostExamples;
-      for (int i = 0; i < gen::kFamilies; ++i) {
-        item.input_class = static_cast<gen::Family>(i);
-        add(one.result, item.input_class, check.run(item), most_examples);
+      const std::size_t most_examples = one.examples.size() + kMostExamples;
+      for (int i = 0; i < gen::kInputClasses; ++i) {
+        item.input_class = static_cast<gen::InputClass>(i);
+        add(one, item.input_class, check.run(item), most_examples);
       }
     }
     report.instructions.push_back(std::move(one));

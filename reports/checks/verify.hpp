@@ -19,24 +19,26 @@ const Architecture& architecture_of_recording(const corpus::Recording& recording
 const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, const Instruction& instruction,
                                            const std::string& file);
 
+/// Whose results these are: "NVIDIA H200 (driver 580.159.04)".
+std::string gpu_of(const corpus::Recording& recording);
+
 /// Calls `use` with every recording under `folder` whose instruction name is selected() by `filters`, and
 /// with its file.
 void for_each_recording(
     const std::filesystem::path& folder, const std::vector<std::string>& filters, Progress& progress,
     const std::function<void(const corpus::Recording&, const Instruction&, const std::string&)>& use);
 
-struct VerifiedInstruction {
-  Comparison result;
-  std::string source;    ///< file, or the device
-  std::string evidence;  ///< of the datapath that was tested
+struct VerifiedInstruction : Comparison {
+  std::string source = {};    ///< file, or the device
+  std::string evidence = {};  ///< of the datapath that was tested
 };
 
 struct VerifyReport {
   std::string against;  ///< "recordings in ...", "NVIDIA H200 (driver ...), seed 1"
   std::vector<VerifiedInstruction> instructions;
 
-  [[nodiscard]] std::uint64_t dots() const;
-  [[nodiscard]] std::uint64_t mismatches() const;
+  [[nodiscard]] std::uint64_t dots() const { return sum_of(instructions, &Comparison::dots); }
+  [[nodiscard]] std::uint64_t mismatches() const { return sum_of(instructions, &Comparison::mismatches); }
 };
 
 /// Replays every recording under `folder` whose instruction name contains one of `filters` (empty: all).
@@ -46,7 +48,7 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
                            Progress& progress, const Architecture* only = nullptr,
                            const Architecture* instead = nullptr);
 
-/// Fresh inputs on the GPU, at least `dots` dot products an instruction.
+/// Fresh inputs on the GPU, at least `dots` dot products per instruction.
 VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,
                          std::uint64_t dots, std::uint64_t seed, bool every_n, Progress& progress);
 

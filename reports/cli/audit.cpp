@@ -5,14 +5,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "audit_tensors.hpp"
-#include "command_line.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/report/audit.hpp"
+#include "mmaudit/report/audit_tensors.hpp"
 #include "mmaudit/report/render.hpp"
-#include "mmaudit/version.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
@@ -25,32 +24,90 @@ struct Options {
   std::uint64_t seed = 20220601;
 };
 
+constexpr const char* kTensorGroup = "Your own tensors";  ///< of the options, in --help
+
+struct TensorOptions {
+  report::TensorAuditRequest request;
+  std::vector<std::string> architectures;
+  std::string json, markdown, csv, junit, html;
+  bool b_transposed = false;
+};
+
+/// A file that the command writes at its end.
+struct Output {
+  const char* option;
+  std::string path;
+  const char* format;  ///< of the renderer
+};
+
+/// What only the program knows; the file of --model, where there is one, is among the inputs.
+void name_origin(const Context& context, report::Origin& provenance) {
+  name_program(provenance);
+  provenance.command = context.command;
+  if (context.model)
+    provenance.inputs.push_back(
+        {"model", context.model->file, context.model->bytes, context.model->checksum});
+}
+
 report::Verification verification_of(const VerifyReport& found) {
   report::Verification out;
   out.against = found.against;
   for (const VerifiedInstruction& one : found.instructions)
-    out.rows.push_back(
-        {name_of(one.result.instruction), one.result.dots(), one.result.mismatches(), one.evidence});
+    out.rows.push_back({name_of(one.instruction), one.dots(), one.mismatches(), one.evidence});
   return out;
 }
 
-void write_files(const Options& options, const report::Report& report) {
-  std::error_code error;
-  const std::filesystem::path folder = options.out;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
-  for (const std::string_view format : {"html", "markdown", "json"})
-    corpus::write_file_atomically(folder / fmt::format("audit.{}", report::find_renderer(format)->extension),
-                                  std::string_view(report::rendered(report, format)));
+bool same_file(const std::string& x, const std::string& y) {
+  std::error_code error;  // of equivalent(): one of them does not exist
+  return std::filesystem::equivalent(x, y, error) ||
+         std::filesystem::weakly_canonical(x, error) == std::filesystem::weakly_canonical(y, error);
+}
+
+/// Before the work: InputError when one of them can't be written, is another, or is an input.
+void try_outputs(const std::vector<Output>& outputs,
+                 const std::vector<std::pair<const char*, std::string>>& inputs) {
+  for (auto one = outputs.begin(); one != outputs.end(); ++one) {
+    const auto refuse = [&](const char* other) {
+      throw InputError(
+          fmt::format("{}: found the file of {}, allowed: a file of its own", one->option, other));
+    };
+    for (const auto& [option, path] : inputs)
+      if (!path.empty() && same_file(one->path, path)) refuse(option);
+    for (auto other = outputs.begin(); other != one; ++other)
+      if (same_file(one->path, other->path)) refuse(other->option);
+    const corpus::AtomicFile trial(one->path);
+  }
+}
+
+void write(const std::vector<Output>& outputs, const report::Report& report) {
+  std::vector<corpus::TextFile> files;
+  files.reserve(outputs.size());
+  for (const Output& one : outputs) files.push_back({one.path, report::rendered(report, one.format)});
+  corpus::write_files_atomically(files);
+}
+
+/// The files of `audit` without tensors.
+std::vector<Output> outputs_of(const Options& options) {
+  std::vector<Output> out;
+  if (!options.no_files)
+    for (const char* format : {"html", "markdown", "json"})
+      out.push_back({"--out",
+                     fmt::format("{}/audit.{}", options.out, report::find_renderer(format)->extension),
+                     format});
+  if (!options.json.empty() && options.json != "-") out.push_back({"--json", options.json, "json"});
+  return out;
 }
 
 int audit(const Options& options, const Context& context) {
   const Architecture& architecture = require_architecture(context, options.architecture);
+  const std::vector<Output> outputs = outputs_of(options);
+  if (!options.no_files) make_folder(options.out);
+  try_outputs(outputs, {{"--model", context.model_file}});
   std::vector<device::DeviceInfo> gpus;
   if (on_hardware(options.no_gpu ? "model" : options.on)) gpus = device::devices();
   const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
   if (options.on == "hardware" && !live)
-    throw InputError(fmt::format("--arch: found {}, allowed: that of {} with --on hardware",
+    throw InputError(fmt::format("--arch: found {}, allowed: the architecture of {} with --on hardware",
                                  architecture.name, gpus.front().name));
 
   Progress replaying(context.quiet);
@@ -64,14 +121,9 @@ int audit(const Options& options, const Context& context) {
   }
   report::AuditResult result = report::run_audit(
       architecture, live ? device::hardware_backend(gpus.front()) : model_backend(architecture));
-  result.provenance = {
-      kVersion,
-      kGitRevision,
-      today(),
-      live ? fmt::format("{} (driver {})", gpus.front().name, gpus.front().driver) : std::string("model"),
-      std::string(architecture.name),
-      context.command_line};
-  add_model_file(context, result.provenance);
+  name_origin(context, result.provenance);
+  result.provenance.backend =
+      live ? fmt::format("{} (driver {})", gpus.front().name, gpus.front().driver) : std::string("model");
   result.verification = verification_of(verified);
   if (!options.no_study) {
     Progress progress(context.quiet, "whole products", 100);
@@ -84,24 +136,86 @@ int audit(const Options& options, const Context& context) {
     result.gemm = report::study_gemm(architecture, study);
   }
   const report::Report report = report::report_of(result);
-  if (!options.no_files) write_files(options, report);
-  const bool print_json = options.json == "-";
-  if (!options.json.empty() && !print_json) emit(options.json, report.json());
-  if (print_json) {
-    emit("-", report.json());
-  } else {
-    emit("-", report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
-    if (!options.no_files)
-      emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
-  }
+  emit("-",
+       options.json == "-" ? report.json() : report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
+  write(outputs, report);
+  if (!options.no_files && options.json != "-")
+    emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
   return verified.mismatches() == 0 ? kAllGood : kMismatch;
+}
+
+int audit_tensors(TensorOptions& options, const Context& context) {
+  const std::vector<std::string> one = {""};
+  for (const std::string& name : options.architectures.empty() ? one : options.architectures)
+    options.request.architectures.push_back(&require_architecture(context, name));
+  const Output choices[] = {{"--json", options.json, "json"},
+                            {"--md", options.markdown, "markdown"},
+                            {"--csv", options.csv, "csv"},
+                            {"--junit", options.junit, "junit"},
+                            {"--html", options.html, "html"}};
+  std::vector<Output> files, printed;
+  for (const Output& each : choices)
+    if (!each.path.empty()) (each.path == "-" ? printed : files).push_back(each);
+  const report::TensorAuditRequest& request = options.request;
+  try_outputs(files, {{"--a", corpus::file_of(request.a)},
+                      {"--b", corpus::file_of(request.b)},
+                      {"--c", corpus::file_of(request.c)},
+                      {"--model", context.model_file}});
+  Progress progress(context.quiet);
+  report::GemmAudit audit = report::audit_tensors(
+      options.request,
+      {[&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
+       [&](std::uint64_t steps) { progress.advance(steps); }});
+  name_origin(context, audit.provenance);
+  const report::Report report = report::report_of(audit);
+  for (const Output& each : printed) emit("-", report::rendered(report, each.format));
+  if (printed.empty()) emit("-", report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
+  write(files, report);
+  return !audit.limit || audit.passes() ? kAllGood : kMismatch;
+}
+
+/// Returns --b-transposed, which may be left out.
+Option add_tensor_options(Command& command, TensorOptions& options) {
+  const auto add = [&](const char* name, auto& value, const char* text) {
+    return command.option(name, value, text).group(kTensorGroup);
+  };
+  report::TensorAuditRequest& request = options.request;
+  add("--a", request.a, "A (M, K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
+  add("--b", request.b, "B (K, N)");
+  add("--c", request.c, "C (M, N), added in the epilogue");
+  Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
+                                   "the file of B is (N, K), or is not; a square B needs one of them");
+  transposed.group(kTensorGroup);
+  add("--dtype", request.dtypes, "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf4, nvf4")
+      .comma_separated();
+  add("--dtype-a", request.dtype_a,
+      "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
+  add("--dtype-b", request.dtype_b, "of B");
+  add("--scale", request.scales,
+      "of none, tensor, row, 1x128, mx (both of mx-floor, mx-ceil); default: what is usual for the dtype")
+      .comma_separated();
+  add("--policy", request.policies, "of plain, promote:P, split-k:S, half; default: plain and promote:128")
+      .comma_separated();
+  add("--d-format", request.output, "f32, f16 or bf16; default: what is usual for the dtype");
+  add("--unit", request.unit, "mma, wgmma or tcgen05; default: the newest that the architecture has");
+  add("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
+      .positive()
+      .or_percent();
+  add("--sample", request.sample, "elements of D: auto (65536 at most), all, or a number");
+  add("--html", options.html, "write one self-contained page; - prints it");
+  add("--md", options.markdown, "write Markdown; - prints it");
+  add("--csv", options.csv, "write CSV");
+  add("--junit", options.junit, "write JUnit XML");
+  add("--threads", request.threads, "threads; 0: one per core; the result does not depend on it")
+      .range(0, 4096);
+  return transposed;
 }
 
 }  // namespace
 
 void add_audit(Command& app) {
   auto options = std::make_shared<Options>();
-  auto tensors = std::make_shared<TensorAuditOptions>();
+  auto tensors = std::make_shared<TensorOptions>();
   Command command = app.command(
       "audit",
       "The main job: verify the model, then report the error level of every data type; with --a and --b the "
@@ -111,7 +225,7 @@ void add_audit(Command& app) {
       .comma_separated()
       .default_text(kDefaultArchitecture);
   add_model_option(command);
-  command.option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  add_corpus_option(command, options->corpus);
   command.option("--out", options->out, "folder for audit.html, audit.md, audit.json");
   command.flag("--no-files", options->no_files, "print only");
   const Option on = command.option(
@@ -123,9 +237,10 @@ void add_audit(Command& app) {
   const Option seed =
       command.option("--seed", options->seed, "seed of the fresh inputs on a GPU and of a sample");
   command.option("--json", options->json, "write the JSON; without a file print it instead").alone_means("-");
-  add_tensor_options(command, *tensors);
-  command.runs([options, tensors, command, seed](const Context& context) {
-    if (seed.given()) tensors->seed = options->seed;
+  const Option transposed = add_tensor_options(command, *tensors);
+  command.runs([options, tensors, command, seed, transposed](const Context& context) {
+    if (seed.given()) tensors->request.seed = options->seed;
+    if (transposed.given()) tensors->request.b_transposed = tensors->b_transposed;
     tensors->json = options->json;
     if (command.any_given(kTensorGroup)) {
       if (options->on == "hardware")

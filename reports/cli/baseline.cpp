@@ -6,7 +6,6 @@
 #include "baseline.hpp"
 #include "common.hpp"
 #include "mmaudit/device/backends.hpp"
-#include "mmaudit/version.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -22,16 +21,13 @@ struct DiffOptions {
   std::string before, after, json;
 };
 
-/// The architecture that this GPU is; --arch may only repeat it.
-const Architecture& architecture_of(const device::DeviceInfo& gpu, const std::string& named) {
-  const Architecture* architecture = find_architecture(gpu.compute_capability);
-  if (architecture == nullptr)
-    throw EnvironmentError(fmt::format("{}: compute capability {}: the model does not have it", gpu.name,
-                                       gpu.compute_capability));
-  if (!named.empty() && named != architecture->name)
+/// The architecture of this GPU; --arch may only repeat it.
+const Architecture& required_of(const device::DeviceInfo& gpu, const std::string& named) {
+  const Architecture& architecture = architecture_of(gpu);
+  if (!named.empty() && named != architecture.name)
     throw InputError(
-        fmt::format("--arch: found {}, allowed: {} with --on hardware", named, architecture->name));
-  return *architecture;
+        fmt::format("--arch: found {}, allowed: {} with --on hardware", named, architecture.name));
+  return architecture;
 }
 
 int record_baseline_file(const RecordBaselineOptions& options, const Context& context) {
@@ -39,26 +35,20 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   Baseline baseline;
   baseline.on = hardware ? "hardware" : "model";
   baseline.tiles = options.tiles;
-  Provenance& provenance = baseline.provenance;
-  provenance.version = kVersion;
-  provenance.revision = kGitRevision;
-  provenance.date = today();
-  provenance.seed = options.seed;
   Progress progress(context.quiet);
   const auto record = [&](const Architecture& architecture, const Backend& backend) {
+    name_program(baseline.provenance);
+    baseline.provenance.seed = options.seed;
     record_baseline(architecture, options.n, options.instructions, backend, progress, baseline);
   };
-  if (!hardware) {
+  if (hardware) {
+    const device::DeviceInfo gpu = require_device();
+    baseline.provenance = device::provenance_of(gpu);
+    record(required_of(gpu, options.architecture), device::hardware_backend(gpu));
+    record_products(gpu, baseline);
+  } else {
     const Architecture& architecture = require_architecture(context, options.architecture);
     record(architecture, model_backend(architecture));
-  } else {
-    const device::DeviceInfo gpu = require_device();
-    provenance.gpu = gpu.name;
-    provenance.compute_capability = gpu.compute_capability;
-    provenance.driver = gpu.driver;
-    provenance.cuda = gpu.cuda;
-    record(architecture_of(gpu, options.architecture), device::hardware_backend(gpu));
-    record_products(gpu, baseline);
   }
   if (baseline.instructions.empty())
     throw InputError("--inst: found no such instruction, allowed: part of a name of `mmaudit list`");
@@ -66,7 +56,7 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   if (options.out != "-")
     emit("-",
          fmt::format("{} instructions of {} on {}{} in {}\n", baseline.instructions.size(),
-                     baseline.architecture, baseline.on == "model" ? "the model" : provenance.gpu,
+                     baseline.architecture, baseline.on == "model" ? "the model" : baseline.provenance.gpu,
                      baseline.left_out.empty() ? "" : fmt::format(", {} left out", baseline.left_out.size()),
                      options.out));
   return kAllGood;
@@ -76,8 +66,8 @@ Baseline read_baseline(const std::string& file) { return baseline_of_json(text_o
 
 int diff(const DiffOptions& options) {
   const BaselineDiff found = diff_baselines(read_baseline(options.before), read_baseline(options.after));
-  if (!options.json.empty()) emit(options.json, to_json(found));
-  if (options.json != "-") emit("-", to_text(found));
+  publish(
+      options.json, [&] { return to_json(found); }, [&] { return to_text(found); });
   return found.same() ? kAllGood : kMismatch;
 }
 
@@ -91,11 +81,8 @@ void add_baseline(Command& app) {
   Command command = group.command("record", "Write the bits of every instruction to one JSON file",
                                   {"mmaudit baseline record --on model --arch hopper --out hopper.json"});
   command.option("--on", options->on, "model or hardware (default: hardware where there is a GPU)");
-  command.option("--arch", options->architecture, "architecture of the model")
-      .default_text(kDefaultArchitecture);
-  add_model_option(command);
-  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
-      .comma_separated();
+  add_architecture_options(command, options->architecture);
+  add_filter_option(command, options->instructions).comma_separated();
   command.option("--out", options->out, "the file; - prints it").required();
   command.option("--seed", options->seed, "seed of the generators");
   command.option("--tiles", options->tiles, "tiles per input class")

@@ -71,10 +71,7 @@ Setup on_gpus(const CampaignOptions& options) {
               gpus.end());
   if (options.gpus != 0) gpus.resize(options.gpus);
   Setup setup;
-  setup.model =
-      options.context.own() != nullptr ? options.context.own() : find_architecture(any.compute_capability);
-  if (setup.model == nullptr)
-    throw EnvironmentError(fmt::format("{}: the model has no datapath for it", any.name));
+  setup.model = options.context.own() != nullptr ? options.context.own() : &architecture_of(any);
   setup.gpus = std::move(gpus);
   return setup;
 }
@@ -85,13 +82,12 @@ Plan plan_of(const CampaignOptions& options, const Setup& setup) {
   plan.dots = static_cast<std::uint64_t>(options.dots);
   plan.architecture = setup.model->name;
   std::vector<Instruction> candidates = all_instructions(options.n);
-  std::erase_if(candidates,
-                [&](const Instruction& one) { return !selected(name_of(one), options.instructions); });
+  std::erase_if(candidates, [&](const Instruction& one) { return !selected(one, options.instructions); });
   plan.instructions = campaign::plan_instructions(setup, candidates);
   if (plan.instructions.empty())
-    throw InputError(
-        fmt::format("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`",
-                    setup.reference == nullptr ? "this GPU" : setup.reference->name));
+    throw InputError(fmt::format(
+        "--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
+        setup.reference == nullptr ? "this GPU" : setup.reference->name, nearest_text(options.instructions)));
   for (int i = 0; i < gen::kInputClasses; ++i)
     if (const auto one = static_cast<gen::InputClass>(i); selected(gen::name_of(one), options.families))
       plan.input_classes.push_back(one);
@@ -119,8 +115,9 @@ int list_plan(const CampaignOptions& options) {
 }
 
 void publish(const CampaignOptions& options, const std::string& result) {
+  // First what can't be lost to a full disk.
+  print(campaign::campaign_text(result, options.out.empty() ? "the result" : options.out));
   if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(result));
-  emit("-", campaign::campaign_text(result, options.out.empty() ? "the result" : options.out));
 }
 
 int merge_files(const CampaignOptions& options) {
@@ -170,7 +167,7 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
   const campaign::Speed speed = campaign::run_campaign(plan, workers, journal, how);
   progress.reset();
   Provenance provenance = setup.provenance();
-  provenance.date = today();
+  name_program(provenance);
   std::string result = campaign::campaign_json(plan, journal.tally(), provenance, setup.gpus.size(), shard);
   if (ranks != nullptr) {
     std::vector<std::pair<std::string, std::string>> all;
@@ -192,7 +189,8 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
     emit("-", explain_difference(setup, verdict.example->first, verdict.example->second,
                                  options.context.model_file));
   if (verdict.mismatches != 0) return kMismatch;
-  return Interruptible::stopped() ? kInterrupted : kAllGood;
+  if (Interruptible::stopped()) return kInterrupted;
+  return (ranks == nullptr ? speed.complete : verdict.complete) ? kAllGood : kMismatch;
 }
 
 int run(CampaignOptions options) {
@@ -200,7 +198,10 @@ int run(CampaignOptions options) {
     emit("-", campaign::campaign_text(text_of_file(options.show), options.show));
     return kAllGood;
   }
-  if (!options.merge.empty()) return merge_files(options);
+  if (!options.merge.empty()) {
+    corpus::require_writable(options.out);
+    return merge_files(options);
+  }
   if (options.list) return list_plan(options);
   static_cast<void>(campaign::parse_shard(options.part));
   if (!options.journal.empty() &&
@@ -211,6 +212,7 @@ int run(CampaignOptions options) {
         fmt::format("{}: found without --seed, allowed: with it (a campaign goes on with the seed it had)",
                     options.journal.empty() ? "--part" : "--journal"));
   if (!options.has_seed) options.seed = std::random_device{}();
+  corpus::require_writable(options.out);
   const auto ranks = options.part.empty() ? campaign::join_ranks() : nullptr;
   return run_shard(options, ranks.get());
 }
@@ -233,8 +235,7 @@ void add_campaign(Command& app) {
       "--arch", options->architecture,
       "with --on model: architecture of the reference (default: the compute capability of --model, "
       "else hopper)");
-  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
-      .comma_separated();
+  add_filter_option(command, options->instructions).comma_separated();
   command.option("--family", options->families, "only input classes whose name contains one of these")
       .comma_separated();
   command.option("--dots", options->dots, "at least this many dot products per instruction").range(1.0, 1e15);

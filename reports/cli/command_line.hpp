@@ -2,6 +2,7 @@
 // The command as the user gave it, for provenance.
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mmaudit::cli {
 
@@ -10,7 +11,7 @@ namespace mmaudit::cli {
 /// that the result is one line of text whatever a file is called.
 std::string shell_quoted(std::string_view argument);
 
-/// "mmaudit" and the arguments, quoted.
-std::string quoted_command(int argc, const char* const* argv);
+/// "mmaudit" and the arguments, each quoted.
+std::vector<std::string> quoted_command(int argc, const char* const* argv);
 
 }  // namespace mmaudit::cli

@@ -3,15 +3,21 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <sstream>
+#include <system_error>
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/emulate.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/refusal.hpp"
+#include "mmaudit/version.hpp"
 
 namespace mmaudit::cli {
 
@@ -27,8 +33,32 @@ void add_model_option(Command& command) {
                  "an architecture from a JSON file, as `mmaudit list --json` prints one");
 }
 
+void add_architecture_options(Command& command, std::string& architecture) {
+  command.option("--arch", architecture, "architecture of the model").default_text(kDefaultArchitecture);
+  add_model_option(command);
+}
+
+Option add_instruction_option(Command& command, std::string& instruction) {
+  return command.option(
+      "--inst", instruction,
+      "instruction, as `mmaudit list` prints it (an open N is 64), PTX, SASS or CUTLASS write it");
+}
+
+Option add_filter_option(Command& command, std::vector<std::string>& instructions) {
+  return command.option("--inst", instructions, "only instructions whose name contains one of these");
+}
+
+void add_corpus_option(Command& command, std::string& folder) {
+  command.option("--corpus", folder, "folder of recordings (default: the project's own)");
+}
+
+void add_result_option(Command& command, std::string& json) {
+  command.option("--json", json, "write the result as JSON; - prints it instead of the table")
+      .alone_means("-");
+}
+
 Instruction require_instruction(const std::string& name) {
-  if (const auto found = find_instruction(name)) return *found;
+  if (const auto found = read_instruction(name)) return *found;
   throw InputError("--inst: " + why_no_instruction(name));
 }
 
@@ -55,11 +85,17 @@ bool on_hardware(const std::string& on) {
   return on == "hardware";
 }
 
-std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool negate_a, bool negate_b) {
+void add_modifier_options(Command& command, ModifierOptions& modifiers) {
+  command.option("--scale-d", modifiers.scale_d, "wgmma, tcgen05: 0 leaves C out").one_of({"0", "1"});
+  command.flag("--negate-a", modifiers.negate_a, "wgmma, tcgen05: A negated");
+  command.flag("--negate-b", modifiers.negate_b, "wgmma, tcgen05: B negated");
+}
+
+std::uint8_t modifier_bits(const Instruction& instruction, const ModifierOptions& modifiers) {
   unsigned bits = 0;
-  if (scale_d == 0) bits |= kScaleDZero;
-  if (negate_a) bits |= kNegateA;
-  if (negate_b) bits |= kNegateB;
+  if (modifiers.scale_d == 0) bits |= kScaleDZero;
+  if (modifiers.negate_a) bits |= kNegateA;
+  if (modifiers.negate_b) bits |= kNegateB;
   if (bits != 0 && !is_wgmma(instruction.op) && instruction.op != Op::tcgen05) {
     throw InputError(
         fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma and tcgen05 only",
@@ -85,22 +121,60 @@ std::filesystem::path corpus_folder(const std::string& given) {
       "--corpus: found no recordings near this program, allowed: a folder of *.safetensors recordings");
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> items(1);
+  for (const char c : text)
+    if (c == ',')
+      items.emplace_back();
+    else
+      items.back() += c;
+  for (std::string& item : items) {
+    item.erase(0, std::min(item.find_first_not_of(' '), item.size()));
+    item.erase(item.find_last_not_of(' ') + 1);
+  }
+  return items;
+}
+
+void name_program(Provenance& provenance) {
+  provenance.version = kVersion;
+  provenance.revision = kGitRevision;
+  provenance.date = today();
 }
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
+void print(std::string_view text) {
+  std::string shown = made_visible(text);
+  if (isatty(STDOUT_FILENO) == 1)  // the colours of report::rendered()
+    for (const std::string_view code : {"[0m", "[31m", "[32m", "[33m"}) {
+      const std::string hidden = fmt::format("\\u001b{}", code), colour = fmt::format("\x1b{}", code);
+      for (std::size_t at = 0; (at = shown.find(hidden, at)) != std::string::npos; at += colour.size())
+        shown.replace(at, hidden.size(), colour);
+    }
+  errno = 0;
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
+    throw EnvironmentError(
+        fmt::format("standard output: cannot write: {}", std::generic_category().message(errno)));
+}
+
 void emit(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {
-    std::fputs(text.c_str(), stdout);
+    print(text);
     return;
   }
   corpus::write_file_atomically(path, std::string_view(text));
+}
+
+void publish(const std::string& json_file, const std::function<std::string()>& json,
+             const std::function<std::string()>& text) {
+  if (!json_file.empty()) emit(json_file, json());
+  if (json_file != "-") emit("-", text());
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw InputError(fmt::format("{}: cannot create: {}", path, error.message()));
 }
 
 }  // namespace mmaudit::cli

@@ -2,11 +2,14 @@
 // What the commands share: look-ups with one-line refusals, exit codes.
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "choice.hpp"
 #include "context.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/architecture.hpp"
@@ -17,15 +20,38 @@ namespace mmaudit::checks {}
 
 namespace mmaudit::cli {
 
+using corpus::text_of_file;
 using namespace checks;  // NOLINT(google-build-using-namespace): what commands call is there
 
 inline constexpr int kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 3;  ///< exit codes
 
-/// A built-in architecture or that of --model; an empty name is --model's, else hopper. InputError otherwise.
+/// A built-in architecture or the one of --model; an empty name is --model's, else hopper. InputError
+/// otherwise.
 const Architecture& require_architecture(const Context& context, const std::string& name);
-inline constexpr const char* kDefaultArchitecture = "hopper, or that of --model";
+inline constexpr const char* kDefaultArchitecture = "hopper, or the architecture of --model";
+
 /// --model file.json: an architecture of the user beside the built-in ones.
 void add_model_option(Command& command);
+/// --arch and --model.
+void add_architecture_options(Command& command, std::string& architecture);
+/// --inst with one name.
+Option add_instruction_option(Command& command, std::string& instruction);
+/// --inst with parts of names; empty: every instruction.
+Option add_filter_option(Command& command, std::vector<std::string>& instructions);
+/// --corpus; corpus_folder() reads it.
+void add_corpus_option(Command& command, std::string& folder);
+/// --json for publish().
+void add_result_option(Command& command, std::string& json);
+
+/// --scale-d, --negate-a and --negate-b.
+struct ModifierOptions {
+  int scale_d = 1;
+  bool negate_a = false, negate_b = false;
+};
+void add_modifier_options(Command& command, ModifierOptions& modifiers);
+/// As modifier bits; InputError unless `instruction` is a wgmma or tcgen05.
+std::uint8_t modifier_bits(const Instruction& instruction, const ModifierOptions& modifiers);
+
 Instruction require_instruction(const std::string& name);
 /// The datapath that computes `instruction`; InputError says what the architecture has instead.
 const DatapathEntry& require_datapath(const Architecture& architecture, const Instruction& instruction);
@@ -35,22 +61,28 @@ device::DeviceInfo require_device();
 /// where there is one. InputError for anything else.
 bool on_hardware(const std::string& on);
 
-/// --scale-d, --negate-a and --negate-b as modifier bits; InputError unless `instruction` is a wgmma or
-/// tcgen05.
-std::uint8_t modifier_bits(const Instruction& instruction, int scale_d, bool negate_a, bool negate_b);
-
 /// --corpus, else $MMAUDIT_CORPUS, else corpus/data here or above the executable; InputError when none
 /// exists.
 std::filesystem::path corpus_folder(const std::string& given);
 
-/// All of a file; InputError when it can't be read.
-std::string text_of_file(const std::string& path);
+/// The items between commas, without spaces around them; one empty item for empty text.
+std::vector<std::string> split_list(std::string_view text);
 
 /// Today as YYYY-MM-DD, UTC.
 std::string today();
+/// Writes this program's version and revision and today() into the provenance of a result.
+void name_program(Provenance& provenance);
 
-/// Prints `text` to standard output, or writes it to `path` whole unless path is "-" or empty.
+/// Prints to standard output, hidden characters made visible, and flushes: what reads it must not get less
+/// than was written. Errors: EnvironmentError. Everything that the program prints goes through here.
+void print(std::string_view text);
+/// print(), or writes `text` to `path` whole unless path is "-" or empty.
 void emit(const std::string& path, const std::string& text);
+/// Writes the JSON where --json names a file, and prints the text; --json - prints the JSON alone.
+void publish(const std::string& json_file, const std::function<std::string()>& json,
+             const std::function<std::string()>& text);
+/// Creates the folder and those above it; InputError when that fails.
+void make_folder(const std::string& path);
 
 /// The whole program: parses, runs, and turns every error into one line on standard error and an exit code.
 int program(int argc, const char* const* argv);

@@ -2,6 +2,7 @@
 // What the program was told beside the options of one command.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mmaudit/corpus/user_model.hpp"
 
@@ -9,7 +10,7 @@ namespace mmaudit::cli {
 
 /// Filled while the command line is read; a command gets it when it runs.
 struct Context {
-  std::string command_line;                        ///< as the user gave it, for provenance
+  std::vector<std::string> command;                ///< as the user gave it, for provenance
   bool quiet = false;                              ///< --quiet: no progress on standard error
   std::string model_file;                          ///< --model; empty: the built-in architectures alone
   std::shared_ptr<const corpus::UserModel> model;  ///< read from it; null without --model

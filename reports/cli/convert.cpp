@@ -6,10 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
-#include "dtype.hpp"
 #include "mmaudit/cast_outcome.hpp"
+#include "mmaudit/corpus/dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/names.hpp"
 #include "mmaudit/refusal.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -49,16 +50,18 @@ struct Counts {
   }
 };
 
-FormatSpec require_format(const std::string& option, const std::string& name) {
-  if (const auto found = find_format(name)) return spec_of(*found);
-  throw InputError(option + ": " + why_no_format(name));
+/// What the JSON of values and of files has in common.
+nlohmann::json json_of(const ConvertOptions& options, const FormatSpec& to, const Counts& counts) {
+  return {{"schema", "mmaudit.convert/1"},
+          {"to", name_of(to.id)},
+          {"round", options.rounding},
+          {"saturate", options.saturate},
+          {"counts", counts.json()}};
 }
 
-CastRule rule_of(const ConvertOptions& options) {
-  CastRule rule;
-  rule.saturate = options.saturate;
-  rule.rounding = find_cast_rounding(options.rounding).value_or(CastRounding::nearest_even);
-  return rule;
+FormatSpec require_format(const std::string& option, const std::string& name) {
+  if (const auto found = read_format(name)) return spec_of(*found);
+  throw InputError(option + ": " + why_no_format(name));
 }
 
 /// Where a number beyond the range went.
@@ -92,28 +95,22 @@ double read_value(const std::string& text, const FormatSpec& from) {
 int convert_values(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   const FormatSpec from = options.from.empty() ? FormatSpec{} : require_format("--from", options.from);
   Counts counts;
-  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::json values = nlohmann::json::array();
   std::string text =
       fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", "source", name_of(to.id), "value", "error/ulp");
-  for (std::size_t start = 0; start <= options.values.size();) {
-    std::size_t end = options.values.find(',', start);
-    if (end == std::string::npos) end = options.values.size();
-    std::string item = options.values.substr(start, end - start);
-    while (!item.empty() && item.front() == ' ') item.erase(0, 1);
-    while (!item.empty() && item.back() == ' ') item.pop_back();
+  for (const std::string& item : split_list(options.values)) {
     const double value = read_value(item, from);
     const std::uint64_t bits = encode_value(value, to, rule);
     counts.add(outcome_of_cast(value, bits, to, rule));
     const std::string hex = "0x" + hex_text(bits, to.storage_bits);
     const std::string error = error_text(value, bits, to);
     text += fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", item, hex, value_text(bits, to), error);
-    rows.push_back({{"source", item}, {"bits", hex}, {"value", value_text(bits, to)}, {"error_ulps", error}});
-    start = end + 1;
+    values.push_back(
+        {{"source", item}, {"bits", hex}, {"value", value_text(bits, to)}, {"error_ulps", error}});
   }
   if (options.json) {
-    const nlohmann::json out = {
-        {"schema", "mmaudit.convert/1"}, {"to", name_of(to.id)}, {"round", options.rounding},
-        {"saturate", options.saturate},  {"values", rows},       {"counts", counts.json()}};
+    nlohmann::json out = json_of(options, to, counts);
+    out["values"] = values;
     emit("-", out.dump(2) + "\n");
   } else {
     emit("-", text + counts.text(overflow_text(to, rule)));
@@ -131,12 +128,9 @@ FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& te
                     options.in, corpus::safetensors_name(tensor.dtype)));
   }
   const FormatSpec from = require_format("--from", options.from);
-  if (tensor.dtype != raw_type(from) && tensor.dtype != value_type(from.id)) {
-    throw InputError(fmt::format("{}: dtype: found {}, allowed {} (raw bits of {}) or {}", options.in,
-                                 corpus::safetensors_name(tensor.dtype),
-                                 corpus::safetensors_name(raw_type(from)), name_of(from.id),
-                                 corpus::safetensors_name(value_type(from.id))));
-  }
+  if (tensor.dtype != corpus::raw_type(from) && tensor.dtype != corpus::value_type(from.id))
+    throw InputError(fmt::format("{}: dtype: found {}, allowed {}", options.in,
+                                 corpus::safetensors_name(tensor.dtype), corpus::types_text(from)));
   return from;
 }
 
@@ -148,7 +142,8 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
   result.name = source.name;
   result.shape = source.shape;
   // A format without a float type of its own can only come as raw bits: that asks for nothing.
-  result.dtype = source.dtype == value_type(from.id) ? value_type(to.id) : raw_type(to);
+  result.dtype =
+      source.dtype == corpus::value_type(from.id) ? corpus::value_type(to.id) : corpus::raw_type(to);
   const std::size_t elements = source.data.size() / from.storage_bytes();
   result.data.resize(elements * to.storage_bytes());
   Counts counts;
@@ -161,15 +156,11 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
   }
   corpus::save_tensor(options.out, result);
   if (options.json) {
-    const nlohmann::json out = {{"schema", "mmaudit.convert/1"},
-                                {"from", name_of(from.id)},
-                                {"to", name_of(to.id)},
-                                {"round", options.rounding},
-                                {"saturate", options.saturate},
-                                {"shape", result.shape},
-                                {"out", options.out},
-                                {"dtype", corpus::safetensors_name(result.dtype)},
-                                {"counts", counts.json()}};
+    nlohmann::json out = json_of(options, to, counts);
+    out["from"] = name_of(from.id);
+    out["shape"] = result.shape;
+    out["out"] = options.out;
+    out["dtype"] = corpus::safetensors_name(result.dtype);
     emit("-", out.dump(2) + "\n");
   } else {
     emit("-", fmt::format("{} to {} ({}{}) -> {} ({} {})\n{}", name_of(from.id), name_of(to.id),
@@ -182,7 +173,9 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
 
 int execute(const ConvertOptions& options) {
   const FormatSpec to = require_format("--to", options.to);
-  const CastRule rule = rule_of(options);
+  CastRule rule;
+  rule.saturate = options.saturate;
+  rule.rounding = find_cast_rounding(options.rounding).value_or(CastRounding::nearest_even);
   if (options.in.empty() == options.values.empty())
     throw InputError("convert: found " + std::string(options.in.empty() ? "neither" : "both") +
                      ", allowed: either --in FILE or a list of values");

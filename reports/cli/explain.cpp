@@ -22,8 +22,9 @@ struct ExplainOptions {
   std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
-  int row = 0, column = 0, scale_d = 1;
-  bool json = false, negate_a = false, negate_b = false, all = false;
+  int row = 0, column = 0;
+  ModifierOptions modifiers;
+  bool json = false, all = false;
 };
 
 /// A dot product of an instruction, and D of the recording it is from.
@@ -37,17 +38,13 @@ struct Question {
 std::vector<std::uint64_t> parse_list(const char* option, const std::string& text, const FormatSpec& format,
                                       int k, const char* most = "the depth of the instruction") {
   std::vector<std::uint64_t> values;
-  for (std::size_t start = 0; start <= text.size() && !text.empty();) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    std::string_view item = std::string_view(text).substr(start, comma - start);
-    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
-    const ParsedValue value = parse_value(item, format);
-    if (!value.error.empty())
-      throw InputError(fmt::format("{}: value {}: {}", option, values.size(), value.error));
-    values.push_back(value.bits);
-    start = comma + 1;
-  }
+  if (!text.empty())
+    for (const std::string& item : split_list(text)) {
+      const ParsedValue value = parse_value(item, format);
+      if (!value.error.empty())
+        throw InputError(fmt::format("{}: value {}: {}", option, values.size(), value.error));
+      values.push_back(value.bits);
+    }
   if (values.size() > static_cast<std::size_t>(k)) {
     throw InputError(
         fmt::format("{}: found {} values, allowed at most {} ({})", option, values.size(), k, most));
@@ -90,23 +87,17 @@ std::vector<std::uint8_t> parse_metadata(const std::string& text, const Instruct
   return metadata;
 }
 
-/// One scale a block of k; what is missing is 1.
+/// One scale per block of k; missing ones are 1.
 std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& inst) {
   if (text.empty()) return {};
   if (inst.scale == Format::none)
     throw InputError(
         fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
                     mmaudit::name_of(inst)));
-  const FormatSpec format = spec_of(inst.scale);
-  const std::string padded = text + [&] {
-    std::string ones;
-    for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(inst); ++i) ones += ",1";
-    return ones;
-  }();
-  std::vector<std::uint8_t> bytes;
-  for (const std::uint64_t bits : parse_list(option, padded, format, scales_of(inst), "blocks of k"))
-    bytes.push_back(static_cast<std::uint8_t>(bits));
-  return bytes;
+  std::string padded = text;
+  for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(inst); ++i) padded += ",1";
+  const auto bits = parse_list(option, padded, spec_of(inst.scale), scales_of(inst), "blocks of k");
+  return {bits.begin(), bits.end()};
 }
 
 Question read_recording(const ExplainOptions& options) {
@@ -138,7 +129,7 @@ Question read_text(const ExplainOptions& options) {
   dot.c = parse_list("--c", options.c, spec_of(inst.c), 1)[0];
   dot.scale_a = parse_scales("--scale-a", options.scale_a, inst);
   dot.scale_b = parse_scales("--scale-b", options.scale_b, inst);
-  dot.modifiers = modifier_bits(inst, options.scale_d, options.negate_a, options.negate_b);
+  dot.modifiers = modifier_bits(inst, options.modifiers);
   return {inst, std::move(dot), {}};
 }
 
@@ -151,15 +142,10 @@ Question moved_to(const Architecture& architecture, const Question& asked) {
   const Instruction& wanted = asked.instruction;
   if (is_sparse(wanted.op)) require_datapath(architecture, wanted);
   while (used > 0 && asked.dot.a[used - 1] == 0 && asked.dot.b[used - 1] == 0) --used;
-  std::optional<Instruction> best;
-  for (const Instruction& inst : all_instructions(kWgmmaMinN)) {
-    const bool same = inst.scale == wanted.scale && inst.scale_block == wanted.scale_block &&
-                      inst.a == wanted.a && inst.b == wanted.b && inst.c == wanted.c && inst.d == wanted.d &&
-                      !is_sparse(inst.op);
-    if (!same || static_cast<std::size_t>(inst.k) < used || find_datapath(architecture, inst) == nullptr)
-      continue;
-    if (!best || inst.k < best->k) best = inst;
-  }
+  const std::optional<Instruction> best = shallowest(architecture, used, [&](const Instruction& inst) {
+    return inst.scale == wanted.scale && inst.scale_block == wanted.scale_block && inst.a == wanted.a &&
+           inst.b == wanted.b && inst.c == wanted.c && inst.d == wanted.d && !is_sparse(inst.op);
+  });
   if (!best || (asked.dot.modifiers & unsigned{kScaleDZero | kNegateA | kNegateB}) != 0)
     require_datapath(architecture, wanted);
   Question moved = asked;
@@ -207,10 +193,8 @@ void add_explain(Command& app) {
       "explain", "One dot product: exponents, maximum, what alignment loses, sum, rounding, error",
       {"mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --c 0.5",
        "mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --against volta,ampere"});
-  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number");
-  command.option("--arch", options->architecture, "architecture of the model")
-      .default_text(kDefaultArchitecture);
-  add_model_option(command);
+  add_instruction_option(command, options->instruction);
+  add_architecture_options(command, options->architecture);
   command.option("--a", options->a,
                  "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
   command.option("--b", options->b, "column of B");
@@ -231,9 +215,7 @@ void add_explain(Command& app) {
   command.option("--index", options->tile, "with --tile: which tile");
   command.option("--row", options->row, "with --tile: row of D");
   command.option("--col", options->column, "with --tile: column of D");
-  command.option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out").one_of({"0", "1"});
-  command.flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
-  command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
+  add_modifier_options(command, options->modifiers);
   command.flag("--all", options->all, "list zero products too");
   command.flag("--json", options->json, "the trace as JSON");
   command.runs([options](const Context& context) { return explain_command(*options, context); });

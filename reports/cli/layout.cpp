@@ -5,32 +5,18 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
-#include "layout_operand.hpp"
-#include "layout_wmma.hpp"
+#include "layout_operands.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/device/fragment_probe.hpp"
-#include "mmaudit/fragment.hpp"
-#include "mmaudit/report/fragment_picture.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct LayoutOptions {
-  std::string instruction, architecture, svg, layout_a = "row", layout_b = "col", layout_c = "row";
-  std::vector<std::string> operands = {"a", "b", "d"};
+  std::string instruction, architecture, svg;
+  LayoutChoice choice;
   bool json = false, discover = false;
 };
-
-std::vector<LayoutOperand> operands_of(const LayoutOptions& options, const Instruction& inst) {
-  std::vector<LayoutOperand> chosen;
-  for (const std::string& name : options.operands) {
-    if (name == "a") chosen.push_back(layout_operand("A", inst.a, fragment_a(inst)));
-    if (name == "b") chosen.push_back(layout_operand("B", inst.b, fragment_b(inst)));
-    if (name == "c") chosen.push_back(layout_operand("C", inst.c, fragment_c(inst)));
-    if (name == "d") chosen.push_back(layout_operand("D", inst.d, fragment_d(inst)));
-  }
-  return chosen;
-}
 
 struct Discovered {
   std::string device;
@@ -39,7 +25,7 @@ struct Discovered {
   device::FragmentMeetings declared;
 };
 
-/// Compares the declared meetings of slots with those that the GPU shows.
+/// Compares the declared meetings of slots with the meetings that the GPU shows.
 Discovered discover(const Instruction& inst) {
   const device::DeviceInfo gpu = require_device();
   if (const std::string reason = device::why_not(gpu, inst); !reason.empty()) throw EnvironmentError(reason);
@@ -55,63 +41,17 @@ Discovered discover(const Instruction& inst) {
   return result;
 }
 
-/// Pictures, the text that holds them, and the JSON document.
-struct Drawn {
-  std::vector<report::FragmentPicture> pictures;
-  std::string text;
-  nlohmann::json out;
-
-  explicit Drawn(const Instruction& inst)
-      : out{{"schema", "mmaudit.layout/1"},
-            {"instruction", mmaudit::name_of(inst)},
-            {"operands", nlohmann::json::array()}} {}
-  void add(const Instruction& inst, const LayoutOperand& operand) {
-    if (operand.lanes == 0) {
-      text += fmt::format("{} of {}: in shared memory, held by no lane\n\n", operand.name,
-                          mmaudit::name_of(inst));
-      return;
-    }
-    out["operands"].push_back(to_json(operand));
-    pictures.push_back(picture_of(inst, operand));
-    text += report::picture_text(pictures.back()) + "\n";
-  }
-};
-
 constexpr const char* kLegend =
     "T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)\n";
 
-/// wmma: what is published about an architecture, or seen here; there is nothing to compare with.
-void draw_wmma(const LayoutOptions& options, const Context& context, const Instruction& inst, Drawn& drawn) {
-  const WmmaChoice choice{options.operands, options.layout_a == "col", options.layout_b == "col",
-                          options.layout_c == "col"};
-  const WmmaLayout layout =
-      options.discover
-          ? discovered_wmma_layout(inst, choice)
-          : published_wmma_layout(
-                inst,
-                options.architecture.empty() ? nullptr : &require_architecture(context, options.architecture),
-                choice);
-  for (const LayoutOperand& operand : layout.operands) drawn.add(inst, operand);
-  drawn.text += kLegend + fmt::format("known: {}\n", layout.known);
-  drawn.out["evidence"] = layout.evidence;
-  drawn.out["known"] = layout.known;
-}
-
-int draw_specified(const LayoutOptions& options, const Context& context, const Instruction& inst,
-                   Drawn& drawn) {
-  if (!options.architecture.empty())
-    require_datapath(require_architecture(context, options.architecture), inst);
-  for (const LayoutOperand& operand : operands_of(options, inst)) drawn.add(inst, operand);
-  drawn.text += kLegend;
-  if (!options.discover) return kAllGood;
-  const Discovered seen = discover(inst);
-  drawn.text += seen.agrees
-                    ? fmt::format("{} agrees: {} slots of A, {} of B, {} of D meet as drawn\n", seen.device,
-                                  seen.declared.slots_a, seen.declared.slots_b, seen.declared.slots_d)
-                    : fmt::format("{} differs in {} of {} pairs of slots\n", seen.device, seen.differing,
-                                  seen.declared.partner.size() + seen.declared.passed.size());
-  drawn.out["discovered"] = {{"device", seen.device}, {"agrees", seen.agrees}, {"differing", seen.differing}};
-  return seen.agrees ? kAllGood : kMismatch;
+Layout layout_of(const LayoutOptions& options, const Context& context, const Instruction& inst) {
+  const Architecture* architecture =
+      options.architecture.empty() ? nullptr : &require_architecture(context, options.architecture);
+  if (inst.op == Op::wmma)
+    return options.discover ? discovered_wmma_layout(inst, options.choice)
+                            : published_wmma_layout(inst, architecture, options.choice);
+  if (architecture != nullptr) require_datapath(*architecture, inst);
+  return specified_layout(inst, options.choice);
 }
 
 int layout(const LayoutOptions& options, const Context& context) {
@@ -121,14 +61,40 @@ int layout(const LayoutOptions& options, const Context& context) {
         fmt::format("--inst: found {}, allowed: mma, mma.sp, wgmma, wgmma.sp, wmma (tcgen05 keeps its "
                     "operands in shared and tensor memory)",
                     mmaudit::name_of(inst)));
-  Drawn drawn(inst);
+  const Layout found = layout_of(options, context, inst);
+  std::vector<report::FragmentPicture> pictures;
+  std::string text;
+  nlohmann::json out = {{"schema", "mmaudit.layout/1"},
+                        {"instruction", mmaudit::name_of(inst)},
+                        {"operands", nlohmann::json::array()}};
+  for (const LayoutOperand& operand : found.operands) {
+    if (operand.map.lanes == 0) {
+      text += fmt::format("{} of {}: in shared memory, held by no lane\n\n", operand.name,
+                          mmaudit::name_of(inst));
+      continue;
+    }
+    out["operands"].push_back(to_json(inst, operand));
+    pictures.push_back(picture_of(inst, operand));
+    text += report::picture_text(pictures.back()) + "\n";
+  }
+  text += kLegend;
   int code = kAllGood;
-  if (inst.op == Op::wmma)
-    draw_wmma(options, context, inst, drawn);
-  else
-    code = draw_specified(options, context, inst, drawn);
-  if (!options.svg.empty()) emit(options.svg, report::picture_svg(drawn.pictures));
-  if (options.svg != "-") emit("-", options.json ? drawn.out.dump() + "\n" : drawn.text);
+  if (inst.op == Op::wmma) {  // there is nothing to compare with
+    text += fmt::format("known: {}\n", found.known);
+    out["evidence"] = found.evidence;
+    out["known"] = found.known;
+  } else if (options.discover) {
+    const Discovered seen = discover(inst);
+    text += seen.agrees
+                ? fmt::format("{} agrees: {} slots of A, {} of B, {} of D meet as drawn\n", seen.device,
+                              seen.declared.slots_a, seen.declared.slots_b, seen.declared.slots_d)
+                : fmt::format("{} differs in {} of {} pairs of slots\n", seen.device, seen.differing,
+                              seen.declared.partner.size() + seen.declared.passed.size());
+    out["discovered"] = {{"device", seen.device}, {"agrees", seen.agrees}, {"differing", seen.differing}};
+    code = seen.agrees ? kAllGood : kMismatch;
+  }
+  if (!options.svg.empty()) emit(options.svg, report::picture_svg(pictures));
+  if (options.svg != "-") emit("-", options.json ? out.dump() + "\n" : text);
   return code;
 }
 
@@ -139,7 +105,7 @@ void add_layout(Command& app) {
   Command command = app.command("layout", "Which lane and register holds which element of A, B, C and D",
                                 {"mmaudit layout --inst mma.m16n8k16.f32.f16.f16.f32 --operand a"});
   command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it").required();
-  command.option("--operand", options->operands, "a, b, c, d; several with commas")
+  command.option("--operand", options->choice.operands, "a, b, c, d; several with commas")
       .comma_separated()
       .one_of({"a", "b", "c", "d"});
   command.option("--arch", options->architecture,
@@ -148,9 +114,9 @@ void add_layout(Command& app) {
   const auto in_memory = [&](const char* name, std::string& value, const char* text) {
     command.option(name, value, text).one_of({"row", "col"});
   };
-  in_memory("--layout-a", options->layout_a, "wmma: A in memory by rows or columns");
-  in_memory("--layout-b", options->layout_b, "wmma: B in memory");
-  in_memory("--layout-c", options->layout_c, "wmma: C and D in memory");
+  in_memory("--layout-a", options->choice.a, "wmma: A in memory by rows or columns");
+  in_memory("--layout-b", options->choice.b, "wmma: B in memory");
+  in_memory("--layout-c", options->choice.c, "wmma: C and D in memory");
   command.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
   command.flag(
       "--discover", options->discover,

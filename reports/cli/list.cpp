@@ -1,4 +1,4 @@
-// mmaudit list: the rows of the model.
+// mmaudit list: the datapaths of the model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -78,8 +78,7 @@ std::string block_of(const Architecture& architecture, bool markdown) {
                               {{"order of k"}, [](const Line& line) { return line.order; }},
                               {{"rounding of a step"}, [](const Line& line) { return line.rounding; }},
                               {{"known"}, [](const Line& line) { return line.evidence; }}});
-  const std::string capability =
-      fmt::format("{}.{}", architecture.compute_capability / 10, architecture.compute_capability % 10);
+  const std::string capability = capability_text(architecture.compute_capability);
   const std::string title =
       markdown ? fmt::format("### {} (compute capability {})\n\n", architecture.name, capability)
                : fmt::format("{} (compute capability {}; {})\n", architecture.name, capability,
@@ -109,7 +108,8 @@ int list(const ListOptions& options, const Context& context) {
     text +=
         "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits "
         "below it.\n"
-        "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1.\n"
+        "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1. Left open in\n"
+        "--inst they are 64, 128 and e4m3; where several instructions are chosen, any.\n"
         "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set\n"
         "(`mmaudit verify --dataset`). literature: papers only.\n";
   }

@@ -12,6 +12,7 @@
 #include "common.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
+#include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
 #include "operands.hpp"
 
@@ -19,12 +20,12 @@ namespace mmaudit::cli {
 namespace {
 
 struct MatmulOptions {
-  std::string architecture, instruction, a, b, c, out, output, simd;
+  std::string architecture, instruction, a, b, c, out, output, simd, rounding;
   double alpha = 1, beta = 0;
   bool has_alpha = false, has_beta = false;
   std::uint64_t promote = 0, split_k = 1, memory = 0;
   unsigned threads = 0;
-  bool plain = false, json = false, gpu = false;
+  bool plain = false, json = false, gpu = false, saturate = false;
 };
 
 /// Bytes the system could give to a program now; the largest number where it does not say.
@@ -50,7 +51,7 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   epilogue.alpha = static_cast<float>(options.alpha);
   epilogue.beta = static_cast<float>(options.beta);
   if (!options.output.empty()) {
-    const auto format = find_format(options.output);
+    const auto format = read_format(options.output);
     if (!format)
       throw InputError(fmt::format("--d-format: found {}, allowed: f32, f16, bf16", options.output));
     epilogue.output = *format;
@@ -58,19 +59,19 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   return epilogue;
 }
 
-mmaudit::MatmulOptions means_of(const MatmulOptions& options) {
-  mmaudit::MatmulOptions means;
-  means.threads = options.threads;
-  means.fast = !options.plain;
-  if (options.simd.empty()) return means;
-  means.level = find_simd_level(options.simd);
-  if (!means.level || !has_simd_level(*means.level)) {
+mmaudit::MatmulOptions how_of(const MatmulOptions& options) {
+  mmaudit::MatmulOptions how;
+  how.threads = options.threads;
+  how.fast = !options.plain;
+  if (options.simd.empty()) return how;
+  how.level = find_simd_level(options.simd);
+  if (!how.level || !has_simd_level(*how.level)) {
     std::string allowed;
     for (const SimdLevel level : kSimdLevels)
       if (has_simd_level(level)) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(level));
     throw InputError(fmt::format("--simd: found {}, allowed here: {}", options.simd, allowed));
   }
-  return means;
+  return how;
 }
 
 struct Timing {
@@ -93,7 +94,7 @@ void report(const MatmulOptions& options, const Instruction& instruction, const 
     emit("-", out.dump(2) + "\n");
     return;
   }
-  emit("-", fmt::format("{} by the {} model{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds a second\n",
+  emit("-", fmt::format("{} by the {} model{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds per second\n",
                         name_of(instruction), architecture.name, fast ? "" : " (plain core)", options.out,
                         corpus::safetensors_name(d.dtype), corpus::to_string(d.shape), timing.seconds, rate));
 }
@@ -106,23 +107,27 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.promote = options.promote;
   problem.split_k = options.split_k;
   problem.epilogue = epilogue_of(options);
-  mmaudit::MatmulOptions means = means_of(options);
+  mmaudit::MatmulOptions how = how_of(options);
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
   require_memory(corpus::tensor_bytes(options.a) + corpus::tensor_bytes(options.b) +
                      (options.c.empty() ? 0 : corpus::tensor_bytes(options.c)),
                  limit, "the operands");
 
-  const Operand a = load_operand("--a", options.a, spec_of(instruction.a), {});
+  const std::optional<CastRounding> rounding = find_cast_rounding(options.rounding);
+  const CastRule rule{rounding.value_or(CastRounding::nearest_even), options.saturate};
+  const CastRule* cast = rounding ? &rule : nullptr;
+  const Operand a = load_operand("--a", options.a, spec_of(instruction.a), {}, cast);
   problem.batch = a.count();
   problem.m = a.tensor.shape[1];
   problem.k = a.tensor.shape[2];
-  const Operand b = load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0});
+  const Operand b =
+      load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0}, cast);
   problem.n = b.tensor.shape[2];
   const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
   std::optional<Operand> c;
   if (!options.c.empty()) {
-    c = load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n});
+    c = load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n}, cast);
     problem.c = c->data();
   }
   std::string why = why_no_matmul(instruction, datapath, problem);
@@ -130,7 +135,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   if (!why.empty()) {
     throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
   }
-  const auto bytes = matmul_bytes(instruction, problem, means);
+  const auto bytes = matmul_bytes(instruction, problem, how);
   require_memory(bytes.value_or(UINT64_MAX), limit, "operands, result and work space");
 
   corpus::Tensor d = result_tensor(output, {problem.batch, problem.m, problem.n}, a, c);
@@ -143,17 +148,17 @@ int execute(const MatmulOptions& options, const Context& context) {
   Timing timing{0, static_cast<double>(total)};
   {
     Progress progress(context.quiet, "matmul", total);
-    means.progress = [&progress](std::uint64_t done) { progress.advance(done); };
+    how.progress = [&progress](std::uint64_t done) { progress.advance(done); };
     const auto start = std::chrono::steady_clock::now();
     if (options.gpu) {
       timing.seconds = device::matmul_on_device(require_device(), instruction, datapath, problem);
     } else {
-      matmul(instruction, datapath, problem, means);
+      matmul(instruction, datapath, problem, how);
       timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
   }
   corpus::save_tensor(options.out, d);
-  report(options, instruction, architecture, d, means.fast && fast_serves(instruction, datapath), timing);
+  report(options, instruction, architecture, d, how.fast && fast_serves(instruction, datapath), timing);
   return kAllGood;
 }
 
@@ -164,11 +169,8 @@ void add_matmul(Command& app) {
   Command command =
       app.command("matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K",
                   {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy"});
-  command.option("--arch", options->architecture, "architecture of the model")
-      .default_text(kDefaultArchitecture);
-  add_model_option(command);
-  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
-      .required();
+  add_architecture_options(command, options->architecture);
+  add_instruction_option(command, options->instruction).required();
   command.option("--a", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
       .required();
   command.option("--b", options->b, "B: (K, N) or (batch, K, N), row-major").required();
@@ -191,6 +193,13 @@ void add_matmul(Command& app) {
       .flag("--gpu", options->gpu,
             "compute the model on the GPU of this machine; the result does not depend on it")
       .excludes(plain);
+  command
+      .option(
+          "--round", options->rounding,
+          "convert floats of other formats to the operands', rounded so (as `mmaudit convert`); without it "
+          "they are refused")
+      .one_of({"rn", "rz", "rna", "rp"});
+  command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
   command.option("--memory", options->memory, "bytes of memory to use at most; 0: what is available");
   command.flag("--json", options->json, "report as JSON");
   command.runs([options, alpha, beta](const Context& context) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mmaudit/arithmetic/format.hpp"
+#include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/tensor.hpp"
 
 namespace mmaudit::cli {
@@ -24,8 +25,9 @@ struct Operand {
 
 /// What: the tensor of `file`, raw bits or numbers of `format`, as (count, rows, columns) or (rows, columns).
 /// Errors: InputError that names file, option, what was found and what `wanted` and `format` allow.
+/// `cast`: floats of another format are converted to `format` by it; null: they are refused, too.
 Operand load_operand(const char* option, const std::string& file, const FormatSpec& format,
-                     const MatrixShape& wanted);
+                     const MatrixShape& wanted, const CastRule* cast = nullptr);
 
 /// D of this shape, zeros: raw bits if C, or without C A, was raw bits.
 corpus::Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const Operand& a,

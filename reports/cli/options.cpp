@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <sstream>
 #include <type_traits>
 
 #include "common.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -33,9 +37,29 @@ bool has_default(const T& value) {
   }
 }
 
-/// CLI11 reads -1 as the largest unsigned number.
-Refusal refuse_negative(const std::string& text) {
-  return text.starts_with('-') ? fmt::format("found {}, allowed: 0 or more", text) : Refusal();
+Refusal refusal(const std::string& text, const std::string& allowed) {
+  return fmt::format("found {}, allowed: {}", text.empty() ? "no number" : printable(text), allowed);
+}
+
+/// CLI11 reads "" as 0, -1 as the largest unsigned number, a number that is too large as the largest there
+/// is, and nan and inf as they are.
+template <typename T>
+Refusal refuse_no_number(const std::string& text) {
+  T value{};
+  const bool read = !text.empty() && CLI::detail::lexical_cast(text, value);
+  if constexpr (std::is_floating_point_v<T>) {
+    return read && std::isfinite(value) ? Refusal() : refusal(text, "a number");
+  } else {
+    errno = 0;
+    if constexpr (std::is_unsigned_v<T>)
+      static_cast<void>(std::strtoull(text.c_str(), nullptr, 0));
+    else
+      static_cast<void>(std::strtoll(text.c_str(), nullptr, 0));
+    if (std::is_unsigned_v<T> && text.find('-') != std::string::npos) return refusal(text, "0 or more");
+    if (read && errno == 0) return {};
+    return refusal(text, fmt::format("an integer from {} to {}", std::numeric_limits<T>::min(),
+                                     std::numeric_limits<T>::max()));
+  }
 }
 
 }  // namespace
@@ -70,14 +94,32 @@ Option& Option::range(double low, double high) {
       [low, high](const std::string& text) {
         double value = 0;
         const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-        return inside ? Refusal() : fmt::format("Value {} not in range {} to {}", text, low, high);
+        return inside ? Refusal() : refusal(text, fmt::format("{} to {}", low, high));
       },
       fmt::format("in [{} - {}]", low, high)));
   return *this;
 }
 
 Option& Option::positive() {
-  option_->check(CLI::PositiveNumber);
+  option_->check(CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const bool positive = CLI::detail::lexical_cast(text, value) && value > 0;
+        return positive ? Refusal() : refusal(text, "a number above 0");
+      },
+      "POSITIVE"));
+  return *this;
+}
+
+Option& Option::or_percent() {
+  option_->transform(CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        if (text.ends_with('%') && CLI::detail::lexical_cast(text.substr(0, text.size() - 1), value))
+          text = fmt::format("{}", value / 100);
+        return Refusal();
+      },
+      ""));
   return *this;
 }
 
@@ -86,7 +128,7 @@ Option& Option::multiple_of(int divisor) {
       [divisor](const std::string& text) {
         return std::atoi(text.c_str()) % divisor == 0
                    ? Refusal()
-                   : fmt::format("found {}, allowed: a multiple of {}", text, divisor);
+                   : refusal(text, fmt::format("a multiple of {}", divisor));
       },
       ""));
   return *this;
@@ -131,7 +173,7 @@ Option Command::option(const std::string& names, T& value, const std::string& te
   CLI::Option* added = app_->add_option(names, value, text);
   if (has_default(value)) added->capture_default_str();
   using Value = typename Element<T>::Type;
-  if constexpr (std::is_unsigned_v<Value>) added->check(CLI::Validator(refuse_negative, ""));
+  if constexpr (std::is_arithmetic_v<Value>) added->check(CLI::Validator(refuse_no_number<Value>, ""));
   return Option(added);
 }
 
@@ -175,12 +217,13 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    int code = kBadInput;
-    if (error.get_exit_code() == 0)  // --help, --version
-      code = app->exit(error);
-    else
-      std::fputs(fmt::format("mmaudit: {} (see `mmaudit --help`)\n", error.what()).c_str(), stderr);
-    return [code](const Context&) { return code; };
+    if (error.get_exit_code() != 0) throw InputError(fmt::format("{} (see `mmaudit --help`)", error.what()));
+    std::ostringstream shown;  // --help, --version
+    app->exit(error, shown);
+    return [shown = shown.str()](const Context&) {
+      print(shown);
+      return kAllGood;
+    };
   }
   return [app, action](const Context& given) { return action(given); };
 }

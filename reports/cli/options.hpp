@@ -26,7 +26,6 @@ class Option {
 
   Option& required();
   Option& group(const std::string& name);
-  Option& hidden() { return group(""); }
   /// What the help shows in place of the value that the variable has before parsing.
   Option& default_text(const std::string& text);
   /// Several values in one argument, with commas between them.
@@ -34,6 +33,8 @@ class Option {
   Option& one_of(std::initializer_list<std::string> allowed);
   Option& range(double low, double high);
   Option& positive();
+  /// "5%" is 0.05.
+  Option& or_percent();
   Option& multiple_of(int divisor);
   Option& excludes(const Option& other);
   Option& takes_last();

@@ -2,9 +2,11 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "command_line.hpp"
 #include "common.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/version.hpp"
 
 namespace mmaudit::cli {
@@ -20,7 +22,7 @@ int run(int argc, const char* const* argv) {
       fmt::format("mmaudit {} ({})", kVersion, kGitRevision),
       "Exit codes: 0 all good, 1 mismatch, 2 usage or bad input, 3 environment (no GPU, no driver)."};
   Context context;
-  context.command_line = quoted_command(argc, argv);
+  context.command = quoted_command(argc, argv);
   const Action action = parse(argc, argv, text, context, [&](Command& program) {
     program.flag("-q,--quiet", context.quiet, "no progress on standard error");
     for (const auto add : kCommands) add(program);
@@ -29,16 +31,27 @@ int run(int argc, const char* const* argv) {
   return action(context);
 }
 
+int failed(const std::exception& error, int code) {
+  const std::string line = printable(error.what(), std::string::npos);
+  std::fputs(fmt::format("mmaudit: {}\n", line).c_str(), stderr);
+  return code;
+}
+
 }  // namespace
 
 int program(int argc, const char* const* argv) {
   try {
-    return run(argc, argv);
-  } catch (const InputError& error) {
-    std::fputs(fmt::format("mmaudit: {}\n", error.what()).c_str(), stderr);
-    return kBadInput;
-  } catch (const std::exception& error) {  // EnvironmentError, and what nobody foresaw
-    std::fputs(fmt::format("mmaudit: {}\n", error.what()).c_str(), stderr);
+    try {
+      return run(argc, argv);
+    } catch (const InputError& error) {
+      return failed(error, kBadInput);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {  // EnvironmentError, and anything unforeseen
+      return failed(error, kEnvironment);
+    }
+  } catch (const std::bad_alloc&) {  // of the command, or of its message
+    std::fputs("mmaudit: out of memory\n", stderr);
     return kEnvironment;
   }
 }

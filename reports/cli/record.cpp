@@ -4,11 +4,10 @@
 #include <memory>
 
 #include "common.hpp"
-#include "dtype.hpp"
+#include "mmaudit/corpus/dtype.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/version.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -46,54 +45,49 @@ std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
   return sets;
 }
 
-corpus::Tensor tensor_of(const char* name, const std::vector<std::byte>& data, std::uint64_t tiles, int rows,
-                         int columns, const FormatSpec& format) {
-  return {name,
-          raw_type(format),
-          {tiles, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)},
-          data};
-}
-
 corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& instruction,
                              const Datapath& datapath, const RecordOptions& options) {
   TileBatch tiles(instruction);
   std::vector<corpus::FamilyRange> families;
   if (options.directed) families.push_back({"directed", gen::append_directed(tiles, datapath, 0)});
   const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
-  const std::size_t per_family = is_wgmma(instruction.op) ? options.wgmma_tiles : options.mma_tiles;
-  for (int f = 0; f < gen::kFamilies && per_family > 0; ++f) {
-    const auto family = static_cast<gen::Family>(f);
-    gen::append_family(tiles, plan, family, options.seed, 0, per_family, 0);
-    families.push_back({std::string(gen::name_of(family)), per_family});
+  const std::size_t per_class = is_wgmma(instruction.op) ? options.wgmma_tiles : options.mma_tiles;
+  for (int f = 0; f < gen::kInputClasses && per_class > 0; ++f) {
+    const auto input_class = static_cast<gen::InputClass>(f);
+    gen::append_class(tiles, plan, input_class, options.seed, 0, per_class, 0);
+    families.push_back({std::string(gen::name_of(input_class)), per_class});
   }
   const std::vector<std::uint8_t> sets =
       options.directed ? modifier_sets(instruction) : std::vector<std::uint8_t>{};
-  std::uint64_t tile = per_family;  // beyond the tiles above, so that the numbers are fresh
+  std::uint64_t tile = per_class;  // beyond the tiles above, so that the numbers are fresh
   for (const std::uint8_t modifiers : sets) {
-    const auto family = tile % 2 == 0 ? gen::Family::narrow_window : gen::Family::special_values;
-    gen::append_family(tiles, plan, family, options.seed, tile++, 1, modifiers);
+    const auto input_class = tile % 2 == 0 ? gen::InputClass::narrow_window : gen::InputClass::special_values;
+    gen::append_class(tiles, plan, input_class, options.seed, tile++, 1, modifiers);
   }
   if (!sets.empty()) families.push_back({"modifiers", sets.size()});
 
   const TileView batch = tiles.view();
   device::run(gpu, instruction, batch);
   corpus::Recording recording;
-  recording.provenance = {gpu.name,
-                          fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10),
-                          gpu.driver,
-                          gpu.cuda,
-                          name_of(instruction),
-                          std::string(gen::kGeneratorVersion),
-                          kGitRevision,
-                          today(),
-                          options.seed};
+  recording.provenance = device::provenance_of(gpu);
+  name_program(recording.provenance);
+  recording.provenance.seed = options.seed;
+  recording.instruction = name_of(instruction);
+  recording.generator = gen::kGeneratorVersion;
   recording.families = std::move(families);
   recording.tiles = tiles.tiles;
-  recording.a =
-      tensor_of("A", tiles.a, tiles.tiles, instruction.m, instruction.stored_k(), spec_of(instruction.a));
-  recording.b = tensor_of("B", tiles.b, tiles.tiles, instruction.k, instruction.n, spec_of(instruction.b));
-  recording.c = tensor_of("C", tiles.c, tiles.tiles, instruction.m, instruction.n, spec_of(instruction.c));
-  recording.d = tensor_of("D", tiles.d, tiles.tiles, instruction.m, instruction.n, spec_of(instruction.d));
+  const auto tensor = [&](const char* name, std::vector<std::byte>& data, int rows, int columns,
+                          Format format) {
+    return corpus::Tensor{
+        name,
+        corpus::raw_type(spec_of(format)),
+        {tiles.tiles, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)},
+        std::move(data)};
+  };
+  recording.a = tensor("A", tiles.a, instruction.m, instruction.stored_k(), instruction.a);
+  recording.b = tensor("B", tiles.b, instruction.k, instruction.n, instruction.b);
+  recording.c = tensor("C", tiles.c, instruction.m, instruction.n, instruction.c);
+  recording.d = tensor("D", tiles.d, instruction.m, instruction.n, instruction.d);
   recording.modifiers = tiles.modifiers;
   recording.metadata = tiles.metadata;
   return recording;
@@ -109,24 +103,17 @@ int record(const RecordOptions& options, const Context& context) {
     chosen.push_back(require_instruction(name));
   }
   const device::DeviceInfo gpu = require_device();
-  const Architecture* architecture = find_architecture(gpu.compute_capability);
-  if (architecture == nullptr) {
-    throw EnvironmentError(
-        fmt::format("{}: compute capability {}: no row of the model says where its edges are", gpu.name,
-                    gpu.compute_capability));
-  }
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
+  const Architecture& architecture = architecture_of(gpu);
+  make_folder(options.out);
   Progress progress(context.quiet, "recording", chosen.size());
   std::size_t written = 0;
   for (const Instruction& instruction : chosen) {
     const std::string name = name_of(instruction);
     const std::string reason = device::why_not(gpu, instruction);
-    const DatapathEntry* entry = find_datapath(*architecture, instruction);
+    const DatapathEntry* entry = find_datapath(architecture, instruction);
     if (!reason.empty() || entry == nullptr) {
-      emit("-",
-           fmt::format("{}: not recorded: {}\n", name, entry == nullptr ? "no row of the model" : reason));
+      emit("-", fmt::format("{}: not recorded: {}\n", name,
+                            entry == nullptr ? "the model has no datapath for it" : reason));
     } else {
       const corpus::Recording recording = record_one(gpu, instruction, entry->datapath, options);
       corpus::write_recording(std::filesystem::path(options.out) / (name + ".safetensors"), recording);

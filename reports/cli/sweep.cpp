@@ -1,6 +1,7 @@
 // mmaudit sweep: how fast the instructions are on the GPU of this machine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -11,7 +12,6 @@
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
-#include "mmaudit/version.hpp"
 #include "sweeps/accuracy.hpp"
 #include "sweeps/census.hpp"
 #include "sweeps/compare.hpp"
@@ -52,12 +52,6 @@ std::string listing() {
   return text;
 }
 
-void name_program(Provenance& provenance) {
-  provenance.version = kVersion;
-  provenance.revision = kGitRevision;
-  provenance.date = today();
-}
-
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
 sweeps::SweepResult start_of(const SweepOptions& options, const Provenance& gpu,
                              const sweeps::SweepOptions& plan) {
@@ -86,6 +80,13 @@ sweeps::SweepResult start_of(const SweepOptions& options, const Provenance& gpu,
   return result;
 }
 
+void write_sweep(const std::filesystem::path& folder, const sweeps::SweepResult& result) {
+  corpus::write_file_atomically(folder / "sweep.json", std::string_view(sweeps::to_json(result)));
+  corpus::write_file_atomically(folder / "sweep.md",
+                                std::string_view(report::rendered(sweeps::report_of(result), "markdown")));
+  corpus::write_file_atomically(folder / "sweep.csv", std::string_view(sweeps::to_csv(result)));
+}
+
 int sweep(const SweepOptions& options, const Context& context) {
   if (options.list) {
     emit("-", listing());
@@ -100,12 +101,16 @@ int sweep(const SweepOptions& options, const Context& context) {
   }
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, machine->provenance(), plan);
+  std::string no_code;
+  plan.code = sweeps::sass_of_this_program(no_code);
+  result.gate = no_code.empty()
+                    ? fmt::format(
+                          "the code of {} timed kernels was read by cuobjdump: points whose loops "
+                          "do not hold what they time are refused",
+                          plan.code.size())
+                    : fmt::format("the code of the timed kernels was not read: {}", no_code);
   const std::filesystem::path folder = options.out;
-  if (!options.no_files) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw InputError(fmt::format("{}: cannot create: {}", options.out, error.message()));
-  }
+  if (!options.no_files) make_folder(options.out);
   const auto save = [&] {
     if (!options.no_files)
       corpus::write_file_atomically(folder / "sweep.json", std::string_view(sweeps::to_json(result)));
@@ -123,11 +128,7 @@ int sweep(const SweepOptions& options, const Context& context) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   const report::Report report = sweeps::report_of(result);
-  if (!options.no_files) {
-    corpus::write_file_atomically(folder / "sweep.md",
-                                  std::string_view(report::rendered(report, "markdown")));
-    corpus::write_file_atomically(folder / "sweep.csv", std::string_view(sweeps::to_csv(result)));
-  }
+  if (!options.no_files) write_sweep(folder, result);
   if (options.json) {
     emit("-", sweeps::to_json(result));
   } else {
@@ -138,6 +139,48 @@ int sweep(const SweepOptions& options, const Context& context) {
   }
   if (result.interrupted) return kInterrupted;
   return result.wrong() == 0 ? kAllGood : kMismatch;
+}
+
+struct SweepGateOptions {
+  std::string sweep, sass, out;
+};
+
+int gate(const SweepGateOptions& options) {
+  sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
+  sweeps::SassReader reader;
+  const std::string sass = text_of_file(options.sass);
+  for (const std::string_view line : sweeps::split(sass, '\n')) reader.line(line);
+  sweeps::SassBySymbol code;
+  for (sweeps::SassKernel& kernel : reader.kernels()) code.emplace(kernel.symbol, std::move(kernel));
+  if (code.empty())
+    throw InputError(fmt::format(
+        "{}: found no timed kernel, allowed: what cuobjdump -sass prints of the program that swept",
+        options.sass));
+  const auto measured = [&] {
+    return std::count_if(result.points.begin(), result.points.end(),
+                         [](const sweeps::Point& point) { return point.skipped.empty(); });
+  };
+  const auto before = measured();
+  sweeps::apply_gate(result, code);
+  result.gate = fmt::format("the code of {} timed kernels was read afterwards: {} points were refused",
+                            code.size(), before - measured());
+  make_folder(options.out);
+  write_sweep(options.out, result);
+  emit("-",
+       fmt::format("{0}\nwritten: {1}/sweep.json {1}/sweep.md {1}/sweep.csv\n", result.gate, options.out));
+  return before == measured() ? kAllGood : kMismatch;
+}
+
+void add_gate(Command& command) {
+  auto options = std::make_shared<SweepGateOptions>();
+  Command gate_command = command.command(
+      "gate",
+      "a sweep of a machine without cuobjdump: refuses points whose code is not what they time; exit 1 then",
+      {"mmaudit sweep gate out/sweep.json code.sass --out gated"});
+  gate_command.option("SWEEP", options->sweep, "a sweep.json").required();
+  gate_command.option("SASS", options->sass, "text of cuobjdump -sass of the program that swept").required();
+  gate_command.option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv").required();
+  gate_command.runs([options](const Context&) { return gate(*options); });
 }
 
 int gemm(const SweepGemmOptions& options) {
@@ -265,6 +308,7 @@ void add_sweep(Command& app) {
   command.runs([options](const Context& context) { return sweep(*options, context); });
   add_compare(command);
   add_census(command);
+  add_gate(command);
   add_gemm(command);
   add_report(command);
 }

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "common.hpp"
-#include "dtype.hpp"
 #include "mismatch_text.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/corpus/dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/emulate.hpp"
@@ -24,8 +24,8 @@ enum class What { emulate, run, compare };
 
 struct TilesOptions {
   std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, out;
-  bool json = false, negate_a = false, negate_b = false;
-  int scale_d = 1;
+  ModifierOptions modifiers;
+  bool json = false;
 };
 
 /// Operands as files have them.
@@ -73,13 +73,13 @@ Operands load_operands(const TilesOptions& options, const Instruction& inst) {
     if (!operand.raw)
       throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {})", file, option,
                                    corpus::safetensors_name(operand.tensor.dtype),
-                                   corpus::safetensors_name(raw_type(spec_of(inst.scale))),
+                                   corpus::safetensors_name(corpus::raw_type(spec_of(inst.scale))),
                                    name_of(inst.scale)));
     return operand;
   };
   out.scale_a = scales("--scale-a", options.scale_a, {tiles, m, blocks});
   out.scale_b = scales("--scale-b", options.scale_b, {tiles, blocks, n});
-  out.modifiers.assign(tiles, modifier_bits(inst, options.scale_d, options.negate_a, options.negate_b));
+  out.modifiers.assign(tiles, modifier_bits(inst, options.modifiers));
   out.metadata = load_metadata(options, inst, {tiles, m, stored});
   return out;
 }
@@ -180,13 +180,8 @@ int execute(const TilesOptions& options, What what, const Context& context) {
 void add(Command& app, What what, const char* name, const char* description, const char* example) {
   auto options = std::make_shared<TilesOptions>();
   Command command = app.command(name, description, {example});
-  if (what != What::run) {
-    command.option("--arch", options->architecture, "architecture of the model")
-        .default_text(kDefaultArchitecture);
-    add_model_option(command);
-  }
-  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it; N as a number")
-      .required();
+  if (what != What::run) add_architecture_options(command, options->architecture);
+  add_instruction_option(command, options->instruction).required();
   command
       .option("--a", options->a,
               "A: (tiles, M, K), sparse (tiles, M, K/2); file.npy or file.safetensors[:tensor]")
@@ -202,9 +197,7 @@ void add(Command& app, What what, const char* name, const char* description, con
   Option out =
       command.option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
   if (what != What::compare) out.required();
-  command.option("--scale-d", options->scale_d, "wgmma, tcgen05: 0 leaves C out").one_of({"0", "1"});
-  command.flag("--negate-a", options->negate_a, "wgmma, tcgen05: A negated");
-  command.flag("--negate-b", options->negate_b, "wgmma, tcgen05: B negated");
+  add_modifier_options(command, options->modifiers);
   command.flag("--json", options->json, "report as JSON");
   command.runs([options, what](const Context& context) { return execute(*options, what, context); });
 }

@@ -11,7 +11,7 @@
 #include "mismatch_text.hpp"
 #include "mmaudit/report/report.hpp"
 #include "mmaudit/value_text.hpp"
-#include "recorded_mutants.hpp"
+#include "mutation_score.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
@@ -28,16 +28,16 @@ struct VerifyOptions {
 
 std::string report_text(const VerifyReport& report, bool families) {
   std::string text = fmt::format("model against {}\n", report.against);
-  text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", "instruction", "dot products", "mismatches", "row");
+  text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", "instruction", "dot products", "mismatches", "known");
   for (const VerifiedInstruction& one : report.instructions) {
-    text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", name_of(one.result.instruction), one.result.dots(),
-                        one.result.mismatches(), one.evidence);
-    for (const ClassCount& one_class : one.result.classes) {
+    text += fmt::format("  {:<38} {:>16} {:>12}  {}\n", name_of(one.instruction), one.dots(),
+                        one.mismatches(), one.evidence);
+    for (const ClassCount& one_class : one.classes) {
       if (families || one_class.mismatches > 0)
         text += fmt::format("    {:<36} {:>16} {:>12}\n", one_class.input_class, one_class.dots,
                             one_class.mismatches);
     }
-    for (const Mismatch& example : one.result.examples) text += describe(example, one.result.instruction);
+    for (const Mismatch& example : one.examples) text += describe(example, one.instruction);
   }
   return text + fmt::format("{} instructions, {} dot products, {} mismatches\n", report.instructions.size(),
                             report.dots(), report.mismatches());
@@ -65,18 +65,17 @@ std::string report_json(const VerifyReport& report) {
   nlohmann::json rows = nlohmann::json::array();
   for (const VerifiedInstruction& one : report.instructions) {
     nlohmann::json families = nlohmann::json::array();
-    for (const ClassCount& one_class : one.result.classes)
+    for (const ClassCount& one_class : one.classes)
       families.push_back({{"family", one_class.input_class},
                           {"dots", one_class.dots},
                           {"mismatches", one_class.mismatches}});
     nlohmann::json examples = nlohmann::json::array();
-    for (const Mismatch& example : one.result.examples)
-      examples.push_back(example_json(example, one.result.instruction));
-    rows.push_back({{"instruction", name_of(one.result.instruction)},
+    for (const Mismatch& example : one.examples) examples.push_back(example_json(example, one.instruction));
+    rows.push_back({{"instruction", name_of(one.instruction)},
                     {"source", one.source},
                     {"row_evidence", one.evidence},
-                    {"dots", one.result.dots()},
-                    {"mismatches", one.result.mismatches()},
+                    {"dots", one.dots()},
+                    {"mismatches", one.mismatches()},
                     {"families", families},
                     {"examples", examples}});
   }
@@ -96,12 +95,11 @@ std::string report_junit(const VerifyReport& verified) {
   for (const VerifiedInstruction& one : verified.instructions) {
     report::TestCase& test = out.cases.emplace_back();
     test.group = "mmaudit.verify";
-    test.name = name_of(one.result.instruction);
-    if (one.result.mismatches() == 0) continue;
+    test.name = name_of(one.instruction);
+    if (one.mismatches() == 0) continue;
     test.outcome = report::TestCase::Outcome::failure;
-    test.message = fmt::format("{} of {} dot products differ", one.result.mismatches(), one.result.dots());
-    for (const Mismatch& example : one.result.examples)
-      test.text += describe(example, one.result.instruction);
+    test.message = fmt::format("{} of {} dot products differ", one.mismatches(), one.dots());
+    for (const Mismatch& example : one.examples) test.text += describe(example, one.instruction);
   }
   return report::rendered(out, "junit");
 }
@@ -111,16 +109,16 @@ int verify(VerifyOptions options, const Context& context) {
   if (context.own() != nullptr && (options.strength || options.live))
     throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
   if (options.strength) {
-    const std::vector<InstructionScore> scores =
+    const std::vector<RecordingScore> scores =
         score_recordings(corpus_folder(options.corpus), options.instructions, progress);
     if (scores.empty())
       throw InputError(
           "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's "
           "name");
-    if (!options.json.empty()) emit(options.json, score_json(scores));
-    if (options.json.empty() || options.json != "-")
-      emit("-", score_text(scores, !options.instructions.empty()));
-    return survivors(scores) == 0 ? kAllGood : kMismatch;
+    publish(
+        options.json, [&] { return score_json(scores); },
+        [&] { return score_text(scores, !options.instructions.empty()); });
+    return survived(scores) == 0 ? kAllGood : kMismatch;
   }
   if (!options.has_seed) options.seed = std::random_device{}();
   const VerifyReport report =
@@ -132,9 +130,9 @@ int verify(VerifyOptions options, const Context& context) {
           : verify_corpus(corpus_folder(options.corpus), options.instructions, progress, nullptr,
                           context.own());
   if (!options.junit.empty()) emit(options.junit, report_junit(report));
-  if (!options.json.empty()) emit(options.json, report_json(report));
-  if (options.json != "-")
-    emit("-", options.dataset.empty() ? report_text(report, options.families) : dataset_text(report));
+  publish(
+      options.json, [&] { return report_json(report); },
+      [&] { return options.dataset.empty() ? report_text(report, options.families) : dataset_text(report); });
   return report.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
@@ -145,13 +143,12 @@ void add_verify(Command& app) {
   Command command = app.command(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
       {"mmaudit verify", "mmaudit verify --live --dots 1e9"});
-  command.option("--corpus", options->corpus, "folder of recordings (default: the project's own)");
+  add_corpus_option(command, options->corpus);
   add_model_option(command);
   Option dataset = command.option(
       "--dataset", options->dataset,
       "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
-  command.option("--inst", options->instructions, "only instructions whose name contains one of these")
-      .comma_separated();
+  add_filter_option(command, options->instructions).comma_separated();
   command.flag("--families", options->families, "count every input class");
   const Option strength = command.flag("--strength", options->strength,
                                        "replay mutants of the model: which does the corpus contradict?");
@@ -163,11 +160,12 @@ void add_verify(Command& app) {
   const Option seed =
       command.option("--seed", options->seed, "with --live: seed (default: fresh, printed)").default_text("");
   command.flag("--every-n", options->every_n, "with --live: every N of wgmma, not N = 64 alone");
-  command.option("--json", options->json, "write the result as JSON; - prints it instead of the table")
-      .alone_means("-");
+  add_result_option(command, options->json);
   command.option("--junit", options->junit, "write the result as JUnit XML");
-  command.runs([options, seed](const Context& context) {
+  command.runs([options, seed, dataset](const Context& context) {
     options->has_seed = seed.given();
+    if (dataset.given() && options->dataset.empty())
+      throw InputError("--dataset: found nothing, allowed: a folder");
     return verify(*options, context);
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "html_assets.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/report/report.hpp"
 #include "printed.hpp"
 
@@ -178,14 +179,14 @@ std::string draw(const Report& report, bool /*colour*/) {
 std::string escaped_html(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : made_visible(text)) {
     constexpr std::pair<char, std::string_view> kEntities[] = {
         {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
     const auto* at = std::find_if(std::begin(kEntities), std::end(kEntities),
                                   [c](const auto& entity) { return entity.first == c; });
     if (at != std::end(kEntities)) {
       out += at->second;
-    } else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') {
+    } else if (c != '\r') {
       out += c;
     }
   }

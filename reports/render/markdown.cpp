@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "mmaudit/printable.hpp"
 #include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
@@ -37,7 +38,7 @@ std::string draw(const Report& report, bool /*colour*/) {
 
 std::string escaped_markdown(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : made_visible(text)) {
     if (c == '\n' || c == '\r') {
       out += ' ';
     } else if (c == '<') {

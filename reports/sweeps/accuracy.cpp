@@ -22,26 +22,23 @@ std::vector<report::Accumulation> accumulations_of(const report::GemmDtype& dtyp
 }
 
 /// The point with the highest rate among those that time `instruction` and promote its sums after so much of
-/// k.
-const Point* fastest(const SweepResult& result, const Instruction& instruction, std::uint64_t promote,
-                     std::string_view scope, std::string_view init) {
-  const Point* best = nullptr;
-  for (const Point& point : result.points) {
-    if (point.axis("scope") != scope || point.axis("init") != init ||
-        point.number("promote") != static_cast<int>(promote))
-      continue;
-    const Benchmark* benchmark = find_benchmark(point.subject);
-    if (benchmark == nullptr || benchmark->instruction != instruction) continue;
-    const auto rate = point.get(tag::kFlops);
-    if (rate && (best == nullptr || *rate > *best->get(tag::kFlops))) best = &point;
-  }
-  return best;
-}
-
+/// k: of random operands, of zeros where those were not measured.
 const Point* fastest(const SweepResult& result, const Instruction& instruction, std::uint64_t promote,
                      std::string_view scope) {
-  const Point* random = fastest(result, instruction, promote, scope, "random");
-  return random != nullptr ? random : fastest(result, instruction, promote, scope, "zero");
+  for (const std::string_view init : {"random", "zero"}) {
+    const Point* best = nullptr;
+    for (const Point& point : result.points) {
+      if (point.axis("scope") != scope || point.axis("init") != init ||
+          point.number("promote") != static_cast<int>(promote))
+        continue;
+      const Benchmark* benchmark = find_benchmark(point.subject);
+      if (benchmark == nullptr || benchmark->instruction != instruction) continue;
+      const auto rate = point.get(tag::kFlops);
+      if (rate && (best == nullptr || *rate > *best->get(tag::kFlops))) best = &point;
+    }
+    if (best != nullptr) return best;
+  }
+  return nullptr;
 }
 
 void add_rates(const SweepResult& result, const Instruction& instruction, std::uint64_t promote,

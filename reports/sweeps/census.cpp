@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "mmaudit/sweeps/benchmark.hpp"
-#include "mmaudit/sweeps/symbol.hpp"
+#include "mmaudit/sweeps/sass.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -22,7 +21,6 @@ bool one_of(std::string_view opcode, const Units& units) {
 
 struct Kernel {
   std::string subject;
-  int copies = 1;
   std::vector<std::string_view> units;
 };
 
@@ -35,93 +33,10 @@ std::map<std::string, Kernel> known_kernels() {
       const std::string symbol = benchmark.kernel(point).symbol;
       constexpr std::string_view kSame[] = {"scope", "init", "warps", "ilp"};
       if (symbol.empty()) continue;
-      const int copies = std::stoi(symbol.substr(symbol.rfind(' ') + 1));
-      known.try_emplace(symbol, Kernel{point.key(kSame), copies, benchmark.sass.opcodes});
+      known.try_emplace(symbol, Kernel{point.key(kSame), benchmark.sass.opcodes});
     }
   return known;
 }
-
-/// The opcode of "  /*0080*/   @!P0 HMMA.16816.F32 R4, ... ;", empty for other lines.
-std::string_view opcode_of(std::string_view line) {
-  const std::size_t address = line.find("/*"), end = line.find("*/");
-  if (address == std::string_view::npos || end == std::string_view::npos || end < address + 6) return {};
-  // Addresses are digits alone; the encoding of an instruction starts with a blank.
-  if (!std::all_of(line.begin() + static_cast<std::ptrdiff_t>(address) + 2,
-                   line.begin() + static_cast<std::ptrdiff_t>(end),
-                   [](unsigned char c) { return std::isxdigit(c) != 0; }))
-    return {};
-  line.remove_prefix(end + 2);
-  const auto skip_blanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
-  skip_blanks();
-  if (line.starts_with('@')) {
-    line.remove_prefix(std::min(line.find(' '), line.size()));
-    skip_blanks();
-  }
-  return line.substr(0, line.find_first_of(" ;"));
-}
-
-class Reader {
- public:
-  std::vector<CensusRow> read(std::string_view sass) {
-    while (!sass.empty()) {
-      const std::size_t end = sass.find('\n');
-      line(sass.substr(0, end));
-      sass.remove_prefix(end == std::string_view::npos ? sass.size() : end + 1);
-    }
-    finish();
-    return rows_;
-  }
-
- private:
-  void line(std::string_view text) {
-    if (const std::size_t at = text.find("code for sm_"); at != std::string_view::npos) {
-      target_ = text.substr(at + 9);
-      while (!target_.empty() && std::isspace(static_cast<unsigned char>(target_.back())) != 0)
-        target_.pop_back();
-      return;
-    }
-    if (const std::size_t at = text.find("Function : "); at != std::string_view::npos) {
-      finish();
-      kernel_ = kernel_of(text.substr(at + 11));
-      return;
-    }
-    const std::string_view opcode = opcode_of(text);
-    if (kernel_ == nullptr || opcode.empty()) return;
-    if (text.find("SR_CLOCKLO") != std::string_view::npos) {
-      // What lay between this reading and the one before; the last such stretch is the loop.
-      if (clocks_++ > 0) loop_ = since_;
-      since_.clear();
-      return;
-    }
-    ++since_[std::string(opcode)];
-  }
-
-  /// Of the mangled symbol of timed<...>(TimedArgs); null for other functions.
-  [[nodiscard]] const Kernel* kernel_of(std::string_view symbol) const {
-    symbol = symbol.substr(0, symbol.find_last_not_of(" \t\r") + 1);
-    const std::string name = readable_symbol(std::string(symbol).c_str());
-    const std::size_t begin = name.find('<'), end = name.rfind('>');
-    if (!name.starts_with("void timed<") || end == std::string::npos) return nullptr;
-    const auto at = known_.find(name.substr(begin + 1, end - begin - 1));
-    return at == known_.end() ? nullptr : &at->second;
-  }
-
-  void finish() {
-    if (kernel_ != nullptr && clocks_ > 1)
-      rows_.push_back({target_, kernel_->subject, kernel_->copies, loop_, kernel_->units});
-    kernel_ = nullptr;
-    clocks_ = 0;
-    loop_.clear();
-    since_.clear();
-  }
-
-  const std::map<std::string, Kernel> known_ = known_kernels();
-  std::vector<CensusRow> rows_;
-  std::string target_;
-  const Kernel* kernel_ = nullptr;
-  int clocks_ = 0;
-  std::map<std::string, int> since_, loop_;
-};
 
 /// "2 x " for 8 in 4 copies, "0.5 x " for 2 in 4.
 std::string each(int count, int copies) {
@@ -133,7 +48,7 @@ std::string each(int count, int copies) {
 std::string CensusRow::matrix() const {
   std::string text;
   for (const auto& [opcode, count] : opcodes)
-    if (one_of(opcode, matrix_units)) text += (text.empty() ? "" : " + ") + each(count, copies) + opcode;
+    if (matches(opcode, matrix_units)) text += (text.empty() ? "" : " + ") + each(count, copies) + opcode;
   if (!text.empty()) return text;
   // The opcode that there is most of does the work.
   const auto most = std::max_element(opcodes.begin(), opcodes.end(),
@@ -144,13 +59,31 @@ std::string CensusRow::matrix() const {
 std::string_view CensusRow::verdict() const {
   bool matrix = false, converts = false;
   for (const auto& [opcode, count] : opcodes) {
-    matrix = matrix || one_of(opcode, matrix_units);
-    converts = converts || (one_of(opcode, kConversions) && count >= copies);
+    matrix = matrix || matches(opcode, matrix_units);
+    // A function that is called spells the instruction out, with instructions of another type among others.
+    converts = converts || ((one_of(opcode, kConversions) || opcode.starts_with("CALL")) && count >= copies);
   }
   return !matrix ? "no tensor core" : converts ? "converted" : "native";
 }
 
-std::vector<CensusRow> census_of(std::string_view sass) { return Reader().read(sass); }
+std::vector<CensusRow> census_of(std::string_view sass) {
+  const std::map<std::string, Kernel> known = known_kernels();
+  SassReader reader;
+  for (const std::string_view line : split(sass, '\n')) reader.line(line);
+  std::vector<CensusRow> rows;
+  for (const SassKernel& kernel : reader.kernels()) {
+    const auto at = known.find(kernel.symbol);
+    if (at == known.end()) continue;
+    // Of the versions of a loop the one of most steps; without a loop all there is.
+    const SassLoop* loop = kernel.main();
+    rows.push_back({.target = kernel.target,
+                    .subject = at->second.subject,
+                    .copies = loop == nullptr ? kernel.copies : loop->steps,
+                    .opcodes = loop == nullptr ? kernel.between : loop->opcodes,
+                    .matrix_units = at->second.units});
+  }
+  return rows;
+}
 
 std::string census_csv(const std::vector<CensusRow>& rows) {
   std::string text = "target,subject,matrix,verdict,opcodes\n";

@@ -13,8 +13,9 @@ struct CensusRow {
   std::string target;  ///< "sm_90a"
   std::string
       subject;     ///< benchmark and its own coordinates: "wgmma.m64nNk16.f32.f16.f16 n=64 a=shared group=8"
-  int copies = 0;  ///< steps per turn of the loop
-  std::map<std::string, int> opcodes;  ///< of all copies, modifiers included; loop and address arithmetic too
+  int copies = 0;  ///< steps per turn of the loop, as ptxas unrolled it
+  std::map<std::string, int> opcodes;  ///< of a turn and of the functions it calls, modifiers included; loop
+                                       ///< and address arithmetic too
   std::vector<std::string_view> matrix_units;  ///< opcodes that the benchmark expects
 
   /// The expected opcodes with their number per step: "HMMA.16816.F32", "4 x IMMA.8816.S8.S8".

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "mmaudit/report/figures.hpp"
 
@@ -11,11 +12,10 @@ namespace {
 
 /// Values of a number axis among the points, in order.
 std::vector<std::string> values_of(const Points& points, std::string_view axis) {
-  std::vector<int> numbers;
-  for (const Point* point : points) numbers.push_back(point->number(axis));
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::set<int> numbers;
+  for (const Point* point : points) numbers.insert(point->number(axis));
   std::vector<std::string> values;
+  values.reserve(numbers.size());
   for (const int number : numbers) values.push_back(std::to_string(number));
   return values;
 }
@@ -70,7 +70,7 @@ std::string curves_of(Points points, std::string id) {
   // Cycles do not depend on the operands.
   const std::string_view without[] = {along, "scope", "init", "warps"};
   constexpr Format kColours[] = {Format::tf32, Format::bf16, Format::f16, Format::e4m3, Format::s8};
-  for (const Points& group : grouped(points, without)) {
+  for (const Points& group : grouped(points, key_without(without))) {
     report::Curves::Curve curve;
     curve.name = group.front()->key(without).substr(subject.size());
     curve.colour = kColours[plot.curves.size() % std::size(kColours)];
@@ -92,26 +92,12 @@ int least_warps(const Points& points) {
   return least;
 }
 
-std::vector<Points> grouped(const Points& points, std::span<const std::string_view> without) {
-  std::vector<std::pair<std::string, Points>> groups;
-  for (const Point* point : points) {
-    const std::string key = point->key(without);
-    auto at =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == key; });
-    if (at == groups.end()) at = groups.insert(at, {key, {}});
-    at->second.push_back(point);
-  }
-  std::vector<Points> lists;
-  for (auto& [key, list] : groups) lists.push_back(std::move(list));
-  return lists;
-}
-
 std::vector<std::string> figures_of(std::string_view family, const Points& points) {
   std::vector<std::string_view> without(std::begin(kGridAxes), std::end(kGridAxes));
   if (!has_chains(points))
     for (const AxisSpec& spec : axis_specs()) without.push_back(spec.name);
   std::vector<std::string> figures;
-  for (const Points& group : grouped(points, without)) {
+  for (const Points& group : grouped(points, key_without(without))) {
     std::string id = fmt::format("{}{}", family, figures.size());
     std::erase_if(id, [](unsigned char c) { return std::isalnum(c) == 0; });
     std::string figure =

@@ -1,23 +1,18 @@
 #pragma once
 // Figures of a family of benchmarks on one multiprocessor.
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/sweeps/point.hpp"
+#include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
-
-using Points = std::vector<const Point*>;
 
 /// The axes of a grid of warps and chains.
 inline constexpr std::string_view kGridAxes[] = {"scope", "warps", "ilp"};
 /// True when the benchmarks have independent chains, the axis "ilp".
 bool has_chains(const Points& points);
 int least_warps(const Points& points);
-/// Points in groups of equal keys without some axes, in the order in which they were measured.
-std::vector<Points> grouped(const Points& points, std::span<const std::string_view> without);
 
 /// Markup: with chains a heat map per benchmark, else curves of cycles.
 std::vector<std::string> figures_of(std::string_view family, const Points& points);

@@ -49,6 +49,15 @@ std::optional<double> best_rate(const SweepResult& result, std::string_view subj
   return best;
 }
 
+std::vector<double> numbers(const std::vector<std::optional<double>>& found) {
+  std::vector<double> values;
+  for (const std::optional<double>& one : found) {
+    if (!one) return {};
+    values.push_back(*one);
+  }
+  return values;
+}
+
 std::optional<Convergence> convergence_of(const SweepResult& result, Query query, int warps) {
   constexpr double kConverged = 0.97;
   constexpr int kMostIlp = kIlpAxis.most;

@@ -29,6 +29,9 @@ std::string_view measured_init(const SweepResult& result, std::string_view subje
 std::optional<double> best_rate(const SweepResult& result, std::string_view subject, int least_warps,
                                 int most_warps);
 
+/// The values; empty when one of them was not measured.
+std::vector<double> numbers(const std::vector<std::optional<double>>& found);
+
 /// Where more independent chains stop to pay, with this many warps.
 struct Convergence {
   int warps = 0, ilp = 0;

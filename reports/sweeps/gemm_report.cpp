@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
@@ -12,6 +13,15 @@ namespace mmaudit::sweeps {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr ProvenanceKey kMetaKeys[] = {
+    {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
+constexpr ProvenanceKey kDeviceKeys[] = {{"name", &Provenance::gpu},
+                                         {"compute_capability", &Provenance::compute_capability},
+                                         {"multiprocessors", &Provenance::multiprocessors},
+                                         {"nominal_hz", &Provenance::nominal_hz},
+                                         {"driver", &Provenance::driver},
+                                         {"cuda", &Provenance::cuda}};
 
 constexpr int kPublishedSize = 2048;
 constexpr double kGoal = 0.7;
@@ -33,44 +43,43 @@ std::string bits_of(const Json& bits) {
                      bits.at("order_known").get<bool>() ? "" : " (order of k unknown)");
 }
 
+/// A number of a point, "-" where it was not measured. `at`: a JSON pointer.
+report::Field<Json> number_field(std::string_view header, const char* at, double scale, int digits,
+                                 std::string_view unit = "") {
+  return {{header, true}, [=, pointer = Json::json_pointer(at)](const Json& point) -> std::string {
+            if (!point.contains(pointer)) return "-";
+            return fmt::format("{:.{}f}{}", scale * point.at(pointer).get<double>(), digits, unit);
+          }};
+}
+
 report::Table table_of(const Json& points) {
-  report::Table table{.title = "Whole products, bfloat16 to binary32",
-                      .columns = {{"size", true},
-                                  "kernel",
-                                  {"us", true},
-                                  {"noise", true},
-                                  {"cycles", true},
-                                  {"MHz", true},
-                                  {"TFLOPS", true},
-                                  {"ceiling", true},
-                                  "sampled bits",
-                                  "published cycles",
-                                  {"what", false, true}}};
-  for (const Json& point : points) {
-    const int size = point.at("size");
-    const std::string kernel = point.at("kernel"), what = point.at("what");
-    const std::string published = published_gemm_cycles(kernel, size);
-    auto& row = table.rows.emplace_back();
-    row = {std::to_string(size), kernel};
-    if (point.contains("skipped")) {
-      row.insert(row.end(),
-                 {"-", "-", "-", "-", "-", "-", point.at("skipped").get<std::string>(), published, what});
-      continue;
-    }
-    const auto number = [&](const char* key, double scale) {
-      return point.contains(key) ? fmt::format("{:.0f}", scale * point.at(key).get<double>()) : "-";
-    };
-    const double flops = point.at("flops");
-    const Json* ceiling = measured(points, kCublas, size);
-    row.insert(
-        row.end(),
-        {fmt::format("{:.1f}", 1e6 * seconds_of(point, "median")),
-         fmt::format("{:.2f}%", 100 * seconds_of(point, "noise")), number("cycles", 1), number("hz", 1e-6),
-         fmt::format("{:.1f}", 1e-12 * flops),
-         ceiling == nullptr ? "-" : fmt::format("{:.1f}%", 100 * flops / ceiling->at("flops").get<double>()),
-         bits_of(point.at("bits")), published, what});
-  }
-  return table;
+  const auto text = [](const char* key) {
+    return [key](const Json& point) { return point.at(key).get<std::string>(); };
+  };
+  const auto share = [&](const Json& point) -> std::string {
+    const Json* ceiling = measured(points, kCublas, point.at("size"));
+    if (ceiling == nullptr || point.contains("skipped")) return "-";
+    return fmt::format("{:.1f}%", 100 * point.at("flops").get<double>() / ceiling->at("flops").get<double>());
+  };
+  const auto bits = [](const Json& point) {
+    return point.contains("skipped") ? point.at("skipped").get<std::string>() : bits_of(point.at("bits"));
+  };
+  const auto published = [](const Json& point) {
+    return published_gemm_cycles(point.at("kernel").get<std::string>(), point.at("size"));
+  };
+  return report::table_of<Json>(
+      "Whole products, bfloat16 to binary32", points.get<std::vector<Json>>(),
+      {{{"size", true}, [](const Json& point) { return std::to_string(point.at("size").get<int>()); }},
+       {"kernel", text("kernel")},
+       number_field("us", "/seconds/median", 1e6, 1),
+       number_field("noise", "/seconds/noise", 100, 2, "%"),
+       number_field("cycles", "/cycles", 1, 0),
+       number_field("MHz", "/hz", 1e-6, 0),
+       number_field("TFLOPS", "/flops", 1e-12, 1),
+       {{"ceiling", true}, share},
+       {"sampled bits", bits},
+       {"published cycles", published},
+       {{"what", false, true}, text("what")}});
 }
 
 /// What the papers found, as yes or no.
@@ -121,48 +130,32 @@ std::string gemm_json(const GemmResult& result) {
     }
     points.push_back(one);
   }
-  const Provenance& from = result.provenance;
-  const Json whole = {{"meta",
-                       {{"schema", kGemmSchema},
-                        {"version", from.version},
-                        {"revision", from.revision},
-                        {"date", from.date}}},
-                      {"device",
-                       {{"name", from.gpu},
-                        {"compute_capability", from.compute_capability},
-                        {"multiprocessors", from.multiprocessors},
-                        {"nominal_hz", from.nominal_hz},
-                        {"driver", from.driver},
-                        {"cuda", from.cuda}}},
-                      {"ceiling", result.ceiling},
-                      {"points", points}};
+  Json whole = {{"meta", {{"schema", kGemmSchema}}}, {"device", Json::object()}};
+  write_fields(result.provenance, kMetaKeys, whole["meta"]);
+  write_fields(result.provenance, kDeviceKeys, whole["device"]);
+  whole["ceiling"] = result.ceiling;
+  whole["points"] = points;
   return whole.dump(2) + "\n";
 }
 
 report::Report gemm_report(const std::string& json, const std::string& label) {
+  constexpr std::string_view kAllowed = "what `mmaudit sweep gemm --out` writes";
   try {
-    const Json whole = Json::parse(json);
-    const Json &meta = whole.at("meta"), &device = whole.at("device");
-    if (meta.at("schema") != kGemmSchema)
+    const Json whole(corpus::parse_bounded(json, label, kAllowed));
+    if (whole.at("meta").at("schema") != kGemmSchema)
       throw InputError(fmt::format("{}: meta.schema: allowed: {}", label, kGemmSchema));
+    Provenance from;
+    read_fields(whole.at("meta"), kMetaKeys, from);
+    read_fields(whole.at("device"), kDeviceKeys, from);
     report::Report report{.title = "Whole products"};
-    report.meta = origin_of({.gpu = device.at("name"),
-                             .driver = device.at("driver"),
-                             .cuda = device.at("cuda"),
-                             .compute_capability = device.at("compute_capability"),
-                             .multiprocessors = device.at("multiprocessors"),
-                             .nominal_hz = device.at("nominal_hz"),
-                             .version = meta.at("version"),
-                             .revision = meta.at("revision"),
-                             .date = meta.at("date"),
-                             .command = {}});
+    report.meta = origin_of(from);
     report.sections = {section_of(table_of(whole.at("points")))};
     report.sections.front().remark =
         fmt::format("D = A * B^T, random operands. Ceiling: {}", whole.at("ceiling").get<std::string>());
     report.sections.front().lines = statements_of(whole.at("points"));
     return report;
   } catch (const nlohmann::json::exception&) {
-    throw InputError(fmt::format("{}: not what sweep gemm --out writes", label));
+    throw InputError(fmt::format("{}: found another object, allowed: {}", label, kAllowed));
   }
 }
 

@@ -4,13 +4,38 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/error.hpp"
+#include "sweeps/point_groups.hpp"
 #include "sweeps/report.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
 
 using Json = nlohmann::ordered_json;  // fields keep the order in which they are written here
+
+constexpr ProvenanceKey kMetaKeys[] = {{"version", &Provenance::version},
+                                       {"revision", &Provenance::revision},
+                                       {"date", &Provenance::date},
+                                       {"argv", &Provenance::command}};
+constexpr ProvenanceKey kDeviceKeys[] = {{"name", &Provenance::gpu},
+                                         {"sm_version", &Provenance::compute_capability, 10},
+                                         {"sm_default_clock_rate", &Provenance::nominal_hz},
+                                         {"number_of_sms", &Provenance::multiprocessors},
+                                         {"driver", &Provenance::driver},
+                                         {"cuda", &Provenance::cuda}};
+
+/// Calls visit(key, number) for the rule's numbers, for writer and reader alike.
+template <typename Rule, typename Visit>
+void for_each_number(Rule& rule, Visit visit) {
+  visit("warm_ups", rule.warm_ups);
+  visit("least_runs", rule.least);
+  visit("most_runs", rule.most);
+  visit("noise", rule.noise);
+  visit("gpu_milliseconds", rule.gpu_milliseconds);
+  visit("energy_seconds", rule.energy_seconds);
+  visit("energy_steps", rule.energy_steps);
+}
 
 const SummarySpec* spec_of_tag(std::string_view tag) {
   for (const SummarySpec& spec : summary_specs())
@@ -44,13 +69,12 @@ Json point_json(const Point& point) {
   for (const SummarySpec& spec : summary_specs()) {
     const std::optional<double> value = point.get(spec.tag);
     if (!value) continue;
-    Json data = Json::array();
-    data.push_back({{"name", "value"}, {"type", "float64"}, {"value", fmt::format("{}", *value)}});
+    const Json data = {{"name", "value"}, {"type", "float64"}, {"value", fmt::format("{}", *value)}};
     summaries.push_back({{"tag", spec.tag},
                          {"name", spec.name},
                          {"hint", spec.hint},
                          {"description", spec.description},
-                         {"data", data}});
+                         {"data", Json::array({data})}});
   }
   return {{"name", point.key().substr(std::min(point.key().size(), point.subject.size() + 1))},
           {"device", 0},
@@ -60,29 +84,30 @@ Json point_json(const Point& point) {
           {"summaries", summaries}};
 }
 
+/// The axes of points of one benchmark, each with the values that occur.
+std::vector<Axis> axes_of(const Points& points) {
+  std::vector<Axis> axes;
+  for (const auto& [name, first] : points.front()->axes) {
+    std::vector<std::string>& values = axes.emplace_back(Axis{name, {}}).values;
+    for (const Point* point : points)
+      if (const std::string_view value = point->axis(name);
+          std::find(values.begin(), values.end(), value) == values.end())
+        values.emplace_back(value);
+  }
+  return axes;
+}
+
 Json benchmarks_json(const SweepResult& result) {
-  std::vector<std::string> order;
-  for (const Point& point : result.points)
-    if (std::find(order.begin(), order.end(), point.subject) == order.end()) order.push_back(point.subject);
   Json benchmarks = Json::array();
-  for (const std::string& name : order) {
+  const auto any = [](const Point&) { return true; };
+  for (const Points& points :
+       grouped(points_with(result, any), [](const Point& one) { return one.subject; })) {
     Json states = Json::array();
-    std::vector<Axis> axes;
-    for (const Point& point : result.points) {
-      if (point.subject != name) continue;
-      states.push_back(point_json(point));
-      for (const auto& [axis, value] : point.axes) {
-        auto at = std::find_if(axes.begin(), axes.end(),
-                               [&wanted = axis](const Axis& one) { return one.name == wanted; });
-        if (at == axes.end()) at = axes.insert(axes.end(), Axis{axis, {}});
-        if (std::find(at->values.begin(), at->values.end(), value) == at->values.end())
-          at->values.push_back(value);
-      }
-    }
-    benchmarks.push_back({{"name", name},
+    for (const Point* point : points) states.push_back(point_json(*point));
+    benchmarks.push_back({{"name", points.front()->subject},
                           {"index", benchmarks.size()},
                           {"devices", {0}},
-                          {"axes", axes_json(axes)},
+                          {"axes", axes_json(axes_of(points))},
                           {"states", states}});
   }
   return benchmarks;
@@ -113,27 +138,12 @@ SweepResult result_in(const Json& root, const std::string& label) {
     throw InputError(fmt::format("{}: meta.schema: found \"{}\", allowed: {}", label, schema, kSchema));
   SweepResult result;
   result.interrupted = meta.at("interrupted").get<bool>();
+  result.gate = meta.value("gate", "");
   result.axes = axes_in(meta.at("axes"));
-  const Json& rule = meta.at("rule");
-  result.rule = {.warm_ups = rule.at("warm_ups").get<int>(),
-                 .least = rule.at("least_runs").get<int>(),
-                 .most = rule.at("most_runs").get<int>(),
-                 .noise = rule.at("noise").get<double>(),
-                 .gpu_milliseconds = rule.at("gpu_milliseconds").get<double>(),
-                 .energy_seconds = rule.at("energy_seconds").get<double>(),
-                 .energy_steps = rule.at("energy_steps").get<double>()};
-  const Json& device = root.at("devices").at(0);
-  result.provenance = {.gpu = device.at("name"),
-                       .driver = device.at("driver"),
-                       .cuda = device.at("cuda"),
-                       .compute_capability = device.at("sm_version").get<int>() / 10,
-                       .multiprocessors = device.at("number_of_sms"),
-                       .nominal_hz = device.at("sm_default_clock_rate"),
-                       .version = meta.at("version"),
-                       .revision = meta.at("revision"),
-                       .date = meta.at("date"),
-                       .seed = 0,
-                       .command = meta.at("argv")};
+  for_each_number(result.rule,
+                  [&rule = meta.at("rule")](const char* key, auto& number) { rule.at(key).get_to(number); });
+  read_fields(meta, kMetaKeys, result.provenance);
+  read_fields(root.at("devices").at(0), kDeviceKeys, result.provenance);
   for (const Json& benchmark : root.at("benchmarks"))
     for (const Json& from : benchmark.at("states")) {
       Point point;
@@ -156,41 +166,27 @@ SweepResult result_in(const Json& root, const std::string& label) {
 }  // namespace
 
 std::string to_json(const SweepResult& result) {
-  const Provenance& from = result.provenance;
-  const Json root = {{"meta",
-                      {{"schema", kSchema},
-                       {"version", from.version},
-                       {"revision", from.revision},
-                       {"date", from.date},
-                       {"argv", from.command},
-                       {"interrupted", result.interrupted},
-                       {"axes", axes_json(result.axes)},
-                       {"rule",
-                        {{"warm_ups", result.rule.warm_ups},
-                         {"least_runs", result.rule.least},
-                         {"most_runs", result.rule.most},
-                         {"noise", result.rule.noise},
-                         {"gpu_milliseconds", result.rule.gpu_milliseconds},
-                         {"energy_seconds", result.rule.energy_seconds},
-                         {"energy_steps", result.rule.energy_steps},
-                         {"throttled_below", kThrottledBelow}}}}},
-                     {"devices",
-                      {{{"id", 0},
-                        {"name", from.gpu},
-                        {"sm_version", 10 * from.compute_capability},
-                        {"sm_default_clock_rate", from.nominal_hz},
-                        {"number_of_sms", from.multiprocessors},
-                        {"driver", from.driver},
-                        {"cuda", from.cuda}}}},
+  Json meta = {{"schema", kSchema}}, device = {{"id", 0}}, rule;
+  write_fields(result.provenance, kMetaKeys, meta);
+  write_fields(result.provenance, kDeviceKeys, device);
+  for_each_number(result.rule, [&](const char* key, auto number) { rule[key] = number; });
+  rule["throttled_below"] = kThrottledBelow;
+  meta["interrupted"] = result.interrupted;
+  if (!result.gate.empty()) meta["gate"] = result.gate;
+  meta["axes"] = axes_json(result.axes);
+  meta["rule"] = std::move(rule);
+  const Json root = {{"meta", std::move(meta)},
+                     {"devices", Json::array({std::move(device)})},
                      {"benchmarks", benchmarks_json(result)}};
   return root.dump(1) + "\n";
 }
 
 SweepResult from_json(std::string_view text, const std::string& label) {
+  constexpr std::string_view kAllowed = "a result of `mmaudit sweep`";
   try {
-    return result_in(Json::parse(text), label);
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("{}: not a result of `mmaudit sweep`: {}", label, error.what()));
+    return result_in(Json(corpus::parse_bounded(text, label, kAllowed)), label);
+  } catch (const nlohmann::json::exception&) {  // a field is missing or of another type
+    throw InputError(fmt::format("{}: found another object, allowed: {}", label, kAllowed));
   }
 }
 

@@ -56,15 +56,6 @@ const Field<const Point*> kCoordinates = {
       return key.substr(std::min(key.size(), point->subject.size() + 1));
     }};
 
-/// Points for which `wanted` holds.
-template <typename Wanted>
-Points points_with(const SweepResult& result, Wanted wanted) {
-  Points points;
-  for (const Point& point : result.points)
-    if (wanted(point)) points.push_back(&point);
-  return points;
-}
-
 /// Axes that the benchmarks of a family have beside the common ones.
 Strings own_axes(const Points& points) {
   Strings axes;
@@ -78,11 +69,11 @@ Strings own_axes(const Points& points) {
 
 /// The points whose operands stand for their benchmark: cycles do not depend on them.
 Points with_measured_init(const SweepResult& result, Points points) {
-  std::map<std::string, std::string_view> inits;
-  for (const Point* point : points) inits[point->subject];
-  for (auto& [subject, init] : inits) init = measured_init(result, subject);
+  std::map<std::string_view, std::string_view> inits;
   std::erase_if(points, [&](const Point* point) {
-    return !point->axis("init").empty() && point->axis("init") != inits[point->subject];
+    const auto [at, fresh] = inits.try_emplace(point->subject);
+    if (fresh) at->second = measured_init(result, point->subject);
+    return !point->axis("init").empty() && point->axis("init") != at->second;
   });
   return points;
 }
@@ -94,7 +85,7 @@ Table chains_table(const SweepResult& result, const Points& points, const String
     Query query;
   };
   std::vector<Grid> grids;
-  for (const Points& group : grouped(with_measured_init(result, points), kGridAxes)) {
+  for (const Points& group : grouped(with_measured_init(result, points), key_without(kGridAxes))) {
     const Point* best = *std::max_element(group.begin(), group.end(), [](const Point* x, const Point* y) {
       return x->rate().value_or(0) < y->rate().value_or(0);
     });
@@ -142,31 +133,27 @@ Table points_table(const SweepResult& result, const Points& points, const String
   return table_of(fmt::format("{} warps", warps), shown, fields);
 }
 
-Section family_section(const SweepResult& result, std::string_view family, const Points& points) {
-  const char* rate = points.front()->get(tag::kBytes) ? "B/clk/SM" : "FMA/clk/SM";
-  const Strings axes = own_axes(points);
-  Table table = has_chains(points) ? chains_table(result, points, axes, rate)
-                                   : points_table(result, points, axes, rate);
-  Section section{.title = fmt::format("{} on one multiprocessor: {}", family, table.title), .folded = true};
-  table.title = "";
-  section.tables.push_back(std::move(table));
-  section.figures = figures_of(family, points);
-  return section;
+std::string_view family_of(const Point& point) {
+  const Benchmark* benchmark = find_benchmark(point.subject);
+  return benchmark == nullptr ? "Others" : benchmark->family;
 }
 
 std::vector<Section> family_sections(const SweepResult& result) {
-  std::vector<std::pair<std::string_view, Points>> families;
-  for (const Point& point : result.points) {
-    if (!point.skipped.empty() || point.axis("scope") != "sm") continue;
-    const Benchmark* benchmark = find_benchmark(point.subject);
-    const std::string_view name = benchmark == nullptr ? "Others" : benchmark->family;
-    auto at =
-        std::find_if(families.begin(), families.end(), [&](const auto& one) { return one.first == name; });
-    if (at == families.end()) at = families.insert(at, {name, {}});
-    at->second.push_back(&point);
-  }
+  const Points measured = points_with(
+      result, [](const Point& point) { return point.skipped.empty() && point.axis("scope") == "sm"; });
   std::vector<Section> sections;
-  for (const auto& [family, points] : families) sections.push_back(family_section(result, family, points));
+  for (const Points& points : grouped(measured, family_of)) {
+    const std::string_view family = family_of(*points.front());
+    const char* rate = points.front()->get(tag::kBytes) ? "B/clk/SM" : "FMA/clk/SM";
+    const Strings axes = own_axes(points);
+    Table table = has_chains(points) ? chains_table(result, points, axes, rate)
+                                     : points_table(result, points, axes, rate);
+    Section& section = sections.emplace_back();
+    section.title = fmt::format("{} on one multiprocessor: {}", family, std::exchange(table.title, ""));
+    section.folded = true;
+    section.tables.push_back(std::move(table));
+    section.figures = figures_of(family, points);
+  }
   return sections;
 }
 
@@ -186,18 +173,21 @@ Table gpu_table(const SweepResult& result) {
        share_column("noise", tag::kEventsNoise),
        column("MHz held", tag::kClock, 0, 1e-6),
        {"throttled", throttled},
+       share_column("power cap named", tag::kPowerCap),
        share_column("of peak held", tag::kShareHeld),
        share_column("of nominal", tag::kShareNominal),
        published_column("published", published_rates)});
 }
 
 Table energy_table(const SweepResult& result) {
-  return table_of("Energy at steady state, the whole GPU",
-                  points_with(result, [](const Point& point) { return point.get(tag::kWatts); }),
-                  {kSubject, kCoordinates, axis_column("operands", "init"),
-                   column("TFLOPS", tag::kFlops, 1, 1e-12), column("MHz held", tag::kClock, 0, 1e-6),
-                   column("W", tag::kWatts, 1), column("TFLOPS/W", tag::kFlopsPerWatt, 2, 1e-12),
-                   published_column("published TFLOPS/W", published_efficiency)});
+  return table_of(
+      "Energy at steady state, the whole GPU",
+      points_with(result, [](const Point& point) { return point.get(tag::kWatts); }),
+      {kSubject, kCoordinates, axis_column("operands", "init"), column("TFLOPS", tag::kFlops, 1, 1e-12),
+       column("MHz held", tag::kClock, 0, 1e-6), column("W", tag::kWatts, 1), column("limit", tag::kLimit, 0),
+       share_column("power cap named", tag::kPowerCap), share_column("thermal named", tag::kThermal),
+       column("TFLOPS/W", tag::kFlopsPerWatt, 2, 1e-12),
+       published_column("published TFLOPS/W", published_efficiency)});
 }
 
 Table findings_table(const SweepResult& result) {
@@ -211,19 +201,28 @@ Table findings_table(const SweepResult& result) {
 }
 
 Table skipped_table(const SweepResult& result) {
-  std::vector<std::pair<const Point*, int>> reasons;
-  for (const Point& point : result.points) {
-    if (point.skipped.empty()) continue;
-    auto at = std::find_if(reasons.begin(), reasons.end(),
-                           [&](const auto& one) { return one.first->skipped == point.skipped; });
-    if (at == reasons.end()) at = reasons.insert(at, {&point, 0});
-    ++at->second;
-  }
-  return table_of<std::pair<const Point*, int>>(
-      "Not measured", reasons,
-      {{"reason", [](const auto& one) { return one.first->skipped; }},
-       {{"points", true}, [](const auto& one) { return std::to_string(one.second); }},
-       {"for example", [](const auto& one) { return one.first->key(); }}});
+  const Points skipped = points_with(result, [](const Point& point) { return !point.skipped.empty(); });
+  return table_of<Points>(
+      "Not measured", grouped(skipped, [](const Point& point) { return std::string_view(point.skipped); }),
+      {{"reason", [](const Points& points) { return points.front()->skipped; }},
+       {{"points", true}, [](const Points& points) { return std::to_string(points.size()); }},
+       {"for example", [](const Points& points) { return points.front()->key(); }}});
+}
+
+/// One line per subject: how many points fall, and the worst.
+Table falls_table(const SweepResult& result) {
+  const auto worst = [](const Points& points) {
+    return *std::max_element(points.begin(), points.end(), [](const Point* x, const Point* y) {
+      return *x->get(tag::kFalls) < *y->get(tag::kFalls);
+    });
+  };
+  const Points falls =
+      points_with(result, [](const Point& point) { return point.get(tag::kFalls).has_value(); });
+  return table_of<Points>(
+      "Falls although warps or chains rise", grouped(falls, [](const Point& one) { return one.subject; }),
+      {{{"points", true}, [](const Points& points) { return std::to_string(points.size()); }},
+       {{"most", true}, [worst](const Points& points) { return percent(worst(points)->get(tag::kFalls)); }},
+       {"at", [worst](const Points& points) { return worst(points)->key(); }}});
 }
 
 Table wrong_table(const SweepResult& result) {
@@ -235,17 +234,20 @@ Table wrong_table(const SweepResult& result) {
 
 std::string method_of(const SweepResult& result) {
   double compared = 0;
-  int measured = 0, checked = 0;
+  int measured = 0, checked = 0, read = 0;
   for (const Point& point : result.points) {
     measured += point.skipped.empty() ? 1 : 0;
     checked += point.get(tag::kCompared) ? 1 : 0;
     compared += point.get(tag::kCompared).value_or(0);
+    read += point.get(tag::kPerStep) ? 1 : 0;
   }
   return fmt::format(
       "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, "
-      "{} of them checked: {:.0f} elements of D against the model, {} points wrong{}",
+      "{} of them checked: {:.0f} elements of D against the model, {} points wrong; the code of {} was "
+      "read{}",
       result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, measured, checked,
-      compared, result.wrong(), result.interrupted ? "; interrupted: not every point was measured" : "");
+      compared, result.wrong(), read,
+      result.interrupted ? "; interrupted: not every point was measured" : "");
 }
 
 Table records_of(const SweepResult& result) {
@@ -265,11 +267,10 @@ Table records_of(const SweepResult& result) {
 }  // namespace
 
 Strings origin_of(const Provenance& from) {
-  return {
-      fmt::format("{}, compute capability {}.{}, {} multiprocessors, up to {:.0f} MHz, driver {}, CUDA {}",
-                  from.gpu, from.compute_capability / 10, from.compute_capability % 10, from.multiprocessors,
-                  1e-6 * from.nominal_hz, from.driver, from.cuda),
-      fmt::format("mmaudit {} ({}), {}", from.version, from.revision, from.date)};
+  return {fmt::format("{}, compute capability {}, {} multiprocessors, up to {:.0f} MHz, driver {}, CUDA {}",
+                      from.gpu, capability_text(from.compute_capability), from.multiprocessors,
+                      1e-6 * from.nominal_hz, from.driver, from.cuda),
+          fmt::format("mmaudit {} ({}), {}", from.version, from.revision, from.date)};
 }
 
 std::string to_csv(const SweepResult& result) {
@@ -279,12 +280,16 @@ std::string to_csv(const SweepResult& result) {
 }
 
 report::Report report_of(const SweepResult& result) {
-  report::Report report{.title = fmt::format("Speed of {}", result.provenance.gpu)};
+  report::Report report{.title = fmt::format("Speed of {}{}", result.provenance.gpu,
+                                             result.provenance.revision.ends_with("-dirty")
+                                                 ? ", by a program built from uncommitted changes"
+                                                 : "")};
   report.meta = origin_of(result.provenance);
+  if (!result.gate.empty()) report.meta.push_back(result.gate);
   report.meta.push_back(method_of(result));
   report.sections.push_back(section_of(findings_table(result)));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
-  for (const auto table : {gpu_table, energy_table, skipped_table, wrong_table}) {
+  for (const auto table : {gpu_table, energy_table, falls_table, skipped_table, wrong_table}) {
     report.sections.push_back(section_of(table(result)));
     report.sections.back().folded = true;
   }

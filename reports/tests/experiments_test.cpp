@@ -6,9 +6,9 @@
 #include <map>
 #include <random>
 
-#include "../src/normal_draws.hpp"
-#include "../src/printed.hpp"
-#include "../src/published.hpp"
+#include "../analysis/normal_draws.hpp"
+#include "../analysis/printed.hpp"
+#include "../analysis/published.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/report/audit.hpp"
 
@@ -54,16 +54,14 @@ const ProfileCell& raw_c_cell(const std::vector<ProfileCell>& cells) {
   throw std::runtime_error("no such cell");
 }
 
-TEST(Draws, AreThoseOfTheStandardLibraryThePaperUsed) {
 #if defined(__GLIBCXX__) && _GLIBCXX_RELEASE < 16
+TEST(Draws, AreThoseOfTheStandardLibraryThePaperUsed) {
   std::mt19937 bits(kPublishedSeed);
   std::normal_distribution<float> normal(0.0F, 1.0F);
   NormalDraws draws(kPublishedSeed);
   for (int i = 0; i < 200000; ++i) ASSERT_EQ(draws(), normal(bits)) << i;
-#else
-  GTEST_SKIP() << "another standard library";
-#endif
 }
+#endif
 
 TEST(Profile, AllThirtyPublishedCellsButOneOnHopper) {
   const auto cells = elementwise_profile(model_backend(hopper()));

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "../src/gemm/fast_cast.hpp"
+#include "../analysis/gemm/draws.hpp"
+#include "../analysis/gemm/fast_cast.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/report/render.hpp"
 #include "render_result.hpp"
@@ -69,7 +70,7 @@ const GemmCombination kSome[] = {
     combination("hopper", "tf32", Scaling::none, "split-k:4"),
     combination("ada", "e4m3", Scaling::tensor, "plain"),
     combination("volta", "f16", Scaling::none, "plain"),
-    combination("blackwell", "mxf8", Scaling::mx, "promote:64"),
+    combination("blackwell", "mxf8", Scaling::mx_ceil, "promote:64"),
     combination("blackwell", "nvf4", Scaling::mx, "plain"),
 };
 
@@ -94,7 +95,8 @@ TEST(ExactProduct, IsWithinItsBound) {
   Problem problem = drawn(Distribution::log_normal, 9, 11, 700);
   problem.a[0] = 1e18, problem.a[1] = 1, problem.a[2] = -1e18;
   for (std::uint64_t j = 0; j < 3; ++j) problem.b[j * 11] = 1;
-  const std::vector<double> found = exact_product(problem.operands(), {3, {}});
+  const std::vector<double> found =
+      exact_product(problem.operands(), {.threads = 3, .level = {}, .progress = {}});
   for (std::uint64_t i = 0; i < problem.m; ++i)
     for (std::uint64_t j = 0; j < problem.n; ++j) {
       Wide sum = 0, size = 0;
@@ -106,6 +108,14 @@ TEST(ExactProduct, IsWithinItsBound) {
       const double error = std::fabs(static_cast<double>(found[i * problem.n + j] - sum));
       EXPECT_LE(error, 0x1p-52 * static_cast<double>(size));
     }
+}
+
+TEST(ExactProduct, CIsAdded) {
+  const std::vector<double> a = {1, 2}, b = {3, 4, 5, 6}, c = {100, -0.5};
+  const GemmOperands operands{1, 2, 2, a, b, c, 0, 0};
+  EXPECT_EQ(exact_product(operands), (std::vector<double>{113, 15.5}));
+  const GemmCombination f16 = combination("hopper", "f16", Scaling::none, "plain");
+  EXPECT_EQ(convert_operands(f16.dtype, f16.scaling, operands).product, exact_product(operands));
 }
 
 TEST(GemmErrors, SplitsAddUp) {
@@ -123,6 +133,47 @@ TEST(GemmErrors, SplitsAddUp) {
     const GemmErrors& errors = x.errors;
     EXPECT_LE(errors.total, (errors.quantization + errors.accumulation + errors.output) * (1 + 1e-12));
   }
+}
+
+TEST(GemmErrors, APowerOfTwoChangesNoFigure) {
+  const Problem problem = drawn(Distribution::normal, 5, 7, 300);
+  const Computed x = computed(combination("hopper", "e4m3", Scaling::tensor, "plain"), problem);
+  const Interval interval = total_interval(x.exact, x.elements, 7, false, false, 1);
+  EXPECT_GT(x.errors.total, 0);
+  for (const int power : {-900, -400, 400, 900}) {
+    Computed y = x;
+    for (std::vector<double>* values :
+         {&y.exact, &y.converted.product, &y.elements.accumulator, &y.elements.result, &y.elements.bound})
+      for (double& value : *values) value = std::ldexp(value, power);
+    const GemmErrors errors = errors_of(y.exact, y.converted, y.elements, Format::bf16);
+    for (const auto figure : {&GemmErrors::total, &GemmErrors::quantization, &GemmErrors::accumulation,
+                              &GemmErrors::output, &GemmErrors::bias})
+      EXPECT_EQ(errors.*figure, x.errors.*figure) << power;
+    EXPECT_EQ(errors.bound, x.errors.bound) << power;
+    const Interval scaled = total_interval(y.exact, y.elements, 7, false, false, 1);
+    EXPECT_EQ(scaled.low, interval.low) << power;
+    EXPECT_EQ(scaled.high, interval.high) << power;
+  }
+}
+
+TEST(MxScales, FloorSaturatesAndCeilDoesNot) {
+  // 480 = 1.875 * 2^8: by OCP's rule the scale is 1 and 480 becomes 448; rounded up it is 2.
+  for (const auto& [largest, floor, ceil] : {std::tuple{480.0, 127, 128},
+                                             {448.0, 127, 127},
+                                             {449.0, 127, 128},
+                                             {256.0, 127, 127},
+                                             {0.0, 127, 127}}) {
+    const Problem problem = filled(1, 1, 32, largest, 1);
+    for (const auto& [scaling, expected] : {std::pair{Scaling::mx_floor, floor}, {Scaling::mx_ceil, ceil}}) {
+      const GemmCombination c = combination("blackwell", "mxf8", scaling, "plain");
+      const ConvertedOperands found = convert_operands(c.dtype, c.scaling, problem.operands());
+      EXPECT_EQ(found.a.scales[0], expected) << largest << name_of(scaling);
+    }
+  }
+  EXPECT_EQ(find_scalings("mx"), (std::vector{Scaling::mx_floor, Scaling::mx_ceil}));
+  EXPECT_EQ(usual_scalings(*find_gemm_dtype("mxf4")), (std::vector{Scaling::mx_floor, Scaling::mx_ceil}));
+  EXPECT_EQ(usual_scalings(*find_gemm_dtype("nvf4")), std::vector{Scaling::mx});
+  EXPECT_EQ(combination("blackwell", "nvf4", Scaling::mx_ceil, "plain").scaling, Scaling::mx);
 }
 
 TEST(GemmErrors, AKnownCase) {
@@ -143,6 +194,109 @@ TEST(GemmErrors, AKnownCase) {
   EXPECT_EQ(y.errors.max_ulp, 0.052734375 / 2);
 }
 
+/// Errors of elements that nobody computed: 2 columns.
+GemmErrors errors_by_hand(const std::vector<double>& exact, const std::vector<double>& converted,
+                          const std::vector<double>& accumulator, const std::vector<double>& result,
+                          const std::vector<double>& bound = {}) {
+  ConvertedOperands operands;
+  operands.m = exact.size() / 2;
+  operands.n = 2;
+  operands.product = converted;
+  return errors_of(exact, operands, {accumulator, result, bound}, Format::bf16);
+}
+
+TEST(GemmErrors, EveryFigureByHand) {
+  const GemmErrors errors =
+      errors_by_hand({4, -8, 2, 1}, {5, -8, 2, 1}, {5, -7.5, 2.25, 1}, {6, -11, 4, 1}, {1, 1, 0.3125, 0});
+  EXPECT_EQ(errors.elements, 4U);
+  EXPECT_EQ(errors.compared, 4U);
+  // Errors 2, -3, 2, 0; the exact squares are 16 + 64 + 4 + 1, the magnitudes 15.
+  EXPECT_DOUBLE_EQ(errors.total, std::sqrt(17.0 / 85));
+  EXPECT_DOUBLE_EQ(errors.quantization, std::sqrt(1.0 / 85));
+  EXPECT_DOUBLE_EQ(errors.accumulation, std::sqrt(0.3125 / 85));
+  EXPECT_DOUBLE_EQ(errors.output, std::sqrt(16.3125 / 85));
+  EXPECT_DOUBLE_EQ(errors.bias, 1.0 / 15);
+  EXPECT_DOUBLE_EQ(errors.magnitude_bias, 7.0 / 15);
+  EXPECT_DOUBLE_EQ(errors.accumulation_drift, -0.25 / 16);  // the converted magnitudes are 5 + 8 + 2 + 1
+  EXPECT_DOUBLE_EQ(*errors.bound, std::sqrt(2.09765625 / 85));
+  EXPECT_DOUBLE_EQ(errors.of_bound, 0.8);
+  // Units of bfloat16: 1/32 at 4, 1/16 at 8, 1/64 at 2.
+  EXPECT_EQ(errors.max_ulp, 128);
+  EXPECT_EQ(errors.p50_ulp, 64);
+  EXPECT_EQ(errors.worst_row, 0U);
+  EXPECT_EQ(errors.worst_column, 1U);
+  EXPECT_EQ(errors.worst_exact, -8);
+  EXPECT_EQ(errors.worst_result, -11);
+}
+
+TEST(GemmErrors, PercentilesByHand) {
+  // 11, 10 ... 0 units: half of the way from the least to the largest is 5.5, 99% of it 10.89.
+  const std::vector<double> ones(12, 1.0);
+  std::vector<double> result;
+  for (int i = 11; i >= 0; --i) result.push_back(1 + i * 0x1p-7);
+  const GemmErrors errors = errors_by_hand(ones, ones, ones, result);
+  EXPECT_EQ(errors.p50_ulp, 6);
+  EXPECT_EQ(errors.p99_ulp, 11);
+  EXPECT_FALSE(errors.bound);
+}
+
+TEST(GemmErrors, WhatIsNotFiniteIsCountedAndLeftOut) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const GemmErrors errors =
+      errors_by_hand({infinity, 2, 2, 2}, {1, infinity, 2, 2}, {1, 1, 2, 2}, {1, 1, infinity, 3});
+  EXPECT_EQ(errors.elements, 4U);
+  EXPECT_EQ(errors.no_exact, 1U);
+  EXPECT_EQ(errors.overflow, 2U);
+  EXPECT_EQ(errors.compared, 1U);
+  EXPECT_DOUBLE_EQ(errors.total, 0.5);
+}
+
+/// The interval by its definition: products drawn one by one with the same random numbers, and every drawn
+/// row and column added up as often as it was drawn.
+Interval interval_by_hand(const std::vector<double>& exact, const std::vector<double>& result,
+                          std::uint64_t columns, bool whole_rows, bool whole_columns, std::uint64_t seed) {
+  const std::uint64_t rows = exact.size() / columns;
+  std::vector<double> found;
+  for (std::uint64_t resample = 0; resample < 400; ++resample) {
+    const auto drawn = [&](std::uint64_t count, bool whole, std::uint64_t stream) {
+      std::vector<std::uint64_t> which;
+      for (std::uint64_t i = 0; i < count; ++i)
+        which.push_back(whole ? i : Draws(mixed(seed) + 2 * resample + stream).below(count, i));
+      return which;
+    };
+    double error = 0, size = 0;
+    for (const std::uint64_t i : drawn(rows, whole_rows, 0))
+      for (const std::uint64_t j : drawn(columns, whole_columns, 1)) {
+        const double x = exact[i * columns + j], d = result[i * columns + j];
+        error += (d - x) * (d - x);
+        size += x * x;
+      }
+    found.push_back(std::sqrt(error / size));
+  }
+  std::sort(found.begin(), found.end());
+  return {found[10], found[389]};  // 2.5% of 400 lie outside at either end
+}
+
+TEST(GemmErrors, TheIntervalIsABootstrapOverRowsAndColumns) {
+  // Errors and sizes that differ from row to row, and otherwise from column to column.
+  constexpr std::uint64_t kRows = 7, kColumns = 5;
+  std::vector<double> exact, result;
+  for (std::uint64_t i = 0; i < kRows; ++i)
+    for (std::uint64_t j = 0; j < kColumns; ++j) {
+      exact.push_back(1 + static_cast<double>(i * j % 4) + static_cast<double>(j));
+      result.push_back(exact.back() * (1 + 0.01 * static_cast<double>((i * i + 3 * j) % 11)));
+    }
+  const GemmElements elements{{}, result, {}};
+  for (const bool whole_rows : {false, true})
+    for (const bool whole_columns : {false, true}) {
+      const Interval found = total_interval(exact, elements, kColumns, whole_rows, whole_columns, 3);
+      const Interval expected = interval_by_hand(exact, result, kColumns, whole_rows, whole_columns, 3);
+      EXPECT_NEAR(found.low, expected.low, 1e-12 * expected.low) << whole_rows << whole_columns;
+      EXPECT_NEAR(found.high, expected.high, 1e-12 * expected.high) << whole_rows << whole_columns;
+      EXPECT_EQ(whole_rows && whole_columns, found.low == found.high);
+    }
+}
+
 TEST(GemmErrors, ScalesOfTheInstructionReachIt) {
   // Powers of two apart, and small enough numbers in every block: nothing is lost.
   Problem problem = filled(3, 2, 128, 0, 0);
@@ -151,7 +305,8 @@ TEST(GemmErrors, ScalesOfTheInstructionReachIt) {
     for (std::uint64_t i = 0; i < 3; ++i) problem.a[i * 128 + k] = scale * (k % 2 == 0 ? 6 : -1.5);
     for (std::uint64_t j = 0; j < 2; ++j) problem.b[k * 2 + j] = (k % 3 == 0 ? 4 : 1) / scale;
   }
-  const Computed x = computed(combination("blackwell", "mxf4", Scaling::mx, "plain", Format::f32), problem);
+  const Computed x =
+      computed(combination("blackwell", "mxf4", Scaling::mx_floor, "plain", Format::f32), problem);
   EXPECT_EQ(x.converted.product, x.exact);
   EXPECT_EQ(x.elements.result, x.exact);
   EXPECT_EQ(x.errors.total, 0);
@@ -192,6 +347,134 @@ TEST(GemmErrors, StayInTheBound) {
   EXPECT_GT(reached, 0.01);  // not a bound that nothing could ever break
 }
 
+TEST(GemmErrors, TheBoundCountsTheRoundingOfTheTotals) {
+  // 2^24 once, then ones: every promotion rounds its one away, and nothing else is lost.
+  Problem problem = filled(1, 1, 65536, 0, 1);
+  for (std::uint64_t k = 0; k < problem.k; k += 32) problem.a[k] = 1;
+  problem.a[0] = 0x1p24;
+  const GemmErrors errors =
+      computed(combination("hopper", "bf16", Scaling::none, "promote:32", Format::f32), problem).errors;
+  EXPECT_EQ(errors.worst_exact, 0x1p24 + 2047);
+  EXPECT_EQ(errors.worst_result, 0x1p24);
+  EXPECT_LE(errors.of_bound, 1);
+  EXPECT_GT(errors.of_bound, 0.2);
+}
+
+TEST(CastCounts, SaturationBeginsWhereRoundingLeavesTheFormat) {
+  // 464 is the tie between 448, the largest number, and 480, which E4M3 lacks.
+  Problem problem = filled(1, 1, 8, 1, 1);
+  problem.a = {448, 460, 464, 464.001, -464.001, 465, 480, 1e30};
+  const CastCounts counts =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+  EXPECT_EQ(counts.saturated, 5U);
+  EXPECT_EQ(counts.subnormal, 0U);
+  EXPECT_EQ(counts.underflow, 0U);
+}
+
+TEST(CastCounts, BitsLostByHand) {
+  // E4M3 around 1: steps of 2^-3. A relative error in [2^(L-25), 2^(L-24)) is L bits of 24.
+  Problem problem = filled(1, 1, 6, 1, 1);
+  problem.a = {1, 1 + 0x1p-24, 1 + 0x1p-10, 1 + 0x1p-5, 1e-9, 2e5};
+  const CastCounts counts =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+  std::array<std::uint64_t, 25> expected{};
+  expected[0] = 2;   // nothing, and just below 2^-24
+  expected[14] = 1;  // just below 2^-10
+  expected[19] = 1;  // just below 2^-5
+  expected[24] = 2;  // became zero; saturated at 448
+  EXPECT_EQ(counts.bits_lost, expected);
+}
+
+TEST(CastCounts, SlicesAddUp) {
+  // More than one slice of k, and in each of them numbers of every kind.
+  Problem problem = filled(1, 3, 1000, 1, 1);
+  for (std::uint64_t k = 0; k < problem.k; k += 10) {
+    problem.a[k] = 1e-9, problem.a[k + 1] = 0x1p-8, problem.a[k + 2] = 1e9;
+    problem.a[k + 3] = std::numeric_limits<double>::infinity();
+    problem.b[3 * k] = 1e-9, problem.b[3 * k + 3] = 0x1p-8, problem.b[3 * k + 6] = 1e9;
+    problem.b[3 * k + 9] = std::numeric_limits<double>::infinity();
+  }
+  const Computed x = computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem);
+  for (const CastCounts& counts : {x.converted.a.counts, x.converted.b.counts}) {
+    EXPECT_EQ(counts.underflow, 100U);
+    EXPECT_EQ(counts.subnormal, 100U);
+    EXPECT_EQ(counts.saturated, 100U);
+    EXPECT_EQ(counts.not_finite, 100U);
+  }
+}
+
+TEST(GemmErrors, CIsAddedInOneRounding) {
+  // Scales of 1 + 2^-12, whose product binary32 rounds to 1 + 2^-11; the sum is 448 * 448 + 2^-6. The scaled
+  // sum, 200802 + 2^-6 + 2^-17, is no binary32 number: only one fma keeps its last bit.
+  constexpr double kScale = 1 + 0x1p-12;
+  Problem problem = filled(1, 1, 32, 0, 0);
+  problem.a[0] = problem.b[0] = 448 * kScale;
+  problem.a[1] = problem.b[1] = 0.125 * kScale;
+  GemmCombination c = combination("hopper", "e4m3", Scaling::tensor, "plain", Format::f32);
+  c.op = Op::mma;  // wgmma would cut 2^-6 off
+  const ConvertedOperands converted = convert_operands(c.dtype, c.scaling, problem.operands());
+  const std::vector<double> addend = {-200802};
+  const GemmElements elements = compute_elements(c, find_path(c), converted, addend);
+  EXPECT_EQ(elements.result[0], 0x1p-6 + 0x1p-17);
+}
+
+TEST(GemmErrors, TheBoundIsOfTheScaledSum) {
+  // The same tensors 2^20 times as large have scales, errors and bounds 2^20 times as large.
+  const GemmCombination c = combination("hopper", "e4m3", Scaling::tensor, "plain", Format::f32);
+  Problem problem = drawn(Distribution::uniform, 2, 3, 256);
+  const Computed small = computed(c, problem);
+  for (double& x : problem.a) x *= 0x1p20;
+  const Computed large = computed(c, problem);
+  for (std::size_t e = 0; e < small.exact.size(); ++e)
+    EXPECT_DOUBLE_EQ(large.elements.bound[e], 0x1p20 * small.elements.bound[e]);
+  EXPECT_DOUBLE_EQ(large.errors.of_bound, small.errors.of_bound);
+}
+
+TEST(GemmPath, TakesTheNewestUnitAndTheDeepestInstruction) {
+  EXPECT_EQ(name_of(find_path(combination("hopper", "f16", Scaling::none, "plain")).instruction),
+            "wgmma.m64n8k16.f32.f16.f16");
+  GemmCombination mma = combination("hopper", "f16", Scaling::none, "plain");
+  mma.op = Op::mma;
+  EXPECT_EQ(name_of(find_path(mma).instruction), "mma.m16n8k16.f32.f16.f16.f32");
+  EXPECT_EQ(name_of(find_path(combination("ada", "e4m3", Scaling::tensor, "plain")).instruction),
+            "mma.m16n8k32.f32.e4m3.e4m3.f32");
+}
+
+TEST(CastCounts, WhatIsNotFiniteIsAnElementAndNothingElse) {
+  Problem problem = filled(1, 1, 8, 1, 1);
+  problem.a[2] = std::numeric_limits<double>::quiet_NaN();
+  problem.a[5] = -std::numeric_limits<double>::infinity();
+  const CastCounts counts =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+  EXPECT_EQ(counts.elements, 8U);
+  EXPECT_EQ(counts.not_finite, 2U);
+  EXPECT_EQ(counts.saturated, 0U);
+  EXPECT_EQ(counts.bits_lost[0], 6U);
+}
+
+TEST(Scales, ByHand) {
+  const auto converted = [](const char* architecture, const char* dtype, Scaling scaling, Problem problem) {
+    const GemmCombination c = combination(architecture, dtype, scaling, "plain");
+    return convert_operands(c.dtype, c.scaling, problem.operands()).a;
+  };
+  // Of software: the largest magnitude becomes 448, the largest number of E4M3.
+  Problem problem = filled(2, 1, 32, 1, 1);
+  problem.a[3] = -896;
+  problem.a[32] = 112;
+  EXPECT_EQ(converted("hopper", "e4m3", Scaling::tensor, problem).factors, (std::vector<float>{2}));
+  EXPECT_EQ(converted("hopper", "e4m3", Scaling::row, problem).factors, (std::vector<float>{2, 0.25}));
+  // Of the instruction, powers of two every 32 of k: floor(log2(largest)) - 8, as a byte with bias 127.
+  EXPECT_EQ(converted("blackwell", "mxf8", Scaling::mx, problem).scales,
+            (std::vector<std::uint8_t>{127 + 1, 127 - 2}));
+  // E4M3 scales every 16 of k over a factor of the tensor: largest / 6 over largest of the tensor / (6 *
+  // 448).
+  problem = filled(1, 1, 32, 12, 1);
+  problem.a[0] = 2688 * 4;
+  const ConvertedOperand nvf4 = converted("blackwell", "nvf4", Scaling::mx, problem);
+  EXPECT_EQ(nvf4.factors, (std::vector<float>{4}));
+  EXPECT_EQ(nvf4.scales, (std::vector<std::uint8_t>{0x7E, 0x30}));  // 448 and 1/2
+}
+
 TEST(GemmErrors, CountsWhatIsLost) {
   const Computed small =
       computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 1e-6, 1e-6));
@@ -219,7 +502,7 @@ TEST(GemmErrors, CountsWhatIsLost) {
 TEST(GemmPath, SaysWhyNot) {
   const auto why = [](const GemmCombination& c) { return find_path(c).why_not; };
   EXPECT_EQ(why(combination("hopper", "mxf8", Scaling::mx, "plain")), "hopper has no instruction for mxf8");
-  EXPECT_NE(why(combination("hopper", "bf16", Scaling::tensor, "plain")), "");
+  EXPECT_EQ(why(combination("hopper", "bf16", Scaling::tensor, "plain")), "");  // takes none
   EXPECT_NE(why(combination("hopper", "e4m3", Scaling::blocks, "plain")), "");
   EXPECT_NE(why(combination("hopper", "e4m3", Scaling::none, "promote:40")), "");
   EXPECT_NE(why(combination("volta", "bf16", Scaling::none, "plain")), "");

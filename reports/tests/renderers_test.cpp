@@ -14,8 +14,12 @@ constexpr char kHostile[] = "<script>alert(\"x\")</script>&'|`*[a](b)";
 
 AuditResult small_result() {
   AuditResult result;
-  result.provenance = {"1.2.3",  "abc",          "2026-01-02T03:04:05Z", "NVIDIA H200 (driver 580.1)",
-                       "hopper", "mmaudit audit"};
+  result.provenance.version = "1.2.3";
+  result.provenance.revision = "abc";
+  result.provenance.date = "2026-01-02T03:04:05Z";
+  result.provenance.backend = "NVIDIA H200 (driver 580.1)";
+  result.provenance.architecture = "hopper";
+  result.provenance.command = {"mmaudit", "audit"};
   result.verification.against = "recordings of NVIDIA H200";
   result.verification.rows = {{"mma.m16n8k8.f32.f16.f16.f32", 1234567, 0, "recorded"},
                               {"wgmma.m64n8k32.f32.e4m3.e4m3", 1000, 0, "recorded"}};
@@ -62,8 +66,9 @@ AuditResult small_result() {
 
 AuditResult hostile_result() {
   AuditResult result = small_result();
-  Provenance& from = result.provenance;
-  from.version = from.git_revision = from.date = from.backend = from.architecture = from.command = kHostile;
+  Origin& from = result.provenance;
+  from.version = from.revision = from.date = from.backend = from.architecture = kHostile;
+  from.command = {kHostile};
   result.verification.against = kHostile;
   for (VerificationRow& row : result.verification.rows) row.instruction = row.evidence = kHostile;
   for (ProfileCell& cell : result.cells)
@@ -213,6 +218,29 @@ TEST(OneTable, IsWrittenInEveryFormatWithoutLeavingItsCell) {
   EXPECT_NE(to_html(table).find("&quot;&lt;c&gt;&quot;|d"), std::string::npos);
   const Table short_one{.title = "t", .columns = {"name", {"number", true}}, .rows = {{"long name", "1"}}};
   EXPECT_EQ(to_text(short_one), "  name       number\n  long name       1\n");
+}
+
+TEST(Text, ColumnsAreWideInCharactersAndLinesEndAtTheirColumn) {
+  const Table table{
+      .title = "t", .columns = {"name", "b"}, .rows = {{"\u00B5\u2260\u00E4xxxxxxx", "1"}, {"x", "2"}}};
+  EXPECT_EQ(to_text(table), "  name        b\n  \u00B5\u2260\u00E4xxxxxxx  1\n  x           2\n");
+  Report report{.title = "t", .headline = std::string(54, 'a') + " " + std::string(55, 'b') + " c"};
+  const std::string text = rendered(report, "text");
+  EXPECT_NE(text.find(std::string(55, 'b') + "\nc\n"), std::string::npos) << text;
+  report.headline.erase(0, 2);
+  EXPECT_NE(rendered(report, "text").find(std::string(55, 'b') + " c\n"), std::string::npos);
+}
+
+TEST(JUnit, CountsFailuresAndErrorsApart) {
+  using Outcome = TestCase::Outcome;
+  Report report{.title = "t", .suite = "s"};
+  for (const Outcome outcome : {Outcome::failure, Outcome::passed, Outcome::error, Outcome::failure})
+    report.cases.push_back({"group", "<name>", outcome, "message", "text"});
+  const std::string text = rendered(report, "junit");
+  EXPECT_NE(text.find("<testsuite name=\"s\" tests=\"4\" failures=\"2\" errors=\"1\">"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("name=\"&lt;name&gt;\"/>"), std::string::npos) << text;
+  EXPECT_NE(text.find("<error message=\"message\">text</error>"), std::string::npos) << text;
 }
 
 TEST(Renderers, DrawEveryReportAndAreFoundByName) {

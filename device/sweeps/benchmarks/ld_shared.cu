@@ -11,24 +11,15 @@ struct LoadWords;
 
 #ifdef __CUDACC__
 template <int kLaneWords>
-struct LoadWords {
-  static constexpr bool kExists = true;
-  static constexpr int kWords = kLaneWords, kRegisters = kLaneWords, kAddresses = 1;
-
+struct LoadWords : PatternLoad<kLaneWords> {
   static __device__ void fill(int stride, int lane) {
-    for (int word = static_cast<int>(threadIdx.x); word < kPatternBytes / 4;
-         word += static_cast<int>(blockDim.x))
-      shared_words()[word] = pattern_word(word);
-    __syncthreads();
+    fill_pattern();
     if (threadIdx.x < 32)
       shared_words()[stride * lane / 4] = base_address() + static_cast<std::uint32_t>(stride * lane);
     __syncthreads();
   }
-  static __device__ std::uint32_t first(int stride, int lane) {
-    return static_cast<std::uint32_t>(stride * lane);
-  }
-  static __device__ __forceinline__ void load(std::uint32_t (&r)[kWords], std::uint32_t address) {
-    device::load_words(r, address);
+  static __device__ __forceinline__ void load(std::uint32_t (&r)[kLaneWords], std::uint32_t address) {
+    device::load_all_words(r, address);
   }
 };
 #endif

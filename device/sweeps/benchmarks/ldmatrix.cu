@@ -34,18 +34,12 @@ std::uint32_t right_word(int, int lane, int w) {
 
 #ifdef __CUDACC__
 template <int kMatrices, bool kTransposed>
-struct LoadMatrices {
-  static constexpr bool kExists = true;
-  static constexpr int kWords = kMatrices, kRegisters = kMatrices, kAddresses = 1;
-
+struct LoadMatrices : PatternLoad<kMatrices> {
   /// Each word its pattern, and the first matrix so that each lane gets its own address from it.
   static __device__ void fill(int stride, int lane) {
-    for (int word = static_cast<int>(threadIdx.x); word < kPatternBytes / 4;
-         word += static_cast<int>(blockDim.x))
-      shared_words()[word] = pattern_word(word);
-    __syncthreads();
+    fill_pattern();
     if (threadIdx.x < 32) {
-      const std::uint32_t address = base_address() + first(stride, lane);
+      const std::uint32_t address = base_address() + LoadMatrices::first(stride, lane);
       if constexpr (kTransposed) {
         auto* halves = reinterpret_cast<std::uint16_t*>(shared_words());
         halves[transposed_half(lane, 0)] = static_cast<std::uint16_t>(address);
@@ -56,10 +50,7 @@ struct LoadMatrices {
     }
     __syncthreads();
   }
-  static __device__ std::uint32_t first(int stride, int lane) {
-    return static_cast<std::uint32_t>(stride * lane);
-  }
-  static __device__ __forceinline__ void load(std::uint32_t (&r)[kWords], std::uint32_t address) {
+  static __device__ __forceinline__ void load(std::uint32_t (&r)[kMatrices], std::uint32_t address) {
     device::load_matrices<kTransposed>(r, address);
   }
 };

@@ -1,7 +1,6 @@
 // stmatrix of one, two and four 8 x 8 matrices.
 #include "sweeps/memory/shared_memory.cuh"
 #ifdef __CUDACC__
-#include "ptx/line.cuh"
 #include "ptx/shared_memory.cuh"
 #endif
 
@@ -19,7 +18,7 @@ struct StoreMatrices {
   static __device__ std::uint32_t word(int w, int lane) { return pattern_word(32 * w + lane); }
   static __device__ int offset(int stride, int lane) { return stride * lane; }
   static __device__ __forceinline__ void store(std::uint32_t address, const std::uint32_t (&r)[kWords]) {
-    device::store_matrices<false>(address, r);
+    device::store_matrices(address, r);
   }
 };
 #endif

@@ -52,23 +52,22 @@
   MMAUDIT_CHAINS_##D(TEXT, NAME, "k" #K "." #D "." #A "." #B END, SHARED, REGISTERS)
 #define MMAUDIT_SPARSE_TEXT(N, R, TYPES, A, IMMEDIATES) MMAUDIT_WGMMA_SP_TEXT(N, R, TYPES, A, "0", IMMEDIATES)
 
-#ifndef __CUDACC__
+// The n that are timed: X(n, accumulator registers of 32 bits, of binary16, ...).
+#ifdef MMAUDIT_CENSUS  // n changes no opcode
+#define MMAUDIT_TIMED_N(X, ...) X(64, 32, 16, __VA_ARGS__)
+#else
+#define MMAUDIT_TIMED_N(X, ...) \
+  X(8, 4, 2, __VA_ARGS__)       \
+  X(16, 8, 4, __VA_ARGS__)      \
+  X(32, 16, 8, __VA_ARGS__)     \
+  X(64, 32, 16, __VA_ARGS__) X(128, 64, 32, __VA_ARGS__) X(256, 128, 64, __VA_ARGS__)
+#endif
+#ifdef __CUDACC__
+#define MMAUDIT_CHAINS_f32(...) MMAUDIT_TIMED_N(MMAUDIT_WIDE, MMAUDIT_CHAIN, __VA_ARGS__)
+#define MMAUDIT_CHAINS_f16(...) MMAUDIT_TIMED_N(MMAUDIT_HALF, MMAUDIT_CHAIN, __VA_ARGS__)
+#else
 #define MMAUDIT_CHAINS_f32(...)
 #define MMAUDIT_CHAINS_f16(...)
-#elif defined(MMAUDIT_CENSUS)  // n changes no opcode
-#define MMAUDIT_CHAINS_f32(...) MMAUDIT_CHAIN(64, 32, __VA_ARGS__)
-#define MMAUDIT_CHAINS_f16(...) MMAUDIT_CHAIN(64, 16, __VA_ARGS__)
-#else
-#define MMAUDIT_CHAINS_f32(...)      \
-  MMAUDIT_CHAIN(8, 4, __VA_ARGS__)   \
-  MMAUDIT_CHAIN(16, 8, __VA_ARGS__)  \
-  MMAUDIT_CHAIN(32, 16, __VA_ARGS__) \
-  MMAUDIT_CHAIN(64, 32, __VA_ARGS__) MMAUDIT_CHAIN(128, 64, __VA_ARGS__) MMAUDIT_CHAIN(256, 128, __VA_ARGS__)
-#define MMAUDIT_CHAINS_f16(...)     \
-  MMAUDIT_CHAIN(8, 2, __VA_ARGS__)  \
-  MMAUDIT_CHAIN(16, 4, __VA_ARGS__) \
-  MMAUDIT_CHAIN(32, 8, __VA_ARGS__) \
-  MMAUDIT_CHAIN(64, 16, __VA_ARGS__) MMAUDIT_CHAIN(128, 32, __VA_ARGS__) MMAUDIT_CHAIN(256, 64, __VA_ARGS__)
 #endif
 #define MMAUDIT_CHAINS_s32 MMAUDIT_CHAINS_f32
 
@@ -88,37 +87,12 @@
       MMAUDIT_GROUP(TEXT, N, R, TYPES, "{a0,a1,a2,a3}", REGISTERS)                                          \
     }                                                                                                       \
   };
-#define MMAUDIT_GROUP(TEXT, N, R, TYPES, A, IMMEDIATES)     \
-  int scale_d = 1;                                          \
-  if constexpr (kGroup == 1)                                \
-    MMAUDIT_LOOP(R, "1", TEXT(N, R, TYPES, A, IMMEDIATES)); \
-  else                                                      \
-    MMAUDIT_LOOP(R, "8", MMAUDIT_EIGHT(TEXT(N, R, TYPES, A, IMMEDIATES)));
-
-// Operands as MMAUDIT_WGMMA_TEXT wants them: %0, %1 A, %2 B's descriptor, %3 scale_d, %4 steps left and above
-// them metadata, %5 on: d.
-#define MMAUDIT_LOOP(R, STEPS, TEXT)                                    \
-  asm volatile(                                                         \
-      "{\n"                                                             \
-      ".reg .pred accumulate, more;\n"                                  \
-      ".reg .b32 a<4>, metadata, left;\n"                               \
-      "mov.b64 {a0,a1}, %0;\n"                                          \
-      "mov.b64 {a2,a3}, %1;\n"                                          \
-      "mov.b64 {left,metadata}, %4;\n"                                  \
-      "setp.ne.b32 accumulate, %3, 0;\n"                                \
-      "AGAIN:\n"                                                        \
-      "wgmma.fence.sync.aligned;\n" TEXT                                \
-      "wgmma.commit_group.sync.aligned;\n"                              \
-      "add.s32 left, left, -" STEPS                                     \
-      ";\n"                                                             \
-      "setp.gt.s32 more, left, 0;\n"                                    \
-      "@more bra AGAIN;\n"                                              \
-      "wgmma.wait_group.sync.aligned 0;\n"                              \
-      "}"                                                               \
-      : "+l"(a.low), "+l"(a.high), "+l"(b), "+r"(scale_d), "+l"(steps), \
-        "+r"(d[0])MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND)                  \
-      :                                                                 \
-      : "memory")
+#define MMAUDIT_GROUP(TEXT, N, R, TYPES, A, IMMEDIATES)               \
+  int scale_d = 1;                                                    \
+  if constexpr (kGroup == 1)                                          \
+    MMAUDIT_WGMMA_LOOP(R, "1", TEXT(N, R, TYPES, A, IMMEDIATES), ""); \
+  else                                                                \
+    MMAUDIT_WGMMA_LOOP(R, "8", MMAUDIT_EIGHT(TEXT(N, R, TYPES, A, IMMEDIATES)), "");
 
 #define MMAUDIT_TIMED(...) benchmark_of<MMAUDIT_DENSE_NAME(__VA_ARGS__)>(),
 #define MMAUDIT_TIMED_SP(...) benchmark_of<MMAUDIT_SPARSE_NAME(__VA_ARGS__)>(),
@@ -150,20 +124,11 @@ TimedKernel kernel_of(const Point& point) {
 template <typename Line>
 TimedKernel kernel_at(const Point& point) {
   switch (point.number("n")) {
-#ifndef MMAUDIT_CENSUS
-    case 8:
-      return kernel_of<Line, 8>(point);
-    case 16:
-      return kernel_of<Line, 16>(point);
-    case 32:
-      return kernel_of<Line, 32>(point);
-    case 128:
-      return kernel_of<Line, 128>(point);
-    case 256:
-      return kernel_of<Line, 256>(point);
-#endif
-    case 64:
-      return kernel_of<Line, 64>(point);
+#define MMAUDIT_AT(N, ...) \
+  case N:                  \
+    return kernel_of<Line, N>(point);
+    MMAUDIT_TIMED_N(MMAUDIT_AT)
+#undef MMAUDIT_AT
     default:
       return {};
   }

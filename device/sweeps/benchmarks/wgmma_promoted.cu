@@ -1,5 +1,7 @@
 // FP8 as libraries run it where its accumulator is too narrow: after every so much of k the sum is added to a
 // binary32 total in registers, and the next one starts from zero.
+#include <utility>
+
 #include "sweeps/matrix/wgmma.cuh"
 
 namespace mmaudit::sweeps {
@@ -26,7 +28,7 @@ struct Promoted;
 #ifdef __CUDACC__
 
 // kGroup instructions, the first without an addend, then all of them waited for. Operands as those of
-// MMAUDIT_LOOP in wgmma.cu; %4 unused.
+// MMAUDIT_WGMMA_LOOP; %4 unused.
 #define MMAUDIT_SUM(R, FIRST, REST)                                              \
   asm volatile(                                                                  \
       "{\n"                                                                      \
@@ -77,23 +79,11 @@ MMAUDIT_PROMOTED(128, 64, MMAUDIT_WGMMA_TEXT(128, 64, "k32.f32.e4m3.e4m3", "%0",
 
 namespace {
 
-template <int kN>
-TimedKernel promoted_kernel(int group) {
-  using Body = Wgmma<Promoted<kN>, false>;
-  switch (group) {
-    case 1:
-      return timed_kernel<Body, 1, 1>();
-    case 2:
-      return timed_kernel<Body, 1, 2>();
-    case 4:
-      return timed_kernel<Body, 1, 4>();
-    case 8:
-      return timed_kernel<Body, 1, 8>();
-    case 16:
-      return timed_kernel<Body, 1, 16>();
-    default:
-      return {};
-  }
+template <int kN, int... kGroups>
+TimedKernel promoted_kernel(int group, std::integer_sequence<int, kGroups...>) {
+  TimedKernel found;
+  ((group == kGroups ? void(found = timed_kernel<Wgmma<Promoted<kN>, false>, 1, kGroups>()) : void()), ...);
+  return found;
 }
 
 }  // namespace
@@ -110,7 +100,9 @@ std::vector<Benchmark> benchmark_wgmma_promoted() {
   };
   benchmark.kernel = [](const Point& point) {
     const int group = point.number("promote") / kPromoted.k;
-    return point.number("n") == 64 ? promoted_kernel<64>(group) : promoted_kernel<128>(group);
+    constexpr std::integer_sequence<int, 1, 2, 4, 8, 16> kGroups;
+    return point.number("n") == 64 ? promoted_kernel<64>(group, kGroups)
+                                   : promoted_kernel<128>(group, kGroups);
   };
   return {benchmark};
 }

@@ -87,7 +87,7 @@ struct Wmma {
     }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {
-      repeat<kChains, kCopies>(steps, [this](int chain) {
+      repeat<kChains, kCopies>(steps, [this](int, int chain) {
         device::wmma_mma<Line, device::RowMajor, device::ColumnMajor>(d[chain], a, b, d[chain]);
       });
     }

@@ -74,7 +74,7 @@ Benchmark load_fragment(const char* name) {
       {.name = name, .words = 4, .block_bytes = kPatternBytes, .right = [](int, int, int) {
          return std::uint32_t{0};
        }});
-  benchmark.sass = {{"LDS"}, 1};
+  benchmark.sass = {{"LDSM", "LDS"}, 1};
   benchmark.kernel = kernel_with_chains<Chase<LoadFragment<kOperand>>, kAccessCopies>;
   return benchmark;
 }

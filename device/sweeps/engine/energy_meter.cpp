@@ -30,6 +30,11 @@ EnergyMeter::EnergyMeter(int ordinal) {
     if (refused == 0) refused = read_(device_, &millijoules);
     if (refused != 0)
       why_not_ = "NVML does not let the energy be read (error " + std::to_string(refused) + ")";
+    if (!library_.find("nvmlDeviceGetEnforcedPowerLimit", read_limit_)) read_limit_ = nullptr;
+    // The second name is the one before CUDA 12.
+    if (!library_.find("nvmlDeviceGetCurrentClocksEventReasons", read_reasons_) &&
+        !library_.find("nvmlDeviceGetCurrentClocksThrottleReasons", read_reasons_))
+      read_reasons_ = nullptr;
   }
 }
 
@@ -40,6 +45,22 @@ EnergyMeter::~EnergyMeter() {
 double EnergyMeter::joules() const {
   unsigned long long millijoules = 0;
   return read_(device_, &millijoules) == 0 ? 1e-3 * static_cast<double>(millijoules) : 0;
+}
+
+double EnergyMeter::limit() const {
+  unsigned milliwatts = 0;
+  return device_ != nullptr && read_limit_ != nullptr && read_limit_(device_, &milliwatts) == 0
+             ? 1e-3 * milliwatts
+             : 0;
+}
+
+std::optional<EnergyMeter::Reasons> EnergyMeter::reasons() const {
+  // nvml.h: SwPowerCap; HwSlowdown, SwThermalSlowdown, HwThermalSlowdown, HwPowerBrakeSlowdown.
+  constexpr unsigned long long kPowerCap = 0x4, kThermal = 0x8 | 0x20 | 0x40 | 0x80;
+  unsigned long long found = 0;
+  if (device_ == nullptr || read_reasons_ == nullptr || read_reasons_(device_, &found) != 0)
+    return std::nullopt;
+  return Reasons{.power_cap = (found & kPowerCap) != 0, .thermal = (found & kThermal) != 0};
 }
 
 }  // namespace mmaudit::sweeps

@@ -1,5 +1,6 @@
 #pragma once
-// The energy counter of a GPU, by NVML.
+// The energy counter of a GPU, its power limit, and why its clock is what it is, by NVML.
+#include <optional>
 #include <string>
 
 #include "run/shared_library.hpp"
@@ -18,11 +19,21 @@ class EnergyMeter {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   /// Since the driver was loaded; the counter moves every tenth of a second or faster.
   [[nodiscard]] double joules() const;
+  /// Watts that the driver enforces; 0 where NVML does not say.
+  [[nodiscard]] double limit() const;
+  /// Why the clock is not higher at this moment, as NVML says; nullopt where it does not.
+  struct Reasons {
+    bool power_cap = false;  ///< the power limit
+    bool thermal = false;    ///< a temperature, or the board's own brake
+  };
+  [[nodiscard]] std::optional<Reasons> reasons() const;
 
  private:
   device::SharedLibrary library_{"libnvidia-ml.so.1"};
   void* device_ = nullptr;
   int (*read_)(void* device, unsigned long long* millijoules) = nullptr;
+  int (*read_limit_)(void* device, unsigned* milliwatts) = nullptr;
+  int (*read_reasons_)(void* device, unsigned long long* reasons) = nullptr;
   int (*shutdown_)() = nullptr;
   std::string why_not_;
 };

@@ -43,7 +43,7 @@ struct Launch {
 
 class GpuMachine final : public Machine {
  public:
-  explicit GpuMachine(device::DeviceInfo device) : bench_(std::move(device)) {
+  explicit GpuMachine(device::DeviceInfo device) : bench_(std::move(device)), meter_(ordinal()) {
     cuda_check(cudaSetDevice(ordinal()), "selecting the device");
     shared_optin_ = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal());
     shared_multiprocessor_ = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal());
@@ -127,7 +127,7 @@ class GpuMachine final : public Machine {
     std::vector<double> seen;
     poison(launch);
     while (!enough(seen, rule)) {
-      out.samples.push_back(run_once(launch));
+      out.samples.push_back(run_once(launch, &out));
       seen.push_back(launch.whole_gpu ? out.samples.back().event_seconds : out.samples.back().cycles);
     }
     compare(launch, out);
@@ -136,8 +136,7 @@ class GpuMachine final : public Machine {
   /// The first part of the time is there for power and temperature to settle.
   void run_for_energy(const RunRule& rule, Launch& launch, Measurement& out) {
     constexpr double kSettling = 0.4;
-    EnergyMeter meter(ordinal());
-    if (out.skipped = meter.why_not(); !out.skipped.empty()) return;
+    if (out.skipped = meter_.why_not(); !out.skipped.empty()) return;
     int& steps_per_run = launch.setup.args.steps;
     steps_per_run = kFewSteps;
     poison(launch);
@@ -148,7 +147,7 @@ class GpuMachine final : public Machine {
       const auto begin = std::chrono::steady_clock::now();
       double steps = 0, elapsed = 0;
       do {
-        out.samples.push_back(run_once(launch));
+        out.samples.push_back(run_once(launch, &out));
         steps += steps_per_run;
         elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       } while (elapsed < seconds && steps < rule.energy_steps);
@@ -156,9 +155,10 @@ class GpuMachine final : public Machine {
     };
     run_for(kSettling * rule.energy_seconds);
     out.samples.clear();
-    const double before = meter.joules();
+    out.reasons_read = out.power_capped = out.thermal = 0;
+    const double before = meter_.joules();
     out.seconds = run_for((1 - kSettling) * rule.energy_seconds);
-    out.joules = meter.joules() - before;
+    out.joules = meter_.joules() - before;
     out.steps = steps_per_run;
     if (out.joules <= 0) out.skipped = "the energy counter of NVML does not move";
   }
@@ -169,16 +169,27 @@ class GpuMachine final : public Machine {
     return kWholeGpuStepMultiple * std::max(1, static_cast<int>(steps / kWholeGpuStepMultiple));
   }
 
-  Sample run_once(const Launch& launch) {
+  /// With `out`, and where all multiprocessors run: asks NVML meanwhile why the clock is what it is.
+  Sample run_once(const Launch& launch, Measurement* out = nullptr) {
     const TimedArgs& args = launch.setup.args;
     begin_.record();
     launch.kernel.launch(args, launch.blocks, launch.threads, launch.shared);
     end_.record();
     cuda_check(cudaGetLastError(), "launching a timed kernel");
+    if (out != nullptr && launch.whole_gpu) read_reasons(*out);
     cuda_check(cudaEventSynchronize(end_.get()), "running a timed kernel");
     found_.resize(launch.slots());
     device::copy_out(found_.data(), args.stamps, found_.size() * sizeof(Stamp));
     return sample_of(found_, launch.slots_per_block, args.steps, Event::seconds(begin_, end_));
+  }
+
+  void read_reasons(Measurement& out) {
+    out.power_limit = meter_.limit();
+    if (const std::optional<EnergyMeter::Reasons> reasons = meter_.reasons()) {
+      ++out.reasons_read;
+      out.power_capped += reasons->power_cap ? 1 : 0;
+      out.thermal += reasons->thermal ? 1 : 0;
+    }
   }
 
   static void poison(const Launch& launch) {
@@ -198,6 +209,7 @@ class GpuMachine final : public Machine {
   }
 
   Workbench bench_;
+  EnergyMeter meter_;
   int shared_optin_ = 0, shared_multiprocessor_ = 0;
   double nominal_hz_ = 0;
   Buffer results_, stamps_;

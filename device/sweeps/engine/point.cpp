@@ -30,6 +30,11 @@ constexpr SummarySpec kSummarySpecs[] = {
     {tag::kRegisters,    "Registers",   "",       "of a thread of the kernel"},
     {tag::kWatts,        "Power",       "W",      "board power at steady state"},
     {tag::kFlopsPerWatt, "FLOP/J",      "FLOP/J", "rate over power at steady state"},
+    {tag::kLimit,        "Limit",       "W",      "power limit that NVML enforces"},
+    {tag::kPowerCap,     "Power cap",   "share",  "runs after which NVML named a power cap as a reason for the clock"},
+    {tag::kThermal,      "Thermal",     "share",  "runs after which NVML named a temperature or the board's brake as a reason"},
+    {tag::kPerStep,      "SASS/step",   "",       "expected SASS instructions of a step of a chain, in the loop; none: the code was not read"},
+    {tag::kFalls,        "Falls",       "share",  "by which the rate is below the best of fewer warps and chains, where more than noise"},
 };
 // clang-format on
 
@@ -54,9 +59,9 @@ int Point::number(std::string_view name) const {
   return std::atoi(std::string(axis(name)).c_str());
 }  // NOLINT
 
-void Point::set(std::string_view name, std::string value) {
+void Point::set(std::string_view name, const std::string& value) {
   for (auto& [axis, old] : axes)
-    if (axis == name) old = std::move(value);
+    if (axis == name) old = value;
 }
 
 std::string Point::key(std::span<const std::string_view> without) const {

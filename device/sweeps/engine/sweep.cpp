@@ -1,12 +1,16 @@
 #include "mmaudit/sweeps/sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace mmaudit::sweeps {
 namespace {
 
 constexpr double kSameRate = 1.005;
+/// Less is noise: of a rate over its ceiling, of a rate that falls.
+constexpr double kOverCeiling = 1.005, kLeastFall = 0.01;
+const std::string kRefused = "refused: ";
 /// What the whole GPU picks itself.
 constexpr std::string_view kPicked[] = {"scope", "warps", "ilp"};
 
@@ -28,6 +32,7 @@ class Sweep {
       const Benchmark& benchmark = options_.benchmarks[i];
       hooks_.progress(benchmark.name, i, options_.benchmarks.size());
       const bool went_on = sweep_one(benchmark);
+      mark_falls(result_.points);
       hooks_.save();
       if (!went_on) {
         result_.interrupted = true;
@@ -79,8 +84,14 @@ class Sweep {
     Point point{.subject = where.subject, .axes = where.axes};
     if (const Point* known = known_.count(point.key()) > 0 ? result_.find(point.key()) : nullptr)
       return known->skipped.empty();
-    const Measurement measured = machine_.measure(benchmark, point, options_.rule);
-    result_.points.push_back(measured_point(benchmark, std::move(point), measured, result_.provenance));
+    const auto at = options_.code.find(benchmark.kernel ? benchmark.kernel(point).symbol : "");
+    const SassKernel* code = at == options_.code.end() ? nullptr : &at->second;
+    Measurement measured;
+    if (const std::string why = code == nullptr ? "" : why_not_timed(benchmark, point, *code); !why.empty())
+      measured.skipped = kRefused + why;
+    else
+      measured = machine_.measure(benchmark, point, options_.rule);
+    result_.points.push_back(measured_point(benchmark, std::move(point), measured, result_.provenance, code));
     return result_.points.back().skipped.empty();
   }
 
@@ -90,6 +101,22 @@ class Sweep {
   SweepResult& result_;
   std::set<std::string> known_;  ///< keys of what an earlier sweep measured
 };
+
+/// Why the GPU, or the instructions of the code, can't have the rate; empty when they can.
+std::string why_impossible(const Point& point, double ceiling, const Provenance& gpu,
+                           const SassKernel* code) {
+  for (const double most : {ceiling, code == nullptr ? 0 : ceiling_of(gpu.compute_capability, *code)})
+    if (most > 0 && point.rate().value_or(0) > kOverCeiling * most)
+      return std::to_string(std::lround(*point.rate())) + " per clock, above the " +
+             std::to_string(std::lround(most)) + " that the GPU can do";
+  return {};
+}
+
+Point refused(Point point, const std::string& why) {
+  point.skipped = kRefused + why;
+  point.summaries.clear();
+  return point;
+}
 
 Statistics statistics_of_member(const std::vector<Sample>& samples, double Sample::*member) {
   std::vector<double> values;
@@ -115,8 +142,43 @@ const Point* best_of(const SweepResult& result, const Point& like) {
   return best;
 }
 
+void apply_gate(SweepResult& result, const SassBySymbol& code) {
+  for (Point& point : result.points) {
+    const Benchmark* benchmark = find_benchmark(point.subject);
+    if (benchmark == nullptr || !benchmark->kernel || !point.skipped.empty()) continue;
+    const auto at = code.find(benchmark->kernel(point).symbol);
+    if (at == code.end()) continue;
+    std::string why = why_not_timed(*benchmark, point, at->second);
+    if (why.empty())
+      why = why_impossible(point, benchmark->ceiling(result.provenance.compute_capability), result.provenance,
+                           &at->second);
+    if (why.empty())
+      point.summaries[tag::kPerStep] = sass_per_step(*benchmark, point, at->second);
+    else
+      point = refused(point, why);
+  }
+  mark_falls(result.points);
+}
+
+void mark_falls(std::vector<Point>& points) {
+  std::map<std::string, std::vector<Point*>> grids;
+  for (Point& point : points)
+    if (point.axis("scope") == "sm" && point.skipped.empty() && point.rate())
+      grids[point.key(kPicked)].push_back(&point);
+  for (const auto& [key, grid] : grids)
+    for (Point* point : grid) {
+      const double noise = std::max(kLeastFall, point->get(tag::kCyclesNoise).value_or(0));
+      double best = 0;
+      for (const Point* other : grid)
+        if (other->number("warps") <= point->number("warps") && other->number("ilp") <= point->number("ilp"))
+          best = std::max(best, *other->rate() * (1 - other->get(tag::kCyclesNoise).value_or(0)));
+      point->summaries.erase(tag::kFalls);
+      if (*point->rate() < (1 - noise) * best) point->summaries[tag::kFalls] = 1 - *point->rate() / best;
+    }
+}
+
 Point measured_point(const Benchmark& benchmark, Point point, const Measurement& measured,
-                     const Provenance& gpu) {
+                     const Provenance& gpu, const SassKernel* code) {
   point.skipped = measured.skipped;
   if (point.skipped.empty() && measured.samples.empty()) point.skipped = "no samples";
   if (!point.skipped.empty()) return point;
@@ -145,6 +207,9 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
   const double ceiling = benchmark.ceiling(gpu.compute_capability);
   if (fma > 0 && cycles.median > 0) out[tag::kFma] = fma / cycles.median;
   if (bytes > 0 && cycles.median > 0) out[tag::kBytes] = bytes / cycles.median;
+  if (const std::string why = why_impossible(point, ceiling, gpu, code); !why.empty())
+    return refused(point, why);
+  if (code != nullptr) out[tag::kPerStep] = sass_per_step(benchmark, point, *code);
   if (ceiling > 0 && point.rate()) out[tag::kShareHeld] = *point.rate() / ceiling;
   if (point.axis("scope") == "sm") return point;
   // A run on one multiprocessor is too short for the clock of single samples to mean anything.
@@ -152,6 +217,11 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
   for (const Sample& sample : measured.samples)
     throttled += gpu.nominal_hz > 0 && sample.hz < kThrottledBelow * gpu.nominal_hz ? 1 : 0;
   out[tag::kThrottled] = throttled;
+  if (measured.power_limit > 0) out[tag::kLimit] = measured.power_limit;
+  if (measured.reasons_read > 0) {
+    out[tag::kPowerCap] = static_cast<double>(measured.power_capped) / measured.reasons_read;
+    out[tag::kThermal] = static_cast<double>(measured.thermal) / measured.reasons_read;
+  }
   if (fma > 0 && events.median > 0) {
     const double rate = 2 * fma * measured.steps * gpu.multiprocessors / events.median;
     out[tag::kFlops] = rate;

@@ -26,7 +26,7 @@ struct Place {
 
 #ifdef __CUDACC__
 
-/// The loop of a Body: kCopies steps of each chain without a branch between them.
+/// The loop of a Body: kCopies steps of each chain without a branch between them; step(copy, chain).
 template <int kChains, int kCopies, typename Step>
 __device__ __forceinline__ void repeat(int steps, Step&& step) {
 #pragma unroll 1
@@ -34,7 +34,7 @@ __device__ __forceinline__ void repeat(int steps, Step&& step) {
 #pragma unroll
     for (int j = 0; j < kCopies; ++j)
 #pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) step(chain);
+      for (int chain = 0; chain < kChains; ++chain) step(j, chain);
   }
 }
 

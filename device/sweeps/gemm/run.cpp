@@ -150,7 +150,7 @@ class Products {
   [[nodiscard]] std::string prepare(const GemmKernel& kernel) const {
     const int capability = device_.compute_capability;
     if (capability < kernel.least_capability || capability > kernel.most_capability)
-      return "needs compute capability " + std::to_string(kernel.least_capability / 10) + ".0";
+      return "needs compute capability " + capability_text(kernel.least_capability);
     if (cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              kernel.shared_bytes) == cudaSuccess)
       return {};

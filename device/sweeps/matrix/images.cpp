@@ -53,8 +53,9 @@ class Image {
   }
   /// Element (row, col) to a bit of its tile, a multiple of 8 or of the element's bits.
   void put(int tile, Coord at, int bit) {
-    const auto index = static_cast<std::size_t>(tile * tile_elements_ + at.row * cols_ + at.col);
-    const std::uint64_t value = load_bits(elements_, width_, index) & ~std::uint64_t{0} >> (64 - bits_);
+    const int index = tile * tile_elements_ + at.row * cols_ + at.col;
+    const std::uint64_t value =
+        load_bits(elements_, width_, static_cast<std::size_t>(index)) & ~std::uint64_t{0} >> (64 - bits_);
     const int to = tile * tile_bits_ + bit;
     for (int i = 0; i < bits_; i += 8)
       bytes[static_cast<std::size_t>((to + i) / 8)] |= static_cast<std::byte>(value >> i << to % 8);
@@ -107,10 +108,12 @@ Bytes metadata_image(const TileBatch& tiles) {
     for (int lane = 0; lane < lanes; ++lane) {
       const int word = lane % 4, row = lane / kWarpLanes * 16 + lane % kWarpLanes / 4;
       const auto rows = [&](int half) {
-        return &tiles.metadata[static_cast<std::size_t>((tile * is.m + row + 8 * half) * stored)];
+        const int first = (tile * is.m + row + 8 * half) * stored;
+        return &tiles.metadata[static_cast<std::size_t>(first)];
       };
+      const int place = tile * lanes + lane;
       if (word < layout.words)
-        store_bits(image, sizeof(std::uint32_t), static_cast<std::size_t>(tile * lanes + lane),
+        store_bits(image, sizeof(std::uint32_t), static_cast<std::size_t>(place),
                    pack_word(sparsity_of(is), layout, word, rows));
     }
   return image;

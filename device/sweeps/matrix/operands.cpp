@@ -6,6 +6,7 @@
 #include "mmaudit/model/architecture.hpp"
 #include "sweeps/engine/readings.hpp"
 #include "sweeps/matrix/matrix_benchmark.hpp"
+#include "sweeps/matrix/rotation.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -17,6 +18,16 @@ Buffer upload(const std::vector<Element>& elements) {
   Buffer buffer(elements.size() * sizeof(Element));
   device::copy_in(buffer.data(), elements.data(), elements.size() * sizeof(Element));
   return buffer;
+}
+
+/// Twice in a row where any of the tiles may come first.
+template <typename Element>
+Buffer upload_tiles(std::vector<Element> elements, bool twice) {
+  if (twice) {
+    const std::vector<Element> once = elements;
+    elements.insert(elements.end(), once.begin(), once.end());
+  }
+  return upload(elements);
 }
 
 /// To nearest even, as the totals of promoted sums are.
@@ -39,14 +50,13 @@ Bytes image_of_c(const Instruction& is, const Bytes& tiles) {
 /// place.
 void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, Operands& out) {
   const Instruction& is = tiles.instruction;
-  const Buffer a = upload(tiles.a), b = upload(tiles.b), d = upload(tiles.c),
-               metadata = upload(tiles.metadata);
+  const bool rotating = rotates(is);
+  static_assert(kRotation == kTiles);
+  const Buffer a = upload_tiles(tiles.a, rotating), b = upload_tiles(tiles.b, rotating), d = upload(tiles.c),
+               metadata = upload_tiles(tiles.metadata, rotating);
   const DotPlan plan = make_plan(is, datapath);
   device::TileProductArgs args = device::tile_product_args(is);
-  args.a = a.data();
-  args.b = b.data();
   args.c = d.data();
-  args.metadata = metadata.data<std::uint8_t>();
   args.blocks = kTiles;
   args.side = 1;
   const auto read = [&] {
@@ -58,6 +68,10 @@ void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, Op
   const int group = promote / is.k;
   Bytes totals = tiles.c;
   for (int step = 1; step <= kManySteps; ++step) {
+    const std::size_t tile = rotating ? static_cast<std::size_t>((step - 1) % kRotation) : 0;
+    args.a = a.data<std::byte>() + tile * (tiles.a.size() / kTiles);
+    args.b = b.data<std::byte>() + tile * (tiles.b.size() / kTiles);
+    args.metadata = metadata.data<std::uint8_t>() + tile * (tiles.metadata.size() / kTiles);
     if (group > 0) args.c = (step - 1) % group == 0 ? nullptr : d.data();
     device::launch_model(plan, args, nullptr, d.data());
     if (group > 0 && step % group == 0) add_binary32(totals, read());

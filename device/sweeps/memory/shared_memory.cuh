@@ -28,6 +28,24 @@ __device__ __forceinline__ std::uint32_t base_address() {
 __device__ __forceinline__ std::uint32_t* shared_words() {
   return reinterpret_cast<std::uint32_t*>(shared_bytes);
 }
+/// Every thread of the block calls this: shared memory holds the pattern.
+__device__ __forceinline__ void fill_pattern() {
+  for (int word = static_cast<int>(threadIdx.x); word < kPatternBytes / 4;
+       word += static_cast<int>(blockDim.x))
+    shared_words()[word] = pattern_word(word);
+  __syncthreads();
+}
+/// What loads of the pattern have in common: neighbouring lanes start `stride` bytes apart, and the first of
+/// the words that a lane loads is an address.
+template <int kLaneWords>
+struct PatternLoad {
+  static constexpr bool kExists = true;
+  static constexpr int kWords = kLaneWords, kRegisters = kLaneWords, kAddresses = 1;
+
+  static __device__ std::uint32_t first(int stride, int lane) {
+    return static_cast<std::uint32_t>(stride * lane);
+  }
+};
 __device__ __forceinline__ std::uint32_t* result_of(const TimedArgs& args, const Place& at) {
   return static_cast<std::uint32_t*>(args.d) + (at.slot * 32 + at.lane) * kResultWords;
 }
@@ -49,7 +67,7 @@ struct Chase {
     }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {
-      repeat<kChains, kCopies>(steps, [this](int chain) { Load::load(r[chain], r[chain][0]); });
+      repeat<kChains, kCopies>(steps, [this](int, int chain) { Load::load(r[chain], r[chain][0]); });
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
       std::uint32_t differ = 0;
@@ -87,7 +105,7 @@ struct Repeat {
     }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {
-      repeat<kChains, kCopies>(steps, [this](int) { Store::store(address, r); });
+      repeat<kChains, kCopies>(steps, [this](int, int) { Store::store(address, r); });
       __syncthreads();  // the stores have been taken
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {

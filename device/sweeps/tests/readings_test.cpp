@@ -42,6 +42,17 @@ TEST(CompareTiles, EverySlotAgainstItsTileAndEveryElementCounts) {
   EXPECT_EQ(out.differing, 2U);
 }
 
+TEST(CompareTiles, EveryBlockBeginsWithTheFirstTile) {
+  // Two blocks of three slots, two tiles of one element: tiles 0, 1, 0 of either block.
+  const std::vector<std::byte> expected = {std::byte{1}, std::byte{2}};
+  const std::vector<std::byte> seen = {std::byte{1}, std::byte{2}, std::byte{1},
+                                       std::byte{1}, std::byte{2}, std::byte{1}};
+  Measurement out;
+  compare_tiles(seen, 3, expected, 1, 1, out);
+  EXPECT_EQ(out.compared, 6U);
+  EXPECT_EQ(out.differing, 0U);
+}
+
 /// The words that the loads and stores must leave, spelled out again.
 std::uint32_t expected_word(const std::string& name, int lane, int w) {
   const auto address = static_cast<std::uint32_t>(16 * lane);

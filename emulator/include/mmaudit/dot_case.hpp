@@ -35,6 +35,10 @@ struct Mismatch {
 /// copied to the result.
 DotCase dot_at(const Instruction& instruction, const TileView& batch, std::size_t tile, int row, int column);
 
+/// What: why `dot` can't be a dot product of `instruction`, for one from outside: counts, widths, metadata,
+/// scales, place in D; empty: it can.
+std::string why_bad_dot(const Instruction& instruction, const DotCase& dot);
+
 /// D of that element, as raw bits.
 std::uint64_t d_at(const Instruction& instruction, const TileView& batch, std::size_t tile, int row,
                    int column);

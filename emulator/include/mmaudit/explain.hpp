@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mmaudit/dot.hpp"
+#include "mmaudit/dot_case.hpp"
 
 namespace mmaudit {
 
@@ -72,5 +73,8 @@ struct Explanation {
 Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
                     unsigned modifiers, const std::uint8_t* scale_a = nullptr,
                     const std::uint8_t* scale_b = nullptr);
+
+/// The same for a whole case: of a sparse instruction as the dense dot product of the elements that meet.
+Explanation explain(const Instruction& instruction, const Datapath& datapath, const DotCase& dot);
 
 }  // namespace mmaudit

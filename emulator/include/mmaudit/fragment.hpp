@@ -85,7 +85,7 @@ constexpr int register_shift(const Instruction& instruction, Format format) {
 /// m8n8k4 of f16: a warp holds four tiles, one in each octet (two quads: lanes l, l + 16 with the same l /
 /// 4).
 constexpr bool is_per_octet(const Instruction& instruction) {
-  return instruction.unit == MatrixUnit::mma_884;
+  return instruction.op == Op::mma && instruction.m == 8 && instruction.a == Format::f16;
 }
 
 /// Whether the maps below describe `instruction`. tcgen05 reads shared memory and writes tensor memory; the

@@ -22,6 +22,20 @@ inline constexpr std::uint8_t kTransposeB = 32;
 inline constexpr std::uint8_t kTransposeC = 64;
 inline constexpr std::uint8_t kModifierBits = 127;  ///< all of them
 
+/// Sizes of one tile, as indices into the buffers of a batch need them.
+struct TileExtents {
+  explicit constexpr TileExtents(const Instruction& of)
+      : m(static_cast<std::size_t>(of.m)),
+        n(static_cast<std::size_t>(of.n)),
+        k(static_cast<std::size_t>(of.k)),
+        stored(static_cast<std::size_t>(of.stored_k())),
+        blocks(static_cast<std::size_t>(scales_of(of))) {}
+
+  std::size_t m, n, k;
+  std::size_t stored;  ///< elements of a row of A
+  std::size_t blocks;  ///< scales of a row of A or a column of B
+};
+
 /// Pointers to the buffers of a batch: row-major, contiguous, elements as raw bits in their format's storage
 /// width.
 struct TileView {

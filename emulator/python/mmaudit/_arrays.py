@@ -1,4 +1,5 @@
 """numpy arrays as the library takes them: the dtypes of every format, and conversions on request."""
+import sys
 from ctypes import byref
 from typing import Any, NamedTuple, Optional, Tuple
 
@@ -28,11 +29,58 @@ _ML = {
 _FORMAT_OF = {dtype: name for name, dtype in {**_ML, "f64": _VALUE["f64"], "f32": _VALUE["f32"], "f16": _VALUE["f16"]}.items()}
 
 
+# dtypes of torch that numpy lacks: the format, and torch's and numpy's integers of its bits.
+_TORCH = {
+    "torch.bfloat16": ("bf16", "int16", np.uint16), "torch.float8_e4m3fn": ("e4m3", "uint8", np.uint8),
+    "torch.float8_e5m2": ("e5m2", "uint8", np.uint8),
+}
+_ROUNDINGS = ("rn", "rz", "rna", "rp")
+
+
 class Casting(NamedTuple):
     """How float arrays of another format are converted to an operand's; rounding None: they are refused."""
 
     rounding: Optional[str] = None
     saturate: bool = False
+
+
+def casting(rounding: Optional[str], saturate: bool) -> Casting:
+    """A Casting, checked even where nothing has to be converted."""
+    if rounding is not None and rounding not in _ROUNDINGS:
+        raise ValueError(f"rounding: found \"{rounding}\", allowed: {', '.join(_ROUNDINGS)}")
+    return Casting(rounding, saturate)
+
+
+def _bits_of(array: np.ndarray, name: str) -> np.ndarray:
+    """Raw bits that are known to be of format `name`: ml_dtypes' type, else unsigned integers that say so."""
+    return array.view(_ML[name] if name in _ML else np.dtype(raw_dtype(name), metadata={"mmaudit": name}))
+
+
+def _format_said(array: np.ndarray) -> Optional[str]:
+    return (array.dtype.metadata or {}).get("mmaudit")
+
+
+def is_tensor(x: Any) -> bool:
+    return type(x).__module__.partition(".")[0] == "torch"
+
+
+def array_of(field: str, x: Any) -> np.ndarray:
+    """`x` as a numpy array: tensors of torch in the dtypes that numpy lacks, too, and what numpy.load() makes of a file of
+    8-bit floats or bf16. ValueError for an array with masked elements, whose mask would be lost."""
+    if np.ma.is_masked(x):
+        raise ValueError(f"{field}: found a masked array, allowed: one without masked elements (x.filled(value))")
+    name = str(getattr(x, "dtype", ""))
+    if is_tensor(x) and name in _TORCH:
+        format_name, theirs, ours = _TORCH[name]
+        raw = x.detach().cpu().contiguous().view(getattr(sys.modules["torch"], theirs)).numpy()
+        return _bits_of(raw.view(ours), format_name)
+    array = np.asarray(x)
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype not in _ML.values():
+        if array.dtype.itemsize == 1:
+            return array.view(np.uint8)
+        if array.dtype.itemsize == 2:
+            return _bits_of(array.view(np.uint16), "bf16")
+    return array
 
 
 def raw_dtype(name: str) -> np.dtype:
@@ -53,7 +101,7 @@ def is_ml(array: np.ndarray) -> bool:
 
 def format_of(dtype: np.dtype) -> Optional[str]:
     """The format that a float dtype is; None for integers, which may be raw bits of anything."""
-    return _FORMAT_OF.get(dtype)
+    return (dtype.metadata or {}).get("mmaudit") or _FORMAT_OF.get(dtype)
 
 
 def _accepted(name: str) -> "list[np.dtype]":
@@ -80,16 +128,16 @@ def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype)
 def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
     """A contiguous array of a dtype that holds format `name`. Copies only if `array` is not contiguous or `how` converts
     it."""
-    array = np.asanyarray(array)
+    array = array_of(field, array)
     accepted = _accepted(name)
-    if array.dtype in accepted:
+    if array.dtype in accepted and _format_said(array) in (None, name):
         return np.ascontiguousarray(array)
     source = format_of(array.dtype)
     if source is not None and how.rounding is not None:
         return cast(array, source, name, how, raw_dtype(name))[0]
     allowed = ", ".join([f"{accepted[0]} (raw bits of {name})"] + [str(dtype) for dtype in accepted[1:]])
     hint = "; rounding='rn' would convert it" if source is not None else ""
-    raise ValueError(f"{field} dtype: found {array.dtype}, allowed: {allowed}{hint}")
+    raise ValueError(f"{field} dtype: found {_format_said(array) or array.dtype}, allowed: {allowed}{hint}")
 
 
 def given(array: Optional[np.ndarray]) -> _library.In:

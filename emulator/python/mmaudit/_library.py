@@ -153,6 +153,9 @@ def text_from(function, *arguments) -> str:
 
 
 def encoded(text: Optional[str]) -> Optional[bytes]:
+    """As the library takes it; ValueError where the library would see only a part, up to a NUL."""
+    if text is not None and "\0" in str(text):
+        raise ValueError(f"name: found {str(text)!r}, allowed: one without NUL")
     return None if text is None else str(text).encode()
 
 

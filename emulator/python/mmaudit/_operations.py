@@ -43,7 +43,7 @@ def _modifiers(scale_d: int, negate_a: bool, negate_b: bool) -> int:
 def _bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
     if array is None:
         return None
-    array = np.asanyarray(array)
+    array = _arrays.array_of(field, array)
     if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not _arrays.is_ml(array)):
         raise ValueError(f"{field} dtype: found {array.dtype}, allowed: uint8")
     if array.ndim == len(shape) - 1:
@@ -92,8 +92,8 @@ def emulate(
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
     spec = _library.instruction(arch, inst)
-    how = Casting(rounding, saturate)
-    a, b = np.asanyarray(a), np.asanyarray(b)
+    how = _arrays.casting(rounding, saturate)
+    a, b = _arrays.array_of("a", a), _arrays.array_of("b", b)
     single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
     a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a.decode(), how))
     b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b.decode(), how))
@@ -140,7 +140,7 @@ def convert(
         bits.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
-    array = np.asanyarray(x)
+    array = _arrays.array_of("x", x)
     if array.dtype == np.dtype(np.int64) and not isinstance(x, np.ndarray):
         array = array.astype(np.float64)  # a list of whole numbers
     name = source if source is not None else _arrays.format_of(array.dtype)
@@ -150,7 +150,7 @@ def convert(
         )
     array = _arrays.operand("x", array, name, Casting())
     dtype = _arrays.value_dtype(to, _arrays.is_ml(array))
-    result, counted = _arrays.cast(array, name, to, Casting(rounding, saturate), dtype)
+    result, counted = _arrays.cast(array, name, to, _arrays.casting(rounding, saturate), dtype)
     result = result.reshape(np.shape(x))
     return (result, counted) if counts else result
 
@@ -160,10 +160,10 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
     raw = np.zeros(count, _arrays.raw_dtype(name))
     if x is None:
         return raw
-    array = np.atleast_1d(np.asanyarray(x))
+    array = np.atleast_1d(_arrays.array_of(field, x))
     if array.ndim != 1 or array.size > count:
         raise ValueError(f"{field}: found {array.size} values, allowed at most {count} (the depth of the instruction)")
-    if not isinstance(x, np.ndarray):
+    if not isinstance(x, np.ndarray) and not _arrays.is_tensor(x):
         array = array.astype(np.float64)
         found, lost = _arrays.cast(array, "f64", name, Casting(how.rounding or "rn", how.saturate), raw.dtype)
         if how.rounding is None and lost["inexact"] + lost["overflow"] != 0:
@@ -172,6 +172,14 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
         found = _arrays.operand(field, array, name, how).view(raw.dtype)
     raw[: found.size] = found
     return raw
+
+
+def _positions(metadata: Sequence[int]) -> np.ndarray:
+    """The positions of one row as bytes; numbers that a byte does not hold are refused."""
+    found = _arrays.array_of("metadata", metadata)
+    if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() > 255):
+        raise ValueError(f"metadata: found {found.ravel()[:8].tolist()}, allowed: positions inside a group, whole numbers from 0")
+    return np.ascontiguousarray(found, dtype=np.uint8)
 
 
 def explain(
@@ -202,7 +210,7 @@ def explain(
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
     spec = _library.instruction(arch, inst)
-    how = Casting(rounding, saturate)
+    how = _arrays.casting(rounding, saturate)
     work = _library.Dot()
     work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
     work.modifiers = _modifiers(scale_d, negate_a, negate_b)
@@ -225,7 +233,7 @@ def explain(
         scales[:count] = some[:count]
         kept[field] = scales
     if metadata is not None:
-        kept["metadata"] = np.ascontiguousarray(metadata, dtype=np.uint8)
+        kept["metadata"] = _positions(metadata)
     for field, array in kept.items():
         setattr(work, field, _arrays.given(array))
     return json.loads(_library.text_from(lib.mmaudit_explain, byref(work)))

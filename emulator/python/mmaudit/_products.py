@@ -15,7 +15,7 @@ def _product(
     promote: Optional[int], split_k: int, how: Casting,
 ) -> Tuple[_library.Product, List[np.ndarray], bool]:
     """A product structure without D and epilogue, the arrays it points to, and whether A is a single matrix."""
-    a, b = np.asanyarray(a), np.asanyarray(b)
+    a, b = _arrays.array_of("a", a), _arrays.array_of("b", b)
     single = a.ndim == 2
     for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
         if not 0 <= value < 2**64:  # split_k = 0 is refused by the library
@@ -89,7 +89,7 @@ def matmul(
     _arrays.raw_dtype(output)  # refuses an unknown format
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work, kept, single = _product(spec, arch, inst, output, a, b, c, promote, split_k, Casting(rounding, saturate))
+    work, kept, single = _product(spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
     work.threads = threads
     work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
     work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
@@ -100,7 +100,7 @@ def matmul(
     limit = _available_memory() if memory is None else memory
     if limit is not None and needed > limit:
         raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
-    with_ml = _arrays.is_ml(np.asanyarray(a)) or _arrays.is_ml(np.asanyarray(b))
+    with_ml = any(_arrays.is_ml(_arrays.array_of(field, x)) for field, x in (("a", a), ("b", b)))
     d = np.empty((work.batch, work.m, work.n), _arrays.value_dtype(output, with_ml))
     work.d = _arrays.written(d)
     _library.check(lib.mmaudit_matmul(byref(work)))
@@ -139,7 +139,7 @@ def tolerance(
     Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, single = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
+    work, _kept, single = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
     return Tolerance(exact[0], bound[0]) if single else Tolerance(exact, bound)
@@ -186,7 +186,7 @@ def within(
     Raises: ValueError, as tolerance().
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, _ = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, Casting(rounding, saturate))
+    work, _kept, _ = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
     d = _arrays.three_axes("d", _arrays.operand("d", d, spec.d.decode(), Casting()))
     _arrays.require_shape("d", d, (work.batch, work.m, work.n), "batch, m, n")
     work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only

@@ -1,9 +1,15 @@
 """dtypes, shapes, memory: what a numpy user meets. Values where numpy can tell them."""
+import contextlib
+import io
+import json
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
 import mmaudit
+from mmaudit.__main__ import main
 from tests.tool import same_bits
 
 F16 = "mma.m16n8k16.f32.f16.f16.f32"
@@ -15,6 +21,96 @@ try:
     import ml_dtypes
 except ImportError:
     ml_dtypes = None
+
+
+class BadInput(unittest.TestCase):
+    """Input that would be misread without a word."""
+
+    ONES = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16)
+
+    def refused(self, part, function, *arguments, **named):
+        with self.assertRaises(ValueError) as caught:
+            function(*arguments, **named)
+        self.assertIn(part, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_metadata_is_whole_and_fits(self):
+        sparse = "mma.sp.m16n8k32.f32.f16.f16.f32"
+        for bad in ([256], [0.9], [-1]):
+            self.refused("metadata", mmaudit.explain, sparse, [1.0], [1.0], metadata=bad)
+        self.assertTrue(mmaudit.explain(sparse, [1.0], [1.0], metadata=[0, 1] * 8))
+
+    def test_names_are_whole(self):
+        self.refused("NUL", mmaudit.emulate, F16 + "\0x", *self.ONES)
+        self.refused("NUL", mmaudit.list, "hopper\0")
+
+    def test_rounding_is_checked_where_it_is_not_used(self):
+        for function in (mmaudit.matmul, mmaudit.tolerance):
+            self.refused('rounding: found "up"', function, *self.ONES, inst=F16, rounding="up")
+        self.refused("rounding", mmaudit.emulate, F16, *self.ONES, rounding="up")
+        self.refused("rounding", mmaudit.explain, F16, [1.0], [1.0], rounding="up")
+
+    def test_masks_are_not_lost(self):
+        a, b = self.ONES
+        self.refused("a: found a masked array", mmaudit.matmul, np.ma.masked_array(a, a == 1), b, inst=F16)
+        whole = np.ma.masked_array(a, a == 2)
+        self.assertTrue(same_bits(mmaudit.matmul(whole, b, inst=F16), mmaudit.matmul(a, b, inst=F16)))
+
+    def test_bytes_of_files(self):
+        a, b = np.full((8, 32), 0x38, np.uint8), np.full((32, 8), 0x38, np.uint8)
+        d = mmaudit.matmul(a.view("V1"), b.view("V1"), inst=FP8)
+        self.assertTrue((d == 32).all())
+        a, b = np.full((8, 16), 0x3F80, np.uint16), np.full((16, 8), 0x3F80, np.uint16)
+        self.assertTrue((mmaudit.matmul(a.view("V2"), b.view("V2"), inst=BF16) == 16).all())
+        self.refused("bf", mmaudit.matmul, a.view("V2"), b.view("V2"), inst=F16)
+
+    def test_torch(self):
+        torch = types.ModuleType("torch")
+        torch.int16 = np.int16
+
+        class Tensor:
+            """As much of torch.Tensor as is called: numpy lacks its dtype."""
+
+            dtype = "torch.bfloat16"
+
+            def __init__(self, array):
+                self.array, self.shape, self.ndim = array, array.shape, array.ndim
+
+            def __array__(self, *_):
+                raise TypeError("Got unsupported ScalarType BFloat16")
+
+            def detach(self):
+                return self
+
+            cpu = contiguous = detach
+
+            def view(self, dtype):
+                return Tensor(self.array.view(dtype))
+
+            def numpy(self):
+                return self.array
+
+        Tensor.__module__ = "torch"
+        with unittest.mock.patch.dict("sys.modules", torch=torch):
+            a, b = Tensor(np.full((8, 16), 0x3F80, np.uint16)), Tensor(np.full((16, 8), 0x3F80, np.uint16))
+            self.assertTrue((mmaudit.matmul(a, b, inst=BF16) == 16).all())
+            self.refused("a dtype: found bf", mmaudit.matmul, a, b, inst=F16)
+            self.assertTrue((mmaudit.matmul(a, b, inst=F16, rounding="rn") == 16).all())
+
+    def test_names_of_others(self):
+        pasted = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+        self.assertTrue(same_bits(mmaudit.emulate(pasted, *self.ONES, arch="sm90"), mmaudit.emulate(F16, *self.ONES)))
+
+    def test_main(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(main(["explain", "--inst", F16, "--a", "1,2", "--b", "1,1"]), 0)
+        self.assertIn("trace", json.loads(out.getvalue()))
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(main(["list", "--arch", "nothing"]), 2)
+        self.assertIn("nothing", errors.getvalue())
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(main([]), 0)
+        self.assertIn("hopper", out.getvalue())
 
 
 class Numbers(unittest.TestCase):

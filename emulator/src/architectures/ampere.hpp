@@ -6,16 +6,16 @@ namespace mmaudit::generations {
 inline constexpr std::string_view kAmpereAliases[] = {"ga100", "sm_80", "a100", "a30", "a800"};
 inline constexpr Steps kAmpereSteps = {to_f32(8, 24, -132), to_f16(8, 24, -20), to_f32(4, 24, -132)};
 inline constexpr DatapathEntry kAmpereOwn[] = {
-    {MatrixUnit::mma_f16, Format::f32, kAmpereSteps.f32, Evidence::replayed,
+    {units::mma_f16, Format::f32, kAmpereSteps.f32, Evidence::replayed,
      "MATLAB-tensor-core A100/fp16, A100/bf16 (first 8 k); second step of k16: MMA-Sim; floor: MMA-Sim, "
      "Khattak and Mikaitis"},
-    {MatrixUnit::mma_f16, Format::f16, kAmpereSteps.f16, Evidence::replayed,
+    {units::mma_f16, Format::f16, kAmpereSteps.f16, Evidence::replayed,
      "MATLAB-tensor-core A100/fp16 d_fp16 (first 8 k); second step of k16: MMA-Sim; floor: Khattak and "
      "Mikaitis, MMA-Sim says -21"},
-    {MatrixUnit::mma_tf32, Format::f32, kAmpereSteps.tf32, Evidence::replayed,
+    {units::mma_tf32, Format::f32, kAmpereSteps.tf32, Evidence::replayed,
      "MATLAB-tensor-core A100/tf32 (first 4 k); second step of k8: MMA-Sim; floor: MMA-Sim, Khattak and "
      "Mikaitis"},
-    {MatrixUnit::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
+    {units::mma_f64, Format::f64, ieee_f64(), Evidence::literature,
      "Fasi et al. 2021 (A100), MMA-Sim; order of NaN operands as recorded on an H200"},
 };
 inline constexpr auto kAmpereDatapaths =

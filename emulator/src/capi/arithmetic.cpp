@@ -40,16 +40,16 @@ void require_sides(const Instruction& inst, const Sides& x, std::uint64_t tiles,
   const char* depth = is_sparse(inst.op) ? "k / 2" : "k";
   require("a", x.a, {{"tiles", tiles}, {"m", m}, {depth, stored}}, spec_of(inst.a));
   require("b", x.b, {{"tiles", tiles}, {"k", k}, {"n", n}}, spec_of(inst.b));
-  const auto scales = [&](const char* field, mmaudit_in given, std::initializer_list<Axis> axes) {
-    if (given.data == nullptr && given.bytes == 0) return;
+  const auto scales = [&](const char* field, mmaudit_in bytes, std::initializer_list<Axis> axes) {
+    if (!given(bytes)) return;
     if (inst.scale == Format::none)
       refuse(field,
              "found with " + name_of(inst) + ", allowed with block-scaled instructions only (kind_mx...)");
-    require(field, given, axes, spec_of(inst.scale));
+    require(field, bytes, axes, spec_of(inst.scale));
   };
   scales("scale_a", x.scale_a, {{"tiles", tiles}, {"m", m}, {"k / block", blocks}});
   scales("scale_b", x.scale_b, {{"tiles", tiles}, {"k / block", blocks}, {"n", n}});
-  const bool has_metadata = x.metadata.data != nullptr || x.metadata.bytes != 0;
+  const bool has_metadata = given(x.metadata);
   if (has_metadata != is_sparse(inst.op))
     refuse("metadata", std::string("found ") + (has_metadata ? "some" : "none") + " with " + name_of(inst) +
                            ", allowed: with sparse instructions, which need it");
@@ -69,9 +69,9 @@ void run_tiles(const mmaudit_tiles& work) {
   const std::uint64_t tiles = work.tiles, m = length(inst.m), n = length(inst.n);
   require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, tiles, m, n);
   const std::initializer_list<Axis> result = {{"tiles", tiles}, {"m", m}, {"n", n}};
-  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, result, spec_of(inst.c));
+  require_if_given("c", work.c, result, spec_of(inst.c));
   require("d", work.d, result, spec_of(inst.d));
-  if (work.modifiers.data != nullptr || work.modifiers.bytes != 0) {
+  if (given(work.modifiers)) {
     require("modifiers", work.modifiers, {{"tiles", tiles}}, kByte);
     for (std::uint64_t i = 0; i < tiles; ++i) require_modifiers(inst, bytes_at(work.modifiers)[i]);
   }
@@ -82,17 +82,16 @@ void run_tiles(const mmaudit_tiles& work) {
   require_apart("scale_b", work.d, work.scale_b);
   require_apart("metadata", work.d, work.metadata);
   require_apart("modifiers", work.d, work.modifiers);
-  TileView batch;
-  batch.tiles = work.tiles;
-  batch.a = work.a.data;
-  batch.b = work.b.data;
-  batch.c = work.c.data;
-  batch.d = work.d.data;
-  batch.modifiers = bytes_at(work.modifiers);
-  batch.scale_a = bytes_at(work.scale_a);
-  batch.scale_b = bytes_at(work.scale_b);
-  batch.metadata = bytes_at(work.metadata);
-  emulate(inst, datapath.datapath, batch);
+  emulate(inst, datapath.datapath,
+          {.tiles = work.tiles,
+           .a = work.a.data,
+           .b = work.b.data,
+           .c = work.c.data,
+           .d = work.d.data,
+           .modifiers = bytes_at(work.modifiers),
+           .scale_a = bytes_at(work.scale_a),
+           .scale_b = bytes_at(work.scale_b),
+           .metadata = bytes_at(work.metadata)});
 }
 
 /// The request for a matrix product, checked except for its arrays.
@@ -151,7 +150,7 @@ void require_operands(const mmaudit_product& work, const Product& x, bool d) {
   require("a", work.a, {{"batch", work.batch}, {"m", work.m}, {"k", work.k}}, spec_of(x.inst.a));
   require("b", work.b, {{"batch", work.batch}, {"k", work.k}, {"n", work.n}}, spec_of(x.inst.b));
   const std::initializer_list<Axis> result = {{"batch", work.batch}, {"m", work.m}, {"n", work.n}};
-  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, result, spec_of(output));
+  require_if_given("c", work.c, result, spec_of(output));
   if (d) require("d", work.d, result, spec_of(output));
 }
 
@@ -175,9 +174,8 @@ Product toleranced(const mmaudit_product& work, bool d) {
 void run_tolerance(const mmaudit_product& work, mmaudit_out exact, mmaudit_out bound) {
   const Product x = toleranced(work, false);
   const std::initializer_list<Axis> axes = {{"batch", work.batch}, {"m", work.m}, {"n", work.n}};
-  const auto asked = [](mmaudit_out array) { return array.data != nullptr || array.bytes != 0; };
-  if (asked(exact)) require("exact", exact, axes, spec_of(Format::f64));
-  if (asked(bound)) require("bound", bound, axes, spec_of(Format::f64));
+  require_if_given("exact", exact, axes, spec_of(Format::f64));
+  require_if_given("bound", bound, axes, spec_of(Format::f64));
   const GemmTolerance found = gemm_tolerance(x.inst, x.datapath->datapath, x.problem);
   if (exact.bytes != 0) std::memcpy(exact.data, found.exact.data(), exact.bytes);
   if (bound.bytes != 0) std::memcpy(bound.data, found.bound.data(), bound.bytes);
@@ -214,67 +212,62 @@ std::string explained(const mmaudit_dot& work) {
   const Architecture& architecture = architecture_of(work.arch);
   const DatapathEntry& datapath = entry_of(architecture, inst);
   require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, 1, 1, 1);
-  if (work.c.data != nullptr || work.c.bytes != 0) require("c", work.c, {{"1", 1}}, spec_of(inst.c));
+  require_if_given("c", work.c, {{"1", 1}}, spec_of(inst.c));
   require_modifiers(inst, work.modifiers);
-  const std::vector<std::uint64_t> a = words(work.a, spec_of(inst.a));
-  std::vector<std::uint64_t> b = words(work.b, spec_of(inst.b));
-  if (is_sparse(inst.op)) {  // as a dense dot product of the elements that meet
-    std::vector<std::uint64_t> met;
-    for (std::size_t k = 0; k < a.size(); ++k)
-      met.push_back(b[static_cast<std::size_t>(selected_k(sparsity_of(inst), datapath.datapath.metadata,
-                                                          bytes_at(work.metadata), static_cast<int>(k)))]);
-    b = met;
-  }
-  const std::uint64_t c = work.c.data == nullptr ? 0 : words(work.c, spec_of(inst.c))[0];
-  const Explanation trace = explain(make_plan(inst, datapath.datapath), a.data(), b.data(), c, work.modifiers,
-                                    bytes_at(work.scale_a), bytes_at(work.scale_b));
+  DotCase dot;
+  dot.a = words(work.a, spec_of(inst.a));
+  dot.b = words(work.b, spec_of(inst.b));
+  dot.c = work.c.data == nullptr ? 0 : words(work.c, spec_of(inst.c))[0];
+  dot.modifiers = static_cast<std::uint8_t>(work.modifiers);
+  const auto bytes = [](mmaudit_in x) { return std::vector(bytes_at(x), bytes_at(x) + x.bytes); };
+  dot.scale_a = bytes(work.scale_a);
+  dot.scale_b = bytes(work.scale_b);
+  dot.metadata = bytes(work.metadata);
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.trace/1");
   out.field("architecture", architecture.name).field("instruction", name_of(inst));
   out.key("row").json(instruction_json(inst, datapath));
-  out.key("trace").json(trace_json(trace));
+  out.key("trace").json(trace_json(explain(inst, datapath.datapath, dot)));
   return out.end_object().text();
 }
 
 }  // namespace
 }  // namespace mmaudit::capi
 
-using mmaudit::capi::guarded;
-using mmaudit::capi::taken;
+using namespace mmaudit::capi;
 
 extern "C" {
 
 int mmaudit_emulate(const mmaudit_tiles* work) {
-  return guarded([&] { mmaudit::capi::run_tiles(taken(work)); });
+  return guarded([&] { run_tiles(taken(work)); });
 }
 
 int mmaudit_matmul(const mmaudit_product* work) {
-  return guarded([&] { mmaudit::capi::run_product(taken(work)); });
+  return guarded([&] { run_product(taken(work)); });
 }
 
 int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes) {
   return guarded([&] {
-    if (bytes == nullptr) mmaudit::capi::refuse("bytes", "found null, allowed: where to put the number");
-    const auto x = mmaudit::capi::product_of(taken(work));
+    if (bytes == nullptr) refuse("bytes", "found null, allowed: where to put the number");
+    const auto x = product_of(taken(work));
     *bytes = mmaudit::matmul_bytes(x.inst, x.problem, x.options).value_or(UINT64_MAX);
   });
 }
 
 int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaudit_out bound) {
-  return guarded([&] { mmaudit::capi::run_tolerance(taken(work), exact, bound); });
+  return guarded([&] { run_tolerance(taken(work), exact, bound); });
 }
 
 int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result, char** explanation) {
   return guarded([&] {
-    if (result == nullptr) mmaudit::capi::refuse("result", "found null, allowed: a structure");
-    const mmaudit::GemmCheck found = mmaudit::capi::checked(taken(work));
-    mmaudit::capi::give(mmaudit::capi::given_check(found), result);
-    if (explanation != nullptr) mmaudit::capi::give_text(explanation, [&] { return found.explanation(); });
+    if (result == nullptr) refuse("result", "found null, allowed: a structure");
+    const mmaudit::GemmCheck found = checked(taken(work));
+    give(given_check(found), result);
+    if (explanation != nullptr) give_text(explanation, [&] { return found.explanation(); });
   });
 }
 
 int mmaudit_explain(const mmaudit_dot* work, char** json) {
-  return guarded(
-      [&] { mmaudit::capi::give_text(json, [&] { return mmaudit::capi::explained(taken(work)); }); });
+  return guarded([&] { give_text(json, [&] { return explained(taken(work)); }); });
 }
 }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+#include "mmaudit/names.hpp"
 #include "mmaudit/refusal.hpp"
 
 namespace mmaudit::capi {
@@ -29,15 +30,6 @@ std::string shape_text(std::initializer_list<Axis> axes, const FormatSpec& forma
     lengths.append(lengths.empty() ? "" : ", ").append(std::to_string(axis.length));
   }
   return "(" + names + ") = (" + lengths + ") of " + std::string(name_of(format.id));
-}
-
-void require_bytes(std::string_view field, const void* data, std::size_t bytes,
-                   std::initializer_list<Axis> axes, const FormatSpec& format) {
-  const std::uint64_t wanted = bytes_of(field, axes, format);
-  if (bytes == wanted && (data != nullptr || wanted == 0)) return;
-  const std::string found = data == nullptr ? "null" : std::to_string(bytes) + " bytes";
-  refuse(field,
-         "found " + found + ", allowed: " + std::to_string(wanted) + " bytes, " + shape_text(axes, format));
 }
 
 }  // namespace
@@ -80,7 +72,7 @@ const Architecture& architecture_of(const char* name) {
 
 Instruction instruction_of(const char* name) {
   if (name == nullptr) refuse("inst", "found nothing, allowed: an instruction of `mmaudit list`");
-  if (const auto found = find_instruction(name)) return *found;
+  if (const auto found = read_instruction(name)) return *found;
   refuse("inst", why_no_instruction(name));
 }
 
@@ -91,7 +83,7 @@ const DatapathEntry& entry_of(const Architecture& architecture, const Instructio
 
 FormatSpec format_of(std::string_view field, const char* name) {
   const std::string_view asked = name == nullptr ? "" : name;
-  if (const auto found = find_format(asked)) return spec_of(*found);
+  if (const auto found = read_format(asked)) return spec_of(*found);
   refuse(field, why_no_format(asked));
 }
 
@@ -103,14 +95,13 @@ std::uint64_t bytes_of(std::string_view field, std::initializer_list<Axis> axes,
   return bytes;
 }
 
-void require(std::string_view field, mmaudit_in array, std::initializer_list<Axis> axes,
-             const FormatSpec& format) {
-  require_bytes(field, array.data, array.bytes, axes, format);
-}
-
-void require(std::string_view field, mmaudit_out array, std::initializer_list<Axis> axes,
-             const FormatSpec& format) {
-  require_bytes(field, array.data, array.bytes, axes, format);
+void require_bytes(std::string_view field, const void* data, std::size_t bytes,
+                   std::initializer_list<Axis> axes, const FormatSpec& format) {
+  const std::uint64_t wanted = bytes_of(field, axes, format);
+  if (bytes == wanted && (data != nullptr || wanted == 0)) return;
+  const std::string found = data == nullptr ? "null" : std::to_string(bytes) + " bytes";
+  refuse(field,
+         "found " + found + ", allowed: " + std::to_string(wanted) + " bytes, " + shape_text(axes, format));
 }
 
 void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool same) {

@@ -70,11 +70,26 @@ struct Axis {
 
 /// Bytes of an array; refused where they exceed 64 bits.
 std::uint64_t bytes_of(std::string_view field, std::initializer_list<Axis> axes, const FormatSpec& format);
+/// Whether the caller gave an optional array.
+template <typename Array>
+bool given(const Array& array) {
+  return array.data != nullptr || array.bytes != 0;
+}
+
+void require_bytes(std::string_view field, const void* data, std::size_t bytes,
+                   std::initializer_list<Axis> axes, const FormatSpec& format);
 /// Refuses null and any other number of bytes.
-void require(std::string_view field, mmaudit_in array, std::initializer_list<Axis> axes,
-             const FormatSpec& format);
-void require(std::string_view field, mmaudit_out array, std::initializer_list<Axis> axes,
-             const FormatSpec& format);
+template <typename Array>
+void require(std::string_view field, const Array& array, std::initializer_list<Axis> axes,
+             const FormatSpec& format) {
+  require_bytes(field, array.data, array.bytes, axes, format);
+}
+/// The same for an array that may be left out.
+template <typename Array>
+void require_if_given(std::string_view field, const Array& array, std::initializer_list<Axis> axes,
+                      const FormatSpec& format) {
+  if (given(array)) require(field, array, axes, format);
+}
 /// Refuses d that shares bytes with `x`; with `same` the whole of it may be x.
 void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool same = false);
 

@@ -140,9 +140,12 @@ inline Floats to_float_toward_zero(Words x) {
   if constexpr (ModeTowardZero) return bits<Floats>(_mm256_cvtepi32_ps(bits<__m256i>(x)));
 #elif defined(__SSE2__)
   if constexpr (ModeTowardZero) return bits<Floats>(_mm_cvtepi32_ps(bits<__m128i>(x)));
+#elif defined(__aarch64__)
+  if constexpr (ModeTowardZero) return __builtin_convertvector(x, Floats);
 #endif
   const Words sign = x >> 31;
-  const Words magnitude = (x ^ sign) - sign;
+  // A NaN or an infinity came as INT32_MIN, whose magnitude wraps to itself; the caller overwrites the lane.
+  const Words magnitude = bits<Words>(bits<Counts>(x ^ sign) - bits<Counts>(sign));
   Floats nearest = __builtin_convertvector(magnitude, Floats);
   const Floats largest = splat(2147483520.0F);  // below 2^31, which 32 bits don't hold
   nearest = select(bits<Words>(nearest > largest), largest, nearest);
@@ -189,12 +192,19 @@ inline bool any(Words mask) {
 /// Rounding to nearest (or toward zero) with subnormals kept, whatever the caller's thread has set.
 class FloatMode {
  public:
-#ifdef __SSE2__
+#if defined(__SSE2__)
   explicit FloatMode(bool toward_zero = false) : before_(_mm_getcsr()) {
     constexpr unsigned kMaskedExceptions = 0x1F80, kTowardZero = 0x6000;
     _mm_setcsr(kMaskedExceptions | (toward_zero ? kTowardZero : 0U));
   }
   ~FloatMode() { _mm_setcsr(before_); }
+#elif defined(__aarch64__)
+  explicit FloatMode(bool toward_zero = false) {
+    constexpr std::uint64_t kTowardZero = 3U << 22;  // FPCR.RMode; with the rest 0 subnormals are kept
+    asm volatile("mrs %0, fpcr" : "=r"(before_));
+    asm volatile("msr fpcr, %0" : : "r"(toward_zero ? kTowardZero : 0) : "memory");
+  }
+  ~FloatMode() { asm volatile("msr fpcr, %0" : : "r"(before_) : "memory"); }
 #else
   explicit FloatMode(bool = false) {}
   ~FloatMode() = default;
@@ -203,7 +213,11 @@ class FloatMode {
   FloatMode& operator=(const FloatMode&) = delete;
 
  private:
+#if defined(__aarch64__)
+  std::uint64_t before_ = 0;
+#else
   [[maybe_unused]] unsigned before_ = 0;
+#endif
 };
 
 }  // namespace

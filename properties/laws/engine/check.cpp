@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "mmaudit/detail/parallel.hpp"
-#include "mmaudit/generators/input_classes.hpp"
+#include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "tools.hpp"
 
@@ -14,32 +14,11 @@ namespace {
 /// Laws choose forms of input by the tile.
 constexpr std::uint64_t kLeastTiles = 12;
 
-void fill_from_classes(const Subject& subject, std::uint64_t seed, std::uint64_t number, Tile& tile) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(subject.instruction, subject.datapath);
-  const auto input_class = static_cast<gen::InputClass>(number % gen::kInputClasses);
-  const auto fill = [&](std::vector<std::uint64_t>& to, gen::Matrix which, int columns) {
-    for (std::size_t i = 0; i < to.size(); ++i)
-      to[i] = gen::generate(plan, input_class, seed, which, number, static_cast<int>(i) / columns,
-                            static_cast<int>(i) % columns);
-  };
-  fill(tile.a, gen::Matrix::a, tile.stored());
-  fill(tile.b, gen::Matrix::b, subject.instruction.n);
-  fill(tile.c, gen::Matrix::c, subject.instruction.n);
-  if (!tile.scale_a.empty()) {
-    const auto scale = [&](gen::Matrix which, int row, int col) {
-      return static_cast<std::uint8_t>(gen::generate(plan, input_class, seed, which, number, row, col));
-    };
-    for (int block = 0; block < tile.blocks(); ++block) {
-      for (int row = 0; row < tile.instruction.m; ++row)
-        tile.at_scale_a(row, block) = scale(gen::Matrix::scale_a, row, block);
-      for (int col = 0; col < tile.instruction.n; ++col)
-        tile.at_scale_b(block, col) = scale(gen::Matrix::scale_b, block, col);
-    }
-  }
-  for (std::size_t i = 0; i < tile.metadata.size(); ++i)
-    tile.metadata[i] =
-        gen::generate_metadata(plan, input_class, seed, number, static_cast<int>(i) / tile.stored(),
-                               static_cast<int>(i) % tile.stored());
+Tile tile_of_classes(const Subject& subject, std::uint64_t seed, std::uint64_t number) {
+  TileBatch one(subject.instruction);
+  gen::append_class(one, gen::make_generator_plan(subject.instruction, subject.datapath),
+                    static_cast<gen::InputClass>(number % gen::kInputClasses), seed, number, 1, 0);
+  return tile_at(one, 0);
 }
 
 /// Scales for a tile that a law made without: all 1, or a power of two and its inverse, or any powers of two.
@@ -50,13 +29,10 @@ void draw_scales(Random& random, Tile& tile) {
 }
 
 Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::uint64_t number) {
-  Tile tile(subject.instruction);
+  Tile tile = law.fill == nullptr ? tile_of_classes(subject, seed, number) : Tile(subject.instruction);
   Random random(Random(seed ^ (number * 0xD1B54A32D192ED03U)).next());
   tile.salt = random.next();
-  if (law.fill == nullptr) {
-    fill_from_classes(subject, seed, number, tile);
-    return tile;
-  }
+  if (law.fill == nullptr) return tile;
   law.fill(subject, random, tile);
   if (law.scales == Scales::any && !tile.scale_a.empty()) draw_scales(random, tile);
   return tile;
@@ -106,7 +82,7 @@ std::string why_not_related(const Law& law, const Subject& subject, const Backen
 }
 
 void judge_all(const Law& law, const Subject& subject, const Answered& answered, LawResult& result,
-               std::optional<Dot>& broken) {
+               std::optional<Failure>& broken) {
   for (std::size_t t = 0; t < answered.tiles.size(); ++t) {
     const Tile& tile = answered.tiles[t];
     for (int row = 0; row < subject.instruction.m; ++row)
@@ -118,7 +94,10 @@ void judge_all(const Law& law, const Subject& subject, const Answered& answered,
         result.reached = std::max(result.reached, verdict.reached);
         if (verdict.kind == Verdict::Kind::holds) continue;
         ++result.broken;
-        if (!broken) broken = dot_of(tile, row, col);
+        if (broken) continue;
+        const Dot dot = dot_of(tile, row, col);
+        broken = {std::string(law.name), subject.instruction, dot,
+                  tile.at_d(row, col),   verdict.expected,    nonzero_products(subject, dot)};
       }
   }
 }
@@ -139,7 +118,7 @@ std::string why_silent(const Law& law, const Subject& subject) {
   const bool scaled = subject.instruction.scale != Format::none;
   if (scaled && law.scales == Scales::none) return "it is not stated for block scales";
   if (!scaled && law.scales == Scales::own) return "no block scales";
-  return law.why_not(subject);
+  return law.why_not == nullptr ? std::string() : law.why_not(subject);
 }
 
 LawResult check_recorded(const Law& law, const Subject& subject, std::span<const Tile> tiles) {
@@ -150,23 +129,8 @@ LawResult check_recorded(const Law& law, const Subject& subject, std::span<const
                    : law.exhibit          ? "it says what some input shows"
                                           : why_silent(law, subject);
   if (!result.skipped.empty()) return result;
-  std::optional<Dot> broken;
-  const Answered answered(tiles);
-  judge_all(law, subject, answered, result, broken);
+  judge_all(law, subject, Answered(tiles), result, result.failure);
   if (result.judged == 0) result.skipped = "no recorded dot product is of the kind that it speaks of";
-  if (!broken) return result;
-  result.failure =
-      Failure{std::string(law.name), subject.instruction, *broken, 0, 0, nonzero_products(subject, *broken)};
-  // Where it stands in its tile is not kept: the first one that breaks the law is found again.
-  for (const Tile& tile : answered.tiles)
-    for (int row = 0; row < subject.instruction.m; ++row)
-      for (int col = 0; col < subject.instruction.n; ++col) {
-        const Verdict verdict = law.judge({subject, tile, {}, row, col});
-        if (verdict.kind != Verdict::Kind::broken) continue;
-        result.failure->found = tile.at_d(row, col);
-        result.failure->expected = verdict.expected;
-        return result;
-      }
   return result;
 }
 
@@ -181,7 +145,7 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
   if (!result.skipped.empty()) return result;
   if (law.can_reach == nullptr || law.can_reach(subject)) result.to_reach = law.reach;
 
-  std::optional<Dot> broken;
+  std::optional<Failure> broken;
   std::vector<Tile> known;
   for (const Dot& dot : options.first) known.push_back(tile_of(subject.instruction, dot));
   if (!known.empty())
@@ -198,7 +162,7 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
     judge_all(law, subject, Answered(law, subject, backend, std::move(tiles)), result, broken);
     if (options.until_broken && !law.exhibit && broken) return result;
   }
-  if (!law.exhibit && broken) result.failure = shrink(law, subject, backend, *broken);
+  if (!law.exhibit && broken) result.failure = shrink(law, subject, backend, broken->dot);
   return result;
 }
 

@@ -4,6 +4,14 @@
 #include "tools.hpp"
 
 namespace mmaudit::laws {
+namespace {
+
+Law named(std::string_view name, Law law) {
+  law.name = name;
+  return law;
+}
+
+}  // namespace
 
 std::span<const Law> lawbook() {
   static const auto book = [] {

@@ -20,19 +20,17 @@ Subject::Subject(const Architecture& of, const Instruction& which, const Datapat
 }
 
 Tile::Tile(const Instruction& of, std::uint8_t with) : instruction(of), modifiers(with) {
-  const auto m = static_cast<std::size_t>(of.m), n = static_cast<std::size_t>(of.n),
-             k = static_cast<std::size_t>(of.k), kept = static_cast<std::size_t>(of.stored_k());
-  a.resize(m * kept);
-  b.resize(k * n);
-  c.resize(m * n);
+  const TileExtents each(of);
+  a.resize(each.m * each.stored);
+  b.resize(each.k * each.n);
+  c.resize(each.m * each.n);
   if (of.scale != Format::none) {
     const auto one = static_cast<std::uint8_t>(one_bits(spec_of(of.scale)));
-    const auto groups = static_cast<std::size_t>(scales_of(of));
-    scale_a.assign(m * groups, one);
-    scale_b.assign(groups * n, one);
+    scale_a.assign(each.m * each.blocks, one);
+    scale_b.assign(each.blocks * each.n, one);
   }
   if (!is_sparse(of.op)) return;
-  metadata.resize(m * kept);
+  metadata.resize(a.size());
   const Sparsity sparsity = sparsity_of(of);
   for (std::size_t at = 0; at < metadata.size(); at += static_cast<std::size_t>(sparsity.kept))
     write_pattern(sparsity, 0, &metadata[at]);
@@ -91,32 +89,51 @@ int nonzero_products(const Subject& subject, const Dot& dot) {
   return count;
 }
 
+Tile tile_at(const TileBatch& batch, std::size_t index) {
+  const Instruction& inst = batch.instruction;
+  Tile tile(inst, batch.modifiers[index]);
+  const auto words = [&](const std::vector<std::byte>& from, Format format, std::vector<std::uint64_t>& to) {
+    const std::size_t bytes = spec_of(format).storage_bytes();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = load_bits(from, bytes, index * to.size() + i);
+  };
+  words(batch.a, inst.a, tile.a);
+  words(batch.b, inst.b, tile.b);
+  words(batch.c, inst.c, tile.c);
+  tile.d.resize(batch.d.empty() ? 0 : tile.c.size());
+  words(batch.d, inst.d, tile.d);
+  const auto bytes = [&](const std::vector<std::uint8_t>& from, std::vector<std::uint8_t>& to) {
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(index * to.size()), to.size(), to.begin());
+  };
+  bytes(batch.metadata, tile.metadata);
+  bytes(batch.scale_a, tile.scale_a);
+  bytes(batch.scale_b, tile.scale_b);
+  return tile;
+}
+
 void answer(const Backend& backend, std::span<Tile*> tiles) {
   if (tiles.empty()) return;
   const Instruction& inst = tiles.front()->instruction;
-  TileBatch packed(inst);
-  packed.tiles = tiles.size();
-  const auto pack = [&](std::vector<std::byte>& to, Format format, std::vector<std::uint64_t> Tile::*from) {
-    const std::size_t bytes = spec_of(format).storage_bytes(), each = (tiles.front()->*from).size();
-    to.resize(tiles.size() * each * bytes);
-    for (std::size_t t = 0; t < tiles.size(); ++t)
-      for (std::size_t i = 0; i < each; ++i) store_bits(to, bytes, t * each + i, (tiles[t]->*from)[i]);
-  };
-  pack(packed.a, inst.a, &Tile::a);
-  pack(packed.b, inst.b, &Tile::b);
-  pack(packed.c, inst.c, &Tile::c);
-  for (const Tile* tile : tiles) {
-    packed.modifiers.push_back(tile->modifiers);
-    packed.metadata.insert(packed.metadata.end(), tile->metadata.begin(), tile->metadata.end());
-    packed.scale_a.insert(packed.scale_a.end(), tile->scale_a.begin(), tile->scale_a.end());
-    packed.scale_b.insert(packed.scale_b.end(), tile->scale_b.begin(), tile->scale_b.end());
+  TileBatch packed(inst, tiles.size());
+  for (std::size_t t = 0; t < tiles.size(); ++t) {
+    const Tile& tile = *tiles[t];
+    const auto words = [&](const std::vector<std::uint64_t>& from, Format format,
+                           std::vector<std::byte>& to) {
+      const std::size_t bytes = spec_of(format).storage_bytes();
+      for (std::size_t i = 0; i < from.size(); ++i) store_bits(to, bytes, t * from.size() + i, from[i]);
+    };
+    words(tile.a, inst.a, packed.a);
+    words(tile.b, inst.b, packed.b);
+    words(tile.c, inst.c, packed.c);
+    packed.modifiers[t] = tile.modifiers;
+    const auto bytes = [&](const std::vector<std::uint8_t>& from, std::vector<std::uint8_t>& to) {
+      std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(t * from.size()));
+    };
+    bytes(tile.metadata, packed.metadata);
+    bytes(tile.scale_a, packed.scale_a);
+    bytes(tile.scale_b, packed.scale_b);
   }
   backend.run(inst, packed.view());
-  const std::size_t bytes = spec_of(inst.d).storage_bytes(), each = tiles.front()->c.size();
-  for (std::size_t t = 0; t < tiles.size(); ++t) {
-    tiles[t]->d.resize(each);
-    for (std::size_t i = 0; i < each; ++i) tiles[t]->d[i] = load_bits(packed.d, bytes, t * each + i);
-  }
+  for (std::size_t t = 0; t < tiles.size(); ++t) tiles[t]->d = tile_at(packed, t).d;
 }
 
 std::uint64_t Random::next() { return splitmix64(state_); }

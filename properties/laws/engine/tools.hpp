@@ -14,7 +14,6 @@ namespace mmaudit::laws {
 
 #include "law_declarations.hpp"
 
-inline std::string everywhere(const Subject&) { return {}; }
 inline std::string fused_only(const Subject& subject) {
   return subject.fused() ? "" : "steps of products aligned to one exponent only";
 }

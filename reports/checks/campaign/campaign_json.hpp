@@ -1,49 +1,87 @@
 #pragma once
 // What plan, journal and result of a campaign write alike.
+#include <fmt/format.h>
+
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/dot_case.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::campaign {
 
-inline constexpr std::size_t kMostExamples = 16;  ///< kept of a work item, a journal, a result
+inline constexpr std::size_t kMostElements = 4096;  ///< of a list of an example
+inline constexpr std::size_t kMostExamples = 16;    ///< kept of a work item, a journal, a result
 
 inline std::string checksum_of(const nlohmann::json& object) {
-  corpus::Checksum checksum;
-  checksum.update(std::string_view(object.dump()));
-  return checksum.hex();
+  return corpus::checksum_of(std::string_view(object.dump()));
+}
+
+/// Calls visit(key, value) for every field of a mismatch, for writers and readers alike.
+template <typename Of, typename Visit>
+void for_each_field(Of& one, const Visit& visit) {
+  visit("family", one.dot.input_class);
+  visit("tile", one.dot.tile);
+  visit("row", one.dot.row);
+  visit("column", one.dot.column);
+  visit("modifiers", one.dot.modifiers);
+  visit("a", one.dot.a);
+  visit("b", one.dot.b);
+  visit("c", one.dot.c);
+  visit("metadata", one.dot.metadata);
+  visit("hardware", one.expected);
+  visit("model", one.found);
 }
 
 inline nlohmann::json to_json(const Mismatch& one) {
-  return {{"family", one.dot.input_class},
-          {"tile", one.dot.tile},
-          {"row", one.dot.row},
-          {"column", one.dot.column},
-          {"modifiers", one.dot.modifiers},
-          {"a", one.dot.a},
-          {"b", one.dot.b},
-          {"c", one.dot.c},
-          {"metadata", one.dot.metadata},
-          {"hardware", one.expected},
-          {"model", one.found}};
+  nlohmann::json json;
+  for_each_field(one, [&](const char* key, const auto& value) { json[key] = value; });
+  return json;
 }
 
-inline Mismatch mismatch_from(const nlohmann::json& json) {
+/// Like get_to(), which takes -1 for 2^64 - 1, 1.5 for 1 and 256 for 0. Errors: InputError.
+template <typename T>
+void read_exactly(const nlohmann::json& json, T& to, const std::string& where) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (!json.is_number_unsigned() || !std::in_range<T>(json.get<std::uint64_t>()))
+      throw InputError(fmt::format("{}: found {}, allowed: an integer from 0 to {}", where,
+                                   printable(json.dump(-1, ' ', true), 40), std::numeric_limits<T>::max()));
+    to = static_cast<T>(json.get<std::uint64_t>());
+  } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
+    if (!json.is_array() || json.size() > kMostElements)
+      throw InputError(
+          fmt::format("{}: found no list of up to {} integers, allowed: one", where, kMostElements));
+    to.resize(json.size());
+    for (std::size_t i = 0; i < to.size(); ++i) read_exactly(json[i], to[i], where);
+  } else {
+    json.get_to(to);
+  }
+}
+
+/// A mismatch of `instruction`. Errors: InputError, json::exception where a field is missing.
+inline Mismatch mismatch_from(nlohmann::json json, const Instruction& instruction, const std::string& where) {
+  json.emplace("modifiers", 0);  // old results lack it
   Mismatch one;
-  one.dot.input_class = json.at("family").get<std::string>();
-  json.at("tile").get_to(one.dot.tile);
-  json.at("row").get_to(one.dot.row);
-  json.at("column").get_to(one.dot.column);
-  one.dot.modifiers = json.value("modifiers", std::uint8_t{0});  // old journals lack it
-  json.at("a").get_to(one.dot.a);
-  json.at("b").get_to(one.dot.b);
-  json.at("c").get_to(one.dot.c);
-  json.at("metadata").get_to(one.dot.metadata);
-  json.at("hardware").get_to(one.expected);
-  json.at("model").get_to(one.found);
+  for_each_field(one, [&](const char* key, auto& value) {
+    read_exactly(json.at(key), value, fmt::format("{}: examples: {}", where, key));
+  });
+  std::string why = why_bad_dot(instruction, one.dot);
+  const int bits = spec_of(instruction.d).storage_bits;
+  if (why.empty() && bits < 64 && ((one.expected | one.found) >> bits) != 0)
+    why = fmt::format("hardware, model: found more than {} bits, allowed: {}", bits, bits);
+  if (!why.empty()) throw InputError(fmt::format("{}: examples: {}", where, why));
   return one;
+}
+
+/// What is `key` of an object, as text without quotes.
+inline std::string text_at(const nlohmann::json& object, const char* key) {
+  const nlohmann::json& value = object.at(key);
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace mmaudit::campaign

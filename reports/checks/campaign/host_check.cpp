@@ -4,6 +4,7 @@
 #include "campaign/workers.hpp"
 #include "mmaudit/fast.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "replay.hpp"
 
 namespace mmaudit::campaign {
 namespace {
@@ -66,28 +67,22 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
   return batch;
 }
 
-void compare(const TileProduct& product, const TileView& expected, const TileView& found,
+/// Adds what differs in D; a mismatch names the tile, row and column of the narrow instruction.
+void compare(const TileProduct& product, const TileView& expected, const void* found,
              gen::InputClass input_class, std::uint64_t number, device::WorkResult& result) {
   const auto [narrow, wide, side] = product;
-  result.dots += product.dots();
-  for (int row = 0; row < wide.m; ++row) {
-    for (int column = 0; column < wide.n; ++column) {
-      Mismatch one;
-      one.expected = d_at(wide, expected, 0, row, column);
-      one.found = d_at(wide, found, 0, row, column);
-      if (one.expected == one.found) continue;
-      ++result.mismatches;
-      if (result.first.size() == device::kMostMismatchesKept) continue;
-      one.dot = dot_at(wide, expected, 0, row, column);
-      one.dot.input_class = gen::name_of(input_class);
-      one.dot.tile =
-          (number * static_cast<std::uint64_t>(side) + static_cast<std::uint64_t>(row / narrow.m)) *
-              static_cast<std::uint64_t>(side) +
-          static_cast<std::uint64_t>(column / narrow.n);
-      one.dot.row = row % narrow.m;
-      one.dot.column = column % narrow.n;
-      result.first.push_back(std::move(one));
-    }
+  checks::Comparison compared{wide, {}, {}};
+  checks::compare_tiles(expected, found, std::string(gen::name_of(input_class)), 0, 1,
+                        device::kMostMismatchesKept - result.first.size(), compared);
+  result.dots += compared.dots();
+  result.mismatches += compared.mismatches();
+  const auto tiles = static_cast<std::uint64_t>(side);
+  for (Mismatch& one : compared.examples) {
+    one.dot.tile = (number * tiles + static_cast<std::uint64_t>(one.dot.row / narrow.m)) * tiles +
+                   static_cast<std::uint64_t>(one.dot.column / narrow.n);
+    one.dot.row %= narrow.m;
+    one.dot.column %= narrow.n;
+    result.first.push_back(std::move(one));
   }
 }
 
@@ -111,7 +106,7 @@ device::WorkResult check_on_host(const Backend& reference, const Backend& model,
     found.d = modelled.data();
     reference.run(product.wide, expected);
     model.run(product.wide, found);
-    compare(product, expected, found, input_class, i, result);
+    compare(product, expected, modelled.data(), input_class, i, result);
   }
   return result;
 }

@@ -29,10 +29,13 @@ class Tally {
   /// `plan` has to outlive the tally.
   explicit Tally(const Plan& plan) : plan_(plan) {}
 
-  /// Adds a line after the header; a repeated line counts once. InputError for anything else.
+  /// Adds a line after the header; a repeated line counts once. InputError where its checksum, work item,
+  /// counts or examples are not what a campaign of the plan writes.
   void take(const std::string& line, const std::string& where);
 
   [[nodiscard]] bool done(const WorkItem& item) const;
+  /// Whether all that is done is work of `shard`.
+  [[nodiscard]] bool belongs_to(const Shard& shard) const;
   /// By instruction and input class.
   [[nodiscard]] const std::map<std::pair<std::size_t, std::size_t>, Count>& counts() const { return counts_; }
   /// Each with the index of its instruction.

@@ -19,6 +19,16 @@ constexpr std::size_t kMostItems = std::size_t{1} << 24, kMostShards = 4096;
 /// Raised when batches fall into other work items: a journal holds only for one way to cut.
 constexpr int kCutVersion = 2;
 
+/// How the batches of one instruction and input class are cut.
+struct Cut {
+  std::uint64_t batches, per_item;
+};
+Cut cut_of(const Plan& plan, const PlannedInstruction& one) {
+  const std::uint64_t share = detail::quotient_up(plan.dots, plan.input_classes.size());
+  return {detail::quotient_up(share, one.batch_dots),
+          std::max<std::uint64_t>(1, one.item_dots / one.batch_dots)};
+}
+
 /// The first round is one batch of everything, so a wrong datapath shows within seconds wherever it stands.
 std::uint64_t rounds_of(std::uint64_t batches, std::uint64_t per_item) {
   return batches == 0 ? 0 : 1 + detail::quotient_up(batches - 1, per_item);
@@ -53,16 +63,11 @@ std::string Plan::identity() const {
 }
 
 std::vector<WorkItem> items_of(const Plan& plan) {
-  struct Need {
-    std::uint64_t batches, per_item;
-  };
-  std::vector<Need> needs;
+  std::vector<Cut> needs;
   std::uint64_t count = 0, most = 0;
   for (const PlannedInstruction& one : plan.instructions) {
-    const std::uint64_t share = detail::quotient_up(plan.dots, plan.input_classes.size());
-    const std::uint64_t per_item = std::max<std::uint64_t>(1, one.item_dots / one.batch_dots);
-    needs.push_back({detail::quotient_up(share, one.batch_dots), per_item});
-    const std::uint64_t rounds = rounds_of(needs.back().batches, per_item);
+    needs.push_back(cut_of(plan, one));
+    const std::uint64_t rounds = rounds_of(needs.back().batches, needs.back().per_item);
     most = std::max(most, rounds);
     count += rounds * plan.input_classes.size();
   }
@@ -80,6 +85,16 @@ std::vector<WorkItem> items_of(const Plan& plan) {
     }
   }
   return items;
+}
+
+bool has_item(const Plan& plan, const WorkItem& item) {
+  if (item.instruction >= plan.instructions.size() || item.input_class >= plan.input_classes.size())
+    return false;
+  const auto [batches, per_item] = cut_of(plan, plan.instructions[item.instruction]);
+  if (item.first_batch >= batches) return false;
+  if (item.first_batch == 0) return item.batches == 1;
+  return (item.first_batch - 1) % per_item == 0 &&
+         item.batches == std::min(per_item, batches - item.first_batch);
 }
 
 std::uint64_t dots_of(const Plan& plan, const WorkItem& item) {

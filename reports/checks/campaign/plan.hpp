@@ -46,6 +46,8 @@ struct WorkItem {
 /// some of each. InputError when there are more than 2^24.
 std::vector<WorkItem> items_of(const Plan& plan);
 std::uint64_t dots_of(const Plan& plan, const WorkItem& item);
+/// Whether `item` is one of items_of(plan).
+bool has_item(const Plan& plan, const WorkItem& item);
 
 /// Work items index, index + of, index + 2 * of ... of a plan.
 struct Shard {

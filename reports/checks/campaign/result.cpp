@@ -14,7 +14,11 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kAllowed = "what `mmaudit campaign` wrote";
 constexpr std::string_view kSchema = "mmaudit.campaign/1";
+constexpr ProvenanceKey kProvenanceKeys[] = {
+    {"gpu", &Provenance::gpu},         {"driver", &Provenance::driver},     {"cuda", &Provenance::cuda},
+    {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
 
 /// Per shard of the plan: how much it is and how much is done; "here": this result has its counts.
 json shards_of(const Plan& plan, const Tally& tally, const Shard& shard) {
@@ -80,23 +84,72 @@ std::string sealed(json result) {
   return result.dump(1) + "\n";
 }
 
+Mismatch example_from(const json& one, const std::string& file) {
+  const auto name = one.at("instruction").get<std::string>();
+  const auto instruction = find_instruction(name);
+  if (!instruction)
+    throw InputError(fmt::format("{}: examples: instruction: {}", file, why_no_instruction(name)));
+  return mismatch_from(one, *instruction, file);
+}
+
+/// Refuses counts that are not the sums of their parts: a checksum finds damage, not a file that was made.
+void check(const json& result, const std::string& file) {
+  const auto count = [&](const json& of, const char* key) {
+    std::uint64_t value = 0;
+    read_exactly(of.at(key), value, fmt::format("{}: {}", file, key));
+    return value;
+  };
+  const auto require = [&](const char* field, std::uint64_t found, std::uint64_t least, std::uint64_t most) {
+    if (found < least || found > most)
+      throw InputError(fmt::format("{}: {}: found {}, allowed: {} to {}", file, field, found, least, most));
+  };
+  /// The counts of `of` are the sums over `parts`.
+  const auto require_sums = [&](const json& of, const json& parts) {
+    for (const char* key : {"dots", "mismatches"}) {
+      std::uint64_t sum = 0;
+      for (const json& part : parts) {
+        require(key, count(part, key), 0, count(of, key) - sum);
+        sum += count(part, key);
+      }
+      require(key, sum, count(of, key), count(of, key));
+    }
+    require("mismatches", count(of, "mismatches"), 0, count(of, "dots"));
+  };
+  require_sums(result, result.at("instructions"));
+  for (const json& one : result.at("instructions")) require_sums(one, one.at("families"));
+  require("examples", result.at("examples").size(), count(result, "mismatches") == 0 ? 0 : 1,
+          std::min<std::uint64_t>(count(result, "mismatches"), kMostExamples));
+  for (const json& one : result.at("examples")) static_cast<void>(example_from(one, file));
+  const auto complete = result.at("complete").get<bool>();
+  if (!result.contains("parts")) return;  // old results
+  std::uint64_t left = 0;
+  for (const json& part : result.at("parts")) {
+    require("parts: stretches_done", count(part, "stretches_done"), 0, count(part, "stretches"));
+    require("parts: dots_done", count(part, "dots_done"), 0, count(part, "dots"));
+    left += count(part, "stretches") == count(part, "stretches_done") ? 0 : 1;
+  }
+  require("not_done", result.at("not_done").size(), left, left);
+  if (complete != (left == 0))
+    throw InputError(fmt::format("{}: complete: found {}, allowed: {}", file, complete, left == 0));
+}
+
 /// Calls `use` with the content of a result file, whose checksum is right.
 template <typename Use>
 auto with_result(const std::string& text, const std::string& file, const Use& use) {
   try {
-    json result = corpus::parse_bounded(text, file);
+    json result = corpus::parse_bounded(text, file, kAllowed);
     if (result.at("schema") != kSchema)
-      throw InputError(
-          fmt::format("{}: schema: found {}, allowed: \"{}\"", file, result.at("schema").dump(), kSchema));
+      throw InputError(fmt::format("{}: schema: found {}, allowed: \"{}\"", file,
+                                   printable(result.at("schema").dump(), 40), kSchema));
     const auto sum = result.at("checksum").get<std::string>();
     result.erase("checksum");
     if (checksum_of(result) != sum)
       throw InputError(fmt::format("{}: checksum: found {}, allowed: {}, the checksum of its content", file,
-                                   sum, checksum_of(result)));
+                                   printable(sum, 40), checksum_of(result)));
+    check(result, file);
     return use(std::move(result));
   } catch (const json::exception&) {
-    throw InputError(
-        fmt::format("{}: found no result of a campaign, allowed: what `mmaudit campaign` wrote", file));
+    throw InputError(fmt::format("{}: found no result of a campaign, allowed: {}", file, kAllowed));
   }
 }
 
@@ -154,14 +207,13 @@ void merge(json& to, const json& from, const std::string& file) {
 
 std::string not_done_text(const json& result) {
   std::string text;
-  for (const json& one : result.value("not_done", json::array()))
+  for (const json& one : result.value("not_done", json::array())) {
+    const auto word = [&](const char* key) { return text_at(one, key); };
     text += fmt::format(
         "not done: shard {} of {}: {} of {} work items, {} dot products, from work item {} ({}, {}) on: {}\n",
-        one.at("part").get<std::uint64_t>(), one.at("of").get<std::uint64_t>(),
-        one.at("stretches").get<std::uint64_t>(), one.at("of_stretches").get<std::uint64_t>(),
-        one.at("dots").get<std::uint64_t>(), one.at("first").get<std::uint64_t>(),
-        one.at("first_instruction").get<std::string>(), one.at("first_family").get<std::string>(),
-        one.at("why").get<std::string>());
+        word("part"), word("of"), word("stretches"), word("of_stretches"), word("dots"), word("first"),
+        word("first_instruction"), word("first_family"), word("why"));
+  }
   return text;
 }
 
@@ -203,16 +255,11 @@ std::string campaign_json(const Plan& plan, const Tally& tally, const Provenance
                  {"dots", total.dots},
                  {"mismatches", total.mismatches},
                  {"architecture", plan.architecture},
-                 {"gpu", provenance.gpu},
                  {"gpus", gpus},
-                 {"driver", provenance.driver},
-                 {"cuda", provenance.cuda},
-                 {"version", provenance.version},
-                 {"revision", provenance.revision},
-                 {"date", provenance.date},
                  {"parts", shards_of(plan, tally, shard)},
                  {"instructions", instructions},
                  {"examples", examples}};
+  write_fields(provenance, kProvenanceKeys, result);
   return sealed(std::move(result));
 }
 
@@ -233,11 +280,11 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
 }
 
 Verdict campaign_verdict(const std::string& text, const std::string& file) {
-  return with_result(text, file, [](const json& result) {
+  return with_result(text, file, [&file](const json& result) {
     Verdict verdict{result.at("complete").get<bool>(), result.at("mismatches").get<std::uint64_t>(), {}};
     if (!result.at("examples").empty()) {
       const json& first = result.at("examples").at(0);
-      verdict.example = {first.at("instruction").get<std::string>(), mismatch_from(first)};
+      verdict.example = {first.at("instruction").get<std::string>(), example_from(first, file)};
     }
     return verdict;
   });
@@ -245,22 +292,21 @@ Verdict campaign_verdict(const std::string& text, const std::string& file) {
 
 std::string campaign_text(const std::string& text, const std::string& file) {
   return with_result(text, file, [](const json& result) {
-    const auto field = [&](const char* key) { return result.at(key).get<std::string>(); };
+    const auto word = [&](const char* key) { return text_at(result, key); };
     std::string out = result.value("on", "hardware") == "model"
-                          ? fmt::format("MODEL AGAINST ITSELF, no hardware: {}", field("architecture"))
-                          : fmt::format("{} on {}, driver {}, CUDA {}", field("architecture"), field("gpu"),
-                                        field("driver"), field("cuda"));
-    out += fmt::format(", {}, seed {}, generator {}", field("date"), result.at("seed").get<std::uint64_t>(),
-                       field("generator"));
-    out += result.at("complete").get<bool>() ? "\n\n" : ", NOT COMPLETE\n\n";
-    out += fmt::format("  {:44} {:9} {:>20} {:>12}\n", "instruction", "engine", "dot products", "mismatches");
+                          ? fmt::format("MODEL AGAINST ITSELF, no hardware: {}", word("architecture"))
+                          : fmt::format("{} on {}, driver {}, CUDA {}", word("architecture"), word("gpu"),
+                                        word("driver"), word("cuda"));
+    out += fmt::format(", {}, seed {}, generator {}{}\n\n", word("date"), word("seed"), word("generator"),
+                       result.at("complete").get<bool>() ? "" : ", NOT COMPLETE");
+    constexpr const char* kLine = "  {:44} {:9} {:>20} {:>12}\n";
+    out += fmt::format(kLine, "instruction", "engine", "dot products", "mismatches");
     for (const json& one : result.at("instructions"))
-      out += fmt::format("  {:44} {:9} {:>20} {:>12}\n", one.at("instruction").get<std::string>(),
-                         one.at("engine").get<std::string>(), one.at("dots").get<std::uint64_t>(),
-                         one.at("mismatches").get<std::uint64_t>());
+      out += fmt::format(kLine, text_at(one, "instruction"), text_at(one, "engine"), text_at(one, "dots"),
+                         text_at(one, "mismatches"));
     return out + "\n" + not_done_text(result) +
            fmt::format("{} instructions, {} dot products, {} mismatches\n", result.at("instructions").size(),
-                       result.at("dots").get<std::uint64_t>(), result.at("mismatches").get<std::uint64_t>());
+                       word("dots"), word("mismatches"));
   });
 }
 

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <mutex>
-#include <thread>
+
+#include "mmaudit/detail/parallel.hpp"
 
 namespace mmaudit::campaign {
 namespace {
@@ -32,8 +33,7 @@ Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>&
 
   Speed speed;
   std::mutex mutex;
-  std::exception_ptr failure;
-  std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> next_worker = 0;
   std::atomic<bool> stop = false;
   const Clock::time_point started = Clock::now();
   const auto record = [&](const WorkItem& item, const device::WorkResult& result, double took) {
@@ -47,31 +47,23 @@ Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>&
                                  static_cast<double>(speed.dots) / seconds_since(started)));
     if (result.mismatches != 0 && !options.keep_going) stop = true;
   };
-  const auto over = [&] {
-    return stop || options.interrupted() || (options.seconds > 0 && seconds_since(started) > options.seconds);
+  const auto done_before = [&](const WorkItem& item) {
+    const std::lock_guard lock(mutex);
+    return journal.tally().done(item);
   };
-  const auto work = [&](const std::function<Worker()>& make) {
-    try {
-      const Worker worker = make();
-      for (std::size_t i = next++; i < items.size() && !over(); i = next++) {
-        if (const std::lock_guard lock(mutex); journal.tally().done(items[i])) continue;
-        const Clock::time_point before = Clock::now();
-        const device::WorkResult result = worker(plan, items[i]);
-        record(items[i], result, seconds_since(before));
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      stop = true;
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t w = 1; w < workers.size(); ++w) others.emplace_back([&, w] { work(workers[w]); });
-    work(workers.front());
-  }
-  if (failure) std::rethrow_exception(failure);
+  detail::parallel_by_thread(items.size(), static_cast<unsigned>(workers.size()), [&] {
+    return [&, worker = workers[next_worker++]()](std::uint64_t i) {
+      if (!stop &&
+          (options.interrupted() || (options.seconds > 0 && seconds_since(started) > options.seconds)))
+        stop = true;
+      if (stop || done_before(items[i])) return;
+      const Clock::time_point before = Clock::now();
+      const device::WorkResult result = worker(plan, items[i]);
+      record(items[i], result, seconds_since(before));
+    };
+  });
   speed.seconds = seconds_since(started);
+  speed.complete = std::all_of(items.begin(), items.end(), done_before);
   return speed;
 }
 

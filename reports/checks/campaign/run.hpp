@@ -24,6 +24,7 @@ struct Speed {
   double seconds = 0;
   std::uint64_t dots = 0;  ///< of this run, without what the journal had
   double products = 0;
+  bool complete = false;  ///< nothing of the shard is left to do
 };
 
 /// Runs every work item of the shard that the journal does not record, one thread per worker. Ends when all

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "mmaudit/device/backends.hpp"
-#include "mmaudit/version.hpp"
 
 namespace mmaudit::campaign {
 namespace {
@@ -47,20 +46,10 @@ Backend Setup::reference_backend() const {
 }
 
 Provenance Setup::provenance() const {
+  if (reference == nullptr) return device::provenance_of(gpus.front());
   Provenance provenance;
-  provenance.version = kVersion;
-  provenance.revision = kGitRevision;
-  if (reference != nullptr) {
-    provenance.gpu = "none (the model against itself)";
-    provenance.driver = provenance.cuda = "none";
-    return provenance;
-  }
-  const device::DeviceInfo& gpu = gpus.front();
-  provenance.gpu = gpu.name;
-  provenance.driver = gpu.driver;
-  provenance.cuda = gpu.cuda;
-  provenance.compute_capability = gpu.compute_capability;
-  provenance.multiprocessors = gpu.multiprocessors;
+  provenance.gpu = "none (the model against itself)";
+  provenance.driver = provenance.cuda = "none";
   return provenance;
 }
 

@@ -9,6 +9,7 @@
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/report/audit_tensors.hpp"
 #include "program.hpp"
 
 namespace mmaudit::cli::test {
@@ -105,6 +106,35 @@ TEST_F(AuditTensors, EveryOptionOfTheIssue) {
   for (const char* name : {"a.md", "a.csv", "a.xml"}) EXPECT_GT(std::filesystem::file_size(path(name)), 500U);
 }
 
+TEST_F(AuditTensors, ATransposedFileIsTheSameB) {
+  const corpus::Tensor b = corpus::load_tensor(path("B.npy"));
+  std::vector<float> turned(b.data.size() / sizeof(float));
+  for (std::size_t i = 0; i < 96; ++i)
+    for (std::size_t j = 0; j < 6; ++j) turned[j * 96 + i] = b.as<float>()[i * 6 + j];
+  save_values("BT.npy", {6, 96}, turned);
+  for (const char* sample : {"all", "12"}) {
+    const std::vector<std::string> how = {"--dtype", "bf16", "--sample", sample, "--json"};
+    std::vector<std::string> transposed = how;
+    transposed.emplace_back("--b-transposed");
+    EXPECT_EQ(nlohmann::json::parse(audit(how).out).at("rows"),
+              nlohmann::json::parse(audit(transposed, "A.npy", "BT.npy").out).at("rows"));
+  }
+}
+
+TEST_F(AuditTensors, FactsOfATensorByHand) {
+  std::vector<float> values(960, 2);
+  values[7] = -0.25F, values[8] = 0, values[9] = -64, values[10] = std::numeric_limits<float>::infinity();
+  save_values("facts.npy", {10, 96}, values);
+  const auto facts =
+      nlohmann::json::parse(audit({"--dtype", "bf16", "--json"}, "facts.npy").out).at("tensors").at(0);
+  EXPECT_EQ(facts.at("elements"), 960);
+  EXPECT_EQ(facts.at("zeros"), 1);
+  EXPECT_EQ(facts.at("infinite"), 1);
+  EXPECT_EQ(facts.at("nan"), 0);
+  EXPECT_EQ(facts.at("largest"), 64);
+  EXPECT_EQ(facts.at("least"), 0.25);
+}
+
 TEST_F(AuditTensors, JsonWithoutAFileIsPrinted) {
   const Outcome outcome = audit({"--dtype", "bf16", "--json"});
   EXPECT_EQ(nlohmann::json::parse(outcome.out).at("rows").size(), 2U);
@@ -194,7 +224,120 @@ TEST_F(AuditTensors, NanAndEmptyTensorsAreRows) {
   EXPECT_NE(empty.out.find("there is no element"), std::string::npos) << empty.out << empty.err;
   save_values("flat.npy", {10, 0}, {});
   save_values("flat_b.npy", {0, 6}, {});
-  EXPECT_EQ(audit({"--max-rel-fro", "1"}, "flat.npy", "flat_b.npy").code, kAllGood);  // 0 = 0
+  const Outcome flat = audit({"--max-rel-fro", "1"}, "flat.npy", "flat_b.npy");
+  EXPECT_EQ(flat.code, kMismatch);
+  EXPECT_NE(flat.out.find("the exact product is zero"), std::string::npos) << flat.out;
+}
+
+TEST_F(AuditTensors, WhatSaysNothingIsNotJudged) {
+  const auto not_judged = [&](const char* name, const std::vector<float>& values, const char* why) {
+    save_values(name, {10, 96}, values);
+    const Outcome outcome = audit({"--dtype", "e4m3,bf16", "--max-rel-fro", "1"}, name);
+    EXPECT_EQ(outcome.code, kMismatch) << name;
+    EXPECT_NE(outcome.out.find("NOT JUDGED"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find(why), std::string::npos) << outcome.out;
+  };
+  not_judged("zero.npy", std::vector<float>(960), "every element of A is zero");
+  std::vector<float> values(960, 1);
+  values[500] = std::numeric_limits<float>::quiet_NaN();
+  not_judged("one_nan.npy", values, "A holds NaN");
+  std::fill(values.begin(), values.end(), 1.0F);
+  std::fill(values.begin() + 400, values.end(), 0.0F);
+  not_judged("short.npy", values, "the last 58.3% of A is zeros, as of a file cut short");
+  std::filesystem::resize_file(path("short.npy"), 1000);
+  refused(audit({}, "short.npy"), {"short.npy", "bytes"});
+}
+
+TEST_F(AuditTensors, NumbersBeyondTheSquareRootOfBinary64AreJudged) {
+  for (const double size : {1e-100, 0x1p-400, 1e80, 0x1p400}) {
+    const auto save_double = [&](const char* name, std::vector<std::uint64_t> shape) {
+      std::vector<double> values(shape[0] * shape[1]);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = size * static_cast<double>(1 + i % 7);
+      corpus::save_tensor(path(name), corpus::make_tensor<double>("x", DType::f64, std::move(shape), values));
+    };
+    save_double("da.npy", {10, 96});
+    save_double("db.npy", {96, 6});
+    const Outcome outcome = audit({"--dtype", "bf16", "--scale", "none", "--policy", "plain", "--max-rel-fro",
+                                   "1e-6", "--html", path("a.html")},
+                                  "da.npy", "db.npy");
+    EXPECT_EQ(outcome.code, kMismatch) << size;
+    EXPECT_NE(outcome.out.find("bf16 none plain: FAIL"), std::string::npos) << outcome.out;
+    std::ifstream page(path("a.html"));
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(page), {}).find("nan"), std::string::npos) << size;
+  }
+}
+
+TEST_F(AuditTensors, ASquareBNeedsItsSide) {
+  save("W.npy", {96, 96});
+  refused(audit({}, "A.npy", "W.npy"), {"--b: found 96 x 96", "--b-transposed", "--no-b-transposed"});
+  const Outcome as_is =
+      audit({"--dtype", "bf16", "--no-b-transposed", "--csv", path("1.csv")}, "A.npy", "W.npy");
+  EXPECT_EQ(as_is.code, kAllGood) << as_is.err;
+  EXPECT_NE(as_is.out.find("taken as (K, N)"), std::string::npos) << as_is.out;
+  const Outcome turned =
+      audit({"--dtype", "bf16", "--b-transposed", "--csv", path("2.csv")}, "A.npy", "W.npy");
+  EXPECT_NE(turned.out.find("taken as (N, K)"), std::string::npos) << turned.out;
+  const auto text = [&](const char* name) {
+    std::ifstream in(path(name));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_NE(text("1.csv"), text("2.csv"));
+}
+
+TEST_F(AuditTensors, EveryScaleNamesItsRule) {
+  const Outcome both =
+      audit({"--dtype", "e4m3,bf16", "--scale", "mx", "--arch", "blackwell", "--policy", "plain"});
+  EXPECT_NE(both.out.find("mxf8  mx-floor"), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find("mxf8  mx-ceil"), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find("bf16  none"), std::string::npos) << both.out;
+  const Outcome one = audit({"--dtype", "mxf8", "--scale", "mx-ceil", "--arch", "blackwell"});
+  EXPECT_EQ(one.out.find("mx-floor"), std::string::npos) << one.out;
+}
+
+TEST_F(AuditTensors, NumbersAreFinite) {
+  refused(audit({"--max-rel-fro", "nan"}), {"--max-rel-fro: found nan"});
+  refused(audit({"--max-rel-fro", "inf"}), {"--max-rel-fro: found inf"});
+  const Outcome zero = audit({"--max-rel-fro", "0"});
+  refused(zero, {"--max-rel-fro: found 0, allowed: a number above 0"});
+  const Outcome outcome = audit({"--dtype", "bf16", "--max-rel-fro", "5%", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("limit"), 0.05);
+}
+
+TEST_F(AuditTensors, NamesTheBytesThatWereAudited) {
+  report::TensorAuditRequest request;
+  request.a = path("A.npy"), request.b = path("B.npy");
+  request.architectures = {find_architecture("hopper")};
+  request.dtypes = {"bf16"};
+  const std::string before = corpus::facts_of_file(request.a).checksum;
+  const auto rewritten_at = [&](std::string_view stage) {
+    return report::audit_tensors(request, {[&, stage](std::string_view what, std::uint64_t) {
+                                             if (what == stage) save("A.npy", {10, 96}, 2);
+                                           },
+                                           [](std::uint64_t) {}});
+  };
+  EXPECT_EQ(rewritten_at("audit").provenance.inputs.at(0).checksum, before);
+  EXPECT_THROW(rewritten_at("checksums"), InputError);
+}
+
+TEST_F(AuditTensors, OutputsAreTriedFirstAndAreNoInputs) {
+  const std::string before = corpus::facts_of_file(path("A.npy")).checksum;
+  refused(audit({"--html", path("A.npy")}), {"--html: found the file of --a"});
+  EXPECT_EQ(corpus::facts_of_file(path("A.npy")).checksum, before);
+  refused(audit({"--html", path("x"), "--md", path("./x")}), {"--html: found the file of --md"});
+  std::filesystem::create_symlink("nowhere", path("link"));
+  refused(audit({"--csv", path("link")}), {"it is a symbolic link to nothing"});
+  const std::size_t files_before = files();
+  refused(audit({"--json", path("a.json"), "--html", path("none/a.html")}), {"none' does not exist"});
+  EXPECT_EQ(files(), files_before);
+}
+
+TEST_F(AuditTensors, ShapesWithoutDataTakeNoMemory) {
+  const std::uint64_t many = std::uint64_t{1} << 40;
+  save_values("tall.npy", {many, 0}, {});
+  save_values("flat.npy", {0, 6}, {});
+  EXPECT_EQ(audit({"--dtype", "bf16", "--max-rel-fro", "1"}, "tall.npy", "flat.npy").code, kMismatch);
+  save_values("none.npy", {0, 96}, {});
+  EXPECT_EQ(audit({"--dtype", "bf16", "--max-rel-fro", "1"}, "none.npy").code, kMismatch);
 }
 
 TEST_F(AuditTensors, RefusesInOneLine) {
@@ -207,6 +350,7 @@ TEST_F(AuditTensors, RefusesInOneLine) {
   refused(audit({"--sample", "0"}), {"--sample: found 0"});
   refused(audit({"--d-format", "e4m3"}), {"--d-format"});
   refused(audit({"--unit", "dp4a"}), {"--unit"});
+  refused(audit({"--threads", "4097"}), {"--threads", "4097", "4096"});
   refused(audit({"--dtype", "mxf8"}), {"hopper has no instruction for mxf8"});
   refused(audit({"--c", path("A.npy")}), {"--c: found 10 x 96, allowed: 10 x 6"});
   corpus::save_tensor(path("raw.npy"), corpus::make_tensor<std::uint8_t>("x", DType::u8, {2, 3},

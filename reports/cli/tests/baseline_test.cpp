@@ -87,6 +87,18 @@ TEST_F(BaselineFiles, OneBitIsNamed) {
   EXPECT_NE(explained.out.find(change.at("first").at("old").get<std::string>().substr(2)), std::string::npos);
 }
 
+TEST_F(BaselineFiles, ResultsOfOtherInputsAreNotCompared) {
+  ASSERT_EQ(record("a.json").code, kAllGood);
+  auto json = read("a.json");
+  json["instructions"][0]["families"][2]["inputs"] = "others";
+  write("b.json", json);
+  const Outcome outcome = run({"diff", path("a.json"), path("b.json"), "--json", path("d.json")});
+  EXPECT_EQ(outcome.code, kMismatch);
+  EXPECT_NE(outcome.out.find("the inputs differ, nothing was compared"), std::string::npos) << outcome.out;
+  const auto whole = nlohmann::json::parse(run({"diff", path("a.json"), path("a.json"), "--json", "-"}).out);
+  EXPECT_LT(read("d.json").at("dots"), whole.at("dots"));
+}
+
 TEST_F(BaselineFiles, ProductsOfALibrary) {
   Baseline before;
   before.on = "hardware";
@@ -132,6 +144,7 @@ TEST_F(BaselineFiles, MissingInstructionsAreChanges) {
   EXPECT_NE(run({"diff", path("b.json"), path("a.json")}).out.find(name + ": in NEW only"),
             std::string::npos);
   EXPECT_EQ(run({"diff", path("b.json"), path("a.json")}).code, kMismatch);
+  EXPECT_EQ(run({"diff", path("a.json"), path("b.json")}).code, kMismatch);
 }
 
 TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {

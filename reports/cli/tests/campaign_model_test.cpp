@@ -107,6 +107,8 @@ TEST_F(CampaignOnModel, RefusesWhatItCantDo) {
                                              {"--part", "x", "--seed", "1"},
                                              {"--part", "0/2"},
                                              {"--gpus", "2"},
+                                             {"--dots", "0"},
+                                             {"--dots", "nan"},
                                              {"--arch", "nothing"},
                                              {"--inst", "nothing"},
                                              {"--on", "nothing"},

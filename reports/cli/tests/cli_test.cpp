@@ -155,7 +155,11 @@ TEST_F(Tiles, RawBitsInGiveRawBitsOut) {
   const Tensor d = corpus::load_tensor(path("D.npy"));
   EXPECT_EQ(d.dtype, DType::u32);
   for (const std::uint32_t x : d.as<std::uint32_t>()) EXPECT_EQ(x, 0x41840000U);  // 16.5
-  // Without C the kind is A's.
+  // C decides, whatever A is; without C the kind is A's.
+  ASSERT_EQ(emulate(kF16, "A.npy", "B.npy", "Craw.npy", "D.npy").code, kAllGood);
+  EXPECT_EQ(corpus::load_tensor(path("D.npy")).dtype, DType::u32);
+  ASSERT_EQ(emulate(kF16, "Araw.npy", "B.npy", "C.npy", "D.npy").code, kAllGood);
+  EXPECT_EQ(corpus::load_tensor(path("D.npy")).dtype, DType::f32);
   ASSERT_EQ(emulate(kF16, "Araw.npy", "B.npy", "", "E.safetensors").code, kAllGood);
   EXPECT_EQ(corpus::load_tensor(path("E.safetensors")).dtype, DType::u32);
 }
@@ -227,6 +231,22 @@ TEST(Explain, ShowsWhatAlignmentLoses) {
   EXPECT_EQ(trace["steps"][0]["maximum"], 1);
 }
 
+TEST(Explain, WhatIsCutOffWholeIsLost) {
+  // 2^-120 beside 2^120, at F = 25: over 61 bits below what is kept.
+  const Outcome outcome = run({"explain", "--inst", "mma.m16n8k16.f32.bf16.bf16.f32", "--a", "2^60,2^-60",
+                               "--b", "2^60,2^-60", "--json"});
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  const auto addends = nlohmann::json::parse(outcome.out)["traces"][0]["steps"][0]["addends"];
+  int seen = 0;
+  for (const auto& one : addends) {
+    if (one.value("k", -1) != 1) continue;
+    ++seen;
+    EXPECT_EQ(one["lost"], one["exact"]) << one;
+    EXPECT_NE(one["lost"], addends[0]["lost"]) << one;
+  }
+  EXPECT_EQ(seen, 1) << addends;
+}
+
 TEST(Explain, RefusesWhatIsNotExact) {
   for (const auto& [values, part] :
        std::vector<std::pair<std::string, std::string>>{{"0.1", "holds exactly"},
@@ -248,6 +268,24 @@ TEST(List, JsonMarkdownAndTable) {
   const auto json = nlohmann::json::parse(run({"list", "--arch", "sm_90a", "--json"}).out);
   EXPECT_EQ(json["architectures"][0]["name"], "hopper");
   EXPECT_FALSE(json["architectures"][0]["instructions"].empty());
+}
+
+TEST(Usage, NumbersAreFiniteAndFit) {
+  const std::vector<std::vector<std::string>> refused = {
+      {"laws", "--dots", "nan"},     {"audit", "--dots", "nan"},
+      {"campaign", "--dots", "inf"}, {"verify", "--dots", ""},
+      {"matmul", "--alpha", ""},     {"matmul", "--alpha", "nan"},
+      {"matmul", "--beta", "inf"},   {"matmul", "--promote", ""},
+      {"laws", "--seed", ""},        {"laws", "--seed", "18446744073709551616"},
+      {"laws", "--seed", "-1"},      {"laws", "--seed", "1e3"},
+      {"audit", "--threads", "x"},   {"explain", "--scale-d", "99999999999"}};
+  for (const std::vector<std::string>& arguments : refused) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kBadInput) << arguments[0] << ' ' << arguments[1] << ' ' << arguments[2];
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    EXPECT_LT(outcome.err.size(), 160U) << outcome.err;
+    EXPECT_NE(outcome.err.find(arguments[1] + ": found"), std::string::npos) << outcome.err;
+  }
 }
 
 TEST(Usage, WrongOptionsAreOneLine) {

@@ -47,7 +47,8 @@ TEST(CommandLine, BashReadsItBack) {
 
 TEST(CommandLine, IsThatOfTheProgram) {
   const char* const words[] = {"/usr/bin/mmaudit", "list", "--arch", "no such", "--json"};
-  EXPECT_EQ(quoted_command(5, words), "mmaudit list --arch 'no such' --json");
+  EXPECT_EQ(quoted_command(5, words),
+            (std::vector<std::string>{"mmaudit", "list", "--arch", "'no such'", "--json"}));
 }
 
 }  // namespace

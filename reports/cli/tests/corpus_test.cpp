@@ -1,11 +1,11 @@
-// The shipped recordings: the model agrees, wrong models do not, damage is noticed.
+// The shipped recordings: the model agrees, mutants do not, damage is noticed.
 #include <nlohmann/json.hpp>
 
 #include "mismatch_text.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mutation_score.hpp"
 #include "program.hpp"
-#include "recorded_mutants.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli::test {
@@ -15,7 +15,7 @@ TEST(Corpus, TheModelAgreesOnEveryBit) {
   Progress quiet(true);
   const VerifyReport report = verify_corpus(MMAUDIT_TEST_CORPUS, {}, quiet);
   EXPECT_EQ(report.mismatches(), 0U);
-  // What a row calls recorded has a recording (wgmma at N = 8).
+  // What a datapath calls recorded has a recording (wgmma at N = 8).
   std::size_t recorded = 0;
   for (const Architecture& architecture : architectures())
     for (const Instruction& one : all_instructions(8)) {
@@ -26,23 +26,23 @@ TEST(Corpus, TheModelAgreesOnEveryBit) {
   EXPECT_GT(report.dots(), 600000U);
 }
 
-TEST(Corpus, EveryWrongModelIsContradictedOrInvisible) {
+TEST(Corpus, EveryMutantIsContradictedOrInvisible) {
   Progress quiet(true);
-  const std::vector<InstructionScore> scores = score_recordings(MMAUDIT_TEST_CORPUS, {}, quiet);
+  const std::vector<RecordingScore> scores = score_recordings(MMAUDIT_TEST_CORPUS, {}, quiet);
   ASSERT_FALSE(scores.empty());
-  for (const InstructionScore& score : scores) {
+  for (const RecordingScore& score : scores) {
     // Exact arithmetic leaves little to get wrong: of single bits, the operation and the clamp.
     EXPECT_GT(score.mutants.size(), score.instruction.d == Format::s32 ? 1U : 5U);
-    for (const RecordedMutant& one : score.mutants) {
-      const std::string what = name_of(score.instruction) + ": " + one.mutant.rule + ": " + one.mutant.change;
-      EXPECT_TRUE(one.dots > 0 || !one.mutant.invisible.empty()) << what << " survives";
-      EXPECT_TRUE(one.dots == 0 || one.mutant.invisible.empty())
-          << what << " is contradicted although no input should tell: " << one.mutant.invisible;
+    for (const ScoredMutant& one : score.mutants) {
+      const std::string what = name_of(score.instruction) + ": " + one.rule + ": " + one.change;
+      EXPECT_TRUE(one.contradicted() || !one.invisible.empty()) << what << " survived";
+      EXPECT_TRUE(!one.contradicted() || one.invisible.empty())
+          << what << " is contradicted although no input should tell: " << one.invisible;
     }
   }
 }
 
-TEST(Corpus, AWrongRowIsReportedWithBitsAndAReplayLine) {
+TEST(Corpus, AWrongDatapathIsReportedWithBitsAndAReplayLine) {
   const std::filesystem::path file =
       std::filesystem::path(MMAUDIT_TEST_CORPUS) / "hopper/mma.m16n8k16.f32.f16.f16.f32.safetensors";
   const corpus::Recording recording = corpus::read_recording(file);
@@ -87,6 +87,57 @@ TEST_F(Damage, VerifyWritesJUnitAndJson) {
   EXPECT_NE(text.find("failures=\"0\""), std::string::npos);
   std::ifstream json(path("v.json"));
   EXPECT_EQ(nlohmann::json::parse(json)["mismatches"], 0);
+}
+
+/// The operands of an example give what the recording says by the right model.
+void expect_model_of_row(const nlohmann::json& example) {
+  const auto list = [&](const char* operand) {
+    std::string text;
+    for (const nlohmann::json& one : example.at(operand))
+      text += (text.empty() ? "0x" : ",0x") + one.get<std::string>();
+    return text;
+  };
+  const Outcome outcome = run({"explain", "--inst", "mma.m16n8k8.f32.tf32.tf32.f32", "--a", list("a"), "--b",
+                               list("b"), "--c", "0x" + example.at("c").get<std::string>(), "--json"});
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("traces").at(0).at("d"), example.at("expected"));
+}
+
+TEST_F(Damage, AModelWithOneWrongFFails) {
+  nlohmann::json model =
+      nlohmann::json::parse(run({"list", "--arch", "hopper", "--json"}).out).at("architectures").at(0);
+  model["name"] = "wrong";
+  model.erase("aliases");
+  for (nlohmann::json& row : model.at("rows"))
+    if (row.at("datapath") == "mma.tf32") row["F"] = row.at("F").get<int>() - 1;
+  std::ofstream(path("model.json")) << model;
+  const Outcome outcome =
+      run({"-q", "verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32", "--model",
+           path("model.json"), "--junit", path("v.xml"), "--json", path("v.json")});
+  EXPECT_EQ(outcome.code, kMismatch) << outcome.err;
+  const nlohmann::json result = nlohmann::json::parse(std::ifstream(path("v.json")));
+  std::uint64_t wrong = 0, dots = 0;
+  for (const nlohmann::json& one : result.at("instructions")) {
+    const bool tf32 = one.at("instruction") == "mma.m16n8k8.f32.tf32.tf32.f32";
+    EXPECT_EQ(one.at("mismatches").get<std::uint64_t>() > 0, tf32) << one.at("instruction");
+    EXPECT_EQ(one.at("examples").empty(), !tf32);
+    std::uint64_t of_classes = 0;
+    for (const nlohmann::json& each : one.at("families"))
+      of_classes += each.at("mismatches").get<std::uint64_t>();
+    EXPECT_EQ(of_classes, one.at("mismatches"));
+    for (const nlohmann::json& example : one.at("examples")) expect_model_of_row(example);
+    wrong += one.at("mismatches").get<std::uint64_t>();
+    dots += one.at("dots").get<std::uint64_t>();
+  }
+  EXPECT_GT(wrong, 0U);
+  EXPECT_GT(result.at("instructions").size(), 1U);
+  EXPECT_EQ(result.at("mismatches"), wrong);
+  EXPECT_EQ(result.at("dots"), dots);
+  EXPECT_NE(outcome.out.find(std::to_string(wrong) + " mismatches"), std::string::npos) << outcome.out;
+  std::ifstream xml(path("v.xml"));
+  const std::string text((std::istreambuf_iterator<char>(xml)), {});
+  EXPECT_NE(text.find("failures=\"1\""), std::string::npos) << text;
+  EXPECT_NE(text.find(std::to_string(wrong) + " of "), std::string::npos) << text;
 }
 
 TEST_F(Damage, AnEmptyOrMissingCorpusIsNotAPass) {

@@ -81,6 +81,13 @@ TEST_F(Laws, AWrongRecordingBreaksThem) {
   EXPECT_NE(table.out.find("mmaudit explain --arch hopper"), std::string::npos) << table.out;
 }
 
+TEST_F(Laws, ALawThatAppliesToNothingFails) {
+  // Volta has no sparse instruction, and nothing was left out.
+  const Outcome outcome = run({"-q", "laws", "--arch", "volta", "--law", "sparse_is_dense", "--dots", "100"});
+  EXPECT_EQ(outcome.code, kMismatch) << outcome.out;
+  EXPECT_NE(outcome.out.find("applied to nothing"), std::string::npos) << outcome.out;
+}
+
 TEST_F(Laws, StrengthNamesLawsAndRecordings) {
   const Outcome json = run({"-q", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
                             "mma.m16n8k8.f32.tf32.tf32.f32", "--dots", "2000", "--seed", "3", "--json"});

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "mmaudit/corpus/bounded_json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -150,6 +151,12 @@ TEST_F(ModelFile, RefusesAListOfInstructionsThatWasEdited) {
   EXPECT_NE(error_of(model.dump()).find("instructions: found"), std::string::npos);
   model.erase("instructions");
   EXPECT_EQ(error_of(model.dump()), "");
+}
+
+TEST(BoundedJson, ThirtyTwoLevelsAndNoMore) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_NO_THROW(corpus::parse_bounded(nested(33), "x", "JSON"));  // the outermost is level 0
+  EXPECT_THROW(corpus::parse_bounded(nested(34), "x", "JSON"), InputError);
 }
 
 TEST_F(ModelFile, RefusesInOneLine) {

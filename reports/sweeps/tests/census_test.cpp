@@ -51,6 +51,16 @@ TEST(Census, SeesConversionsAndTheAbsenceOfATensorCore) {
   EXPECT_EQ(rows[1].verdict(), "no tensor core");
 }
 
+TEST(Census, FewerConversionsThanStepsAreNoneOfTheStep) {
+  std::string loop;
+  for (int i = 0; i < 16; ++i) loop += instruction("HMMA.16816.F32 R4, R8, R2, R4");
+  for (const int conversions : {1, 15, 16}) {
+    std::string with = loop;
+    for (int i = 0; i < conversions; ++i) with += instruction("F2FP.F16.E4M3.UNPACK_B R5, R6");
+    EXPECT_EQ(census_of(kernel(kF16, with)).at(0).verdict(), conversions < 16 ? "native" : "converted");
+  }
+}
+
 TEST(Census, SparseAndWholeTileKernelsAndLongLoops) {
   std::string loop, sparse_loop;
   for (int i = 0; i < 16; ++i) {

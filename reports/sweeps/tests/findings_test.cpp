@@ -68,5 +68,30 @@ TEST(Convergence, LeastIlpThatReachesTheRate) {
   EXPECT_FALSE(convergence_of(result, {.subject = kMma}, 5));
 }
 
+TEST(BestRate, OfTheWarpsAskedForBothEndsIncluded) {
+  FakeMachine machine;
+  machine.cycles = [](const Benchmark&, const Point&) { return 100.0; };  // more warps, more work
+  const SweepResult result = sweep_of(machine, {kMma}, false, {"scope=sm"});
+  const auto one = best_rate(result, kMma, 1, 1), four = best_rate(result, kMma, 4, 4),
+             up_to_four = best_rate(result, kMma, 1, 4), from_four = best_rate(result, kMma, 4, 8);
+  ASSERT_TRUE(one && four && up_to_four && from_four);
+  EXPECT_EQ(*up_to_four, *four);
+  EXPECT_GT(*four, *one);
+  EXPECT_GT(*from_four, *four);
+}
+
+TEST(Convergence, NinetySevenPercentOfTheBestIsTheRate) {
+  // 50%, 91%, 96%, 98% and from then on all of the rate.
+  FakeMachine machine;
+  machine.cycles = [](const Benchmark&, const Point& point) {
+    constexpr double kShares[] = {0.5, 0.91, 0.96, 0.98, 1, 1};
+    const int ilp = point.number("ilp");
+    return 100.0 * ilp / kShares[std::min(ilp, 6) - 1];
+  };
+  const auto found = convergence_of(sweep_of(machine, {kMma}, false, {"scope=sm"}), {.subject = kMma}, 4);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ilp, 4);
+}
+
 }  // namespace
 }  // namespace mmaudit::sweeps::test

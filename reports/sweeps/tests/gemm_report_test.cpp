@@ -41,6 +41,16 @@ TEST(GemmText, SaysWhatHolds) {
   EXPECT_EQ(result.wrong(), 1);
 }
 
+TEST(GemmText, TheGoalIsTheFastestRunOfTheLibrary) {
+  GemmResult result;
+  result.points = {point_of("wgmma TMA", 2048, 50), point_of(kCublas, 2048, 40)};
+  result.points[1].seconds = statistics_of({40e-6, 30e-6, 40e-6});
+  const std::string text = report::rendered(gemm_report(gemm_json(result), ""), "text");
+  EXPECT_NE(text.find("no   wgmma TMA reaches 70% of the fastest run of cuBLAS at 2048: 60.0%"),
+            std::string::npos)
+      << text;
+}
+
 TEST(GemmJson, HasEveryPoint) {
   GemmResult result;
   result.points = {point_of("wgmma TMA", 8192, 1500), point_of(kCublas, 8192, 1)};

@@ -111,6 +111,20 @@ TEST(Compare, SameFastSlowAmbiguous) {
   EXPECT_EQ(classify(0, 0, 1, 0, false), Change::ambiguous);
 }
 
+TEST(Compare, AThrottledMeasurementOnEitherSideIsAmbiguous) {
+  FakeMachine machine;
+  const SweepResult before = sweep_of(machine, {"ldmatrix"}, true);
+  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+    return 1.1 * usual_cycles(benchmark, point);
+  };
+  SweepResult after = sweep_of(machine, {"ldmatrix"}, true), throttled = before;
+  EXPECT_EQ(compare(throttled, after).count(Change::ambiguous), 0);
+  for (Point& point : throttled.points) point.summaries[tag::kThrottled] = 1;
+  const int all = static_cast<int>(compare(before, after).points.size());
+  EXPECT_EQ(compare(throttled, after).count(Change::ambiguous), all);
+  EXPECT_EQ(compare(after, throttled).count(Change::ambiguous), all);
+}
+
 TEST(Compare, FindsTheOnePointThatGotSlower) {
   FakeMachine machine;
   const SweepResult before = sweep_of(machine, {"ldmatrix"}, true);

@@ -8,23 +8,9 @@
 
 #include "mmaudit/corpus/tensor.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/provenance.hpp"
 
 namespace mmaudit::corpus {
-
-/// Where a recording comes from. Every text is needed, on one line; write "unknown" where nobody can know.
-struct Provenance {
-  std::string gpu;
-  std::string compute_capability;
-  std::string driver;
-  std::string cuda;  // version of the toolkit that compiled the kernels
-  std::string instruction;
-  std::string generator_version;
-  std::string git_revision;
-  std::string date;
-  std::uint64_t seed = 0;
-
-  bool operator==(const Provenance&) const = default;
-};
 
 /// Consecutive tiles that one generator made. Families follow one another in the order of the tiles.
 struct FamilyRange {
@@ -38,8 +24,12 @@ struct FamilyRange {
 /// by storage width; one modifier byte a tile. T, M, K and N are at least 1, and so is every family. A sparse
 /// instruction has a (T, M, K/2) and metadata of that shape: for every stored element its position inside its
 /// group (sparse.hpp). The instruction has to be a known one then.
+/// Every text is needed, on one line; write "unknown" where nobody can know. Of the provenance a file has
+/// GPU, compute capability (0: unknown), driver, CUDA, revision, date and seed.
 struct Recording {
   Provenance provenance;
+  std::string instruction;
+  std::string generator;  ///< version of the generator of the inputs
   std::vector<FamilyRange> families;
   std::uint64_t tiles = 0;
   Tensor a, b, c, d;
@@ -51,10 +41,6 @@ struct Recording {
 struct DamagedRecording : InputError {
   using InputError::InputError;
 };
-
-/// Throws InputError, naming `file` and the field, if write_recording would refuse this provenance. Lets a
-/// recorder fail before hours of work rather than after.
-void check_provenance(const Provenance& provenance, const std::string& file);
 
 /// XXH3-128 over everything in the file but itself: metadata, dtypes, shapes and bytes. 32 hex digits.
 std::string checksum_of(const Recording& recording);

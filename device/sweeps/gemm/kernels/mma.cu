@@ -1,7 +1,7 @@
 // A product by mma.m16n8k16 in three steps: tiles copied and computed in turn; copies under way beside the
 // computation; shared memory permuted so that ldmatrix finds its eight rows in different banks.
 #include "ptx/async_copy.cuh"
-#include "ptx/mma_f16.cuh"
+#include "ptx/mma_float.cuh"
 #include "ptx/shared_memory.cuh"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/stamp.cuh"

@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace mmaudit::detail {
 
 /// What: every thread calls make() once and then the result with indices below `count`, each index once, in
-/// no order. `threads` 0: one per core. Errors: rethrows the first exception; indices not begun by then are
-/// left out.
+/// no order. `threads` 0: one per core; fewer where the system gives no more. Errors: rethrows the first
+/// exception; indices not begun by then are left out.
 template <typename Make>
 void parallel_by_thread(std::uint64_t count, unsigned threads, const Make& make) {
   const std::uint64_t cores = threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
@@ -31,8 +33,12 @@ void parallel_by_thread(std::uint64_t count, unsigned threads, const Make& make)
   };
   {
     std::vector<std::jthread> helpers;
-    helpers.reserve(std::min(cores, count));
-    for (std::uint64_t t = 1; t < std::min(cores, count); ++t) helpers.emplace_back(run);
+    try {
+      helpers.reserve(std::min(cores, count));
+      for (std::uint64_t t = 1; t < std::min(cores, count); ++t) helpers.emplace_back(run);
+    } catch (const std::system_error&) {  // a limit of processes: those that run do the work
+    } catch (const std::bad_alloc&) {
+    }
     run();
   }
   if (failure) std::rethrow_exception(failure);

@@ -5,9 +5,9 @@
 
 namespace mmaudit::detail {
 
-/// x / unit, rounded up.
+/// x / unit, rounded up, for every x.
 MMAUDIT_HD constexpr std::uint64_t quotient_up(std::uint64_t x, std::uint64_t unit) {
-  return (x + unit - 1) / unit;
+  return x / unit + (x % unit != 0 ? 1U : 0U);
 }
 
 }  // namespace mmaudit::detail

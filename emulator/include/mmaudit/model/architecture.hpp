@@ -14,8 +14,8 @@ struct DatapathEntry {
   MatrixUnit unit;
   Format output;
   Datapath datapath;
-  Evidence evidence;
-  std::string_view source;       ///< where L, F, floor and the rules come from
+  Evidence evidence = Evidence::literature;
+  std::string_view source = {};  ///< where L, F, floor and the rules come from
   Format addend = Format::none;  ///< only for C of this format; none: whatever C is
 };
 
@@ -39,7 +39,6 @@ const Architecture* find_architecture(int compute_capability);
 /// The datapath that computes `instruction` on `architecture`; null when the hardware lacks the instruction.
 const DatapathEntry* find_datapath(const Architecture& architecture, const Instruction& instruction);
 
-std::string_view name_of(MatrixUnit unit);
 std::string_view name_of(Evidence evidence);
 
 }  // namespace mmaudit

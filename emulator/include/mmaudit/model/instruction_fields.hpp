@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 #include <type_traits>
 
 #include "mmaudit/arithmetic/format.hpp"
@@ -18,48 +19,16 @@ constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
 /// Half of A is zeros that are not stored: see sparse.hpp.
 constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp; }
 
-/// Which unit computes it. An architecture has one datapath per (unit, output format).
-enum class MatrixUnit : std::uint8_t {
-  mma_884,  ///< mma.m8n8k4 of f16: a separate unit on the GPUs that have it; later ones emulate it
-  mma_f16,
-  mma_tf32,
-  mma_fp8,
-  mma_f64,
-  wgmma_f16,
-  wgmma_tf32,
-  wgmma_fp8,
-  mma_i8,
-  mma_i4,
-  mma_b1,
-  wgmma_i8,
-  wgmma_b1,
-  mma_f8f6f4,
-  mma_mxf8f6f4,
-  mma_mxf4,
-  mma_mxf4nvf4,
-  tcgen05_f16,
-  tcgen05_tf32,
-  tcgen05_f8f6f4,
-  tcgen05_i8,
-  tcgen05_mxf8f6f4,
-  tcgen05_mxf4,
-  tcgen05_mxf4nvf4,
-  mma_sp_f16,  ///< sparse instructions run on the dense units but are measured separately
-  mma_sp_tf32,
-  mma_sp_fp8,
-  mma_sp_i8,
-  mma_sp_i4,
-  wgmma_sp_f16,
-  wgmma_sp_tf32,
-  wgmma_sp_fp8,
-  wgmma_sp_i8,
-  wmma_f16,
-  wmma_tf32,
-  wmma_f64,
-  wmma_i8,
-  wmma_i4,
-  wmma_b1
+/// The unit that computes an instruction, by name; the units stand beside the instructions they compute, in
+/// instructions/. An architecture has one datapath per (unit, output format).
+struct MatrixUnit {
+  char name[20] = {};
+
+  constexpr bool operator==(const MatrixUnit&) const = default;
 };
+
+constexpr std::string_view name_of(const MatrixUnit& unit) { return unit.name; }
+std::string_view name_of(MatrixUnit&&) = delete;  // the view would outlive the unit
 
 /// What stands for the product of two elements: of single bits, the count of a bit-wise operation.
 enum class Multiply : std::uint8_t { product, xor_popc, and_popc };
@@ -75,7 +44,7 @@ struct Instruction {
   Op op = Op::mma;
   std::int16_t m = 0, n = 0, k = 0;
   Format d = Format::none, a = Format::none, b = Format::none, c = Format::none;
-  MatrixUnit unit = MatrixUnit::mma_f16;
+  MatrixUnit unit = {};
   std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
   bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
   Multiply multiply = Multiply::product;

@@ -31,10 +31,6 @@ enum class InputClass : std::uint8_t {
 
 inline constexpr int kInputClasses = static_cast<int>(InputClass::count);
 
-// Names that device/ and reports/ still use.
-using Family = InputClass;
-inline constexpr int kFamilies = kInputClasses;
-
 constexpr std::string_view name_of(InputClass input_class) {
   constexpr std::string_view kNames[] = {"random_bits",   "random_finite",  "narrow_window", "wide_window",
                                          "normal",        "near_subnormal", "mostly_zeros",  "cancellation",

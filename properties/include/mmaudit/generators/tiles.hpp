@@ -15,12 +15,6 @@ using mmaudit::store_bits;
 void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
 
-inline void append_family(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class,
-                          std::uint64_t seed, std::uint64_t first_tile, std::size_t count,
-                          std::uint8_t modifiers) {
-  append_class(tiles, plan, input_class, seed, first_tile, count, modifiers);  // the old name
-}
-
 /// Appends the directed cases of `instruction`, min(m, n) on the diagonal of a tile; the rows below repeat
 /// the same rows of A, so that every case also meets the columns of its neighbours. Of a sparse instruction
 /// the patterns go round with group and tile, and the elements of B that no row selects are NaN, infinite or

@@ -47,11 +47,11 @@ enum class Scales : std::uint8_t {
 
 struct Law {
   int order = 0;               ///< of listings
-  std::string_view name;       ///< a slug, for --law and files
+  std::string_view name = {};  ///< of its file: the slug for --law and regressions
   std::string_view statement;  ///< the sentence
   std::string_view source;
-  /// Why it does not apply to a datapath; empty: it applies.
-  std::string (*why_not)(const Subject&);
+  /// Why it does not apply to a datapath; empty: it applies. Null: it applies to all.
+  std::string (*why_not)(const Subject&) = nullptr;
   /// Inputs of a tile; null: the input classes of the generators, in turn.
   void (*fill)(const Subject&, Random&, Tile&) = nullptr;
   /// What is run besides; null: nothing. Depends on the tile alone.

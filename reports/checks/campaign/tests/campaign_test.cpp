@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "campaign/campaign_json.hpp"
 #include "campaign/result.hpp"
+#include "campaign/run.hpp"
 #include "campaign/workers.hpp"
 #include "mmaudit/error.hpp"
 
@@ -44,6 +47,17 @@ std::string content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+Mismatch example_of(const Plan& plan, const WorkItem& item) {
+  const Instruction& instruction = plan.instructions[item.instruction].instruction;
+  Mismatch example;
+  example.dot.input_class = "normal";
+  example.dot.a.resize(static_cast<std::size_t>(instruction.stored_k()));
+  example.dot.b.resize(static_cast<std::size_t>(instruction.k));
+  example.dot.modifiers = 8;
+  example.found = 6;
+  return example;
+}
+
 TEST(CampaignPlan, ItsItemsCoverEveryChunkOnce) {
   const Plan plan = small_plan();
   std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> next;
@@ -54,12 +68,43 @@ TEST(CampaignPlan, ItsItemsCoverEveryChunkOnce) {
   EXPECT_EQ(next.size(), 4U);
 }
 
+TEST(CampaignPlan, KnowsItsItems) {
+  const Plan plan = small_plan();
+  for (const WorkItem& item : items_of(plan)) ASSERT_TRUE(has_item(plan, item));
+  const WorkItem second = items_of(plan)[4];
+  for (const WorkItem& other : {WorkItem{2, 0, 0, 1}, WorkItem{0, 2, 0, 1}, WorkItem{0, 0, 0, 2},
+                                WorkItem{0, 0, 1, second.batches + 1}, WorkItem{0, 0, 2, second.batches},
+                                WorkItem{0, 0, std::uint64_t{1} << 60, second.batches}})
+    EXPECT_FALSE(has_item(plan, other)) << other.first_batch << ' ' << other.batches;
+}
+
 TEST(CampaignPlan, TheFirstRoundMeetsEverythingOnce) {
   const Plan plan = small_plan();
   const std::vector<WorkItem> items = items_of(plan);
   ASSERT_GT(items.size(), 8U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(items[i], (WorkItem{i / 2, i % 2, 0, 1}));
   EXPECT_GT(items[4].batches, 1U);
+}
+
+TEST(CampaignPlan, EveryInstructionGetsTheDotsAskedForAndNoBatchMore) {
+  const std::uint64_t batch = small_plan().instructions[0].batch_dots;
+  for (const std::uint64_t dots : {std::uint64_t{1}, 2 * batch, 2 * batch + 1, 6 * batch - 1}) {
+    const Plan plan = small_plan(dots);
+    std::vector<std::uint64_t> planned(plan.instructions.size());
+    for (const WorkItem& item : items_of(plan)) planned[item.instruction] += dots_of(plan, item);
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+      EXPECT_GE(planned[i], dots);
+      EXPECT_LT(planned[i], dots + plan.input_classes.size() * plan.instructions[i].batch_dots);
+    }
+  }
+}
+
+TEST(CampaignPlan, ShardsAreCountedFrom0) {
+  EXPECT_EQ(parse_shard(""), (Shard{0, 1}));
+  EXPECT_EQ(parse_shard("0/1"), (Shard{0, 1}));
+  EXPECT_EQ(parse_shard("2/3"), (Shard{2, 3}));
+  for (const char* text : {"3/3", "4/3", "0/0", "-1/3", "1", "1/", "/3", "1/3x", "0/4097"})
+    EXPECT_THROW(parse_shard(text), InputError) << text;
 }
 
 TEST(CampaignPlan, AFlippedRuleIsAnotherPlan) {
@@ -75,15 +120,13 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   const Plan plan = small_plan();
   const std::vector<WorkItem> items = items_of(plan);
   const auto file = fresh_file("goes_on.jsonl");
-  Mismatch example;
-  example.dot.input_class = "normal";
-  example.dot.modifiers = 8;
-  example.found = 6;
+  const Mismatch example = example_of(plan, items[1]);
   {
     Journal journal(file, plan);
     journal.add(items[0], {dots_of(plan, items[0]), 0, 0.5}, {});
     journal.add(items[1], {dots_of(plan, items[1]), 1, 0.5}, {example});
   }
+  const std::string whole = content(file);
   {
     std::ofstream torn(file, std::ios::app);
     torn << R"({"instruction":1,"fam)";  // what a kill leaves
@@ -98,7 +141,18 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
   ASSERT_EQ(again.examples().size(), 1U);
   EXPECT_EQ(again.examples()[0].second.found, 6U);
   EXPECT_EQ(again.examples()[0].second.dot.modifiers, 8U);
-  EXPECT_EQ(content(file).find("fam\"", content(file).size() - 8), std::string::npos);
+  EXPECT_EQ(content(file), whole);
+}
+
+TEST(CampaignJournal, ARepeatedLineCountsOnce) {
+  const Plan plan = small_plan();
+  const WorkItem first = items_of(plan)[0];
+  const auto file = fresh_file("repeated.jsonl");
+  Journal(file, plan).add(first, {dots_of(plan, first), 0, 0.5}, {});
+  const std::string text = content(file);
+  std::ofstream(file, std::ios::app) << text.substr(text.find('\n') + 1);
+  const Count total = Journal(file, plan).tally().total();
+  EXPECT_EQ(total.dots, dots_of(plan, first));
 }
 
 TEST(CampaignJournal, LeavesAloneWhatIsNone) {
@@ -127,6 +181,74 @@ TEST(CampaignJournal, RefusesCountsThatAreNotThoseOfItsChunks) {
   EXPECT_THROW(Journal(file, plan), InputError);
 }
 
+/// What a journal with one line is refused for once `change` has edited the line, its checksum made right
+/// again.
+std::string refusal_of(const std::function<void(nlohmann::json&)>& change, bool seal = true) {
+  const Plan plan = small_plan();
+  const WorkItem first = items_of(plan)[0];
+  const auto file = fresh_file("edited.jsonl");
+  Journal(file, plan).add(first, {dots_of(plan, first), 1, 0.5}, {example_of(plan, first)});
+  const std::string text = content(file);
+  const std::size_t cut = text.find('\n') + 1;
+  auto line = nlohmann::json::parse(text.substr(cut));
+  change(line);
+  if (seal) {
+    line.erase("checksum");
+    line["checksum"] = checksum_of(line);
+  }
+  std::ofstream(file) << text.substr(0, cut) << line.dump() << '\n';
+  try {
+    static_cast<void>(Journal(file, plan));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(CampaignJournal, RefusesALineThatWasEdited) {
+  using Json = nlohmann::json;
+  EXPECT_EQ(refusal_of([](Json&) {}), "");
+  EXPECT_NE(refusal_of([](Json& line) { line["mismatches"] = 5; }, false).find("checksum"),
+            std::string::npos);
+  for (const auto& [field, value, part] : std::vector<std::tuple<const char*, Json, const char*>>{
+           {"chunks", 1'000'000'000, "a work item of this plan"},
+           {"first", 7, "a work item of this plan"},
+           {"instruction", 2, "a work item of this plan"},
+           {"instruction", -1, "an integer from 0"},
+           {"family", 0.5, "an integer from 0"},
+           {"dots", 0, "as many as its batches have"},
+           {"mismatches", std::uint64_t{1} << 60, "mismatches, seconds, examples"},
+           {"mismatches", 0, "mismatches, seconds, examples"},
+           {"seconds", -1, "mismatches, seconds, examples"},
+           {"examples", Json::array(), "mismatches, seconds, examples"}}) {
+    const std::string found =
+        refusal_of([&, &field = field, &value = value](Json& line) { line[field] = value; });
+    EXPECT_NE(found.find(part), std::string::npos) << field << ": " << found;
+  }
+  for (const auto& [field, value] :
+       std::vector<std::pair<const char*, Json>>{{"a", Json::array()},
+                                                 {"a", {1, 2, 3}},
+                                                 {"b", Json::array({65536})},
+                                                 {"c", std::uint64_t{1} << 40},
+                                                 {"metadata", {1, 2}},
+                                                 {"row", 16},
+                                                 {"column", -1},
+                                                 {"modifiers", 256},
+                                                 {"model", std::uint64_t{1} << 33}}) {
+    const std::string found =
+        refusal_of([&, &field = field, &value = value](Json& line) { line["examples"][0][field] = value; });
+    EXPECT_NE(found.find("examples: "), std::string::npos) << field << ": " << found;
+  }
+}
+
+TEST(CampaignJournal, RefusesTheWorkOfAnotherShard) {
+  const Plan plan = small_plan();
+  const auto file = fresh_file("shard.jsonl");
+  const WorkItem other = items_of(plan)[1];
+  Journal(file, plan, {0, 2}).add(other, {dots_of(plan, other), 0, 0.5}, {});
+  EXPECT_THROW(Journal(file, plan, {0, 2}), InputError);
+}
+
 TEST(CampaignJournal, RefusesAnotherPlansFile) {
   const auto file = fresh_file("another.jsonl");
   Plan plan = small_plan();
@@ -134,6 +256,51 @@ TEST(CampaignJournal, RefusesAnotherPlansFile) {
   EXPECT_THROW(Journal(file, plan, {0, 2}), InputError);
   plan.seed = 8;
   EXPECT_THROW(Journal(file, plan), InputError);
+}
+
+Mismatch an_example() {
+  Mismatch one;
+  one.dot.input_class = "normal";
+  one.dot.a = one.dot.b = std::vector<std::uint64_t>(16);
+  one.found = 1;
+  return one;
+}
+
+TEST(CampaignRun, EndsAtADifferenceUnlessItShallGoOn) {
+  const Plan plan = small_plan(3'000'000);
+  const std::size_t all = items_of(plan).size();
+  ASSERT_GT(all, 3U);
+  for (const bool keep_going : {false, true}) {
+    std::size_t ran = 0;
+    Worker worker = [&](const Plan& of, const WorkItem& item) {
+      device::WorkResult result{.dots = dots_of(of, item), .mismatches = 0, .first = {}};
+      if (++ran == 2) result.mismatches = 1, result.first = {an_example()};
+      return result;
+    };
+    Journal journal(fresh_file("ends.jsonl"), plan);
+    run_campaign(plan, {[&] { return worker; }}, journal,
+                 {.shard = {}, .seconds = 0, .keep_going = keep_going});
+    EXPECT_EQ(ran, keep_going ? all : 2U);
+    EXPECT_EQ(journal.tally().total().mismatches, 1U);
+  }
+}
+
+TEST(CampaignHost, WhatNobodyWritesDiffers) {
+  const Architecture& hopper = *find_architecture("hopper");
+  const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
+  const DatapathEntry& entry = *find_datapath(hopper, instruction);
+  Plan plan = small_plan(1);
+  plan.instructions = {plan_on_host(instruction, entry, entry)};
+  const WorkItem item{0, 1, 1, 2};
+  const Backend writes_nothing = {.name = "nothing",
+                                  .why_not = [](const Instruction&, std::uint8_t) { return std::string(); },
+                                  .run = [](const Instruction&, const TileView&) {}};
+  const device::WorkResult nothing = check_on_host(writes_nothing, writes_nothing, plan, item);
+  EXPECT_EQ(nothing.dots, dots_of(plan, item));
+  EXPECT_EQ(nothing.mismatches, nothing.dots);
+  const device::WorkResult same = check_on_host(model_backend(hopper), plain_backend(hopper), plan, item);
+  EXPECT_EQ(same.dots, dots_of(plan, item));
+  EXPECT_EQ(same.mismatches, 0U);
 }
 
 TEST(CampaignResult, AChangedDigitIsSeen) {
@@ -149,6 +316,30 @@ TEST(CampaignResult, AChangedDigitIsSeen) {
   bad.replace(bad.find(dots), 1, "9");
   EXPECT_THROW(static_cast<void>(campaign_text(bad, "x")), InputError);
   EXPECT_THROW(static_cast<void>(campaign_text("[]", "x")), InputError);
+}
+
+TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
+  const Plan plan = small_plan();
+  Journal journal(fresh_file("sums.jsonl"), plan);
+  const WorkItem first = items_of(plan)[0];
+  journal.add(first, {dots_of(plan, first), 1, 0.5}, {example_of(plan, first)});
+  const auto good = nlohmann::json::parse(campaign_json(plan, journal.tally(), on_a_gpu(), 1));
+  const auto sealed_again = [](nlohmann::json result) {
+    result.erase("checksum");
+    result["checksum"] = checksum_of(result);
+    return result.dump();
+  };
+  EXPECT_EQ(campaign_verdict(sealed_again(good), "x").mismatches, 1U);
+  for (const char* change : {R"([{"op":"replace","path":"/dots","value":4096000000000}])",
+                             R"([{"op":"replace","path":"/mismatches","value":0}])",
+                             R"([{"op":"replace","path":"/complete","value":true}])",
+                             R"([{"op":"replace","path":"/examples/0/a","value":[]}])",
+                             R"([{"op":"replace","path":"/examples/0/instruction","value":"mma"}])",
+                             R"([{"op":"replace","path":"/parts/0/stretches_done","value":-1}])"})
+    EXPECT_THROW(
+        static_cast<void>(campaign_verdict(sealed_again(good.patch(nlohmann::json::parse(change))), "x")),
+        InputError)
+        << change;
 }
 
 /// The result of a part that has done its first `done` items.
@@ -198,6 +389,20 @@ TEST(CampaignParts, WhatIsMissingIsNotDone) {
   const std::string text = campaign_text(merged, "merged");
   EXPECT_NE(text.find("NOT COMPLETE"), std::string::npos);
   EXPECT_NE(text.find("not done: shard 1 of 3"), std::string::npos);
+}
+
+TEST(CampaignParts, DifferencesOfEveryPartAreKept) {
+  const Plan plan = small_plan();
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const std::size_t part : {0U, 1U}) {
+    Journal journal(fresh_file("differs.jsonl"), plan, {part, 2});
+    const WorkItem item = items_of(plan)[part];
+    journal.add(item, {dots_of(plan, item), 1, 0.25}, {an_example()});
+    files.emplace_back("x", campaign_json(plan, journal.tally(), on_a_gpu(), 1, {part, 2}));
+  }
+  const auto merged = nlohmann::json::parse(merge_campaigns(files));
+  EXPECT_EQ(merged.at("mismatches"), 2);
+  EXPECT_EQ(merged.at("examples").size(), 2U);
 }
 
 TEST(CampaignParts, WhatDoesNotBelongTogetherIsRefused) {

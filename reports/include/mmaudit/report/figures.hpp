@@ -38,7 +38,7 @@ struct Curves {
     std::string name;
     Format colour = Format::none;
     bool hollow = false;
-    std::vector<std::optional<double>> values;  ///< one a label
+    std::vector<std::optional<double>> values;  ///< one per label
   };
   std::string id, title, x_title;
   std::vector<std::string> labels;

@@ -19,7 +19,8 @@ struct TensorFacts {
   std::string dtype;  ///< of the file
   std::vector<std::uint64_t> shape;
   std::uint64_t elements = 0, nan = 0, infinite = 0, zeros = 0;
-  double largest = 0, least = 0;  ///< finite magnitudes other than zero; 0: there is none
+  double largest = 0, least = 0;   ///< finite magnitudes other than zero; 0: there is none
+  std::uint64_t zeros_at_end = 0;  ///< in the order of the file
 };
 
 enum class GemmVerdict : std::uint8_t {
@@ -27,7 +28,7 @@ enum class GemmVerdict : std::uint8_t {
   pass,
   fail,
   undecided,  ///< the sample's interval holds the limit
-  not_judged  ///< no element can be compared
+  not_judged  ///< the tensors or the figures say nothing about the product
 };
 std::string_view name_of(GemmVerdict verdict);
 
@@ -64,7 +65,7 @@ struct GemmAuditRow : GemmSubject {
 };
 
 struct GemmAudit {
-  Provenance provenance;
+  Origin provenance;
   std::vector<TensorFacts> tensors;
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t rows = 0, columns = 0;  ///< of D that were computed
@@ -87,11 +88,12 @@ struct GemmAuditRequest {
   std::span<const std::uint64_t> rows, columns;  ///< which of the whole D; empty: the first
   std::optional<double> limit;
   std::uint64_t seed = 1;
+  std::vector<TensorFacts> tensors;  ///< empty: nothing is known about them
 };
 
-/// Fills in everything but tensors and, but for its rows of the model, provenance. `progress` of `means`
+/// Fills in everything but, except for its rows of the model, provenance. `how.progress`
 /// counts multiply-adds of audit_work().
-GemmAudit audit_gemm(const GemmAuditRequest& request, const GemmMeans& means = {});
+GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how = {});
 /// Multiply-adds that audit_gemm() does in all.
 std::uint64_t audit_work(const GemmAuditRequest& request);
 

@@ -1,11 +1,12 @@
 #pragma once
 // How a whole product can be computed: the type of its operands, how they are scaled, how the sum is kept.
-// Each is a row or a small value with a name; which of them fit together is decided from the rows.
+// Each is an entry of a table or a small value with a name; the entries decide which of them fit together.
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/model/architecture.hpp"
@@ -18,7 +19,7 @@ struct GemmDtype {
   std::string_view title;  ///< "FP8 E4M3"
   Format element = Format::none;
   Format scale = Format::none;  ///< of the scales that the instruction applies; none: it has none
-  int scale_block = 0;          ///< elements of k a scale
+  int scale_block = 0;          ///< elements of k per scale
   CastRule cast;
   Format output = Format::none;  ///< what libraries usually give back for such operands
   bool scalable = false;         ///< so few exponents that software scales
@@ -39,17 +40,23 @@ const GemmDtype* microscaled(const GemmDtype& dtype);
 /// Who scales, and over what.
 enum class Scaling : std::uint8_t {
   none,
-  tensor,  ///< one binary32 factor: the largest magnitude becomes the format's largest number
-  row,     ///< one a row of A and one a column of B
-  blocks,  ///< "1x128": one every 128 of k of a row of A, of a column of B; applied in binary32 when the
-           ///< block's sum leaves the tensor core
-  mx       ///< by the instruction: powers of two every 32 of k, or what the dtype has in their place
+  tensor,    ///< one binary32 factor: the largest magnitude becomes the format's largest number
+  row,       ///< one per row of A and one per column of B
+  blocks,    ///< "1x128": one per 128 k of each row of A and column of B; applied in binary32 when the
+             ///< block's sum leaves the tensor core
+  mx,        ///< by the instruction: the block scales of a dtype that has only one rule for them
+  mx_floor,  ///< by the instruction: a power of two per 32 k that may saturate the largest (OCP)
+  mx_ceil    ///< the same, rounded up until nothing saturates (RCEIL)
 };
 std::string_view name_of(Scaling scaling);
-std::optional<Scaling> find_scaling(std::string_view name);
+/// The scalings of this name: "mx" means both rules for powers of two. Empty for anything else.
+std::vector<Scaling> find_scalings(std::string_view name);
+constexpr bool by_instruction(Scaling scaling) { return scaling >= Scaling::mx; }
 inline constexpr std::uint64_t kScaleBlock = 128;
-/// What is done to such operands when nobody says.
+/// The scaling of such operands when only one is computed.
 Scaling usual_scaling(const GemmDtype& dtype);
+/// The scalings of such operands when the user names none.
+std::vector<Scaling> usual_scalings(const GemmDtype& dtype);
 
 /// How the sum over K is kept.
 struct Accumulation {
@@ -72,7 +79,7 @@ struct GemmCombination {
   std::optional<Op> op;          ///< only this kind of instruction
 };
 
-/// The instruction that does it, and the row of the model; or why there is none.
+/// The instruction that does it, and its datapath; or why there is none.
 struct GemmPath {
   Instruction instruction;
   const DatapathEntry* entry = nullptr;
@@ -90,8 +97,8 @@ struct GemmSubject {
 };
 GemmSubject subject_of(const GemmCombination& combination, const GemmPath& path);
 
-/// The same combination as the instruction sees it: e4m3 scaled by "mx" is the dtype mxf8, and a dtype whose
-/// instruction scales is scaled by it.
+/// The same combination as the instruction sees it: e4m3 scaled by "mx-floor" is the dtype mxf8, a dtype
+/// whose instruction scales is scaled by it, and a dtype with the exponents of binary32 is not scaled.
 GemmCombination settled(GemmCombination combination);
 
 }  // namespace mmaudit::report

@@ -3,16 +3,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "mmaudit/matmul.hpp"
 #include "mmaudit/report/gemm_combination.hpp"
 
 namespace mmaudit::report {
 
-/// What one operand lost when it was converted. NaN and infinite elements count nowhere else.
+/// What one operand lost when it was converted. NaN and infinite elements count only as `not_finite`.
 struct CastCounts {
   std::uint64_t elements = 0;
   std::uint64_t underflow = 0;  ///< not zero, became zero
@@ -30,13 +30,14 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// Every error is relative to the exact product: Frobenius norms over that of the exact product, means over
-/// the mean magnitude of the exact elements. Over the elements that were compared.
+/// Every error is relative to the exact product: Frobenius norms over the norm of the exact product, means
+/// over the mean magnitude of its elements. Only elements that were compared count.
 struct GemmErrors {
   std::uint64_t elements = 0;  ///< of D that were computed
   std::uint64_t compared = 0;  ///< of these: exact and D both finite
   std::uint64_t no_exact = 0;  ///< a NaN or an infinity in the operands, or beyond binary64
   std::uint64_t overflow = 0;  ///< D infinite or NaN where the exact element is finite
+  bool zero_product = false;   ///< every exact element that was compared is zero: nothing is relative to it
   double total = 0;            ///< D - exact
   double quantization = 0;     ///< product of the converted operands - exact
   double accumulation = 0;     ///< accumulator before D's rounding - product of the converted operands
@@ -61,17 +62,11 @@ struct GemmOperands {
   double largest_a = 0, largest_b = 0;
 };
 
-/// How, never what: no number of threads changes a result.
-struct GemmMeans {
-  unsigned threads = 1;                              ///< 0: one a core
-  std::function<void(std::uint64_t)> progress = {};  ///< multiply-adds done, from one thread at a time
-};
-
 /// The product of the operands as they are, in binary64 with compensated sums: within 2^-52 of the sum of all
 /// |a_k b_k|, and NaN or infinite where they are. (m, n).
-std::vector<double> exact_product(const GemmOperands& operands, const GemmMeans& means = {});
+std::vector<double> exact_product(const GemmOperands& operands, const MatmulOptions& how = {});
 
-/// What a bound needs of kPiece consecutive k of a lane.
+/// What a bound needs to know about kPiece consecutive k of a lane.
 struct LanePiece {
   double squares = 0;    ///< of the elements times the scales of the instruction
   int element = -10000;  ///< largest exponent that such a product's factors spell
@@ -105,18 +100,20 @@ struct ConvertedOperands {
 };
 
 /// What: x / scale, rounded once to the element format. Scales: of software binary32, such that the largest
-/// magnitude they cover becomes the format's largest number (1 where all are zero); of ue8m0 2^(floor(log2
-/// largest) - the element's largest exponent) (OCP Microscaling 1.0, section 6.3); of ue4m3 the nearest to
-/// largest / 6 over a binary32 factor of the tensor, largest of the tensor / (6 * 448).
-/// `b`: operands.b converted like this before; null: it is converted here.
+/// magnitude they cover becomes the format's largest number (1 where all are zero); of ue8m0 by
+/// mx_floor 2^(floor(log2 largest) - the element's largest exponent) (OCP Microscaling 1.0, section 6.3), by
+/// mx_ceil the least power of two that is at least largest / the format's largest number (RCEIL of
+/// Transformer Engine, torchao and CUTLASS: PTX's cvt.rp.satfinite.ue8m0x2.f32); of ue4m3 the nearest to
+/// largest / 6 over a binary32 factor of the tensor, largest of the tensor / (6 * 448). `b`: operands.b
+/// converted like this before; null: it is converted here.
 ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
-                                   const GemmMeans& means = {}, const ConvertedOperand* b = nullptr);
+                                   const MatmulOptions& how = {}, const ConvertedOperand* b = nullptr);
 
 /// (m, n) each.
 struct GemmElements {
   std::vector<double> accumulator;  ///< as the sum leaves the tensor core or the total, times the scales, + C
   std::vector<double> result;       ///< D
-  std::vector<double> bound;        ///< on |accumulator - converted product|; empty where the row has none
+  std::vector<double> bound;  ///< on |accumulator - converted product|; empty where the datapath has none
 };
 
 /// What: D by the model. Order of the arithmetic: D is fl32(scale_a * scale_b) times the sum in binary32
@@ -124,7 +121,7 @@ struct GemmElements {
 /// block, total) in binary32, every `promote` of k. Errors: none while find_path() gave no reason.
 GemmElements compute_elements(const GemmCombination& combination, const GemmPath& path,
                               const ConvertedOperands& converted, std::span<const double> c,
-                              const GemmMeans& means = {});
+                              const MatmulOptions& how = {});
 
 /// Everything that they say. (converted - exact) + (accumulator - converted) + (result - accumulator) is
 /// result - exact, up to the binary64 rounding of the differences.

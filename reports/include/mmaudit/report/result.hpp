@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mmaudit/arithmetic/format.hpp"
+#include "mmaudit/provenance.hpp"
 #include "mmaudit/report/gemm_study.hpp"
 
 namespace mmaudit::report {
@@ -27,16 +28,12 @@ struct ModelRow {
   std::string rules;  ///< all of it, as JSON
 };
 
-/// Where the numbers come from. Free text; filled in by the caller.
-struct Provenance {
-  std::string version;
-  std::string git_revision;
-  std::string date;          ///< ISO 8601
+/// Where the numbers of an audit come from: the run, and what it read. Filled in by the caller.
+struct Origin : Provenance {
   std::string backend;       ///< "model" or the GPU and its driver
-  std::string architecture;  ///< the row of the model, e.g. "hopper"
-  std::string command;       ///< the command line, empty: not shown
-  std::vector<InputFacts> inputs{};
-  std::vector<ModelRow> rows{};  ///< empty: not listed
+  std::string architecture;  ///< of the model, e.g. "hopper"
+  std::vector<InputFacts> inputs;
+  std::vector<ModelRow> rows;  ///< empty: not listed
 };
 
 /// One instruction of a replay or of a run against hardware.
@@ -59,7 +56,7 @@ struct Verification {
 
   [[nodiscard]] std::uint64_t dots() const;
   [[nodiscard]] std::uint64_t mismatches() const;
-  /// Distinct names: an instruction may have a row for recordings and one for a GPU at hand.
+  /// Distinct names: an instruction may have one row for recordings and one for this machine's GPU.
   [[nodiscard]] std::size_t instructions() const;
   [[nodiscard]] std::size_t failing_instructions() const;
   [[nodiscard]] Verdict verdict() const;
@@ -165,7 +162,7 @@ struct FormatFacts {
 };
 
 struct AuditResult {
-  Provenance provenance;
+  Origin provenance;
   Verification verification;
   std::vector<DtypeSummary> dtypes;
   std::vector<ProfileCell> cells;

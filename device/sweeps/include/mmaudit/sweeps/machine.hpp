@@ -26,6 +26,10 @@ struct Measurement {
   std::uint64_t compared = 0, differing = 0;  ///< elements of results
   int registers = 0;
   double joules = 0, seconds = 0;  ///< scope energy: over all samples
+  double power_limit = 0;          ///< watts; 0: not known
+  int reasons_read = 0;  ///< runs of all multiprocessors during which NVML said why the clock is what it is
+  int power_capped = 0,
+      thermal = 0;  ///< how often it named the power limit; a temperature or the board's brake
 };
 
 class Machine {

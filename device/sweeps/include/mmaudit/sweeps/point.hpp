@@ -34,7 +34,9 @@ inline constexpr char kCycles[] = "cycles/median", kCyclesNoise[] = "cycles/nois
                       kFlops[] = "rate/flops", kShareHeld[] = "share/peak_held",
                       kShareNominal[] = "share/peak_nominal", kCompared[] = "bits/compared",
                       kDiffering[] = "bits/differing", kRegisters[] = "registers", kWatts[] = "power/watts",
-                      kFlopsPerWatt[] = "power/flops_per_watt";
+                      kFlopsPerWatt[] = "power/flops_per_watt", kLimit[] = "power/limit",
+                      kPowerCap[] = "power/share_power_cap", kThermal[] = "power/share_thermal",
+                      kPerStep[] = "sass/per_step", kFalls[] = "grid/falls";
 }  // namespace tag
 
 /// One point of a sweep: what is timed, a value for each of its axes, and what was measured there.
@@ -52,7 +54,7 @@ struct Point {
   /// Number of an axis, 0 without it.
   [[nodiscard]] int number(std::string_view name) const;
   /// Changes the value of an axis that the point has.
-  void set(std::string_view name, std::string value);
+  void set(std::string_view name, const std::string& value);
   /// "wgmma... scope=sm n=8 ...": what makes two points the same. Axes named in `without` are left out.
   [[nodiscard]] std::string key(std::span<const std::string_view> without = {}) const;
   bool operator==(const Point&) const = default;
@@ -64,6 +66,8 @@ struct SweepResult {
   std::vector<Axis> axes;
   std::vector<Point> points;
   bool interrupted = false;
+  /// How the code of the kernels was read, or why it was not; empty in sweeps from before there was a gate.
+  std::string gate = {};
 
   [[nodiscard]] const Point* find(std::string_view key) const;
   /// Points whose result had other bits than the model.

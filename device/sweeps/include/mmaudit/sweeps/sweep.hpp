@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "mmaudit/sweeps/sass.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -12,6 +13,7 @@ struct SweepOptions {
   std::vector<Benchmark> benchmarks;
   std::vector<Axis> axes;
   RunRule rule;
+  SassBySymbol code = {};  ///< of the timed kernels; a point whose code is not what it says is refused
 };
 
 struct SweepHooks {
@@ -29,9 +31,18 @@ struct SweepHooks {
 /// fails; what was measured stays in `result`. Sets result.interrupted when told to stop.
 void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result);
 
-/// `point` with everything that follows from its samples.
+/// What: `point` with everything that follows from its samples. A rate above what the GPU (or with `code` its
+/// instructions) can do refuses the point.
 Point measured_point(const Benchmark& benchmark, Point point, const Measurement& measured,
-                     const Provenance& gpu);
+                     const Provenance& gpu, const SassKernel* code = nullptr);
+
+/// What: refuses the measured points whose code (of the program that measured them) is not what they say, and
+/// marks the others as read: for a sweep of a machine without cuobjdump.
+void apply_gate(SweepResult& result, const SassBySymbol& code);
+
+/// Marks the points of one multiprocessor whose rate is below the best of fewer warps and chains by more than
+/// noise (1% at least).
+void mark_falls(std::vector<Point>& points);
 
 /// The point of one multiprocessor with the highest rate among those that agree with `like` in everything but
 /// warps and ilp; of equals (within 0.5%) the first. Null when none was measured.

@@ -3,6 +3,16 @@
 // "Data Movement Shape".
 #include "mmaudit/model/instruction_fields.hpp"
 
+namespace mmaudit::units {
+inline constexpr MatrixUnit tcgen05_f16 = {"tcgen05.f16"};
+inline constexpr MatrixUnit tcgen05_tf32 = {"tcgen05.tf32"};
+inline constexpr MatrixUnit tcgen05_f8f6f4 = {"tcgen05.f8f6f4"};
+inline constexpr MatrixUnit tcgen05_i8 = {"tcgen05.int8"};
+inline constexpr MatrixUnit tcgen05_mxf8f6f4 = {"tcgen05.mxf8f6f4"};
+inline constexpr MatrixUnit tcgen05_mxf4 = {"tcgen05.mxf4"};
+inline constexpr MatrixUnit tcgen05_mxf4nvf4 = {"tcgen05.mxf4nvf4"};
+}  // namespace mmaudit::units
+
 namespace mmaudit::instructions {
 
 constexpr Instruction tcgen05(MatrixUnit unit, MmaKind kind, std::int16_t k, Format d,
@@ -10,27 +20,27 @@ constexpr Instruction tcgen05(MatrixUnit unit, MmaKind kind, std::int16_t k, For
   return of_kind({Op::tcgen05, 0, 0, k, d, ab, ab, d, unit, 100}, kind);
 }
 constexpr auto tcgen05_f8f6f4(Format d) {
-  return every_pair(tcgen05(MatrixUnit::tcgen05_f8f6f4, MmaKind::f8f6f4, 32, d), kF8f6f4);
+  return every_pair(tcgen05(units::tcgen05_f8f6f4, MmaKind::f8f6f4, 32, d), kF8f6f4);
 }
 constexpr Instruction tcgen05_fp4(MatrixUnit unit, MmaKind kind, Format scale, std::int16_t scale_block) {
   return of_kind(tcgen05(unit, kind, 64, Format::f32, Format::e2m1), kind, scale, scale_block);
 }
 
 inline constexpr Instruction kTcgen05Half[] = {
-    tcgen05(MatrixUnit::tcgen05_f16, MmaKind::f16, 16, Format::f32, Format::f16),
-    tcgen05(MatrixUnit::tcgen05_f16, MmaKind::f16, 16, Format::f16, Format::f16),
-    tcgen05(MatrixUnit::tcgen05_f16, MmaKind::f16, 16, Format::f32, Format::bf16),
-    tcgen05(MatrixUnit::tcgen05_tf32, MmaKind::tf32, 8, Format::f32, Format::tf32),
+    tcgen05(units::tcgen05_f16, MmaKind::f16, 16, Format::f32, Format::f16),
+    tcgen05(units::tcgen05_f16, MmaKind::f16, 16, Format::f16, Format::f16),
+    tcgen05(units::tcgen05_f16, MmaKind::f16, 16, Format::f32, Format::bf16),
+    tcgen05(units::tcgen05_tf32, MmaKind::tf32, 8, Format::f32, Format::tf32),
 };
-inline constexpr Instruction kTcgen05Int8 = tcgen05(MatrixUnit::tcgen05_i8, MmaKind::i8, 32, Format::s32);
+inline constexpr Instruction kTcgen05Int8 = tcgen05(units::tcgen05_i8, MmaKind::i8, 32, Format::s32);
 inline constexpr Instruction kTcgen05Mx8 =
-    of_kind(tcgen05(MatrixUnit::tcgen05_mxf8f6f4, MmaKind::mxf8f6f4, 32, Format::f32), MmaKind::mxf8f6f4,
+    of_kind(tcgen05(units::tcgen05_mxf8f6f4, MmaKind::mxf8f6f4, 32, Format::f32), MmaKind::mxf8f6f4,
             Format::ue8m0, 32);
 inline constexpr Instruction kTcgen05Fp4[] = {
-    tcgen05_fp4(MatrixUnit::tcgen05_mxf4, MmaKind::mxf4, Format::ue8m0, 32),
-    tcgen05_fp4(MatrixUnit::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue8m0, 32),
-    tcgen05_fp4(MatrixUnit::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue8m0, 16),
-    tcgen05_fp4(MatrixUnit::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue4m3, 16),
+    tcgen05_fp4(units::tcgen05_mxf4, MmaKind::mxf4, Format::ue8m0, 32),
+    tcgen05_fp4(units::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue8m0, 32),
+    tcgen05_fp4(units::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue8m0, 16),
+    tcgen05_fp4(units::tcgen05_mxf4nvf4, MmaKind::mxf4nvf4, Format::ue4m3, 16),
 };
 
 inline constexpr auto kTcgen05 = detail::joined<Instruction>(

@@ -1,0 +1,121 @@
+// Whether the code of a timed kernel is what its point says.
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "mmaudit/sweeps/benchmark.hpp"
+#include "mmaudit/sweeps/sass.hpp"
+#include "sweeps/matrix/matrix_benchmark.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+template <typename Weight>
+double sum(const Opcodes& opcodes, Weight&& weight) {
+  double total = 0;
+  for (const auto& [opcode, count] : opcodes) total += count * weight(opcode);
+  return total;
+}
+
+double called(std::string_view opcode) { return opcode.starts_with("CALL") ? 1 : 0; }
+
+int number(std::string_view digits) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc{} && end == digits.data() + digits.size() ? value : 0;
+}
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+struct Unit {
+  std::string_view opcode;
+  Format format;
+};
+// clang-format off
+constexpr Unit kUnits[] = {
+    {"HMMA", Format::f16}, {"HGMMA", Format::f16},  {"IMMA", Format::s8}, {"IGMMA", Format::s8}, {"DMMA", Format::f64},
+    {"QMMA", Format::e4m3}, {"QGMMA", Format::e4m3}, {"BMMA", Format::b1}, {"BGMMA", Format::b1},
+};
+// clang-format on
+
+}  // namespace
+
+bool matches(std::string_view opcode, const std::vector<std::string_view>& opcodes) {
+  return std::any_of(opcodes.begin(), opcodes.end(), [&](std::string_view one) {
+    return opcode.starts_with(one) && (opcode.size() == one.size() || opcode[one.size()] == '.');
+  });
+}
+
+double fma_of_opcode(std::string_view opcode) {
+  const std::vector<std::string_view> parts = split(opcode, '.');
+  if (std::none_of(std::begin(kUnits), std::end(kUnits),
+                   [&](const Unit& unit) { return unit.opcode == parts[0]; }))
+    return 0;
+  for (const std::string_view part : parts) {
+    if (const std::vector<std::string_view> sides = split(part, 'x'); sides.size() == 3)
+      return 1.0 * number(sides[0]) * number(sides[1]) * number(sides[2]);
+    if (part.starts_with("168")) return 16.0 * 8 * number(part.substr(3));
+    if (part.starts_with("88")) return 8.0 * 8 * number(part.substr(2));
+  }
+  return 0;
+}
+
+std::string why_not_timed(const Benchmark& benchmark, const Point& point, const SassKernel& code) {
+  if (code.main() == nullptr) return "no loop with a counter between the readings of the clock";
+  const double chains = std::max(1, point.number("ilp"));
+  const bool matrix = benchmark.instruction.has_value();
+  const bool spelled_out = matrix && sum(code.between, fma_of_opcode) == 0 && sum(code.between, called) > 0;
+  for (const SassLoop& loop : code.loops) {
+    if (loop.steps == 0) continue;
+    double found = 0, needed = chains * loop.steps;
+    std::string_view what = "the expected instructions";
+    if (spelled_out) {
+      found = sum(loop.opcodes, called);
+      what = "calls of the function that spells the instruction out";
+    } else if (matrix) {
+      const Instruction is = instruction_at(*benchmark.instruction, point);
+      found = sum(loop.opcodes, fma_of_opcode);
+      needed *= 1.0 * is.m * is.n * is.k;
+      what = "multiply-adds of matrix instructions";
+    } else {
+      found = sum(loop.opcodes, [&](std::string_view opcode) {
+        return matches(opcode, benchmark.sass.opcodes) ? 1.0 : 0.0;
+      });
+      needed *= benchmark.sass.per_step;
+    }
+    if (found < needed)
+      return "the loop of " + std::to_string(loop.steps) + " steps holds " + text_of(found) + " of " +
+             text_of(needed) + " " + std::string(what);
+    if (loop.opcodes.contains("LDL") || loop.opcodes.contains("LDL.LU") || loop.opcodes.contains("STL"))
+      return "the loop spills registers";
+  }
+  return {};
+}
+
+double sass_per_step(const Benchmark& benchmark, const Point& point, const SassKernel& code) {
+  const SassLoop* loop = code.main();
+  if (loop == nullptr) return 0;
+  return sum(loop->opcodes,
+             [&](std::string_view opcode) { return matches(opcode, benchmark.sass.opcodes) ? 1.0 : 0.0; }) /
+         loop->steps / std::max(1, point.number("ilp"));
+}
+
+double ceiling_of(int compute_capability, const SassKernel& code) {
+  double ceiling = 0;
+  if (const SassLoop* loop = code.main(); loop != nullptr)
+    for (const auto& [opcode, count] : loop->opcodes)
+      for (const Unit& unit : kUnits)
+        if (matches(opcode, {unit.opcode})) {
+          Instruction is;
+          is.op = opcode.find(".SP") != std::string::npos ? Op::mma_sp : Op::mma;
+          is.a = opcode.find("TF32") != std::string::npos ? Format::tf32 : unit.format;
+          ceiling = std::max(ceiling, peak_fma(compute_capability, is));
+        }
+  return ceiling;
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,82 @@
+#pragma once
+// What the code of a timed kernel holds, read off its disassembly, and whether that is what the point says.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/sweeps/point.hpp"
+
+namespace mmaudit::sweeps {
+
+struct Benchmark;
+
+/// Opcodes with their modifiers ("HMMA.16816.F32") and how often each occurs.
+using Opcodes = std::map<std::string, int>;
+
+/// A loop between the two readings of the clock: one turn of it, with the functions that it calls.
+struct SassLoop {
+  Opcodes opcodes;
+  int steps = 0;  ///< of each chain in a turn, by which a counter of the loop moves; 0: no such counter
+};
+
+/// A timed kernel on one target.
+struct SassKernel {
+  std::string target;           ///< "sm_90a"
+  std::string symbol;           ///< as TimedKernel has it
+  int copies = 1;               ///< steps of each chain in a turn of the loop as it is written
+  std::vector<SassLoop> loops;  ///< ptxas makes several of one when it unrolls it
+  Opcodes between;              ///< everything between the readings, by text order
+
+  /// The loop that does the work: the one of most steps. Null when the kernel has no loop with a counter.
+  [[nodiscard]] const SassLoop* main() const;
+};
+
+/// Reads what `cuobjdump -sass` prints, a line at a time. Errors: none; other functions are passed over.
+class SassReader {
+ public:
+  void line(std::string_view text);
+  /// The timed kernels so far.
+  std::vector<SassKernel> kernels();
+
+ private:
+  struct Instruction {
+    int address = 0;
+    std::string opcode, operands;
+  };
+  void finish();
+  [[nodiscard]] SassLoop loop_of(std::size_t first, std::size_t last, int copies) const;
+  void count(std::size_t first, std::size_t last, int depth, Opcodes& opcodes) const;
+  [[nodiscard]] std::size_t index_of(int address) const;
+
+  std::string target_, symbol_;
+  std::vector<Instruction> code_;
+  std::vector<SassKernel> kernels_;
+};
+
+/// Timed kernels by symbol.
+using SassBySymbol = std::map<std::string, SassKernel>;
+
+/// True when an opcode is one of these: "HMMA" is every HMMA, "LDS.64" every LDS.64.
+bool matches(std::string_view opcode, const std::vector<std::string_view>& opcodes);
+
+/// Multiply-adds of a matrix instruction by its shape: 2048 of "HMMA.16816.F32", k of ".SP." in full; 0 for
+/// other opcodes.
+double fma_of_opcode(std::string_view opcode);
+
+/// What: why a point does not time what it says: a turn of a loop holds fewer of the expected instructions
+/// (or multiply-adds) than its steps need, or spills registers. Empty when it does.
+std::string why_not_timed(const Benchmark& benchmark, const Point& point, const SassKernel& code);
+
+/// What: multiply-adds per clock per multiprocessor that the matrix instructions of the code can do at most,
+/// 0 where no document says or there are none.
+double ceiling_of(int compute_capability, const SassKernel& code);
+
+/// The expected instructions of one step of one chain in the loop that does the work.
+double sass_per_step(const Benchmark& benchmark, const Point& point, const SassKernel& code);
+
+/// What: the timed kernels of the program that runs, by cuobjdump. Where that is not to be had, `why_not`
+/// says so in one clause and the result is empty.
+SassBySymbol sass_of_this_program(std::string& why_not);
+
+}  // namespace mmaudit::sweeps

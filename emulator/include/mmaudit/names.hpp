@@ -1,0 +1,33 @@
+#pragma once
+// Names as people type and paste them. Files are stricter: find_instruction(), find_format().
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/model/instruction.hpp"
+
+namespace mmaudit {
+
+/// The instruction that `text` means: a name of find_instruction(); one as listings print it (N open: 64, M
+/// open: 128, A and B open: e4m3); PTX as in a source file; SASS ("HMMA.16816.F32"); a CUTLASS atom
+/// ("SM80_16x8x16_F32F16F16F32_TN"). Upper and lower case are the same. nullopt when nothing is spelled.
+std::optional<Instruction> read_instruction(std::string_view text);
+
+/// Whether `text`, spelled in any of these ways, means `instruction`, whatever its N (and M of tcgen05).
+bool means(std::string_view text, const Instruction& instruction);
+
+/// The listed name that has most in common with `text`, never a sparse one for a dense one; empty when too
+/// little.
+std::string nearest_instruction(std::string_view text);
+
+/// The format that `name` means: its own name or a usual other one ("fp16", "half", "float8_e4m3fn", "int8").
+std::optional<Format> read_format(std::string_view name);
+
+/// What a name that is no format stands for ("fp8": "e4m3 or e5m2"); empty when it is not known.
+std::string_view meaning_of(std::string_view name);
+
+/// The one of `allowed` that is at most a third of its letters away from `name`; empty when none is.
+std::string nearest_word(std::string_view name, const std::vector<std::string>& allowed);
+
+}  // namespace mmaudit

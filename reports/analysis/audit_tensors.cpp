@@ -1,0 +1,241 @@
+#include "mmaudit/report/audit_tensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "file_matrix.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/names.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+/// What `--sample auto` stops at.
+constexpr std::uint64_t kElements = std::uint64_t{1} << 16, kMultiplyAdds = std::uint64_t{1} << 28;
+/// Elements of D whose products, sums and statistics fit 3 GiB.
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 26;
+
+/// " (fp8 is e4m3 or e5m2)"; empty for what has no usual meaning.
+std::string hint_of(std::string_view name) {
+  const std::string_view meaning = meaning_of(name);
+  return meaning.empty() ? "" : fmt::format(" ({} is {})", name, meaning);
+}
+
+/// What `find` gives for every name; InputError names the option and what it allows.
+template <class Find>
+auto chosen(std::string_view option, const std::vector<std::string>& names, std::string_view allowed,
+            const Find& find) {
+  std::vector<std::decay_t<decltype(*find(names.front()))>> out;
+  for (const std::string& name : names) {
+    const auto found = find(name);
+    if (!found)
+      throw InputError(fmt::format("{}: found {}, allowed: {}{}", option, name, allowed, hint_of(name)));
+    out.push_back(*found);
+  }
+  return out;
+}
+
+/// The value of this name; none where no name is given.
+template <class Value>
+std::optional<Value> chosen_one(std::string_view option, const std::string& name,
+                                const std::vector<std::pair<std::string_view, Value>>& values) {
+  if (name.empty()) return std::nullopt;
+  std::string allowed;
+  for (const auto& [each, value] : values) {
+    if (each == name) return value;
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", each);
+  }
+  throw InputError(fmt::format("{}: found {}, allowed: {}", option, name, allowed));
+}
+
+std::vector<GemmDtype> dtypes_of(const TensorAuditRequest& request) {
+  const bool pair = !request.dtype_a.empty() || !request.dtype_b.empty();
+  std::vector<std::string> names = request.dtypes;
+  if (names.empty() && !pair) names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
+  std::vector<std::string_view> allowed;
+  for (const GemmDtype& dtype : gemm_dtypes()) allowed.push_back(dtype.name);
+  std::vector<GemmDtype> out = chosen("--dtype", names, fmt::format("{}", fmt::join(allowed, ", ")),
+                                      [](const std::string& name) { return find_gemm_dtype(name); });
+  if (!pair) return out;
+  const GemmDtype* found = find_gemm_dtype(request.dtype_a, request.dtype_b);
+  if (found == nullptr)
+    throw InputError(
+        fmt::format("--dtype-a, --dtype-b: found {} and {}, allowed: twice the same of --dtype, e4m3 and "
+                    "e5m2, mxf8 and mxf8-e5m2, either way round",
+                    request.dtype_a.empty() ? "none" : request.dtype_a,
+                    request.dtype_b.empty() ? "none" : request.dtype_b));
+  out.push_back(*found);
+  return out;
+}
+
+std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) {
+  const std::vector<std::string> policies =
+      request.policies.empty() ? std::vector<std::string>{"plain", "promote:128"} : request.policies;
+  const std::vector<GemmDtype> dtypes = dtypes_of(request);
+  std::vector<Scaling> scalings;
+  for (const std::string& name : request.scales) {
+    const std::vector<Scaling> found = find_scalings(name);
+    if (found.empty())
+      throw InputError(fmt::format(
+          "--scale: found {}, allowed: none, tensor, row, 1x128, mx (both of mx-floor, mx-ceil)", name));
+    scalings.insert(scalings.end(), found.begin(), found.end());
+  }
+  const std::vector<Accumulation> accumulations =
+      chosen("--policy", policies, "plain, promote:P, split-k:S, half (P and S from 1 to 1048576)",
+             find_accumulation);
+  const Format output =
+      chosen_one<Format>("--d-format", request.output,
+                         {{"f32", Format::f32}, {"f16", Format::f16}, {"bf16", Format::bf16}})
+          .value_or(Format::none);
+  const std::optional<Op> unit = chosen_one<Op>(
+      "--unit", request.unit, {{"mma", Op::mma}, {"wgmma", Op::wgmma}, {"tcgen05", Op::tcgen05}});
+  std::vector<GemmCombination> out;
+  for (const Architecture* architecture : request.architectures)
+    for (const GemmDtype& dtype : dtypes)
+      for (const Scaling scaling : scalings.empty() ? usual_scalings(dtype) : scalings)
+        for (const Accumulation& how : accumulations)
+          out.push_back(settled({architecture, dtype, scaling, how, output, unit}));
+  return out;
+}
+
+SampleSize sample_of(const TensorAuditRequest& request, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+  if (request.sample == "auto") return sample_size(m, n, k, kElements, kMultiplyAdds);
+  SampleSize size{m, n};
+  if (request.sample != "all") {
+    std::uint64_t count = 0;
+    const char* end = request.sample.data() + request.sample.size();
+    const auto [at, error] = std::from_chars(request.sample.data(), end, count);
+    if (error != std::errc{} || at != end || count == 0)
+      throw InputError(
+          fmt::format("--sample: found {}, allowed: auto, all, or a number of elements", request.sample));
+    size = sample_size(m, n, 1, count, UINT64_MAX);
+  }
+  std::uint64_t elements = 0;
+  if (__builtin_mul_overflow(size.rows, size.columns, &elements) || elements > kMostElements)
+    throw InputError(fmt::format("--sample: found {} ({} x {} elements of D), allowed: at most {}",
+                                 request.sample, size.rows, size.columns, kMostElements));
+  return size;
+}
+
+void require_match(const FileMatrix& a, const FileMatrix& b, const std::optional<FileMatrix>& c) {
+  if (a.columns() != b.rows())
+    throw InputError(
+        fmt::format("--a and --b: found K = {} of A ({} x {}) and {} of B ({} x {}), allowed: equal{}",
+                    a.columns(), a.rows(), a.columns(), b.rows(), b.rows(), b.columns(),
+                    a.columns() == b.columns() ? " (--b-transposed exchanges those of B)" : ""));
+  if (c && (c->rows() != a.rows() || c->columns() != b.columns()))
+    throw InputError(
+        fmt::format("--c: found {} x {}, allowed: {} x {}", c->rows(), c->columns(), a.rows(), b.columns()));
+}
+
+/// A square B fits either way round, and the wrong way gives the error of another product.
+void require_known_side(const TensorAuditRequest& request, const FileMatrix& b) {
+  if (request.b_transposed || b.rows() != b.columns() || b.rows() < 2) return;
+  throw InputError(
+      fmt::format("--b: found {0} x {0}, allowed: a square B with --b-transposed (the file is (N, K), as the "
+                  "weight of torch.nn.Linear) or --no-b-transposed (K, N)",
+                  b.rows()));
+}
+
+/// The state of each of the request's files on the disk.
+std::vector<corpus::FileStamp> stamps_of(const TensorAuditRequest& request) {
+  std::vector<corpus::FileStamp> out;
+  for (const std::string* tensor : {&request.a, &request.b, &request.c})
+    out.push_back(corpus::stamp_of_file(corpus::file_of(*tensor)));
+  return out;
+}
+
+/// Sizes and checksums of the files; one that holds two of the tensors is read once.
+std::vector<InputFacts> inputs_of(const TensorAuditRequest& request, const TensorAuditProgress& progress) {
+  std::vector<InputFacts> out;
+  std::uint64_t whole = 0;
+  for (const auto& [role, tensor] : {std::pair{"A", &request.a}, {"B", &request.b}, {"C", &request.c}}) {
+    if (tensor->empty()) continue;
+    const std::string file = corpus::file_of(*tensor);
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const InputFacts& one) { return one.name == file; });
+    if (same != out.end()) {
+      same->role += std::string(" and ") + role;
+      continue;
+    }
+    out.push_back({role, file, 0, {}});
+    std::error_code ignored;  // facts_of_file() says what is wrong
+    if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); !ignored) whole += size;
+  }
+  progress.begin("checksums", whole);
+  for (InputFacts& one : out) {
+    const corpus::FileFacts facts = corpus::facts_of_file(one.name, progress.advance);
+    one.bytes = facts.bytes;
+    one.checksum = facts.checksum;
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> everything(std::uint64_t count) { return sampled(count, count, 0); }
+
+}  // namespace
+
+GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProgress& progress) {
+  if (request.a.empty() || request.b.empty())
+    throw InputError(fmt::format("--a, --b: found {}, allowed: both or neither",
+                                 request.a.empty() && request.b.empty() ? "an option of theirs without them"
+                                 : request.a.empty()                    ? "--b alone"
+                                                                        : "--a alone"));
+  GemmAuditRequest whole;
+  whole.combinations = combinations_of(request);
+  const std::vector<corpus::FileStamp> before = stamps_of(request);
+  const FileMatrix a("--a", request.a, "A", false),
+      b("--b", request.b, "B", request.b_transposed.value_or(false));
+  std::optional<FileMatrix> c;
+  if (!request.c.empty()) c.emplace("--c", request.c, "C", false);
+  std::vector<InputFacts> inputs = inputs_of(request, progress);
+  if (stamps_of(request) != before)
+    throw InputError("--a, --b, --c: found a file that changed while it was read, allowed: files at rest");
+  require_known_side(request, b);
+  require_match(a, b, c);
+  const std::uint64_t m = a.rows(), n = b.columns(), k = a.columns();
+  const SampleSize size = m == 0 || n == 0 ? SampleSize{} : sample_of(request, m, n, k);
+  const std::vector<std::uint64_t> rows = sampled(size.rows, m, 2 * request.seed);
+  const std::vector<std::uint64_t> columns = sampled(size.columns, n, 2 * request.seed + 1);
+  const std::vector<std::uint64_t> depth = everything(rows.empty() || columns.empty() ? 0 : k);
+  const std::vector<double> a_part = a.part(rows, depth), b_part = b.part(depth, columns);
+  const std::vector<double> c_part = c ? c->part(rows, columns) : std::vector<double>{};
+  whole.operands = {rows.size(),       columns.size(),   k, a_part, b_part, c_part,
+                    a.facts().largest, b.facts().largest};
+  whole.whole_m = m;
+  whole.whole_n = n;
+  whole.rows = rows, whole.columns = columns;
+  whole.seed = request.seed;
+  whole.tensors = {a.facts(), b.facts()};
+  if (c) whole.tensors.push_back(c->facts());
+  if (request.limit > 0) whole.limit = request.limit;
+
+  progress.begin("audit", audit_work(whole));
+  GemmAudit audit =
+      audit_gemm(whole, {.threads = request.threads, .level = {}, .progress = progress.advance});
+  if (audit.rows_of.empty())
+    throw InputError(
+        fmt::format("--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: "
+                    "combinations that the architecture has (docs/audit.md)",
+                    audit.left_out.empty() ? "no combination" : audit.left_out.front()));
+  Origin& provenance = audit.provenance;
+  provenance.backend = "model";
+  for (const ModelRow& row : provenance.rows)
+    if (std::string& names = provenance.architecture;
+        fmt::format(", {}, ", names).find(fmt::format(", {}, ", row.architecture)) == std::string::npos)
+      names += (names.empty() ? "" : ", ") + row.architecture;
+  provenance.inputs = std::move(inputs);
+  if (request.b_transposed && b.rows() == b.columns())
+    audit.remarks.push_back(fmt::format("B is square. Its file is taken as {}, as --{}b-transposed says.",
+                                        *request.b_transposed ? "(N, K)" : "(K, N)",
+                                        *request.b_transposed ? "" : "no-"));
+  return audit;
+}
+
+}  // namespace mmaudit::report

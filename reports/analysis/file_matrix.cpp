@@ -1,0 +1,62 @@
+#include "file_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "mmaudit/corpus/dtype.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+void count(TensorFacts& facts, double value) {
+  const double size = std::fabs(value);
+  facts.zeros_at_end = size == 0 ? facts.zeros_at_end + 1 : 0;
+  if (std::isnan(size)) {
+    ++facts.nan;
+  } else if (std::isinf(size)) {
+    ++facts.infinite;
+  } else if (size == 0) {
+    ++facts.zeros;
+  } else {
+    if (size > facts.largest) facts.largest = size;
+    if (facts.least == 0 || size < facts.least) facts.least = size;
+  }
+}
+
+}  // namespace
+
+FileMatrix::FileMatrix(const char* option, const std::string& file, std::string role, bool transposed)
+    : tensor_(corpus::load_tensor(file)),
+      transposed_(transposed),
+      values_(spec_of(corpus::format_of(tensor_.dtype))) {
+  facts_.role = std::move(role);
+  facts_.name = file;
+  facts_.dtype = corpus::safetensors_name(tensor_.dtype);
+  facts_.shape = tensor_.shape;
+  facts_.elements = tensor_.elements();
+  if (corpus::format_of(tensor_.dtype) == Format::none)
+    throw InputError(fmt::format("{}: {} dtype: found {}, allowed: F64, F32, BF16, F16, F8_E5M2, F8_E4M3",
+                                 file, option, facts_.dtype));
+  if (tensor_.shape.size() != 2)
+    throw InputError(fmt::format("{}: {} shape: found {}, allowed: two dimensions", file, option,
+                                 corpus::to_string(tensor_.shape)));
+  for (std::uint64_t i = 0; i < facts_.elements; ++i) count(facts_, values_.at(tensor_.data.data(), i));
+}
+
+std::vector<double> FileMatrix::part(const std::vector<std::uint64_t>& rows,
+                                     const std::vector<std::uint64_t>& columns) const {
+  std::vector<double> out(rows.size() * columns.size());
+  // In the file's own order; of a transposed file the writes are scattered.
+  const std::vector<std::uint64_t>&outer = transposed_ ? columns : rows,
+        &inner = transposed_ ? rows : columns;
+  for (std::size_t o = 0; o < outer.size(); ++o)
+    for (std::size_t i = 0; i < inner.size(); ++i)
+      out[transposed_ ? i * columns.size() + o : o * columns.size() + i] =
+          values_.at(tensor_.data.data(), outer[o] * tensor_.shape[1] + inner[i]);
+  return out;
+}
+
+}  // namespace mmaudit::report

@@ -1,0 +1,34 @@
+#pragma once
+// Matrices from files as numbers, of which only some rows or columns are kept.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "element_values.hpp"
+#include "mmaudit/corpus/tensor.hpp"
+#include "mmaudit/report/gemm_audit.hpp"
+
+namespace mmaudit::report {
+
+/// A matrix in a file, with facts about all of its elements. Rows and columns are counted as the product sees
+/// them: a transposed file has them exchanged.
+class FileMatrix {
+ public:
+  /// `option` is named in refusals. InputError when the tensor is no matrix of a floating type.
+  FileMatrix(const char* option, const std::string& file, std::string role, bool transposed);
+
+  [[nodiscard]] std::uint64_t rows() const { return tensor_.shape[transposed_ ? 1 : 0]; }
+  [[nodiscard]] std::uint64_t columns() const { return tensor_.shape[transposed_ ? 0 : 1]; }
+  [[nodiscard]] const TensorFacts& facts() const { return facts_; }
+  /// These rows and columns, row-major.
+  [[nodiscard]] std::vector<double> part(const std::vector<std::uint64_t>& rows,
+                                         const std::vector<std::uint64_t>& columns) const;
+
+ private:
+  corpus::Tensor tensor_;
+  bool transposed_;
+  ElementValues values_;
+  TensorFacts facts_;
+};
+
+}  // namespace mmaudit::report

@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "draws.hpp"
+#include "mmaudit/fast.hpp"
+#include "model_text.hpp"
+#include "verdict.hpp"
+#include "worst_element.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+/// Plain-core rows do so much less.
+constexpr std::uint64_t kSlowWork = std::uint64_t{1} << 25;
+
+struct Planned {
+  GemmCombination combination;
+  GemmPath path;
+};
+
+bool same_conversion(const GemmCombination& x, const GemmCombination& y) {
+  return x.dtype.name == y.dtype.name && x.scaling == y.scaling;
+}
+
+bool is_fast(const GemmPath& path) { return fast_serves(path.instruction, path.entry->datapath); }
+
+/// Combinations that share a reason why they can't be computed.
+struct LeftOut {
+  std::string why;
+  std::vector<std::string> dtypes, scalings, accumulations;
+};
+
+void leave_out(std::vector<LeftOut>& groups, const GemmCombination& c, const std::string& why) {
+  auto at =
+      std::find_if(groups.begin(), groups.end(), [&](const LeftOut& group) { return group.why == why; });
+  if (at == groups.end()) at = groups.insert(at, LeftOut{why, {}, {}, {}});
+  const auto put = [](std::vector<std::string>& list, std::string_view one) {
+    if (std::find(list.begin(), list.end(), one) == list.end()) list.emplace_back(one);
+  };
+  put(at->dtypes, c.dtype.name);
+  put(at->scalings, name_of(c.scaling));
+  put(at->accumulations, name_of(c.accumulation));
+}
+
+/// The combinations that can be computed; combinations with the same conversion follow each other.
+std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<LeftOut>* left_out) {
+  std::vector<Planned> out;
+  std::set<std::string> seen;
+  for (const GemmCombination& c : request.combinations) {
+    const std::string key = fmt::format("{} {} {} {}", c.architecture->name, c.dtype.name, name_of(c.scaling),
+                                        name_of(c.accumulation));
+    if (!seen.insert(key).second) continue;  // "mxf8" and "e4m3" with "mx" are one
+    Planned one{c, find_path(c)};
+    if (!one.path.why_not.empty()) {
+      if (left_out != nullptr) leave_out(*left_out, c, one.path.why_not);
+      continue;
+    }
+    auto at = out.end();
+    for (auto each = out.begin(); each != out.end(); ++each)
+      if (same_conversion(each->combination, c)) at = each + 1;
+    out.insert(at, one);
+  }
+  return out;
+}
+
+/// The first rows and columns of the sample.
+struct Part {
+  GemmOperands operands;
+  std::vector<double> b, c, exact;
+};
+
+Part first_part(const GemmOperands& whole, const SampleSize& size) {
+  Part part;
+  part.operands = whole;
+  part.operands.m = size.rows, part.operands.n = size.columns;
+  part.operands.a = whole.a.first(size.rows * whole.k);
+  const auto columns_of = [&](std::span<const double> x, std::uint64_t rows, std::vector<double>& out) {
+    for (std::uint64_t i = 0; i < rows; ++i)
+      for (std::uint64_t j = 0; j < size.columns; ++j) out.push_back(x[i * whole.n + j]);
+  };
+  columns_of(whole.b, whole.k, part.b);
+  if (!whole.c.empty()) columns_of(whole.c, size.rows, part.c);
+  part.operands.b = part.b, part.operands.c = part.c;
+  return part;
+}
+
+SampleSize slow_size(const GemmOperands& x) { return sample_size(x.m, x.n, x.k, x.m * x.n, kSlowWork); }
+
+/// Every row of the model is named once.
+void name_row(Origin& provenance, const GemmCombination& c, const GemmPath& path) {
+  ModelRow row = model_row(*c.architecture, path.instruction, *path.entry);
+  const auto same = [&](const ModelRow& there) {
+    return there.architecture == row.architecture && there.instruction == row.instruction;
+  };
+  if (std::none_of(provenance.rows.begin(), provenance.rows.end(), same))
+    provenance.rows.push_back(std::move(row));
+}
+
+GemmAuditRow row_of(const Planned& one, const ConvertedOperands& converted) {
+  const GemmCombination& c = one.combination;
+  GemmAuditRow row;
+  static_cast<GemmSubject&>(row) = subject_of(c, one.path);
+  row.architecture = std::string(c.architecture->name);
+  row.cast_a = converted.a.counts;
+  row.cast_b = converted.b.counts;
+  return row;
+}
+
+}  // namespace
+
+int GemmAudit::count(GemmVerdict verdict) const {
+  return static_cast<int>(std::count_if(rows_of.begin(), rows_of.end(),
+                                        [&](const GemmAuditRow& row) { return row.verdict == verdict; }));
+}
+
+bool GemmAudit::passes() const {
+  return limit && !rows_of.empty() && count(GemmVerdict::pass) == static_cast<int>(rows_of.size());
+}
+
+std::vector<std::uint64_t> sampled(std::uint64_t count, std::uint64_t from, std::uint64_t seed) {
+  std::vector<std::uint64_t> out(std::min(count, from));
+  for (std::uint64_t i = 0; i < out.size(); ++i) out[i] = i;
+  if (count >= from) return out;
+  // The first steps of a shuffle of 0 ... from - 1, of which only what moved is held.
+  std::unordered_map<std::uint64_t, std::uint64_t> moved;
+  const auto at = [&](std::uint64_t i) {
+    const auto found = moved.find(i);
+    return found == moved.end() ? i : found->second;
+  };
+  const Draws draws(seed);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t other = i + draws.below(from - i, i);
+    out[i] = at(other);
+    moved[other] = at(i);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+SampleSize sample_size(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t elements,
+                       std::uint64_t multiply_adds) {
+  const std::uint64_t most =
+      std::max<std::uint64_t>(1, std::min(elements, multiply_adds / std::max<std::uint64_t>(k, 1)));
+  const auto side =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::sqrt(static_cast<double>(most))));
+  SampleSize size{std::min(m, side), std::min(n, side)};
+  if (size.rows < side && size.rows != 0) size.columns = std::min(n, most / size.rows);
+  if (size.columns < side && size.columns != 0) size.rows = std::min(m, most / size.columns);
+  return size;
+}
+
+std::uint64_t audit_work(const GemmAuditRequest& request) {
+  const GemmOperands& x = request.operands;
+  const SampleSize slow = slow_size(x);
+  const std::uint64_t whole = x.m * x.n * x.k;
+  std::uint64_t work = whole;  // the exact product
+  const GemmCombination* last = nullptr;
+  const std::vector<Planned> all = planned(request, nullptr);
+  for (const Planned& one : all) {
+    const std::uint64_t each = is_fast(one.path) ? whole : slow.rows * slow.columns * x.k;
+    work += each;
+    if (last == nullptr || !same_conversion(*last, one.combination)) work += each;
+    last = &one.combination;
+  }
+  return work;
+}
+
+GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) {
+  GemmAudit audit;
+  const GemmOperands& x = request.operands;
+  audit.m = request.whole_m, audit.n = request.whole_n, audit.k = x.k;
+  audit.rows = x.m, audit.columns = x.n;
+  audit.seed = request.seed;
+  audit.limit = request.limit;
+  audit.tensors = request.tensors;
+  std::vector<LeftOut> left_out;
+  const std::vector<Planned> all = planned(request, &left_out);
+  for (const LeftOut& group : left_out)
+    audit.left_out.push_back(fmt::format("{} with scale {} and policy {}: {}", fmt::join(group.dtypes, ", "),
+                                         fmt::join(group.scalings, ", "),
+                                         fmt::join(group.accumulations, ", "), group.why));
+  const std::vector<double> exact = exact_product(x, how);
+  std::optional<Part> part;
+  ConvertedOperands converted;
+  const GemmCombination* last = nullptr;
+  for (const Planned& one : all) {
+    const GemmCombination& c = one.combination;
+    const bool fast = is_fast(one.path);
+    if (!fast && !part) {
+      part = first_part(x, slow_size(x));
+      part->exact = exact_product(part->operands);
+    }
+    const GemmOperands& operands = fast ? x : part->operands;
+    if (last == nullptr || !same_conversion(*last, c) || converted.m != operands.m ||
+        converted.n != operands.n)
+      converted = convert_operands(c.dtype, c.scaling, operands, how);
+    last = &c;
+    const GemmElements elements = compute_elements(c, one.path, converted, operands.c, how);
+    const std::vector<double>& reference = fast ? exact : part->exact;
+    GemmAuditRow row = row_of(one, converted);
+    name_row(audit.provenance, c, one.path);
+    row.errors = errors_of(reference, converted, elements, c.output);
+    row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
+    if (!request.rows.empty()) row.errors.worst_row = request.rows[row.errors.worst_row];
+    if (!request.columns.empty()) row.errors.worst_column = request.columns[row.errors.worst_column];
+    if (row.worst) row.worst->row = row.errors.worst_row, row.worst->column = row.errors.worst_column;
+    const bool all_rows = operands.m == request.whole_m, all_columns = operands.n == request.whole_n;
+    if (!all_rows || !all_columns)
+      row.errors.interval =
+          total_interval(reference, elements, operands.n, all_rows, all_columns, request.seed);
+    audit.rows_of.push_back(std::move(row));
+  }
+  judge(audit);
+  return audit;
+}
+
+}  // namespace mmaudit::report

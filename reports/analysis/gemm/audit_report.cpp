@@ -1,0 +1,221 @@
+// The report of an audit of tensors: the verdict first, then why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "audit_figures.hpp"
+#include "audit_tables.hpp"
+#include "mmaudit/report/gemm_audit.hpp"
+#include "printed.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+const GemmAuditRow* closest(const GemmAudit& audit) {
+  const GemmAuditRow* best = nullptr;
+  for (const GemmAuditRow& row : audit.rows_of) {
+    if (row.errors.compared == 0 || row.errors.overflow != 0) continue;
+    if (best == nullptr || row.errors.total < best->errors.total) best = &row;
+  }
+  return best;
+}
+
+std::vector<Highlight> highlights_of(const GemmAudit& audit) {
+  std::vector<Highlight> out;
+  if (audit.limit)
+    out.push_back({fmt::format("{} of {}", audit.count(GemmVerdict::pass), audit.rows_of.size()),
+                   fmt::format("combinations within {:.3g}", *audit.limit)});
+  out.push_back({grouped(audit.rows * audit.columns),
+                 fmt::format("elements of D computed, of {}", grouped(audit.m * audit.n))});
+  out.push_back({grouped(audit.k), "products per element, K"});
+  if (const GemmAuditRow* best = closest(audit))
+    out.push_back({error_text(best->errors.total),
+                   "least relative error: " + subject_text(*best, several_architectures(audit))});
+  return out;
+}
+
+Section split_section(const GemmAudit& audit) {
+  Section out{.title = "Splits of the error",
+              .remark =
+                  "Quantization, accumulation and output add up to the total element by element; their "
+                  "norms need not.",
+              .shown = kOnPage,
+              .layout = Layout::wide};
+  if (audit.rows_of.size() > kMostDrawn)
+    out.remark += fmt::format(" The first {} of {} combinations.", kMostDrawn, grouped(audit.rows_of.size()));
+  if (std::string figure = split_figure(audit); !figure.empty()) out.figures.push_back(std::move(figure));
+  return out;
+}
+
+Section bits_lost_section(const GemmAudit& audit) {
+  Table table = conversion_table(audit);
+  Section out{.title = table.title,
+              .remark =
+                  "Of the 24 bits of a binary32 number: the size of the relative error of every finite "
+                  "element after scaling, rounding and scaling back. 24: half of the number or more, as "
+                  "of what became zero.",
+              .figures = bits_lost_figures(audit),
+              .shown = kOnPage,
+              .layout = Layout::small};
+  if (out.figures.empty()) return out;
+  table.title = "The same in numbers";
+  table.folded = true;
+  out.tables.push_back(std::move(table));
+  return out;
+}
+
+/// The rows whose worst element says most: those that fail, largest error first.
+std::vector<const GemmAuditRow*> explained(const GemmAudit& audit) {
+  std::vector<const GemmAuditRow*> out;
+  for (const GemmAuditRow& row : audit.rows_of)
+    if (row.worst) out.push_back(&row);
+  std::stable_sort(out.begin(), out.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
+    const bool passes_x = x->verdict == GemmVerdict::pass, passes_y = y->verdict == GemmVerdict::pass;
+    return passes_x != passes_y ? passes_y : x->errors.total > y->errors.total;
+  });
+  if (out.size() > kMostDrawn) out.resize(kMostDrawn);
+  return out;
+}
+
+Section worst_section(const GemmAudit& audit) {
+  Section out{.title = "Worst dot product, explained", .shown = kOnPage, .layout = Layout::wide};
+  const bool several = several_architectures(audit);
+  for (const GemmAuditRow* row : explained(audit)) {
+    Table terms = term_table(*row->worst);
+    terms.title = fmt::format("{}: {}", subject_text(*row, several), terms.title);
+    terms.remark = worst_text(*row);
+    terms.folded = !out.tables.empty();
+    if (out.tables.empty()) {
+      out.remark = fmt::format(
+          "{}: the element of D with the largest error, how far the accumulator is from the exact sum of the "
+          "converted products, and the products that conversion changes most.",
+          subject_text(*row, several));
+      if (std::string figure = sum_figure(*row->worst); !figure.empty()) out.figures = {std::move(figure)};
+    }
+    out.tables.push_back(std::move(terms));
+  }
+  return out;
+}
+
+std::vector<std::string> printable_lines(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  out.reserve(lines.size());
+  for (const std::string& line : lines) out.push_back(printable(line, kLongestLine));
+  return out;
+}
+
+std::vector<Section> sections_of(const GemmAudit& audit) {
+  std::vector<Section> out;
+  const Table tensors = tensor_table(audit);
+  out.push_back(section_of(tensors, kOnTerminal));
+  Section rows = section_of(row_table(audit), kOnTerminal | kInMarkdown);
+  if (!audit.rows_of.empty()) rows.notes = {std::string(columns_remark())};
+  out.push_back(std::move(rows));
+  Table on_page = row_table(audit, true);
+  on_page.remark = columns_remark();
+  out.push_back(section_of(std::move(on_page), kOnPage));
+  out.push_back({.title = "Why, and what would help", .lines = reasons(audit)});
+  out.push_back(split_section(audit));
+  out.push_back(bits_lost_section(audit));
+  out.push_back(worst_section(audit));
+  out.push_back(section_of(tensors, kInDocuments));
+  out.back().remark = "NaN, infinities, zeros and the largest and least magnitudes are of the whole tensors.";
+  out.push_back({.title = "Remarks", .lines = printable_lines(audit.remarks)});
+  out.push_back({.title = "Left out", .lines = printable_lines(audit.left_out)});
+  out.push_back(section_of(provenance_table(audit.provenance), kInDocuments));
+  return out;
+}
+
+using Row = GemmAuditRow;
+
+/// Every figure of every row; empty where nothing was compared.
+Table records_of(const GemmAudit& audit) {
+  const auto number = [](double x, bool there) {
+    return there && std::isfinite(x) ? fmt::format("{:.9g}", x) : "";
+  };
+  std::vector<Field<Row>> fields = {{"architecture", [](const Row& row) { return row.architecture; }},
+                                    {"dtype", [](const Row& row) { return row.dtype; }},
+                                    {"scaling", [](const Row& row) { return row.scaling; }},
+                                    {"accumulation", [](const Row& row) { return row.accumulation; }},
+                                    {"output", [](const Row& row) { return name_of(row.output); }},
+                                    {"instruction", [](const Row& row) { return row.instruction; }},
+                                    {"evidence", [](const Row& row) { return row.evidence; }}};
+  const auto add_count = [&](const char* name, std::uint64_t GemmErrors::*value) {
+    fields.push_back({name, [value](const Row& row) { return std::to_string(row.errors.*value); }});
+  };
+  const auto add = [&](const char* name, double GemmErrors::*value) {
+    fields.push_back(
+        {name, [=](const Row& row) { return number(row.errors.*value, row.errors.compared != 0); }});
+  };
+  const auto add_end = [&](const char* name, double Interval::*end) {
+    fields.push_back({name, [=](const Row& row) {
+                        const GemmErrors& e = row.errors;
+                        return number(e.interval.value_or(Interval{e.total, e.total}).*end, e.compared != 0);
+                      }});
+  };
+  const auto add_cast = [&](const std::string& name, std::uint64_t CastCounts::*value) {
+    fields.push_back({name + "_a", [value](const Row& row) { return std::to_string(row.cast_a.*value); }});
+    fields.push_back({name + "_b", [value](const Row& row) { return std::to_string(row.cast_b.*value); }});
+  };
+  add_count("elements", &GemmErrors::elements);
+  add_count("compared", &GemmErrors::compared);
+  add_count("no_exact", &GemmErrors::no_exact);
+  add_count("overflow", &GemmErrors::overflow);
+  add("total", &GemmErrors::total);
+  add_end("total_low", &Interval::low);
+  add_end("total_high", &Interval::high);
+  add("quantization", &GemmErrors::quantization);
+  add("accumulation_error", &GemmErrors::accumulation);
+  add("output_error", &GemmErrors::output);
+  add("p50_ulp", &GemmErrors::p50_ulp);
+  add("p99_ulp", &GemmErrors::p99_ulp);
+  add("max_ulp", &GemmErrors::max_ulp);
+  add("bias", &GemmErrors::bias);
+  add("magnitude_bias", &GemmErrors::magnitude_bias);
+  add("accumulation_drift", &GemmErrors::accumulation_drift);
+  const auto bounded = [](const Row& row) { return row.errors.compared != 0 && row.errors.bound; };
+  fields.push_back(
+      {"bound", [=](const Row& row) { return number(row.errors.bound.value_or(0), bounded(row)); }});
+  fields.push_back({"of_bound", [=](const Row& row) { return number(row.errors.of_bound, bounded(row)); }});
+  add_cast("underflow", &CastCounts::underflow);
+  add_cast("subnormal", &CastCounts::subnormal);
+  add_cast("saturated", &CastCounts::saturated);
+  fields.push_back({"verdict", [](const Row& row) {
+                      return row.verdict == GemmVerdict::not_asked ? std::string_view()
+                                                                   : name_of(row.verdict);
+                    }});
+  fields.push_back({"why", [](const Row& row) { return row.why; }});
+  return table_of<Row>("", audit.rows_of, fields);
+}
+
+TestCase case_of(const Row& row) {
+  TestCase out{row.architecture, fmt::format("{} {} {}", row.dtype, row.scaling, row.accumulation)};
+  if (row.verdict == GemmVerdict::pass || row.verdict == GemmVerdict::not_asked) return out;
+  out.outcome =
+      row.verdict == GemmVerdict::not_judged ? TestCase::Outcome::error : TestCase::Outcome::failure;
+  out.message = fmt::format("{}: {}", name_of(row.verdict), row.why);
+  out.text = row.advice;
+  return out;
+}
+
+}  // namespace
+
+Report report_of(const GemmAudit& audit) {
+  Report out;
+  out.title = "Error of A B by data type";
+  out.meta = {fmt::format("mmaudit {} \u00b7 {}", audit.provenance.version, audit.provenance.date)};
+  out.headline = headline(audit);
+  out.tone = tone_of(audit);
+  out.lead = {audit.method};
+  out.warnings = {.title = "What is wrong with the tensors", .lines = findings(audit)};
+  out.highlights = highlights_of(audit);
+  out.sections = sections_of(audit);
+  out.json = [audit] { return to_json(audit); };
+  out.records = records_of(audit);
+  out.suite = "mmaudit audit";
+  for (const Row& row : audit.rows_of) out.cases.push_back(case_of(row));
+  return out;
+}
+
+}  // namespace mmaudit::report

@@ -1,0 +1,185 @@
+// From figures to a verdict, its cause, and what would help.
+#include "verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "audit_tables.hpp"
+#include "names.hpp"
+#include "printed.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+double underflow_of(const GemmAuditRow& row) { return lost_share(row, &CastCounts::underflow); }
+double saturated_of(const GemmAuditRow& row) { return lost_share(row, &CastCounts::saturated); }
+
+enum class Cause : std::uint8_t { quantization, accumulation, output };
+
+Cause cause_of(const GemmErrors& errors) {
+  if (errors.quantization >= errors.accumulation && errors.quantization >= errors.output)
+    return Cause::quantization;
+  return errors.accumulation >= errors.output ? Cause::accumulation : Cause::output;
+}
+
+/// Why an audit of this tensor says nothing about a product; empty: it does.
+std::string why_nothing(const TensorFacts& one) {
+  if (one.nan != 0 || one.infinite != 0)
+    return fmt::format("{} holds {}: what they reach has no exact value", one.role,
+                       one.infinite == 0 ? "NaN"
+                       : one.nan == 0    ? "infinities"
+                                         : "NaN and infinities");
+  if (one.role == "C" || one.elements == 0) return {};
+  if (one.zeros == one.elements) return fmt::format("every element of {} is zero", one.role);
+  if (ends_in_zeros(one))
+    return fmt::format("the last {} of {} is zeros, as of a file cut short",
+                       percent_text(share_of(one.zeros_at_end, one.elements)), one.role);
+  return {};
+}
+
+/// Why no verdict on these figures means anything; empty: a verdict does.
+std::string why_not_judged(const GemmErrors& errors) {
+  if (errors.elements == 0) return "there is no element";
+  if (errors.compared == 0 && errors.overflow == 0) return "no element of the exact product is finite";
+  if (errors.no_exact != 0)
+    return fmt::format("{} of {} elements have no finite exact value", errors.no_exact, errors.elements);
+  if (errors.overflow != 0) return {};
+  if (errors.zero_product) return "the exact product is zero, and no error is relative to zero";
+  if (!std::isfinite(errors.total)) return "the total error is not finite";
+  return {};
+}
+
+GemmVerdict verdict_of(const GemmErrors& errors, const std::optional<double>& limit) {
+  if (!limit) return GemmVerdict::not_asked;
+  if (errors.overflow != 0) return GemmVerdict::fail;
+  const Interval around = errors.interval.value_or(Interval{errors.total, errors.total});
+  // A bootstrap's interval may lie beside the estimate it is of.
+  if (std::max(around.high, errors.total) <= *limit) return GemmVerdict::pass;
+  return std::min(around.low, errors.total) > *limit ? GemmVerdict::fail : GemmVerdict::undecided;
+}
+
+std::string reason_of(const GemmAuditRow& row) {
+  const GemmErrors& errors = row.errors;
+  if (errors.overflow != 0) return fmt::format("{} of {} results overflow", errors.overflow, errors.elements);
+  switch (cause_of(errors)) {
+    case Cause::accumulation:
+      return fmt::format("accumulation, {:.1e}", errors.accumulation);
+    case Cause::output:
+      return fmt::format("rounding of D to {}, {:.1e}", name_of(row.output), errors.output);
+    case Cause::quantization:
+      break;
+  }
+  // Below these shares the rounding of the other elements is the larger part.
+  constexpr double kMany = 0.01;
+  if (saturated_of(row) > kMany / 10)
+    return fmt::format("quantization, {:.1e}: {} saturate", errors.quantization,
+                       percent_text(saturated_of(row)));
+  if (underflow_of(row) > kMany)
+    return fmt::format("quantization, {:.1e}: {} become zero", errors.quantization,
+                       percent_text(underflow_of(row)));
+  return fmt::format("quantization, {:.1e}", errors.quantization);
+}
+
+/// Something that changes only what is to blame.
+std::string general_advice(const GemmAuditRow& row) {
+  if (row.errors.overflow != 0)
+    return row.accumulation == "half" ? "binary32 accumulators" : "a type with more exponents, or scaling";
+  switch (cause_of(row.errors)) {
+    case Cause::accumulation:
+      return row.accumulation == "half"    ? "binary32 accumulators"
+             : row.accumulation == "plain" ? "--policy promote:128"
+                                           : "a shorter promotion interval";
+    case Cause::output:
+      return "--d-format f32";
+    case Cause::quantization:
+      break;
+  }
+  const GemmDtype* dtype = find_gemm_dtype(row.dtype);
+  const bool scalable = dtype != nullptr && dtype->scalable;
+  if (scalable && row.scaling == "none") return "--scale tensor";
+  if (scalable && row.scaling == "tensor" && (underflow_of(row) > 0 || saturated_of(row) > 0))
+    return "--scale 1x128";
+  return "a type with more fraction bits";
+}
+
+/// Distance in what a user would have to change.
+int distance(const GemmAuditRow& x, const GemmAuditRow& y) {
+  return (x.accumulation != y.accumulation ? 1 : 0) + (x.scaling != y.scaling ? 2 : 0) +
+         (x.dtype != y.dtype ? 4 : 0);
+}
+
+std::string advice_of(const GemmAuditRow& row, const GemmAudit& audit) {
+  const GemmAuditRow* nearest = nullptr;
+  for (const GemmAuditRow& other : audit.rows_of) {
+    if (other.verdict != GemmVerdict::pass || other.architecture != row.architecture) continue;
+    if (nearest == nullptr || distance(row, other) < distance(row, *nearest)) nearest = &other;
+  }
+  if (nearest == nullptr) return general_advice(row);
+  std::string text = "passes here:";
+  if (nearest->dtype != row.dtype) text += " " + nearest->dtype;
+  if (nearest->scaling != row.scaling) text += " --scale " + nearest->scaling;
+  if (nearest->accumulation != row.accumulation) text += " --policy " + nearest->accumulation;
+  return text;
+}
+
+std::string method_of(const GemmAudit& audit) {
+  const bool empty = audit.m == 0 || audit.n == 0;
+  if (empty || (audit.rows == audit.m && audit.columns == audit.n))
+    return fmt::format("All {} x {} elements of D were computed, each over its whole K.", audit.m, audit.n);
+  return fmt::format(
+      "A random sample of {} of {} rows and {} of {} columns of D was computed, each element over its whole "
+      "K (seed "
+      "{}). The interval of an error is 95 %: a bootstrap over rows and over columns; PASS needs all of it "
+      "below the "
+      "limit.",
+      audit.rows, audit.m, audit.columns, audit.n, audit.seed);
+}
+
+}  // namespace
+
+std::string_view name_of(GemmVerdict verdict) {
+  constexpr std::string_view kNames[] = {"-", "PASS", "FAIL", "UNDECIDED", "NOT JUDGED"};
+  return name_in(kNames, verdict);
+}
+
+void judge(GemmAudit& audit) {
+  audit.method = method_of(audit);
+  std::string nothing;
+  for (const TensorFacts& one : audit.tensors)
+    if (nothing.empty()) nothing = why_nothing(one);
+  for (GemmAuditRow& row : audit.rows_of) {
+    row.why = nothing.empty() ? why_not_judged(row.errors) : nothing;
+    row.verdict = row.why.empty() ? verdict_of(row.errors, audit.limit) : GemmVerdict::not_judged;
+  }
+  bool no_exact = false, slow = false;
+  std::vector<std::string> unlike;
+  for (GemmAuditRow& row : audit.rows_of) {
+    const std::string who = fmt::format("{} {} ({})", row.architecture, row.instruction, row.evidence);
+    if (row.evidence != "recorded" && std::find(unlike.begin(), unlike.end(), who) == unlike.end())
+      unlike.push_back(who);
+    no_exact = no_exact || row.errors.no_exact != 0;
+    slow = slow || row.errors.elements != audit.rows * audit.columns;
+    if (row.verdict == GemmVerdict::pass) continue;
+    if (row.verdict == GemmVerdict::not_judged) continue;
+    row.why = reason_of(row);
+    row.advice = advice_of(row, audit);
+    if (row.verdict == GemmVerdict::undecided)
+      row.advice = "--sample with more elements, or all; " + row.advice;
+  }
+  if (no_exact)
+    audit.remarks.emplace_back(
+        "Elements of D whose exact value is a NaN, an infinity or beyond binary64 can't be compared; the "
+        "errors are "
+        "those of the others.");
+  if (slow)
+    audit.remarks.emplace_back(
+        "Rows that no vector code serves (scales applied by the instruction) were computed on fewer "
+        "elements.");
+  if (!unlike.empty())
+    audit.remarks.push_back(fmt::format(
+        "Not recorded on such a GPU, but known from papers or public data: {}.", fmt::join(unlike, ", ")));
+}
+
+}  // namespace mmaudit::report

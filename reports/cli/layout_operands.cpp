@@ -1,0 +1,190 @@
+#include "layout_operands.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "common.hpp"
+#include "mmaudit/volta.hpp"
+#include "mmaudit/wmma_fragments.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+/// Known maps of one architecture.
+struct Published {
+  std::string_view architecture, types;  ///< names; a space after each
+  Evidence evidence;
+  std::string_view source;
+  bool any_layout;  ///< else the maps are of A by rows, B by columns and accumulators by rows
+  FragmentMap (*a)(volta::Layout);
+  FragmentMap (*b)(volta::Layout);
+  FragmentMap (*accumulator)(Format);
+};
+
+constexpr std::string_view kSixteen = "wmma.m16n16k16.f32.f16.f16.f32 wmma.m16n16k16.f16.f16.f16.f16 ";
+
+constexpr Published kPublished[] = {
+    {"volta",
+     "wmma.m16n16k16.f32.f16.f16.f32 wmma.m16n16k16.f32.f16.f16.f16 wmma.m16n16k16.f16.f16.f16.f32 "
+     "wmma.m16n16k16.f16.f16.f16.f16 ",
+     Evidence::literature, "Raihan, Goli, Aamodt (ISPASS 2019), accumulators: PTX ISA 9.0, mma.m8n8k4", true,
+     volta::fragment_a, volta::fragment_b, volta::fragment_accumulator},
+    {"turing", kSixteen, Evidence::literature,
+     "Raihan, Goli, Aamodt (ISPASS 2019): each element once, consecutive groups of four lanes hold "
+     "consecutive rows; "
+     "registers as of mma.m16n8k8, PTX ISA 9.0, which is the HMMA behind it",
+     true, [](volta::Layout) { return hmma16::fragment_a(1); },
+     [](volta::Layout) { return hmma16::fragment_b(1); },
+     [](Format) { return hmma16::fragment_accumulator(); }},
+    {"hopper", "wmma.m16n16k16.f32.f16.f16.f32 ", Evidence::recorded,
+     "read off an NVIDIA H200 (driver 580.159.04) by `layout --discover`", false,
+     [](volta::Layout) { return hmma16::fragment_a(2); }, [](volta::Layout) { return hmma16::fragment_b(2); },
+     [](Format) { return hmma16::fragment_accumulator(); }},
+};
+
+/// "volta, turing, hopper (m16n16k16 of f16), or --discover on a GPU"
+std::string allowed_text() {
+  std::vector<std::string_view> names;
+  for (const Published& one : kPublished) names.push_back(one.architecture);
+  return fmt::format("{} (m16n16k16 of f16), or --discover on a GPU", fmt::join(names, ", "));
+}
+
+struct Chosen {
+  char name;  ///< 'A'
+  device::WmmaOperand operand;
+  Format format;
+  bool columns;
+
+  [[nodiscard]] std::string in_memory() const {
+    return fmt::format("{} by {}", name, columns ? "columns" : "rows");
+  }
+};
+
+std::vector<Chosen> chosen_of(const Instruction& inst, const LayoutChoice& choice) {
+  std::vector<Chosen> chosen;
+  for (const std::string& operand : choice.operands)
+    for (const Chosen& one : {Chosen{'A', device::WmmaOperand::a, inst.a, choice.a == "col"},
+                              {'B', device::WmmaOperand::b, inst.b, choice.b == "col"},
+                              {'C', device::WmmaOperand::c, inst.c, choice.c == "col"},
+                              {'D', device::WmmaOperand::d, inst.d, choice.c == "col"}})
+      if (operand[0] - 'a' + 'A' == one.name) chosen.push_back(one);
+  return chosen;
+}
+
+device::WmmaFragment slots_of(const FragmentMap& map) {
+  device::WmmaFragment slots{map.rows, map.cols, map.lanes, map.values, {}};
+  for (int lane = 0; lane < map.lanes; ++lane)
+    for (int value = 0; value < map.values; ++value) {
+      const Coord at = map.at(lane, value);
+      slots.element.push_back(at.row * map.cols + at.col);
+    }
+  return slots;
+}
+
+}  // namespace
+
+Layout specified_layout(const Instruction& instruction, const LayoutChoice& choice) {
+  Layout layout;
+  for (const Chosen& one : chosen_of(instruction, choice)) {
+    const FragmentMap map = one.name == 'A'   ? fragment_a(instruction)
+                            : one.name == 'B' ? fragment_b(instruction)
+                            : one.name == 'C' ? fragment_c(instruction)
+                                              : fragment_d(instruction);
+    layout.operands.push_back({std::string(1, one.name), one.format, slots_of(map)});
+  }
+  return layout;
+}
+
+Layout published_wmma_layout(const Instruction& instruction, const Architecture* architecture,
+                             const LayoutChoice& choice) {
+  const std::string name = name_of(instruction);
+  constexpr std::string_view kOpen = "whose fragments the PTX ISA leaves open";
+  if (architecture == nullptr)
+    throw InputError(
+        fmt::format("--inst: found {}, {}, allowed: with --arch {}", name, kOpen, allowed_text()));
+  require_datapath(*architecture, instruction);
+  const auto published =
+      std::find_if(std::begin(kPublished), std::end(kPublished), [&](const Published& one) {
+        return one.architecture == architecture->name && one.types.find(name + " ") != std::string_view::npos;
+      });
+  if (published == std::end(kPublished))
+    throw InputError(fmt::format("--arch: found {} with {}, {}, allowed: {}", architecture->name, name, kOpen,
+                                 allowed_text()));
+  if (!published->any_layout && (choice.a == "col" || choice.b == "row" || choice.c == "col"))
+    throw InputError(
+        fmt::format("--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by "
+                    "rows (what is known of it), or --discover on a GPU",
+                    architecture->name));
+  const std::string evidence(mmaudit::name_of(published->evidence));
+  Layout layout{{},
+                fmt::format("{}: {}{}", evidence, published->source,
+                            published->evidence == Evidence::literature ? "; not seen on a GPU here" : ""),
+                evidence};
+  for (const Chosen& one : chosen_of(instruction, choice)) {
+    const volta::Layout order = one.columns ? volta::Layout::column : volta::Layout::row;
+    const FragmentMap map = one.name == 'A'   ? published->a(order)
+                            : one.name == 'B' ? published->b(order)
+                                              : published->accumulator(one.format);
+    layout.operands.push_back({one.in_memory(), one.format, slots_of(map)});
+  }
+  return layout;
+}
+
+Layout discovered_wmma_layout(const Instruction& instruction, const LayoutChoice& choice) {
+  const device::DeviceInfo gpu = require_device();
+  if (const std::string reason = device::why_not(gpu, instruction); !reason.empty())
+    throw EnvironmentError(reason);
+  Layout layout{{}, fmt::format("seen on {} (driver {})", gpu.name, gpu.driver), "seen"};
+  for (const Chosen& one : chosen_of(instruction, choice)) {
+    const device::WmmaFragment seen =
+        device::read_wmma_fragment(instruction, one.operand, one.columns, [&](auto image, auto registers) {
+          device::move_fragment(gpu, instruction, one.operand, one.columns, image, registers);
+        });
+    const int times = device::multiplicity(seen);
+    layout.known +=
+        fmt::format("; {}: {}", one.in_memory(),
+                    times == 0 ? "elements not held equally often" : fmt::format("held {} x", times));
+    layout.operands.push_back({one.in_memory(), one.format, seen});
+  }
+  return layout;
+}
+
+report::FragmentPicture picture_of(const Instruction& instruction, const LayoutOperand& operand) {
+  const device::WmmaFragment& map = operand.map;
+  report::FragmentPicture picture{
+      fmt::format("{} of {}: {} x {} {}, {} values in each of {} lanes", operand.name, name_of(instruction),
+                  map.rows, map.cols, name_of(operand.format), map.values, map.lanes),
+      map.rows,
+      map.cols,
+      elements_per_register(instruction, operand.format),
+      {}};
+  picture.holders.resize(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols));
+  for (int slot = 0; slot < map.lanes * map.values; ++slot)
+    if (const std::int32_t element = map.element[static_cast<std::size_t>(slot)];
+        element != device::WmmaFragment::kNone)
+      picture.holders[static_cast<std::size_t>(element)].push_back({slot / map.values, slot % map.values});
+  return picture;
+}
+
+nlohmann::json to_json(const Instruction& instruction, const LayoutOperand& operand) {
+  const device::WmmaFragment& map = operand.map;
+  nlohmann::json lanes = nlohmann::json::array();
+  for (int slot = 0; slot < map.lanes * map.values; ++slot) {
+    if (slot % map.values == 0) lanes.push_back(nlohmann::json::array());
+    const std::int32_t element = map.element[static_cast<std::size_t>(slot)];
+    if (element == device::WmmaFragment::kNone)
+      lanes.back().push_back(nullptr);
+    else
+      lanes.back().push_back({element / map.cols, element % map.cols});
+  }
+  return {{"operand", operand.name},
+          {"format", name_of(operand.format)},
+          {"rows", map.rows},
+          {"cols", map.cols},
+          {"values_per_register", elements_per_register(instruction, operand.format)},
+          {"row_col_by_lane_and_value", lanes}};
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,113 @@
+// Files, options and surroundings that mean harm: one line, the right exit code, no end in sight refused.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+class HostileInput : public Folder {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+};
+
+void refused(const Outcome& outcome, const std::string& part, int code = kBadInput) {
+  EXPECT_EQ(outcome.code, code) << outcome.out;
+  EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+  EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "lacks " << part;
+}
+
+TEST_F(HostileInput, DevicesAndPipesAreNotRead) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& file : {std::string("/dev/zero"), pipe})
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"campaign", "--show", file},
+             {"campaign", "--merge", file},
+             {"campaign", "--on", "model", "--seed", "1", "--inst", "f64", "--journal", file},
+             {"diff", file, file},
+             {"sweep", "report", file},
+             {"sweep", "compare", file, file},
+             {"sweep", "census", file},
+             {"laws", "--regressions", file},
+             {"list", "--model", file}})
+      refused(run(command), "a device, pipe or socket");
+}
+
+TEST_F(HostileInput, NoParserSpeaksForItself) {
+  for (const std::string& text : {std::string("{"), std::string(R"({"meta":{},"meta":{}})"),
+                                  std::string("{}\0}", 4), std::string("[]"), std::string(R"({"meta":7})")}) {
+    const std::string file = write("x.json", text);
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"campaign", "--show", file},
+                                               {"diff", file, file},
+                                               {"sweep", "report", file},
+                                               {"sweep", "compare", file, file},
+                                               {"list", "--model", file}}) {
+      const Outcome outcome = run(command);
+      refused(outcome, "x.json: ");
+      EXPECT_EQ(outcome.err.find("json.exception"), std::string::npos) << outcome.err;
+    }
+  }
+  refused(run({"sweep", "report", write("x.json.zst", "no frame")}), "no zstd frame");
+  refused(run({"campaign", "--show", write("twice.json", R"({"a":1,"a":2})")}), "key: found a twice");
+  refused(run({"campaign", "--show", write("zero.json", std::string("{}\0{}", 5))}), "found no valid JSON");
+}
+
+TEST_F(HostileInput, NothingHiddenReachesAMessage) {
+  const Outcome outcome =
+      run({"diff", path("\xc2\x9b\xe2\x80\xae\nmmaudit: PASS"), path("\xc2\x9b\xe2\x80\xae\nmmaudit: PASS")});
+  refused(outcome, "\\xc2\\x9b\\xe2\\x80\\xae\\x0ammaudit: PASS: cannot read");
+}
+
+TEST_F(HostileInput, AFullOutputIsAnError) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"list"}, {"list", "--json"}, {"--help"}, {"laws", "--list"}, {"sweep", "census"}}) {
+    std::fflush(stdout);
+    const int out = ::dup(STDOUT_FILENO), full = ::open("/dev/full", O_WRONLY);
+    ASSERT_GE(full, 0);
+    ::dup2(full, STDOUT_FILENO);
+    std::vector<const char*> argv = {"mmaudit"};
+    for (const std::string& argument : command) argv.push_back(argument.c_str());
+    testing::internal::CaptureStderr();
+    const int code = program(static_cast<int>(argv.size()), argv.data());
+    const std::string message = testing::internal::GetCapturedStderr();
+    std::clearerr(stdout);
+    ::dup2(out, STDOUT_FILENO);
+    ::close(out);
+    ::close(full);
+    EXPECT_EQ(code, kEnvironment) << command[0];
+    EXPECT_EQ(message, "mmaudit: standard output: cannot write: No space left on device\n");
+  }
+}
+
+TEST_F(HostileInput, ACampaignTriesItsOutputFirst) {
+  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e4",
+                               "--seed", "1", "--journal", path("j"), "--out", path("none/x.json")});
+  refused(outcome, "does not exist");
+  EXPECT_FALSE(std::filesystem::exists(path("j")));
+}
+
+TEST_F(HostileInput, ACampaignWithWorkLeftIsNotGood) {
+  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e7",
+                               "--seed", "1", "--seconds", "0.000001"});
+  EXPECT_EQ(outcome.code, kMismatch) << outcome.out;
+  EXPECT_NE(outcome.out.find("NOT COMPLETE"), std::string::npos) << outcome.out;
+}
+
+TEST_F(HostileInput, LawsThatJudgedNothingAreNotGood) {
+  const Outcome outcome = run({"-q", "laws", "--arch", "volta", "--law", "a_nan_scale"});
+  EXPECT_EQ(outcome.code, kMismatch);
+  EXPECT_NE(outcome.out.find("nothing was judged"), std::string::npos) << outcome.out;
+}
+
+TEST_F(HostileInput, VerifyNeedsANameOfADataset) {
+  refused(run({"verify", "--dataset", ""}), "--dataset: found nothing");
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test

@@ -1,0 +1,214 @@
+// What people type, paste and pass from one command to the next.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "mmaudit/corpus/npy.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/fragment.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+using corpus::DType;
+
+class Names : public Folder {
+ protected:
+  void save(const std::string& name, std::vector<std::uint64_t> shape, const std::vector<float>& values) {
+    corpus::write_npy(path(name), corpus::make_tensor<float>("x", DType::f32, std::move(shape), values));
+  }
+  void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; }
+};
+
+TEST_F(Names, EveryLineOfListIsAccepted) {
+  std::istringstream listed(run({"list", "--arch", "hopper"}).out);
+  int tried = 0;
+  for (std::string line; std::getline(listed, line);) {
+    const std::string name =
+        line.substr(0, line.find(' ', 2)).erase(0, std::min<std::size_t>(2, line.size()));
+    if (name.find(".m") == std::string::npos) continue;
+    ++tried;
+    const Outcome explained = run({"explain", "--inst", name, "--a", "1", "--b", "1"});
+    EXPECT_EQ(explained.code, kAllGood) << name << explained.err;
+  }
+  EXPECT_GT(tried, 100);
+  EXPECT_EQ(run({"explain", "--arch", "sm_120", "--inst", "mma.m16n8k32.kind_f8f6f4.f32.A.B.f32", "--a", "1",
+                 "--b", "1"})
+                .code,
+            kAllGood);
+}
+
+TEST_F(Names, FiltersTakeWholeNames) {
+  for (const char* name : {"wgmma.m64nNk32.f32.e4m3.e4m3", "wgmma.m64n128k32.f32.e4m3.e4m3",
+                           "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3"}) {
+    const Outcome verified = run({"-q", "verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", name});
+    EXPECT_EQ(verified.code, kAllGood) << verified.err;
+    EXPECT_NE(verified.out.find("k32.f32.e4m3.e4m3 "), std::string::npos) << verified.out;
+    const Outcome laws = run({"-q", "laws", "--on", "model", "--dots", "100", "--no-slow", "--inst", name});
+    EXPECT_EQ(laws.err.find("found no such instruction"), std::string::npos) << laws.err;
+    EXPECT_EQ(run({"layout", "--inst", name}).code, kAllGood);
+  }
+  const Outcome none = run({"-q", "laws", "--inst", "wgmma.m64n64k32.f32.e4m3.e4m4"});
+  EXPECT_EQ(none.code, kBadInput);
+  EXPECT_NE(none.err.find("the nearest is wgmma.m64nNk32.f32.e4m3"), std::string::npos) << none.err;
+}
+
+/// Registers of D, A and B in the inline assembly of device/ptx/`file` that matches `line`.
+std::vector<std::vector<std::size_t>> operands_in(const std::string& file, const std::string& line) {
+  std::ifstream in(std::string(MMAUDIT_PTX) + "/" + file);
+  EXPECT_TRUE(in) << file;
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::regex one(line + R"re([^%;]*"%\d+ \{([%\d,]+)\}, \{([%\d,]+)\}, \{([%\d,]+)\})re");
+  std::vector<std::vector<std::size_t>> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), one), end; at != end; ++at) {
+    found.emplace_back();
+    for (std::size_t group = 1; group <= 3; ++group) {
+      const std::string list = (*at)[group];
+      found.back().push_back(static_cast<std::size_t>(std::count(list.begin(), list.end(), '%')));
+    }
+  }
+  return found;
+}
+
+TEST_F(Names, EveryLayoutHasTheRegistersOfItsPtx) {
+  const auto words = operands_in("mma.cuh", R"(MMAUDIT_MMA_REGISTERS\(std::uint32_t,)");
+  const auto doubles = operands_in("mma.cuh", R"(MMAUDIT_MMA_REGISTERS\(std::uint64_t,)");
+  const auto sparse = operands_in("mma_sp.cuh", R"(MMAUDIT_MMA_SP_REGISTERS\(\d)");
+  const auto scaled = operands_in("mma_narrow.cuh", "asm volatile\\(");
+  ASSERT_GE(words.size(), 5U);
+  ASSERT_EQ(doubles.size(), 4U);
+  ASSERT_EQ(sparse.size(), 4U);
+  ASSERT_EQ(scaled, (std::vector<std::vector<std::size_t>>{{4, 4, 2}}));
+  for (const Instruction& inst : kInstructions) {
+    if (!has_fragment_maps(inst)) continue;
+    const auto json = nlohmann::json::parse(run({"layout", "--inst", name_of(inst), "--json"}).out);
+    std::map<std::string, std::size_t> of;
+    for (const auto& operand : json.at("operands"))
+      of[operand.at("operand")] = operand.at("row_col_by_lane_and_value").at(0).size() /
+                                  operand.at("values_per_register").get<std::size_t>();
+    const std::vector<std::size_t> registers = {of["D"], of["A"], of["B"]};
+    if (is_wgmma(inst.op)) {  // N = 64; A of 16 rows and 32 bytes per row and warp, B in shared memory
+      const std::size_t d = inst.d == Format::f16 ? 16 : 32;
+      EXPECT_EQ(registers, (std::vector<std::size_t>{d, 4, 0})) << name_of(inst);
+      continue;
+    }
+    const auto& allowed = inst.scale != Format::none ? scaled
+                          : inst.op == Op::mma_sp    ? sparse
+                          : inst.d == Format::f64    ? doubles
+                                                     : words;
+    EXPECT_NE(std::find(allowed.begin(), allowed.end(), registers), allowed.end())
+        << name_of(inst) << ": " << testing::PrintToString(registers);
+  }
+  const Outcome fp4 =
+      run({"layout", "--inst", "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0"});
+  EXPECT_EQ(fp4.out.substr(0, fp4.out.find("B of ")).find("r4"), std::string::npos) << fp4.out;
+}
+
+TEST_F(Names, SmallFloatsMakeTheRoundTrip) {
+  save("x.npy", {4, 32}, std::vector<float>(128, 1.5F));
+  save("w.npy", {32, 8}, std::vector<float>(256, 0.75F));
+  for (const auto& [format, type] :
+       {std::pair{"e4m3", DType::f8_e4m3}, {"e5m2", DType::f8_e5m2}, {"bf16", DType::bf16}}) {
+    for (const std::string name : {"x", "w"})
+      ASSERT_EQ(
+          run({"convert", "--to", format, "--in", path(name + ".npy"), "--out", path(name + "8.npy")}).code,
+          kAllGood);
+    EXPECT_EQ(corpus::load_tensor(path("x8.npy")).dtype, type);
+    const Outcome audited =
+        run({"-q", "audit", "--a", path("x8.npy"), "--b", path("w8.npy"), "--dtype", "fp16"});
+    EXPECT_EQ(audited.code, kAllGood) << audited.err;
+    EXPECT_EQ(run({"convert", "--to", "fp32", "--in", path("x8.npy"), "--out", path("back.npy")}).code,
+              kAllGood);
+    const auto back = corpus::load_tensor(path("back.npy"));
+    for (const float x : back.as<float>()) EXPECT_EQ(x, 1.5F);
+  }
+}
+
+TEST_F(Names, MatmulConvertsWhenTold) {
+  save("x.npy", {4, 32}, std::vector<float>(128, 1.5F));
+  save("w.npy", {32, 8}, std::vector<float>(256, 0.75F));
+  std::vector<std::string> command = {"-q",    "matmul",      "--inst", "mma.m16n8k16.f32.f16.f16.f32",
+                                      "--a",   path("x.npy"), "--b",    path("w.npy"),
+                                      "--out", path("d.npy")};
+  const Outcome refused = run(command);
+  EXPECT_EQ(refused.code, kBadInput);
+  EXPECT_NE(refused.err.find("`mmaudit convert --to f16`"), std::string::npos) << refused.err;
+  command.insert(command.end(), {"--round", "rn"});
+  const Outcome done = run(command);
+  ASSERT_EQ(done.code, kAllGood) << done.err;
+  const auto d = corpus::load_tensor(path("d.npy"));
+  for (const float x : d.as<float>()) EXPECT_EQ(x, 36.0F);
+}
+
+TEST_F(Names, ModelTakesWhatListPrints) {
+  write("hopper.json", run({"list", "--arch", "hopper", "--json"}).out);
+  const Outcome explained = run({"explain", "--model", path("hopper.json"), "--inst",
+                                 "mma.m16n8k16.f32.f16.f16.f32", "--a", "1", "--b", "1"});
+  EXPECT_EQ(explained.code, kAllGood) << explained.err;
+  EXPECT_NE(explained.out.find("own-hopper"), std::string::npos) << explained.out;
+  write("all.json", run({"list", "--json"}).out);
+  const Outcome all = run({"list", "--model", path("all.json")});
+  EXPECT_EQ(all.code, kBadInput);
+  EXPECT_NE(all.err.find("list --arch A --json"), std::string::npos) << all.err;
+  EXPECT_EQ(lines(all.err), 1U);
+}
+
+TEST_F(Names, AuditTakesTheUsualNames) {
+  save("x.npy", {4, 32}, std::vector<float>(128, 1.5F));
+  save("w.npy", {32, 8}, std::vector<float>(256, 0.75F));
+  const auto audited = [&](const char* dtype) {
+    return run(
+        {"-q", "audit", "--arch", "RTX 5090", "--a", path("x.npy"), "--b", path("w.npy"), "--dtype", dtype});
+  };
+  EXPECT_EQ(audited("nvfp4,mxfp8,half").code, kAllGood);
+  const Outcome fp8 = audited("fp8");
+  EXPECT_EQ(fp8.code, kBadInput);
+  EXPECT_NE(fp8.err.find("fp8 is e4m3 or e5m2"), std::string::npos) << fp8.err;
+}
+
+TEST_F(Names, ExplainKeepsItsColumns) {
+  const Outcome wide =
+      run({"explain", "--inst", "mma.m16n8k8.f32.tf32.tf32.f32", "--a", "0x00002000,1", "--b", "1,1"});
+  ASSERT_EQ(wide.code, kAllGood) << wide.err;
+  std::istringstream text(wide.out);
+  std::size_t column = 0;
+  int rows = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (line.rfind("    k", 0) == 0) column = line.find("kept");
+    if (column == 0 || line.rfind("    ", 0) != 0) continue;
+    if (line.find("zero product") != std::string::npos) break;
+    ++rows;
+    ASSERT_GT(line.size(), column) << wide.out;
+    EXPECT_EQ(line[column - 1], ' ') << wide.out;
+    EXPECT_NE(line[column], ' ') << wide.out;
+  }
+  EXPECT_GE(rows, 3);
+  const Outcome one = run(
+      {"explain", "--inst", "mma.m16n8k8.f32.f16.f16.f32", "--a", "1,1,1,1,1,1,1", "--b", "1,1,1,1,1,1,1"});
+  EXPECT_NE(one.out.find("(1 zero product, which takes no part in E)"), std::string::npos) << one.out;
+}
+
+TEST_F(Names, ANaNHasNoDistance) {
+  const std::vector<std::string> command = {"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "nan",
+                                            "--b",     "1"};
+  const Outcome text = run(command);
+  EXPECT_EQ(text.out.find("ulp"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("correctly rounded 0x7fffffff"), std::string::npos) << text.out;
+  std::vector<std::string> more = command;
+  more.emplace_back("--json");
+  const auto json = nlohmann::json::parse(run(more).out);
+  EXPECT_EQ(json.dump().find("\"error_ulps\":0"), std::string::npos) << json;
+}
+
+TEST_F(Names, APictureFitsAPage) {
+  const std::string svg = run({"layout", "--inst", "wgmma.m64n256k16.f32.f16.f16", "--svg", "-"}).out;
+  const std::size_t at = svg.find(" width=\"");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LE(std::stoi(svg.substr(at + 8)), 1400);
+  for (const char* columns : {">0<", ">255<"}) EXPECT_NE(svg.find(columns), std::string::npos) << columns;
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test

@@ -1,0 +1,119 @@
+// Heat maps, points and curves of data that other libraries bring.
+#include "mmaudit/report/figures.hpp"
+
+#include "svg_parts.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+constexpr double kCellWidth = 62, kCellHeight = 26, kHeatLeft = 64, kHeatTop = 30;
+
+/// Of 0 to 1, so that text stays readable in light and dark.
+double shade(double value, double most) { return most > 0 ? 0.04 + 0.46 * value / most : 0.04; }
+
+/// 1, 2 or 5 times a power of ten: about five of them reach `most`.
+double round_unit(double most) {
+  const double rough = most / 5, power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (rough <= factor * power) return factor * power;
+  return 10 * power;
+}
+
+bool drawable(const Scatter::Point& point) { return point.x > 0 && point.y > 0; }
+
+}  // namespace
+
+std::string heat_map(const HeatMap& map) {
+  double most = 0;
+  std::size_t count = 0;
+  for (const auto& row : map.values)
+    for (const auto& value : row) {
+      count += value ? 1 : 0;
+      most = std::max(most, value.value_or(0));
+    }
+  if (count == 0) return "";
+  const double right = kHeatLeft + kCellWidth * static_cast<double>(map.columns.size());
+  const double bottom = kHeatTop + kCellHeight * static_cast<double>(map.rows.size());
+  std::string out =
+      svg::open_svg(right + 4, bottom + 44, map.id, map.title,
+                    fmt::format("{} against {}; most {:.{}f}.", map.y_title, map.x_title, most, map.digits));
+  out += svg::text(kHeatLeft, 16, "", escaped_html(map.title));
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    const double y = kHeatTop + kCellHeight * static_cast<double>(r);
+    out += svg::text(kHeatLeft - 8, y + 17, "soft end", escaped_html(map.rows[r]));
+    for (std::size_t c = 0; c < map.columns.size(); ++c) {
+      const std::optional<double> value = map.values[r][c];
+      if (!value) continue;
+      const double x = kHeatLeft + kCellWidth * static_cast<double>(c);
+      out += fmt::format(
+          "<rect class=\"heat\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
+          "fill-opacity=\"{:.2f}\"/>",
+          x, y, kCellWidth, kCellHeight, shade(*value, most));
+      out += svg::text(x + kCellWidth / 2, y + 17, "middle", fmt::format("{:.{}f}", *value, map.digits));
+    }
+  }
+  for (std::size_t c = 0; c < map.columns.size(); ++c)
+    out += svg::text(kHeatLeft + kCellWidth * (static_cast<double>(c) + 0.5), bottom + 17, "soft middle",
+                     escaped_html(map.columns[c]));
+  out += svg::text((kHeatLeft + right) / 2, bottom + 35, "soft middle", escaped_html(map.x_title));
+  out += svg::text(4, kHeatTop - 8, "soft", escaped_html(map.y_title));
+  return out + "</svg>";
+}
+
+std::string scatter(const Scatter& plot) {
+  double most_x = 0, least_y = 1e300, most_y = 0;
+  std::size_t count = 0;
+  for (const Scatter::Point& point : plot.points) {
+    if (!drawable(point)) continue;
+    ++count;
+    most_x = std::max(most_x, point.x);
+    least_y = std::min(least_y, point.y);
+    most_y = std::max(most_y, point.y);
+  }
+  if (count == 0) return "";
+  const double unit = round_unit(most_x), end = unit * std::ceil(most_x / unit);
+  const auto x = [&](double value) { return svg::kLeft + value / end * (svg::kRight - svg::kLeft); };
+  const svg::LogAxis y = svg::axis_around(svg::kBottom, svg::kTop, least_y, most_y);
+  std::string about, marks, legend;
+  std::size_t index = 0;
+  for (const Scatter::Point& point : plot.points) {
+    if (!drawable(point)) continue;
+    ++index;
+    about += fmt::format("{}: {:.4g}, {:.3g}. ", point.name, point.x, point.y);
+    marks += svg::mark(point.colour, point.hollow, x(point.x), y.at(point.y)) +
+             svg::text(x(point.x) + 7, y.at(point.y) + 4, "soft", std::to_string(index));
+    const double left = svg::kLeft - 34 + static_cast<double>((index - 1) % 2) * 225;
+    const std::size_t legend_row = (index - 1) / 2;
+    const double at = svg::kBottom + 56 + static_cast<double>(legend_row) * 20;
+    legend += svg::mark(point.colour, point.hollow, left + 6, at) +
+              svg::text(left + 16, at + 4, "", fmt::format("{} {}", index, escaped_html(point.name)));
+  }
+  std::string out = svg::open_svg(474, svg::kBottom + 60 + 20 * std::ceil(static_cast<double>(count) / 2),
+                                  plot.id, plot.title, about) +
+                    svg::decades_up(y);
+  for (double value = 0; value <= end + unit / 2; value += unit)
+    out += svg::line(x(value), svg::kTop, x(value), svg::kBottom, "grid") +
+           svg::text(x(value), svg::kBottom + 18, "soft middle", fmt::format("{:.6g}", value));
+  out += svg::text((svg::kLeft + svg::kRight) / 2, svg::kBottom + 35, "soft middle",
+                   escaped_html(plot.y_title + " against " + plot.x_title));
+  return out + marks + legend + "</svg>";
+}
+
+std::string curves(const Curves& plot) {
+  svg::Plot drawing{.id = plot.id,
+                    .title = plot.title,
+                    .x_title = plot.x_title,
+                    .about = plot.title,
+                    .x = {.last = static_cast<double>(plot.labels.size()) - 1}};
+  for (std::size_t i = 0; i < plot.labels.size(); ++i)
+    drawing.ticks.emplace_back(i, escaped_html(plot.labels[i]));
+  for (const Curves::Curve& curve : plot.curves) {
+    svg::PlotCurve one{curve.name, curve.colour, curve.hollow, curve.hollow};
+    for (std::size_t i = 0; i < curve.values.size(); ++i)
+      if (curve.values[i] && *curve.values[i] > 0) one.points.emplace_back(i, *curve.values[i]);
+    if (!one.points.empty()) drawing.curves.push_back(std::move(one));
+  }
+  return drawing.curves.empty() ? "" : svg::drawn(drawing);
+}
+
+}  // namespace mmaudit::report
