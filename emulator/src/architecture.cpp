@@ -39,11 +39,12 @@ std::string plain_name(std::string_view name) {
     if (std::find(std::begin(kAround), std::end(kAround), word) == std::end(kAround)) plain += word;
     word.clear();
   };
-  for (const unsigned char c : name) {
-    const bool letter = std::isalnum(c) != 0;
-    if (!letter && std::string_view(" _-.").find(static_cast<char>(c)) == std::string_view::npos) return {};
+  for (const char c : name) {
+    const int code = static_cast<unsigned char>(c);
+    const bool letter = std::isalnum(code) != 0;
+    if (!letter && std::string_view(" _-.").find(c) == std::string_view::npos) return {};
     if (letter)
-      word += static_cast<char>(std::tolower(c));
+      word += static_cast<char>(std::tolower(code));
     else
       end_word();
   }
