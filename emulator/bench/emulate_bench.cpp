@@ -29,18 +29,18 @@ std::vector<std::byte> normal_values(std::size_t count, Format format, std::uint
 }
 
 void emulate_tiles(benchmark::State& state, const std::string& name) {
-  const Instruction row = *find_instruction(name);
-  const Datapath& model = find_datapath(*find_architecture("hopper"), row)->model;
-  const auto m = static_cast<std::size_t>(row.m), n = static_cast<std::size_t>(row.n);
-  const auto depth = static_cast<std::size_t>(row.k);
+  const Instruction instruction = *find_instruction(name);
+  const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
+  const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n);
+  const auto depth = static_cast<std::size_t>(instruction.k);
   constexpr std::size_t kTiles = 64;
   std::uint64_t seed = 1;
-  const auto a = normal_values(kTiles * m * depth, row.a, seed);
-  const auto b = normal_values(kTiles * depth * n, row.b, seed);
-  const auto c = normal_values(kTiles * m * n, row.c, seed);
-  std::vector<std::byte> d(kTiles * m * n * spec_of(row.d).storage_bytes());
+  const auto a = normal_values(kTiles * m * depth, instruction.a, seed);
+  const auto b = normal_values(kTiles * depth * n, instruction.b, seed);
+  const auto c = normal_values(kTiles * m * n, instruction.c, seed);
+  std::vector<std::byte> d(kTiles * m * n * spec_of(instruction.d).storage_bytes());
   for (auto _ : state) {
-    emulate(row, model, {kTiles, a.data(), b.data(), c.data(), d.data(), nullptr});
+    emulate(instruction, datapath, {kTiles, a.data(), b.data(), c.data(), d.data(), nullptr});
     benchmark::DoNotOptimize(d.data());
     benchmark::ClobberMemory();
   }

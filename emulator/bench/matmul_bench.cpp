@@ -50,7 +50,7 @@ void count_rate(benchmark::State& state, double multiply_adds) {
 
 void whole(benchmark::State& state, const std::string& name, const MatmulOptions& options) {
   const Instruction instruction = *find_instruction(name);
-  const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
   const std::size_t n = size();
   const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
   std::vector<std::byte> d(n * n * spec_of(instruction.d).storage_bytes());
@@ -60,7 +60,7 @@ void whole(benchmark::State& state, const std::string& name, const MatmulOptions
   problem.b = b.data();
   problem.d = d.data();
   for (auto _ : state) {
-    matmul(instruction, row, problem, options);
+    matmul(instruction, datapath, problem, options);
     benchmark::ClobberMemory();
   }
   const auto edge = static_cast<double>(n);
@@ -71,7 +71,7 @@ void whole(benchmark::State& state, const std::string& name, const MatmulOptions
 /// what they could on a machine whose cores are not alike, or not this program's alone.
 void scaling(benchmark::State& state, const std::string& name) {
   const Instruction instruction = *find_instruction(name);
-  const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
+  const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
   const std::size_t n = size();
   const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
   std::vector<std::byte> d[2];
@@ -86,7 +86,7 @@ void scaling(benchmark::State& state, const std::string& name) {
   const auto multiply = [&](int i, unsigned threads) {
     MatmulOptions options;
     options.threads = threads;
-    matmul(instruction, row, problem[i], options);
+    matmul(instruction, datapath, problem[i], options);
   };
   const auto seconds = [](const auto& work) {
     const auto start = std::chrono::steady_clock::now();
@@ -112,8 +112,8 @@ void scaling(benchmark::State& state, const std::string& name) {
 void unpacked(benchmark::State& state, const std::string& name, const fast::Level* level) {
   constexpr int kEdge = 256;
   const Instruction instruction = *find_instruction(name);
-  const Datapath& row = find_datapath(*find_architecture("hopper"), instruction)->model;
-  const DotPlan plan = make_plan(instruction, row);
+  const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
+  const DotPlan plan = make_plan(instruction, datapath);
   const fast::FastPlan fast = *fast::fast_plan(plan);
   const auto a = normal_values(kEdge * kEdge, instruction.a, 1),
              b = normal_values(kEdge * kEdge, instruction.b, 2);
