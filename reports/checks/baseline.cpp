@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <tuple>
 
 #include "choice.hpp"
 #include "mismatch_text.hpp"
@@ -37,18 +37,11 @@ std::string name_of_inst(const BaselineInstruction& each) { return name_of(each.
 
 /// The inputs of the first differing dot product, made again, and what the model says of them.
 void explain_change(const Baseline& of, const BaselineFamily& before, BaselineChange& change) {
-  const Architecture* architecture = find_architecture(of.architecture);
   const Instruction& inst = change.instruction;
-  const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, inst);
-  if (entry == nullptr || of.generator != gen::kGeneratorVersion) return;
-  int index = 0;
-  while (index < gen::kInputClasses && gen::name_of(static_cast<gen::InputClass>(index)) != before.family)
-    ++index;
-  if (index == gen::kInputClasses) return;
-  TileBatch tiles = tiles_of(inst, entry->datapath, static_cast<gen::InputClass>(index), of);
-  if (inputs_hash(tiles) != before.inputs) return;  // another version made other inputs
-  const TileView batch = tiles.view();
-  emulate(inst, entry->datapath, batch);
+  std::optional<TileBatch> tiles = inputs_again(of, inst, before);
+  if (!tiles) return;
+  const TileView batch = tiles->view();
+  emulate(inst, find_datapath(*find_architecture(of.architecture), inst)->datapath, batch);
   Mismatch& first = change.first;
   const auto [tile, row, column] = std::tuple(first.dot.tile, first.dot.row, first.dot.column);
   const std::uint64_t bits = d_at(inst, batch, tile, row, column);
@@ -92,6 +85,20 @@ void require_equal(const char* field, const std::string& before, const std::stri
 }
 
 }  // namespace
+
+std::optional<TileBatch> inputs_again(const Baseline& of, const Instruction& instruction,
+                                      const BaselineFamily& family) {
+  const Architecture* architecture = find_architecture(of.architecture);
+  const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, instruction);
+  if (entry == nullptr || of.generator != gen::kGeneratorVersion) return std::nullopt;
+  for (int index = 0; index < gen::kInputClasses; ++index) {
+    const auto input_class = static_cast<gen::InputClass>(index);
+    if (gen::name_of(input_class) != family.family) continue;
+    TileBatch tiles = tiles_of(instruction, entry->datapath, input_class, of);
+    if (inputs_hash(tiles) == family.inputs) return tiles;
+  }
+  return std::nullopt;
+}
 
 void record_baseline(const Architecture& architecture, int n, const std::vector<std::string>& filters,
                      const Backend& backend, Progress& progress, Baseline& out) {
@@ -155,47 +162,26 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
       continue;
     }
     ++out.instructions;
+    const std::size_t so_far = out.changes.size();
     for (const BaselineFamily& family : each.families)
       if (const BaselineFamily* same = find_named(other->families, &BaselineFamily::family, family.family))
         compare_family(before, each.instruction, family, *same, out);
+    if (out.changes.size() == so_far) continue;
+    BaselineCause cause = cause_of(before, each, *other);
+    const auto known = std::find_if(out.causes.begin(), out.causes.end(),
+                                    [&](const BaselineCause& one) { return one.text == cause.text; });
+    BaselineCause& group = known == out.causes.end() ? out.causes.emplace_back(std::move(cause)) : *known;
+    group.instructions.push_back(name);
   }
+  std::stable_sort(out.causes.begin(), out.causes.end(), [](const BaselineCause& x, const BaselineCause& y) {
+    return std::tuple(y.explained, y.instructions.size()) < std::tuple(x.explained, x.instructions.size());
+  });
   for (const BaselineInstruction& each : after.instructions)
     if (std::string name = name_of(each.instruction);
         find_named(before.instructions, name_of_inst, name) == nullptr)
       out.added.push_back(std::move(name));
   diff_products(before, after, out);
   return out;
-}
-
-std::string to_text(const BaselineDiff& diff) {
-  std::string out;
-  for (const std::string& line : diff.provenance) out += line + "\n";
-  for (const std::string& name : diff.gone) out += fmt::format("{}: in OLD only\n", name);
-  for (const std::string& name : diff.added) out += fmt::format("{}: in NEW only\n", name);
-  for (const BaselineChange& each : diff.changes) {
-    const std::string head = fmt::format("{} {}", name_of(each.instruction), each.first.dot.input_class);
-    if (each.differing == 0) {
-      out += head + ": the inputs differ, nothing was compared\n";
-      continue;
-    }
-    const int digits = static_cast<int>(2 * d_bytes(each.instruction));
-    out += fmt::format(
-        "{}: {} of {} dot products differ\n  tile {}, row {}, column {}: OLD 0x{:0{}x}, NEW "
-        "0x{:0{}x}{}\n",
-        head, each.differing, each.dots, each.first.dot.tile, each.first.dot.row, each.first.dot.column,
-        each.first.expected, digits, each.first.found, digits,
-        each.model.empty() ? "" : "; the model: " + each.model);
-    if (!each.explain.empty()) out += "  " + each.explain + "\n";
-  }
-  for (const BaselineProductChange& each : diff.product_changes) out += product_text(each);
-  const std::string compared =
-      fmt::format("{} instructions, {} dot products", diff.instructions, diff.dots) +
-      (diff.products == 0 ? "" : fmt::format(", {} products of cuBLASLt", diff.products));
-  std::set<std::string> changed;
-  for (const BaselineChange& each : diff.changes) changed.insert(name_of(each.instruction));
-  return out + (diff.same() ? "no difference: " + compared + ", bit for bit\n"
-                            : fmt::format("compared: {}; {} of {} instructions changed\n", compared,
-                                          changed.size(), diff.instructions));
 }
 
 }  // namespace mmaudit::checks

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,14 @@ struct BaselineChange {
   std::string explain;  ///< a command that shows this dot product; empty: can't be given
 };
 
+/// Changed instructions that one sentence explains, or fails to explain.
+struct BaselineCause {
+  /// "NEW is the model with F 25 -> 24, OLD is the model", or why there is no such sentence.
+  std::string text;
+  bool explained = false;
+  std::vector<std::string> instructions;
+};
+
 struct BaselineProductChange {
   std::string problem;
   std::string algorithm;  ///< "tile 15 -> 18, split_k 1 -> 4"; empty: the same
@@ -90,12 +99,24 @@ struct BaselineDiff {
   std::vector<std::string> provenance;   ///< "driver: 580.1, was 570.2"
   std::vector<std::string> gone, added;  ///< names of instructions
   std::vector<BaselineChange> changes;
+  std::vector<BaselineCause> causes;  ///< of all changes; explained ones first, those of most instructions
   std::vector<BaselineProductChange> product_changes;
   std::uint64_t instructions = 0, dots = 0, products = 0;  ///< compared
 
   /// Another algorithm that gives the same bits is no difference.
   [[nodiscard]] bool same() const;
 };
+
+/// The inputs of one input class, made again; none where this program makes other ones than `of` had, or
+/// does not know its architecture.
+std::optional<TileBatch> inputs_again(const Baseline& of, const Instruction& instruction,
+                                      const BaselineFamily& family);
+
+/// Why an instruction gives other bits in `after` than in `before`, both of its `changed` classes. The model
+/// is one of the two; some mutant of its datapath, another F, or another generation gives every bit of the
+/// other one, in all classes. `instructions` is left empty.
+BaselineCause cause_of(const Baseline& of, const BaselineInstruction& before,
+                       const BaselineInstruction& after);
 
 /// InputError when they were not made of the same seed, tiles, generator and architecture.
 BaselineDiff diff_baselines(const Baseline& before, const Baseline& after);

@@ -203,6 +203,10 @@ std::string to_json(const BaselineDiff& diff) {
                        {"differing", each.differing},
                        {"first", std::move(first)}});
   }
+  Json causes = Json::array();
+  for (const BaselineCause& each : diff.causes)
+    causes.push_back(
+        {{"cause", each.text}, {"explained", each.explained}, {"instructions", each.instructions}});
   Json products = Json::array();
   for (const BaselineProductChange& each : diff.product_changes)
     products.push_back({{"problem", each.problem},
@@ -217,6 +221,7 @@ std::string to_json(const BaselineDiff& diff) {
                     {"provenance", diff.provenance},
                     {"gone", diff.gone},
                     {"added", diff.added},
+                    {"causes", std::move(causes)},
                     {"changes", std::move(changes)},
                     {"product_changes", std::move(products)}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -7,6 +7,7 @@
 #include "baseline.hpp"
 #include "json_schema.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/emulate.hpp"
 #include "program.hpp"
 
 namespace mmaudit::cli::test {
@@ -85,6 +86,43 @@ TEST_F(BaselineFiles, OneBitIsNamed) {
   const Outcome explained = run(words);
   EXPECT_EQ(explained.code, kAllGood) << line << explained.err;
   EXPECT_NE(explained.out.find(change.at("first").at("old").get<std::string>().substr(2)), std::string::npos);
+}
+
+TEST_F(BaselineFiles, ChangesOfOneCauseStandTogether) {
+  // Another driver whose f16 mma keeps one bit less, and whose bf16 mma are another generation's.
+  const Architecture& hopper = *find_architecture("hopper");
+  const auto record_with = [&](bool wrong) {
+    Baseline out;
+    Progress progress(true);
+    const Backend backend = backend_by_datapath(
+        hopper, "model", [wrong](const Instruction& inst, const Datapath& datapath, const TileView& batch) {
+          Datapath used = datapath;
+          if (wrong && inst.a == Format::f16) used.fraction_bits -= 3;
+          if (wrong && inst.a == Format::bf16) used.output.rounding = Rounding::nearest_even;
+          if (wrong && inst.a == Format::tf32) used.output.rounding = Rounding::down, used.fraction_bits -= 1;
+          emulate(inst, used, batch);
+        });
+    record_baseline(hopper, 8, {"mma.m16n8k8", "mma.m16n8k16.f32", "mma.m16n8k4.f32.tf32"}, backend, progress,
+                    out);
+    return out;
+  };
+  const Baseline right = record_with(false), wrong = record_with(true);
+  const std::string text = to_text(diff_baselines(right, wrong));
+  for (const std::string word :
+       {"2 instructions: NEW is the model with F 25 -> 22, OLD is the model\n  mma.m16n8k8.f32.f16",
+        "mma.m16n8k16.f32.f16.f16.f32 in 13 input classes: ",
+        "2 instructions: NEW is the model with output rounding to nearest even, OLD is the model\n",
+        "2 instructions: unexplained: OLD is the model, no one rule changed gives NEW\n",
+        "instructions changed, 2 of them unexplained\n",
+        "; the model: as OLD\n    mmaudit explain --arch hopper --inst mma."})
+    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+  EXPECT_EQ(text.find("the model: as NEW"), std::string::npos);
+  const BaselineDiff back = diff_baselines(wrong, right);
+  ASSERT_EQ(back.causes.size(), 3U);
+  EXPECT_EQ(back.causes[0].text, "OLD is the model with F 25 -> 22, NEW is the model");
+  EXPECT_TRUE(back.causes[0].explained);
+  EXPECT_FALSE(back.causes[2].explained);
+  EXPECT_EQ(errors("baseline-diff-1", nlohmann::json::parse(to_json(back))), std::vector<std::string>{});
 }
 
 TEST_F(BaselineFiles, ResultsOfOtherInputsAreNotCompared) {
