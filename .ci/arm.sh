@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# arm.sh   cross-compiles for aarch64 and runs the unit tests of the model and the recordings under qemu-user: the bits
-#          of the plain core and of the NEON code are those of x86. Installs packages of a second architecture, so CI
-#          calls it in a root of its own: .ci/empty_machine.sh bookworm .ci/arm.sh
+# arm.sh   cross-compiles for aarch64 and runs the unit tests of the model and the recordings under qemu-user: the
+#          plain core and the NEON code give the bits of x86. Installs packages of a second architecture, so CI calls
+#          it in a root of its own: .ci/empty_machine.sh bookworm .ci/arm.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

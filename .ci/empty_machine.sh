@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # empty_machine.sh RELEASE COMMAND...   runs each COMMAND, in turn, in a fresh clone, on a machine that has nothing but
 #                                       Debian RELEASE: a root that mmdebstrap makes from this machine's apt source
-# Exit codes: that of the first COMMAND that fails, 3 when the root can't be made.
+# Exit codes: the exit code of the first COMMAND that fails, 3 when the root can't be made.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 release=$1
@@ -29,7 +29,7 @@ trap clean_up EXIT
 mirror=$(find /etc/apt -maxdepth 2 '(' -name '*.list' -o -name '*.sources' ')' -exec cat {} + |
   sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' | grep -v security | head -n 1) || true
 [[ -n $mirror ]] || die "this machine has no apt source"
-# Nobody keeps this root: dpkg need not wait for the disk.
+# This root is thrown away: dpkg need not wait for the disk.
 mmdebstrap --quiet --variant=apt --skip=check/empty --dpkgopt=force-unsafe-io "$release" "$root" "$mirror" || die "mmdebstrap could not make a root of Debian $release"
 for file in resolv.conf hosts apt/apt.conf; do
   [[ ! -e /etc/$file ]] || cp -L "/etc/$file" "$root/etc/$file"

@@ -46,7 +46,7 @@ MMAUDIT_MATRICES(4, "%0,%1,%2,%3", "%1,%2,%3,%4")
   }
 
 MMAUDIT_WORD_LOADS(load_words, "ld.shared")
-/// ptxas loads no word less because nobody reads it, and none again from registers: a timed load.
+/// ptxas loads no word less because the kernel ignores it, and none again from registers: a timed load.
 MMAUDIT_WORD_LOADS(load_all_words, "ld.volatile.shared")
 
 }  // namespace mmaudit::device

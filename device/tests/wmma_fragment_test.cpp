@@ -57,7 +57,7 @@ TEST(WmmaFragment, FindsTheMapsOfAMachine) {
   }
 }
 
-TEST(WmmaFragment, ARegisterThatNobodyWritesHoldsNothing) {
+TEST(WmmaFragment, ARegisterThatIsNotWrittenHoldsNothing) {
   const MoveFragment whole = machine(volta::fragment_a(volta::Layout::row), false, false);
   const auto partly = [&](std::span<std::uint8_t> image, std::span<std::uint8_t> registers) {
     whole(image, registers);

@@ -1,11 +1,10 @@
-// Block scaling and the kinds of Blackwell: what the rows answer to the inputs that decide what nobody has
-// recorded (docs/numerics-architectures.md, "The scale path"). No GPU here runs them: a recording that
+// Block scaling and the kinds of Blackwell: what the rows answer to the inputs that decide what no recording
+// shows yet (docs/numerics-architectures.md, "The scale path"). No GPU here runs them: a recording that
 // disagrees with an expected value below decides against the row.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "mmaudit/dot.hpp"

@@ -11,7 +11,7 @@ namespace mmaudit::fuzz {
 /// What: fills two rows of A and two columns of B from `bytes` (how elements are spelled, modifiers,
 /// metadata, scales, C, elements in the order of k) and compares emulate(), explain() and, where it can
 /// compute the same, matmul(), all of them by `model`, with the reference by `reference`. Both rows have to
-/// serve `instruction`. Returns who differs on which bits; empty: nobody.
+/// serve `instruction`. Returns who differs on which bits; empty: none does.
 std::string difference(const Instruction& instruction, const Datapath& model, const Datapath& reference,
                        Bytes& bytes);
 

@@ -1,4 +1,4 @@
-// Every rule of a row changed by itself: the laws notice, or the formats say why nobody could. A few
+// Every rule of a row changed by itself: the laws notice, or the formats say why none could. A few
 // instructions of every kind; `mmaudit laws --strength` has all of them.
 #include "mmaudit/laws/mutation.hpp"
 

@@ -80,7 +80,7 @@ class JsonSchema {
       if (!value.contains(key)) out.push_back(where + ": lacks " + key.get<std::string>());
     for (const auto& [key, each] : value.items()) {
       if (!schema.at("properties").contains(key)) {
-        out.push_back(std::string(where).append(": nobody names ").append(key));
+        out.push_back(std::string(where).append(": no schema names ").append(key));
       } else {
         check(schema.at("properties").at(key), each, std::string(where).append(".").append(key), out);
       }

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads) gemm_mma(const GemmArgs args) {
     }
     for (int i = 0; i < steps; ++i) {
       device::wait_copies<kStages - 2>();
-      __syncthreads();  // tile i is there for all, and nobody reads tile i - 1 any more
+      __syncthreads();  // tile i is there for all, and no thread reads tile i - 1 any more
       const int next = i + kStages - 1;
       if (next < steps) fetch_async<kPermuted>(args, row, column, next * kDepth, next % kStages);
       device::commit_copies();
