@@ -11,7 +11,13 @@ test_packages=(
   libgtest-dev:gtest/gtest.h librapidcheck-dev:rapidcheck.h openmpi-bin:mpirun libopenmpi-dev:mpicc
   pkg-config:pkg-config python3-numpy:f2py3 python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file
 )
-browser_packages=(chromium:chromium)
+# What compiles the explorer to WebAssembly.
+explorer_packages=(
+  python3:python3 clang-14:clang++-14 lld-14:wasm-ld-14 wasi-libc:wasm32-wasi/stdio.h
+  libc++-14-dev-wasm32:libc++-14-dev-wasm32 libc++abi-14-dev-wasm32:libc++abi-14-dev-wasm32
+  libclang-rt-14-dev-wasm32:libclang-rt-14-dev-wasm32
+)
+browser_packages=(chromium:chromium "${explorer_packages[@]}")
 format_packages=(clang-format-14:clang-format-14)
 tidy_packages=(clang-tidy-14:clang-tidy-14)
 fuzz_packages=(clang-14:clang++-14 libclang-rt-14-dev:libclang-rt-14-dev)

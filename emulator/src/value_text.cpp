@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "mmaudit/convert.hpp"
@@ -18,9 +19,20 @@ bool read_all(std::string_view text, T& value, int base) {
 }
 
 bool read_double(std::string_view text, double& value, std::chars_format format) {
+#ifdef __cpp_lib_to_chars
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, format);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() && text.front() != '-' &&
-         std::isfinite(value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+#else  // libc++ reads no floating-point numbers; strtod() also takes spaces, signs and words, which are
+       // refused
+  const bool hex = format == std::chars_format::hex;
+  const std::string copy = (hex ? "0x" : "") + std::string(text);
+  const std::string_view allowed = hex ? "0123456789abcdefABCDEF.+-pP" : "0123456789.+-eE";
+  char* end = nullptr;
+  value = std::strtod(copy.c_str(), &end);
+  const bool whole = end == copy.c_str() + copy.size() && !text.empty() && text.front() != '+' &&
+                     text.find_first_not_of(allowed) == std::string_view::npos;
+#endif
+  return whole && !text.empty() && text.front() != '-' && std::isfinite(value);
 }
 
 /// Unsigned forms: "1.5", "2^-12", "1.5*2^-3", "0x1.8p-4".

@@ -213,7 +213,7 @@ def main():
             says(browser, made["nan"], "Every element of A is NaN")
             says(browser, made["empty"], "A is empty")
             if not axe:
-                print("note  axe-core not run: npm install axe-core in the source folder (or its node_modules) first")
+                print("note  axe-core not run: pip install --target build/axe --no-deps axe-core-python in the source folder first")
     print(f"{len(FAILED)} failed")
     return 1 if FAILED else 0
 

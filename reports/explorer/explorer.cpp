@@ -1,0 +1,361 @@
+// The model behind the page explorer.html, compiled to WebAssembly: requests and answers are text, and every
+// answer comes from the JSON writers that the tool and the C interface use.
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/writer.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/cast_outcome.hpp"
+#include "mmaudit/explain.hpp"
+#include "mmaudit/fragment.hpp"
+#include "mmaudit/json_text.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::explorer {
+namespace {
+
+/// A request: its fields, each ended by a null byte. A field that is missing is empty.
+struct Request {
+  std::vector<std::string> fields;
+
+  [[nodiscard]] const std::string& at(std::size_t i) const {
+    static const std::string nothing;
+    return i < fields.size() ? fields[i] : nothing;
+  }
+};
+
+Request request_of(std::string_view text) {
+  Request request;
+  for (std::size_t end = text.find('\0'); end != std::string_view::npos; end = text.find('\0')) {
+    request.fields.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return request;
+}
+
+std::string refusal(std::string_view why) {
+  json::Writer out;
+  return out.begin_object().field("error", why).end_object().text();
+}
+
+/// The values of a list as people paste it: commas, semicolons, brackets and white space separate.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    const int code = static_cast<unsigned char>(c);
+    if (std::isspace(code) != 0 || std::string_view(",;[](){}|").find(c) != std::string_view::npos) {
+      if (!words.back().empty()) words.emplace_back();
+    } else if (c != '+' || !words.back().empty()) {
+      words.back() += static_cast<char>(std::tolower(code));
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  for (std::string& word : words)
+    if (word.ends_with("infinity")) word.resize(word.size() - 5);
+  return words;
+}
+
+struct Read {
+  std::vector<std::uint64_t> bits;
+  std::string error;  ///< empty: all were read
+};
+
+/// At most `count` values, the rest `missing`. A number that the format lacks becomes the nearest that it
+/// has, never an infinity, and `notes` says so.
+Read read_list(const char* field, const std::string& text, const FormatSpec& format, int count,
+               std::uint64_t missing, std::vector<std::string>& notes) {
+  Read list;
+  const auto here = [&] {
+    return std::string(field) + (count == 1 ? "" : " " + std::to_string(list.bits.size())) + ": ";
+  };
+  for (const std::string& word : words_of(text)) {
+    ParsedValue value = parse_value(word, format);
+    if (!value.error.empty()) {
+      const ParsedValue real = parse_value(word, spec_of(Format::f64));
+      const bool raw = word.find('x') != std::string::npos && word.find('p') == std::string::npos;
+      if (!real.error.empty() || raw) {
+        list.error = here() + value.error;
+        return list;
+      }
+      value.bits = encode_value(decode_value(real.bits, spec_of(Format::f64)), format,
+                                {CastRounding::nearest_even, true});
+      notes.push_back(here() + printable(word) + " is not a number of " + std::string(name_of(format.id)) +
+                      "; " + value_text(value.bits, format) + " is taken");
+    }
+    list.bits.push_back(value.bits);
+  }
+  const auto most = static_cast<std::size_t>(count);
+  if (list.bits.size() > most)
+    list.error = std::string(field) + ": found " + std::to_string(list.bits.size()) +
+                 " values, allowed: at most " + std::to_string(count);
+  list.bits.resize(most, missing);
+  return list;
+}
+
+/// Positions of the stored elements in their groups; missing groups take their first positions.
+std::vector<std::uint8_t> read_metadata(const std::string& text, const Instruction& inst,
+                                        std::string& error) {
+  std::vector<std::uint8_t> metadata;
+  if (!is_sparse(inst.op)) return metadata;
+  const Sparsity sparsity = sparsity_of(inst);
+  const auto kept = static_cast<std::size_t>(sparsity.kept),
+             stored = static_cast<std::size_t>(inst.stored_k());
+  for (const std::string& word : words_of(text)) {
+    unsigned position = 0;
+    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), position);
+    if (failed != std::errc() || end != word.data() + word.size() || position > 7)
+      error =
+          "metadata: found \"" + printable(word) + "\", allowed: 0 to " + std::to_string(sparsity.group - 1);
+    metadata.push_back(static_cast<std::uint8_t>(position & 7U));
+  }
+  while (metadata.size() < stored && metadata.size() % kept == 0) {
+    metadata.resize(metadata.size() + kept);
+    write_pattern(sparsity, 0, &metadata[metadata.size() - kept]);
+  }
+  return metadata;
+}
+
+/// The instruction of the same formats and least depth that `architecture` has instead, for `used` products.
+const Instruction* stand_in(const Architecture& architecture, const Instruction& wanted, std::size_t used) {
+  const Instruction* best = nullptr;
+  for (const Instruction& inst : kInstructions)
+    if (!is_sparse(inst.op) && !is_sparse(wanted.op) && inst.a == wanted.a && inst.b == wanted.b &&
+        inst.c == wanted.c && inst.d == wanted.d && inst.scale == wanted.scale &&
+        inst.scale_block == wanted.scale_block && static_cast<std::size_t>(inst.k) >= used &&
+        (best == nullptr || inst.k < best->k) && find_datapath(architecture, inst) != nullptr)
+      best = &inst;
+  return best;
+}
+
+void write_values(json::Writer& out, std::string_view name, const std::vector<std::uint64_t>& bits,
+                  Format format) {
+  const FormatSpec spec = spec_of(format);
+  out.key(name).begin_array();
+  for (const std::uint64_t one : bits) {
+    out.begin_array().value(hex_text(one, spec.storage_bits));
+    out.value(value_text(one, spec)).end_array();
+  }
+  out.end_array();
+}
+
+std::vector<std::uint8_t> bytes_of(const std::vector<std::uint64_t>& words) {
+  return {words.begin(), words.end()};
+}
+
+/// D of the same dot product on every architecture that has the instruction.
+void write_answers(json::Writer& out, const Instruction& inst, const DotCase& dot) {
+  out.key("answers").begin_array();
+  for (const Architecture& each : architectures()) {
+    const DatapathEntry* entry = find_datapath(each, inst);
+    if (entry == nullptr) continue;
+    const std::uint64_t d = explain(inst, entry->datapath, dot).result;
+    out.begin_object().field("architecture", each.name).field("evidence", name_of(entry->evidence));
+    out.field("d", hex_text(d, spec_of(inst.d).storage_bits)).field("value", value_text(d, spec_of(inst.d)));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+/// architecture, instruction, a, b, c, scales of a, scales of b, metadata, modifiers; "1" when a stand-in
+/// may take the place of an instruction that the architecture lacks; "1" for the answers of every GPU.
+std::string explain_text(const Request& request) {
+  const Architecture* architecture = find_architecture(request.at(0));
+  if (architecture == nullptr) return refusal("GPU: " + why_no_architecture(request.at(0)));
+  auto inst = read_instruction(request.at(1));
+  if (!inst)
+    return refusal("instruction: found \"" + printable(request.at(1)) + "\", allowed: one of the list");
+  const bool lacks = find_datapath(*architecture, *inst) == nullptr;
+  if (lacks && request.at(9) == "1") {
+    const std::size_t used = std::max(words_of(request.at(2)).size(), words_of(request.at(3)).size());
+    if (const Instruction* other = stand_in(*architecture, *inst, used))
+      inst = read_instruction(name_of(*other));
+  }
+  const DatapathEntry* entry = find_datapath(*architecture, *inst);
+  if (entry == nullptr) return refusal("instruction: " + why_no_datapath(*architecture, *inst));
+
+  std::vector<std::string> notes;
+  const int blocks = scales_of(*inst);
+  const FormatSpec scale = spec_of(inst->scale);
+  const std::uint64_t one = blocks == 0 ? 0 : encode_value(1.0, scale);
+  const Read a = read_list("A", request.at(2), spec_of(inst->a), inst->stored_k(), 0, notes);
+  const Read b = read_list("B", request.at(3), spec_of(inst->b), inst->k, 0, notes);
+  const Read c = read_list("C", request.at(4), spec_of(inst->c), 1, 0, notes);
+  Read scale_a, scale_b;
+  if (blocks != 0) {
+    scale_a = read_list("scale of A", request.at(5), scale, blocks, one, notes);
+    scale_b = read_list("scale of B", request.at(6), scale, blocks, one, notes);
+  }
+  for (const Read* list : std::initializer_list<const Read*>{&a, &b, &c, &scale_a, &scale_b})
+    if (!list->error.empty()) return refusal(list->error);
+  std::string error;
+  DotCase dot{.a = a.bits, .b = b.bits, .c = c.bits[0]};
+  dot.metadata = read_metadata(request.at(7), *inst, error);
+  dot.scale_a = bytes_of(scale_a.bits);
+  dot.scale_b = bytes_of(scale_b.bits);
+  if (is_wgmma(inst->op) || inst->op == Op::tcgen05)
+    std::from_chars(request.at(8).data(), request.at(8).data() + request.at(8).size(), dot.modifiers);
+  dot.modifiers &= kScaleDZero | kNegateA | kNegateB;
+  if (error.empty()) error = why_bad_dot(*inst, dot);
+  if (!error.empty()) return refusal(error);
+
+  const Explanation trace = explain(*inst, entry->datapath, dot);
+  json::Writer out;
+  out.begin_object().field("schema", "mmaudit.trace/1").field("architecture", architecture->name);
+  out.field("instruction", name_of(*inst)).field("stands_in", lacks);
+  out.key("row").json(instruction_json(*inst, *entry)).key("trace").json(trace_json(trace));
+  write_values(out, "a", a.bits, inst->a);
+  write_values(out, "b", b.bits, inst->b);
+  write_values(out, "c", c.bits, inst->c);
+  write_values(out, "scale_a", scale_a.bits, inst->scale);
+  write_values(out, "scale_b", scale_b.bits, inst->scale);
+  write_values(out, "d", {trace.result}, inst->d);
+  out.field("modifiers", dot.modifiers);
+  out.field("takes_modifiers", is_wgmma(inst->op) || inst->op == Op::tcgen05);
+  out.key("metadata").begin_array();
+  for (const std::uint8_t position : dot.metadata) out.value(position);
+  out.end_array().field("group", sparsity_of(*inst).group).field("kept", sparsity_of(*inst).kept);
+  out.key("notes").begin_array();
+  for (const std::string& note : notes) out.value(note);
+  out.end_array();
+  if (request.at(10) == "1") write_answers(out, *inst, dot);
+  return out.end_object().text();
+}
+
+std::string catalog_text() {
+  json::Writer out;
+  out.begin_object().key("architectures").begin_array();
+  for (const Architecture& each : architectures()) {
+    out.begin_object().field("name", each.name).key("aliases").begin_array();
+    for (const std::string_view alias : each.aliases) out.value(alias);
+    out.end_array().key("instructions").begin_array();
+    for (const Instruction& inst : kInstructions)
+      if (find_datapath(each, inst) != nullptr) out.value(name_of(inst));
+    out.end_array().end_object();
+  }
+  out.end_array().key("formats").begin_array();
+  for (const NamedFormat& format : kFormats) out.json(format_json(format));
+  return out.end_array().end_object().text();
+}
+
+/// format: the value of every code, of a format of at most 8 bits.
+std::string codes_text(const Request& request) {
+  const auto format = find_format(request.at(0));
+  if (!format || spec_of(*format).value_bits() > 8) return refusal("format: found none of at most 8 bits");
+  json::Writer out;
+  out.begin_object().key("values").begin_array();
+  for (unsigned code = 0; code < 1U << spec_of(*format).value_bits(); ++code)
+    out.value(value_text(code, spec_of(*format)));
+  return out.end_array().end_object().text();
+}
+
+/// number, format that it is rounded to first, rounding, "1" to saturate: the number in every format.
+std::string cast_text(const Request& request) {
+  const auto from = find_format(request.at(1));
+  if (!from) return refusal("from: " + why_no_format(request.at(1)));
+  const auto rounding = find_cast_rounding(request.at(2));
+  if (!rounding)
+    return refusal("rounding: found \"" + printable(request.at(2)) + "\", allowed: rn, rz, rna, rp");
+  std::vector<std::string> notes;
+  const Read source = read_list("number", request.at(0), spec_of(*from), 1, 0, notes);
+  if (!source.error.empty()) return refusal(source.error);
+  const CastRule rule{*rounding, request.at(3) == "1"};
+  const double value = decode_value(source.bits[0], spec_of(*from));
+  json::Writer out;
+  out.begin_object();
+  write_values(out, "source", source.bits, *from);
+  out.key("notes").begin_array();
+  for (const std::string& note : notes) out.value(note);
+  out.end_array().key("results").begin_array();
+  for (const NamedFormat& to : kFormats) {
+    const std::uint64_t bits = cast_bits(source.bits[0], spec_of(*from), to.spec, rule);
+    const CastOutcome outcome = outcome_of_cast(value, bits, to.spec, rule);
+    out.begin_object().field("format", to.name).field("bits", hex_text(bits, to.spec.storage_bits));
+    out.field("value", value_text(bits, to.spec)).field("error", decode_value(bits, to.spec) - value);
+    out.field("exact", outcome.exact).field("overflow", outcome.overflow).field("nan", outcome.nan);
+    out.field("underflow", outcome.underflow).field("subnormal", outcome.subnormal).end_object();
+  }
+  return out.end_array().end_object().text();
+}
+
+void write_map(json::Writer& out, const char* operand, const Instruction& inst, Format format,
+               const FragmentMap& map) {
+  out.begin_object().field("operand", operand).field("format", name_of(format));
+  out.field("rows", map.rows).field("cols", map.cols);
+  out.field("values_per_register", elements_per_register(inst, format));
+  out.key("row_col_by_lane_and_value").begin_array();
+  for (int lane = 0; lane < map.lanes; ++lane) {
+    out.begin_array();
+    for (int value = 0; value < map.values; ++value) {
+      const Coord at = map.at(lane, value);
+      out.begin_array().value(at.row).value(at.col).end_array();
+    }
+    out.end_array();
+  }
+  out.end_array().end_object();
+}
+
+/// instruction: which lane and value holds which element, as `mmaudit layout --json` writes it.
+std::string layout_text(const Request& request) {
+  const auto inst = read_instruction(request.at(0));
+  if (!inst) return refusal("instruction: found none of the list");
+  if (!has_fragment_maps(*inst))
+    return refusal(
+        inst->op == Op::wmma
+            ? "PTX leaves the fragments of wmma open: `mmaudit layout` shows what is known of a GPU"
+            : "tcgen05 keeps its operands in shared and tensor memory: no lane holds them");
+  json::Writer out;
+  out.begin_object().field("schema", "mmaudit.layout/1").field("instruction", name_of(*inst));
+  out.key("operands").begin_array();
+  write_map(out, "A", *inst, inst->a, fragment_a(*inst));
+  write_map(out, "B", *inst, inst->b, fragment_b(*inst));
+  write_map(out, "D", *inst, inst->d, fragment_d(*inst));
+  return out.end_array().end_object().text();
+}
+
+std::string answer_of(int function, const Request& request) {
+  switch (function) {
+    case 0:
+      return catalog_text();
+    case 1:
+      return explain_text(request);
+    case 2:
+      return codes_text(request);
+    case 3:
+      return cast_text(request);
+    case 4:
+      return layout_text(request);
+    default:
+      return refusal("function: found none");
+  }
+}
+
+std::string request_buffer, answer_buffer;
+
+}  // namespace
+}  // namespace mmaudit::explorer
+
+extern "C" {
+
+/// Where the next request of that many bytes goes.
+char* explorer_request(std::size_t bytes) {
+  mmaudit::explorer::request_buffer.resize(bytes);
+  return mmaudit::explorer::request_buffer.data();
+}
+
+/// Answers the request: JSON text of explorer_length() bytes, valid until the next call.
+const char* explorer_answer(int function) {
+  using namespace mmaudit::explorer;
+  answer_buffer = answer_of(function, request_of(request_buffer));
+  return answer_buffer.data();
+}
+
+std::size_t explorer_length() { return mmaudit::explorer::answer_buffer.size(); }
+}

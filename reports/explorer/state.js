@@ -1,0 +1,30 @@
+// What the page shows, kept in the address so that a link shows the same.
+const DEFAULTS = {
+  view: "dot", gpu: "hopper", inst: "wgmma.m64nNk32.f32.e4m3.e4m3", vs: "", vinst: "", a: "448,0,0,0,0,0.140625",
+  b: "1,0,0,0,0,0.375", c: "", sa: "", sb: "", meta: "", mod: "0", format: "e4m3", code: "", number: "0.1", from: "f32",
+  round: "rn", sat: "",
+};
+const state = { ...DEFAULTS };
+
+const separators = /[\s,;[\](){}|]+/;
+const words_of = (text) => text.split(separators).filter((word) => word !== "");
+/// A list without the zeros at its end.
+const joined = (words) => words.map((word) => word || "0").join(",").replace(/(,(\+?0|0x0+))+$/, "");
+
+function read_address() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const key of Object.keys(DEFAULTS)) state[key] = given.get(key) ?? (given.size ? "" : DEFAULTS[key]);
+  for (const key of ["view", "gpu", "inst", "mod", "format", "number", "from", "round"]) state[key] ||= DEFAULTS[key];
+}
+
+let address_timer = 0;
+function write_address() {
+  clearTimeout(address_timer);
+  address_timer = setTimeout(() => {
+    const given = new URLSearchParams();
+    for (const [key, value] of Object.entries(state))
+      if (value !== "" && (value !== DEFAULTS[key] || ["inst", "a", "b"].includes(key))) given.set(key, value);
+    const text = given.toString().replaceAll("%2C", ",").replaceAll("%5E", "^");
+    history.replaceState(null, "", "#" + text);
+  }, 150);
+}

@@ -1,0 +1,388 @@
+"""The explorer in a browser. usage: explorer_test.py CHROMIUM EXPLORER_HTML LIBMMAUDIT [--shots FOLDER]
+
+Its bits are compared with the library's, its policy and hostile input are tried, and axe-core looks at it. Exit code
+77: skipped, and the last line says why. MMAUDIT_AXE names axe-core's axe.min.js. --shots writes pictures as PNG.
+"""
+import base64
+import ctypes
+import importlib.util
+import json
+import os
+import pathlib
+import random
+import sys
+import urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from chromium import Chromium  # noqa: E402
+
+CASES, BATCH, FULL, SHOWN = 10000, 500, 20, 150  # every FULL-th trace is compared whole
+MOST_BYTES = 2 << 20
+HOSTILE = "<img src=x onerror=alert(1)>\"'><script>document.title=`owned`</script></script>"
+READY = ("new Promise((done) => { const wait = setInterval(() => { if (document.documentElement.dataset.ready && "
+         "performance.getEntriesByType('paint').length) "
+         "{ clearInterval(wait); done(); } }, 10); })")
+SHOWN_D = "document.querySelector('#panel-1 .d code').textContent"
+FAILED = []
+
+
+def check(what, found, good):
+    print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"), flush=True)
+    if not good:
+        FAILED.append(what)
+
+
+def load_library(path):
+    """The declarations of the Python package, without its arrays."""
+    os.environ["MMAUDIT_LIBRARY"] = path
+    source = HERE.parents[2] / "emulator" / "python" / "mmaudit" / "_library.py"
+    spec = importlib.util.spec_from_file_location("mmaudit_library", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Draw:
+    """Elements of a format: exponents near one another, so that sums align, cut and cancel; also raw bits."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def elements(self, f, count):
+        style, base = self.random.randrange(4), self.random.getrandbits(16)
+        return [self.element(f, style, base) for _ in range(count)]
+
+    def element(self, f, style, base):
+        raw = self.random.getrandbits(f["storage_bits"])
+        if f["integer"] or not f["fraction_bits"]:
+            return raw & ((1 << f["value_bits"]) - 1)
+        ignored = 32 - f["value_bits"] if f["storage_bits"] == 32 else 0
+        if style == 0:
+            return raw if ignored else raw & ((1 << f["value_bits"]) - 1)
+        if self.random.randrange(4) == 0:
+            return 0
+        field = (base + self.random.randrange(2 + 4 * style)) % max(1, (1 << f["exponent_bits"]) - 1)
+        sign = self.random.getrandbits(1) if f["signed"] else 0
+        bits = f["fraction_bits"]
+        fraction = self.random.getrandbits(bits) if style != 2 else 1 << self.random.randrange(bits)
+        return ((sign << f["exponent_bits"] | field) << f["fraction_bits"] | fraction) << ignored
+
+    def metadata(self, group, kept, stored):
+        out = []
+        while len(out) < stored:
+            if kept == 4:  # pairs of four bits
+                out += [2 * p + i for p in sorted(self.random.sample(range(4), 2)) for i in (0, 1)]
+            else:
+                out += sorted(self.random.sample(range(group), kept))
+        return out
+
+
+def one_case(draw, library, formats, arch, name):
+    inst = library.instruction(arch, name)
+    f = {key: formats[getattr(inst, key).decode()] for key in "abcd"}
+    case = {"gpu": arch, "inst": inst.name.decode(), "a": draw.elements(f["a"], inst.stored_k),
+            "b": draw.elements(f["b"], inst.k), "c": draw.elements(f["c"], 1), "sa": [], "sb": [], "meta": [], "mod": 0}
+    if inst.scale:
+        scale = formats[inst.scale.decode()]
+        for key in ("sa", "sb"):
+            case[key] = [draw.random.randrange(256) if draw.random.randrange(3) == 0 else
+                         draw.random.randrange(0x30, 0x40) + (0x48 if scale["name"] == "ue8m0" else 0)
+                         for _ in range(inst.k // inst.scale_block)]
+    if inst.stored_k != inst.k:
+        group, kept = {"tf32": (2, 1), "s4": (8, 4), "u4": (8, 4)}.get(inst.a.decode(), (4, 2))
+        case["meta"] = draw.metadata(group, kept, inst.stored_k)
+    if inst.takes_modifiers:
+        case["mod"] = draw.random.randrange(8)
+    return case, f
+
+
+def explained(library, case, f):
+    """The library's answer: mmaudit_explain()."""
+    kept = []
+
+    def bytes_of(values, size):
+        kept.append(b"".join(value.to_bytes(size, "little") for value in values))
+        pointer = ctypes.cast(ctypes.c_char_p(kept[-1]), ctypes.c_void_p)
+        return library.In(pointer if values else None, len(kept[-1]))
+
+    width = {key: f[key]["storage_bits"] // 8 for key in "abc"}
+    dot = library.Dot()
+    dot.arch, dot.inst = case["gpu"].encode(), case["inst"].encode()
+    dot.a, dot.b, dot.c = (bytes_of(case[key], width[key]) for key in "abc")
+    dot.scale_a, dot.scale_b, dot.metadata = (bytes_of(case[key], 1) for key in ("sa", "sb", "meta"))
+    dot.modifiers = case["mod"]
+    return json.loads(library.text_from(library.lib.mmaudit_explain, ctypes.byref(dot)))
+
+
+def typed(case):
+    """The case as the page's address holds it."""
+    hexed = lambda values: ",".join(hex(value) for value in values)
+    return {"gpu": case["gpu"], "inst": case["inst"], "meta": ",".join(map(str, case["meta"])), "mod": str(case["mod"]),
+            **{key: hexed(case[key]) for key in ("a", "b", "c", "sa", "sb")}}
+
+
+def same_bits(page, library):
+    listed = json.loads(library.text_from(library.lib.mmaudit_list, None))
+    formats = {f["name"]: f for f in listed["formats"]}
+    pairs = [(arch["name"], row["instruction"]) for arch in listed["architectures"] for row in arch["instructions"]]
+    draw = Draw(20261122)
+    chosen = (pairs * (CASES // len(pairs) + 1))[:CASES]
+    wrong, compared, shown, nans, cut = [], 0, [], 0, 0
+    for start in range(0, CASES, BATCH):
+        batch = [one_case(draw, library, formats, *pair) for pair in chosen[start:start + BATCH]]
+        expected = [explained(library, *each)["trace"] for each in batch]
+        inputs = [typed(case) for case, _ in batch]
+        found = page.run("(%s).map((x, i) => { const answer = explorer.call('explain', x.gpu, x.inst, x.a, x.b, x.c, "
+                         "x.sa, x.sb, x.meta, x.mod); return i %% %d === 0 ? answer : answer.error ?? answer.trace.d; })"
+                         % (json.dumps(inputs), FULL))
+        for i, (want, got) in enumerate(zip(expected, found)):
+            whole = isinstance(got, str) or got.get("trace") == want
+            bits = got if isinstance(got, str) else got.get("trace", {}).get("d")
+            compared += 1
+            nans += want["d"].endswith("7fffffff")
+            cut += any(x.get("lost", {}).get("significand") for s in want.get("steps", []) for x in s["addends"])
+            if bits != want["d"] or not whole:
+                wrong.append((inputs[i], want["d"], bits))
+        shown += list(zip(inputs, expected))[:SHOWN * BATCH // CASES + 1]
+    check(f"{compared} dot products of {len(set(chosen))} instructions and GPUs: the library's bits ({nans} NaN, {cut} "
+          "with bits cut)", wrong[:1], not wrong and compared == CASES and nans < CASES // 3 and cut > CASES // 5)
+    different = [(x, want["d"]) for x, want in shown
+                 if page.run(f"explorer.show({json.dumps({**x, 'view': 'dot', 'vs': ''})}), {SHOWN_D}")
+                 != " 0x" + want["d"].upper()]
+    check(f"{len(shown)} of them: the page shows these bits", different[:1], not different and len(shown) >= SHOWN)
+
+
+def same_casts(page, library, formats):
+    draw, wrong, compared = random.Random(3), [], 0
+    for _ in range(60):
+        bits, rounding, saturate = draw.getrandbits(32), draw.choice(["rn", "rz", "rna", "rp"]), draw.getrandbits(1)
+        found = page.run(f"explorer.call('cast', '{hex(bits)}', 'f32', '{rounding}', '{saturate}').results")
+        for x in found:
+            cast, size = library.Cast(), formats[x["format"]]["storage_bits"] // 8
+            source = ctypes.create_string_buffer(bits.to_bytes(4, "little"), 4)
+            result = ctypes.create_string_buffer(size)
+            cast.from_, cast.to = b"f32", x["format"].encode()
+            cast.rounding, cast.saturate = rounding.encode(), saturate
+            cast.source = library.In(ctypes.cast(source, ctypes.c_void_p), 4)
+            cast.result = library.Out(ctypes.cast(result, ctypes.c_void_p), size)
+            library.check(library.lib.mmaudit_convert(ctypes.byref(cast)))
+            compared += 1
+            if int.from_bytes(result.raw, "little") != int(x["bits"], 16):
+                wrong.append((hex(bits), rounding, saturate, x))
+    check(f"{compared} casts: the library's bits", wrong[:1], not wrong and compared > 1000)
+
+
+DECODES = """(() => {
+  const bad = [];
+  for (const format of document.querySelectorAll("#format option")) {
+    explorer.show({ view: "formats", format: format.textContent, code: "0" });
+    const { values } = explorer.call("codes", format.textContent);
+    const cells = [...document.querySelectorAll("#codes [role=gridcell]")];
+    if (cells.length !== values.length) bad.push(format.textContent + ": " + cells.length + " cells");
+    cells.forEach((cell, i) => {
+      cell.click();
+      const shown = document.querySelector("#code-about strong").textContent.replace("−", "-");
+      const want = values[i], power = shown.match(/^(-?)(?:(\\d+)·)?2([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)$/);
+      const digits = (text) => text.replace(/./g, (c) => "⁻" === c ? "-" : "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(c));
+      const number = power ? (power[1] ? -1 : 1) * (power[2] ?? 1) * 2 ** Number(digits(power[3]))
+        : Number(shown.replace("inf", "Infinity"));
+      if (!Object.is(number, Number(want.replace("inf", "Infinity"))))
+        bad.push(format.textContent + " " + i + ": " + shown + ", " + want);
+    });
+  }
+  return bad;
+})()"""
+
+
+def by_hand(browser, url, page):
+    """Keys, pointer and address."""
+    d = lambda: page.run(SHOWN_D)
+    show = lambda **change: page.run(f"explorer.show({json.dumps(change)})")
+    show(view="dot", gpu="hopper", inst="mma.m16n8k16.f32.f16.f16.f32", a="1,2", b="1,1", c="", vs="", vinst="")
+    check("1 + 2 is shown as 3", d(), d() == " 0x40400000")
+    page.run("document.querySelector('#panel-1 .addend:nth-child(3) input').focus()")
+    page.key("ArrowUp", 38)
+    a = page.run("explorer.state.a")
+    check("the arrow key takes the next number of f16", a, a.startswith("1.0009765625,"))
+    box = page.run("(() => { const b = document.querySelector('#panel-1 .addend:nth-child(4) svg')"
+                   ".getBoundingClientRect(); return [b.x, b.y + b.height / 2]; })()")
+    for kind, x in (("mousePressed", 60), ("mouseMoved", 60 - 2.2 * 26), ("mouseReleased", 60 - 2.2 * 26)):
+        browser.send("Input.dispatchMouseEvent", page.session, type=kind, x=box[0] + x, y=box[1], button="left",
+                     clickCount=1)
+    a = page.run("explorer.state.a")
+    check("two columns to the left make four times the value", a, a.endswith(",8"))
+    page.run("document.getElementById('c').focus()")
+    browser.send("Input.insertText", page.session, text="0.5")
+    check("typing changes D at once", d(), page.run("explorer.state.c") == "0.5" and d() == " 0x41180400")
+    page.run("new Promise((done) => setTimeout(done, 300))")
+    again = browser.open(url + page.run("location.hash"))
+    again.run(READY)
+    check("the address shows the same in another tab", None, again.run(SHOWN_D) == d())
+    again.close()
+    show(vs="ampere", a="1024,1024,2^-3,0,0,0,0,0,-1024,-1024", b="1024,1024,1,0,0,0,0,0,1024,1024", c="")
+    marked = page.run("[...document.querySelectorAll('#panel-2 .differs')].length")
+    check("two GPUs: the differing bits are marked", marked, marked == 5)
+    show(vs="", a="1,x")
+    said = page.run("document.getElementById('error').innerText")
+    check("what can't be read is named", said, said.startswith('A 1: found "x", allowed: '))
+    show(a="1", b="1")
+    page.run("document.getElementById('gpu').value = 'volta', document.getElementById('gpu')"
+             ".dispatchEvent(new Event('change'))")
+    inst = page.run("explorer.state.inst")
+    check("a GPU that lacks the instruction takes the nearest", inst, inst == "mma.m8n8k4.f32.f16.f16.f32")
+    count = page.run("document.querySelectorAll('#presets button').length")
+    bad = page.run("[...document.querySelectorAll('#presets button')].filter((b) => { b.click(); "
+                   "return document.getElementById('error').textContent"
+                   " || document.querySelectorAll('#panel-1 .result').length === 0; }).map((b) => b.textContent)")
+    check(f"{count} examples work", bad, not bad and count >= 10)
+
+
+def held(page, library):
+    page.run("explorer.show({view: 'fragments', inst: 'mma.m16n8k16.f32.f16.f16.f32'}), "
+             "document.getElementById('map-A').focus()")
+    for _ in range(3):
+        page.key("ArrowRight", 39)
+    text = page.run("document.getElementById('held').innerText")
+    check("a fragment answers the arrow keys", text, text == "A[0][3] (f16): lane 1, register 0, bits 16 to 31")
+    page.run("explorer.show({inst: 'tcgen05.mMnNk16.kind_f16.f32.f16.f16'})")
+    text = page.run("document.getElementById('layout-error').innerText")
+    check("tcgen05 has no fragments, and the page says so", text, "tensor memory" in text)
+
+
+def hostile(browser, url):
+    for view, some in [("dot", "gpu inst"), ("dot", "vs vinst"), ("dot", "a b c sa sb meta mod"), ("fragments", "inst"),
+                       ("formats", "format code number from round"), ("?", "view")]:
+        some = some.split()
+        given = {"view": view, "vs": "ampere", **{key: HOSTILE for key in some}}
+        page = browser.open(url + "#" + urllib.parse.urlencode(given))
+        page.run(READY)
+        quiet = page.complaints()
+        clean = page.run("document.images.length === 0 && document.scripts.length === 2 && "
+                         "document.title.startsWith('mmaudit') && window.owned === undefined")
+        check(f"hostile {', '.join(some)}: text, and nothing said or fetched", quiet, clean and not quiet)
+        if "a" in some:
+            said = page.run("document.getElementById('error').innerText")
+            check("hostile a: shown as text", said, said.startswith('A 0: found "<img'))
+        page.close()
+
+
+def policy(browser, url):
+    page = browser.open(url)
+    page.run(READY)
+    script = ("new Promise((d) => { const s = document.createElement('script'); s.textContent = 'window.owned = 1'; "
+              "document.body.append(s); setTimeout(() => d(window.owned ? 1 : Promise.reject()), 50); })")
+    for what, code in (("fetch", "fetch('data:,x')"), ("another script", script)):
+        check(f"the policy forbids {what}", None, page.run(f"{code}.then(() => 'done', () => 'refused')") == "refused")
+    page.close()
+
+
+def accessible(browser, url, axe):
+    for title, width, dark in (("light", 1366, False), ("dark", 1366, True), ("phone", 420, False),
+                               ("dark phone", 420, True)):
+        for view in ("dot", "fragments", "formats"):
+            page = browser.open(url, width=width, dark=dark)
+            page.run(READY)
+            inst = "wgmma.m64n64k32.f32.e4m3.e4m3" if view == "dot" else "mma.m16n8k16.f32.f16.f16.f32"
+            page.run(f"explorer.show({{view: '{view}', vs: 'blackwell', inst: '{inst}'}})")
+            wide = page.run("document.documentElement.scrollWidth - innerWidth")
+            check(f"{view}, {title}: no sideways scrolling of the page", wide, wide <= 0)
+            if axe:
+                page.run(axe)
+                bad = page.run("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map("
+                               "(v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 99)).join(' | ')))")
+                check(f"{view}, {title}: axe-core", bad, not bad)
+            page.close()
+
+
+TIMED = """(() => {
+  const inst = "mma.m16n8k64.s32.s4.s4.s32";
+  const of = (shift) => Array.from({ length: 64 }, (_, i) => (i * 5 + shift) % 7 + 1).join();
+  explorer.show({ view: "dot", gpu: "ampere", inst, a: of(0), b: of(1), c: "1", vs: "" });
+  const times = [];
+  for (let i = 0; i < 60; ++i) {
+    const input = document.querySelectorAll("#panel-1 .addend input")[5], start = performance.now();
+    input.value = String(i % 7 + 1);
+    input.dispatchEvent(new Event("input"));
+    document.body.getBoundingClientRect();
+    times.push(performance.now() - start);
+  }
+  times.sort((x, y) => x - y);
+  return [times[30], times[57], document.querySelectorAll("#panel-1 .addend").length];
+})()"""
+
+
+def measure(browser, url):
+    paints = []
+    for _ in range(5):
+        page = browser.open(url)
+        page.run(READY)
+        paints.append(page.run("[performance.getEntriesByType('paint')[0].startTime, explorer.ready]"))
+        page.close()
+    page = browser.open(url)
+    page.run(READY)
+    median, slow, rows = page.run(TIMED)
+    paint, ready = sorted(paints)[2]
+    print(f"note  first paint after {paint:.0f} ms, answers after {ready:.0f} ms (medians of 5 loads from disk)")
+    print(f"note  a change of one of {rows} addends, computed, drawn and laid out: {median:.1f} ms, "
+          f"95% within {slow:.1f} ms")
+    page.close()
+
+
+SHOTS = {"dot": "#gpu=hopper&inst=wgmma.m64nNk32.f32.e4m3.e4m3&a=448,-12,0,0,0,0.140625&b=1,0.6875,0,0,0,0.375"
+                "&vs=hopper&vinst=mma.m16n8k32.f32.e4m3.e4m3.f32",
+         "formats": "#view=formats&code=2b", "fragments": "#view=fragments&inst=mma.m16n8k16.f32.f16.f16.f32"}
+
+
+def shots(browser, url, folder):
+    for name, address in SHOTS.items():
+        for width, dark in ((1366, False), (1366, True), (420, False), (420, True)):
+            page = browser.open(url + address, width=width, height=900, dark=dark)
+            page.run(READY)
+            height = min(1500, page.run("document.documentElement.scrollHeight"))
+            browser.send("Emulation.setDeviceMetricsOverride", page.session, width=width, height=height,
+                         deviceScaleFactor=1, mobile=False)
+            page.run("new Promise((done) => setTimeout(done, 200))")
+            data = browser.send("Page.captureScreenshot", page.session, format="png")["data"]
+            (folder / f"explorer-{name}-{width}{'-dark' if dark else ''}.png").write_bytes(base64.b64decode(data))
+            page.close()
+
+
+def main():
+    chromium, explorer, library_path = sys.argv[1:4]
+    url = pathlib.Path(explorer).resolve().as_uri()
+    axe = os.environ.get("MMAUDIT_AXE", "")
+    axe = pathlib.Path(axe).read_text() if axe else ""
+    size = pathlib.Path(explorer).stat().st_size
+    check(f"the page is one file of {size} bytes, at most {MOST_BYTES}", size, size <= MOST_BYTES)
+    library = load_library(library_path)
+    formats = {f["name"]: f for f in json.loads(library.text_from(library.lib.mmaudit_list, None))["formats"]}
+    with Chromium(chromium) as browser:
+        try:
+            browser.send("Browser.getVersion")
+        except TimeoutError as error:
+            print(f"skipped: the explorer: {chromium} does not start here ({error})")
+            return 77
+        if sys.argv[4:5] == ["--shots"]:
+            return shots(browser, url, pathlib.Path(sys.argv[5]))
+        page = browser.open(url, width=1366)
+        page.run(READY)
+        same_bits(page, library)
+        same_casts(page, library, formats)
+        bad = page.run(DECODES)
+        check("every code of every narrow format: the page's value is the library's", bad[:3], not bad)
+        by_hand(browser, url, page)
+        held(page, library)
+        check("nothing said on the console, nothing fetched", *(lambda said: (said, not said))(page.complaints()))
+        page.close()
+        hostile(browser, url)
+        policy(browser, url)
+        accessible(browser, url, axe)
+        measure(browser, url)
+        if not axe:
+            print("note  axe-core not run: pip install --target build/axe --no-deps axe-core-python, in the source folder")
+    print(f"{len(FAILED)} failed")
+    return 1 if FAILED else 0
+
+
+sys.exit(main())
