@@ -56,19 +56,22 @@ function digits_of(x) {
 
 const shortened = (value, digits) => value.toPrecision(digits).replace(/\.?0+(e|$)/, "$1");
 
-/// An exact number as m*2^e, or a decimal where that is as short; `most` digits where neither is.
+/// An exact number as a decimal of at most `most` digits or as m*2^e; empty where neither is short.
 function exact_text(x, most) {
   const digits = digits_of(x), shown = String(number_of(x));
-  if (!digits || (shown.length <= most && !shown.includes("e"))) return shown;
+  if (!digits) return shown;
+  const whole = digits.text.length <= 53 && shown.length <= most;
+  if (whole && !shown.includes("e")) return shown;
   const m = digits.text.length <= 20 ? String(Number.parseInt(digits.text, 2)) : "", e = `2^${digits.low}`;
   const text = (digits.negative ? "-" : "") + (m === "1" ? e : `${m}*${e}`);
   if (m && m.length < 5 && text.length < shown.length) return text;
-  return shown.length <= most ? shown : "";
+  return whole ? shown : "";
 }
 
 /// The same for reading alone.
 function decimal(x, most = 12) {
-  return (exact_text(x, most) || shortened(number_of(x), Math.max(3, most - 6))).replace(/\*?2\^(-?\d+)/, (all, e) =>
+  const text = exact_text(x, most) || "≈" + shortened(number_of(x), Math.max(3, most - 6));
+  return text.replace(/\*?2\^(-?\d+)/, (all, e) =>
     (all[0] === "*" ? "·" : "") + power(e));
 }
 

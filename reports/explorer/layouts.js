@@ -57,7 +57,7 @@ function draw_map(name, lanes) {
       const along = (name === "A" && row === pointed.row) || (name === "B" && col === pointed.col);
       const meets = pointed.name === "D" && along;
       const lane = held[0]?.lane;
-      const own = lane === undefined ? back : `hsl(${(lane % 32) * 11} 45% 55% / 0.35)`;
+      const own = lane === undefined ? colour("--band") : `hsl(${(lane % 32) * 11} 45% 55% / 0.35)`;
       pen.fillStyle = mine ? marked : meets ? met : own;
       pen.fillRect(col * cell, row * cell, cell - 1, cell - 1);
       if (lane === undefined || cell < 15) continue;

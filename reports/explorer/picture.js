@@ -10,8 +10,8 @@ function lines_of(answer, show_zeros) {
     const value = decoded(x, more.format);
     lines.push({ kind: "addend", k: -1, a: x, exact: value.value, special: value.kind !== "finite", ...more });
   };
-  const product = ({ k, a, b }, exact, special) =>
-    lines.push({ kind: "addend", label: String(k), k, a, b, exact, special, lost: ZERO });
+  const product = ({ k, a, b }, exact, special, unit) =>
+    lines.push({ kind: "addend", label: String(k), k, a, b, exact, special, unit, lost: ZERO });
   let hidden = 0;
   const result = (hex, format, sum, label) => {
     const value = decoded(hex, format);
@@ -23,7 +23,7 @@ function lines_of(answer, show_zeros) {
     lines.push({ kind: "result", label, exact: value.value, hex, special: value.kind !== "finite" });
   };
   (trace.steps ?? []).forEach((step, number) => {
-    const unit = step.special ? undefined : step.maximum - row.F;
+    const unit = step.special ? undefined : step.maximum - row.F, start = lines.length;
     lines.push({ kind: "step", number, of: trace.steps.length, step, unit, row });
     for (const x of step.addends) {
       const exact = step.special ? ZERO : dyadic(x.exact), lost = step.special ? ZERO : dyadic(x.lost);
@@ -43,6 +43,12 @@ function lines_of(answer, show_zeros) {
     }
     const last = number + 1 === trace.steps.length && !trace.final_add;
     result(step.result, step_format, step.special ? null : dyadic(step.sum), last ? "D" : "round");
+    if (show_zeros || number === 0 || step.result !== trace.steps[number - 1].result) return;
+    if (lines.slice(start).some((line) => line.k >= 0)) return;
+    lines.length = start; // a step that adds nothing
+    if (last) lines.findLast((line) => line.kind === "result").label = "D";
+    if (lines.at(-1).kind !== "note") lines.push({ kind: "note", from: number + 1 });
+    Object.assign(lines.at(-1), { to: number + 1 });
   });
   if (trace.final_add) addend(trace.c, { label: "c", is_c: true, format: formats[row.shape.c], lost: ZERO });
   if (trace.products || trace.fmas)
@@ -53,7 +59,9 @@ function lines_of(answer, show_zeros) {
   }
   for (const x of trace.fmas ?? []) {
     const [a, b] = [decoded(x.a, f), decoded(x.b, f)];
-    product(x, times(a.value, b.value), a.kind !== "finite" || b.kind !== "finite");
+    const high = digits_of(decoded(x.after, f).value)?.high;
+    const unit = high === undefined ? undefined : Math.max(high, 1 - f.bias) - f.fraction_bits;
+    product(x, times(a.value, b.value), a.kind !== "finite" || b.kind !== "finite", unit);
     result(x.after, f, null, "fma");
   }
   if (trace.final_add || trace.products || trace.fmas || row.sum_format !== "none") {
@@ -133,9 +141,10 @@ class Line {
       this.paths.grid.setAttribute("d", grid);
     }
     this.line = line;
-    const said = this.text_of(line);
-    this.svg.setAttribute("aria-label", said);
-    set_text(this.label, line.label ?? "");
+    const steps = line.from === line.to ? `step ${line.from} adds` : `steps ${line.from} to ${line.to} add`;
+    set_text(this.label, line.kind === "note" ? `${steps} only zeros` : (line.label ?? ""));
+    if (line.kind === "note") return;
+    this.svg.setAttribute("aria-label", this.text_of(line));
     const digits = line.exact && !line.special ? digits_of(line.exact) : null;
     const paths = digit_paths(digits, line.unit, axis);
     const shown = line.unit !== undefined && line.unit > axis.bottom;

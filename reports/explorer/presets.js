@@ -1,6 +1,6 @@
 // Worked examples: what each shows is said in docs/numerics.md and docs/numerics-architectures.md.
 const FP8_WGMMA = "wgmma.m64nNk32.f32.e4m3.e4m3", F16_MMA = "mma.m16n8k16.f32.f16.f16.f32";
-const ONES = Array(16).fill("1").join();
+const ONES = Array(16).fill("1").join(), NARROW = [6, -4, 3, ...Array(13).fill(0), 6, 0.5].join();
 const PRESETS = [
   { name: "FP8 keeps 14 bits", gpu: "hopper", inst: FP8_WGMMA, a: "448,0,0,0,0,0.140625", b: "1,0,0,0,0,0.375",
     vs: "hopper", vinst: "mma.m16n8k32.f32.e4m3.e4m3.f32",
@@ -9,7 +9,7 @@ const PRESETS = [
   { name: "One sum, three answers", gpu: "volta", vs: "hopper", inst: "wmma.m16n16k16.f32.f16.f16.f32",
     a: "1024,-1024,0.21875", b: "1024,1024,1",
     says: "Volta keeps F = 23 bits, Turing to Ada 24, Hopper and Blackwell 25: 0.125, 0.1875 and 0.21875. Li et al. " +
-      "(FTTN) saw the same effect as 0, 191.875 and 255.875 with inputs that they did not publish." },
+      "(FTTN) report 0 on V100 and A100 and 191.875 on H100 for one product, but the text does not give its inputs." },
   { name: "Cancellation", gpu: "hopper", vs: "ampere", inst: F16_MMA,
     a: "1024,1024,2^-3,0,0,0,0,0,-1024,-1024", b: "1024,1024,1,0,0,0,0,0,1024,1024",
     says: "Hopper sums 16 products in one step, and 0.125 survives. Ampere takes two steps of 8: the first rounds " +
@@ -19,7 +19,7 @@ const PRESETS = [
   { name: "Zeros and the floor", gpu: "hopper", vs: "ampere", inst: "mma.m16n8k16.f32.bf16.bf16.f32",
     a: "0,2^-75,2^-75,-2^-79", b: "max,2^-70,2^-71,2^-78",
     says: "A zero takes no part in the largest exponent, whatever it meets. With tiny products E stops at a floor: " +
-      "-133 on Hopper, -132 on Ampere, and one bit of D shows it." },
+      "-133 on Hopper, -132 on Ampere, and D shows which." },
   { name: "Infinity times zero", gpu: "hopper", vs: "", inst: F16_MMA, a: "inf,1", b: "0,1",
     says: "Any NaN, infinity times zero, or infinities of both signs give the one NaN 7FFFFFFF." },
   { name: "A NaN that is infinity", gpu: "hopper", vs: "", inst: "mma.m16n8k8.f32.tf32.tf32.f32",
@@ -36,6 +36,6 @@ const PRESETS = [
     says: "Integer sums are exact modulo 2^32; .satfinite clamps them." },
   { name: "NVFP4 scales", gpu: "blackwell", vs: "",
     inst: "tcgen05.mMnNk64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3",
-    a: "6,4,3,2,1,0.5,-6,-4", b: "6,6,6,6,6,6,1,1", c: "2^-20", sa: "448,0.5", sb: "448",
+    a: NARROW, b: NARROW, c: "2^-20", sa: "448,2^-9", sb: "448,2^-9",
     says: "Blocks of 16 four-bit numbers share a scale. A group is summed exactly; its scales say where it is cut." },
 ];

@@ -134,7 +134,7 @@ def same_bits(page, library):
         expected = [explained(library, *each)["trace"] for each in batch]
         inputs = [typed(case) for case, _ in batch]
         found = page.run("(%s).map((x, i) => { const answer = explorer.call('explain', x.gpu, x.inst, x.a, x.b, x.c, "
-                         "x.sa, x.sb, x.meta, x.mod); return i %% %d === 0 ? answer : answer.error ?? answer.trace.d; })"
+                         "x.sa, x.sb, x.meta, x.mod); return i %% %d ? answer.error ?? answer.trace.d : answer; })"
                          % (json.dumps(inputs), FULL))
         for i, (want, got) in enumerate(zip(expected, found)):
             whole = isinstance(got, str) or got.get("trace") == want
@@ -171,6 +171,22 @@ def same_casts(page, library, formats):
             if int.from_bytes(result.raw, "little") != int(x["bits"], 16):
                 wrong.append((hex(bits), rounding, saturate, x))
     check(f"{compared} casts: the library's bits", wrong[:1], not wrong and compared > 1000)
+
+
+# As people type and paste numbers into fields of f16: the bits, or none where the page refuses.
+TYPED = {
+    "1.5": "3e00", "+1.5": "3e00", " [1.5] ": "3e00", "2^-12": "0c00", "-2^-12": "8c00", "1.5*2^-3": "3200",
+    "0x1.8p-4": "2e00", "0x3c01": "3c01", "inf": "7c00", "-Infinity": "fc00", "NaN": "7fff", "max": "7bff",
+    "tiny": "0001", "-0": "8000", ".1": "2e66", "1e-3": "1419", "1e9": "7bff", "5.": "4500", "": "0000", "1e": None,
+    "--1": None, "e5": None, "0x": None, "0x1p": None, "1_0": None, "0x12345": None, "1.5 2": None, "infinit": None,
+}
+
+
+def typed_values(page):
+    found = page.run("(%s).map((c) => { const answer = explorer.call('explain', 'hopper', "
+                     "'mma.m16n8k16.f16.f16.f16.f16', '', '', c); return answer.c?.[0][0] ?? null; })" % json.dumps(list(TYPED)))
+    wrong = [(text, want, bits) for (text, want), bits in zip(TYPED.items(), found) if want != bits]
+    check(f"{len(TYPED)} ways to type a number", wrong, not wrong)
 
 
 DECODES = """(() => {
@@ -369,6 +385,7 @@ def main():
         page.run(READY)
         same_bits(page, library)
         same_casts(page, library, formats)
+        typed_values(page)
         bad = page.run(DECODES)
         check("every code of every narrow format: the page's value is the library's", bad[:3], not bad)
         by_hand(browser, url, page)
@@ -380,7 +397,7 @@ def main():
         accessible(browser, url, axe)
         measure(browser, url)
         if not axe:
-            print("note  axe-core not run: pip install --target build/axe --no-deps axe-core-python, in the source folder")
+            print("note  axe-core not run: first pip install --target build/axe --no-deps axe-core-python")
     print(f"{len(FAILED)} failed")
     return 1 if FAILED else 0
 
