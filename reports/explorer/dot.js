@@ -117,6 +117,7 @@ function draw_head(panel, answer, other) {
   const about = make("p.about");
   if (!of) about.append("An input is NaN or infinite, or D overflows: there is no exact sum to compare with.");
   else if (of.error.s === 0n) about.append("D is the exact sum.");
+  else if (f.integer) about.append(line("exact sum", of.exact), line("minus D, which wraps or is clamped:", of.error));
   else
     about.append(line("exact sum", of.exact), line("minus D", of.error), line("= cut by alignment", of.cut),
       line("+ rounding", of.rounded));

@@ -38,7 +38,8 @@ function lines_of(answer, show_zeros) {
       } else if (!show_zeros && is_zero(x.a) && is_zero(x.b)) {
         hidden += 1;
       } else {
-        lines.push({ kind: "addend", label: String(x.k), k: x.k, a: x.a, b: x.b, ...common });
+        const product = step.special ? special_product(x, row.shape) : undefined;
+        lines.push({ kind: "addend", label: String(x.k), k: x.k, a: x.a, b: x.b, product, ...common });
       }
     }
     const last = number + 1 === trace.steps.length && !trace.final_add;
@@ -70,6 +71,14 @@ function lines_of(answer, show_zeros) {
   }
   lines.hidden = hidden;
   return lines;
+}
+
+/// a * b where one of them may be NaN or infinite; the trace gives no products then.
+function special_product(x, shape) {
+  const number = ({ kind, negative, value }) =>
+    kind === "finite" ? number_of(value) : kind === "nan" ? NaN : negative ? -Infinity : Infinity;
+  const a = number(decoded(x.a, formats[shape.a])), b = number(decoded(x.b, formats[shape.b]));
+  return String(a * b).replace("NaN", "nan").replace("Infinity", "inf");
 }
 
 const is_zero = (hex) => /^0*$/.test(hex);
@@ -163,7 +172,7 @@ class Line {
 
   write_out(line) {
     const lost = line.lost && line.lost.s !== 0n;
-    const number = line.special || line.kind === "step" ? "" : decimal(line.exact);
+    const number = line.kind === "step" ? "" : line.special ? (line.product ?? "") : decimal(line.exact);
     const text = line.kind === "result" ? line.hex.toUpperCase() : number;
     const key = text + (lost ? number_of(line.lost) : "");
     if (this.key === key) return;
@@ -185,7 +194,10 @@ class Line {
       const x = exponent > axis.top ? 4 : side === "end" ? place(axis, exponent - 1) - 5 : place(axis, exponent) + 2;
       this.marks.append(make_svg("text", { x: x.toFixed(1), y: LINE - 6, "text-anchor": side, class: "mark" }, words));
     };
-    if (step.special) return;
+    if (step.special) {
+      const words = "a NaN or an infinity: no sum is formed";
+      return this.marks.append(make_svg("text", { x: 4, y: LINE - 6, class: "mark" }, words));
+    }
     const near = place(axis, unit - 1) - place(axis, step.maximum) < 190;
     const far = step.maximum > axis.top ? "← " : "";
     const e = `${far}E = ${step.maximum}${step.floor_decided ? " (floor)" : ""}`;
