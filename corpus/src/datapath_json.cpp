@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/json_text.hpp"

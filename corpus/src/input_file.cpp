@@ -78,10 +78,9 @@ void InputFile::decompress() {
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
-  if (offset > size_ || bytes.size() > size_ - offset) {
+  if (offset > size_ || bytes.size() > size_ - offset)
     refuse(label_, "size", fmt::format("{} bytes", size_),
            fmt::format("at least {} bytes from byte {} on", bytes.size(), offset));
-  }
   if (compressed_) {
     std::copy_n(content_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
     return;
@@ -91,20 +90,18 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
         ::pread(fd_, bytes.data(), std::min(bytes.size(), kLargestRead), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) cannot_read(label_, errno);
-    if (done == 0) {
+    if (done == 0)
       refuse(label_, "size", fmt::format("an end at byte {}", offset),
              fmt::format("{} bytes, as opened", size_));
-    }
     offset += static_cast<std::uint64_t>(done);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
 }
 
 std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t count) const {
-  if (offset > size_ || count > size_ - offset) {
+  if (offset > size_ || count > size_ - offset)
     refuse(label_, "size", fmt::format("{} bytes", size_),
            fmt::format("at least {} bytes from byte {} on", count, offset));
-  }
   const auto no_memory = [&] {
     refuse(label_, "size", fmt::format("{} bytes", count), "what fits into memory");
   };

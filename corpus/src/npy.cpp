@@ -66,20 +66,17 @@ Tensor read_npy(const std::filesystem::path& path) {
   file.read(0, magic);
   constexpr std::array<unsigned char, 6> kMagic{0x93, 'N', 'U', 'M', 'P', 'Y'};
   const auto same = [](unsigned char a, std::byte b) { return std::byte{a} == b; };
-  if (!std::equal(kMagic.begin(), kMagic.end(), magic.begin(), same)) {
+  if (!std::equal(kMagic.begin(), kMagic.end(), magic.begin(), same))
     refuse(label, "magic", "other bytes", "those of a .npy file");
-  }
   const auto major = std::to_integer<unsigned>(magic[kMagic.size()]);
   const auto minor = std::to_integer<unsigned>(magic[kMagic.size() + 1]);
-  if (major < 1 || major > 3 || minor != 0) {
+  if (major < 1 || major > 3 || minor != 0)
     refuse(label, "version", fmt::format("{}.{}", major, minor), "1.0, 2.0 or 3.0");
-  }
 
   const std::size_t length_bytes = major == 1 ? sizeof(std::uint16_t) : sizeof(std::uint32_t);
   const std::uint64_t header_bytes = little_endian(file.read(kMagicBytes, length_bytes));
-  if (header_bytes > kMaxHeaderBytes) {
+  if (header_bytes > kMaxHeaderBytes)
     refuse(label, "header length", std::to_string(header_bytes), fmt::format("at most {}", kMaxHeaderBytes));
-  }
   const std::vector<std::byte> text = file.read(kMagicBytes + length_bytes, header_bytes);
   NpyHeader header = parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, label);
 

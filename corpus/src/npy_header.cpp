@@ -69,9 +69,8 @@ class HeaderParser {
 
   DType descr() {
     skip_space();
-    if (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '(')) {
+    if (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '('))
       refuse(file_, "descr", "a structured dtype", kDTypesAllowed);
-    }
     const std::string_view name = quoted("descr");
     const auto dtype = dtype_from_npy(name);
     if (dtype && name[1] == 'V') void_name_ = name.substr(1);
@@ -94,10 +93,9 @@ class HeaderParser {
     bool comma = true;
     while (!accept(')')) {
       if (!comma) unexpected("',' or ')'");
-      if (shape.size() == kMaxRank) {
+      if (shape.size() == kMaxRank)
         refuse(file_, "shape", fmt::format("over {} dimensions", kMaxRank),
                fmt::format("at most {}", kMaxRank));
-      }
       shape.push_back(number());
       comma = accept(',');
     }
@@ -126,9 +124,8 @@ class HeaderParser {
     const std::size_t end = text_.find(quote, begin);
     if (end == std::string_view::npos) unexpected("a closed string");
     const std::string_view inside = text_.substr(begin, end - begin);
-    if (inside.find('\\') != std::string_view::npos) {
+    if (inside.find('\\') != std::string_view::npos)
       refuse(file_, field, fmt::format("an escape in '{}'", printable(inside)), "plain text");
-    }
     at_ = end + 1;
     return inside;
   }

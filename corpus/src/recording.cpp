@@ -12,7 +12,6 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
-#include "mmaudit/emulate.hpp"
 #include "recording_metadata.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
@@ -84,9 +83,8 @@ void check_tile_tensor(const TensorView& tensor, std::span<const std::uint64_t> 
                    tensor.dtype == DType::u64;
   if (!raw)
     refuse(file, fmt::format("{} dtype", tensor.name), safetensors_name(tensor.dtype), "U8, U16, U32 or U64");
-  if (!std::equal(tensor.shape.begin(), tensor.shape.end(), expected.begin(), expected.end())) {
+  if (!std::equal(tensor.shape.begin(), tensor.shape.end(), expected.begin(), expected.end()))
     refuse(file, fmt::format("{} shape", tensor.name), to_string(tensor.shape), to_string(expected));
-  }
   check_writable(tensor, file);
 }
 
@@ -113,9 +111,8 @@ void check_recording(const Recording& recording, const std::string& file) {
   const auto& b = recording.b.shape;
   const std::uint64_t tiles = recording.tiles;
   if (tiles == 0) refuse(file, "tiles", "0", "at least 1");
-  if (a.size() != 3 || a[1] == 0 || a[2] == 0) {
+  if (a.size() != 3 || a[1] == 0 || a[2] == 0)
     refuse(file, "A shape", to_string(a), fmt::format("[{}, M, K] of at least 1", tiles));
-  }
   const std::uint64_t depth = recording.metadata.empty() ? a[2] : 2 * a[2];
   if (b.size() != 3 || b[2] == 0)
     refuse(file, "B shape", to_string(b), fmt::format("[{}, {}, N]", tiles, depth));
@@ -128,10 +125,9 @@ void check_recording(const Recording& recording, const std::string& file) {
   check_tile_tensor(views[3], result, file);
   check_tile_tensor(views[kModifiers], std::array{tiles}, file);
   for (const std::uint8_t modifier : recording.modifiers) {
-    if ((modifier & ~kModifierBits) != 0) {
+    if ((modifier & ~kModifierBits) != 0)
       refuse(file, "modifiers", fmt::format("{:#04x}", modifier),
              fmt::format("bits of {:#04x}", kModifierBits));
-    }
   }
   check_positions(recording, file);
 }
@@ -179,23 +175,20 @@ Recording read_recording(const fs::path& path) {
   Views views;
   for (std::size_t i = 0; i < count; ++i) views.push_back(view(i));
   const std::string found = checksum_over(metadata, views);
-  if (found != expected) {
+  if (found != expected)
     throw DamagedRecording(fmt::format("{}: checksum: found {}, expected {} (the file is damaged)", label,
                                        found, printable(expected)));
-  }
 
   Recording recording;
   parse_metadata(metadata, label, recording);
-  if (metadata != metadata_of(recording)) {
+  if (metadata != metadata_of(recording))
     refuse(label, "metadata", fmt::format("{} fields", metadata.size()),
            "the fields of a recording and no others");
-  }
   const TensorView& modifiers = views[kModifiers];
-  if (modifiers.dtype != DType::u8 || modifiers.shape.size() != 1) {
+  if (modifiers.dtype != DType::u8 || modifiers.shape.size() != 1)
     refuse(label, "modifiers",
            fmt::format("{} {}", safetensors_name(modifiers.dtype), to_string(modifiers.shape)),
            "U8, one a tile");
-  }
   recording.modifiers = bytes_of(modifiers);
   if (count > kMetadata) {
     const TensorView& positions = views[kMetadata];

@@ -77,10 +77,9 @@ void check_families(const std::vector<FamilyRange>& families, std::uint64_t tile
   for (const FamilyRange& family : families) {
     check_text(family.name, kFamiliesKey, file);
     if (!is_utf8(family.name)) refuse(file, kFamiliesKey, "a name of other bytes", "UTF-8");
-    if (family.tiles == 0 || family.tiles > tiles - sum) {
+    if (family.tiles == 0 || family.tiles > tiles - sum)
       refuse(file, kFamiliesKey, fmt::format("{} tiles of '{}'", family.tiles, printable(family.name)),
              fmt::format("1 to {} of {} in all", tiles - sum, tiles));
-    }
     sum += family.tiles;
   }
   if (sum != tiles) refuse(file, kFamiliesKey, fmt::format("{} tiles", sum), fmt::format("{}", tiles));

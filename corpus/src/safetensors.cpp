@@ -20,9 +20,8 @@ constexpr std::size_t kAlignment = 8;
 
 SafetensorsHeader read_header(const InputFile& file) {
   const std::uint64_t length = little_endian(file.read(0, kLengthBytes));
-  if (length > kMaxHeaderBytes) {
+  if (length > kMaxHeaderBytes)
     refuse(file.label(), "header length", std::to_string(length), fmt::format("at most {}", kMaxHeaderBytes));
-  }
   const std::vector<std::byte> text = file.read(kLengthBytes, length);
   const std::uint64_t data_start = kLengthBytes + length;
   SafetensorsHeader header = parse_safetensors_header(
@@ -66,19 +65,17 @@ std::string list_names(std::span<const std::string_view> names) {
   constexpr std::size_t kNameLength = 40;
   if (names.empty()) return "none: the file is empty";
   std::vector<std::string> shown;
-  for (const std::string_view name : names.first(std::min(names.size(), kListed))) {
+  for (const std::string_view name : names.first(std::min(names.size(), kListed)))
     shown.push_back(printable(name, kNameLength));
-  }
   if (names.size() > kListed) shown.push_back(fmt::format("... ({} in all)", names.size()));
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
 void check_writable(const TensorView& tensor, const std::string& file) {
   const std::string field = fmt::format("tensor '{}'", printable(tensor.name));
-  if (tensor.shape.size() > kMaxRank) {
+  if (tensor.shape.size() > kMaxRank)
     refuse(file, field, fmt::format("{} dimensions", tensor.shape.size()),
            fmt::format("at most {}", kMaxRank));
-  }
   const auto needed = byte_count(tensor.dtype, tensor.shape);
   if (!needed || *needed != tensor.data.size()) {
     const std::string allowed = needed ? std::to_string(*needed) : "fewer than 2^64";
@@ -93,19 +90,17 @@ std::string safetensors_preamble(const std::map<std::string, std::string>& metad
   if (!metadata.empty()) {
     std::vector<std::string> pairs;
     pairs.reserve(metadata.size());
-    for (const auto& [key, value] : metadata) {
+    for (const auto& [key, value] : metadata)
       pairs.push_back(fmt::format("{}:{}", quoted(key, file), quoted(value, file)));
-    }
     entries.push_back(fmt::format(R"("__metadata__":{{{}}})", fmt::join(pairs, ",")));
   }
   std::set<std::string_view> names{"__metadata__"};
   std::uint64_t begin = 0;
   for (const TensorView& tensor : tensors) {
     check_writable(tensor, file);
-    if (!names.insert(tensor.name).second) {
+    if (!names.insert(tensor.name).second)
       refuse(file, "tensor", fmt::format("'{}'", printable(tensor.name)),
              "names used once, and not __metadata__");
-    }
     const std::uint64_t end = begin + tensor.data.size();
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                   quoted(tensor.name, file), safetensors_name(tensor.dtype),
@@ -114,15 +109,13 @@ std::string safetensors_preamble(const std::map<std::string, std::string>& metad
   }
   std::string header = fmt::format("{{{}}}", fmt::join(entries, ","));
   header.append((kAlignment - header.size() % kAlignment) % kAlignment, ' ');
-  if (header.size() > kMaxHeaderBytes) {
+  if (header.size() > kMaxHeaderBytes)
     refuse(file, "header", fmt::format("{} bytes", header.size()),
            fmt::format("at most {}", kMaxHeaderBytes));
-  }
   constexpr unsigned kBitsOfByte = 8;
   std::string preamble;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
     preamble += static_cast<char>((header.size() >> (kBitsOfByte * i)) & 0xFFU);
-  }
   return preamble + header;
 }
 

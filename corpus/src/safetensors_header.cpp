@@ -50,10 +50,9 @@ class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
       header_.metadata[key_] = std::move(value);
     } else if (level_ == Level::tensor && key_ == "dtype") {
       const auto dtype = dtype_from_safetensors(value);
-      if (!dtype) {
+      if (!dtype)
         refuse_tensor("dtype", fmt::format("'{}'", printable(value)),
                       "BOOL, U8 to U64, I8 to I64, F16, BF16, F32, F64, F8_E4M3 or F8_E5M2");
-      }
       tensor_.dtype = *dtype;
     } else {
       wrong(fmt::format("the text '{}'", printable(value)));
@@ -82,9 +81,8 @@ class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
     if (level_ == Level::metadata && header_.metadata.contains(value))
       refuse_key(value, "the key twice", "once");
     if (level_ == Level::tensor) {
-      if (value != "dtype" && value != "shape" && value != "data_offsets") {
+      if (value != "dtype" && value != "shape" && value != "data_offsets")
         refuse_tensor("key", fmt::format("'{}'", printable(value)), "dtype, shape or data_offsets");
-      }
       if (!tensor_keys_.insert(value).second) refuse_tensor(value, "the key twice", "once");
     }
     key_ = std::move(value);
@@ -178,9 +176,8 @@ void check_layout(std::vector<TensorInfo>& tensors, std::uint64_t data_bytes, co
     const std::string field = fmt::format("tensor '{}' data_offsets", printable(tensor.name));
     if (tensor.begin != filled)
       refuse(file, field, offsets, fmt::format("a begin at {}: no holes or overlaps", filled));
-    if (tensor.end < tensor.begin || tensor.end > data_bytes) {
+    if (tensor.end < tensor.begin || tensor.end > data_bytes)
       refuse(file, field, offsets, fmt::format("an end within the {} bytes of data", data_bytes));
-    }
     const auto needed = byte_count(tensor.dtype, tensor.shape);
     if (!needed || *needed != tensor.end - tensor.begin) {
       const std::string allowed = needed ? std::to_string(*needed) : "fewer than 2^64";

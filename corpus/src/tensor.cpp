@@ -114,17 +114,15 @@ std::uint64_t Tensor::elements() const {
 }
 
 std::size_t Tensor::checked_elements(std::size_t bytes_of_t) const {
-  if (bytes_of_t != bytes_of(dtype)) {
+  if (bytes_of_t != bytes_of(dtype))
     refuse(printable(name), "element size",
            fmt::format("{} bytes ({})", bytes_of(dtype), safetensors_name(dtype)),
            fmt::format("{} bytes", bytes_of_t));
-  }
   const std::uint64_t count = elements();
   const auto bytes = multiply(count, bytes_of_t);
-  if (bytes != std::optional<std::uint64_t>(data.size())) {
+  if (bytes != std::optional<std::uint64_t>(data.size()))
     refuse(printable(name), "data", fmt::format("{} bytes", data.size()),
            fmt::format("{} elements of {} bytes, shape {}", count, bytes_of_t, to_string(shape)));
-  }
   return static_cast<std::size_t>(count);
 }
 

@@ -59,7 +59,7 @@ Json chosen_architecture(const std::string& file, Json json) {
   return one;
 }
 
-/// The list of instructions is read by nobody: one that was edited would be without effect. One that follows
+/// The list of instructions is not read: one that was edited would be without effect. One that follows
 /// from the rows, or came with them from a built-in architecture, is let through.
 void require_derived(const std::string& file, const Json& json, const Architecture& architecture) {
   const auto given = json.find("instructions");

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <span>
 
-#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::corpus::test {
 namespace fs = std::filesystem;

@@ -2,7 +2,6 @@
 // Scratch folders, bytes of files, and what a refusal must look like.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 // What a kernel is told, and its entry in the table of its family.
 #include <cstdint>
-#include <span>
 
 #include "mmaudit/model/instruction.hpp"
 

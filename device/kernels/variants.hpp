@@ -2,7 +2,6 @@
 // Which operand modifiers the compiled kernels have. Every combination for every n would be sixteen times the
 // code of the plain instructions; modifiers act on the operands before the multiplication, which does not
 // know n.
-#include <cstdint>
 
 #include "kernels/wmma_layout.hpp"
 #include "mmaudit/config.hpp"

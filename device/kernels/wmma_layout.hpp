@@ -2,7 +2,6 @@
 // How wmma's operands lie in memory, and how many registers a lane holds of each. Source: PTX ISA 9.0,
 // "Matrix Fragments for WMMA" (counts; f16 A and B are always eight registers) and "wmma.load" (every line
 // starts at a multiple of the fragment's size, at most 32 bytes).
-#include <cstdint>
 
 #include "mmaudit/device/wmma_operand.hpp"
 #include "mmaudit/fragment.hpp"

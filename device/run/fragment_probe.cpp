@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"

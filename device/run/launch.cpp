@@ -17,9 +17,9 @@ constexpr unsigned kBlocksPerMultiprocessor = 16;
 std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifiers) {
   if (has_modifiers(instruction, modifiers)) return {};
   if (instruction.op == Op::wmma)
-    return name_of(instruction) + (wmma_any_layout(instruction) ? " has layouts and no other modifier"
-                                                                : " reads A by rows and B by columns only, "
-                                                                  "and has no other modifier");
+    return name_of(instruction) + (wmma_any_layout(instruction)
+                                       ? " has layouts and no other modifier"
+                                       : " reads A by rows and B by columns only, and has no other modifier");
   if (!is_wgmma(instruction.op)) return name_of(instruction) + " has no operand modifiers";
   if (!has_n(instruction))
     return name_of(instruction) + ": n: found " + std::to_string(instruction.n) +

@@ -2,7 +2,6 @@
 // The GPU under test, and every (instruction, modifiers) its kernels have.
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <vector>
 
 #include "kernels/variants.hpp"

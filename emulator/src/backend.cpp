@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "mmaudit/dot.hpp"
 #include "mmaudit/emulate.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // What the generations share: datapaths by name, and sources that several entries cite.
 #include <array>
-#include <span>
 #include <string_view>
 
 #include "mmaudit/model/architecture.hpp"

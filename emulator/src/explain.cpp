@@ -1,6 +1,5 @@
 #include "mmaudit/explain.hpp"
 
-#include "mmaudit/emulate.hpp"
 
 namespace mmaudit {
 namespace {

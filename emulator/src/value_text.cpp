@@ -103,9 +103,8 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
   if (is_raw(text)) {
     std::uint64_t bits = 0;
     if (!read_all(text.substr(2), bits, 16)) return refuse("hexadecimal digits after 0x");
-    if (format.storage_bits < 64 && (bits >> format.storage_bits) != 0) {
+    if (format.storage_bits < 64 && (bits >> format.storage_bits) != 0)
       return refuse("at most " + std::to_string(format.storage_bits / 4) + " hexadecimal digits");
-    }
     return {bits, {}};
   }
   if (format.integer()) return parse_integer(text, format);
@@ -117,17 +116,14 @@ ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
   const std::uint64_t sign = negative ? format.sign_bit() : 0;
   if (const auto named = named_value(text, format)) return {sign | *named, {}};
   const auto value = read_number(text);
-  if (!value) {
+  if (!value)
     return refuse(
         "a decimal number, 2^n, m*2^n, 0x raw bits, 0x1.8p-4, max, min, and where the format has them nan, "
-        "inf, "
-        "tiny");
-  }
+        "inf, tiny");
   const std::uint64_t bits = sign | encode_nearest_even(*value, format);
-  if (decode_value(bits & ~format.sign_bit(), format) != *value) {
+  if (decode_value(bits & ~format.sign_bit(), format) != *value)
     return refuse("a value that " + std::string(name_of(format.id)) +
                   " holds exactly (nearest: " + value_text(bits, format) + ")");
-  }
   return {bits, {}};
 }
 

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cfenv>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "mmaudit/arithmetic/round.hpp"
 #include "mmaudit/arithmetic/unpack.hpp"

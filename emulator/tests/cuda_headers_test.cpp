@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "mmaudit/convert.hpp"

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 

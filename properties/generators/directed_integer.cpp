@@ -1,5 +1,4 @@
 // Directed cases of integers and single bits: ends of the ranges, signs, wrap and clamp.
-#include <initializer_list>
 
 #include "directed_integer.hpp"
 

@@ -17,9 +17,8 @@ void add_extremes(const Setting& plan, Dots& out) {
   for (int k = 0; k < plan.k; ++k) ones.term(k, "1.5", "1.75");
   ones.addend("1.875").into(out);
   for (const bool minus : {false, true}) {
-    for (int e = top - p - 2; e <= top - p + 1; ++e) {
+    for (int e = top - p - 2; e <= top - p + 1; ++e)
       Case(plan, "overflow").addend(minus ? "-max" : "max").product(0, e, minus).into(out);
-    }
     Case(plan, "overflow").product(0, top, minus).product(1, top, minus).into(out);
     Case(plan, "overflow").product(0, top, minus).addend_power(top, minus).into(out);
     Case(plan, "overflow").product(0, top + 1, minus).into(out);
@@ -38,9 +37,8 @@ void add_specials(const Setting& plan, Dots& out) {
   // Tiles cross every row with every column, so the pairs not listed here meet there.
   constexpr std::string_view kValues[] = {"inf", "-inf", "nan", "-nan", "0", "-0", "1", "max"};
   for (const std::string_view x : kValues) {
-    for (const std::string_view y : {"inf", "nan", "-0", "-1"}) {
+    for (const std::string_view y : {"inf", "nan", "-0", "-1"})
       Case(plan, "infinity and NaN").term(1, x, y).into(out);
-    }
     Case(plan, "infinity and NaN").term(2, x, "1").addend("-inf").into(out);
   }
   Case(plan, "infinity and NaN").term(0, "inf", "1").term(1, "-inf", "1").into(out);

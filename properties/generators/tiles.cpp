@@ -85,16 +85,14 @@ std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uin
     const std::size_t here = std::min(per_tile, cases.size() - t * per_tile);
     for (std::size_t i = 0; i < shape.m; ++i) {
       const DirectedDot& one = cases[t * per_tile + i % here];
-      for (std::size_t k = 0; k < shape.stored; ++k) {
+      for (std::size_t k = 0; k < shape.stored; ++k)
         store_bits(tiles.a, spec_of(tiles.instruction.a).storage_bytes(),
                    ((first + t) * shape.m + i) * shape.stored + k, one.a[k]);
-      }
       for (std::size_t block = 0; block < shape.blocks; ++block)
         tiles.scale_a[((first + t) * shape.m + i) * shape.blocks + block] = one.scale_a[block];
-      for (std::size_t j = 0; j < shape.n; ++j) {
+      for (std::size_t j = 0; j < shape.n; ++j)
         store_bits(tiles.c, spec_of(tiles.instruction.c).storage_bytes(),
                    ((first + t) * shape.m + i) * shape.n + j, one.c);
-      }
     }
     for (std::size_t j = 0; j < shape.n; ++j) {
       const DirectedDot& one = cases[t * per_tile + j % here];
@@ -104,10 +102,9 @@ std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uin
         place_sparse_column(tiles, shape, first + t, j, one);
         continue;
       }
-      for (std::size_t k = 0; k < shape.k; ++k) {
+      for (std::size_t k = 0; k < shape.k; ++k)
         store_bits(tiles.b, spec_of(tiles.instruction.b).storage_bytes(),
                    ((first + t) * shape.k + k) * shape.n + j, one.b[k]);
-      }
     }
   }
   return count;

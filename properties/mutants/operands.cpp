@@ -14,11 +14,10 @@ void add_to(MutantList& list) {
   const std::string no_subnormals =
       reach.wide_subnormals ? "" : "the operands the datapath sees are never subnormal";
   std::string subnormal_exponent = no_subnormals;
-  if (subnormal_exponent.empty() && reach.subnormal_product - original.fraction_bits <= reach.finest) {
+  if (subnormal_exponent.empty() && reach.subnormal_product - original.fraction_bits <= reach.finest)
     subnormal_exponent =
         fmt::format("a subnormal factor brings at most exponent {}, and no addend has a bit below 2^{}",
                     reach.subnormal_product, reach.finest);
-  }
   if (!plan.grouped)
     list.add(
         "subnormal operands", "normalised", [](auto& x) { x.subnormal_operand = SubnormalRule::normalised; },

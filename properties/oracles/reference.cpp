@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "mmaudit/emulate.hpp"
 #include "number.hpp"
 #include "reference_integer.hpp"
 #include "reference_order.hpp"
@@ -150,10 +149,9 @@ std::uint64_t fused_multiply_add(std::uint64_t a_bits, std::uint64_t b_bits, std
     }
   }
   const bool infinite = a.infinite || b.infinite;
-  if ((infinite && (a.zero() || b.zero())) || (infinite && c.infinite && c.negative != minus)) {
+  if ((infinite && (a.zero() || b.zero())) || (infinite && c.infinite && c.negative != minus))
     return datapath.output.nan == NanRule::canonical ? nan_of(datapath.output, f64)
                                                      : signed_bits(f64, true, nan_of(datapath.output, f64));
-  }
   if (infinite) return infinity_of(f64, minus);
   if (c.infinite) return c_bits;
   const Rounding rounding = datapath.output.rounding;

@@ -2,7 +2,6 @@
 // Block scaling of reference_dot(): elements times scales, and steps of groups, in Boost's integers and from
 // the text of docs/numerics.md.
 #include <span>
-#include <vector>
 
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/oracles/exact.hpp"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "mmaudit/emulate.hpp"
 #include "mmaudit/oracles/rounded.hpp"
 #include "number.hpp"
 #include "reference_order.hpp"

@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <map>
-#include <string>
 #include <vector>
 
 #include "mmaudit/convert.hpp"

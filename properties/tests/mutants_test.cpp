@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
 
 #include "decisive.hpp"
 #include "mmaudit/oracles/reference.hpp"

@@ -1,7 +1,6 @@
 // The oracles among themselves: where two disagree it is neither the model's fault nor the hardware's.
 #include <gtest/gtest.h>
 
-#include <cmath>
 
 #include "mmaudit/oracles/rounded.hpp"
 #include "probe.hpp"

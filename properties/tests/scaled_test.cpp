@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <string>
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/explain.hpp"

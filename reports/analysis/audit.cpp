@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "mmaudit/convert.hpp"
 #include "model_text.hpp"
@@ -23,8 +22,7 @@ std::vector<std::string> limits(const Architecture& architecture, const AuditRes
       "type, of block-scaled kinds; integer and binary instructions are exact and have none.",
       "A comparison covers the inputs that were compared. It is evidence, not a proof for every input.",
       "The error levels per data type are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). "
-      "Whole "
-      "products of other tensors than those of the study have other errors: mmaudit audit --a A --b B.",
+      "Whole products of other tensors than those of the study have other errors: mmaudit audit --a A --b B.",
       "Libraries on top of an instruction (cuBLAS, CUTLASS) split k, scale and add in their own order.",
   };
   for (const DatapathEntry& entry : architecture.datapaths)
@@ -44,8 +42,8 @@ std::string chain_method(const std::vector<ChainCurve>& curves, const ChainOptio
   if (curves.empty()) return "";
   std::string text = fmt::format(
       "D of mma.m16n8k8, converted to the type of A, is the next A; a new B every time; C = 0; N(0, 1), seed "
-      "123456, "
-      "{} rounds. Relative L2 error against FP32 on the CPU, over the norm of the tensor-core result.",
+      "123456, {} rounds. Relative L2 error against FP32 on the CPU, over the norm of the tensor-core "
+      "result.",
       options.rounds);
   std::string own_chains;
   for (const ChainCurve& curve : curves)
@@ -53,8 +51,8 @@ std::string chain_method(const std::vector<ChainCurve>& curves, const ChainOptio
       own_chains += fmt::format("{}{}", own_chains.empty() ? "" : ", ", title_of(curve.dtype));
   if (!own_chains.empty())
     text += fmt::format(
-        " {}: a chain of its own for every length, with the draws of the published programs, up to "
-        "the first infinity.",
+        " {}: a chain of its own for every length, with the draws of the published programs, up to the first "
+        "infinity.",
         own_chains);
   return text;
 }

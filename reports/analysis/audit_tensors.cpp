@@ -128,7 +128,7 @@ void require_match(const FileMatrix& a, const FileMatrix& b, const std::optional
     throw InputError(
         fmt::format("--a and --b: found K = {} of A ({} x {}) and {} of B ({} x {}), allowed: equal{}",
                     a.columns(), a.rows(), a.columns(), b.rows(), b.rows(), b.columns(),
-                    a.columns() == b.columns() ? " (--b-transposed exchanges those of B)" : ""));
+                    a.columns() == b.columns() ? " (--b-transposed exchanges rows and columns of B)" : ""));
   if (c && (c->rows() != a.rows() || c->columns() != b.columns()))
     throw InputError(
         fmt::format("--c: found {} x {}, allowed: {} x {}", c->rows(), c->columns(), a.rows(), b.columns()));

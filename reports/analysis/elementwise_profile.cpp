@@ -1,7 +1,5 @@
 // Sun et al. 2023, section 8.1, with the draws, conversions and statistic of the authors' programs, and the
 // same three operations on the FP8 instructions, which the paper does not have.
-#include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "mmaudit/report/audit.hpp"

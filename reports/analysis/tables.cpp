@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <iterator>
 
 #include "mmaudit/printable.hpp"
@@ -62,8 +61,7 @@ std::string verdict_sentence(const Verification& verification) {
       break;
   }
   return "Nothing was compared with hardware in this run. The numbers below say what the backend computes, "
-         "not "
-         "whether a GPU does the same.";
+         "not whether a GPU does the same.";
 }
 
 std::string published_sentence(const AuditResult& result) {
@@ -101,8 +99,7 @@ std::string dtype_remark(const AuditResult& result) {
 
 std::string adds_remark() {
   return "How it adds: the products summed at a time, the fraction bits kept below the largest exponent "
-         "among them, "
-         "and the rounding of the result.";
+         "among them, and the rounding of the result.";
 }
 
 Table dtype_table(const AuditResult& result) {

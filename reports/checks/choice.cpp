@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "mmaudit/emulate.hpp"
 #include "mmaudit/names.hpp"
 
 namespace mmaudit::checks {

@@ -6,7 +6,6 @@
 #include "mismatch_text.hpp"
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
 #include "mmaudit/dot.hpp"
-#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -56,10 +55,9 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
   for (const corpus::DatasetCase& one : cases) {
     const std::string label = one.d.lexically_relative(folder).generic_string();
     const Architecture* architecture = find_architecture(one.gpu);
-    if (architecture == nullptr) {
+    if (architecture == nullptr)
       throw InputError(fmt::format("{}: GPU: found \"{}\", allowed: a name or alias of `mmaudit list --json`",
                                    one.d.string(), one.gpu));
-    }
     if (instead != nullptr) architecture = instead;
     const corpus::DatasetRows rows = corpus::read_dataset(one);
     // The k that it has beyond the rows are +0.
@@ -68,13 +66,12 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
              inst.op == (one.warpgroup ? Op::wgmma : Op::mma);
     });
     if (!instruction && instead != nullptr) continue;
-    if (!instruction) {
+    if (!instruction)
       throw InputError(
-          fmt::format("{}: found {} products of {} to {}, which no {} of {} takes, allowed: what "
-                      "`mmaudit list --arch {}` has",
+          fmt::format("{}: found {} products of {} to {}, which no {} of {} takes, allowed: what `mmaudit "
+                      "list --arch {}` has",
                       one.d.string(), rows.k, name_of(one.format), name_of(one.output),
                       one.warpgroup ? "wgmma" : "mma", architecture->name, architecture->name));
-    }
     progress.advance(1, label);
     if (!selected(*instruction, filters)) continue;
     report.instructions.push_back(

@@ -195,22 +195,19 @@ std::string trace_text(const Explained& one, bool all) {
   std::string text = scales_text(trace);
   if (!dot.metadata.empty())
     text += fmt::format("k counts the stored elements of A; metadata {}\n", fmt::join(dot.metadata, ","));
-  if (trace.plan.wide.id != Format::none) {
+  if (trace.plan.wide.id != Format::none)
     text +=
         fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
                     trace.plan.datapath.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
                                                                        : "k in row order");
-  }
   for (std::size_t i = 0; i < trace.steps.size(); ++i) text += step_text(trace, trace.steps[i], i, all);
   if (trace.plan.integer) text += products_text(trace, all);
-  for (const ExplainedFma& x : trace.fmas) {
+  for (const ExplainedFma& x : trace.fmas)
     text += fmt::format("  k {:>2}: fma({}, {}, {}) -> {}\n", x.k, hex_value(x.a, output),
                         hex_value(x.b, output), value_text(x.before, output), hex_value(x.after, output));
-  }
-  if (trace.final_add) {
+  if (trace.final_add)
     text += fmt::format("c {} is added last, {} -> {}\n", hex_value(trace.addend, trace.plan.step.addend),
                         name_of(final_add_rounding(trace.plan.datapath)), hex_value(trace.result, output));
-  }
   return text + fmt::format("D = {}\n", hex_value(trace.result, output)) + exact_line(one, output);
 }
 

@@ -140,10 +140,10 @@ LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem
         gpus.insert(gpu_of(recording));
       });
   if (gpus.empty())
-    throw InputError(fmt::format(
-        "--inst: found no recording of such an instruction on {}, allowed: part of a recorded instruction's "
-        "name",
-        architecture.name));
+    throw InputError(
+        fmt::format("--inst: found no recording of such an instruction on {}, allowed: part of a recorded "
+                    "instruction's name",
+                    architecture.name));
   LawReport report{fmt::format("recordings of {}", fmt::join(gpus, ", ")), question.seed, {}, {}};
   for (std::size_t law = 0; law < results.size(); ++law) {
     CheckedLaw& one =

@@ -1,7 +1,6 @@
 #pragma once
 // A dot product that broke a law: shown and replayed.
 #include <string>
-#include <vector>
 
 #include "mmaudit/laws/check.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "choice.hpp"
 #include "mmaudit/device/check.hpp"
-#include "mmaudit/emulate.hpp"
 
 namespace mmaudit::checks {
 
@@ -98,9 +97,8 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
       instruction.n = static_cast<std::int16_t>(n);
       if (is_wgmma(inst.op) && !wgmma_has_n(inst, n)) continue;
       if (selected(instruction, filters) && find_datapath(architecture, instruction) &&
-          device::why_not(gpu, instruction).empty()) {
+          device::why_not(gpu, instruction).empty())
         chosen.push_back(instruction);
-      }
     }
   }
   if (chosen.empty())

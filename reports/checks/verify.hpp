@@ -2,7 +2,6 @@
 // Verification as a value: what was compared and what differed. Printed by `verify`, embedded by `audit`.
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 

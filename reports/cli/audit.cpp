@@ -216,11 +216,11 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
 void add_audit(Command& app) {
   auto options = std::make_shared<Options>();
   auto tensors = std::make_shared<TensorOptions>();
-  Command command = app.command(
-      "audit",
-      "The main job: verify the model, then report the error level of every data type; with --a and --b the "
-      "errors of that product",
-      {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
+  Command command =
+      app.command("audit",
+                  "The main job: verify the model, then report the error level of every data type; with --a "
+                  "and --b the errors of that product",
+                  {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
   command.option("--arch", tensors->architectures, "architecture to report on (with --a and --b several)")
       .comma_separated()
       .default_text(kDefaultArchitecture);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <thread>
@@ -221,20 +220,19 @@ int run(CampaignOptions options) {
 
 void add_campaign(Command& app) {
   auto options = std::make_shared<CampaignOptions>();
-  Command command = app.command(
-      "campaign",
-      "Instructions against the model, on a GPU billions of dot products per second; under mpirun on many "
-      "hosts",
-      {"mmaudit campaign --dots 1e9 --seed 1 --journal campaign.jsonl --out campaign.json",
-       "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
+  Command command =
+      app.command("campaign",
+                  "Instructions against the model, on a GPU billions of dot products per second; under "
+                  "mpirun on many hosts",
+                  {"mmaudit campaign --dots 1e9 --seed 1 --journal campaign.jsonl --out campaign.json",
+                   "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
   command
       .option("--on", options->on,
               "hardware: this GPU; model: no GPU, the fast path of the model is the reference")
       .one_of({"hardware", "model"});
-  command.option(
-      "--arch", options->architecture,
-      "with --on model: architecture of the reference (default: the compute capability of --model, "
-      "else hopper)");
+  command.option("--arch", options->architecture,
+                 "with --on model: architecture of the reference (default: the compute capability of "
+                 "--model, else hopper)");
   add_filter_option(command, options->instructions).comma_separated();
   command.option("--family", options->families, "only input classes whose name contains one of these")
       .comma_separated();

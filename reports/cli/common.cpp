@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/emulate.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/refusal.hpp"
@@ -68,10 +67,9 @@ const DatapathEntry& require_datapath(const Architecture& architecture, const In
 }
 
 device::DeviceInfo require_device() {
-  if (!device::built_with_cuda()) {
+  if (!device::built_with_cuda())
     throw EnvironmentError(
         "this mmaudit was built without CUDA: hardware cannot be reached (build with nvcc on a GPU machine)");
-  }
   const std::vector<device::DeviceInfo> found = device::devices();
   if (found.empty()) throw EnvironmentError("no NVIDIA GPU is visible on this machine");
   return found.front();
@@ -96,11 +94,10 @@ std::uint8_t modifier_bits(const Instruction& instruction, const ModifierOptions
   if (modifiers.scale_d == 0) bits |= kScaleDZero;
   if (modifiers.negate_a) bits |= kNegateA;
   if (modifiers.negate_b) bits |= kNegateB;
-  if (bits != 0 && !is_wgmma(instruction.op) && instruction.op != Op::tcgen05) {
+  if (bits != 0 && !is_wgmma(instruction.op) && instruction.op != Op::tcgen05)
     throw InputError(
         fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma and tcgen05 only",
                     name_of(instruction)));
-  }
   return static_cast<std::uint8_t>(bits);
 }
 

@@ -11,7 +11,6 @@
 #include "explained.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
-#include "mmaudit/emulate.hpp"
 #include "mmaudit/value_text.hpp"
 #include "replay.hpp"
 
@@ -45,10 +44,9 @@ std::vector<std::uint64_t> parse_list(const char* option, const std::string& tex
         throw InputError(fmt::format("{}: value {}: {}", option, values.size(), value.error));
       values.push_back(value.bits);
     }
-  if (values.size() > static_cast<std::size_t>(k)) {
+  if (values.size() > static_cast<std::size_t>(k))
     throw InputError(
         fmt::format("{}: found {} values, allowed at most {} ({})", option, values.size(), k, most));
-  }
   values.resize(static_cast<std::size_t>(k), 0);
   return values;
 }
@@ -208,8 +206,8 @@ void add_explain(Command& app) {
                  "their first positions");
   command
       .option("--against", options->against,
-              "other architectures, side by side; one that lacks the instruction takes the "
-              "shallowest of the same formats")
+              "other architectures, side by side; one that lacks the instruction takes the shallowest of the "
+              "same formats")
       .comma_separated();
   command.option("--tile", options->tile_file, "take the dot product from this recording instead");
   command.option("--index", options->tile, "with --tile: which tile");

@@ -127,12 +127,11 @@ void add_laws(Command& app) {
                  fmt::format("architecture (default: {})", kDefaultArchitecture));
   const Option law = command.option("--law", options->laws, "only laws whose name contains one of these");
   add_filter_option(command, options->instructions);
-  const Option dots =
-      command
-          .option("--dots", options->dots,
-                  "at least this many dot products per law, spread over its datapaths; with --strength per "
-                  "mutant, 3000 where not given")
-          .range(1.0, 1e13);
+  const Option dots = command
+                          .option("--dots", options->dots,
+                                  "at least this many dot products per law, spread over its datapaths; with "
+                                  "--strength per mutant, 3000 where not given")
+                          .range(1.0, 1e13);
   const Option seed =
       command.option("--seed", options->seed, "seed (default: fresh, printed)").default_text("");
   command.option("--threads", options->threads, "threads that make and judge tiles; 0: one per core");

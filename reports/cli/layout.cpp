@@ -108,9 +108,9 @@ void add_layout(Command& app) {
   command.option("--operand", options->choice.operands, "a, b, c, d; several with commas")
       .comma_separated()
       .one_of({"a", "b", "c", "d"});
-  command.option("--arch", options->architecture,
-                 "wmma: whose fragments, where they are published; others: refused where it lacks the "
-                 "instruction");
+  command.option(
+      "--arch", options->architecture,
+      "wmma: whose fragments, where they are published; others: refused where it lacks the instruction");
   const auto in_memory = [&](const char* name, std::string& value, const char* text) {
     command.option(name, value, text).one_of({"row", "col"});
   };

@@ -33,8 +33,7 @@ constexpr Published kPublished[] = {
      volta::fragment_a, volta::fragment_b, volta::fragment_accumulator},
     {"turing", kSixteen, Evidence::literature,
      "Raihan, Goli, Aamodt (ISPASS 2019): each element once, consecutive groups of four lanes hold "
-     "consecutive rows; "
-     "registers as of mma.m16n8k8, PTX ISA 9.0, which is the HMMA behind it",
+     "consecutive rows; registers as of mma.m16n8k8, PTX ISA 9.0, which is the HMMA behind it",
      true, [](volta::Layout) { return hmma16::fragment_a(1); },
      [](volta::Layout) { return hmma16::fragment_b(1); },
      [](Format) { return hmma16::fragment_accumulator(); }},
@@ -114,8 +113,8 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
                                  allowed_text()));
   if (!published->any_layout && (choice.a == "col" || choice.b == "row" || choice.c == "col"))
     throw InputError(
-        fmt::format("--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by "
-                    "rows (what is known of it), or --discover on a GPU",
+        fmt::format("--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by rows "
+                    "(what is known of it), or --discover on a GPU",
                     architecture->name));
   const std::string evidence(mmaudit::name_of(published->evidence));
   Layout layout{{},

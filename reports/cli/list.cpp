@@ -1,7 +1,6 @@
 // mmaudit list: the datapaths of the model.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -96,15 +95,14 @@ int list(const ListOptions& options, const Context& context) {
   }
   if (options.json) {
     nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
-    for (const Architecture* architecture : chosen) {
+    for (const Architecture* architecture : chosen)
       out["architectures"].push_back(corpus::to_json(*architecture));
-    }
     emit("-", out.dump(2) + "\n");
     return kAllGood;
   }
   std::string text;
   for (const Architecture* architecture : chosen) text += block_of(*architecture, options.markdown);
-  if (!options.markdown) {
+  if (!options.markdown)
     text +=
         "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits "
         "below it.\n"
@@ -112,7 +110,6 @@ int list(const ListOptions& options, const Context& context) {
         "--inst they are 64, 128 and e4m3; where several instructions are chosen, any.\n"
         "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set\n"
         "(`mmaudit verify --dataset`). literature: papers only.\n";
-  }
   emit("-", text);
   return kAllGood;
 }

@@ -13,7 +13,6 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/names.hpp"
-#include "mmaudit/value_text.hpp"
 #include "operands.hpp"
 
 namespace mmaudit::cli {
@@ -132,9 +131,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   }
   std::string why = why_no_matmul(instruction, datapath, problem);
   if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, datapath, problem);
-  if (!why.empty()) {
-    throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
-  }
+  if (!why.empty()) throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
   const auto bytes = matmul_bytes(instruction, problem, how);
   require_memory(bytes.value_or(UINT64_MAX), limit, "operands, result and work space");
 
@@ -194,10 +191,9 @@ void add_matmul(Command& app) {
             "compute the model on the GPU of this machine; the result does not depend on it")
       .excludes(plain);
   command
-      .option(
-          "--round", options->rounding,
-          "convert floats of other formats to the operands', rounded so (as `mmaudit convert`); without it "
-          "they are refused")
+      .option("--round", options->rounding,
+              "convert floats of other formats to the operands', rounded so (as `mmaudit convert`); without "
+              "it they are refused")
       .one_of({"rn", "rz", "rna", "rp"});
   command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
   command.option("--memory", options->memory, "bytes of memory to use at most; 0: what is available");

@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;

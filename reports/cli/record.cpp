@@ -39,9 +39,8 @@ std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
                                     kScaleDZero | kNegateA,
                                     kAFromRegisters,
                                     kAFromRegisters | kNegateA | kNegateB};
-  if (instruction.a == Format::f16 || instruction.a == Format::bf16) {
+  if (instruction.a == Format::f16 || instruction.a == Format::bf16)
     sets.insert(sets.end(), {kTransposeA, kTransposeB, kTransposeA | kTransposeB});
-  }
   return sets;
 }
 

@@ -103,12 +103,11 @@ int sweep(const SweepOptions& options, const Context& context) {
   sweeps::SweepResult result = start_of(options, machine->provenance(), plan);
   std::string no_code;
   plan.code = sweeps::sass_of_this_program(no_code);
-  result.gate = no_code.empty()
-                    ? fmt::format(
-                          "the code of {} timed kernels was read by cuobjdump: points whose loops "
-                          "do not hold what they time are refused",
-                          plan.code.size())
-                    : fmt::format("the code of the timed kernels was not read: {}", no_code);
+  result.gate = no_code.empty() ? fmt::format(
+                                      "the code of {} timed kernels was read by cuobjdump: points whose "
+                                      "loops do not hold what they time are refused",
+                                      plan.code.size())
+                                : fmt::format("the code of the timed kernels was not read: {}", no_code);
   const std::filesystem::path folder = options.out;
   if (!options.no_files) make_folder(options.out);
   const auto save = [&] {

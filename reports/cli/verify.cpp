@@ -1,7 +1,6 @@
 // mmaudit verify: the model against recordings, or against the GPU of this machine.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>

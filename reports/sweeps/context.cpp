@@ -10,10 +10,8 @@ namespace {
 
 constexpr char kAccuracyRemark[] =
     "Error of a product of N(0, 1) operands with K = 4096 by the model, relative to the exact product; rates "
-    "of "
-    "this sweep, the whole GPU, operands on the spot: what a library can reach at most. FP8 scaled by one "
-    "factor "
-    "per tensor.";
+    "of this sweep, the whole GPU, operands on the spot: what a library can reach at most. FP8 scaled by one "
+    "factor per tensor.";
 
 /// Lines of the shipped census for the GPU of the sweep.
 report::Table census_of_target(int compute_capability) {

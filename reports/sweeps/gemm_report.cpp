@@ -92,8 +92,8 @@ std::vector<std::string> statements_of(const Json& points) {
     const double first = seconds_of(*steps[0], "median"), second = seconds_of(*steps[1], "median"),
                  third = seconds_of(*steps[2], "median");
     lines.push_back(fmt::format(
-        "{}  the pipeline is faster than the baseline, the permuted layout faster still (Sun XVI, "
-        "XVII): {:.1f}, {:.1f}, {:.1f} us",
+        "{}  the pipeline is faster than the baseline, the permuted layout faster still (Sun XVI, XVII): "
+        "{:.1f}, {:.1f}, {:.1f} us",
         first > second && second > third ? "yes" : "no ", 1e6 * first, 1e6 * second, 1e6 * third));
   }
   for (const Json& point : points) {

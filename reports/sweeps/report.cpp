@@ -242,9 +242,8 @@ std::string method_of(const SweepResult& result) {
     read += point.get(tag::kPerStep) ? 1 : 0;
   }
   return fmt::format(
-      "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, "
-      "{} of them checked: {:.0f} elements of D against the model, {} points wrong; the code of {} was "
-      "read{}",
+      "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, {} of them "
+      "checked: {:.0f} elements of D against the model, {} points wrong; the code of {} was read{}",
       result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, measured, checked,
       compared, result.wrong(), read,
       result.interrupted ? "; interrupted: not every point was measured" : "");

@@ -194,7 +194,7 @@ TEST(GemmErrors, AKnownCase) {
   EXPECT_EQ(y.errors.max_ulp, 0.052734375 / 2);
 }
 
-/// Errors of elements that nobody computed: 2 columns.
+/// Errors of elements that were not computed: 2 columns.
 GemmErrors errors_by_hand(const std::vector<double>& exact, const std::vector<double>& converted,
                           const std::vector<double>& accumulator, const std::vector<double>& result,
                           const std::vector<double>& bound = {}) {

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

@@ -1,9 +1,7 @@
 #pragma once
 // What a timed kernel wrote, read: stamps to a sample, results to counts of wrong elements.
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "mmaudit/sweeps/machine.hpp"
 #include "mmaudit/sweeps/timed_kernel.hpp"

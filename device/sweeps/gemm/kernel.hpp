@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/sweeps/gemm.hpp"

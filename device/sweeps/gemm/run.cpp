@@ -2,7 +2,6 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "mmaudit/sweeps/gemm.hpp"

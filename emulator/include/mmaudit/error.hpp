@@ -1,7 +1,6 @@
 #pragma once
 // What the modules around the model throw. The model itself never throws: look-ups return std::optional.
 #include <stdexcept>
-#include <string>
 
 namespace mmaudit {
 

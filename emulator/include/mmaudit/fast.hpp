@@ -2,7 +2,6 @@
 // The fast path of the host model: which datapaths it serves, and which vector instructions this machine has.
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "mmaudit/model/datapath.hpp"

@@ -4,7 +4,6 @@
 // four sets of four k each, a set in four steps (a sum in binary32) or two (in binary16). Source: Raihan,
 // Goli, Aamodt, "Modeling Deep Learning Accelerator Enabled GPUs" (ISPASS 2019), figures 7, 9 and 10, tables
 // II and III; accumulators: PTX ISA 9.0, mma.m8n8k4, whose octets these are.
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>

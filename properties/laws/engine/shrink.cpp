@@ -1,6 +1,5 @@
 // Greedy: the first simpler candidate that still breaks the law is taken, until none does.
 #include <algorithm>
-#include <bit>
 
 #include "mmaudit/arithmetic/block_scale.hpp"
 #include "mmaudit/laws/check.hpp"

@@ -134,8 +134,7 @@ std::string worst_text(const GemmAuditRow& row) {
   const double error = w.result - w.exact;
   std::string text = fmt::format(
       "D[{}, {}] is {:.9g}; exact it is {:.9g}. Of the error of {:+.3e}, quantization brings {}, "
-      "accumulation {} "
-      "and output {}.",
+      "accumulation {} and output {}.",
       w.row, w.column, w.result, w.exact, error, part_text(w.converted - w.exact, error),
       part_text(w.accumulator - w.converted, error), part_text(w.result - w.accumulator, error));
   constexpr double kMuch = 10;

@@ -38,8 +38,8 @@ std::vector<Highlight> highlights_of(const GemmAudit& audit) {
 Section split_section(const GemmAudit& audit) {
   Section out{.title = "Splits of the error",
               .remark =
-                  "Quantization, accumulation and output add up to the total element by element; their "
-                  "norms need not.",
+                  "Quantization, accumulation and output add up to the total element by element; their norms "
+                  "need not.",
               .shown = kOnPage,
               .layout = Layout::wide};
   if (audit.rows_of.size() > kMostDrawn)
@@ -50,14 +50,14 @@ Section split_section(const GemmAudit& audit) {
 
 Section bits_lost_section(const GemmAudit& audit) {
   Table table = conversion_table(audit);
-  Section out{.title = table.title,
-              .remark =
-                  "Of the 24 bits of a binary32 number: the size of the relative error of every finite "
-                  "element after scaling, rounding and scaling back. 24: half of the number or more, as "
-                  "of what became zero.",
-              .figures = bits_lost_figures(audit),
-              .shown = kOnPage,
-              .layout = Layout::small};
+  Section out{
+      .title = table.title,
+      .remark =
+          "Of the 24 bits of a binary32 number: the size of the relative error of every finite element after "
+          "scaling, rounding and scaling back. 24: half of the number or more, as of what became zero.",
+      .figures = bits_lost_figures(audit),
+      .shown = kOnPage,
+      .layout = Layout::small};
   if (out.figures.empty()) return out;
   table.title = "The same in numbers";
   table.folded = true;

@@ -157,12 +157,9 @@ std::vector<std::string> reasons(const GemmAudit& audit) {
 
 std::string_view columns_remark() {
   return "Total: D against the exact product. Quantization: the exact product of the converted operands "
-         "against it. "
-         "Accum.: the sum that leaves the tensor core against that. Output: scales applied and D rounded. "
-         "The three "
-         "add up element by element. ulp: of D's type at the exact value. To zero, saturated: of the operand "
-         "that "
-         "loses more.";
+         "against it. Accum.: the sum that leaves the tensor core against that. Output: scales applied and D "
+         "rounded. The three add up element by element. ulp: of D's type at the exact value. To zero, "
+         "saturated: of the operand that loses more.";
 }
 
 }  // namespace mmaudit::report

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "mmaudit/matmul.hpp"
 #include "mmaudit/names.hpp"
 
 namespace mmaudit::report {

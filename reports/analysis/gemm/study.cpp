@@ -127,10 +127,8 @@ GemmStudy study_gemm(const Architecture& architecture, const GemmStudyOptions& o
   study.seed = options.seed;
   study.method = fmt::format(
       "{} x {} elements of D for every K, by the model; A, B and their scales as binary32 programs make "
-      "them; errors "
-      "relative to the exact product (Frobenius norms). D is BF16 for FP8 and BF16, FP16 for FP16, FP32 for "
-      "TF32. "
-      "FP8 is scaled by one factor a tensor, with binary16 accumulators not at all.",
+      "them; errors relative to the exact product (Frobenius norms). D is BF16 for FP8 and BF16, FP16 for "
+      "FP16, FP32 for TF32. FP8 is scaled by one factor a tensor, with binary16 accumulators not at all.",
       options.rows, options.columns);
   const std::vector<Group> groups = plan(architecture, study);
   std::vector<std::uint64_t> depths = options.depths;

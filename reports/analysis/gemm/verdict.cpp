@@ -130,10 +130,8 @@ std::string method_of(const GemmAudit& audit) {
     return fmt::format("All {} x {} elements of D were computed, each over its whole K.", audit.m, audit.n);
   return fmt::format(
       "A random sample of {} of {} rows and {} of {} columns of D was computed, each element over its whole "
-      "K (seed "
-      "{}). The interval of an error is 95 %: a bootstrap over rows and over columns; PASS needs all of it "
-      "below the "
-      "limit.",
+      "K (seed {}). The interval of an error is 95 %: a bootstrap over rows and over columns; PASS needs all "
+      "of it below the limit.",
       audit.rows, audit.m, audit.columns, audit.n, audit.seed);
 }
 
@@ -171,8 +169,7 @@ void judge(GemmAudit& audit) {
   if (no_exact)
     audit.remarks.emplace_back(
         "Elements of D whose exact value is a NaN, an infinity or beyond binary64 can't be compared; the "
-        "errors are "
-        "those of the others.");
+        "errors are those of the others.");
   if (slow)
     audit.remarks.emplace_back(
         "Rows that no vector code serves (scales applied by the instruction) were computed on fewer "

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "exact_product.hpp"
 #include "model_sums.hpp"

@@ -58,7 +58,7 @@ void Tally::take(const std::string& line, const std::string& where) {
     entry.erase("checksum");
     if (checksum_of(entry) != sum)
       throw InputError(
-          fmt::format("{}: checksum: found that of another line, allowed: {}", where, checksum_of(entry)));
+          fmt::format("{}: checksum: found the checksum of another line, allowed: {}", where, checksum_of(entry)));
     WorkItem item;
     Count count;
     for_each_field(item, count, [&](const char* key, auto& value) {

@@ -12,10 +12,10 @@ namespace mmaudit::campaign {
 std::unique_ptr<Ranks> join_ranks() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size != nullptr && std::string_view(size) != "1")
-    throw EnvironmentError(fmt::format(
-        "mpirun: found {} ranks, allowed: 1, as this mmaudit was built without MPI (configure with "
-        "MMAUDIT_MPI=ON, or give each process --part I/N and merge the results)",
-        size));
+    throw EnvironmentError(
+        fmt::format("mpirun: found {} ranks, allowed: 1, as this mmaudit was built without MPI (configure "
+                    "with MMAUDIT_MPI=ON, or give each process --part I/N and merge the results)",
+                    size));
   return nullptr;
 }
 

@@ -1,5 +1,4 @@
 // mmaudit audit --a --b as a user types it.
-#include <cmath>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>

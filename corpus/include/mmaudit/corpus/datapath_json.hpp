@@ -1,6 +1,5 @@
 #pragma once
 // Datapaths as JSON, both ways: `list --json` prints what `--model` reads.
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 

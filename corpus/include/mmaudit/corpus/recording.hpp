@@ -24,7 +24,7 @@ struct FamilyRange {
 /// by storage width; one modifier byte a tile. T, M, K and N are at least 1, and so is every family. A sparse
 /// instruction has a (T, M, K/2) and metadata of that shape: for every stored element its position inside its
 /// group (sparse.hpp). The instruction has to be a known one then.
-/// Every text is needed, on one line; write "unknown" where nobody can know. Of the provenance a file has
+/// Every text is needed, on one line; write "unknown" where it is. Of the provenance a file has
 /// GPU, compute capability (0: unknown), driver, CUDA, revision, date and seed.
 struct Recording {
   Provenance provenance;

@@ -1,11 +1,9 @@
 #pragma once
 // Fragments of wmma, which the PTX ISA leaves unspecified, read off: wmma.load takes a matrix whose elements
 // spell their own numbers into registers, wmma.store takes registers that spell theirs into memory.
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mmaudit/device/runner.hpp"

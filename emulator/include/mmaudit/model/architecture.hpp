@@ -1,6 +1,5 @@
 #pragma once
 // GPU generations as data. Behaviour code never names one; it is handed a Datapath.
-#include <optional>
 #include <span>
 #include <string_view>
 

@@ -1,7 +1,6 @@
 #pragma once
 // Directed dot products: inputs on which similar datapaths give different bits. They scan F and the least
 // alignment exponent of a datapath, and settle each open question by the vector that decides it.
-#include <cstdint>
 #include <string>
 #include <vector>
 

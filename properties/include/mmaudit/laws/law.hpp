@@ -3,7 +3,6 @@
 // product, and related ones where it compares, so that a failure can be shrunk and hardware, model and oracle
 // answer the same question. A law is one file of properties/laws/ that defines kNameOfTheFile; CMake lists
 // it.
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -2,8 +2,6 @@
 // What laws speak of: one datapath, and tiles as plain arrays that a law can rearrange.
 #include <cstdint>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "mmaudit/arithmetic/sparse.hpp"

@@ -285,7 +285,7 @@ TEST(CampaignRun, EndsAtADifferenceUnlessItShallGoOn) {
   }
 }
 
-TEST(CampaignHost, WhatNobodyWritesDiffers) {
+TEST(CampaignHost, WhatIsNotWrittenDiffers) {
   const Architecture& hopper = *find_architecture("hopper");
   const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   const DatapathEntry& entry = *find_datapath(hopper, instruction);

@@ -1,7 +1,6 @@
 #pragma once
 // Which lane holds which element of an operand, as a picture: text for a terminal, SVG for a page.
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mmaudit::report {
