@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include "input_file.hpp"
@@ -77,18 +78,10 @@ class Lines {
 };
 
 /// The bits that `digits` spell in base 2 or 16; false unless there are exactly `count` digits.
-bool parse_digits(std::string_view digits, std::size_t count, unsigned base, std::uint32_t& bits) {
-  if (digits.size() != count) return false;
-  bits = 0;
-  for (const char c : digits) {
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10U
-                           : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10U
-                                                  : 16U;
-    if (digit >= base) return false;
-    bits = bits * base + digit;
-  }
-  return true;
+bool parse_digits(std::string_view digits, std::size_t count, int base, std::uint32_t& bits) {
+  const char* const last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, bits, base);
+  return digits.size() == count && error == std::errc() && end == last;
 }
 
 /// The value of binary32 `bits` as bits of `format`; false when the format does not hold it.

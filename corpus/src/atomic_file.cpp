@@ -43,8 +43,6 @@ class SignalsWait {
   }
   SignalsWait(const SignalsWait&) = delete;
   SignalsWait& operator=(const SignalsWait&) = delete;
-  SignalsWait(SignalsWait&&) = delete;
-  SignalsWait& operator=(SignalsWait&&) = delete;
   ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
@@ -76,6 +74,11 @@ void AtomicFile::discard() noexcept {
   fd_ = -1;
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   temporary_.clear();
+}
+
+void AtomicFile::give_up(int error) {
+  discard();
+  fail_with(error);
 }
 
 unsigned AtomicFile::prepare_target() {
@@ -137,9 +140,7 @@ void AtomicFile::give_name() {
     }
     if (errno != EEXIST) break;
   }
-  const int error = errno;
-  discard();
-  fail_with(error);
+  give_up(errno);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -148,9 +149,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     const ssize_t done = ::write(fd_, bytes.data(), std::min(bytes.size(), kLargestWrite));
     if (done < 0) {
       if (errno == EINTR) continue;
-      const int error = errno;
-      discard();
-      fail_with(error);
+      give_up(errno);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
@@ -162,9 +161,7 @@ void AtomicFile::finish() {
   if (fd_ < 0) fail("it is already closed");
   // EINVAL: a file system without fsync. Anything else may mean that the data did not reach the disk.
   if (::fsync(fd_) != 0 && errno != EINVAL) {
-    const int error = errno;
-    discard();
-    fail_with(error);
+    give_up(errno);
   }
   finished_ = true;
 }
@@ -177,13 +174,10 @@ void AtomicFile::commit() {
   const int close_error = errno;
   fd_ = -1;
   if (closed != 0) {
-    discard();
-    fail_with(close_error);
+    give_up(close_error);
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    const int error = errno;
-    discard();
-    fail_with(error);
+    give_up(errno);
   }
   temporary_.clear();
   // The content is safe; this makes the new name survive a power cut too, where the file system can.

@@ -1,4 +1,4 @@
-#include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,21 +1,21 @@
-#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/corpus/user_model.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/error.hpp"
-#include "mmaudit/json_text.hpp"
 #include "mmaudit/model/rule_names.hpp"
+#include "mmaudit/name_in.hpp"
 
 namespace mmaudit::corpus {
 namespace {
 
 using Json = nlohmann::json;
-using names::Named;
-using names::text_of;
 
 /// The fields of a row, each read at most once; what is left over at the end is refused.
 class Fields {
@@ -37,18 +37,12 @@ class Fields {
     value = static_cast<T>(found->get<int>());
   }
   template <typename E, std::size_t N>
-  void choice(const char* field, const Named<E> (&names)[N], E& value) {
+  void choice(const char* field, const std::string_view (&names)[N], E& value) {
     const Json* found = take(field);
     if (found == nullptr) return;
-    std::string allowed;
-    for (const Named<E>& row : names) {
-      if (found->is_string() && found->get_ref<const std::string&>() == row.name) {
-        value = row.value;
-        return;
-      }
-      allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", row.name);
-    }
-    refuse(field, *found, allowed);
+    const auto* at = std::find(names, names + N, found->is_string() ? found->get<std::string>() : "");
+    if (at == names + N) refuse(field, *found, fmt::format("{}", fmt::join(names, ", ")));
+    value = static_cast<E>(at - names);
   }
   void boolean(const char* field, bool& value) {
     const Json* found = take(field);
@@ -143,11 +137,11 @@ void check_together(const Fields& fields, const DatapathEntry& entry) {
     return one.scale != Format::none && one.a == Format::e2m1 && one.b == Format::e2m1;
   });
   if (narrow_and_scaled && model.arithmetic != only && !grouped)
-    fields.refuse("arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
+    fields.refuse("arithmetic", std::string(name_in(names::kArithmetic, model.arithmetic)),
                   "grouped_dot_add and fused_dot_add, for block-scaled e2m1");
   if (model.arithmetic != only && !(narrow_and_scaled && grouped))
-    fields.refuse("arithmetic", std::string(text_of(names::kArithmetic, model.arithmetic)),
-                  fmt::format("{}, for {}", text_of(names::kArithmetic, only), name_of(entry.output)));
+    fields.refuse("arithmetic", std::string(name_in(names::kArithmetic, model.arithmetic)),
+                  fmt::format("{}, for {}", name_in(names::kArithmetic, only), name_of(entry.output)));
   // 64 scaled products, each below 2^7 times its group's unit, and c have to fit 63 bits.
   constexpr int kMostGroupedBits = 45;
   if (grouped && model.fraction_bits > kMostGroupedBits)
@@ -168,7 +162,7 @@ void check_together(const Fields& fields, const DatapathEntry& entry) {
       fields.refuse("widen_to", std::string(name_of(model.widen_to)),
                     narrow ? "none, f16" : "none (only 8-bit operands without scales are widened)");
     if (model.addend != AddendPlace::in_first_step && one.c != one.d && model.sum_format == Format::none)
-      fields.refuse("addend", std::string(text_of(names::kAddend, model.addend)),
+      fields.refuse("addend", std::string(name_in(names::kAddend, model.addend)),
                     fmt::format("in_first_step, because C of {} is not of D's format", name_of(one)));
   }
 }

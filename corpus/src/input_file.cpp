@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "refuse.hpp"
 
@@ -115,6 +116,15 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t count
   }
   read(offset, std::span(bytes));
   return bytes;
+}
+
+std::string text_of_file(const std::filesystem::path& path, std::uint64_t most) {
+  const InputFile file(path);
+  if (file.size() > most)
+    refuse(file.label(), "size", fmt::format("{} bytes", file.size()), fmt::format("at most {}", most));
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 std::uint64_t little_endian(std::span<const std::byte> bytes) {

@@ -18,8 +18,6 @@ class InputFile {
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
-  InputFile(InputFile&&) = delete;
-  InputFile& operator=(InputFile&&) = delete;
 
   /// The path, fit for a message.
   [[nodiscard]] const std::string& label() const { return label_; }

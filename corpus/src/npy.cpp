@@ -10,7 +10,7 @@
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "npy_header.hpp"
 #include "refuse.hpp"
-#include "tensor_view.hpp"
+#include "safetensors_header.hpp"
 
 namespace mmaudit::corpus {
 namespace {

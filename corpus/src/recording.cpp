@@ -12,10 +12,10 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/tile_batch.hpp"
 #include "recording_metadata.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
-#include "tensor_view.hpp"
 
 namespace mmaudit::corpus {
 namespace fs = std::filesystem;

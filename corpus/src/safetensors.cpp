@@ -71,17 +71,19 @@ std::string list_names(std::span<const std::string_view> names) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
+std::string size_text(DType dtype, std::span<const std::uint64_t> shape, std::string_view unit) {
+  const auto bytes = byte_count(dtype, shape);
+  return fmt::format("{}{} for {} {}", bytes ? std::to_string(*bytes) : "fewer than 2^64", unit,
+                     to_string(shape), safetensors_name(dtype));
+}
+
 void check_writable(const TensorView& tensor, const std::string& file) {
   const std::string field = fmt::format("tensor '{}'", printable(tensor.name));
   if (tensor.shape.size() > kMaxRank)
     refuse(file, field, fmt::format("{} dimensions", tensor.shape.size()),
            fmt::format("at most {}", kMaxRank));
-  const auto needed = byte_count(tensor.dtype, tensor.shape);
-  if (!needed || *needed != tensor.data.size()) {
-    const std::string allowed = needed ? std::to_string(*needed) : "fewer than 2^64";
-    refuse(file, field, fmt::format("{} bytes", tensor.data.size()),
-           fmt::format("{} for {} {}", allowed, to_string(tensor.shape), safetensors_name(tensor.dtype)));
-  }
+  if (byte_count(tensor.dtype, tensor.shape) != std::optional<std::uint64_t>(tensor.data.size()))
+    refuse(file, field, fmt::format("{} bytes", tensor.data.size()), size_text(tensor.dtype, tensor.shape));
 }
 
 std::string safetensors_preamble(const std::map<std::string, std::string>& metadata,

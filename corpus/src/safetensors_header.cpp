@@ -178,13 +178,8 @@ void check_layout(std::vector<TensorInfo>& tensors, std::uint64_t data_bytes, co
       refuse(file, field, offsets, fmt::format("a begin at {}: no holes or overlaps", filled));
     if (tensor.end < tensor.begin || tensor.end > data_bytes)
       refuse(file, field, offsets, fmt::format("an end within the {} bytes of data", data_bytes));
-    const auto needed = byte_count(tensor.dtype, tensor.shape);
-    if (!needed || *needed != tensor.end - tensor.begin) {
-      const std::string allowed = needed ? std::to_string(*needed) : "fewer than 2^64";
-      refuse(file, field, offsets,
-             fmt::format("{} bytes for {} {}", allowed, to_string(tensor.shape),
-                         safetensors_name(tensor.dtype)));
-    }
+    if (byte_count(tensor.dtype, tensor.shape) != std::optional<std::uint64_t>(tensor.end - tensor.begin))
+      refuse(file, field, offsets, size_text(tensor.dtype, tensor.shape, " bytes"));
     filled = tensor.end;
   }
   if (filled != data_bytes)

@@ -8,9 +8,23 @@
 #include <string_view>
 
 #include "mmaudit/corpus/safetensors.hpp"
-#include "tensor_view.hpp"
 
 namespace mmaudit::corpus {
+
+/// What the writers need of a tensor, so that writing copies no data.
+struct TensorView {
+  std::string_view name;
+  DType dtype;
+  std::span<const std::uint64_t> shape;
+  std::span<const std::byte> data;
+};
+
+/// "24 for [2, 3] F32": the bytes that such a tensor has, for messages.
+std::string size_text(DType dtype, std::span<const std::uint64_t> shape, std::string_view unit = "");
+
+/// Throws InputError, naming `file` and the tensor, if the readers would refuse it: too many dimensions, or
+/// data that does not match the shape.
+void check_writable(const TensorView& tensor, const std::string& file);
 
 /// Metadata and tensors of `text`, sorted by their data and checked to fill `data_bytes` exactly.
 /// `data_start` stays 0. Memory and time are linear in the text. Throws InputError naming `file`.

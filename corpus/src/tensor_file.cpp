@@ -13,7 +13,6 @@
 #include "mmaudit/corpus/safetensors.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
-#include "tensor_view.hpp"
 
 namespace mmaudit::corpus {
 namespace {

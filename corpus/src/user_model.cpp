@@ -8,9 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/corpus/checksum.hpp"
-#include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/error.hpp"

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <span>
 
+#include "mmaudit/tile_batch.hpp"
 
 namespace mmaudit::corpus::test {
 namespace fs = std::filesystem;

@@ -22,8 +22,6 @@ class ScratchFolder {
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ScratchFolder(ScratchFolder&&) = delete;
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
 
   [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

@@ -4,12 +4,13 @@
 
 #include "mmaudit/dot.hpp"
 #include "mmaudit/model/rule_names.hpp"
+#include "mmaudit/name_in.hpp"
 
 namespace mmaudit {
 
-std::string_view name_of(KOrder order) { return names::text_of(names::kOrder, order); }
-std::string_view name_of(AddendPlace place) { return names::text_of(names::kAddend, place); }
-std::string_view name_of(Rounding rounding) { return names::text_of(names::kRounding, rounding); }
+std::string_view name_of(KOrder order) { return name_in(names::kOrder, order); }
+std::string_view name_of(AddendPlace place) { return name_in(names::kAddend, place); }
+std::string_view name_of(Rounding rounding) { return name_in(names::kRounding, rounding); }
 
 std::string rounding_text(const Datapath& datapath) {
   const bool whole = datapath.output.fraction_bits == spec_of(datapath.output.format).fraction_bits;

@@ -1,6 +1,5 @@
 #include "mmaudit/explain.hpp"
 
-
 namespace mmaudit {
 namespace {
 

@@ -231,61 +231,33 @@ std::optional<Instruction> shaped(const Instruction& row, const std::string& sha
   return std::nullopt;
 }
 
-/// Usual names of formats, and names of things that are no format.
+/// Usual names of a format, a blank between them, or names of what is no format, with what that is.
 struct Alias {
-  std::string_view name, format, meaning = {};
+  std::string_view format, names, meaning = {};
 };
 constexpr Alias kFormatAliases[] = {
-    {"fp64", "f64"},
-    {"float64", "f64"},
-    {"double", "f64"},
-    {"fp32", "f32"},
-    {"float32", "f32"},
-    {"float", "f32"},
-    {"single", "f32"},
-    {"fp16", "f16"},
-    {"float16", "f16"},
-    {"half", "f16"},
-    {"bfloat16", "bf16"},
-    {"brain", "bf16"},
-    {"tfloat32", "tf32"},
-    {"fp8_e4m3", "e4m3"},
-    {"f8_e4m3", "e4m3"},
-    {"float8_e4m3fn", "e4m3"},
-    {"float8_e4m3", "e4m3"},
-    {"e4m3fn", "e4m3"},
-    {"float_e4m3_t", "e4m3"},
-    {"fp8_e5m2", "e5m2"},
-    {"f8_e5m2", "e5m2"},
-    {"float8_e5m2", "e5m2"},
-    {"float_e5m2_t", "e5m2"},
-    {"fp6_e3m2", "e3m2"},
-    {"float6_e3m2fn", "e3m2"},
-    {"fp6_e2m3", "e2m3"},
-    {"float6_e2m3fn", "e2m3"},
-    {"fp4", "e2m1"},
-    {"fp4_e2m1", "e2m1"},
-    {"float4_e2m1fn", "e2m1"},
-    {"e8m0", "ue8m0"},
-    {"float8_e8m0fnu", "ue8m0"},
-    {"int32", "s32"},
-    {"i32", "s32"},
-    {"int8", "s8"},
-    {"i8", "s8"},
-    {"uint8", "u8"},
-    {"int4", "s4"},
-    {"i4", "s4"},
-    {"uint4", "u4"},
-    {"bit", "b1"},
-    {"fp8", "", "e4m3 or e5m2"},
-    {"float8", "", "e4m3 or e5m2"},
-    {"fp6", "", "e3m2 or e2m3"},
-    {"nvfp4", "", "e2m1 with a scale of ue4m3 for every 16 elements"},
-    {"nvf4", "", "e2m1 with a scale of ue4m3 for every 16 elements"},
-    {"mxfp4", "", "e2m1 with a scale of ue8m0 for every 32 elements"},
-    {"mxf4", "", "e2m1 with a scale of ue8m0 for every 32 elements"},
-    {"mxfp8", "", "e4m3 or e5m2 with a scale of ue8m0 for every 32 elements"},
-    {"mxf8", "", "e4m3 or e5m2 with a scale of ue8m0 for every 32 elements"},
+    {"f64", "fp64 float64 double"},
+    {"f32", "fp32 float32 float single"},
+    {"f16", "fp16 float16 half"},
+    {"bf16", "bfloat16 brain"},
+    {"tf32", "tfloat32"},
+    {"e4m3", "fp8_e4m3 f8_e4m3 float8_e4m3fn float8_e4m3 e4m3fn float_e4m3_t"},
+    {"e5m2", "fp8_e5m2 f8_e5m2 float8_e5m2 float_e5m2_t"},
+    {"e3m2", "fp6_e3m2 float6_e3m2fn"},
+    {"e2m3", "fp6_e2m3 float6_e2m3fn"},
+    {"e2m1", "fp4 fp4_e2m1 float4_e2m1fn"},
+    {"ue8m0", "e8m0 float8_e8m0fnu"},
+    {"s32", "int32 i32"},
+    {"s8", "int8 i8"},
+    {"u8", "uint8"},
+    {"s4", "int4 i4"},
+    {"u4", "uint4"},
+    {"b1", "bit"},
+    {"", "fp8 float8", "e4m3 or e5m2"},
+    {"", "fp6", "e3m2 or e2m3"},
+    {"", "nvfp4 nvf4", "e2m1 with a scale of ue4m3 for every 16 elements"},
+    {"", "mxfp4 mxf4", "e2m1 with a scale of ue8m0 for every 32 elements"},
+    {"", "mxfp8 mxf8", "e4m3 or e5m2 with a scale of ue8m0 for every 32 elements"},
 };
 
 /// In small letters, "-" as "_", without "torch." and the like.
@@ -296,10 +268,11 @@ std::string plain_format(std::string_view name) {
 }
 
 const Alias* find_alias(std::string_view name) {
-  const std::string text = plain_format(name);
-  const auto* found = std::find_if(std::begin(kFormatAliases), std::end(kFormatAliases),
-                                   [&](const Alias& row) { return row.name == text; });
-  return found == std::end(kFormatAliases) ? nullptr : found;
+  const std::string text = plain_format(name), word = " " + text + " ";
+  if (text.empty() || text.find(' ') != std::string::npos) return nullptr;
+  for (const Alias& row : kFormatAliases)
+    if ((" " + std::string(row.names) + " ").find(word) != std::string::npos) return &row;
+  return nullptr;
 }
 
 /// Levenshtein's distance.

@@ -1,4 +1,3 @@
-#include "mmaudit/refusal.hpp"
 
 #include <vector>
 

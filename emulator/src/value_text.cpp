@@ -143,6 +143,10 @@ std::string hex_text(std::uint64_t bits, int storage_bits) {
   return text;
 }
 
+std::string hex_value(std::uint64_t bits, const FormatSpec& format) {
+  return "0x" + hex_text(bits, format.storage_bits) + " = " + value_text(bits, format);
+}
+
 std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format) {
   std::vector<std::string> text;
   text.reserve(bits.size());

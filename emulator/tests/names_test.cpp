@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {

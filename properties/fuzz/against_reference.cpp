@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/dot.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/explain.hpp"
@@ -95,22 +96,9 @@ TileBatch tiles_from(const Instruction& instruction, Bytes& bytes) {
 
 std::string report(const std::string& name, const TileBatch& tiles, const DotCase& one, const char* who,
                    std::uint64_t found, std::uint64_t expected) {
-  const Instruction& is = tiles.instruction;
-  std::string text = name + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " 0x" +
-                     hex_text(found, spec_of(is.d).storage_bits) + ", reference 0x" +
-                     hex_text(expected, spec_of(is.d).storage_bits) + "\n  c 0x" +
-                     hex_text(one.c, spec_of(is.c).storage_bits);
-  const auto list = [&](const char* field, const auto& values, int bits) {
-    if (values.empty()) return;
-    text += std::string("\n  ") + field;
-    for (const std::uint64_t x : values) text += " " + hex_text(x, bits);
-  };
-  list("a", one.a, spec_of(is.a).storage_bits);
-  list("b", one.b, spec_of(is.b).storage_bits);
-  list("scales of a", one.scale_a, 8);
-  list("scales of b", one.scale_b, 8);
-  list("metadata", one.metadata, 8);
-  return text;
+  const FormatSpec d = spec_of(tiles.instruction.d);
+  return name + " modifiers " + std::to_string(tiles.modifiers[0]) + ", " + who + " " + hex_value(found, d) +
+         ", reference " + hex_value(expected, d) + "\n  " + explain_command(tiles.instruction, one);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "against_reference.hpp"
-#include "mmaudit/corpus/datapath_json.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/model/architecture.hpp"
 

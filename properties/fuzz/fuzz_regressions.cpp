@@ -1,5 +1,5 @@
 // Bytes as the file in which laws keep their failures.
-#include "law_regressions.hpp"
+#include "law_check.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "support.hpp"
 

@@ -38,8 +38,6 @@ class ScratchFile {
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
-  ScratchFile(ScratchFile&&) = delete;
-  ScratchFile& operator=(ScratchFile&&) = delete;
 
   /// The file with this content.
   const std::filesystem::path& holding(std::span<const std::uint8_t> bytes);

@@ -1,12 +1,10 @@
 // Directed cases of places: last bits kept, the floor, zeros, subnormal factors, rounding, order.
-#include "mmaudit/generators/directed.hpp"
+#include "mmaudit/generators/tiles.hpp"
 
 #include <string>
 #include <string_view>
 
 #include "directed_case.hpp"
-#include "directed_integer.hpp"
-#include "directed_scaled.hpp"
 
 namespace mmaudit::gen {
 namespace {
@@ -33,21 +31,15 @@ void scan_slivers(const Setting& plan, std::string_view question, int alignment,
 
 /// Which bit is the last one kept below the maximum: x + 2^(e-j) - x is 2^(e-j) or 0.
 void scan_fraction_bits(const Setting& plan, Dots& out) {
+  const auto fraction = [&] { return Case(plan, "fraction bits"); };
+  const auto unnormalised = [&] { return Case(plan, "unnormalised products"); };
   const Edges edge = edges_of(plan);
   const int third_k = third(plan);
   for (int j = edge.f - 1; j <= edge.f + 1; ++j) {
     for (const int e : {0, 9}) {
       for (const bool negative : {false, true}) {
-        Case(plan, "fraction bits")
-            .product(0, e)
-            .product(1, e - j, negative)
-            .product(third_k, e, true)
-            .into(out);
-        Case(plan, "fraction bits")
-            .product(0, e)
-            .product_and_half(1, e - j, negative)
-            .product(third_k, e, true)
-            .into(out);
+        fraction().product(0, e).product(1, e - j, negative).product(third_k, e, true).into(out);
+        fraction().product(0, e).product_and_half(1, e - j, negative).product(third_k, e, true).into(out);
         Case(plan, "place of c").addend_power(e).product(1, e - j, negative).product(0, e, true).into(out);
         Case(plan, "place of c")
             .product(0, e)
@@ -56,16 +48,8 @@ void scan_fraction_bits(const Setting& plan, Dots& out) {
             .into(out);
       }
     }
-    Case(plan, "unnormalised products")
-        .term(0, "1.5", "1.5")
-        .product(1, -j)
-        .term(third_k, "-1.5", "1.5")
-        .into(out);
-    Case(plan, "unnormalised products")
-        .term(0, "1.5", "1.5")
-        .product(1, -j, true)
-        .term(third_k, "-1.5", "1.5")
-        .into(out);
+    unnormalised().term(0, "1.5", "1.5").product(1, -j).term(third_k, "-1.5", "1.5").into(out);
+    unnormalised().term(0, "1.5", "1.5").product(1, -j, true).term(third_k, "-1.5", "1.5").into(out);
   }
   for (const int e : {0, 9, 14}) {
     const auto power_of_two = [&](Case& one) { one.product(0, e); };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mmaudit/dot.hpp"
-#include "mmaudit/generators/directed.hpp"
+#include "mmaudit/generators/tiles.hpp"
 
 namespace mmaudit::gen {
 
@@ -76,5 +76,11 @@ void add_second_rounding(const Setting& plan, Dots& out);
 void add_ignored_bits(const Setting& plan, Dots& out);
 /// binary64: order of k, fusion, subnormals.
 void add_binary64(const Setting& plan, Dots& out);
+
+/// Every directed case of integers and single bits, and of a datapath that sums groups.
+Dots directed_integer_dots(const Instruction& instruction);
+Dots directed_group_dots(const Instruction& instruction, const Datapath& datapath);
+/// Where scales multiply elements: the cases that elements alone can't express.
+void add_scaled_dots(const Instruction& instruction, const Datapath& datapath, Dots& out);
 
 }  // namespace mmaudit::gen

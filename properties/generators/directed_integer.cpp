@@ -1,6 +1,6 @@
 // Directed cases of integers and single bits: ends of the ranges, signs, wrap and clamp.
 
-#include "directed_integer.hpp"
+#include "directed_case.hpp"
 
 namespace mmaudit::gen {
 namespace {
@@ -33,7 +33,7 @@ class Cases {
   void places();
   void saturation();
   void bit_patterns();
-  [[nodiscard]] std::vector<DirectedDot> take() { return std::move(out_); }
+  [[nodiscard]] Dots take() { return std::move(out_); }
 
  private:
   DirectedDot& add(const char* question, std::uint64_t c) {
@@ -63,7 +63,7 @@ class Cases {
   std::size_t depth_;
   Ends a_, b_;
   bool bits_;
-  std::vector<DirectedDot> out_;
+  Dots out_;
 };
 
 void Cases::ranges() {
@@ -153,7 +153,7 @@ void Cases::bit_patterns() {
 
 }  // namespace
 
-std::vector<DirectedDot> directed_integer_dots(const Instruction& instruction) {
+Dots directed_integer_dots(const Instruction& instruction) {
   Cases cases(instruction);
   cases.ranges();
   cases.signs();

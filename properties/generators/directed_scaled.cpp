@@ -4,14 +4,12 @@
 #include <optional>
 #include <string_view>
 
-#include "directed_scaled.hpp"
+#include "directed_case.hpp"
 #include "mmaudit/arithmetic/block_scale.hpp"
 #include "mmaudit/convert.hpp"
 
 namespace mmaudit::gen {
 namespace {
-
-using Dots = std::vector<DirectedDot>;
 
 std::optional<std::uint64_t> exactly(double value, Format format) {
   const FormatSpec spec = spec_of(format);
@@ -110,22 +108,12 @@ std::vector<int> bases(const Instruction& instruction, const Datapath& datapath)
 
 /// Two groups that cancel and a third about the last bit kept beside them; k = 32 starts a block and a group.
 void scan_last_bit(const Instruction& inst, const Datapath& model, int base, Dots& out) {
+  const auto fraction = [&] { return ScaledCase(inst, "fraction bits"); };
   for (int j = model.fraction_bits - 3; j <= model.fraction_bits + 3; ++j) {
     for (const double small : {1.0, -1.0, 1.5, -1.5}) {
-      ScaledCase(inst, "fraction bits")
-          .scale(0, base)
-          .term(0, 0.5, 0.5)
-          .c(-power(base - 2))
-          .value(32, small, base - j)
-          .into(out);
-      ScaledCase groups(inst, "fraction bits");
-      groups.scale_all(base).term(0, 1, 1).term(16, -1, 1).value(32, small, base - j).into(out);
-      ScaledCase(inst, "fraction bits")
-          .scale_all(base)
-          .term(0, 1, 1)
-          .term(16, -1, 1)
-          .c(small * power(base - j))
-          .into(out);
+      fraction().scale(0, base).term(0, 0.5, 0.5).c(-power(base - 2)).value(32, small, base - j).into(out);
+      fraction().scale_all(base).term(0, 1, 1).term(16, -1, 1).value(32, small, base - j).into(out);
+      fraction().scale_all(base).term(0, 1, 1).term(16, -1, 1).c(small * power(base - j)).into(out);
       // The same beside a power of two, where the last bit decides the direction of the output rounding.
       ScaledCase(inst, "rounding")
           .scale(0, base)
@@ -269,7 +257,7 @@ void scan_floor_by_sums(const Instruction& inst, const Datapath& model, Dots& ou
 
 }  // namespace
 
-std::vector<DirectedDot> directed_group_dots(const Instruction& instruction, const Datapath& datapath) {
+Dots directed_group_dots(const Instruction& instruction, const Datapath& datapath) {
   Dots out;
   for (const int base : bases(instruction, datapath)) {
     scan_last_bit(instruction, datapath, base, out);

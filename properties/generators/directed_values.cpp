@@ -6,6 +6,7 @@
 namespace mmaudit::gen {
 
 void add_extremes(const Setting& plan, Dots& out) {
+  const auto overflow = [&] { return Case(plan, "overflow"); };
   const int top = plan.step.output.max_exponent();
   const int p = plan.step.output.fraction_bits;
   for (const std::string_view c : {"max", "-max", "0"}) {
@@ -18,18 +19,15 @@ void add_extremes(const Setting& plan, Dots& out) {
   ones.addend("1.875").into(out);
   for (const bool minus : {false, true}) {
     for (int e = top - p - 2; e <= top - p + 1; ++e)
-      Case(plan, "overflow").addend(minus ? "-max" : "max").product(0, e, minus).into(out);
-    Case(plan, "overflow").product(0, top, minus).product(1, top, minus).into(out);
-    Case(plan, "overflow").product(0, top, minus).addend_power(top, minus).into(out);
-    Case(plan, "overflow").product(0, top + 1, minus).into(out);
-    Case(plan, "overflow").product(0, top + 1, minus).product(1, top - p - 1, !minus).into(out);
-    Case(plan, "overflow").product(0, top + 1, minus).product(1, top - p, !minus).into(out);
-    Case(plan, "overflow").product(0, top + 1, minus).product(2, top + 1, !minus).into(out);
-    Case(plan, "overflow").product(0, top + 1, minus).product(plan.k / 2, top + 1, !minus).into(out);
-    Case(plan, "overflow")
-        .term(0, "max", minus ? "-max" : "max")
-        .term(1, "max", minus ? "max" : "-max")
-        .into(out);
+      overflow().addend(minus ? "-max" : "max").product(0, e, minus).into(out);
+    overflow().product(0, top, minus).product(1, top, minus).into(out);
+    overflow().product(0, top, minus).addend_power(top, minus).into(out);
+    overflow().product(0, top + 1, minus).into(out);
+    overflow().product(0, top + 1, minus).product(1, top - p - 1, !minus).into(out);
+    overflow().product(0, top + 1, minus).product(1, top - p, !minus).into(out);
+    overflow().product(0, top + 1, minus).product(2, top + 1, !minus).into(out);
+    overflow().product(0, top + 1, minus).product(plan.k / 2, top + 1, !minus).into(out);
+    overflow().term(0, "max", minus ? "-max" : "max").term(1, "max", minus ? "max" : "-max").into(out);
   }
 }
 
@@ -75,19 +73,10 @@ void add_addends(const Setting& plan, Dots& out) {
 /// Sums in binary32 that become a binary16 D: an addend that a tie of binary32 swallows or not, by its turn,
 /// decides a tie of binary16.
 void add_second_rounding(const Setting& plan, Dots& out) {
+  const auto pairs = [&] { return Case(plan, "order of pairs"); };
   if (plan.d.id == plan.step.output.id) return;
-  Case(plan, "order of pairs")
-      .product(0, -24)
-      .product(2, -11)
-      .product(3, -23, true)
-      .addend("0x3c01")
-      .into(out);
-  Case(plan, "order of pairs")
-      .product(2, -24)
-      .product(0, -11)
-      .product(1, -23, true)
-      .addend("0x3c01")
-      .into(out);
+  pairs().product(0, -24).product(2, -11).product(3, -23, true).addend("0x3c01").into(out);
+  pairs().product(2, -24).product(0, -11).product(1, -23, true).addend("0x3c01").into(out);
   // The sign of a zero D tells whether anything of a sum far below D's range was kept ...
   for (const std::string_view c : {"0x80000001", "0x80000010", "0x80000200", "0x80004000"})
     Case(plan, "floor").addend(c).into(out);

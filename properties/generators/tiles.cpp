@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "mmaudit/generators/directed.hpp"
-
 namespace mmaudit::gen {
 void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
                   std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {

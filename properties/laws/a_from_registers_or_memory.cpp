@@ -13,8 +13,6 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.col), at.d()); }
-
 }  // namespace
 
 const Law kAFromRegistersOrMemory = {
@@ -23,6 +21,6 @@ const Law kAFromRegistersOrMemory = {
     .source = "PTX ISA; measured on Hopper",
     .why_not = why_not,
     .related = related,
-    .judge = judge};
+    .judge = same_as_related};
 
 }  // namespace mmaudit::laws

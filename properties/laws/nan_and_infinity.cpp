@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tools.hpp"
 
 namespace mmaudit::laws {

@@ -26,8 +26,6 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.row, at.col)); }
-
 }  // namespace
 
 const Law kOrderInsideAStep = {.order = 80,
@@ -35,7 +33,7 @@ const Law kOrderInsideAStep = {.order = 80,
                                .source = "Fasi et al. 2021; L and order of the row",
                                .why_not = why_not,
                                .related = related,
-                               .judge = judge,
+                               .judge = same_as_related,
                                .scales = Scales::any};
 
 }  // namespace mmaudit::laws

@@ -41,8 +41,6 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) { return equal_bits(at.d(), at.related[0].at_d(at.row, at.col)); }
-
 }  // namespace
 
 const Law kScalesOfOneAreNoScales = {
@@ -53,7 +51,7 @@ const Law kScalesOfOneAreNoScales = {
     .why_not = why_not,
     .fill = fill,
     .related = related,
-    .judge = judge,
+    .judge = same_as_related,
     .scales = Scales::own};
 
 }  // namespace mmaudit::laws

@@ -23,8 +23,6 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
 
 void fill(const Subject& subject, Random& random, Tile& tile) { fill_alike(subject, random, -4, tile); }
 
-Verdict judge(const Case& at) { return equal_bits(at.related[0].at_d(at.row, at.col), at.d()); }
-
 }  // namespace
 
 const Law kWhatIsNotSelectedIsNotRead = {
@@ -34,6 +32,6 @@ const Law kWhatIsNotSelectedIsNotRead = {
     .why_not = why_not,
     .fill = fill,
     .related = related,
-    .judge = judge};
+    .judge = same_as_related};
 
 }  // namespace mmaudit::laws

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/oracles/rounded.hpp"
 
 namespace mmaudit::oracle {
 namespace {

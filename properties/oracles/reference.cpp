@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "number.hpp"
-#include "reference_integer.hpp"
-#include "reference_order.hpp"
-#include "reference_scaled.hpp"
+#include "reference_parts.hpp"
 
 namespace mmaudit::oracle {
 namespace {

@@ -1,4 +1,4 @@
-#include "reference_integer.hpp"
+#include "reference_parts.hpp"
 
 #include <boost/multiprecision/cpp_int.hpp>
 

@@ -1,4 +1,4 @@
-#include "reference_order.hpp"
+#include "reference_parts.hpp"
 
 #include <algorithm>
 #include <bitset>

@@ -1,4 +1,4 @@
-#include "reference_scaled.hpp"
+#include "reference_parts.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "mmaudit/oracles/rounded.hpp"
+#include "mmaudit/oracles/exact.hpp"
 #include "number.hpp"
-#include "reference_order.hpp"
+#include "reference_parts.hpp"
 
 namespace mmaudit::oracle {
 namespace {

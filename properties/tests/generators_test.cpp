@@ -6,7 +6,7 @@
 #include <map>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/generators/directed.hpp"
+#include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/oracles/exact.hpp"
 #include "probe.hpp"
 

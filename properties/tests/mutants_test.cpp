@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 
 #include "decisive.hpp"
 #include "mmaudit/oracles/reference.hpp"

@@ -7,7 +7,7 @@
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/explain.hpp"
-#include "mmaudit/generators/directed.hpp"
+#include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/mutants/mutants.hpp"
 #include "mmaudit/oracles/exact.hpp"
 #include "mmaudit/oracles/reference.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "mmaudit/convert.hpp"
-#include "model_text.hpp"
+#include "tables.hpp"
 
 namespace mmaudit::report {
 namespace {

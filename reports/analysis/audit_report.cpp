@@ -5,7 +5,7 @@
 #include <set>
 
 #include "audit_figures.hpp"
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/audit.hpp"
 #include "printed.hpp"
 #include "tables.hpp"
 

@@ -1,4 +1,4 @@
-#include "mmaudit/report/audit_tensors.hpp"
+#include "mmaudit/report/gemm_audit.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "mmaudit/corpus/dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm/audit_tables.hpp"
+#include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
-#include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report {
 

@@ -1,9 +1,9 @@
-#include "model_text.hpp"
+#include "tables.hpp"
 
 #include <fmt/format.h>
 
-#include "mmaudit/json_text.hpp"
-#include "names.hpp"
+#include "mmaudit/datapath_text.hpp"
+#include "mmaudit/name_in.hpp"
 
 namespace mmaudit::report {
 std::string accumulator_text(const Datapath& datapath) {

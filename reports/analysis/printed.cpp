@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 namespace mmaudit::report {
 
 std::string in_form_of(double value, std::string_view printed) {

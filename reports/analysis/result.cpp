@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
-#include <utility>
 
-#include "names.hpp"
+#include "mmaudit/comparison.hpp"
+#include "mmaudit/name_in.hpp"
 
 namespace mmaudit::report {
-
 namespace {
-
-std::uint64_t sum_of(const std::vector<VerificationRow>& rows, std::uint64_t VerificationRow::*number) {
-  return std::accumulate(rows.begin(), rows.end(), std::uint64_t{0},
-                         [&](std::uint64_t sum, const VerificationRow& row) { return sum + row.*number; });
-}
 
 std::size_t distinct_instructions(const std::vector<VerificationRow>& rows, bool only_failing) {
   std::set<std::string_view> names;
@@ -96,19 +89,6 @@ std::string_view name_of(Agreement agreement) {
 std::string_view name_of(ChainDraws draws) {
   constexpr std::string_view kNames[] = {"one chain", "reseeded for every length"};
   return name_in(kNames, draws);
-}
-
-std::string_view title_of(Format format) {
-  constexpr std::pair<Format, std::string_view> kTitles[] = {
-      {Format::f64, "FP64"},      {Format::f32, "FP32"},          {Format::tf32, "TF32"},
-      {Format::bf16, "BF16"},     {Format::f16, "FP16"},          {Format::e5m2, "FP8 E5M2"},
-      {Format::e4m3, "FP8 E4M3"}, {Format::e3m2, "FP6 E3M2"},     {Format::e2m3, "FP6 E2M3"},
-      {Format::e2m1, "FP4 E2M1"}, {Format::ue8m0, "scale UE8M0"}, {Format::ue4m3, "scale UE4M3"},
-      {Format::s32, "INT32"},     {Format::s8, "INT8"},           {Format::u8, "UINT8"},
-      {Format::s4, "INT4"},       {Format::u4, "UINT4"},          {Format::b1, "binary"}};
-  for (const auto& [each, title] : kTitles)
-    if (each == format) return title;
-  return "none";
 }
 
 }  // namespace mmaudit::report

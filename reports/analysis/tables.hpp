@@ -45,4 +45,10 @@ std::vector<std::string> notes(const AuditResult& result);
 /// "TF32, inputs TF32".
 std::string curve_name(const ChainCurve& curve);
 
+/// "32 at a time, 13 bits, cut off to 13".
+std::string accumulator_text(const Datapath& datapath);
+/// The row that computes `instruction`, as provenance names it.
+ModelRow model_row(const Architecture& architecture, const Instruction& instruction,
+                   const DatapathEntry& entry);
+
 }  // namespace mmaudit::report

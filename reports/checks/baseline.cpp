@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "choice.hpp"
-#include "mismatch_text.hpp"
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"

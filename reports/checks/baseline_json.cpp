@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "baseline.hpp"
-#include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -13,13 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string hex_of(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   out.reserve(2 * bytes.size());
-  for (const std::byte each : bytes) {
-    out += kDigits[std::to_integer<unsigned>(each) >> 4];
-    out += kDigits[std::to_integer<unsigned>(each) & 15];
-  }
+  for (const std::byte each : bytes) out += hex_text(std::to_integer<std::uint64_t>(each), 8);
   return out;
 }
 

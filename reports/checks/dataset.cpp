@@ -1,9 +1,9 @@
-#include "dataset.hpp"
+#include "verify.hpp"
 
 #include <fmt/format.h>
 
 #include "choice.hpp"
-#include "mismatch_text.hpp"
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
 #include "mmaudit/dot.hpp"
 

@@ -9,9 +9,8 @@
 
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
-#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
-#include "mmaudit/json_text.hpp"
 #include "mmaudit/oracles/exact.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -180,10 +179,6 @@ std::string exact_line(const Explained& one, const FormatSpec& output) {
 }
 
 }  // namespace
-
-std::string hex_value(std::uint64_t bits, const FormatSpec& format) {
-  return fmt::format("0x{} = {}", hex_text(bits, format.storage_bits), value_text(bits, format));
-}
 
 Explained explain(const Instruction& instruction, const DatapathEntry& entry, const DotCase& dot) {
   return {instruction, dot, mmaudit::explain(instruction, entry.datapath, dot)};

@@ -17,9 +17,6 @@ struct Explained {
 
 Explained explain(const Instruction& instruction, const DatapathEntry& entry, const DotCase& dot);
 
-/// "0x3c00 = 1"
-std::string hex_value(std::uint64_t bits, const FormatSpec& format);
-
 /// Every step with what alignment loses, D, and D beside the exact sum. `all`: zero products too.
 std::string trace_text(const Explained& one, bool all);
 nlohmann::json trace_json(const Explained& one, const Architecture& architecture, const DatapathEntry& entry);

@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "choice.hpp"
-#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/corpus/atomic_file.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::checks {
 namespace {
 
+using laws::CheckedLaw;
+using laws::LawReport;
 using laws::LawResult;
 
 /// A law that applies to nothing is a failure only where nothing was left out by the user, and the
@@ -25,27 +26,6 @@ CheckedLaw checked(const LawQuestion& question, const laws::Law& law, std::vecto
   });
   const bool silent = !question.instructions.empty() || (law.scales == laws::Scales::own && no_scales);
   return {&law, std::move(results), silent};
-}
-
-std::vector<laws::Tile> tiles_of(const corpus::Recording& recording, const Instruction& inst) {
-  std::vector<laws::Tile> tiles;
-  const auto take = [](const corpus::Tensor& from, Format format, std::size_t tile,
-                       std::vector<std::uint64_t>& to) {
-    const std::size_t bytes = spec_of(format).storage_bytes();
-    for (std::size_t i = 0; i < to.size(); ++i)
-      to[i] = gen::load_bits(from.data, bytes, tile * to.size() + i);
-  };
-  for (std::size_t t = 0; t < recording.tiles; ++t) {
-    laws::Tile& tile = tiles.emplace_back(inst, recording.modifiers[t]);
-    tile.d.resize(tile.c.size());
-    take(recording.a, inst.a, t, tile.a);
-    take(recording.b, inst.b, t, tile.b);
-    take(recording.c, inst.c, t, tile.c);
-    take(recording.d, inst.d, t, tile.d);
-    const auto first = recording.metadata.begin() + static_cast<std::ptrdiff_t>(t * tile.metadata.size());
-    std::copy_n(first, tile.metadata.size(), tile.metadata.begin());
-  }
-  return tiles;
 }
 
 /// Tiles at equal distances, with about `dots` dot products: some of every input class.
@@ -59,27 +39,6 @@ std::vector<laws::Tile> sample(const std::vector<laws::Tile>& tiles, std::uint64
 }
 
 }  // namespace
-
-std::size_t CheckedLaw::applied() const {
-  return static_cast<std::size_t>(std::count_if(results.begin(), results.end(),
-                                                [](const LawResult& one) { return one.skipped.empty(); }));
-}
-
-std::size_t CheckedLaw::bad() const {
-  return static_cast<std::size_t>(
-      std::count_if(results.begin(), results.end(), [](const LawResult& one) { return !one.good(); }));
-}
-
-std::uint64_t CheckedLaw::judged() const { return sum_of(results, &LawResult::judged); }
-
-bool LawReport::judged_something() const {
-  return std::any_of(laws.begin(), laws.end(), [](const CheckedLaw& one) { return one.judged() != 0; });
-}
-
-bool LawReport::good() const {
-  return judged_something() &&
-         std::all_of(laws.begin(), laws.end(), [](const CheckedLaw& one) { return one.good(); });
-}
 
 std::vector<laws::Subject> subjects_of(const Architecture& architecture,
                                        const std::vector<std::string>& instructions) {
@@ -132,7 +91,9 @@ LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem
         if (&architecture_of_recording(recording, file) != &architecture) return;
         const laws::Subject subject(architecture, inst,
                                     datapath_of_recording(recording, inst, file).datapath);
-        const std::vector<laws::Tile> tiles = tiles_of(recording, inst);
+        std::vector<laws::Tile> tiles;
+        for (std::size_t t = 0; t < recording.tiles; ++t)
+          tiles.push_back(laws::tile_at(inst, view_of(recording), t));
         const std::vector<laws::Tile> some = sample(tiles, question.dots / files + 1);
         for (std::size_t law = 0; law < results.size(); ++law)
           results[law].push_back(
@@ -154,46 +115,15 @@ LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem
   return report;
 }
 
-std::string to_text(const LawReport& report, bool reasons) {
-  std::string text = fmt::format("laws on {}, seed {}\n  {:<34} {:>5} {:>8} {:>15} {:>7}\n", report.on,
-                                 report.seed, "law", "inst", "skipped", "dot products", "broken");
-  for (const CheckedLaw& one : report.laws) {
-    text += fmt::format("  {:<34} {:>5} {:>8} {:>15} {:>7}\n", one.law->name, one.applied(),
-                        one.results.size() - one.applied(), one.judged(), one.bad());
-    std::map<std::string, int> skipped;
-    for (const LawResult& result : one.results)
-      if (reasons && !result.skipped.empty()) ++skipped[result.skipped];
-    for (const auto& [reason, count] : skipped)
-      text += fmt::format("      {:>4} skipped: {}\n", count, reason);
-    if (one.applied() == 0 && !one.may_be_silent) text += "      applied to nothing\n";
-    for (const LawResult& result : one.results)
-      if (!result.good())
-        text += fmt::format("    {}: {}\n", name_of(result.instruction), result.complaint());
-  }
-  if (!report.judged_something()) text += "nothing was judged\n";
-  return text;
-}
-
-std::string to_json(const LawReport& report) {
-  nlohmann::json laws = nlohmann::json::array();
-  for (const CheckedLaw& one : report.laws) {
-    nlohmann::json skipped = nlohmann::json::object();
-    for (const LawResult& result : one.results)
-      if (!result.skipped.empty()) skipped[name_of(result.instruction)] = result.skipped;
-    laws.push_back({{"law", one.law->name},
-                    {"statement", one.law->statement},
-                    {"source", one.law->source},
-                    {"rows", one.applied()},
-                    {"dots", one.judged()},
-                    {"broken", one.bad()},
-                    {"skipped", std::move(skipped)}});
-  }
-  const nlohmann::json out = {{"schema", "mmaudit.laws/1"},
-                              {"on", report.on},
-                              {"seed", report.seed},
-                              {"date", report.date},
-                              {"laws", std::move(laws)}};
-  return out.dump(2) + "\n";
+std::string write_repro(const laws::Failure& failure, const std::string& folder) {
+  const std::string instruction = name_of(failure.instruction), text = laws::cuda_repro(failure);
+  if (text.empty()) return fmt::format("  no CUDA file: {} is not a plain mma\n", instruction);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(fmt::format("--repro: {}: cannot create: {}", folder, error.message()));
+  const std::string path = fmt::format("{}/{}-{}.cu", folder, failure.law, instruction);
+  corpus::write_file_atomically(path, std::string_view(text));
+  return "  repeat on a GPU: " + path + "\n";
 }
 
 }  // namespace mmaudit::checks

@@ -2,34 +2,34 @@
 // Laws against a backend, or against recordings: what a real GPU answered once, judged without it.
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "law_regressions.hpp"
-#include "mmaudit/laws/check.hpp"
+#include "mmaudit/laws/report.hpp"
 #include "progress.hpp"
 
 namespace mmaudit::checks {
 
-/// All results of one law.
-struct CheckedLaw {
-  const laws::Law* law = nullptr;
-  std::vector<laws::LawResult> results;
-  bool may_be_silent = false;  ///< applying to nothing is no failure
+/// Dot products that broke laws, kept from run to run. One JSON object per line. An empty path: nothing is
+/// read or kept.
+class RegressionFile {
+ public:
+  /// Throws InputError for a line that is none, naming file, line and field; a missing file is empty.
+  explicit RegressionFile(std::string path);
+  [[nodiscard]] std::vector<laws::Dot> dots(std::string_view law, const Instruction& instruction) const;
+  void add(const laws::Failure& failure, const Architecture& architecture);
+  /// Writes the file anew when something was added.
+  void save() const;
 
-  [[nodiscard]] std::size_t applied() const;
-  [[nodiscard]] std::size_t bad() const;
-  [[nodiscard]] std::uint64_t judged() const;
-  [[nodiscard]] bool good() const { return bad() == 0 && (applied() > 0 || may_be_silent); }
-};
-
-struct LawReport {
-  std::string on;  ///< the backend, or whose recordings were judged
-  std::uint64_t seed = 0;
-  std::string date;
-  std::vector<CheckedLaw> laws;  ///< in the order of the lawbook
-
-  [[nodiscard]] bool judged_something() const;
-  [[nodiscard]] bool good() const;  ///< not where nothing was judged
+ private:
+  struct Entry {
+    std::string law;
+    Instruction instruction;
+    laws::Dot dot;
+  };
+  std::string path_, text_;
+  std::vector<Entry> entries_;
+  bool changed_ = false;
 };
 
 /// What both checks are asked.
@@ -48,17 +48,17 @@ std::vector<laws::Subject> subjects_of(const Architecture& architecture,
 
 /// Every law on `backend`, its dot products spread over the datapaths it applies to; `known` ones are tried
 /// first. `launch`: dot products that run at once.
-LawReport check_laws(const LawQuestion& question, const Backend& backend, std::uint64_t launch,
-                     const RegressionFile& known, Progress& progress);
+laws::LawReport check_laws(const LawQuestion& question, const Backend& backend, std::uint64_t launch,
+                           const RegressionFile& known, Progress& progress);
 
 /// Every law over every recording under `folder` that is of a GPU of the architecture. A law that an oracle
 /// judges gets at least `dots` dot products, spread over the recordings, every other law all of them.
 /// InputError when there is no such recording.
-LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem::path& folder,
-                              Progress& progress);
+laws::LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem::path& folder,
+                                    Progress& progress);
 
-/// A line per law, and why results are not good; `reasons`: also why instructions are skipped.
-std::string to_text(const LawReport& report, bool reasons);
-std::string to_json(const LawReport& report);
+/// Writes FOLDER/<law>-<instruction>.cu, which runs the instruction on the failing dot product and compares;
+/// a line that names the file, or says why there is none.
+std::string write_repro(const laws::Failure& failure, const std::string& folder);
 
 }  // namespace mmaudit::checks

@@ -1,4 +1,4 @@
-#include "law_regressions.hpp"
+#include "law_check.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/corpus/bounded_json.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"

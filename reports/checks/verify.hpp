@@ -5,11 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/comparison.hpp"
+#include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "progress.hpp"
-#include "replay.hpp"
 
 namespace mmaudit::checks {
+
+/// The instruction a recording names; InputError when it names none or its shapes do not fit it.
+Instruction instruction_of(const corpus::Recording& recording, const std::string& file);
+
+/// The recorded operands, with the recorded D. The view does not write.
+TileView view_of(const corpus::Recording& recording);
+
+/// Runs the model over the recorded operands and compares D.
+Comparison replay(const corpus::Recording& recording, const Instruction& instruction,
+                  const Datapath& datapath, std::size_t most_examples = kMostExamples);
 
 /// The architecture of the recording's own GPU; InputError when the model has none.
 const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file);
@@ -46,6 +57,15 @@ struct VerifyReport {
 VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vector<std::string>& filters,
                            Progress& progress, const Architecture* only = nullptr,
                            const Architecture* instead = nullptr);
+
+/// Every result file of a public data set on disk whose instruction's name contains one of `filters` (empty:
+/// all), each through the datapath of the GPU its folder names. The source of a result is its file.
+/// InputError for files that are not the data set's, and for a GPU or an instruction that the model does not
+/// have. With `instead`, through its datapaths in place of the GPU's own, as far as it has them.
+VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vector<std::string>& filters,
+                            Progress& progress, const Architecture* instead = nullptr);
+/// One line per result file: GPU, file, instruction used, rows, mismatches, how the datapath is known.
+std::string dataset_text(const VerifyReport& report);
 
 /// Fresh inputs on the GPU, at least `dots` dot products per instruction.
 VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,

@@ -10,8 +10,7 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/report/audit.hpp"
-#include "mmaudit/report/audit_tensors.hpp"
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/gemm_audit.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
@@ -75,7 +74,7 @@ void try_outputs(const std::vector<Output>& outputs,
       if (!path.empty() && same_file(one->path, path)) refuse(option);
     for (auto other = outputs.begin(); other != one; ++other)
       if (same_file(one->path, other->path)) refuse(other->option);
-    const corpus::AtomicFile trial(one->path);
+    corpus::require_writable(one->path);
   }
 }
 
@@ -223,7 +222,7 @@ void add_audit(Command& app) {
                   {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
   command.option("--arch", tensors->architectures, "architecture to report on (with --a and --b several)")
       .comma_separated()
-      .default_text(kDefaultArchitecture);
+      .default_text(kDefaultArchitectureText);
   add_model_option(command);
   add_corpus_option(command, options->corpus);
   command.option("--out", options->out, "folder for audit.html, audit.md, audit.json");

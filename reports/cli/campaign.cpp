@@ -7,12 +7,11 @@
 #include <random>
 #include <thread>
 
-#include "campaign/difference.hpp"
 #include "campaign/ranks.hpp"
-#include "campaign/result.hpp"
-#include "campaign/run.hpp"
+#include "campaign/workers.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
+#include "mmaudit/campaign/result.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 
 namespace mmaudit::cli {
@@ -40,7 +39,8 @@ Setup on_model(const CampaignOptions& options) {
   if (own != nullptr && options.architecture.empty())
     setup.reference = find_architecture(own->compute_capability);
   if (setup.reference == nullptr)
-    setup.reference = find_architecture(options.architecture.empty() ? "hopper" : options.architecture);
+    setup.reference =
+        find_architecture(options.architecture.empty() ? kDefaultArchitecture : options.architecture);
   if (setup.reference == nullptr)
     setup.reference = &require_architecture(options.context, options.architecture);
   setup.model = own != nullptr ? own : setup.reference;
@@ -80,6 +80,7 @@ Plan plan_of(const CampaignOptions& options, const Setup& setup) {
   plan.seed = options.seed;
   plan.dots = static_cast<std::uint64_t>(options.dots);
   plan.architecture = setup.model->name;
+  plan.batches_version = device::kBatchesVersion;
   std::vector<Instruction> candidates = all_instructions(options.n);
   std::erase_if(candidates, [&](const Instruction& one) { return !selected(one, options.instructions); });
   plan.instructions = campaign::plan_instructions(setup, candidates);

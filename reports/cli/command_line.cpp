@@ -1,4 +1,4 @@
-#include "command_line.hpp"
+#include "context.hpp"
 
 #include <fmt/format.h>
 

@@ -15,7 +15,6 @@
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
-#include "mmaudit/refusal.hpp"
 #include "mmaudit/version.hpp"
 
 namespace mmaudit::cli {
@@ -23,7 +22,8 @@ namespace mmaudit::cli {
 const Architecture& require_architecture(const Context& context, const std::string& name) {
   const Architecture* own = context.own();
   if (own != nullptr && (name.empty() || own->name == name)) return *own;
-  if (const Architecture* found = find_architecture(name.empty() ? "hopper" : name)) return *found;
+  if (const Architecture* found = find_architecture(name.empty() ? kDefaultArchitecture : name))
+    return *found;
   throw InputError("--arch: " + why_no_architecture(name, own == nullptr ? std::string_view() : own->name));
 }
 
@@ -33,7 +33,7 @@ void add_model_option(Command& command) {
 }
 
 void add_architecture_options(Command& command, std::string& architecture) {
-  command.option("--arch", architecture, "architecture of the model").default_text(kDefaultArchitecture);
+  command.option("--arch", architecture, "architecture of the model").default_text(kDefaultArchitectureText);
   add_model_option(command);
 }
 
@@ -140,14 +140,23 @@ void name_program(Provenance& provenance) {
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
+std::string made_printable(std::string_view text, bool colour) {
+  if (!colour) return made_visible(text);
+  std::string shown;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    std::string_view next;
+    for (const std::string_view code :
+         {"\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[33m"})  // of report::rendered()
+      if (const std::size_t at = text.find(code); at < end) end = at, next = code;
+    shown.append(made_visible(text.substr(0, end))).append(next);
+    text.remove_prefix(end + next.size());
+  }
+  return shown;
+}
+
 void print(std::string_view text) {
-  std::string shown = made_visible(text);
-  if (isatty(STDOUT_FILENO) == 1)  // the colours of report::rendered()
-    for (const std::string_view code : {"[0m", "[31m", "[32m", "[33m"}) {
-      const std::string hidden = fmt::format("\\u001b{}", code), colour = fmt::format("\x1b{}", code);
-      for (std::size_t at = 0; (at = shown.find(hidden, at)) != std::string::npos; at += colour.size())
-        shown.replace(at, hidden.size(), colour);
-    }
+  const std::string shown = made_printable(text, isatty(STDOUT_FILENO) == 1);
   errno = 0;
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
     throw EnvironmentError(

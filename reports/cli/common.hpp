@@ -28,7 +28,7 @@ inline constexpr int kAllGood = 0, kMismatch = 1, kBadInput = 2, kEnvironment = 
 /// A built-in architecture or the one of --model; an empty name is --model's, else hopper. InputError
 /// otherwise.
 const Architecture& require_architecture(const Context& context, const std::string& name);
-inline constexpr const char* kDefaultArchitecture = "hopper, or the architecture of --model";
+inline constexpr const char* kDefaultArchitectureText = "hopper, or the architecture of --model";
 
 /// --model file.json: an architecture of the user beside the built-in ones.
 void add_model_option(Command& command);
@@ -73,6 +73,8 @@ std::string today();
 /// Writes this program's version and revision and today() into the provenance of a result.
 void name_program(Provenance& provenance);
 
+/// Hidden characters made visible, but for the colours of reports where `colour` lets them through.
+std::string made_printable(std::string_view text, bool colour);
 /// Prints to standard output, hidden characters made visible, and flushes: what reads it must not get less
 /// than was written. Errors: EnvironmentError. Everything that the program prints goes through here.
 void print(std::string_view text);

@@ -1,17 +1,16 @@
 // mmaudit convert: numbers from one format to another, as the conversion instructions do, and what was lost.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "mmaudit/cast_outcome.hpp"
-#include "mmaudit/corpus/dtype.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/names.hpp"
-#include "mmaudit/refusal.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::cli {
@@ -27,12 +26,7 @@ struct Counts {
 
   void add(const CastOutcome& x) {
     ++total;
-    exact += x.exact ? 1U : 0U;
-    inexact += !x.exact && !x.overflow && !x.nan ? 1U : 0U;
-    overflow += x.overflow ? 1U : 0U;
-    underflow += x.underflow ? 1U : 0U;
-    subnormal += x.subnormal ? 1U : 0U;
-    nan += x.nan ? 1U : 0U;
+    count_outcome(x, *this);
   }
 
   [[nodiscard]] nlohmann::json json() const {

@@ -12,7 +12,7 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/value_text.hpp"
-#include "replay.hpp"
+#include "verify.hpp"
 
 namespace mmaudit::cli {
 namespace {

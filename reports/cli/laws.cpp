@@ -7,7 +7,6 @@
 
 #include "common.hpp"
 #include "law_check.hpp"
-#include "law_failures.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/oracles/reference.hpp"
 #include "mutation_score.hpp"
@@ -67,8 +66,8 @@ int run_strength(const LawsOptions& options, const Context& context) {
   return score.survived() + score.wrongly_excused() == 0 ? kAllGood : kMismatch;
 }
 
-LawReport check(const LawsOptions& options, const Context& context, const LawQuestion& question,
-                const RegressionFile& known) {
+laws::LawReport check(const LawsOptions& options, const Context& context, const LawQuestion& question,
+                      const RegressionFile& known) {
   Progress progress(context.quiet);
   if (options.backend == "corpus")
     return check_recorded_laws(question, corpus_folder(options.corpus), progress);
@@ -92,13 +91,13 @@ int run(LawsOptions options, const Context& context) {
   const Architecture& architecture = chosen_architecture(options, context);
   question.architecture = &architecture;
   RegressionFile known(options.regressions);
-  LawReport report = check(options, context, question, known);
+  laws::LawReport report = check(options, context, question, known);
   report.date = today();
 
   std::string where = fmt::format(" --arch {}", architecture.name);
   if (&architecture == context.own()) where += fmt::format(" --model {}", context.model_file);
   std::string failures;
-  for (const CheckedLaw& checked : report.laws)
+  for (const laws::CheckedLaw& checked : report.laws)
     for (const laws::LawResult& one : checked.results) {
       if (!one.failure) continue;
       failures += describe(*one.failure, *checked.law, where,
@@ -124,7 +123,7 @@ void add_laws(Command& app) {
                                 "what is judged: model, gpu-model, hardware, reference, corpus (recordings)")
                         .one_of({"model", "gpu-model", "hardware", "reference", "corpus"});
   command.option("--arch", options->architecture,
-                 fmt::format("architecture (default: {})", kDefaultArchitecture));
+                 fmt::format("architecture (default: {})", kDefaultArchitectureText));
   const Option law = command.option("--law", options->laws, "only laws whose name contains one of these");
   add_filter_option(command, options->instructions);
   const Option dots = command

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
-#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/report/table.hpp"
 

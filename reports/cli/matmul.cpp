@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "common.hpp"
+#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/names.hpp"
-#include "operands.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -116,17 +116,17 @@ int execute(const MatmulOptions& options, const Context& context) {
   const std::optional<CastRounding> rounding = find_cast_rounding(options.rounding);
   const CastRule rule{rounding.value_or(CastRounding::nearest_even), options.saturate};
   const CastRule* cast = rounding ? &rule : nullptr;
-  const Operand a = load_operand("--a", options.a, spec_of(instruction.a), {}, cast);
+  const corpus::Operand a = corpus::load_operand("--a", options.a, spec_of(instruction.a), {}, cast);
   problem.batch = a.count();
   problem.m = a.tensor.shape[1];
   problem.k = a.tensor.shape[2];
-  const Operand b =
-      load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0}, cast);
+  const corpus::Operand b =
+      corpus::load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0}, cast);
   problem.n = b.tensor.shape[2];
   const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
-  std::optional<Operand> c;
+  std::optional<corpus::Operand> c;
   if (!options.c.empty()) {
-    c = load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n}, cast);
+    c = corpus::load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n}, cast);
     problem.c = c->data();
   }
   std::string why = why_no_matmul(instruction, datapath, problem);
@@ -135,7 +135,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   const auto bytes = matmul_bytes(instruction, problem, how);
   require_memory(bytes.value_or(UINT64_MAX), limit, "operands, result and work space");
 
-  corpus::Tensor d = result_tensor(output, {problem.batch, problem.m, problem.n}, a, c);
+  corpus::Tensor d = corpus::result_tensor(output, {problem.batch, problem.m, problem.n}, a, c);
   if (!a.batched) d.shape.erase(d.shape.begin());
   problem.a = a.data();
   problem.b = b.data();

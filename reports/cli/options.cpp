@@ -64,29 +64,30 @@ Refusal refuse_no_number(const std::string& text) {
 
 }  // namespace
 
-Option& Option::required() {
-  option_->required();
+template <typename Change>
+Option& Option::with(const Change& change) {
+  change(*option_);
   return *this;
+}
+
+Option& Option::required() {
+  return with([&](CLI::Option& own) { own.required(); });
 }
 
 Option& Option::group(const std::string& name) {
-  option_->group(name);
-  return *this;
+  return with([&](CLI::Option& own) { own.group(name); });
 }
 
 Option& Option::default_text(const std::string& text) {
-  option_->default_str(text);
-  return *this;
+  return with([&](CLI::Option& own) { own.default_str(text); });
 }
 
 Option& Option::comma_separated() {
-  option_->delimiter(',');
-  return *this;
+  return with([&](CLI::Option& own) { own.delimiter(','); });
 }
 
 Option& Option::one_of(std::initializer_list<std::string> allowed) {
-  option_->check(CLI::IsMember(std::vector<std::string>(allowed)));
-  return *this;
+  return with([&](CLI::Option& own) { own.check(CLI::IsMember(std::vector<std::string>(allowed))); });
 }
 
 Option& Option::range(double low, double high) {
@@ -135,23 +136,19 @@ Option& Option::multiple_of(int divisor) {
 }
 
 Option& Option::excludes(const Option& other) {
-  option_->excludes(other.option_);
-  return *this;
+  return with([&](CLI::Option& own) { own.excludes(other.option_); });
 }
 
 Option& Option::takes_last() {
-  option_->take_last();
-  return *this;
+  return with([&](CLI::Option& own) { own.take_last(); });
 }
 
 Option& Option::alone_means(const std::string& alone) {
-  option_->expected(0, 1)->default_str(alone);
-  return *this;
+  return with([&](CLI::Option& own) { own.expected(0, 1)->default_str(alone); });
 }
 
 Option& Option::one_value_per_use() {
-  option_->allow_extra_args(false);
-  return *this;
+  return with([&](CLI::Option& own) { own.allow_extra_args(false); });
 }
 
 bool Option::given() const { return option_->count() > 0; }

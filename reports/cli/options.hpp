@@ -45,6 +45,9 @@ class Option {
   [[nodiscard]] bool given() const;
 
  private:
+  template <typename Change>
+  Option& with(const Change& change);
+
   CLI::Option* option_;
 };
 

@@ -4,8 +4,8 @@
 #include <exception>
 #include <new>
 
-#include "command_line.hpp"
 #include "common.hpp"
+#include "context.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/version.hpp"
 

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "common.hpp"
-#include "mmaudit/corpus/dtype.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/generators/tiles.hpp"

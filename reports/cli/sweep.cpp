@@ -15,8 +15,7 @@
 #include "sweeps/accuracy.hpp"
 #include "sweeps/census.hpp"
 #include "sweeps/compare.hpp"
-#include "sweeps/embedded.hpp"
-#include "sweeps/gemm_report.hpp"
+#include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 
 namespace mmaudit::cli {

@@ -6,8 +6,7 @@
 #include <random>
 
 #include "common.hpp"
-#include "dataset.hpp"
-#include "mismatch_text.hpp"
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/report/report.hpp"
 #include "mmaudit/value_text.hpp"
 #include "mutation_score.hpp"

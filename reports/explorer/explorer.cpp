@@ -11,12 +11,11 @@
 #include "json/writer.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/cast_outcome.hpp"
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/explain.hpp"
 #include "mmaudit/fragment.hpp"
-#include "mmaudit/json_text.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
-#include "mmaudit/refusal.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::explorer {

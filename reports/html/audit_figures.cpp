@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/audit.hpp"
 #include "printed.hpp"
 #include "svg_parts.hpp"
 #include "tables.hpp"

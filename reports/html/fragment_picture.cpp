@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/audit.hpp"
 
 namespace mmaudit::report {
 namespace {

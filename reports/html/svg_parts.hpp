@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mmaudit/arithmetic/format.hpp"
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/audit.hpp"
 
 namespace mmaudit::report::svg {
 

@@ -1,8 +1,7 @@
 // What stands beside a sweep on its page: accuracy, whole products, SASS.
 #include <fmt/format.h>
 
-#include "sweeps/embedded.hpp"
-#include "sweeps/gemm_report.hpp"
+#include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 
 namespace mmaudit::sweeps {

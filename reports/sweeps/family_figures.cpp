@@ -1,4 +1,4 @@
-#include "sweeps/family_figures.hpp"
+#include "sweeps/point_groups.hpp"
 
 #include <fmt/format.h>
 

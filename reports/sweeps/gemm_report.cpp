@@ -1,10 +1,9 @@
-#include "sweeps/gemm_report.hpp"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/point_groups.hpp"
 #include "sweeps/report.hpp"

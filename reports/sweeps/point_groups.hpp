@@ -1,7 +1,8 @@
 #pragma once
-// Points of a sweep, chosen and put in groups.
+// Points of a sweep, chosen and put in groups, and the figures of a group.
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,5 +42,14 @@ std::vector<Points> grouped(const Points& points, KeyOf key_of) {
 inline auto key_without(std::span<const std::string_view> axes) {
   return [axes](const Point& point) { return point.key(axes); };
 }
+
+/// The axes of a grid of warps and chains.
+inline constexpr std::string_view kGridAxes[] = {"scope", "warps", "ilp"};
+/// True when the benchmarks have independent chains, the axis "ilp".
+bool has_chains(const Points& points);
+int least_warps(const Points& points);
+
+/// Markup: with chains a heat map per benchmark, else curves of cycles.
+std::vector<std::string> figures_of(std::string_view family, const Points& points);
 
 }  // namespace mmaudit::sweeps

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "mmaudit/sweeps/benchmark.hpp"
-#include "sweeps/embedded.hpp"
 
 namespace mmaudit::sweeps {
 namespace {

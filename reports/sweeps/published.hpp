@@ -34,4 +34,11 @@ std::string published_efficiency(const Point& point);
 /// Cycles of a whole product, which is no point of a sweep.
 std::string published_gemm_cycles(std::string_view kernel, int size);
 
+// Tables that come with the program, as text.
+
+/// reports/sweeps/census.csv, as census_csv() prints it.
+std::string_view shipped_census();
+/// Every file corpus/published/*_speed.csv.
+std::vector<std::string_view> published_files();
+
 }  // namespace mmaudit::sweeps

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "mmaudit/sweeps/benchmark.hpp"
-#include "sweeps/family_figures.hpp"
 #include "sweeps/findings.hpp"
+#include "sweeps/point_groups.hpp"
 #include "sweeps/published.hpp"
 
 namespace mmaudit::sweeps {

@@ -1,10 +1,11 @@
 #pragma once
-// A sweep as a file and as a report.
+// A sweep, and whole products, as a file and as a report.
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mmaudit/report/report.hpp"
+#include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/point.hpp"
 #include "sweeps/accuracy.hpp"
 
@@ -34,5 +35,14 @@ inline constexpr char kAccuracyTitle[] = "Accuracy against speed";
 /// ...").
 void add_context(report::Report& report, const SweepResult& result, const std::vector<AccuracyRow>& accuracy,
                  const std::string& products, const std::string& label);
+
+inline constexpr char kGemmSchema[] = "mmaudit.gemm/1";
+
+std::string gemm_json(const GemmResult& result);
+
+/// What: time, rate, share of the ceiling and bits per kernel and size; then the order of the ablation and
+/// the share that the best kernel reaches, as yes or no. `json`: what gemm_json() makes, from a file called
+/// `label`. Errors: InputError("<label>: ...") for any other text.
+report::Report gemm_report(const std::string& json, const std::string& label);
 
 }  // namespace mmaudit::sweeps

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "../analysis/gemm/verdict.hpp"
+#include "../analysis/gemm/stages.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/report/gemm_study.hpp"
 #include "render_result.hpp"

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "mmaudit/report/audit.hpp"
-#include "mmaudit/report/render.hpp"
 #include "render_result.hpp"
 
 namespace mmaudit::report {

@@ -4,7 +4,6 @@
 #include "json_schema.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
-#include "mmaudit/report/render.hpp"
 
 namespace mmaudit::report {
 namespace {

@@ -45,4 +45,15 @@ MMAUDIT_HD constexpr CastOutcome outcome_of_cast(double value, std::uint64_t bit
   return outcome;
 }
 
+/// Counts one more outcome; `counts` has a number for each, and for what is inexact.
+template <typename Counts>
+void count_outcome(const CastOutcome& x, Counts& counts) {
+  counts.exact += x.exact ? 1U : 0U;
+  counts.inexact += !x.exact && !x.overflow && !x.nan ? 1U : 0U;
+  counts.overflow += x.overflow ? 1U : 0U;
+  counts.nan += x.nan ? 1U : 0U;
+  counts.underflow += x.underflow ? 1U : 0U;
+  counts.subnormal += x.subnormal ? 1U : 0U;
+}
+
 }  // namespace mmaudit

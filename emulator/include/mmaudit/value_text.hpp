@@ -26,7 +26,10 @@ std::string value_text(std::uint64_t bits, const FormatSpec& format);
 /// Raw bits as hexadecimal digits of the storage width, without prefix.
 std::string hex_text(std::uint64_t bits, int storage_bits);
 
-/// The same of several elements of one format.
+/// Both: "0x3c00 = 1".
+std::string hex_value(std::uint64_t bits, const FormatSpec& format);
+
+/// hex_text() of several elements of one format.
 std::vector<std::string> hex_texts(const std::vector<std::uint64_t>& bits, Format format);
 
 }  // namespace mmaudit

@@ -61,19 +61,9 @@ def _scales(field: str, array: Optional[Any], spec: Any, shape: Tuple[int, ...],
 
 
 def emulate(
-    inst: str,
-    a: np.ndarray,
-    b: np.ndarray,
-    c: Optional[np.ndarray] = None,
-    arch: str = "hopper",
-    *,
-    scale_a: Optional[np.ndarray] = None,
-    scale_b: Optional[np.ndarray] = None,
-    metadata: Optional[np.ndarray] = None,
-    scale_d: int = 1,
-    negate_a: bool = False,
-    negate_b: bool = False,
-    rounding: Optional[str] = None,
+    inst: str, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, arch: str = "hopper", *,
+    scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, metadata: Optional[np.ndarray] = None,
+    scale_d: int = 1, negate_a: bool = False, negate_b: bool = False, rounding: Optional[str] = None,
     saturate: bool = False,
 ) -> np.ndarray:
     """D = A * B + C of tiles of one instruction, with the bits the hardware produces.
@@ -120,12 +110,7 @@ def emulate(
 
 
 def convert(
-    x: Values,
-    to: str,
-    source: Optional[str] = None,
-    *,
-    rounding: str = "rn",
-    saturate: bool = False,
+    x: Values, to: str, source: Optional[str] = None, *, rounding: str = "rn", saturate: bool = False,
     counts: bool = False,
 ) -> Union[np.ndarray, Tuple[np.ndarray, Dict[str, int]]]:
     """Numbers in another format, as the conversion instructions of the GPU do.
@@ -183,19 +168,9 @@ def _positions(metadata: Sequence[int]) -> np.ndarray:
 
 
 def explain(
-    inst: str,
-    a: Values,
-    b: Values,
-    c: Optional[Values] = None,
-    arch: str = "hopper",
-    *,
-    scale_a: Optional[Values] = None,
-    scale_b: Optional[Values] = None,
-    metadata: Optional[Sequence[int]] = None,
-    scale_d: int = 1,
-    negate_a: bool = False,
-    negate_b: bool = False,
-    rounding: Optional[str] = None,
+    inst: str, a: Values, b: Values, c: Optional[Values] = None, arch: str = "hopper", *,
+    scale_a: Optional[Values] = None, scale_b: Optional[Values] = None, metadata: Optional[Sequence[int]] = None,
+    scale_d: int = 1, negate_a: bool = False, negate_b: bool = False, rounding: Optional[str] = None,
     saturate: bool = False,
 ) -> Dict[str, Any]:
     """One dot product step by step: exponents, the bits that alignment drops, the sum, its rounding.

@@ -48,23 +48,10 @@ def _available_memory() -> Optional[int]:
 
 
 def matmul(
-    a: np.ndarray,
-    b: np.ndarray,
-    c: Optional[np.ndarray] = None,
-    *,
-    inst: str,
-    arch: str = "hopper",
-    promote: Optional[int] = None,
-    split_k: int = 1,
-    alpha: Optional[float] = None,
-    beta: Optional[float] = None,
-    d_format: Optional[str] = None,
-    threads: int = 0,
-    simd: Optional[str] = None,
-    plain: bool = False,
-    memory: Optional[int] = None,
-    rounding: Optional[str] = None,
-    saturate: bool = False,
+    a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
+    promote: Optional[int] = None, split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None,
+    d_format: Optional[str] = None, threads: int = 0, simd: Optional[str] = None, plain: bool = False,
+    memory: Optional[int] = None, rounding: Optional[str] = None, saturate: bool = False,
 ) -> np.ndarray:
     """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
 
@@ -116,16 +103,8 @@ class Tolerance(NamedTuple):
 
 
 def tolerance(
-    a: np.ndarray,
-    b: np.ndarray,
-    c: Optional[np.ndarray] = None,
-    *,
-    inst: str,
-    arch: str = "hopper",
-    promote: Optional[int] = None,
-    split_k: int = 1,
-    rounding: Optional[str] = None,
-    saturate: bool = False,
+    a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
+    promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
 ) -> Tolerance:
     """The exact value of every element of D = A * B + C, and the largest |D - exact| that the arithmetic of the
     instruction allows.
@@ -165,17 +144,8 @@ class Check:
 
 
 def within(
-    d: np.ndarray,
-    a: np.ndarray,
-    b: np.ndarray,
-    c: Optional[np.ndarray] = None,
-    *,
-    inst: str,
-    arch: str = "hopper",
-    promote: Optional[int] = None,
-    split_k: int = 1,
-    rounding: Optional[str] = None,
-    saturate: bool = False,
+    d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
+    promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
 ) -> Check:
     """Whether a D from anywhere, say a kernel, stays within tolerance() of A * B + C.
 

@@ -6,9 +6,9 @@
 #include "../json/writer.hpp"
 #include "guard.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/explain.hpp"
-#include "mmaudit/json_text.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/tolerance.hpp"
@@ -75,13 +75,14 @@ void run_tiles(const mmaudit_tiles& work) {
     require("modifiers", work.modifiers, {{"tiles", tiles}}, kByte);
     for (std::uint64_t i = 0; i < tiles; ++i) require_modifiers(inst, bytes_at(work.modifiers)[i]);
   }
-  require_apart("a", work.d, work.a);
-  require_apart("b", work.d, work.b);
   require_apart("c", work.d, work.c, inst.c == inst.d);
-  require_apart("scale_a", work.d, work.scale_a);
-  require_apart("scale_b", work.d, work.scale_b);
-  require_apart("metadata", work.d, work.metadata);
-  require_apart("modifiers", work.d, work.modifiers);
+  for (const auto& [field, operand] : {std::pair{"a", work.a},
+                                       {"b", work.b},
+                                       {"scale_a", work.scale_a},
+                                       {"scale_b", work.scale_b},
+                                       {"metadata", work.metadata},
+                                       {"modifiers", work.modifiers}})
+    require_apart(field, work.d, operand);
   emulate(inst, datapath.datapath,
           {.tiles = work.tiles,
            .a = work.a.data,

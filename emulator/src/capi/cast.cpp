@@ -7,15 +7,6 @@
 namespace mmaudit::capi {
 namespace {
 
-void count(const CastOutcome& x, mmaudit_cast_counts& counts) {
-  counts.exact += x.exact ? 1U : 0U;
-  counts.overflow += x.overflow ? 1U : 0U;
-  counts.nan += x.nan ? 1U : 0U;
-  counts.inexact += !x.exact && !x.overflow && !x.nan ? 1U : 0U;
-  counts.underflow += x.underflow ? 1U : 0U;
-  counts.subnormal += x.subnormal ? 1U : 0U;
-}
-
 void run_cast(const mmaudit_cast& work) {
   const FormatSpec from = capi::format_of("from", work.from), to = capi::format_of("to", work.to);
   CastRule rule;
@@ -41,7 +32,7 @@ void run_cast(const mmaudit_cast& work) {
     const std::uint64_t stored = load_word(work.source.data, from.storage_bytes(), i);
     const std::uint64_t bits = cast_bits(stored, from, to, rule);
     store_word(work.result.data, to.storage_bytes(), i, bits);
-    if (counting) count(outcome_of_cast(decode_value(stored, from), bits, to, rule), counts);
+    if (counting) count_outcome(outcome_of_cast(decode_value(stored, from), bits, to, rule), counts);
   }
   if (counting) give(counts, work.counts);
 }

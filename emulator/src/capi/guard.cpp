@@ -5,7 +5,6 @@
 #include <new>
 
 #include "mmaudit/names.hpp"
-#include "mmaudit/refusal.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -65,7 +64,7 @@ void give_text(char** out, const std::function<std::string()>& make) {
 }
 
 const Architecture& architecture_of(const char* name) {
-  const std::string_view asked = name == nullptr ? "hopper" : name;
+  const std::string_view asked = name == nullptr ? kDefaultArchitecture : name;
   if (const Architecture* found = find_architecture(asked)) return *found;
   refuse("arch", why_no_architecture(asked));
 }

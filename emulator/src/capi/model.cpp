@@ -3,7 +3,7 @@
 
 #include "../json/writer.hpp"
 #include "guard.hpp"
-#include "mmaudit/json_text.hpp"
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/version.hpp"
 
 namespace mmaudit::capi {
@@ -106,7 +106,8 @@ int mmaudit_find_format(const char* name, mmaudit_format* out) {
 }
 
 size_t mmaudit_instruction_count(const char* arch) {
-  const mmaudit::Architecture* found = mmaudit::find_architecture(arch == nullptr ? "hopper" : arch);
+  const mmaudit::Architecture* found =
+      mmaudit::find_architecture(arch == nullptr ? mmaudit::kDefaultArchitecture : arch);
   std::size_t count = 0;
   for (const mmaudit::Instruction& inst : kInstructions)
     if (found != nullptr && mmaudit::find_datapath(*found, inst) != nullptr) ++count;

@@ -1,6 +1,6 @@
 #include "mmaudit/datapath_text.hpp"
-#include "mmaudit/json_text.hpp"
 #include "mmaudit/model/rule_names.hpp"
+#include "mmaudit/name_in.hpp"
 #include "writer.hpp"
 
 namespace mmaudit {
@@ -12,8 +12,8 @@ struct RuleWriter {
   std::string_view without;
 
   template <typename E, std::size_t N>
-  void choice(std::string_view name, const names::Named<E> (&table)[N], E value) const {
-    if (name != without) out.field(name, names::text_of(table, value));
+  void choice(std::string_view name, const std::string_view (&names)[N], E value) const {
+    if (name != without) out.field(name, name_in(names, value));
   }
   void format(std::string_view name, Format value) const { out.field(name, name_of(value)); }
   template <typename T>

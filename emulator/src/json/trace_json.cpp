@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "mmaudit/json_text.hpp"
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/value_text.hpp"
 #include "writer.hpp"
 

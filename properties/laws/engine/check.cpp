@@ -18,7 +18,7 @@ Tile tile_of_classes(const Subject& subject, std::uint64_t seed, std::uint64_t n
   TileBatch one(subject.instruction);
   gen::append_class(one, gen::make_generator_plan(subject.instruction, subject.datapath),
                     static_cast<gen::InputClass>(number % gen::kInputClasses), seed, number, 1, 0);
-  return tile_at(one, 0);
+  return tile_at(subject.instruction, one.filled(), 0);
 }
 
 /// Scales for a tile that a law made without: all 1, or a power of two and its inverse, or any powers of two.

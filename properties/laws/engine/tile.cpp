@@ -89,24 +89,32 @@ int nonzero_products(const Subject& subject, const Dot& dot) {
   return count;
 }
 
-Tile tile_at(const TileBatch& batch, std::size_t index) {
-  const Instruction& inst = batch.instruction;
+namespace {
+
+/// Shows `visit` every operand of a tile beside where a batch holds it: (elements, format, batch).
+template <typename AnyTile, typename Visit>
+void for_each_operand(const Instruction& inst, AnyTile& tile, const TileView& batch, const Visit& visit) {
+  visit(tile.a, inst.a, batch.a);
+  visit(tile.b, inst.b, batch.b);
+  visit(tile.c, inst.c, batch.c);
+  visit(tile.metadata, Format::u8, batch.metadata);
+  visit(tile.scale_a, Format::u8, batch.scale_a);
+  visit(tile.scale_b, Format::u8, batch.scale_b);
+}
+
+}  // namespace
+
+Tile tile_at(const Instruction& inst, const TileView& batch, std::size_t index) {
   Tile tile(inst, batch.modifiers[index]);
-  const auto words = [&](const std::vector<std::byte>& from, Format format, std::vector<std::uint64_t>& to) {
-    const std::size_t bytes = spec_of(format).storage_bytes();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = load_bits(from, bytes, index * to.size() + i);
+  const auto load = [&](auto& to, Format format, const void* from) {
+    if (from == nullptr) return;  // scales that are 1
+    using Element = typename std::decay_t<decltype(to)>::value_type;
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = static_cast<Element>(load_word(from, spec_of(format).storage_bytes(), index * to.size() + i));
   };
-  words(batch.a, inst.a, tile.a);
-  words(batch.b, inst.b, tile.b);
-  words(batch.c, inst.c, tile.c);
-  tile.d.resize(batch.d.empty() ? 0 : tile.c.size());
-  words(batch.d, inst.d, tile.d);
-  const auto bytes = [&](const std::vector<std::uint8_t>& from, std::vector<std::uint8_t>& to) {
-    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(index * to.size()), to.size(), to.begin());
-  };
-  bytes(batch.metadata, tile.metadata);
-  bytes(batch.scale_a, tile.scale_a);
-  bytes(batch.scale_b, tile.scale_b);
+  for_each_operand(inst, tile, batch, load);
+  tile.d.resize(batch.d == nullptr ? 0 : tile.c.size());
+  load(tile.d, inst.d, batch.d);
   return tile;
 }
 
@@ -114,26 +122,16 @@ void answer(const Backend& backend, std::span<Tile*> tiles) {
   if (tiles.empty()) return;
   const Instruction& inst = tiles.front()->instruction;
   TileBatch packed(inst, tiles.size());
+  const TileView batch = packed.view();
   for (std::size_t t = 0; t < tiles.size(); ++t) {
-    const Tile& tile = *tiles[t];
-    const auto words = [&](const std::vector<std::uint64_t>& from, Format format,
-                           std::vector<std::byte>& to) {
-      const std::size_t bytes = spec_of(format).storage_bytes();
-      for (std::size_t i = 0; i < from.size(); ++i) store_bits(to, bytes, t * from.size() + i, from[i]);
-    };
-    words(tile.a, inst.a, packed.a);
-    words(tile.b, inst.b, packed.b);
-    words(tile.c, inst.c, packed.c);
-    packed.modifiers[t] = tile.modifiers;
-    const auto bytes = [&](const std::vector<std::uint8_t>& from, std::vector<std::uint8_t>& to) {
-      std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(t * from.size()));
-    };
-    bytes(tile.metadata, packed.metadata);
-    bytes(tile.scale_a, packed.scale_a);
-    bytes(tile.scale_b, packed.scale_b);
+    packed.modifiers[t] = tiles[t]->modifiers;
+    for_each_operand(inst, *tiles[t], batch, [&](const auto& from, Format format, const void* to) {
+      for (std::size_t i = 0; i < from.size(); ++i)  // of `packed`, which is not const
+        store_word(const_cast<void*>(to), spec_of(format).storage_bytes(), t * from.size() + i, from[i]);
+    });
   }
-  backend.run(inst, packed.view());
-  for (std::size_t t = 0; t < tiles.size(); ++t) tiles[t]->d = tile_at(packed, t).d;
+  backend.run(inst, batch);
+  for (std::size_t t = 0; t < tiles.size(); ++t) tiles[t]->d = tile_at(inst, batch, t).d;
 }
 
 std::uint64_t Random::next() { return splitmix64(state_); }

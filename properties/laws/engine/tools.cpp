@@ -1,5 +1,7 @@
 #include "tools.hpp"
 
+#include <algorithm>
+
 #include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::laws {

@@ -78,6 +78,11 @@ inline Product product_of(const Case& at, int k) {
           !std::isfinite(x) || !std::isfinite(y) || !std::isfinite(scales.value)};
 }
 
+/// What relates tiles whose D is to be the same says no more.
+inline Verdict same_as_related(const Case& at) {
+  return equal_bits(at.related[0].at_d(at.row, at.col), at.d());
+}
+
 /// c as it enters, 0 where a modifier drops it.
 inline std::uint64_t entering_c(const Case& at) {
   return (at.tile.modifiers & kScaleDZero) != 0 ? 0 : at.c();

@@ -7,9 +7,8 @@
 
 #include "draws.hpp"
 #include "mmaudit/fast.hpp"
-#include "model_text.hpp"
-#include "verdict.hpp"
-#include "worst_element.hpp"
+#include "stages.hpp"
+#include "tables.hpp"
 
 namespace mmaudit::report {
 namespace {

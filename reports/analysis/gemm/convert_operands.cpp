@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "element_values.hpp"
-#include "exact_product.hpp"
 #include "fast_cast.hpp"
 #include "mmaudit/detail/parallel.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {

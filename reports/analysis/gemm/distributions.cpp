@@ -2,8 +2,8 @@
 #include <numbers>
 
 #include "draws.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/report/gemm_study.hpp"
-#include "names.hpp"
 
 namespace mmaudit::report {
 namespace {

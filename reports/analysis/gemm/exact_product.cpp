@@ -1,4 +1,4 @@
-#include "exact_product.hpp"
+#include "stages.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
-#include "model_sums.hpp"
+#include "stages.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>

@@ -5,7 +5,7 @@
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error_bound.hpp"
-#include "model_sums.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {

@@ -1,5 +1,5 @@
 // From figures to a verdict, its cause, and what would help.
-#include "verdict.hpp"
+#include "stages.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "audit_tables.hpp"
-#include "names.hpp"
+#include "mmaudit/name_in.hpp"
 #include "printed.hpp"
 
 namespace mmaudit::report {

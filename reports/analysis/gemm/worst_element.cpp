@@ -1,12 +1,10 @@
 // The element with the largest error again, alone: which products conversion changed, and what the
 // accumulator held along K.
-#include "worst_element.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "exact_product.hpp"
-#include "model_sums.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {

@@ -1,19 +1,18 @@
-#include "campaign/difference.hpp"
+#include "campaign/workers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "law_failures.hpp"
-#include "mismatch_text.hpp"
-#include "mmaudit/laws/check.hpp"
+#include "mmaudit/comparison.hpp"
+#include "mmaudit/laws/report.hpp"
 
 namespace mmaudit::campaign {
 
 std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
                                const std::string& model_file) {
   const Instruction inst = *find_instruction(instruction);
-  std::string text = fmt::format("\n{}\n{}", instruction, checks::describe(example, inst));
+  std::string text = fmt::format("\n{}\n{}", instruction, describe(example, inst));
   const auto book = laws::lawbook();
   const auto law = std::find_if(book.begin(), book.end(),
                                 [](const laws::Law& x) { return x.name == "follows_the_documented_model"; });
@@ -30,9 +29,9 @@ std::string explain_difference(const Setup& setup, const std::string& instructio
   std::string where = fmt::format(" --arch {}", setup.model->name);
   if (!model_file.empty()) where += fmt::format(" --model {}", model_file);
   const std::string replay =
-      hardware ? checks::replay_command(small, "hardware", *setup.model, {})
-               : checks::explain_command(inst, small.dot, fmt::format(" --arch {}", setup.reference->name));
-  return text + "shrunk:\n" + checks::describe(small, *law, where, replay);
+      hardware ? laws::replay_command(small, "hardware", *setup.model, {})
+               : explain_command(inst, small.dot, fmt::format(" --arch {}", setup.reference->name));
+  return text + "shrunk:\n" + laws::describe(small, *law, where, replay);
 }
 
 }  // namespace mmaudit::campaign

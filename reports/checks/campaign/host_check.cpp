@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "campaign/workers.hpp"
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/fast.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "replay.hpp"
 
 namespace mmaudit::campaign {
 namespace {
@@ -71,9 +71,9 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
 void compare(const TileProduct& product, const TileView& expected, const void* found,
              gen::InputClass input_class, std::uint64_t number, device::WorkResult& result) {
   const auto [narrow, wide, side] = product;
-  checks::Comparison compared{wide, {}, {}};
-  checks::compare_tiles(expected, found, std::string(gen::name_of(input_class)), 0, 1,
-                        device::kMostMismatchesKept - result.first.size(), compared);
+  Comparison compared{wide, {}, {}};
+  compare_tiles(expected, found, std::string(gen::name_of(input_class)), 0, 1,
+                device::kMostMismatchesKept - result.first.size(), compared);
   result.dots += compared.dots();
   result.mismatches += compared.mismatches();
   const auto tiles = static_cast<std::uint64_t>(side);

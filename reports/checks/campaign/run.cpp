@@ -1,4 +1,4 @@
-#include "campaign/run.hpp"
+#include "campaign/workers.hpp"
 
 #include <fmt/format.h>
 

@@ -2,10 +2,11 @@
 // Who runs work items: GPUs compare the hardware with the model, threads of the host compare the fast path
 // of the model with its plain core.
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "campaign/plan.hpp"
 #include "mmaudit/backend.hpp"
+#include "mmaudit/campaign/journal.hpp"
 #include "mmaudit/device/check.hpp"
 #include "mmaudit/provenance.hpp"
 
@@ -37,8 +38,41 @@ PlannedInstruction plan_on_host(const Instruction& instruction, const DatapathEn
 std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
                                                   const std::vector<Instruction>& candidates);
 
+/// A difference that a campaign found, and the smallest dot product on which the two sides still differ, with
+/// the commands that explain it by the model and repeat it on the reference. `model_file`: of --model; empty:
+/// built-in.
+std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
+                               const std::string& model_file);
+
 /// Batches of the host, run one after another.
 device::WorkResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
                                  const WorkItem& item);
+
+// The work items of a campaign, taken off one list by several workers.
+
+struct RunOptions {
+  Shard shard;
+  double seconds = 0;  ///< begin nothing after this time; 0: go on
+  bool keep_going = false;
+  /// Asked before every work item; true ends the run.
+  std::function<bool()> interrupted = [] { return false; };
+  /// Called with the dot products that were just finished, of all that the shard has, from one thread at a
+  /// time.
+  std::function<void(std::uint64_t dots, std::uint64_t of, const std::string& label)> progress =
+      [](std::uint64_t, std::uint64_t, const std::string&) {};
+};
+
+struct Speed {
+  double seconds = 0;
+  std::uint64_t dots = 0;  ///< of this run, without what the journal had
+  double products = 0;
+  bool complete = false;  ///< nothing of the shard is left to do
+};
+
+/// Runs every work item of the shard that the journal does not record, one thread per worker. Ends when all
+/// are done, a work item has a difference, the time is over, or the run is interrupted. An exception of a
+/// worker ends the run and is thrown.
+Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>& workers, Journal& journal,
+                   const RunOptions& options);
 
 }  // namespace mmaudit::campaign

@@ -1,6 +1,6 @@
 // The public data set through the model: a small one that the test writes, and the real one where
 // MMAUDIT_DATASET names it.
-#include "dataset.hpp"
+#include "verify.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

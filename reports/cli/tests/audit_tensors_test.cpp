@@ -8,7 +8,7 @@
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
-#include "mmaudit/report/audit_tensors.hpp"
+#include "mmaudit/report/gemm_audit.hpp"
 #include "program.hpp"
 
 namespace mmaudit::cli::test {

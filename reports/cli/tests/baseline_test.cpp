@@ -1,6 +1,7 @@
 // mmaudit baseline record and mmaudit diff as a user types them.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 

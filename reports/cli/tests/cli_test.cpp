@@ -1,6 +1,8 @@
 // The command line as a user types it: results, and one clear line for everything that is wrong.
 #include <nlohmann/json.hpp>
 
+#include <fstream>
+
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "program.hpp"

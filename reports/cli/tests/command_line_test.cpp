@@ -1,4 +1,4 @@
-#include "command_line.hpp"
+#include "common.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -43,6 +43,14 @@ TEST(CommandLine, BashReadsItBack) {
        {"a b", "$(touch /tmp/x) `id` ; & | > < * ? ~ # !", "'", "it's", "\"", "\\", "\\'", "a\nb\tc\r",
         "\x1b[0m", "<img src=x onerror=alert(1)>", "\u202e\u00e9\u202c", "\xff\xfe", "\x01 0", "-n"})
     EXPECT_EQ(read_back(shell_quoted(text)), text) << shell_quoted(text);
+}
+
+TEST(Printed, OnlyTheColoursOfReportsPass) {
+  const std::string red = "\x1b[31mno\x1b[0m", other = "\x1b[35m\x1b]0;title\x07", literal = "\\u001b[31m";
+  EXPECT_EQ(made_printable(red, true), red);
+  EXPECT_EQ(made_printable(red, false), "\\u001b[31mno\\u001b[0m");
+  EXPECT_EQ(made_printable(other + red, true), "\\u001b[35m\\u001b]0;title\\u0007" + red);
+  EXPECT_EQ(made_printable(literal, true), literal);  // text that only looks like a colour stays text
 }
 
 TEST(CommandLine, IsThatOfTheProgram) {

@@ -1,7 +1,9 @@
 // The shipped recordings: the model agrees, mutants do not, damage is noticed.
 #include <nlohmann/json.hpp>
 
-#include "mismatch_text.hpp"
+#include <fstream>
+
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mutation_score.hpp"

@@ -1,6 +1,8 @@
 // Files, options and surroundings that mean harm: one line, the right exit code, no end in sight refused.
 #include <fcntl.h>
+
 #include <sys/stat.h>
+#include <fstream>
 
 #include "program.hpp"
 

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "law_failures.hpp"
-#include "law_regressions.hpp"
+#include "law_check.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/laws/report.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "program.hpp"
 

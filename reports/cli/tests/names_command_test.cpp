@@ -1,4 +1,6 @@
 // What people type, paste and pass from one command to the next.
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>

@@ -1,5 +1,5 @@
 // Rows of the model to JSON and back, and what a file of the user may not say.
-#include "mmaudit/corpus/datapath_json.hpp"
+#include "mmaudit/corpus/user_model.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
-#include "mmaudit/corpus/bounded_json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 
 namespace mmaudit::cli {
 namespace {

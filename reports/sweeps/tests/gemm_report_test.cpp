@@ -1,5 +1,5 @@
 // Whole products: what is said of results that are given.
-#include "sweeps/gemm_report.hpp"
+#include "sweeps/report.hpp"
 
 #include <gtest/gtest.h>
 

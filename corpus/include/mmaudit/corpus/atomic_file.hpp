@@ -20,8 +20,6 @@ class AtomicFile {
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  AtomicFile(AtomicFile&&) = delete;
-  AtomicFile& operator=(AtomicFile&&) = delete;
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
@@ -33,6 +31,8 @@ class AtomicFile {
  private:
   [[noreturn]] void fail(std::string_view reason) const;
   [[noreturn]] void fail_with(int error, std::string_view before = {}) const;
+  /// Leaves nothing behind and fails.
+  [[noreturn]] void give_up(int error);
   /// Checks what is at the target now; returns its permissions, or 0 if there is nothing.
   unsigned prepare_target();
   void open_temporary(unsigned permissions);

@@ -100,33 +100,33 @@ struct FormatSpec {
 };
 
 struct NamedFormat {
-  std::string_view name;
+  std::string_view name, title;  ///< title: as reports write it
   FormatSpec spec;
 };
 
 // clang-format off
 inline constexpr NamedFormat kFormats[] = {
-    //        id            storage ignored exp frac  bias
-    {"f64",  {Format::f64,  64,     0,      11, 52,   1023, Specials::ieee}},
-    {"f32",  {Format::f32,  32,     0,       8, 23,    127, Specials::ieee}},
-    {"tf32", {Format::tf32, 32,    13,       8, 10,    127, Specials::ieee}},
-    {"bf16", {Format::bf16, 16,     0,       8,  7,    127, Specials::ieee}},
-    {"f16",  {Format::f16,  16,     0,       5, 10,     15, Specials::ieee}},
-    {"e5m2", {Format::e5m2,  8,     0,       5,  2,     15, Specials::ieee}},
-    {"e4m3", {Format::e4m3,  8,     0,       4,  3,      7, Specials::nan_only}},
-    {"e3m2", {Format::e3m2,  8,     0,       3,  2,      3, Specials::finite}},
-    {"e2m3", {Format::e2m3,  8,     0,       2,  3,      1, Specials::finite}},
-    {"e2m1", {Format::e2m1,  8,     0,       2,  1,      1, Specials::finite}},
-    //                                                                         signless, no zero: scales only
-    {"ue8m0", {Format::ue8m0, 8,    0,       8,  0,    127, Specials::nan_only, true, true}},
-    {"ue4m3", {Format::ue4m3, 8,    0,       4,  3,      7, Specials::nan_only, true, false}},
+    //                      id            storage ignored exp frac  bias
+    {"f64",  "FP64",        {Format::f64,  64,     0,      11, 52,   1023, Specials::ieee}},
+    {"f32",  "FP32",        {Format::f32,  32,     0,       8, 23,    127, Specials::ieee}},
+    {"tf32", "TF32",        {Format::tf32, 32,    13,       8, 10,    127, Specials::ieee}},
+    {"bf16", "BF16",        {Format::bf16, 16,     0,       8,  7,    127, Specials::ieee}},
+    {"f16",  "FP16",        {Format::f16,  16,     0,       5, 10,     15, Specials::ieee}},
+    {"e5m2", "FP8 E5M2",    {Format::e5m2,  8,     0,       5,  2,     15, Specials::ieee}},
+    {"e4m3", "FP8 E4M3",    {Format::e4m3,  8,     0,       4,  3,      7, Specials::nan_only}},
+    {"e3m2", "FP6 E3M2",    {Format::e3m2,  8,     0,       3,  2,      3, Specials::finite}},
+    {"e2m3", "FP6 E2M3",    {Format::e2m3,  8,     0,       2,  3,      1, Specials::finite}},
+    {"e2m1", "FP4 E2M1",    {Format::e2m1,  8,     0,       2,  1,      1, Specials::finite}},
+    //                                                                                       signless, no zero: scales only
+    {"ue8m0", "scale UE8M0", {Format::ue8m0, 8,    0,       8,  0,    127, Specials::nan_only, true, true}},
+    {"ue4m3", "scale UE4M3", {Format::ue4m3, 8,    0,       4,  3,      7, Specials::nan_only, true, false}},
     // Integers. Elements below 8 bits travel one per byte, in its low bits; the bits above are not read.
-    {"s32",  {Format::s32,  32,     0,       0, 32,      0, Specials::ieee, false, false, Encoding::signed_integer}},
-    {"s8",   {Format::s8,    8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::signed_integer}},
-    {"u8",   {Format::u8,    8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
-    {"s4",   {Format::s4,    8,     0,       0,  4,      0, Specials::ieee, false, false, Encoding::signed_integer}},
-    {"u4",   {Format::u4,    8,     0,       0,  4,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
-    {"b1",   {Format::b1,    8,     0,       0,  1,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
+    {"s32", "INT32",  {Format::s32, 32,     0,       0, 32,      0, Specials::ieee, false, false, Encoding::signed_integer}},
+    {"s8", "INT8",    {Format::s8,  8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::signed_integer}},
+    {"u8", "UINT8",   {Format::u8,  8,     0,       0,  8,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
+    {"s4", "INT4",    {Format::s4,  8,     0,       0,  4,      0, Specials::ieee, false, false, Encoding::signed_integer}},
+    {"u4", "UINT4",   {Format::u4,  8,     0,       0,  4,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
+    {"b1", "binary",  {Format::b1,  8,     0,       0,  1,      0, Specials::ieee, false, false, Encoding::unsigned_integer}},
 };
 // clang-format on
 
@@ -141,6 +141,13 @@ constexpr FormatSpec spec_of(Format format) {
 constexpr std::string_view name_of(Format format) {
   for (const NamedFormat& row : kFormats)
     if (row.spec.id == format) return row.name;
+  return "none";
+}
+
+/// "FP16", "FP8 E4M3", ...
+constexpr std::string_view title_of(Format format) {
+  for (const NamedFormat& row : kFormats)
+    if (row.spec.id == format) return row.title;
   return "none";
 }
 

@@ -25,6 +25,8 @@ struct Architecture {
   std::span<const DatapathEntry> datapaths;
 };
 
+inline constexpr std::string_view kDefaultArchitecture = "hopper";  ///< where the user names none
+
 /// Every architecture, oldest first.
 std::span<const Architecture> architectures();
 

@@ -1,6 +1,5 @@
 #pragma once
 // The rules of a row by name: what listings print and what a row in a file is read from.
-#include <cstddef>
 #include <string_view>
 
 #include "mmaudit/model/datapath.hpp"
@@ -8,77 +7,31 @@
 namespace mmaudit {
 namespace names {
 
-/// Enumerators by name; the order is that of messages.
-template <typename E>
-struct Named {
-  std::string_view name;
-  E value;
-};
-
-inline constexpr Named<Arithmetic> kArithmetic[] = {{"fused_dot_add", Arithmetic::fused_dot_add},
-                                                    {"fma_chain", Arithmetic::fma_chain},
-                                                    {"integer", Arithmetic::integer},
-                                                    {"grouped_dot_add", Arithmetic::grouped_dot_add}};
-inline constexpr Named<Rounding> kRounding[] = {{"RZ", Rounding::toward_zero},
-                                                {"RNE", Rounding::nearest_even},
-                                                {"RD", Rounding::down},
-                                                {"RU", Rounding::up}};
-inline constexpr Named<KOrder> kOrder[] = {{"ascending", KOrder::ascending},
-                                           {"pairs_of_four", KOrder::pairs_of_four},
-                                           {"descending", KOrder::descending},
-                                           {"halves", KOrder::halves},
-                                           {"even_then_odd", KOrder::even_then_odd}};
-inline constexpr Named<AddendPlace> kAddend[] = {{"in_first_step", AddendPlace::in_first_step},
-                                                 {"after_last_nearest", AddendPlace::after_last_nearest},
-                                                 {"after_last_truncated", AddendPlace::after_last_truncated},
-                                                 {"before_each_nearest", AddendPlace::before_each_nearest}};
-inline constexpr Named<Alignment> kAlignment[] = {
-    {"truncate_magnitude", Alignment::truncate_magnitude},
-    {"floor_toward_minus_infinity", Alignment::floor_toward_minus_infinity},
-    {"nearest_even", Alignment::nearest_even}};
-inline constexpr Named<ZeroRule> kZero[] = {{"no_part", ZeroRule::no_part},
-                                            {"operand_exponent", ZeroRule::operand_exponent}};
-inline constexpr Named<ProductRule> kProduct[] = {{"unnormalised", ProductRule::unnormalised},
-                                                  {"normalised", ProductRule::normalised}};
-inline constexpr Named<SubnormalRule> kSubnormal[] = {{"kept", SubnormalRule::kept},
-                                                      {"normalised", SubnormalRule::normalised},
-                                                      {"flushed", SubnormalRule::flushed}};
-inline constexpr Named<ZeroSign> kZeroSign[] = {
-    {"plus", ZeroSign::plus}, {"of_sum", ZeroSign::of_sum}, {"ieee", ZeroSign::ieee}};
-inline constexpr Named<Overflow> kOverflow[] = {{"infinity", Overflow::infinity},
-                                                {"max_finite", Overflow::max_finite}};
-inline constexpr Named<InfinityTimesZero> kInfinityTimesZero[] = {{"nan", InfinityTimesZero::nan},
-                                                                  {"zero", InfinityTimesZero::zero}};
-inline constexpr Named<SaturationRule> kSaturation[] = {{"once_at_end", SaturationRule::once_at_end},
-                                                        {"every_step", SaturationRule::every_step},
-                                                        {"never", SaturationRule::never},
-                                                        {"always", SaturationRule::always}};
-inline constexpr Named<IntegerSign> kIntegerSign[] = {{"of_format", IntegerSign::of_format},
-                                                      {"both_signed", IntegerSign::both_signed},
-                                                      {"both_unsigned", IntegerSign::both_unsigned},
-                                                      {"exchanged", IntegerSign::exchanged}};
-inline constexpr Named<BitOperation> kBitOperation[] = {{"of_instruction", BitOperation::of_instruction},
-                                                        {"exchanged", BitOperation::exchanged}};
-inline constexpr Named<ScaleUse> kScaleUse[] = {
-    {"applied", ScaleUse::applied}, {"ignored", ScaleUse::ignored}, {"reversed", ScaleUse::reversed}};
-inline constexpr Named<ScaleSign> kScaleSign[] = {{"ignored", ScaleSign::ignored},
-                                                  {"negates", ScaleSign::negates}};
-inline constexpr Named<ScaleNan> kScaleNan[] = {{"always", ScaleNan::always},
-                                                {"beside_nonzero", ScaleNan::beside_nonzero}};
-inline constexpr Named<GroupExponent> kGroupExponent[] = {{"of_scales", GroupExponent::of_scales},
-                                                          {"of_products", GroupExponent::of_products},
-                                                          {"of_sum", GroupExponent::of_sum}};
-inline constexpr Named<CancelledGroup> kCancelledGroup[] = {{"counts", CancelledGroup::counts},
-                                                            {"no_part", CancelledGroup::no_part}};
-inline constexpr Named<NanRule> kNan[] = {{"canonical", NanRule::canonical},
-                                          {"ieee_quiet", NanRule::ieee_quiet}};
-
-template <typename E, std::size_t N>
-constexpr std::string_view text_of(const Named<E> (&names)[N], E value) {
-  for (const Named<E>& row : names)
-    if (row.value == value) return row.name;
-  return "unknown";
-}
+/// Every list has one name per enumerator, in their order.
+inline constexpr std::string_view kArithmetic[] = {"fused_dot_add", "integer", "grouped_dot_add",
+                                                   "fma_chain"};
+inline constexpr std::string_view kRounding[] = {"RZ", "RNE", "RD", "RU"};
+inline constexpr std::string_view kOrder[] = {"ascending", "pairs_of_four", "descending", "halves",
+                                              "even_then_odd"};
+inline constexpr std::string_view kAddend[] = {"in_first_step", "after_last_nearest", "after_last_truncated",
+                                               "before_each_nearest"};
+inline constexpr std::string_view kAlignment[] = {"truncate_magnitude", "floor_toward_minus_infinity",
+                                                  "nearest_even"};
+inline constexpr std::string_view kZero[] = {"no_part", "operand_exponent"};
+inline constexpr std::string_view kProduct[] = {"unnormalised", "normalised"};
+inline constexpr std::string_view kSubnormal[] = {"kept", "normalised", "flushed"};
+inline constexpr std::string_view kZeroSign[] = {"plus", "of_sum", "ieee"};
+inline constexpr std::string_view kOverflow[] = {"infinity", "max_finite"};
+inline constexpr std::string_view kInfinityTimesZero[] = {"nan", "zero"};
+inline constexpr std::string_view kSaturation[] = {"once_at_end", "every_step", "never", "always"};
+inline constexpr std::string_view kIntegerSign[] = {"of_format", "both_signed", "both_unsigned", "exchanged"};
+inline constexpr std::string_view kBitOperation[] = {"of_instruction", "exchanged"};
+inline constexpr std::string_view kScaleUse[] = {"applied", "ignored", "reversed"};
+inline constexpr std::string_view kScaleSign[] = {"ignored", "negates"};
+inline constexpr std::string_view kScaleNan[] = {"always", "beside_nonzero"};
+inline constexpr std::string_view kGroupExponent[] = {"of_scales", "of_products", "of_sum"};
+inline constexpr std::string_view kCancelledGroup[] = {"counts", "no_part"};
+inline constexpr std::string_view kNan[] = {"canonical", "ieee_quiet"};
 
 }  // namespace names
 

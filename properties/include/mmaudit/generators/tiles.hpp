@@ -2,9 +2,11 @@
 // Batches of tiles, filled from input classes and directed cases.
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "mmaudit/dot_case.hpp"
 #include "mmaudit/generators/input_classes.hpp"
-#include "mmaudit/tile_batch.hpp"
 
 namespace mmaudit::gen {
 
@@ -20,5 +22,17 @@ void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_
 /// the patterns go round with group and tile, and the elements of B that no row selects are NaN, infinite or
 /// the largest number. Returns the number of tiles appended.
 std::size_t append_directed(TileBatch& tiles, const Datapath& datapath, std::uint8_t modifiers);
+
+// Directed dot products: inputs on which similar datapaths give different bits. They scan F and the least
+// alignment exponent of a datapath, and settle each open question by the vector that decides it.
+
+/// One dot product. a and b hold the k elements that meet: the stored ones of a sparse instruction.
+struct DirectedDot : DotCase {
+  std::string question;  ///< what it decides, e.g. "floor", "fraction bits", "order of k"
+};
+
+/// Every directed case that `instruction` can express. Deterministic. `datapath` says where to look, not
+/// what to expect.
+std::vector<DirectedDot> directed_dots(const Instruction& instruction, const Datapath& datapath);
 
 }  // namespace mmaudit::gen

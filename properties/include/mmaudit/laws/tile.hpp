@@ -89,7 +89,7 @@ Tile tile_of(const Instruction& instruction, const Dot& dot);
 int nonzero_products(const Subject& subject, const Dot& dot);
 
 /// One tile of a batch; without D where the batch has none.
-Tile tile_at(const TileBatch& batch, std::size_t index);
+Tile tile_at(const Instruction& instruction, const TileView& batch, std::size_t index);
 
 /// Fills D of every tile by `backend`. All tiles are of one instruction.
 void answer(const Backend& backend, std::span<Tile*> tiles);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mmaudit/backend.hpp"
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/report/result.hpp"
 
 namespace mmaudit::report {
@@ -40,5 +41,9 @@ std::vector<DtypeSummary> summarise(const std::vector<ProfileCell>& cells, const
 /// not_covered.
 AuditResult run_audit(const Architecture& architecture, const Backend& backend,
                       const ChainOptions& chain = {});
+
+/// The "schema" field is "mmaudit.audit/2" (1 had no "gemm"); numbers that do not exist are null.
+std::string to_json(const AuditResult& result);
+Report report_of(const AuditResult& result);
 
 }  // namespace mmaudit::report

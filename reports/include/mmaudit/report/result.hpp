@@ -183,7 +183,5 @@ std::string_view name_of(Initialisation init);
 std::string_view name_of(Reference reference);
 std::string_view name_of(Agreement agreement);
 std::string_view name_of(ChainDraws draws);
-/// "FP16", "BF16", "TF32", "FP8 E4M3", ...
-std::string_view title_of(Format format);
 
 }  // namespace mmaudit::report

@@ -1,0 +1,58 @@
+#pragma once
+// Operands of matrix products in files of the user, and the file of the result.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/corpus/tensor.hpp"
+#include "mmaudit/tile_batch.hpp"
+
+namespace mmaudit::corpus {
+
+/// How many matrices, and their size; 0: any.
+struct MatrixShape {
+  std::uint64_t count = 0, rows = 0, columns = 0;
+};
+
+struct Operand {
+  Tensor tensor;         ///< (count, rows, columns)
+  bool raw = false;      ///< raw bits, not numbers
+  bool batched = false;  ///< the file has three dimensions; with two it is one matrix
+
+  [[nodiscard]] std::uint64_t count() const { return tensor.shape[0]; }
+  [[nodiscard]] const void* data() const { return tensor.data.data(); }
+};
+
+/// What: the tensor of `file`, raw bits or numbers of `format`, as (count, rows, columns) or (rows, columns).
+/// Errors: InputError that names file, option, what was found and what `wanted` and `format` allow.
+/// `cast`: floats of another format are converted to `format` by it; null: they are refused, too.
+Operand load_operand(const char* option, const std::string& file, const FormatSpec& format,
+                     const MatrixShape& wanted, const CastRule* cast = nullptr);
+
+/// D of this shape, zeros: raw bits if C, or without C A, was raw bits.
+Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const Operand& a,
+                     const std::optional<Operand>& c);
+
+/// Files of the operands of tiles; of those that may be left out the name is empty.
+struct TileFiles {
+  std::string a, b, c, scale_a, scale_b, metadata;
+};
+
+/// Operands of tiles as files have them.
+struct TileOperands {
+  Operand a, b;
+  std::optional<Operand> c, scale_a, scale_b, metadata;
+  std::vector<std::uint8_t> modifiers;
+  std::uint64_t tiles = 0;
+
+  /// With room for D, which `d` holds.
+  [[nodiscard]] TileView view(Tensor& d) const;
+};
+
+/// What: the operands of `instruction`, which all have as many tiles as A, each tile with these modifiers.
+/// Errors: InputError that names file and option.
+TileOperands load_tile_operands(const TileFiles& files, const Instruction& instruction,
+                                std::uint8_t modifiers);
+
+}  // namespace mmaudit::corpus

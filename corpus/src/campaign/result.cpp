@@ -1,0 +1,313 @@
+#include "mmaudit/campaign/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "campaign/json.hpp"
+#include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::campaign {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kAllowed = "what `mmaudit campaign` wrote";
+constexpr std::string_view kSchema = "mmaudit.campaign/1";
+constexpr ProvenanceKey kProvenanceKeys[] = {
+    {"gpu", &Provenance::gpu},         {"driver", &Provenance::driver},     {"cuda", &Provenance::cuda},
+    {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
+
+/// Per shard of the plan: how much it is and how much is done; "here": this result has its counts.
+json shards_of(const Plan& plan, const Tally& tally, const Shard& shard) {
+  const std::vector<WorkItem> items = items_of(plan);
+  json shards = json::array();
+  for (std::size_t s = 0; s < shard.of; ++s) {
+    const bool here = s == shard.index;
+    std::uint64_t count = 0, done = 0, dots = 0, dots_done = 0;
+    const WorkItem* first = nullptr;
+    for (std::size_t i = s; i < items.size(); i += shard.of) {
+      ++count;
+      dots += dots_of(plan, items[i]);
+      if (here && tally.done(items[i])) {
+        ++done;
+        dots_done += dots_of(plan, items[i]);
+      } else if (first == nullptr) {
+        first = &items[i];
+      }
+    }
+    json one = {{"here", here},           {"stretches", count},
+                {"stretches_done", done}, {"dots", dots},
+                {"dots_done", dots_done}, {"ended", here ? "stopped" : "no result of this part"}};
+    if (first != nullptr) {
+      one["first_not_done"] = first - items.data();
+      one["first_instruction"] = name_of(plan.instructions[first->instruction].instruction);
+      one["first_family"] = gen::name_of(plan.input_classes[first->input_class]);
+    }
+    shards.push_back(std::move(one));
+  }
+  return shards;
+}
+
+/// Derives "complete" and "not_done" from "parts".
+void list_not_done(json& result) {
+  json missing = json::array();
+  const std::size_t of = result.at("parts").size();
+  for (std::size_t s = 0; s < of; ++s) {
+    json& shard = result.at("parts").at(s);
+    const auto left = [&](const char* all, const char* done) {
+      return shard.at(all).get<std::uint64_t>() - shard.at(done).get<std::uint64_t>();
+    };
+    if (left("stretches", "stretches_done") == 0) {
+      shard["ended"] = "done";
+      continue;
+    }
+    missing.push_back({{"part", s},
+                       {"of", of},
+                       {"stretches", left("stretches", "stretches_done")},
+                       {"of_stretches", shard.at("stretches")},
+                       {"dots", left("dots", "dots_done")},
+                       {"first", shard.at("first_not_done")},
+                       {"first_instruction", shard.at("first_instruction")},
+                       {"first_family", shard.at("first_family")},
+                       {"why", shard.at("ended")}});
+  }
+  result["complete"] = missing.empty();
+  result["not_done"] = std::move(missing);
+}
+
+std::string sealed(json result) {
+  list_not_done(result);
+  result["checksum"] = checksum_of(result);
+  return result.dump(1) + "\n";
+}
+
+Mismatch example_from(const json& one, const std::string& file) {
+  const auto name = one.at("instruction").get<std::string>();
+  const auto instruction = find_instruction(name);
+  if (!instruction)
+    throw InputError(fmt::format("{}: examples: instruction: {}", file, why_no_instruction(name)));
+  return mismatch_from(one, *instruction, file);
+}
+
+/// Refuses counts that are not the sums of their parts: a checksum finds damage, not a file that was made.
+void check(const json& result, const std::string& file) {
+  const auto count = [&](const json& of, const char* key) {
+    std::uint64_t value = 0;
+    read_exactly(of.at(key), value, fmt::format("{}: {}", file, key));
+    return value;
+  };
+  const auto require = [&](const char* field, std::uint64_t found, std::uint64_t least, std::uint64_t most) {
+    if (found < least || found > most)
+      throw InputError(fmt::format("{}: {}: found {}, allowed: {} to {}", file, field, found, least, most));
+  };
+  /// The counts of `of` are the sums over `parts`.
+  const auto require_sums = [&](const json& of, const json& parts) {
+    for (const char* key : {"dots", "mismatches"}) {
+      std::uint64_t sum = 0;
+      for (const json& part : parts) {
+        require(key, count(part, key), 0, count(of, key) - sum);
+        sum += count(part, key);
+      }
+      require(key, sum, count(of, key), count(of, key));
+    }
+    require("mismatches", count(of, "mismatches"), 0, count(of, "dots"));
+  };
+  require_sums(result, result.at("instructions"));
+  for (const json& one : result.at("instructions")) require_sums(one, one.at("families"));
+  require("examples", result.at("examples").size(), count(result, "mismatches") == 0 ? 0 : 1,
+          std::min<std::uint64_t>(count(result, "mismatches"), kMostExamples));
+  for (const json& one : result.at("examples")) static_cast<void>(example_from(one, file));
+  const auto complete = result.at("complete").get<bool>();
+  if (!result.contains("parts")) return;  // old results
+  std::uint64_t left = 0;
+  for (const json& part : result.at("parts")) {
+    require("parts: stretches_done", count(part, "stretches_done"), 0, count(part, "stretches"));
+    require("parts: dots_done", count(part, "dots_done"), 0, count(part, "dots"));
+    left += count(part, "stretches") == count(part, "stretches_done") ? 0 : 1;
+  }
+  require("not_done", result.at("not_done").size(), left, left);
+  if (complete != (left == 0))
+    throw InputError(fmt::format("{}: complete: found {}, allowed: {}", file, complete, left == 0));
+}
+
+/// Calls `use` with the content of a result file, whose checksum is right.
+template <typename Use>
+auto with_result(const std::string& text, const std::string& file, const Use& use) {
+  try {
+    json result = corpus::parse_bounded(text, file, kAllowed);
+    if (result.at("schema") != kSchema)
+      throw InputError(fmt::format("{}: schema: found {}, allowed: \"{}\"", file,
+                                   printable(result.at("schema").dump(), 40), kSchema));
+    const auto sum = result.at("checksum").get<std::string>();
+    result.erase("checksum");
+    if (checksum_of(result) != sum)
+      throw InputError(fmt::format("{}: checksum: found {}, allowed: {}, the checksum of its content", file,
+                                   printable(sum, 40), checksum_of(result)));
+    check(result, file);
+    return use(std::move(result));
+  } catch (const json::exception&) {
+    throw InputError(fmt::format("{}: found no result of a campaign, allowed: {}", file, kAllowed));
+  }
+}
+
+void add(json& to, const json& from, std::initializer_list<const char*> counts) {
+  for (const char* count : counts)
+    to.at(count) = to.at(count).get<std::uint64_t>() + from.at(count).get<std::uint64_t>();
+}
+
+/// Lists different answers side by side: shards may have run on different machines.
+void join(json& to, const json& from) {
+  const auto text = to.get<std::string>(), other = from.get<std::string>();
+  if ((", " + text + ", ").find(", " + other + ", ") == std::string::npos) to = text + ", " + other;
+}
+
+void add_instruction(json& to, const json& from) {
+  add(to, from, {"dots", "mismatches"});
+  to.at("seconds") = to.at("seconds").get<double>() + from.at("seconds").get<double>();
+  for (const auto& [name, counts] : from.at("families").items()) {
+    json& into = to.at("families")[name];
+    if (into.is_null())
+      into = counts;
+    else
+      add(into, counts, {"dots", "mismatches"});
+  }
+}
+
+/// Adds one result to another of the same plan.
+void merge(json& to, const json& from, const std::string& file) {
+  const auto refuse = [&](const char* field, const json& found, const json& allowed) {
+    return InputError(fmt::format("{}: {}: found {}, allowed: {}, as the first file has", file, field,
+                                  found.dump(), allowed.dump()));
+  };
+  if (from.at("plan") != to.at("plan")) throw refuse("plan", from.at("plan"), to.at("plan"));
+  json& shards = to.at("parts");
+  if (from.at("parts").size() != shards.size()) throw refuse("parts", from.at("parts").size(), shards.size());
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    const json& shard = from.at("parts").at(s);
+    if (!shard.at("here").get<bool>()) continue;
+    if (shards[s].at("here").get<bool>())
+      throw InputError(fmt::format("{}: part: found {} of {}, allowed: one that no other file has", file, s,
+                                   shards.size()));
+    shards[s] = shard;
+  }
+  add(to, from, {"dots", "mismatches", "gpus"});
+  for (const char* fact : {"gpu", "driver", "cuda", "version", "revision"}) join(to.at(fact), from.at(fact));
+  to.at("date") = std::max(to.at("date").get<std::string>(), from.at("date").get<std::string>());
+  json& instructions = to.at("instructions");
+  if (instructions.size() != from.at("instructions").size())
+    throw refuse("instructions", from.at("instructions").size(), instructions.size());
+  for (std::size_t i = 0; i < instructions.size(); ++i)
+    add_instruction(instructions[i], from.at("instructions")[i]);
+  for (const json& example : from.at("examples"))
+    if (to.at("examples").size() < kMostExamples) to.at("examples").push_back(example);
+}
+
+std::string not_done_text(const json& result) {
+  std::string text;
+  for (const json& one : result.value("not_done", json::array())) {
+    const auto word = [&](const char* key) { return text_at(one, key); };
+    text += fmt::format(
+        "not done: shard {} of {}: {} of {} work items, {} dot products, from work item {} ({}, {}) on: {}\n",
+        word("part"), word("of"), word("stretches"), word("of_stretches"), word("dots"), word("first"),
+        word("first_instruction"), word("first_family"), word("why"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string campaign_json(const Plan& plan, const Tally& tally, const Provenance& provenance,
+                          std::size_t gpus, const Shard& shard) {
+  json instructions = json::array();
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    json input_classes = json::object();
+    Count sum;
+    for (std::size_t c = 0; c < plan.input_classes.size(); ++c) {
+      const auto found = tally.counts().find({i, c});
+      if (found == tally.counts().end()) continue;
+      const Count& count = found->second;
+      input_classes[std::string(gen::name_of(plan.input_classes[c]))] = {{"dots", count.dots},
+                                                                         {"mismatches", count.mismatches}};
+      sum += count;
+    }
+    instructions.push_back({{"instruction", name_of(plan.instructions[i].instruction)},
+                            {"engine", plan.instructions[i].engine},
+                            {"dots", sum.dots},
+                            {"mismatches", sum.mismatches},
+                            {"seconds", sum.seconds},
+                            {"families", input_classes}});
+  }
+  json examples = json::array();
+  for (const auto& [instruction, example] : tally.examples()) {
+    examples.push_back(to_json(example));
+    examples.back()["instruction"] = name_of(plan.instructions[instruction].instruction);
+  }
+  const Count total = tally.total();
+  json result = {{"schema", kSchema},
+                 {"on", plan.on()},
+                 {"seed", plan.seed},
+                 {"generator", gen::kGeneratorVersion},
+                 {"plan", plan.identity()},
+                 {"dots_asked", plan.dots},
+                 {"dots", total.dots},
+                 {"mismatches", total.mismatches},
+                 {"architecture", plan.architecture},
+                 {"gpus", gpus},
+                 {"parts", shards_of(plan, tally, shard)},
+                 {"instructions", instructions},
+                 {"examples", examples}};
+  write_fields(provenance, kProvenanceKeys, result);
+  return sealed(std::move(result));
+}
+
+std::string merge_campaigns(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::optional<json> all;
+  for (const auto& [file, text] : files)
+    with_result(text, file, [&, &file = file](json one) {
+      if (!one.contains("parts"))
+        throw InputError(
+            fmt::format("{}: parts: found none, allowed: a result of `mmaudit campaign --part`", file));
+      if (all)
+        merge(*all, one, file);
+      else
+        all = std::move(one);
+    });
+  if (!all) throw InputError("--merge: found no file, allowed: results of `mmaudit campaign --part`");
+  return sealed(std::move(*all));
+}
+
+Verdict campaign_verdict(const std::string& text, const std::string& file) {
+  return with_result(text, file, [&file](const json& result) {
+    Verdict verdict{result.at("complete").get<bool>(), result.at("mismatches").get<std::uint64_t>(), {}};
+    if (!result.at("examples").empty()) {
+      const json& first = result.at("examples").at(0);
+      verdict.example = {first.at("instruction").get<std::string>(), example_from(first, file)};
+    }
+    return verdict;
+  });
+}
+
+std::string campaign_text(const std::string& text, const std::string& file) {
+  return with_result(text, file, [](const json& result) {
+    const auto word = [&](const char* key) { return text_at(result, key); };
+    std::string out = result.value("on", "hardware") == "model"
+                          ? fmt::format("MODEL AGAINST ITSELF, no hardware: {}", word("architecture"))
+                          : fmt::format("{} on {}, driver {}, CUDA {}", word("architecture"), word("gpu"),
+                                        word("driver"), word("cuda"));
+    out += fmt::format(", {}, seed {}, generator {}{}\n\n", word("date"), word("seed"), word("generator"),
+                       result.at("complete").get<bool>() ? "" : ", NOT COMPLETE");
+    constexpr const char* kLine = "  {:44} {:9} {:>20} {:>12}\n";
+    out += fmt::format(kLine, "instruction", "engine", "dot products", "mismatches");
+    for (const json& one : result.at("instructions"))
+      out += fmt::format(kLine, text_at(one, "instruction"), text_at(one, "engine"), text_at(one, "dots"),
+                         text_at(one, "mismatches"));
+    return out + "\n" + not_done_text(result) +
+           fmt::format("{} instructions, {} dot products, {} mismatches\n", result.at("instructions").size(),
+                       word("dots"), word("mismatches"));
+  });
+}
+
+}  // namespace mmaudit::campaign

@@ -1,0 +1,42 @@
+#pragma once
+// The stages between a converted product and its verdict that only the files of this folder call.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mmaudit/report/gemm_audit.hpp"
+
+namespace mmaudit::report {
+
+/// A (m, k) times B (k, n), every `block` of k (0: all of it) times factor(i, j, block). Two binary64 words
+/// an element of D (Ogita, Rump, Oishi 2005, Sum2), products rounded once where they don't fit one.
+std::vector<double> blocked_product(
+    std::uint64_t m, std::uint64_t n, std::uint64_t k, std::span<const double> a, std::span<const double> b,
+    std::uint64_t block, const std::function<double(std::uint64_t, std::uint64_t, std::uint64_t)>& factor,
+    const MatmulOptions& how);
+
+/// The same of converted operands, with the factors of software; without C.
+std::vector<double> converted_product(const ConvertedOperands& x, const MatmulOptions& how);
+
+/// The sums of converted operands as they leave the tensor cores and the totals, (m, n): in units of the
+/// elements, with Scaling::blocks in units of the operands.
+std::vector<double> model_sums(const GemmCombination& combination, const GemmPath& path,
+                               const ConvertedOperands& converted, const MatmulOptions& how);
+
+/// Bound on the error of these sums, in the same units; empty where the datapath has none.
+std::vector<double> sum_bounds(const GemmCombination& combination, const GemmPath& path,
+                               const ConvertedOperands& converted, const MatmulOptions& how);
+
+/// What happened to the element that errors.worst_row and worst_column name; row and column of the result are
+/// those. None where nothing was compared or nothing differs.
+std::optional<WorstElement> worst_element(const GemmErrors& errors, const GemmCombination& combination,
+                                          const GemmPath& path, const ConvertedOperands& converted,
+                                          const GemmOperands& operands, std::span<const double> exact,
+                                          const GemmElements& elements);
+
+/// Verdict, reason and advice of every row, the method and the remarks.
+void judge(GemmAudit& audit);
+
+}  // namespace mmaudit::report

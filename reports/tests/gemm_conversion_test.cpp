@@ -1,0 +1,157 @@
+// Errors of whole products: elements, scales, and what conversion loses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "../analysis/gemm/draws.hpp"
+#include "../analysis/gemm/fast_cast.hpp"
+#include "gemm_problems.hpp"
+#include "mmaudit/report/gemm_audit.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+TEST(FastCast, IsEncodeValue) {
+  std::uint64_t x = 1;
+  for (const GemmDtype& dtype : gemm_dtypes()) {
+    const FormatSpec format = spec_of(dtype.element);
+    const FastCast cast(format, dtype.cast);
+    for (int i = 0; i < 20000; ++i) {
+      x = x * 6364136223846793005U + 1442695040888963407U;
+      // Any bits, and numbers around the format's range with few or many bits.
+      double value = std::bit_cast<double>(x);
+      if (i % 2 != 0)
+        value = std::ldexp(static_cast<double>(x >> 40) / 0x1p23 - 1, static_cast<int>(x & 31) - 20);
+      if (i % 4 == 1) value = std::ldexp(std::nearbyint(std::ldexp(value, 12)), -12);
+      ASSERT_EQ(cast(value), encode_value(value, format, dtype.cast)) << dtype.name << " " << value;
+    }
+  }
+}
+
+TEST(MxScales, FloorSaturatesAndCeilDoesNot) {
+  // 480 = 1.875 * 2^8: by OCP's rule the scale is 1 and 480 becomes 448; rounded up it is 2.
+  for (const auto& [largest, floor, ceil] : {std::tuple{480.0, 127, 128},
+                                             {448.0, 127, 127},
+                                             {449.0, 127, 128},
+                                             {256.0, 127, 127},
+                                             {0.0, 127, 127}}) {
+    const Problem problem = filled(1, 1, 32, largest, 1);
+    for (const auto& [scaling, expected] : {std::pair{Scaling::mx_floor, floor}, {Scaling::mx_ceil, ceil}}) {
+      const GemmCombination c = combination("blackwell", "mxf8", scaling, "plain");
+      const ConvertedOperands found = convert_operands(c.dtype, c.scaling, problem.operands());
+      EXPECT_EQ(found.a.scales[0], expected) << largest << name_of(scaling);
+    }
+  }
+  EXPECT_EQ(find_scalings("mx"), (std::vector{Scaling::mx_floor, Scaling::mx_ceil}));
+  EXPECT_EQ(usual_scalings(*find_gemm_dtype("mxf4")), (std::vector{Scaling::mx_floor, Scaling::mx_ceil}));
+  EXPECT_EQ(usual_scalings(*find_gemm_dtype("nvf4")), std::vector{Scaling::mx});
+  EXPECT_EQ(combination("blackwell", "nvf4", Scaling::mx_ceil, "plain").scaling, Scaling::mx);
+}
+
+TEST(CastCounts, SaturationBeginsWhereRoundingLeavesTheFormat) {
+  // 464 is the tie between 448, the largest number, and 480, which E4M3 lacks.
+  Problem problem = filled(1, 1, 8, 1, 1);
+  problem.a = {448, 460, 464, 464.001, -464.001, 465, 480, 1e30};
+  const CastCounts counts =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+  EXPECT_EQ(counts.saturated, 5U);
+  EXPECT_EQ(counts.subnormal, 0U);
+  EXPECT_EQ(counts.underflow, 0U);
+}
+
+TEST(CastCounts, BitsLostByHand) {
+  // E4M3 around 1: steps of 2^-3. A relative error in [2^(L-25), 2^(L-24)) is L bits of 24.
+  Problem problem = filled(1, 1, 6, 1, 1);
+  problem.a = {1, 1 + 0x1p-24, 1 + 0x1p-10, 1 + 0x1p-5, 1e-9, 2e5};
+  const CastCounts counts =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+  std::array<std::uint64_t, 25> expected{};
+  expected[0] = 2;   // nothing, and just below 2^-24
+  expected[14] = 1;  // just below 2^-10
+  expected[19] = 1;  // just below 2^-5
+  expected[24] = 2;  // became zero; saturated at 448
+  EXPECT_EQ(counts.bits_lost, expected);
+}
+
+TEST(CastCounts, SlicesAddUp) {
+  // More than one slice of k, and in each of them numbers of every kind.
+  Problem problem = filled(1, 3, 1000, 1, 1);
+  for (std::uint64_t k = 0; k < problem.k; k += 10) {
+    problem.a[k] = 1e-9, problem.a[k + 1] = 0x1p-8, problem.a[k + 2] = 1e9;
+    problem.a[k + 3] = std::numeric_limits<double>::infinity();
+    problem.b[3 * k] = 1e-9, problem.b[3 * k + 3] = 0x1p-8, problem.b[3 * k + 6] = 1e9;
+    problem.b[3 * k + 9] = std::numeric_limits<double>::infinity();
+  }
+  const Computed x = computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem);
+  for (const CastCounts& counts : {x.converted.a.counts, x.converted.b.counts}) {
+    EXPECT_EQ(counts.underflow, 100U);
+    EXPECT_EQ(counts.subnormal, 100U);
+    EXPECT_EQ(counts.saturated, 100U);
+    EXPECT_EQ(counts.not_finite, 100U);
+  }
+}
+
+TEST(CastCounts, WhatIsNotFiniteIsAnElementAndNothingElse) {
+  Problem problem = filled(1, 1, 8, 1, 1);
+  problem.a[2] = std::numeric_limits<double>::quiet_NaN();
+  problem.a[5] = -std::numeric_limits<double>::infinity();
+  const CastCounts counts =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+  EXPECT_EQ(counts.elements, 8U);
+  EXPECT_EQ(counts.not_finite, 2U);
+  EXPECT_EQ(counts.saturated, 0U);
+  EXPECT_EQ(counts.bits_lost[0], 6U);
+}
+
+TEST(Scales, ByHand) {
+  const auto converted = [](const char* architecture, const char* dtype, Scaling scaling, Problem problem) {
+    const GemmCombination c = combination(architecture, dtype, scaling, "plain");
+    return convert_operands(c.dtype, c.scaling, problem.operands()).a;
+  };
+  // Of software: the largest magnitude becomes 448, the largest number of E4M3.
+  Problem problem = filled(2, 1, 32, 1, 1);
+  problem.a[3] = -896;
+  problem.a[32] = 112;
+  EXPECT_EQ(converted("hopper", "e4m3", Scaling::tensor, problem).factors, (std::vector<float>{2}));
+  EXPECT_EQ(converted("hopper", "e4m3", Scaling::row, problem).factors, (std::vector<float>{2, 0.25}));
+  // Of the instruction, powers of two every 32 of k: floor(log2(largest)) - 8, as a byte with bias 127.
+  EXPECT_EQ(converted("blackwell", "mxf8", Scaling::mx, problem).scales,
+            (std::vector<std::uint8_t>{127 + 1, 127 - 2}));
+  // E4M3 scales every 16 of k over a factor of the tensor: largest / 6 over largest of the tensor / (6 *
+  // 448).
+  problem = filled(1, 1, 32, 12, 1);
+  problem.a[0] = 2688 * 4;
+  const ConvertedOperand nvf4 = converted("blackwell", "nvf4", Scaling::mx, problem);
+  EXPECT_EQ(nvf4.factors, (std::vector<float>{4}));
+  EXPECT_EQ(nvf4.scales, (std::vector<std::uint8_t>{0x7E, 0x30}));  // 448 and 1/2
+}
+
+TEST(GemmErrors, CountsWhatIsLost) {
+  const Computed small =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 1e-6, 1e-6));
+  EXPECT_EQ(small.converted.a.counts.underflow, 128U);
+  EXPECT_EQ(small.errors.quantization, 1);
+  const Computed large =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 1000, 1));
+  EXPECT_EQ(large.converted.a.counts.saturated, 128U);
+  EXPECT_EQ(large.converted.b.counts.saturated, 0U);
+  const Computed tiny =
+      computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 0x1p-8, 1));
+  EXPECT_EQ(tiny.converted.a.counts.subnormal, 128U);
+  const Computed half =
+      computed(combination("hopper", "f16", Scaling::none, "half"), filled(2, 2, 64, 200, 200));
+  EXPECT_EQ(half.errors.overflow, 4U);
+  EXPECT_EQ(half.errors.compared, 0U);
+  Problem nan = filled(2, 2, 64, 1, 1);
+  nan.a[3] = std::numeric_limits<double>::quiet_NaN();
+  const Computed some = computed(combination("hopper", "bf16", Scaling::none, "plain"), nan);
+  EXPECT_EQ(some.errors.no_exact, 2U);
+  EXPECT_EQ(some.errors.compared, 2U);
+  EXPECT_EQ(some.errors.total, 0);
+}
+
+}  // namespace
+}  // namespace mmaudit::report
