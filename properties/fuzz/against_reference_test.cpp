@@ -1,5 +1,5 @@
-// The differential fuzzer can fail: a model with one rule changed differs from the reference on bytes drawn at
-// random.
+// The differential fuzzer can fail: a model with one rule changed differs from the reference on bytes drawn
+// at random.
 #include <gtest/gtest.h>
 
 #include <cstdio>
