@@ -1,0 +1,50 @@
+#pragma once
+// Programs written by hand: the loops that the papers time. A chain is a row of instructions each of which
+// adds to the result of the one before; `ilp` chains run side by side in a warp.
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/timing/machine.hpp"
+#include "mmaudit/timing/program.hpp"
+
+namespace mmaudit::timing {
+
+/// How the loop around the chains is compiled.
+struct Loop {
+  int unroll = 4;  ///< steps per trip
+  /// Cycles from the last instruction to the first of the next trip; -1: what the compiler needs to have
+  /// every result there; -2: the machine's counter, comparison and branch.
+  int tail = -2;
+};
+/// nvcc unrolls the loops of Sun et al. four times and counts at the end. Source: their repository's
+/// ubench/mma, compiled.
+inline constexpr Loop kPaperLoop = {4, -2};
+/// The sweeps' own kernels (device/sweeps/engine/timed.cuh): results are waited for at the end of a trip.
+inline constexpr Loop kSweepLoop = {4, -1};
+/// 1024 instructions in a row (Luo et al., section 6.2).
+inline constexpr Loop kStraight = {64, 0};
+
+/// What: `ilp` chains of one matrix instruction in each warp, with the control words a compiler would write.
+/// wgmma: one instruction per trip and warpgroup, four warps each; ilp is not used. Range: ilp 1 to 16.
+/// Errors: nullopt where the machine has no unit for the instruction.
+std::optional<Program> chain_program(const Machine& machine, const Instruction& instruction, int ilp,
+                                     const Loop& loop, bool a_from_registers = false);
+
+/// An access to shared memory as the papers time it.
+struct SharedAccess {
+  std::string name;  ///< "ldmatrix.x4", "ld.shared.u32"
+  int wavefronts = 1, registers = 1;
+  bool is_matrix = false;
+  double bytes = 128;  ///< of a warp
+};
+
+/// What: ldmatrix.x1, .x2, .x4 (also .trans) and ld.shared.u32, .u64, .v4.u32 with `ways` lanes per bank.
+/// Errors: nullopt for another name, or where a load is wider than `ways` lets it be (ld.shared.u64 takes two
+/// ways at least).
+std::optional<SharedAccess> shared_access(std::string_view name, int ways);
+
+/// What: `ilp` chains of loads in each warp, each of which loads the address of the next.
+Program load_program(const Machine& machine, const SharedAccess& access, int ilp, const Loop& loop);
+
+}  // namespace mmaudit::timing

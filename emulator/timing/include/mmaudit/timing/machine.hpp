@@ -1,0 +1,153 @@
+#pragma once
+// GPUs as data for the timing model: one file per machine in emulator/timing/machines/. Each number says how
+// it is known and where it comes from. Behaviour code never names a machine.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/model/instruction.hpp"
+
+namespace mmaudit::timing {
+
+// X(enumerator, name, unit, meaning)
+#define MMAUDIT_TIMING_PARAMETERS(X)                                                                         \
+  X(rate_f16_f16, "tensor.rate.f16_f16", "FMA/clk/sub-core",                                                 \
+    "multiply-adds of 16-bit operands, sums of 16 bits")                                                     \
+  X(rate_f16_f32, "tensor.rate.f16_f32", "FMA/clk/sub-core",                                                 \
+    "multiply-adds of 16-bit operands, sums of 32 bits")                                                     \
+  X(rate_tf32, "tensor.rate.tf32", "FMA/clk/sub-core", "multiply-adds of TF32")                              \
+  X(rate_int8, "tensor.rate.int8", "FMA/clk/sub-core", "multiply-adds of 8-bit operands")                    \
+  X(rate_int4, "tensor.rate.int4", "FMA/clk/sub-core", "multiply-adds of 4-bit operands")                    \
+  X(rate_bits, "tensor.rate.bits", "FMA/clk/sub-core", "multiply-adds of single bits")                       \
+  X(rate_bits_xor, "tensor.rate.bits_xor", "FMA/clk/sub-core", "the same with XOR in place of AND")          \
+  X(rate_f64, "tensor.rate.f64", "FMA/clk/sub-core", "multiply-adds of binary64")                            \
+  X(interval_narrow, "tensor.interval.narrow", "cycles",                                                     \
+    "least time between two mma whose A takes one or two registers")                                         \
+  X(interval_wide, "tensor.interval.wide", "cycles",                                                         \
+    "least time between two mma whose A takes four registers")                                               \
+  X(interval_sparse_narrow, "tensor.interval.sparse_narrow", "cycles",                                       \
+    "the same for mma.sp, A in two registers")                                                               \
+  X(interval_sparse_wide, "tensor.interval.sparse_wide", "cycles",                                           \
+    "the same for mma.sp, A in four registers")                                                              \
+  X(latency_tiny, "tensor.latency.tiny", "cycles", "from an mma of 8 x 8 to one that adds to its D")         \
+  X(latency_narrow, "tensor.latency.narrow", "cycles", "the same, 16 x 8, A in one or two registers")        \
+  X(latency_wide, "tensor.latency.wide", "cycles", "the same, A in four registers")                          \
+  X(interval_f64, "tensor.interval.f64", "cycles", "least time between two mma of binary64")                 \
+  X(latency_f64, "tensor.latency.f64", "cycles", "the same for binary64, beyond the time the unit is taken") \
+  X(turnaround, "tensor.turnaround", "cycles",                                                               \
+    "between two mma of which the second adds to the D of the first, beyond the interval")                   \
+  X(gap_tiny, "plan.gap.tiny", "cycles", "that the compiler leaves between independent mma of 8 x 8")        \
+  X(gap_narrow, "plan.gap.narrow", "cycles", "the same, 16 x 8, A in one or two registers")                  \
+  X(gap_wide, "plan.gap.wide", "cycles", "the same, A in four registers")                                    \
+  X(gap_sparse_narrow, "plan.gap.sparse_narrow", "cycles",                                                   \
+    "the same for mma.sp, A in two registers; 0: as dense")                                                  \
+  X(gap_sparse_wide, "plan.gap.sparse_wide", "cycles",                                                       \
+    "the same for mma.sp, A in four registers; 0: as dense")                                                 \
+  X(loop_tail, "plan.loop_tail", "cycles",                                                                   \
+    "of a loop's counter, comparison and branch after the last instruction")                                 \
+  X(tensor_queue, "tensor.queue", "entries",                                                                 \
+    "mma that wait in front of the unit without holding up their warp")                                      \
+  X(step_interval_f32, "step.interval.f32", "cycles",                                                        \
+    "between two steps of a set of Volta's wmma, sums of 32 bits")                                           \
+  X(step_interval_f16, "step.interval.f16", "cycles", "the same, sums of 16 bits")                           \
+  X(step_latency_f32, "step.latency.f32", "cycles",                                                          \
+    "from a step of Volta's wmma to its result, sums of 32 bits")                                            \
+  X(step_latency_f16, "step.latency.f16", "cycles", "the same, sums of 16 bits")                             \
+  X(wgmma_rate, "wgmma.rate", "FMA/clk/sub-core", "multiply-adds of 16-bit operands by wgmma")               \
+  X(wgmma_floor, "wgmma.floor", "cycles", "least time of a wgmma with A in registers")                       \
+  X(wgmma_floor_sparse, "wgmma.floor_sparse", "cycles", "least time of a wgmma.sp with A in registers")      \
+  X(wgmma_floor_sparse_n8, "wgmma.floor_sparse_n8", "cycles", "the same at N = 8")                           \
+  X(shared_latency, "shared.latency", "cycles", "of a load of shared memory, beyond its wavefronts")         \
+  X(shared_subcore, "shared.subcore", "cycles", "per wavefront, one sub-core alone")                         \
+  X(shared_sm, "shared.sm", "cycles", "per wavefront, all sub-cores together")                               \
+  X(shared_queue, "shared.queue", "entries", "loads that wait in a sub-core")                                \
+  X(shared_wide, "shared.wide", "cycles", "per further register that a lane loads, ldmatrix excepted")       \
+  X(shared_bytes, "shared.bytes", "bytes/clk/SM", "that a wavefront moves")                                  \
+  X(alu_interval, "alu.interval", "cycles", "between two integer or logic instructions")                     \
+  X(fma_interval, "fma.interval", "cycles",                                                                  \
+    "between two additions, multiply-adds (binary16 and 32) or conversions of packed formats")               \
+  X(special_interval, "special.interval", "cycles", "between two of POPC, MUFU and conversions to integers") \
+  X(fixed_latency, "alu.latency", "cycles", "of an integer or binary32 instruction")                         \
+  X(branch_taken, "branch.taken", "cycles", "of a taken branch beyond its control word")                     \
+  X(branch_call, "branch.call", "cycles", "of a call and its return beyond their control words")             \
+  X(call_interval, "branch.interval", "cycles", "between two calls or returns")                              \
+  X(l1_latency, "l1.latency", "cycles", "of a load that hits L1")                                            \
+  X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
+  X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
+  X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
+  X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
+  X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
+  X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \
+  X(clock_mhz, "clock", "MHz", "that the published rates of the whole GPU were held at")
+
+enum class Parameter : std::uint8_t {
+#define MMAUDIT_ENUMERATOR(ENUMERATOR, ...) ENUMERATOR,
+  MMAUDIT_TIMING_PARAMETERS(MMAUDIT_ENUMERATOR)
+#undef MMAUDIT_ENUMERATOR
+};
+#define MMAUDIT_ONE(...) +1
+inline constexpr std::size_t kParameters = MMAUDIT_TIMING_PARAMETERS(MMAUDIT_ONE);
+#undef MMAUDIT_ONE
+
+struct ParameterText {
+  std::string_view name, unit, meaning;
+};
+/// Name, unit and meaning of each parameter, in order.
+std::span<const ParameterText> parameter_texts();
+std::optional<Parameter> find_parameter(std::string_view name);
+
+/// How a number is known. `fitted`: chosen so that cells of the tables named as its source come out; those
+/// cells prove nothing about the model.
+enum class Known : std::uint8_t { measured, published, compiler, fitted };
+std::string_view name_of(Known known);
+
+struct Number {
+  Parameter parameter;
+  double value = 0;
+  Known known = Known::fitted;
+  std::string_view source;
+};
+
+/// Who sees to it that an instruction waits for another one's result.
+enum class Dependences : std::uint8_t {
+  control_words,  ///< the compiler: stall counts and barriers in each instruction
+  scoreboard,     ///< the hardware: registers under way are not read (RAW) and not written (WAW)
+};
+
+struct Machine {
+  std::string_view name;                      ///< what listings print
+  std::string_view gpu;                       ///< what was measured
+  std::span<const std::string_view> aliases;  ///< accepted besides the name
+  int compute_capability = 0;
+  std::span<const Number> numbers;
+  std::array<double, kParameters> overridden{};  ///< by a file of the user; used where `is_overridden`
+  std::array<bool, kParameters> is_overridden{};
+
+  /// 0 where the machine has no such number.
+  [[nodiscard]] double operator[](Parameter parameter) const;
+  [[nodiscard]] int cycles(Parameter parameter) const { return static_cast<int>((*this)[parameter]); }
+};
+
+/// Every machine, oldest first.
+std::span<const Machine> machines();
+
+/// By name or alias ("hopper", "sm_90a", "h200", "a100"), case-insensitive; null when unknown.
+const Machine* find_machine(std::string_view name);
+
+/// What one matrix instruction costs on a machine.
+struct MatrixCost {
+  int interval2 = 0;                                      ///< half cycles between two in the unit
+  int latency = 0;                                        ///< cycles to an instruction that adds to its D
+  int gap = 0;                                            ///< cycles that the compiler leaves between two
+  int a_registers = 0, b_registers = 0, d_registers = 0;  ///< of a lane
+};
+
+/// What: the cost of mma, mma.sp, wgmma, wgmma.sp and wmma as one SASS instruction. Range: with `n` filled
+/// in. Errors: nullopt where the machine has no unit for it.
+std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& instruction,
+                                  bool a_from_registers = false);
+
+}  // namespace mmaudit::timing

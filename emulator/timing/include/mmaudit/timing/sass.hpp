@@ -1,0 +1,59 @@
+#pragma once
+// The disassembly of a kernel (cuobjdump -sass, or nvdisasm -hex) with the control words that its encodings
+// hold, and the loop of it as a program for the timing model.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/timing/machine.hpp"
+#include "mmaudit/timing/program.hpp"
+
+namespace mmaudit::timing {
+
+/// What an instruction of Volta or later says about scheduling, bits 105 to 125 of its encoding. Source:
+/// Huerta et al., arXiv 2503.20481; Jia et al., arXiv 1804.06826, section 2.1.
+struct ControlWord {
+  std::uint8_t stall = 0;
+  bool yield = false;
+  std::int8_t write_barrier = -1, read_barrier = -1;  ///< -1: none
+  std::uint8_t wait_mask = 0, reuse = 0;
+  constexpr bool operator==(const ControlWord&) const = default;
+};
+
+/// The control word in the upper half of an encoding.
+ControlWord control_word_of(std::uint64_t upper);
+
+struct SassLine {
+  std::uint32_t address = 0;
+  std::string predicate, opcode, operands;
+  ControlWord control;
+};
+
+struct SassFunction {
+  std::string target;  ///< "sm_90a"
+  std::string name;    ///< as the file has it
+  std::vector<SassLine> lines;
+};
+
+/// What: every function of a disassembly. Range: at most 1,000,000 instructions in all. Errors:
+/// std::invalid_argument with the line where an instruction has no encoding, or the file holds none.
+std::vector<SassFunction> read_sass(std::string_view text);
+
+/// How to run a loop whose instructions alone do not say it.
+struct SassOptions {
+  int conflict_ways = 0;  ///< of each LDS; 0: as few as its width needs
+};
+
+/// What: the loop of a function that holds most instructions of the tensor unit, else of shared memory, else
+/// most instructions, of those between the last two readings of the clock where there are two; calls are
+/// followed. Its branches: the last one is taken until the trips are over, forward ones with a predicate
+/// are not taken, others are. `steps` is by how much the loop's counter moves. Errors: std::invalid_argument,
+/// in one clause, where there is no loop.
+Program program_of(const Machine& machine, const SassFunction& function, const SassOptions& options = {});
+
+/// Multiply-adds of a matrix instruction by its shape: 2048 of "HMMA.16816.F32", k of ".SP." in full; 0 for
+/// other opcodes.
+double multiply_adds_of(std::string_view opcode);
+
+}  // namespace mmaudit::timing

@@ -1,0 +1,49 @@
+#pragma once
+#include "mmaudit/timing/machine.hpp"
+
+namespace mmaudit::timing::rows {
+
+inline constexpr std::string_view kAd102Aliases[] = {"ada", "rtx4090", "rtx 4090", "sm_89"};
+inline constexpr std::string_view kAd102Words = "control words that ptxas 13.0 writes for sm_89";
+inline constexpr Number kAd102Numbers[] = {
+    {Parameter::rate_f16_f16, 128, Known::fitted, "as GA104"},
+    {Parameter::rate_f16_f32, 64, Known::fitted, "as GA104"},
+    {Parameter::rate_tf32, 32, Known::fitted, "as GA104"},
+    {Parameter::rate_int8, 256, Known::fitted, "as GA104"},
+    {Parameter::interval_narrow, 4, Known::fitted, "as GA100"},
+    {Parameter::latency_tiny, 14, Known::compiler, kAd102Words},
+    {Parameter::latency_narrow, 16, Known::compiler, kAd102Words},
+    {Parameter::latency_wide, 24, Known::compiler, kAd102Words},
+    {Parameter::turnaround, 2, Known::fitted,
+     "Luo VIII, RTX4090, m16n8k8 f16 to f32: 18.8 where the unit takes 16"},
+    {Parameter::gap_tiny, 4, Known::compiler, kAd102Words},
+    {Parameter::gap_narrow, 4, Known::compiler, kAd102Words},
+    {Parameter::gap_wide, 8, Known::compiler, kAd102Words},
+    {Parameter::loop_tail, 22, Known::fitted, "as GA100"},
+    {Parameter::tensor_queue, 2, Known::fitted, "as GA104"},
+    {Parameter::shared_latency, 21, Known::fitted, "as GA100"},
+    {Parameter::shared_subcore, 2, Known::fitted, "as GA100"},
+    {Parameter::shared_sm, 1, Known::fitted, "as GA100"},
+    {Parameter::shared_queue, 8, Known::fitted, "as GA100"},
+    {Parameter::shared_wide, 1, Known::fitted, "as Hopper"},
+    {Parameter::shared_bytes, 128, Known::fitted, "as GA100"},
+    {Parameter::alu_interval, 2, Known::compiler, kAd102Words},
+    {Parameter::fma_interval, 2, Known::compiler, kAd102Words},
+    {Parameter::special_interval, 8, Known::published,
+     "CUDA C++ Programming Guide 13.0, table of throughputs: 16 per clk"},
+    {Parameter::fixed_latency, 4, Known::compiler, kAd102Words},
+    {Parameter::branch_taken, 1, Known::fitted, "as Hopper"},
+    {Parameter::call_interval, 9, Known::fitted, "as Hopper"},
+    {Parameter::branch_call, 39, Known::fitted, "as Hopper"},
+    {Parameter::l1_latency, 32, Known::published, "Luo III"},
+    {Parameter::l2_latency, 273, Known::published, "Luo III"},
+    {Parameter::dram_latency, 571, Known::published, "Luo III"},
+    {Parameter::l1_bytes, 121.2, Known::published, "Luo V, FP32.v4"},
+    {Parameter::l2_bytes, 1708, Known::published, "Luo V, FP32.v4"},
+    {Parameter::dram_bytes, 343, Known::published, "Luo V: 929.8 GB/s at 2710 MHz"},
+    {Parameter::multiprocessors, 128, Known::published, "Luo II"},
+    {Parameter::clock_mhz, 2710, Known::published, "Luo, section 6.2"},
+};
+inline constexpr Machine kAd102 = {"ad102", "RTX 4090", kAd102Aliases, 89, kAd102Numbers};
+
+}  // namespace mmaudit::timing::rows

@@ -1,0 +1,157 @@
+#include "mmaudit/timing/chain.hpp"
+
+#include <algorithm>
+
+#include "mmaudit/model/instruction.hpp"
+
+namespace mmaudit::timing {
+namespace {
+
+constexpr int kMostStall = 15, kBarriers = 6, kFirstChainRegister = 64, kLoadStall = 4;
+
+/// A stall of `cycles` behind an op: what does not fit its control word goes to a NOP, of two cycles at
+/// least.
+void add_with_stall(Program& program, TimedOp op, const std::string& text, int cycles) {
+  cycles = std::max(1, cycles);
+  op.stall = static_cast<std::uint8_t>(std::min(cycles, kMostStall));
+  program.add(op, text);
+  cycles -= op.stall;
+  for (; cycles > 0; cycles -= kMostStall) {
+    TimedOp nop;
+    nop.stall = static_cast<std::uint8_t>(std::clamp(cycles, 2, kMostStall));
+    program.add(nop, "NOP");
+  }
+}
+
+void close_loop(Program& program, int cycles) {
+  TimedOp branch;
+  branch.unit = Unit::branch;
+  branch.flow = Flow::loop;
+  branch.target = 0;
+  branch.stall = static_cast<std::uint8_t>(std::clamp(cycles, 1, kMostStall));
+  program.add(branch, "BRA");
+}
+
+/// From the last instruction to the end of the trip.
+void add_tail(Program& program, const Machine& machine, const Loop& loop, TimedOp last,
+              const std::string& text, int needed) {
+  const int branch_taken = machine.cycles(Parameter::branch_taken);
+  int tail = loop.tail;
+  if (tail == -2) tail = std::max(needed, machine.cycles(Parameter::loop_tail));
+  if (tail == -1) tail = needed + 1;
+  if (tail <= 0) {
+    last.flow = Flow::loop;
+    last.target = 0;
+    add_with_stall(program, last, text, needed);
+    return;
+  }
+  const int before = std::max(1, tail - branch_taken - kMostStall);
+  add_with_stall(program, last, text, before);
+  close_loop(program, tail - branch_taken - before);
+}
+
+Program wgmma_program(const Instruction& inst, const MatrixCost& cost, bool a_from_registers) {
+  Program program;
+  program.name = name_of(inst) + (a_from_registers ? ", A in registers" : ", A in shared memory");
+  TimedOp op;
+  op.unit = Unit::tensor;
+  op.queued = true;
+  op.interval2 = static_cast<std::uint16_t>(cost.interval2);
+  op.latency = static_cast<std::uint16_t>(cost.latency);
+  op.destination = {kFirstChainRegister / 2, static_cast<std::uint8_t>(std::min(cost.d_registers, 128))};
+  op.flow = Flow::loop;
+  op.target = 0;
+  program.add(op, name_of(inst));
+  program.work = static_cast<double>(inst.m) * inst.n * inst.k / 4;
+  return program;
+}
+
+/// The instruction of one SASS instruction, and how many of them make `inst`.
+Instruction part_of(const Instruction& inst, int& parts) {
+  parts = 1;
+  if (inst.op != Op::wmma || inst.a == Format::f64) return inst;
+  // wmma is as many mma of half the size or more: HMMA.16816, .1688 for TF32 (docs/sweep.md, census).
+  Instruction part = inst;
+  part.op = Op::mma;
+  part.m = 16;
+  part.n = 8;
+  parts = inst.m * inst.n / (16 * 8);
+  return part;
+}
+
+}  // namespace
+
+std::optional<Program> chain_program(const Machine& machine, const Instruction& inst, int ilp,
+                                     const Loop& loop, bool a_from_registers) {
+  int parts = 1;
+  const Instruction part = part_of(inst, parts);
+  const std::optional<MatrixCost> cost = cost_of(machine, part, a_from_registers);
+  if (!cost || ilp < 1 || ilp > 16) return std::nullopt;
+  if (is_wgmma(inst.op)) return wgmma_program(inst, *cost, a_from_registers);
+  Program program;
+  program.name = name_of(inst);
+  program.steps = loop.unroll;
+  program.work = static_cast<double>(inst.m) * inst.n * inst.k * ilp * loop.unroll;
+  TimedOp op;
+  op.unit = Unit::tensor;
+  op.interval2 = static_cast<std::uint16_t>(cost->interval2);
+  op.latency = static_cast<std::uint16_t>(cost->latency);
+  const int chains = ilp * parts, total = chains * loop.unroll;
+  const int slack = std::max(0, cost->latency - chains * cost->gap);
+  for (int i = 0; i < total; ++i) {
+    const int chain = i % chains, width = cost->d_registers;
+    op.destination = {static_cast<std::int16_t>((kFirstChainRegister + chain * width) % 240),
+                      static_cast<std::uint8_t>(width)};
+    op.sources = {Registers{0, static_cast<std::uint8_t>(cost->a_registers)},
+                  Registers{16, static_cast<std::uint8_t>(cost->b_registers)}, op.destination};
+    const std::string text = name_of(part) + "  #" + std::to_string(chain);
+    const bool ends_step = chain == chains - 1;
+    const int cycles = cost->gap + (ends_step ? slack : 0);
+    if (i + 1 == total)
+      add_tail(program, machine, loop, op, text, loop.tail == -1 ? cost->latency : cycles);
+    else
+      add_with_stall(program, op, text, cycles);
+  }
+  return program;
+}
+
+std::optional<SharedAccess> shared_access(std::string_view name, int ways) {
+  const std::string trimmed(name.substr(0, name.find(".trans")));
+  for (const int matrices : {1, 2, 4})
+    if (trimmed == "ldmatrix.x" + std::to_string(matrices))
+      return SharedAccess{std::string(name), matrices, matrices, true, 128.0 * matrices};
+  constexpr std::pair<std::string_view, int> kLoads[] = {
+      {"ld.shared.u32", 1}, {"ld.shared.u64", 2}, {"ld.shared.v4.u32", 4}};
+  for (const auto& [load, words] : kLoads)
+    if (name == load && ways >= words && ways % words == 0)
+      return SharedAccess{std::string(name), ways, words, false, 128.0 * words};
+  return std::nullopt;
+}
+
+Program load_program(const Machine& machine, const SharedAccess& access, int ilp, const Loop& loop) {
+  Program program;
+  program.name = access.name;
+  program.steps = loop.unroll;
+  program.work = access.bytes * ilp * loop.unroll;
+  TimedOp op;
+  op.unit = Unit::shared;
+  op.wavefronts = static_cast<std::uint16_t>(access.wavefronts);
+  if (!access.is_matrix)
+    op.latency = static_cast<std::uint16_t>((access.registers - 1) * machine.cycles(Parameter::shared_wide));
+  for (int i = 0; i < ilp * loop.unroll; ++i) {
+    const int chain = i % ilp;
+    op.write_barrier = static_cast<std::int8_t>(chain % kBarriers);
+    op.wait_mask = static_cast<std::uint8_t>(1U << chain % kBarriers);
+    op.destination = {static_cast<std::int16_t>(kFirstChainRegister + 4 * chain),
+                      static_cast<std::uint8_t>(access.registers)};
+    op.sources[0] = {op.destination.first, 1};
+    const std::string text = access.name + "  #" + std::to_string(chain);
+    if (i + 1 == ilp * loop.unroll)
+      add_tail(program, machine, loop, op, text, 1);
+    else
+      add_with_stall(program, op, text, std::min(kLoadStall, machine.cycles(Parameter::shared_subcore)));
+  }
+  return program;
+}
+
+}  // namespace mmaudit::timing

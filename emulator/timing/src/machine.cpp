@@ -1,0 +1,70 @@
+#include "mmaudit/timing/machine.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "timing_machine_includes.hpp"
+
+namespace mmaudit::timing {
+namespace {
+
+constexpr ParameterText kTexts[] = {
+#define MMAUDIT_TEXT(ENUMERATOR, NAME, UNIT, MEANING) {NAME, UNIT, MEANING},
+    MMAUDIT_TIMING_PARAMETERS(MMAUDIT_TEXT)
+#undef MMAUDIT_TEXT
+};
+
+constexpr Machine kListed[] = {
+#include "timing_machine_list.hpp"
+};
+
+bool same_name(std::string_view x, std::string_view y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+const std::array<Machine, std::size(kListed)>& sorted() {
+  static const auto kSorted = [] {
+    std::array<Machine, std::size(kListed)> all;
+    std::copy(std::begin(kListed), std::end(kListed), all.begin());
+    std::sort(all.begin(), all.end(),
+              [](const Machine& x, const Machine& y) { return x.compute_capability < y.compute_capability; });
+    return all;
+  }();
+  return kSorted;
+}
+
+}  // namespace
+
+std::span<const ParameterText> parameter_texts() { return kTexts; }
+
+std::optional<Parameter> find_parameter(std::string_view name) {
+  for (std::size_t i = 0; i < kParameters; ++i)
+    if (kTexts[i].name == name) return static_cast<Parameter>(i);
+  return std::nullopt;
+}
+
+std::string_view name_of(Known known) {
+  constexpr std::string_view kNames[] = {"measured", "published", "compiler", "fitted"};
+  return kNames[static_cast<std::size_t>(known)];
+}
+
+double Machine::operator[](Parameter parameter) const {
+  if (is_overridden[static_cast<std::size_t>(parameter)])
+    return overridden[static_cast<std::size_t>(parameter)];
+  for (const Number& number : numbers)
+    if (number.parameter == parameter) return number.value;
+  return 0;
+}
+
+std::span<const Machine> machines() { return sorted(); }
+
+const Machine* find_machine(std::string_view name) {
+  for (const Machine& machine : sorted()) {
+    const auto is = [name](std::string_view other) { return same_name(name, other); };
+    if (is(machine.name) || std::any_of(machine.aliases.begin(), machine.aliases.end(), is)) return &machine;
+  }
+  return nullptr;
+}
+
+}  // namespace mmaudit::timing

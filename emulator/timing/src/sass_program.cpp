@@ -1,0 +1,377 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "mmaudit/timing/sass.hpp"
+
+namespace mmaudit::timing {
+namespace {
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [text](std::string_view start) { return text.starts_with(start); });
+}
+bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// "0x1f", "-0x1f" and "0xffffffe1" alike; 0 where there is no number.
+int number_at(std::string_view text) {
+  const bool minus = text.starts_with('-');
+  if (minus) text.remove_prefix(1);
+  if (!text.starts_with("0x")) return 0;
+  std::uint32_t value = 0;
+  std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  const auto number = static_cast<std::int32_t>(value);
+  return minus ? -number : number;
+}
+
+/// The parts of "R4, R4.reuse, 0x10".
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, comma);
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    parts.push_back(part);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
+/// "R12.reuse": 12; RZ, UR4 and everything else: -1.
+int register_at(std::string_view part) {
+  if (part.starts_with('-') || part.starts_with('|')) part.remove_prefix(1);
+  if (part.size() < 2 || part[0] != 'R' || part[1] < '0' || part[1] > '9') return -1;
+  int value = -1;
+  std::from_chars(part.data() + 1, part.data() + part.size(), value);
+  return value;
+}
+
+Registers registers_at(const std::vector<std::string_view>& parts, std::size_t i, int count) {
+  const int first = i < parts.size() ? register_at(parts[i]) : -1;
+  if (first < 0 || first + count > 256) return {};
+  return {static_cast<std::int16_t>(first), static_cast<std::uint8_t>(count)};
+}
+
+/// m, n, k in the digits of ".16816": 16, 8 and what is left; ".64x128x16", ".16x8x4" and ".884" too.
+std::optional<std::array<int, 3>> shape_of(std::string_view opcode) {
+  while (!opcode.empty()) {
+    const std::size_t dot = opcode.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    opcode.remove_prefix(dot + 1);
+    const std::string_view field = opcode.substr(0, opcode.find('.'));
+    if (field.size() < 3 || field[0] < '0' || field[0] > '9') continue;
+    if (holds(field, "x")) {
+      std::array<int, 3> shape{};
+      if (std::sscanf(std::string(field).c_str(), "%dx%dx%d", &shape[0], &shape[1], &shape[2]) == 3)
+        return shape;
+      continue;
+    }
+    const bool sixteen = field.starts_with("16");
+    const std::string_view k = field.substr(sixteen ? 3 : 2);
+    return std::array<int, 3>{sixteen ? 16 : 8, 8, std::atoi(std::string(k).c_str())};
+  }
+  return std::nullopt;
+}
+
+bool is_matrix(std::string_view opcode) {
+  return starts_with_any(opcode, {"HMMA", "IMMA", "BMMA", "DMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA"});
+}
+
+/// The instruction of the model whose cost a matrix instruction has; only what the cost depends on is set.
+std::optional<Instruction> instruction_of(std::string_view opcode) {
+  const auto shape = shape_of(opcode);
+  if (!is_matrix(opcode) || !shape) return std::nullopt;
+  Instruction inst;
+  const bool group = holds(opcode.substr(0, 6), "GMMA"), sparse = holds(opcode, ".SP.");
+  if (group)
+    inst.op = sparse ? Op::wgmma_sp : Op::wgmma;
+  else
+    inst.op = sparse ? Op::mma_sp : Op::mma;
+  inst.m = static_cast<std::int16_t>((*shape)[0]);
+  inst.n = static_cast<std::int16_t>((*shape)[1]);
+  inst.k = static_cast<std::int16_t>((*shape)[2]);
+  inst.d = holds(opcode, ".F16") && !holds(opcode, ".F32") ? Format::f16 : Format::f32;
+  switch (opcode[0]) {
+    case 'D':
+      inst.a = inst.d = Format::f64;
+      break;
+    case 'I':
+      inst.a = holds(opcode, "4.") || opcode.ends_with("4") ? Format::s4 : Format::s8;
+      if (holds(opcode, "8.") && (holds(opcode, "S8") || holds(opcode, "U8"))) inst.a = Format::s8;
+      inst.d = Format::s32;
+      break;
+    case 'B':
+      inst.a = Format::b1;
+      inst.d = Format::s32;
+      if (holds(opcode, ".XOR")) inst.multiply = Multiply::xor_popc;
+      break;
+    case 'Q':
+      inst.a = Format::e4m3;
+      break;
+    default:
+      inst.a = holds(opcode, ".TF32") ? Format::tf32 : Format::f16;
+  }
+  inst.b = inst.a;
+  inst.c = inst.d;
+  return inst;
+}
+
+int width_of(std::string_view opcode) { return holds(opcode, ".128") ? 4 : holds(opcode, ".64") ? 2 : 1; }
+
+std::uint16_t half_cycles(double cycles) { return static_cast<std::uint16_t>(std::lround(2 * cycles)); }
+
+class Reader {
+ public:
+  Reader(const Machine& machine, const SassFunction& function, const SassOptions& options)
+      : machine_(machine), lines_(function.lines), options_(options) {}
+
+  Program loop() {
+    const auto [first, last] = timed_part();
+    int best_first = -1, best_last = -1;
+    std::array<int, 3> best{};
+    for (int i = first; i < last; ++i) {
+      if (!is_branch(i)) continue;
+      const int target = index_of(goes_to(i));
+      if (target < first || target > i) continue;
+      const std::array<int, 3> weight = weight_of(target, i, 0);
+      if (weight > best) {
+        best = weight;
+        best_first = target;
+        best_last = i;
+      }
+    }
+    if (best_first < 0)
+      throw std::invalid_argument("found no loop, allowed: a kernel with a branch backwards");
+    steps_in(best_first, best_last);
+    add(best_first, best_last);
+    finish();
+    return std::move(program_);
+  }
+
+ private:
+  [[nodiscard]] const SassLine& line(int i) const { return lines_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] int size() const { return static_cast<int>(lines_.size()); }
+  [[nodiscard]] bool is_branch(int i) const { return line(i).opcode.starts_with("BRA"); }
+  [[nodiscard]] std::int64_t goes_to(int i) const {
+    const std::size_t at = line(i).operands.find("0x");
+    return at == std::string::npos ? -1 : number_at(std::string_view(line(i).operands).substr(at));
+  }
+  [[nodiscard]] int index_of(std::int64_t address) const {
+    const auto at = std::lower_bound(lines_.begin(), lines_.end(), address,
+                                     [](const SassLine& x, std::int64_t where) { return x.address < where; });
+    return at == lines_.end() || at->address != address ? -1 : static_cast<int>(at - lines_.begin());
+  }
+
+  /// Between the last two readings of the clock, or everything.
+  [[nodiscard]] std::pair<int, int> timed_part() const {
+    std::vector<int> clocks;
+    for (int i = 0; i < size(); ++i)
+      if (holds(line(i).operands, "SR_CLOCKLO")) clocks.push_back(i);
+    if (clocks.size() < 2) return {0, size()};
+    return {clocks[clocks.size() - 2] + 1, clocks.back()};
+  }
+
+  /// Matrix instructions, accesses to shared memory, instructions, functions that are called included.
+  [[nodiscard]] std::array<int, 3> weight_of(int first, int last, int depth) const {
+    std::array<int, 3> weight{};
+    for (int i = first; i <= last; ++i) {
+      weight[0] += is_matrix(line(i).opcode);
+      weight[1] += line(i).opcode.starts_with("LDS");
+      ++weight[2];
+      if (!line(i).opcode.starts_with("CALL") || depth == 2) continue;
+      const int begin = index_of(goes_to(i));
+      if (begin < 0) continue;
+      const std::array<int, 3> called = weight_of(begin, end_of(begin), depth + 1);
+      for (std::size_t j = 0; j < 3; ++j) weight[j] += called[j];
+    }
+    return weight;
+  }
+  [[nodiscard]] int end_of(int begin) const {
+    int end = begin;
+    while (end + 1 < size() && !line(end).opcode.starts_with("RET")) ++end;
+    return end;
+  }
+
+  /// By how much the counter moves: the largest constant that a register is raised by.
+  void steps_in(int first, int last) {
+    for (int i = first; i <= last; ++i) {
+      const SassLine& one = line(i);
+      if (!starts_with_any(one.opcode, {"IADD3", "UIADD3", "VIADD", "IADD", "IMAD.IADD"})) continue;
+      const std::vector<std::string_view> parts = parts_of(one.operands);
+      if (parts.size() < 3 || parts[0] != parts[1].substr(0, parts[1].find('.'))) continue;
+      program_.steps = std::max(program_.steps, std::abs(number_at(parts[2])));
+    }
+  }
+
+  /// Adds lines first to last; functions that they call come behind.
+  void add(int first, int last) {
+    for (int i = first; i <= last; ++i) {
+      place_[i] = static_cast<int>(program_.ops.size());
+      TimedOp op = op_of(line(i));
+      flow_of(i, first, last, op);
+      program_.add(op, line(i).opcode + " " + line(i).operands);
+    }
+  }
+
+  void flow_of(int i, int first, int last, TimedOp& op) {
+    const SassLine& one = line(i);
+    if (starts_with_any(one.opcode, {"BRA", "CALL"})) {
+      const int target = index_of(goes_to(i));
+      if (one.opcode.starts_with("CALL")) {
+        if (target < 0) throw std::invalid_argument("found a call of an address that is not in the function");
+        op.flow = Flow::call;
+        calls_.emplace_back(static_cast<int>(program_.ops.size()), target);
+      } else if (i == last && depth_ == 0) {
+        op.flow = Flow::loop;
+        op.target = 0;
+      } else if (one.predicate.empty() && target > i && target <= last) {
+        op.flow = Flow::jump;
+        jumps_.emplace_back(static_cast<int>(program_.ops.size()), target);
+      } else {
+        ++not_taken_;
+      }
+    } else if (one.opcode.starts_with("RET")) {
+      op.flow = Flow::back;
+    } else if (holds(one.opcode, "WARPGROUP.DEPBAR")) {
+      op.flow = Flow::drain;
+    }
+    (void)first;
+  }
+
+  void finish() {
+    std::map<int, int> begins;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {  // grows while it goes
+      const auto [op, target] = calls_[i];
+      if (begins.find(target) == begins.end()) {
+        begins[target] = static_cast<int>(program_.ops.size());
+        depth_ = 1;
+        add(target, end_of(target));
+      }
+      program_.ops[static_cast<std::size_t>(op)].target = begins[target];
+    }
+    for (const auto& [op, target] : jumps_)
+      program_.ops[static_cast<std::size_t>(op)].target = place_.at(target);
+    if (not_taken_ > 0)
+      program_.notes.push_back(std::to_string(not_taken_) +
+                               " branches inside the loop are taken to be not taken");
+    if (unknown_ > 0)
+      program_.notes.push_back(std::to_string(unknown_) +
+                               " matrix instructions without a unit on this machine");
+  }
+
+  TimedOp op_of(const SassLine& one) {
+    TimedOp op;
+    const ControlWord& control = one.control;
+    op.stall = std::max<std::uint8_t>(1, control.stall);
+    op.yields = control.yield;
+    op.write_barrier = control.write_barrier;
+    op.read_barrier = control.read_barrier;
+    op.wait_mask = control.wait_mask;
+    const std::vector<std::string_view> parts = parts_of(one.operands);
+    op.destination = registers_at(parts, 0, 1);
+    for (std::size_t i = 0; i < op.sources.size(); ++i) op.sources[i] = registers_at(parts, i + 1, 1);
+    op.latency = static_cast<std::uint16_t>(machine_.cycles(Parameter::fixed_latency));
+    if (is_matrix(one.opcode))
+      matrix(one, parts, op);
+    else
+      other(one, op);
+    return op;
+  }
+
+  void matrix(const SassLine& one, const std::vector<std::string_view>& parts, TimedOp& op) {
+    program_.work += multiply_adds_of(one.opcode);
+    const auto inst = instruction_of(one.opcode);
+    const bool group = inst && is_wgmma(inst->op);
+    const bool from_registers = group && parts.size() > 1 && register_at(parts[1]) >= 0;
+    const auto cost = inst ? cost_of(machine_, *inst, from_registers) : std::nullopt;
+    op.unit = inst && inst->a == Format::f64 ? Unit::f64 : Unit::tensor;
+    if (!cost) {
+      ++unknown_;
+      return;
+    }
+    op.queued = group;
+    op.interval2 = static_cast<std::uint16_t>(cost->interval2);
+    op.latency = static_cast<std::uint16_t>(cost->latency);
+    op.destination = registers_at(parts, 0, cost->d_registers);
+    op.sources = {registers_at(parts, 1, cost->a_registers), registers_at(parts, 2, cost->b_registers),
+                  registers_at(parts, 3, cost->d_registers)};
+    if (group) program_.work -= multiply_adds_of(one.opcode) * 3 / 4;  // four warps do one
+  }
+
+  void occupy(TimedOp& op, Unit unit, Parameter interval) const {
+    op.unit = unit;
+    op.interval2 = half_cycles(machine_[interval]);
+  }
+
+  void other(const SassLine& one, TimedOp& op) const {
+    const std::string_view opcode = one.opcode;
+    if (starts_with_any(opcode,
+                        {"NOP", "CS2R", "BAR", "WARPSYNC", "DEPBAR", "WARPGROUP", "BSSY", "BSYNC", "EXIT"}))
+      return;
+    if (starts_with_any(opcode, {"LDSM", "LDS", "STS", "STSM", "SHFL", "LDC", "S2R"})) {
+      shared(opcode, op);
+    } else if (starts_with_any(opcode, {"LDG", "STG", "LD.", "ST.", "LDL", "STL"})) {
+      op.unit = Unit::global;
+      op.interval2 = 2;
+      op.bytes = 128U * static_cast<unsigned>(width_of(opcode));
+      op.latency = static_cast<std::uint16_t>(machine_.cycles(Parameter::l1_latency));
+    } else if (starts_with_any(opcode, {"BRA", "CALL", "RET", "JMP"})) {
+      occupy(op, Unit::branch,
+             opcode.starts_with("BRA") ? Parameter::alu_interval : Parameter::call_interval);
+    } else if (starts_with_any(opcode, {"F2FP", "HADD2", "HMUL2", "HFMA2", "FADD", "FMUL", "FFMA"})) {
+      occupy(op, Unit::fma, Parameter::fma_interval);
+    } else if (starts_with_any(opcode, {"POPC", "MUFU", "F2I", "I2F", "F2F", "FLO", "BREV"})) {
+      occupy(op, Unit::special, Parameter::special_interval);
+    } else if (starts_with_any(opcode, {"IMAD", "IDP"})) {
+      occupy(op, Unit::fma, Parameter::alu_interval);
+    } else if (opcode.starts_with('U') || opcode.starts_with("R2UR") || opcode.starts_with("S2UR")) {
+      occupy(op, Unit::uniform, Parameter::alu_interval);
+    } else if (starts_with_any(opcode, {"DADD", "DMUL", "DFMA"})) {
+      occupy(op, Unit::f64, Parameter::interval_f64);
+    } else {
+      occupy(op, Unit::alu, Parameter::alu_interval);
+    }
+  }
+
+  void shared(std::string_view opcode, TimedOp& op) const {
+    op.unit = Unit::shared;
+    op.latency = 0;
+    op.wavefronts = 1;
+    if (opcode.starts_with("LDSM")) {
+      op.wavefronts = holds(opcode, ".4") ? 4 : holds(opcode, ".2") ? 2 : 1;
+      op.destination.count = static_cast<std::uint8_t>(op.destination.count * op.wavefronts);
+    } else if (starts_with_any(opcode, {"LDS", "STS"})) {
+      const int width = width_of(opcode);
+      op.wavefronts = static_cast<std::uint16_t>(std::max(options_.conflict_ways, width));
+      op.latency = static_cast<std::uint16_t>((width - 1) * machine_.cycles(Parameter::shared_wide));
+    }
+  }
+
+  const Machine& machine_;
+  const std::vector<SassLine>& lines_;
+  SassOptions options_;
+  Program program_;
+  std::map<int, int> place_;                        ///< of a line among the ops
+  std::vector<std::pair<int, int>> calls_, jumps_;  ///< op, line
+  int not_taken_ = 0, unknown_ = 0, depth_ = 0;
+};
+
+}  // namespace
+
+double multiply_adds_of(std::string_view opcode) {
+  const auto shape = shape_of(opcode);
+  if (!is_matrix(opcode) || !shape) return 0;
+  return static_cast<double>((*shape)[0]) * (*shape)[1] * (*shape)[2];
+}
+
+Program program_of(const Machine& machine, const SassFunction& function, const SassOptions& options) {
+  Program program = Reader(machine, function, options).loop();
+  program.name = function.name;
+  return program;
+}
+
+}  // namespace mmaudit::timing

@@ -1,0 +1,60 @@
+#pragma once
+// What a simulation remembers between two cycles.
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "mmaudit/timing/simulate.hpp"
+
+namespace mmaudit::timing {
+
+using Time = std::uint64_t;
+inline constexpr Time kNever = std::numeric_limits<Time>::max();
+inline constexpr int kSubcores = 4, kBarriers = 6, kMostQueued = 16, kMostDepth = 8;
+
+/// A barrier that is released at a time.
+struct Release {
+  Time at = 0;
+  std::int16_t warp = 0;
+  std::int8_t barrier = 0;
+};
+inline constexpr auto kLater = [](const Release& x, const Release& y) { return x.at > y.at; };
+
+struct Warp {
+  Time ready = 0;    ///< by its control words
+  Time drained = 0;  ///< everything sent to the tensor unit is done
+  Time ended = 0;
+  std::int32_t at = 0, trips = 0;
+  std::int32_t stack[kMostDepth] = {};
+  std::uint8_t depth = 0, held = 0;  ///< held: barriers not yet released, as a mask
+  std::uint8_t pending[kBarriers] = {};
+  Wait wait = Wait::planned;
+  bool done = false;
+};
+
+/// A load or store on its way through the shared memory pipe.
+struct Access {
+  std::int16_t warp = 0;
+  std::int32_t op = 0, left = 0;
+  std::int32_t event = -1;
+  Time since = 0;
+};
+
+struct Subcore {
+  std::vector<int> warps;
+  int last = -1;            ///< place in `warps` of the one that issued last
+  Time wake = 0;            ///< nothing can issue before
+  Time free2[kUnits] = {};  ///< half cycles
+  Time busy2[kUnits] = {};
+  Time starts2[kMostQueued] = {};  ///< of the latest mma
+  std::uint64_t sent = 0;
+  int accumulating = -1;  ///< the warp of the latest mma
+  Registers accumulator;
+  Time accumulator_ready2 = 0;
+  std::vector<Access> accesses;  ///< a ring
+  int first = 0, queued = 0;
+  Time next_wavefront = 0;
+  std::uint64_t issued = 0;
+};
+
+}  // namespace mmaudit::timing

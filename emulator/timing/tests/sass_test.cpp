@@ -1,0 +1,193 @@
+#include "mmaudit/timing/sass.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "mmaudit/model/instruction.hpp"
+#include "mmaudit/timing/chain.hpp"
+#include "mmaudit/timing/simulate.hpp"
+
+namespace mmaudit::timing {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in) << path;
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+const std::vector<SassFunction>& functions() {
+  static const auto kFunctions =
+      read_sass(text_of(std::string(MMAUDIT_TIMING_DATA) + "/h200_sweep_loops.sass"));
+  return kFunctions;
+}
+
+const SassFunction& function(std::string_view part, int chains) {
+  const std::string end = "ELi" + std::to_string(chains) + "ELi";
+  for (const SassFunction& one : functions())
+    if (one.name.find(part) != std::string::npos && one.name.find(end) != std::string::npos) return one;
+  throw std::runtime_error("no kernel " + std::string(part));
+}
+
+/// grid.csv: (instruction, point) -> warps -> cycles by chains.
+using Grid = std::map<std::pair<std::string, std::string>, std::map<int, std::vector<double>>>;
+const Grid& measured() {
+  static const Grid kGrid = [] {
+    Grid grid;
+    std::istringstream in(text_of(MMAUDIT_H200_GRID));
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with('#') || line.starts_with("instruction")) continue;
+      std::vector<std::string> cells;
+      std::istringstream fields(line);
+      for (std::string cell; std::getline(fields, cell, ',');) cells.push_back(cell);
+      cells.resize(9);
+      std::vector<double>& row = grid[{cells[0], cells[1]}][std::stoi(cells[2])];
+      for (std::size_t i = 3; i < 9; ++i) row.push_back(cells[i].empty() ? 0 : std::stod(cells[i]));
+    }
+    return grid;
+  }();
+  return kGrid;
+}
+
+struct Tally {
+  int points = 0, within = 0;
+  void add(double model, double real) {
+    if (real == 0) return;
+    ++points;
+    within += std::abs(model / real - 1) <= 0.05;
+  }
+  [[nodiscard]] double share() const { return points == 0 ? 0 : static_cast<double>(within) / points; }
+};
+
+const Machine& hopper() { return *find_machine("hopper"); }
+
+double cycles_of(const Program& program, int warps) {
+  Launch launch;
+  launch.warps = warps;
+  launch.trips = std::max(8, 128 / program.steps);
+  return simulate(hopper(), program, launch).cycles_per_step;
+}
+
+TEST(ControlWord, FieldsAreWhereTheEncodingHasThem) {
+  // HMMA.1688.F32 R4, R2.reuse, R0.reuse, R4 of the data.
+  const ControlWord word = control_word_of(0x0c0fe80000001004);
+  EXPECT_EQ(word.stall, 4);
+  EXPECT_EQ(word.write_barrier, -1);
+  EXPECT_EQ(word.read_barrier, -1);
+  EXPECT_EQ(word.reuse, 3);
+  const ControlWord load =
+      control_word_of(std::uint64_t{4} << 41 | std::uint64_t{1} << 45 | std::uint64_t{5} << 46 |
+                      std::uint64_t{2} << 49 | std::uint64_t{0x21} << 52);
+  EXPECT_EQ(load, (ControlWord{4, false, 5, 2, 0x21, 0}));
+}
+
+TEST(Sass, ReadsLoopsWithTheirControlWords) {
+  const SassFunction& one = function("Mma_m16n8k8_f32_f16", 3);
+  EXPECT_EQ(one.target, "sm_90a");
+  const Program program = program_of(hopper(), one);
+  EXPECT_EQ(program.steps, 4);
+  EXPECT_EQ(program.work, 4 * 3 * 16 * 8 * 8);
+  EXPECT_EQ(program.ops.front().interval2, 8);
+  EXPECT_EQ(program.ops.back().flow, Flow::loop);
+  EXPECT_NEAR(cycles_of(program, 1), 18.27, 0.2);  // measured
+}
+
+TEST(Sass, FollowsCalls) {
+  const Program program = program_of(hopper(), function("Mma_m8n8k128_xor", 1));
+  EXPECT_EQ(program.steps, 16);
+  EXPECT_NEAR(cycles_of(program, 1), 88.7, 1.0);
+}
+
+TEST(Sass, RefusesWhatIsNoDisassembly) {
+  EXPECT_THROW(read_sass(""), std::invalid_argument);
+  EXPECT_THROW(read_sass("Function : f\n/*0000*/ NOP ;\n"), std::invalid_argument);
+  EXPECT_THROW(read_sass("Function : f\n/*0000*/ NOP ; /* 0x0000000000007918 */\n"), std::invalid_argument);
+  EXPECT_THROW(read_sass("Function : f\n/*0000*/ ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n"),
+               std::invalid_argument);
+  const auto straight =
+      read_sass("Function : f\n/*0000*/ NOP ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n");
+  EXPECT_THROW(program_of(hopper(), straight.front()), std::invalid_argument);
+  const auto outside = read_sass(
+      "Function : f\n/*0000*/ CALL.REL.NOINC 0x9990 ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n"
+      "/*0010*/ BRA 0x0 ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n");
+  EXPECT_THROW(program_of(hopper(), outside.front()), std::invalid_argument);
+}
+
+// The measured kernel and the modelled one are the same program.
+TEST(H200, KernelsReadFromSassTakeTheCyclesMeasured) {
+  struct Kernel {
+    const char *part, *instruction, *point;
+    std::vector<int> chains;
+    int ways;
+  };
+  const std::vector<int> kThree{1, 3, 6};
+  const Kernel kernels[] = {{"Mma_m16n8k8_f32_f16", "mma.m16n8k8.f32.f16.f16.f32", "", kThree, 0},
+                            {"Mma_m16n8k16_f32_f16", "mma.m16n8k16.f32.f16.f16.f32", "", kThree, 0},
+                            {"MmaSp_m16n8k16_f16", "mma.sp.m16n8k16.f16.f16.f16.f16", "", kThree, 0},
+                            {"Mma_m8n8k16_wrapping", "mma.m8n8k16.s32.s8.s8.s32", "", kThree, 0},
+                            {"Mma_m16n8k8_f64", "mma.m16n8k8.f64.f64.f64.f64", "", kThree, 0},
+                            {"Mma_m8n8k128_xor", "mma.m8n8k128.s32.b1.b1.s32.xor.popc", "", {1}, 0},
+                            {"LoadMatricesILi1", "ldmatrix.x1", "", kThree, 0},
+                            {"LoadMatricesILi4", "ldmatrix.x4", "", kThree, 0},
+                            {"LoadWordsILi2", "ld.shared.u64", "ways=8", {1, 4}, 8}};
+  Tally tally;
+  for (const Kernel& kernel : kernels)
+    for (const int chains : kernel.chains) {
+      const Program program = program_of(hopper(), function(kernel.part, chains), {kernel.ways});
+      for (const auto& [warps, row] : measured().at({kernel.instruction, kernel.point})) {
+        const double model = cycles_of(program, warps), real = row[static_cast<std::size_t>(chains - 1)];
+        const int before = tally.within;
+        tally.add(model, real);
+        if (real != 0 && tally.within == before)
+          std::printf("%s warps %d chains %d: %.2f, measured %.2f\n", kernel.instruction, warps, chains,
+                      model, real);
+      }
+    }
+  std::printf("%d of %d points within 5%%\n", tally.within, tally.points);
+  EXPECT_GE(tally.points, 180);
+  EXPECT_GE(tally.share(), 0.95);
+}
+
+// The whole grid of the instructions that are one SASS instruction, by programs written by hand.
+TEST(H200, ProgramsWrittenByHandTakeTheCyclesMeasured) {
+  std::map<std::string, Tally> by_family;
+  Tally all;
+  for (const auto& [key, rows] : measured()) {
+    const auto& [name, point] = key;
+    std::string spelled = name;
+    if (const std::size_t at = spelled.find("nN"); at != std::string::npos)
+      spelled.replace(at, 2, "n" + point.substr(2, point.find(' ') - 2));
+    const auto inst = find_instruction(spelled);
+    const bool group = inst && is_wgmma(inst->op);
+    const int ways = point.starts_with("ways=") ? std::stoi(point.substr(5)) : 1;
+    for (int chains = 1; chains <= (group ? 1 : 6); ++chains) {
+      std::optional<Program> program;
+      if (inst) {
+        program =
+            chain_program(hopper(), *inst, chains, {chains == 1 ? 16 : 4, -1}, point.ends_with("registers"));
+      } else if (const auto access = shared_access(name, ways)) {
+        program = load_program(hopper(), *access, chains, {8, 6});
+      }
+      if (!program) break;  // spelled out in many instructions: only its SASS says which
+      for (const auto& [warps, row] : rows) {
+        const double model = cycles_of(*program, warps);
+        all.add(model, row[static_cast<std::size_t>(chains - 1)]);
+        by_family[name.substr(0, name.find(".m"))].add(model, row[static_cast<std::size_t>(chains - 1)]);
+      }
+    }
+  }
+  for (const auto& [family, tally] : by_family)
+    std::printf("%-18s %d of %d points within 5%%\n", family.c_str(), tally.within, tally.points);
+  std::printf("all                %d of %d\n", all.within, all.points);
+  EXPECT_GE(all.points, 2900);
+  EXPECT_GE(all.share(), 0.95);
+}
+
+}  // namespace
+}  // namespace mmaudit::timing

@@ -1,0 +1,297 @@
+// mmaudit time: cycles of instructions and loops on GPUs that need not be here, by the timing model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "common.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/timing/chain.hpp"
+#include "mmaudit/timing/drawing.hpp"
+#include "mmaudit/timing/sass.hpp"
+#include "mmaudit/timing/simulate.hpp"
+#include "mmaudit/timing/wmma_steps.hpp"
+#include "timing/machine_file.hpp"
+#include "timing/paper_cells.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+using namespace timing;  // NOLINT(google-build-using-namespace): the whole command is about it
+
+constexpr int kMostWarps = 64, kMostChains = 16, kMostTrips = 1 << 20;
+
+struct TimeOptions {
+  std::string machine, file, instruction, a = "shared", svg, sass, kernel;
+  int warps = 4, ilp = 1, ways = 0, trips = 0, blocks = 1, rows = 24;
+  bool papers = false;
+};
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const Machine& machine : machines()) {
+    names.emplace_back(machine.name);
+    for (const std::string_view alias : machine.aliases) names.emplace_back(alias);
+  }
+  return names;
+}
+
+Machine machine_of(const TimeOptions& options) {
+  if (!options.file.empty()) return machine_of_file(options.file);
+  const std::string name = options.machine.empty() ? "hopper" : options.machine;
+  const Machine* machine = find_machine(name);
+  if (machine != nullptr) return *machine;
+  std::string allowed;
+  for (const Machine& one : machines()) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
+  const std::string nearest = nearest_word(name, machine_names());
+  throw InputError(fmt::format("--arch: found {}, allowed: {}{}", name, allowed,
+                               nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
+}
+
+/// An instruction or a load, with what it is compiled into.
+struct Timed {
+  std::string unit;
+  Program program;
+};
+
+Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const Loop& loop) {
+  if (options.instruction.empty())
+    throw InputError(
+        "--inst: found nothing, allowed: an instruction, as `mmaudit list` prints it, or a load");
+  if (const auto access = shared_access(options.instruction, std::max(1, options.ways)))
+    return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
+  const Instruction inst = require_instruction(options.instruction);
+  if (machine[Parameter::step_interval_f32] > 0 && inst.op == Op::wmma && inst.m == volta::kSide &&
+      inst.a == Format::f16)  // one chain: the paper's
+    return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32)};
+  auto program = chain_program(machine, inst, ilp, loop, options.a == "registers");
+  if (!program)
+    throw InputError(fmt::format(
+        "--inst: {} has no unit for {} of its own; `mmaudit time sass` reads what the compiler makes of it",
+        machine.name, mmaudit::name_of(inst)));
+  return {"FMA/clk/SM", std::move(*program)};
+}
+
+Timing run(const Machine& machine, const Program& program, const TimeOptions& options, int recorded = 0) {
+  Launch launch;
+  launch.warps = options.warps * options.blocks;
+  launch.trips = options.trips > 0 ? options.trips : 256;
+  launch.recorded = recorded;
+  try {
+    return simulate(machine, program, launch);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(error.what());
+  } catch (const std::runtime_error& error) {
+    throw InputError(error.what());
+  }
+}
+
+std::string waits_text(const Timing& timing) {
+  std::string text;
+  for (std::size_t i = 0; i < kWaits; ++i)
+    if (timing.waits[i] >= 0.05)
+      text += fmt::format("  {:<16} {:8.1f} cycles per warp and trip\n", name_of(static_cast<Wait>(i)),
+                          timing.waits[i]);
+  return text;
+}
+
+int time_one(const TimeOptions& options) {
+  const Machine machine = machine_of(options);
+  const Timed what = timed(options, machine, options.ilp, kPaperLoop);
+  const Timing timing = run(machine, what.program, options);
+  print(fmt::format(
+      "{} on {} ({}), {} warps, {} chains each\n{:.1f} cycles per step, {:.1f} {}\nbound by: {}\n",
+      what.program.name, machine.name, machine.gpu, options.warps, options.ilp, timing.cycles_per_step,
+      timing.work_per_cycle, what.unit, timing.bound()));
+  return kAllGood;
+}
+
+/// The printed numbers for (warps, ilp), empty where no paper has them.
+std::string printed_at(const std::vector<PaperCell>& cells, const TimeOptions& options,
+                       const Machine& machine, int warps, int ilp) {
+  std::string text;
+  for (const PaperCell& cell : cells) {
+    const auto& subjects = cell.row->subjects;
+    if (cell.machine->name != machine.name || cell.warps != warps || cell.ilp != ilp ||
+        cell.row->cycles.empty())
+      continue;
+    if (std::find(subjects.begin(), subjects.end(), options.instruction) == subjects.end()) continue;
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", cell.row->cycles, cell.row->table);
+  }
+  return text;
+}
+
+int grid(const TimeOptions& options) {
+  constexpr int kMostIlp = 6;
+  const Machine machine = machine_of(options);
+  const std::vector<PaperCell> cells = options.file.empty() ? paper_cells() : std::vector<PaperCell>{};
+  std::string text, printed;
+  for (const int warps : {1, 2, 4, 6, 8, 12, 16, 32}) {
+    std::string cycles, rates;
+    for (int ilp = 1; ilp <= kMostIlp; ++ilp) {
+      TimeOptions point = options;
+      point.warps = warps;
+      const Timed what = timed(options, machine, ilp, kPaperLoop);
+      if (text.empty())
+        text = fmt::format(
+            "{} on {} ({}): cycles per step, then {}\nwarps  ILP 1      2      3      4      5      6\n",
+            what.program.name, machine.name, machine.gpu, what.unit);
+      const Timing timing = run(machine, what.program, point);
+      cycles += fmt::format("{:7.1f}", timing.cycles_per_step);
+      rates += fmt::format("{:7.0f}", timing.work_per_cycle);
+      if (const std::string paper = printed_at(cells, options, machine, warps, ilp); !paper.empty())
+        printed +=
+            fmt::format("({},{}) model {:.1f}, printed {}\n", warps, ilp, timing.cycles_per_step, paper);
+    }
+    text += fmt::format("{:5}{} |{}\n", warps, cycles, rates);
+  }
+  print(text + printed);
+  return kAllGood;
+}
+
+int explain(const TimeOptions& options) {
+  const Machine machine = machine_of(options);
+  const Timed what = timed(options, machine, options.ilp, kPaperLoop);
+  const Timing timing = run(machine, what.program, options, options.rows);
+  if (!options.svg.empty()) emit(options.svg, drawing_svg(what.program, timing));
+  if (options.svg != "-") print(drawing_text(what.program, timing) + "bound by: " + timing.bound() + "\n");
+  return kAllGood;
+}
+
+/// The function with this name, or the only one whose name holds it.
+const SassFunction& chosen(const std::vector<SassFunction>& functions, const std::string& kernel) {
+  const SassFunction* found = nullptr;
+  int count = 0;
+  for (const SassFunction& one : functions) {
+    if (one.name == kernel) return one;
+    if (one.name.find(kernel) == std::string::npos) continue;
+    found = &one;
+    ++count;
+  }
+  if (count == 1) return *found;
+  std::vector<std::string> names;
+  for (const SassFunction& one : functions) names.push_back(one.name);
+  if (count == 0)
+    throw InputError(
+        fmt::format("--kernel: found {}, allowed: part of one of the {} functions of the file, e.g. {}",
+                    kernel, names.size(), names.front()));
+  throw InputError(
+      fmt::format("--kernel: found {}, which {} functions hold, allowed: a part of one", kernel, count));
+}
+
+int sass(const TimeOptions& options) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+  const std::string text = text_of_file(options.sass, kMostBytes);
+  try {
+    const std::vector<SassFunction> functions = read_sass(text);
+    const SassFunction& function = chosen(functions, options.kernel);
+    TimeOptions named = options;
+    if (options.machine.empty() && options.file.empty() && find_machine(function.target) != nullptr)
+      named.machine = function.target;
+    const Machine machine = machine_of(named);
+    const Program program = program_of(machine, function, {options.ways});
+    const Timing timing = run(machine, program, options, options.svg.empty() ? 0 : options.rows);
+    if (!options.svg.empty()) emit(options.svg, drawing_svg(program, timing));
+    std::string out =
+        fmt::format("{} for {} on {} ({}), {} warps\nloop of {} instructions, its counter moves by {}\n",
+                    function.name, function.target, machine.name, machine.gpu, options.warps * options.blocks,
+                    program.ops.size(), program.steps);
+    out += fmt::format("{:.1f} cycles per trip, {:.1f} FMA/clk/SM\nbound by: {}\n{}", timing.cycles_per_trip,
+                       timing.work_per_cycle, timing.bound(), waits_text(timing));
+    for (const std::string& note : program.notes) out += "note: " + note + "\n";
+    if (options.svg != "-") print(out);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(options.sass + ": " + error.what());
+  }
+  return kAllGood;
+}
+
+int list_machines(const TimeOptions& options) {
+  std::string text;
+  if (options.papers) {
+    for (const PaperScore& score : scores_of(paper_cells()))
+      text += fmt::format(
+          "{:<9} {:<10} cycles within one: {:2} of {:2}   rates within 5%: {:2} of {:2}   not fitted to: "
+          "{:2} of {:2}\n",
+          score.table, score.gpu, score.cycles, score.of_cycles, score.rates, score.of_rates, score.held_out,
+          score.of_held_out);
+  } else if (options.machine.empty() && options.file.empty()) {
+    for (const Machine& machine : machines())
+      text += fmt::format("{:<8} {:<14} sm_{:<4} {} numbers\n", machine.name, machine.gpu,
+                          machine.compute_capability, machine.numbers.size());
+  } else {
+    const Machine machine = machine_of(options);
+    for (const Number& number : machine.numbers) {
+      const ParameterText& about = parameter_texts()[static_cast<std::size_t>(number.parameter)];
+      text += fmt::format("{:<32} {:>8} {:<16} {:<9} {}\n", about.name, machine[number.parameter], about.unit,
+                          timing::name_of(number.known), number.source);
+    }
+  }
+  print(text);
+  return kAllGood;
+}
+
+void add_machine_options(Command& command, TimeOptions& options) {
+  command.option("--arch", options.machine, "machine, as `mmaudit time machines` prints it")
+      .default_text("hopper");
+  command.option("--machine", options.file, "machine.json: a machine with numbers of your own");
+}
+void add_point_options(Command& command, TimeOptions& options) {
+  add_machine_options(command, options);
+  command.option("--inst", options.instruction,
+                 "mma, mma.sp, wgmma or wmma; ldmatrix.x4, ld.shared.u32, ...");
+  command.option("--a", options.a, "wgmma: where A is").one_of({"shared", "registers"});
+  command.option("--ways", options.ways, "ld.shared: lanes that meet in one bank").range(1, 32);
+}
+void add_launch_options(Command& command, TimeOptions& options) {
+  command.option("--warps", options.warps, "of the block").range(1, kMostWarps);
+  command.option("--ilp", options.ilp, "independent chains in each warp").range(1, kMostChains);
+}
+
+}  // namespace
+
+void add_time(Command& app) {
+  auto options = std::make_shared<TimeOptions>();
+  Command command =
+      app.command("time", "Cycles of an instruction or a loop on a GPU that you need not have",
+                  {"mmaudit time --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8 --ilp 3"});
+  add_point_options(command, *options);
+  add_launch_options(command, *options);
+  command.runs([options](const Context&) { return time_one(*options); });
+
+  Command table = command.command("grid", "The table of warps and chains, beside what papers printed",
+                                  {"mmaudit time grid --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32"});
+  add_point_options(table, *options);
+  table.runs([options](const Context&) { return grid(*options); });
+
+  Command drawing =
+      command.command("explain", "The pipeline, instruction by instruction: which unit, which wait",
+                      {"mmaudit time explain --arch ga104 --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8"});
+  add_point_options(drawing, *options);
+  add_launch_options(drawing, *options);
+  drawing.option("--rows", options->rows, "instructions drawn").range(1, 1000);
+  drawing.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
+  drawing.runs([options](const Context&) { return explain(*options); });
+
+  Command disassembly = command.command("sass", "Cycles per trip of a kernel's loop, from its disassembly",
+                                        {"mmaudit time sass kernels.sass --kernel gemm --warps 8"});
+  disassembly.option("FILE", options->sass, "what cuobjdump -sass printed").required();
+  disassembly.option("--kernel", options->kernel, "its name, or a part that no other has").required();
+  add_machine_options(disassembly, *options);
+  disassembly.option("--warps", options->warps, "of a block").range(1, kMostWarps);
+  disassembly.option("--blocks", options->blocks, "on the multiprocessor").range(1, kMostWarps);
+  disassembly.option("--trips", options->trips, "of the loop").range(1, kMostTrips);
+  disassembly.option("--ways", options->ways, "lanes of each LDS that meet in one bank").range(1, 32);
+  disassembly.option("--rows", options->rows, "instructions drawn").range(1, 1000);
+  disassembly.option("--svg", options->svg, "the first instructions as an SVG file");
+  disassembly.runs([options](const Context&) { return sass(*options); });
+
+  Command listing = command.command("machines", "The machines, or each number of one with its source",
+                                    {"mmaudit time machines --arch ga100"});
+  add_machine_options(listing, *options);
+  listing.flag("--papers", options->papers, "how many printed cells the model meets, table by table");
+  listing.runs([options](const Context&) { return list_machines(*options); });
+}
+
+}  // namespace mmaudit::cli
