@@ -103,5 +103,6 @@ void add_matmul(Command& app);
 void add_sweep(Command& app);
 void add_laws(Command& app);
 void add_campaign(Command& app);
+void add_tcgen05(Command& app);
 
 }  // namespace mmaudit::cli
