@@ -104,5 +104,6 @@ void add_sweep(Command& app);
 void add_laws(Command& app);
 void add_campaign(Command& app);
 void add_time(Command& app);
+void add_tcgen05(Command& app);
 
 }  // namespace mmaudit::cli

@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/cvt.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
@@ -17,7 +18,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct ConvertOptions {
-  std::string to, from, in, out, values, rounding = "rn";
+  std::string to, from, in, out, values, rounding = "rn", ptx, random;
   bool saturate = false, json = false;
 };
 
@@ -165,7 +166,82 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
   return kAllGood;
 }
 
+std::uint32_t random_of(const ConvertOptions& options) {
+  if (options.random.empty()) return 0;
+  const ParsedValue parsed = parse_value(options.random, spec_of(Format::f32));
+  if (!parsed.error.empty() || options.random.rfind("0x", 0) != 0)
+    throw InputError(fmt::format("--random: found \"{}\", allowed 0x and up to 8 digits", options.random));
+  return static_cast<std::uint32_t>(parsed.bits);
+}
+
+/// Random bits that cvt.rs takes for one element of a format; 0: no form of it has .rs.
+int random_bits_of(Format format) {
+  for (const PackedType& type : packed_types())
+    if (type.format == format && type.random_bits != 0) return type.random_bits;
+  return 0;
+}
+
+/// --round rs: both results of every number and how many random numbers give the upper one.
+int print_odds(const ConvertOptions& options, const FormatSpec& to) {
+  const int bits = random_bits_of(to.id);
+  if (bits == 0)
+    throw InputError(
+        fmt::format("--round rs: found --to {}, allowed: f16, bf16, e4m3, e5m2, e2m3, e3m2", name_of(to.id)));
+  if (!options.in.empty())
+    throw InputError("--round rs: found --in, allowed with typed numbers: random bits are per element");
+  const bool saturate = options.saturate || to.storage_bits == 8;  // .satfinite is mandatory there
+  std::string text = fmt::format("{:>24}  {:>14}  {:>14}  {:>20}\n", "source", "down", "up",
+                                 "up of 2^" + std::to_string(bits));
+  const auto shown = [&](std::uint64_t raw) {
+    return "0x" + hex_text(raw, to.storage_bits) + " " + value_text(raw, to);
+  };
+  for (const std::string& item : split_list(options.values)) {
+    const double value = read_value(item, spec_of(Format::f32));
+    const RoundingOdds odds = stochastic_odds(value, to, bits, saturate);
+    text += fmt::format("{:>24}  {:>14}  {:>14}  {:>20}", item, shown(odds.down), shown(odds.up), odds.ups);
+    if (!options.random.empty())
+      text += "  -> " + shown(encode_stochastic(value, to, random_of(options), bits, saturate));
+    text += "\n";
+  }
+  emit("-", text);
+  return kAllGood;
+}
+
+/// --ptx: one packed instruction.
+int convert_packed(const ConvertOptions& options) {
+  const std::string source = options.ptx.substr(options.ptx.rfind('.') + 1);
+  const PackedType* const packed = find_packed_type(source);
+  std::vector<std::uint32_t> operands;
+  for (const std::string& item : split_list(options.values)) {
+    const ParsedValue parsed = parse_value(item, spec_of(Format::f32));
+    if (!parsed.error.empty() || (packed != nullptr && item.rfind("0x", 0) != 0))
+      throw InputError(
+          packed != nullptr
+              ? fmt::format("values: found \"{}\", allowed the register of .{} as 0x...", item, source)
+              : "values: " + parsed.error);
+    operands.push_back(static_cast<std::uint32_t>(parsed.bits));
+  }
+  std::uint32_t result = 0;
+  if (const std::string reason = run_cvt(options.ptx, operands, random_of(options), result); !reason.empty())
+    throw InputError("--ptx: " + reason);
+  const PackedType& to =
+      *find_packed_type(options.ptx.substr(0, options.ptx.rfind('.'))
+                            .substr(options.ptx.substr(0, options.ptx.rfind('.')).rfind('.') + 1));
+  const FormatSpec format = spec_of(to.format);
+  std::string text = fmt::format("{} = 0x{}:", options.ptx, hex_text(result, to.count * to.pitch));
+  for (int i = to.count - 1; i >= 0; --i) {
+    const std::uint64_t bits = result >> i * to.pitch & ((std::uint64_t{1} << format.value_bits()) - 1);
+    text += " " + value_text(bits, format);
+  }
+  emit("-", text + "\n");
+  return kAllGood;
+}
+
 int execute(const ConvertOptions& options) {
+  if (!options.ptx.empty()) return convert_packed(options);
+  if (options.to.empty())
+    throw InputError("--to: found none, allowed a format (or --ptx with an instruction)");
+  if (options.rounding == "rs") return print_odds(options, require_format("--to", options.to));
   const FormatSpec to = require_format("--to", options.to);
   CastRule rule;
   rule.saturate = options.saturate;
@@ -183,14 +259,20 @@ void add_convert(Command& app) {
   Command command = app.command("convert", "Numbers from one format to another, and what was lost",
                                 {"mmaudit convert --to e4m3 1.1,448,500,-0.0001,nan",
                                  "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
-  command.option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...").required();
+  command.option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
   command.option("--from", options->from,
                  "source format; default: what the file's dtype says, binary64 for typed values");
   command.option("--in", options->in, "file.npy or file.safetensors[:tensor]");
   command.option("--out", options->out, "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
-  command.option("--round", options->rounding, "nearest even, toward zero, nearest away, toward +infinity")
-      .one_of({"rn", "rz", "rna", "rp"});
+  command
+      .option("--round", options->rounding,
+              "nearest even, toward zero, nearest away, toward +infinity, stochastic")
+      .one_of({"rn", "rz", "rna", "rp", "rs"});
+  command.option("--ptx", options->ptx,
+                 "a packed instruction: cvt.rn.satfinite.e2m1x2.f32; values are its operands");
+  command.option("--random", options->random,
+                 "random bits of .rs, 0x...; without: how many of them round up");
   command.flag("--saturate", options->saturate, "beyond the largest number gives that number");
   command.flag("--json", options->json, "report as JSON");
   command.runs([options](const Context&) { return execute(*options); });

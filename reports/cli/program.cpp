@@ -12,9 +12,9 @@
 namespace mmaudit::cli {
 namespace {
 
-constexpr auto kCommands = {add_list,    add_tiles,  add_verify, add_laws,     add_campaign,
-                            add_explain, add_record, add_audit,  add_baseline, add_diff,
-                            add_convert, add_layout, add_matmul, add_sweep, add_time};
+constexpr auto kCommands = {add_list,   add_tiles,   add_verify,   add_laws, add_campaign, add_explain,
+                            add_record, add_audit,   add_baseline, add_diff, add_convert,  add_layout,
+                            add_matmul, add_tcgen05, add_sweep,    add_time};
 
 int run(int argc, const char* const* argv) {
   const ProgramText text{

@@ -211,6 +211,12 @@ typedef struct mmaudit_cast {
 /* Numbers from one format to another as the conversion instructions do. */
 MMAUDIT_API int mmaudit_convert(const mmaudit_cast* work);
 
+/* One packed conversion of PTX, "cvt.rs.satfinite.e4m3x4.f32": `count` operands as registers (binary32 by
+ * their bits, or one register of packed elements), the first in the highest element of the result. `random`
+ * is rbits of .rs, else not read. Source: PTX ISA 9.0, "cvt". */
+MMAUDIT_API int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t count, uint32_t random,
+                            uint32_t* result);
+
 #ifdef __cplusplus
 }
 #endif

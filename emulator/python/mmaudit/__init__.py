@@ -6,11 +6,11 @@
 16.0
 """
 from ._library import lib as _lib
-from ._operations import architectures, convert, emulate, explain, instructions, list
+from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Tolerance, matmul, tolerance, within
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Check", "Tolerance", "architectures", "convert", "emulate", "explain", "instructions", "list", "matmul", "tolerance",
-    "within",
+    "Check", "Tolerance", "architectures", "convert", "cvt", "emulate", "explain", "instructions", "list", "matmul",
+    "tolerance", "within",
 ]

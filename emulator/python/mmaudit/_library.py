@@ -127,8 +127,9 @@ lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
 lib.mmaudit_check_gemm.argtypes = [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)]
 lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
 lib.mmaudit_convert.argtypes = [POINTER(Cast)]
+lib.mmaudit_cvt.argtypes = [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)]
 for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_tolerance", "check_gemm",
-              "explain", "convert"):
+              "explain", "convert", "cvt"):
     getattr(lib, "mmaudit_" + _name).restype = c_int
 
 

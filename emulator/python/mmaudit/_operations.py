@@ -1,6 +1,6 @@
 """Listings, tiles, explanations and conversions of numpy arrays."""
 import json
-from ctypes import byref
+from ctypes import byref, c_uint32
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -138,6 +138,23 @@ def convert(
     result, counted = _arrays.cast(array, name, to, _arrays.casting(rounding, saturate), dtype)
     result = result.reshape(np.shape(x))
     return (result, counted) if counts else result
+
+
+def cvt(opcode: str, operands: Sequence[Union[int, float]], rbits: int = 0) -> int:
+    """One packed conversion of PTX: the bits of its destination register.
+
+    Args:
+        opcode: as PTX writes it, e.g. "cvt.rs.satfinite.e4m3x4.f32".
+        operands: floats (taken as binary32) or the bits of registers; the first is in the highest element.
+        rbits: the random bits of ".rs".
+    Range and rounding: docs/numerics.md, "Conversions". Raises: ValueError, in one line "field: found X, allowed Y".
+    """
+    bits = [x if isinstance(x, int) else int(np.float32(x).view(np.uint32)) for x in operands]
+    if any(not 0 <= x < 2**32 for x in (*bits, rbits)):
+        raise ValueError("operands: found bits beyond 32, allowed: 0 to 2**32 - 1")
+    given, result = (c_uint32 * max(len(bits), 1))(*bits), c_uint32()
+    _library.check(lib.mmaudit_cvt(_library.encoded(opcode), given, len(bits), rbits, byref(result)))
+    return result.value
 
 
 def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Casting) -> np.ndarray:

@@ -224,6 +224,15 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(MemoryError, r"memory: found \d+ bytes needed .*, allowed: 1000 bytes"):
             mmaudit.matmul(np.ones((8, 8), np.float16), np.ones((8, 8), np.float16), inst=F16, memory=1000)
 
+    def test_packed_conversions(self):
+        self.assertEqual(mmaudit.cvt("cvt.rn.satfinite.e2m1x2.f32", [1.0, -1.0]), 0x2A)
+        self.assertEqual(mmaudit.cvt("cvt.rn.f16x2.e2m1x2", [0x2A]), 0x3C00BC00)
+        self.assertEqual(mmaudit.cvt("cvt.rs.bf16x2.f32", [1 + 2**-8, 1 + 2**-8], 0x80000000), 0x3F813F80)
+        with self.assertRaisesRegex(ValueError, r"^rounding of \.e4m3x2: found rz, allowed rn"):
+            mmaudit.cvt("cvt.rz.satfinite.e4m3x2.f32", [1.0, 2.0])
+        with self.assertRaisesRegex(ValueError, r"^operands"):
+            mmaudit.cvt("cvt.rn.f16x2.f32", [2**32, 0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 #include "guard.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/convert.hpp"
+#include "mmaudit/cvt.hpp"
 #include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::capi {
@@ -42,4 +43,17 @@ void run_cast(const mmaudit_cast& work) {
 
 extern "C" int mmaudit_convert(const mmaudit_cast* work) {
   return mmaudit::capi::guarded([&] { mmaudit::capi::run_cast(mmaudit::capi::taken(work)); });
+}
+
+extern "C" int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t count, uint32_t random,
+                           uint32_t* result) {
+  return mmaudit::capi::guarded([&] {
+    using mmaudit::capi::Refused;
+    if (opcode == nullptr || operands == nullptr || result == nullptr)
+      mmaudit::capi::refuse("cvt", "found null, allowed: opcode, operands and result");
+    std::uint32_t bits = 0;
+    const std::string reason = mmaudit::run_cvt(opcode, {operands, count < 5 ? count : 5}, random, bits);
+    if (!reason.empty()) throw Refused{reason};
+    *result = bits;
+  });
 }

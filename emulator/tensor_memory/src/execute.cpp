@@ -1,0 +1,374 @@
+// Everything but tcgen05: registers, shared memory, mbarriers, branches.
+#include <algorithm>
+#include <iterator>
+
+#include "mmaudit/raw_words.hpp"
+#include "mmaudit/tensor_memory/rules.hpp"
+#include "state.hpp"
+
+namespace mmaudit::tmem {
+namespace {
+
+/// Registers of the hardware, as a function of CTA and thread.
+struct Special {
+  std::string_view name;
+  int (*value)(int cta, int thread);
+};
+constexpr Special kSpecials[] = {
+    {"%tid.x", [](int, int thread) { return thread; }},
+    {"%tid.y", [](int, int) { return 0; }},
+    {"%tid.z", [](int, int) { return 0; }},
+    {"%ntid.x", [](int, int) { return kThreads; }},
+    {"%laneid", [](int, int thread) { return thread % kWarpLanes; }},
+    {"%warpid", [](int, int thread) { return thread / kWarpLanes; }},
+    {"%ctaid.x", [](int cta, int) { return cta; }},
+    {"%cluster_ctarank", [](int cta, int) { return cta; }},
+    {"%cluster_ctaid.x", [](int cta, int) { return cta; }},
+};
+
+/// Instructions that change nothing here: threads go together, and memory is one.
+constexpr std::string_view kNothing[] = {"bar", "barrier", "fence", "membar", "griddepcontrol", "nop"};
+
+int width_of(std::string_view type) {
+  if (type == "pred") return 1;
+  if (type.size() < 2 || std::string_view("bus").find(type[0]) == std::string_view::npos)
+    return type == "f32" ? 32 : 0;
+  const std::string_view digits = type.substr(1);
+  for (const int width : {8, 16, 32, 64})
+    if (digits == std::to_string(width)) return width;
+  return 0;
+}
+
+std::uint64_t masked(std::uint64_t value, int width) {
+  return width >= 64 ? value : value & ((std::uint64_t{1} << width) - 1);
+}
+
+std::int64_t extended(std::uint64_t value, int width) {
+  const int rest = 64 - width;
+  return static_cast<std::int64_t>(value << rest) >> rest;
+}
+
+using Function = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t);
+struct Alu {
+  std::string_view name;
+  std::size_t operands;  ///< read
+  Function function;
+};
+constexpr Alu kAlu[] = {
+    {"mov", 1, [](std::uint64_t x, std::uint64_t, std::uint64_t) { return x; }},
+    {"cvta", 1, [](std::uint64_t x, std::uint64_t, std::uint64_t) { return x; }},
+    {"cvt", 1, [](std::uint64_t x, std::uint64_t, std::uint64_t) { return x; }},
+    {"not", 1, [](std::uint64_t x, std::uint64_t, std::uint64_t) { return ~x; }},
+    {"add", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return x + y; }},
+    {"sub", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return x - y; }},
+    {"mul", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return x * y; }},
+    {"mad", 3, [](std::uint64_t x, std::uint64_t y, std::uint64_t z) { return x * y + z; }},
+    {"and", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return x & y; }},
+    {"or", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return x | y; }},
+    {"xor", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return x ^ y; }},
+    {"shl", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return y > 63 ? 0 : x << y; }},
+    {"shr", 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t) { return y > 63 ? 0 : x >> y; }},
+    {"selp", 3, [](std::uint64_t x, std::uint64_t y, std::uint64_t p) { return p != 0 ? x : y; }},
+};
+
+struct Comparison {
+  std::string_view name;
+  bool (*holds)(std::int64_t, std::int64_t);
+};
+constexpr Comparison kComparisons[] = {
+    {"eq", [](std::int64_t x, std::int64_t y) { return x == y; }},
+    {"ne", [](std::int64_t x, std::int64_t y) { return x != y; }},
+    {"lt", [](std::int64_t x, std::int64_t y) { return x < y; }},
+    {"le", [](std::int64_t x, std::int64_t y) { return x <= y; }},
+    {"gt", [](std::int64_t x, std::int64_t y) { return x > y; }},
+    {"ge", [](std::int64_t x, std::int64_t y) { return x >= y; }},
+};
+
+}  // namespace
+
+void Machine::State::fail(std::string_view name, std::string_view found) { fail(refuse(rule(name), found)); }
+
+void Machine::State::name_registers() {
+  std::map<std::string, int, std::less<>> names;
+  const auto slot = [&](const std::string& name) {
+    const bool special = std::any_of(std::begin(kSpecials), std::end(kSpecials),
+                                     [&](const Special& x) { return x.name == name; });
+    if (special || !name.starts_with('%')) return -1;
+    return names.try_emplace(name, static_cast<int>(names.size())).first->second;
+  };
+  const auto note = [&](Operand& operand, const auto& self) -> void {
+    operand.slot = slot(operand.name);
+    operand.second_slot = slot(operand.second);
+    for (Operand& element : operand.elements) self(element, self);
+  };
+  for (PtxInstruction& one : program.instructions) {
+    one.predicate_slot = slot(one.predicate);
+    for (Operand& operand : one.operands) note(operand, note);
+  }
+  slots = names.size();
+}
+
+std::uint64_t Machine::State::value(int thread, const Operand& operand) {
+  using Kind = Operand::Kind;
+  if (operand.kind == Kind::immediate) return static_cast<std::uint64_t>(operand.value);
+  if (operand.kind == Kind::symbol) {
+    const auto found = program.variables.find(operand.name);
+    if (found == program.variables.end())
+      fail("name: found \"" + operand.name + "\", allowed a .shared variable");
+    return found == program.variables.end() ? 0 : found->second;
+  }
+  if (operand.kind == Kind::vector) {
+    fail("operand: found a vector, allowed a register or a number");
+    return 0;
+  }
+  if (operand.slot < 0) {
+    for (const Special& special : kSpecials)
+      if (special.name == operand.name)
+        return static_cast<std::uint64_t>(special.value(thread / kThreads, thread % kThreads));
+    fail("register: found " + operand.name + ", allowed one of the program");
+    return 0;
+  }
+  const std::size_t at = register_place(thread, operand.slot);
+  if (register_states[at] == RegisterState::loading)
+    fail("order_ld", operand.name + ", which tcgen05.ld may still be writing");
+  if (register_states[at] == RegisterState::undefined)
+    fail("register: found " + operand.name + ", which holds no known value, allowed one that was written");
+  return operand.negated ? (registers[at] == 0 ? 1U : 0U) : registers[at];
+}
+
+void Machine::State::assign(int thread, const Operand& operand, std::uint64_t bits, RegisterState state) {
+  if (operand.kind != Operand::Kind::reg) {
+    if (operand.kind == Operand::Kind::symbol && operand.name == "_") return;
+    return fail("destination: found no register, allowed a register");
+  }
+  if (operand.slot < 0)
+    return fail("destination: found " + operand.name + ", allowed a register that can be written");
+  const std::size_t at = register_place(thread, operand.slot);
+  registers[at] = bits;
+  register_states[at] = state;
+}
+
+std::uint64_t Machine::State::address(int thread, const Operand& operand) {
+  Operand base = operand;
+  base.kind = operand.name.empty()
+                  ? Operand::Kind::immediate
+                  : (operand.name.front() == '%' ? Operand::Kind::reg : Operand::Kind::symbol);
+  if (operand.name.empty()) return static_cast<std::uint64_t>(operand.value);
+  return value(thread, base) + static_cast<std::uint64_t>(operand.value);
+}
+
+const Operand& Machine::State::operand(std::size_t index) {
+  static const Operand kNone;
+  if (index < instruction->operands.size()) return instruction->operands[index];
+  fail("operands: found " + std::to_string(instruction->operands.size()) + ", allowed more");
+  return kNone;
+}
+
+const Operand& Machine::State::operand_of(std::size_t index, Operand::Kind kind) {
+  const Operand& found = operand(index);
+  if (found.kind != kind)
+    fail("operand " + std::to_string(index + 1) + ": found another kind, allowed " +
+         (kind == Operand::Kind::address  ? "[address]"
+          : kind == Operand::Kind::vector ? "{vector}"
+                                          : "a number"));
+  return found;
+}
+
+void Machine::State::execute() {
+  step = {instruction, {}, false};
+  active.clear();
+  Operand guard;
+  guard.kind = Operand::Kind::reg;
+  guard.name = instruction->predicate;
+  guard.slot = instruction->predicate_slot;
+  for (int thread = 0; thread < count * kThreads; ++thread)
+    if (guard.name.empty() || (value(thread, guard) != 0) != instruction->predicate_negated)
+      active.push_back(thread);
+  if (!refusal.empty()) return;
+  ++next;
+  const std::string_view name = instruction->opcode.front();
+  if (name == "bra") return branch();
+  if (active.empty()) return;
+  const auto in = [&](const auto& list) {
+    return std::find_if(std::begin(list), std::end(list), [&](const auto& x) { return x.name == name; }) !=
+           std::end(list);
+  };
+  if (name == "tcgen05") return tcgen05();
+  if (name == "setp" || in(kAlu)) return alu();
+  if (name == "ld" || name == "st") return memory();
+  if (name == "mbarrier") return mbarrier();
+  if (name == "elect") return elect();
+  if (name == "ret" || name == "exit") {
+    ended = true;
+    return;
+  }
+  if (std::find(std::begin(kNothing), std::end(kNothing), name) != std::end(kNothing)) return;
+  fail("instruction: found \"" + std::string(name) +
+       "\", allowed tcgen05, ld, st, mbarrier, elect, bra, setp, mov, add, sub, mul, mad, and, or, xor, not, "
+       "shl, shr, selp, cvt, cvta, bar, fence and ret");
+}
+
+void Machine::State::branch() {
+  if (!active.empty() && active.size() != static_cast<std::size_t>(count) * kThreads)
+    return fail(not_modelled(gap("branch")));
+  const auto label = program.labels.find(operand(0).name);
+  if (label == program.labels.end())
+    return fail("label: found \"" + operand(0).name + "\", allowed one of the program");
+  if (!active.empty()) next = label->second;
+}
+
+void Machine::State::elect() {
+  // "elect.sync _|%p, mask": the first thread of every warp.
+  const Operand destination = operand(0);
+  Operand predicate;
+  predicate.kind = Operand::Kind::reg;
+  predicate.name = destination.second;
+  predicate.slot = destination.second_slot;
+  for (const int thread : active) {
+    if (destination.name != "_") assign(thread, destination, 0);
+    if (!predicate.name.empty()) assign(thread, predicate, thread % kWarpLanes == 0 ? 1 : 0);
+  }
+}
+
+void Machine::State::alu() {
+  const std::string_view name = instruction->opcode.front();
+  const int width = width_of(instruction->opcode.back());
+  if (width == 0)
+    return fail("type: found ." + instruction->opcode.back() +
+                ", allowed .b, .u and .s of 8 to 64 bits, and .pred");
+  const bool is_signed = instruction->opcode.back().front() == 's';
+  if (name == "setp") {
+    const auto* const found = std::find_if(std::begin(kComparisons), std::end(kComparisons),
+                                           [&](const Comparison& x) { return instruction->has(x.name); });
+    if (found == std::end(kComparisons))
+      return fail("comparison: found none, allowed eq, ne, lt, le, gt or ge");
+    const Operand p = operand(0), x = operand(1), y = operand(2);
+    for (const int thread : active) {
+      const std::uint64_t left = masked(value(thread, x), width), right = masked(value(thread, y), width);
+      const bool holds =
+          is_signed || width == 64
+              ? found->holds(extended(left, width), extended(right, width))
+              : found->holds(static_cast<std::int64_t>(left), static_cast<std::int64_t>(right));
+      assign(thread, p, holds ? 1 : 0);
+    }
+    return;
+  }
+  const Alu& alu =
+      *std::find_if(std::begin(kAlu), std::end(kAlu), [&](const Alu& x) { return x.name == name; });
+  const Operand destination = operand(0);
+  const Operand sources[] = {operand(1), alu.operands > 1 ? operand(2) : Operand{},
+                             alu.operands > 2 ? operand(3) : Operand{}};
+  // mul.wide and mad.wide give twice the width of what they read.
+  const int out = instruction->has("wide") ? 2 * width
+                  : name == "cvt"          ? width_of(instruction->opcode[instruction->opcode.size() - 2])
+                                           : width;
+  for (const int thread : active) {
+    std::uint64_t read[3] = {};
+    for (std::size_t i = 0; i < alu.operands; ++i) {
+      const int used = name == "selp" && i == 2 ? 1 : (instruction->has("wide") && i == 2 ? out : width);
+      if (const auto parts = sources[i].elements; !parts.empty()) {  // mov.b64 %rd, {lo, hi}
+        const int part = used / static_cast<int>(std::min<std::size_t>(parts.size(), 8));
+        for (std::size_t e = 0; e < std::min<std::size_t>(parts.size(), 8); ++e)
+          read[i] |= masked(value(thread, parts[e]), part) << static_cast<int>(e) * part;
+      } else {
+        read[i] = masked(value(thread, sources[i]), used);
+      }
+      if (is_signed && name != "shr") read[i] = static_cast<std::uint64_t>(extended(read[i], used));
+    }
+    std::uint64_t result = alu.function(read[0], read[1], read[2]);
+    if (name == "shr" && is_signed)
+      result = static_cast<std::uint64_t>(extended(read[0], width) >> std::min<std::uint64_t>(read[1], 63));
+    if (destination.kind == Operand::Kind::vector) {  // mov.b64 {lo, hi}, %rd
+      const int part = width / static_cast<int>(destination.elements.size());
+      for (std::size_t i = 0; i < destination.elements.size(); ++i)
+        assign(thread, destination.elements[i], masked(result >> static_cast<int>(i) * part, part));
+    } else {
+      assign(thread, destination, masked(result, out));
+    }
+  }
+}
+
+void Machine::State::memory() {
+  const bool store = instruction->opcode.front() == "st";
+  const std::size_t bytes = static_cast<std::size_t>(width_of(instruction->opcode.back())) / 8;
+  const bool shared = instruction->has("shared") || instruction->has("shared::cta");
+  if (bytes == 0 || (!shared && !(store && instruction->has("global"))))
+    return fail(
+        "state space and type: found another, allowed ld.shared, st.shared and st.global of .b8 to .b64");
+  const Operand where = operand_of(store ? 0 : 1, Operand::Kind::address), what = operand(store ? 1 : 0);
+  if (!refusal.empty()) return;
+  const std::vector<Operand> parts =
+      what.kind == Operand::Kind::vector ? what.elements : std::vector<Operand>{what};
+  for (const int thread : active) {
+    const std::uint64_t base = address(thread, where);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::uint64_t at = base + i * bytes;
+      if (!shared) {
+        bool inside = false;
+        for (auto& [index, elements] : outputs) {
+          const Fill& fill = program.fills[index];
+          const std::size_t each = spec_of(fill.format).storage_bytes();
+          if (at < fill.place || at - fill.place > (elements.size() - 1) * each || each != bytes ||
+              (at - fill.place) % each != 0)
+            continue;
+          elements[(at - fill.place) / each] = masked(value(thread, parts[i]), static_cast<int>(8 * bytes));
+          inside = true;
+        }
+        if (!inside)
+          return fail("address: found " + std::to_string(at) +
+                      ", allowed one inside a \"//! global\" of elements of this width");
+        continue;
+      }
+      std::vector<std::uint8_t>& memory = ctas[static_cast<std::size_t>(thread / kThreads)]->shared;
+      if (at % bytes != 0 || at > memory.size() - bytes) return fail("shared_end", std::to_string(at));
+      if (store)
+        store_word(memory.data() + at, bytes, 0,
+                   masked(value(thread, parts[i]), static_cast<int>(8 * bytes)));
+      else
+        assign(thread, parts[i], load_word(memory.data() + at, bytes, 0));
+    }
+  }
+}
+
+void Machine::State::mbarrier() {
+  const bool init = instruction->has("init"), arrive = instruction->has("arrive"),
+             inval = instruction->has("inval"),
+             wait = instruction->has("try_wait") || instruction->has("test_wait");
+  if (!init && !arrive && !inval && !(wait && instruction->has("parity")))
+    return fail(
+        "mbarrier: found another form, allowed init, inval, arrive, try_wait.parity and test_wait.parity");
+  const Operand where = operand_of(wait || arrive ? 1 : 0, Operand::Kind::address);
+  for (const int thread : active) {
+    if (!refusal.empty()) return;
+    const std::pair<int, std::uint32_t> key{thread / kThreads,
+                                            static_cast<std::uint32_t>(address(thread, where))};
+    if (init) {
+      barriers[key] = {};
+      barriers[key].expected = static_cast<std::uint32_t>(value(thread, operand(1)));
+      continue;
+    }
+    const auto found = barriers.find(key);
+    if (found == barriers.end()) return fail("mbarrier_init", "address " + std::to_string(key.second));
+    MBarrier& barrier = found->second;
+    const auto arrives = [&](int commit) {
+      if (++barrier.arrived < barrier.expected) return;
+      barrier.arrived = 0;
+      barrier.phase = !barrier.phase;
+      barrier.completed = std::max(barrier.completed, commit);
+    };
+    if (arrive) {
+      arrives(0);
+    } else if (wait) {
+      // What a commit tracks ends some time: here, when somebody asks.
+      for (const int commit : std::exchange(barrier.commits, {})) arrives(commit);
+      const bool over = barrier.phase != ((value(thread, operand(2)) & 1U) != 0);
+      assign(thread, operand(0), over ? 1 : 0);
+      if (over) complete(barrier.completed);
+    }
+  }
+  if (inval)
+    for (const int thread : active)
+      barriers.erase({thread / kThreads, static_cast<std::uint32_t>(address(thread, where))});
+}
+
+}  // namespace mmaudit::tmem

@@ -1,0 +1,167 @@
+#include "mmaudit/tensor_memory/machine.hpp"
+
+#include <algorithm>
+
+#include "mmaudit/printable.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
+#include "mmaudit/tensor_memory/rules.hpp"
+#include "mmaudit/tensor_memory/shared_matrix.hpp"
+#include "state.hpp"
+
+namespace mmaudit::tmem {
+namespace {
+
+constexpr int kMostSteps = 10'000;
+constexpr std::size_t kMostRegisters = 16384;
+
+/// Element `index` of a fill that is made and not read.
+std::uint64_t made_element(const Fill& fill, std::size_t index, std::uint64_t& seed) {
+  const FormatSpec format = spec_of(fill.format);
+  if (fill.source == "zero") return 0;
+  if (fill.source == "iota") return index & 0x7U;
+  // Random bits without infinity and NaN: the top exponent bit stays clear.
+  const std::uint64_t bits = splitmix64(seed) & ((std::uint64_t{1} << format.value_bits()) - 1);
+  const bool special = !format.integer() && format.specials != Specials::finite;
+  const std::uint64_t top = (format.magnitude_mask() + 1) >> 1;
+  return (special ? bits & ~top : bits) << format.ignored_low_bits;
+}
+
+void put_bits(std::vector<std::uint8_t>& shared, std::uint32_t byte, int bit, int width, std::uint64_t bits) {
+  for (int i = 0; i < width; ++i) {
+    const std::uint32_t at = byte + static_cast<std::uint32_t>(bit + i) / 8;
+    const auto mask = static_cast<std::uint8_t>(1U << (bit + i) % 8);
+    shared[at] = static_cast<std::uint8_t>((shared[at] & ~mask) | ((bits >> i & 1U) != 0 ? mask : 0));
+  }
+}
+
+/// Writes one fill; a refusal when it does not fit.
+std::string apply(const Fill& fill, Cta& cta) {
+  std::uint64_t seed = 0;
+  if (fill.source == "random")
+    for (const char c : fill.argument) seed = mix(seed * 31 + static_cast<unsigned char>(c));
+  const std::size_t count = static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns);
+  std::vector<std::uint64_t> elements = fill.elements;
+  if (elements.empty())
+    for (std::size_t i = 0; i < count; ++i) elements.push_back(made_element(fill, i, seed));
+  if (elements.size() != count)
+    return "found " + std::to_string(elements.size()) + " elements, allowed " + std::to_string(count);
+  MatrixDescriptor matrix;
+  const bool is_matrix = fill.role == Fill::Role::a || fill.role == Fill::Role::b;
+  if (is_matrix)
+    if (std::string reason = decode(fill.place, matrix); !reason.empty()) return reason;
+  const Packing packing = packing_of(fill.format, fill.dense4);
+  const int bytes = spec_of(fill.format).storage_bits / 8;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int row = static_cast<int>(i) / fill.columns, column = static_cast<int>(i) % fill.columns;
+    std::uint64_t byte = 0;
+    int bit = 0, width = 8 * bytes;
+    if (is_matrix) {
+      const bool b = fill.role == Fill::Role::b;  // B is given as K rows of N columns
+      const ElementPlace place =
+          element_place(matrix, packing, fill.transposed, b ? column : row, b ? row : column);
+      byte = place.byte;
+      bit = place.bit;
+      width = packing.width;
+    } else if (fill.role == Fill::Role::scales) {
+      // As tcgen05.cp.32x128b.warpx4 reads them: rows 32 apart share 16 bytes, four bytes each.
+      const auto r = static_cast<std::uint64_t>(row);
+      byte = fill.place + r / 128 * 512 + r % 32 * 16 + r / 32 % 4 * 4 + static_cast<std::uint64_t>(column);
+    } else {
+      byte = fill.place + i * static_cast<std::uint64_t>(bytes);
+    }
+    if (byte + static_cast<std::uint64_t>((bit + width + 7) / 8) > cta.shared.size())
+      return refuse(rule("shared_end"), std::to_string(byte));
+    put_bits(cta.shared, static_cast<std::uint32_t>(byte), bit, width, elements[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Machine::Machine(PtxProgram given, const Architecture& architecture)
+    : state_(std::make_unique<State>(std::move(given), architecture)) {
+  State& state = *state_;
+  const PtxProgram& program = state.program;
+  for (const PtxInstruction& instruction : program.instructions)
+    if (instruction.has("cta_group::2")) state.count = 2;
+  for (const Fill& fill : program.fills)
+    if (fill.cta == 1) state.count = 2;
+  const auto count = static_cast<std::size_t>(state.count);
+  for (std::size_t i = 0; i < count; ++i) state.ctas.push_back(std::make_unique<Cta>());
+  state.columns.resize(count);
+  state.letters.resize(count);
+  state.name_registers();
+  const std::size_t all = state.slots > kMostRegisters ? 0 : state.slots * kThreads * count;
+  state.registers.resize(all);
+  state.register_states.resize(all, RegisterState::undefined);
+}
+
+Machine::~Machine() = default;
+
+int Machine::ctas() const { return state_->count; }
+const Cta& Machine::cta(int index) const { return *state_->ctas[static_cast<std::size_t>(index)]; }
+
+std::string Machine::run(const std::function<void(const Step&)>& observe) {
+  State& state = *state_;
+  for (std::size_t i = 0; i < state.program.fills.size(); ++i) {
+    const Fill& fill = state.program.fills[i];
+    if (fill.role == Fill::Role::output) {
+      state.outputs[i].resize(static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns));
+      continue;
+    }
+    if (std::string reason = apply(fill, *state.ctas[static_cast<std::size_t>(fill.cta)]); !reason.empty())
+      return "line " + std::to_string(fill.line) + ": //! shared: " + reason;
+  }
+  if (state.slots > kMostRegisters)
+    return "registers: found " + std::to_string(state.slots) + " names, allowed at most 16384";
+  for (const PtxInstruction& instruction : state.program.instructions) {
+    const std::string_view group = instruction.after("cta_group::");
+    if (state.cta_group.empty()) state.cta_group = group;
+    if (group.empty() || group == state.cta_group) continue;
+    return "line " + std::to_string(instruction.line) + ": " + printable(instruction.text) + ": " +
+           refuse(rule("cta_group_same"), std::string(group) + " after " + state.cta_group);
+  }
+  for (int steps = 0; !state.ended && state.next < state.program.instructions.size(); ++steps) {
+    state.instruction = &state.program.instructions[state.next];
+    if (steps == kMostSteps) state.fail("wait_forever", "10000 steps");
+    if (state.refusal.empty()) state.execute();
+    if (!state.refusal.empty())
+      return "line " + std::to_string(state.instruction->line) + ": " + printable(state.instruction->text) +
+             ": " + state.refusal;
+    if (observe) observe(state.step);
+  }
+  for (const auto& cta : state.ctas)
+    if (std::string reason = cta->memory.why_not_empty(); !reason.empty()) return reason;
+  return {};
+}
+
+std::vector<std::uint64_t> Machine::output(std::size_t fill) const { return state_->outputs.at(fill); }
+
+char Machine::letter(int cta, int warp, int column) const {
+  const auto c = static_cast<std::size_t>(cta);
+  if (!state_->ctas[c]->memory.allocated(column)) return '.';
+  const char letter = state_->letters[c][static_cast<std::size_t>(warp)][static_cast<std::size_t>(column)];
+  return letter == 0 ? '-' : letter;
+}
+
+std::string Machine::picture(int cta) const {
+  constexpr int kPerCharacter = 8;
+  std::string text = "  lanes    columns 0 to 511, one character per 8\n";
+  for (int warp = 0; warp < kQuarters; ++warp) {
+    const std::string first = std::to_string(warp * kWarpLanes),
+                      last = std::to_string(warp * kWarpLanes + kWarpLanes - 1);
+    std::string line =
+        "  " + std::string(3 - first.size(), ' ') + first + "-" + last + std::string(4 - last.size(), ' ');
+    for (int column = 0; column < kColumns; column += kPerCharacter) {
+      char shown = letter(cta, warp, column);
+      for (int c = column; c < column + kPerCharacter; ++c)
+        if (shown == '-' || shown == '.') shown = letter(cta, warp, c);
+      line += shown;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace mmaudit::tmem

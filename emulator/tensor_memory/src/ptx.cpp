@@ -1,0 +1,376 @@
+#include "mmaudit/tensor_memory/ptx.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
+
+namespace mmaudit::tmem {
+namespace {
+
+constexpr std::size_t kMostText = std::size_t{4} << 20, kMostElements = std::size_t{1} << 20;
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = text.find_first_not_of(" \t", at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(" \t", at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+std::string found(std::string_view what, std::string_view text, std::string_view allowed) {
+  return std::string(what)
+      .append(": found \"")
+      .append(printable(text))
+      .append("\", allowed ")
+      .append(allowed);
+}
+
+/// An integer as PTX spells it; nullopt when it is none.
+std::optional<std::int64_t> number_of(std::string_view text) {
+  bool negative = false;
+  if (!text.empty() && text.front() == '-') {
+    negative = true;
+    text.remove_prefix(1);
+  }
+  int base = 10;
+  if (text.size() > 2 && text[0] == '0' &&
+      (text[1] == 'x' || text[1] == 'X' || text[1] == 'f' || text[1] == 'F')) {
+    base = 16;  // 0f3F800000 is a binary32 by its bits
+    text.remove_prefix(2);
+  }
+  if (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return static_cast<std::int64_t>(negative ? ~value + 1 : value);
+}
+
+/// The parts of `text` between commas outside of brackets and braces.
+std::vector<std::string_view> list_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && (text[i] == '[' || text[i] == '{')) ++depth;
+    if (i < text.size() && (text[i] == ']' || text[i] == '}')) --depth;
+    if (i < text.size() && (text[i] != ',' || depth != 0)) continue;
+    parts.push_back(trimmed(text.substr(first, i - first)));
+    first = i + 1;
+  }
+  return parts;
+}
+
+std::string read_operand(std::string_view text, Operand& operand) {
+  using Kind = Operand::Kind;
+  constexpr std::string_view kAllowed = "a register, a number, [address], {vector} or a name";
+  if (text.empty()) return found("operand", text, kAllowed);
+  if (text.front() == '{' && text.back() == '}') {
+    operand.kind = Kind::vector;
+    for (const std::string_view part : list_of(text.substr(1, text.size() - 2))) {
+      if (part.starts_with('{')) return found("operand", text, "no vector in a vector");
+      Operand element;
+      if (std::string reason = read_operand(part, element); !reason.empty()) return reason;
+      operand.elements.push_back(std::move(element));
+    }
+    return {};
+  }
+  if (text.front() == '[' && text.back() == ']') {
+    operand.kind = Kind::address;
+    std::string_view inside = trimmed(text.substr(1, text.size() - 2));
+    const auto plus = inside.find('+');
+    if (plus != std::string_view::npos) {
+      const auto offset = number_of(trimmed(inside.substr(plus + 1)));
+      if (!offset) return found("operand", text, "[base+number]");
+      operand.value = *offset;
+      inside = trimmed(inside.substr(0, plus));
+    }
+    if (const auto absolute = number_of(inside))
+      operand.value += *absolute;
+    else
+      operand.name = inside;
+    return operand.name.empty() && inside.empty() ? found("operand", text, "an address") : "";
+  }
+  if (text.front() == '!') {
+    operand.negated = true;
+    text = trimmed(text.substr(1));
+  }
+  if (const auto bar = text.find('|'); bar != std::string_view::npos) {
+    operand.second = text.substr(bar + 1);
+    text = text.substr(0, bar);
+  }
+  if (!text.empty() && text.front() == '%') {
+    operand.kind = Kind::reg;
+    operand.name = text;
+    return {};
+  }
+  if (const auto value = number_of(text)) {
+    operand.value = *value;
+    return {};
+  }
+  const bool name = std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '.';
+  });
+  if (!name || text.empty()) return found("operand", text, kAllowed);
+  operand.kind = Kind::symbol;
+  operand.name = text;
+  return {};
+}
+
+std::string read_instruction_text(std::string_view text, PtxInstruction& instruction) {
+  instruction.text = text;
+  std::replace(instruction.text.begin(), instruction.text.end(), '\n', ' ');
+  if (text.front() == '@') {
+    const auto end = text.find_first_of(" \t\n");
+    if (end == std::string_view::npos)
+      return found("instruction", text, "an instruction after the predicate");
+    std::string_view guard = text.substr(1, end - 1);
+    instruction.predicate_negated = guard.starts_with('!');
+    if (instruction.predicate_negated) guard.remove_prefix(1);
+    instruction.predicate = guard;
+    text = trimmed(text.substr(end));
+  }
+  const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+  std::string_view opcode = text.substr(0, end);
+  while (!opcode.empty()) {
+    const std::size_t dot = std::min(opcode.find('.'), opcode.size());
+    instruction.opcode.emplace_back(opcode.substr(0, dot));
+    opcode.remove_prefix(std::min(dot + 1, opcode.size()));
+  }
+  const std::string_view rest = trimmed(text.substr(end));
+  if (rest.empty()) return {};
+  for (const std::string_view part : list_of(rest)) {
+    Operand operand;
+    if (std::string reason = read_operand(part, operand); !reason.empty()) return reason;
+    instruction.operands.push_back(std::move(operand));
+  }
+  return {};
+}
+
+/// ".shared .align 1024 .b8 name[4096]": the next variable of shared memory.
+std::string read_variable(std::string_view text, std::uint32_t& next, PtxProgram& program) {
+  std::uint64_t align = 4, size = 0, width = 1;
+  std::string name;
+  const std::vector<std::string> words = words_of(text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == ".align" && i + 1 < words.size())
+      align = static_cast<std::uint64_t>(number_of(words[i + 1]).value_or(0));
+    if (words[i].size() > 2 && words[i][0] == '.' && words[i][1] == 'b')
+      width = static_cast<std::uint64_t>(number_of(std::string_view(words[i]).substr(2)).value_or(0)) / 8;
+    if (const auto open = words[i].find('['); open != std::string::npos) {
+      name = words[i].substr(0, open);
+      size = static_cast<std::uint64_t>(
+          number_of(std::string_view(words[i]).substr(open + 1, words[i].size() - open - 2)).value_or(0));
+    }
+  }
+  if (name.empty()) {
+    name = words.back();
+    size = 1;
+  }
+  const std::uint64_t first = align == 0 ? 0 : (next + align - 1) / align * align;
+  if (align == 0 || width == 0 || size > kMostElements || first + size * width > (std::uint64_t{1} << 18))
+    return found(".shared", text, "\".shared .align N .b8 name[BYTES]\" within 2^18 bytes");
+  program.variables[name] = static_cast<std::uint32_t>(first);
+  next = static_cast<std::uint32_t>(first + size * width);
+  return {};
+}
+
+/// "//! shared a 0xDESC f16 128x16 [mn] [cta 1] = random 1", "//! global D 0x0 f32 128x64".
+std::string read_fill(std::string_view text, Fill& fill) {
+  constexpr std::string_view kForm =
+      "shared (a|b|scales|words) PLACE FORMAT ROWSxCOLUMNS [mn] [cta 1] = (file F|random "
+      "SEED|iota|zero|values "
+      "LIST), or global PLACE FORMAT ROWSxCOLUMNS";
+  const auto equals = text.find('=');
+  const std::vector<std::string> words = words_of(text.substr(0, equals));
+  const bool global = !words.empty() && words[0] == "global";
+  std::size_t at = 1;
+  if (!global) {
+    if (words.size() < 2 || words[0] != "shared" || equals == std::string_view::npos)
+      return found("//!", text, kForm);
+    constexpr std::string_view kRoles[] = {"a", "b", "scales", "words"};
+    const auto* const role = std::find(std::begin(kRoles), std::end(kRoles), words[1]);
+    if (role == std::end(kRoles)) return found("//! shared", words[1], "a, b, scales or words");
+    fill.role = static_cast<Fill::Role>(role - std::begin(kRoles));
+    at = 2;
+  } else {
+    fill.role = Fill::Role::output;
+  }
+  if (words.size() < at + 3) return found("//!", text, kForm);
+  const auto place = number_of(words[at]);
+  if (!place) return found("//! place", words[at], "a number");
+  fill.place = static_cast<std::uint64_t>(*place);
+  const bool descriptor = fill.role == Fill::Role::a || fill.role == Fill::Role::b;
+  if (!descriptor && fill.place >> 32 != 0) return found("//! place", words[at], "an address below 2^32");
+  std::string format = words[at + 1];
+  if (format == "e2m1x2") {
+    fill.dense4 = true;
+    format = "e2m1";
+  }
+  const auto known = read_format(format);
+  if (!known) return found("//! format", words[at + 1], "a format, or e2m1x2: two to a byte");
+  fill.format = *known;
+  const std::string& size = words[at + 2];
+  const auto cross = size.find('x');
+  const auto rows = number_of(std::string_view(size).substr(0, cross));
+  const auto columns =
+      cross == std::string::npos ? std::nullopt : number_of(std::string_view(size).substr(cross + 1));
+  if (!rows || !columns || *rows < 1 || *columns < 1 || *rows > 65536 || *columns > 65536 ||
+      static_cast<std::size_t>(*rows * *columns) > kMostElements)
+    return found("//! size", size, "ROWSxCOLUMNS, at most 2^20 elements");
+  fill.rows = static_cast<int>(*rows);
+  fill.columns = static_cast<int>(*columns);
+  if (fill.role == Fill::Role::scales && fill.columns > 4)
+    return found("//! size", size, "at most 4 scales per row");
+  for (std::size_t i = at + 3; i < words.size(); ++i) {
+    if (words[i] == "mn")
+      fill.transposed = true;
+    else if (words[i] == "cta" && i + 1 < words.size() && (words[i + 1] == "0" || words[i + 1] == "1"))
+      fill.cta = words[++i] == "1" ? 1 : 0;
+    else
+      return found("//!", words[i], "mn or cta 0 or cta 1");
+  }
+  if (global) return {};
+  const std::string_view source = trimmed(text.substr(equals + 1));
+  const std::size_t end = std::min(source.find(' '), source.size());
+  fill.source = source.substr(0, end);
+  fill.argument = trimmed(source.substr(end));
+  constexpr std::string_view kSources[] = {"file", "random", "iota", "zero", "values"};
+  if (std::find(std::begin(kSources), std::end(kSources), fill.source) == std::end(kSources))
+    return found("//! source", fill.source, "file F, random SEED, iota, zero or values LIST");
+  return {};
+}
+
+/// Lines and comments; statements come out one by one.
+struct Reader {
+  PtxProgram& program;
+  std::uint32_t next_variable = 0;
+
+  std::string statement(std::string_view text, int line) {
+    text = trimmed(text);
+    // Labels stand before an instruction.
+    for (auto colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':')) {
+      const std::string_view name = text.substr(0, colon);
+      const bool label = !name.empty() && name.find_first_of(" \t\n.,[]{}@%") == std::string_view::npos &&
+                         !text.substr(colon).starts_with("::");
+      if (!label) break;
+      program.labels[std::string(name)] = program.instructions.size();
+      text = trimmed(text.substr(colon + 1));
+    }
+    while (!text.empty() && (text.front() == '{' || text.front() == '}')) text = trimmed(text.substr(1));
+    if (text.empty()) return {};
+    if (text.front() == '.') {
+      if (text.starts_with(".shared") || text.starts_with(".extern .shared"))
+        return read_variable(text, next_variable, program);
+      return {};
+    }
+    PtxInstruction instruction;
+    instruction.line = line;
+    std::string reason = read_instruction_text(text, instruction);
+    program.instructions.push_back(std::move(instruction));
+    return reason;
+  }
+
+  /// A line that ends without ';': what stands outside of instructions.
+  void head(std::string_view line) {
+    constexpr std::string_view kTarget = ".target";
+    if (line.starts_with(kTarget)) program.target = trimmed(line.substr(kTarget.size()));
+  }
+};
+
+bool is_head(std::string_view line) {
+  constexpr std::string_view kHeads[] = {
+      ".version", ".target",  ".address_size",      ".visible",         ".entry",
+      ".maxntid", ".reqntid", ".reqnctapercluster", ".explicitcluster", ".func"};
+  return std::any_of(std::begin(kHeads), std::end(kHeads),
+                     [&](std::string_view x) { return line.starts_with(x); });
+}
+
+}  // namespace
+
+bool PtxInstruction::has(std::string_view part) const {
+  return std::find(opcode.begin(), opcode.end(), part) != opcode.end();
+}
+
+std::string_view PtxInstruction::after(std::string_view prefix) const {
+  for (const std::string& part : opcode)
+    if (part.starts_with(prefix)) return std::string_view(part).substr(prefix.size());
+  return {};
+}
+
+std::string parse_ptx(std::string_view text, PtxProgram& program) {
+  program = {};
+  if (text.size() > kMostText)
+    return "found " + std::to_string(text.size()) + " bytes, allowed at most 4 MiB";
+  Reader reader{program};
+  std::string pending;
+  int line_number = 0, first_line = 0;
+  const auto at = [](int line, std::string_view reason) {
+    return reason.empty() ? std::string() : "line " + std::to_string(line) + ": " + std::string(reason);
+  };
+  bool in_comment = false;
+  std::size_t elements = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line_number;
+    if (trimmed(line).starts_with("//!")) {
+      Fill fill;
+      fill.line = line_number;
+      if (std::string reason = read_fill(trimmed(trimmed(line).substr(3)), fill); !reason.empty())
+        return at(line_number, reason);
+      elements += static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns);
+      if (elements > 4 * kMostElements)
+        return at(line_number, "//!: found over 2^22 elements, allowed at most 2^22");
+      program.fills.push_back(std::move(fill));
+      continue;
+    }
+    for (std::size_t open = 0; in_comment || (open = line.find("/*")) != std::string::npos;) {
+      const std::size_t from = in_comment ? 0 : open, close = line.find("*/", in_comment ? 0 : open + 2);
+      in_comment = close == std::string::npos;
+      line.erase(from, in_comment ? std::string::npos : close + 2 - from);
+      if (in_comment) break;
+    }
+    if (const auto comment = line.find("//"); comment != std::string::npos) line.erase(comment);
+    if (pending.empty() && is_head(trimmed(line))) {
+      reader.head(trimmed(line));
+      continue;
+    }
+    for (const char c : line) {
+      if (c != ';') {
+        if (trimmed(pending).empty() && c != ' ' && c != '\t') first_line = line_number;
+        pending += c;
+        continue;
+      }
+      if (std::string reason = reader.statement(pending, first_line); !reason.empty())
+        return at(first_line, reason);
+      pending.clear();
+    }
+    // A label or a brace alone needs no semicolon.
+    const std::string_view rest = trimmed(pending);
+    if (rest.empty() || rest == "{" || rest == "}" ||
+        (rest.ends_with(':') && rest.find(' ') == std::string_view::npos)) {
+      if (std::string reason = reader.statement(rest, line_number); !reason.empty())
+        return at(line_number, reason);
+      pending.clear();
+    } else {
+      pending += ' ';
+    }
+  }
+  const std::string_view rest = trimmed(pending);
+  const bool end_only = rest.find_first_not_of("{}() ") == std::string_view::npos;
+  return end_only ? "" : at(first_line, found("instruction", rest, "a semicolon at its end"));
+}
+
+}  // namespace mmaudit::tmem

@@ -1,0 +1,384 @@
+// Programs with one illegal operand each: every one must be refused for its own reason, and the program
+// without that operand must run.
+#include <algorithm>
+#include <set>
+
+#include "mmaudit/tensor_memory/rules.hpp"
+#include "programs.hpp"
+
+namespace mmaudit::tmem {
+namespace {
+
+// The lines that the cases change. A lies at 0x1000, B at 0x3000, scales and metadata at 0x8000.
+constexpr const char* kAlloc = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 128;";
+constexpr const char* kDealloc = "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;";
+constexpr const char* kMma = "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
+constexpr const char* kLoad = "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6];";
+constexpr const char* kStore = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r6+64], {%r1, %r2};";
+constexpr const char* kCopy = "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+100], %rd3;";
+constexpr const char* kShift = "@%p2 tcgen05.shift.cta_group::1.down [%r3+96];";
+constexpr const char* kCommit =
+    "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+8];";
+constexpr const char* kFence = "tcgen05.fence::after_thread_sync;\n";
+constexpr const char* kIdesc = "mov.b32 %r4, 0x08100010;";  // f16, D f32, M = 128, N = 64
+constexpr const char* kADesc = "mov.b64 %rd1, 0x0000400800800100;";
+constexpr const char* kBDesc = "mov.b64 %rd2, 0x0000400800400300;";
+
+/// The base: a copy, a store, an MMA, a commit and its wait, a load.
+std::string base() {
+  std::string text = test::prologue();
+  for (const char* const line : {kADesc, kBDesc, "mov.b64 %rd3, 0x0000400800800800;", kIdesc})
+    text += std::string(line) + "\n";
+  text += std::string(kStore) + "\ntcgen05.wait::st.sync.aligned;\n" + kCopy + "\n" + kMma + "\n" +
+          test::commit_and_wait() + kLoad + "\ntcgen05.wait::ld.sync.aligned;\nadd.u32 %r22, %r20, %r21;\n" +
+          test::epilogue();
+  return text;
+}
+
+/// A base with another MMA: `extra` copies beside it, its own descriptor.
+std::string with_mma(const std::string& mma, const std::string& idesc, const std::string& extra = "") {
+  std::string text = base();
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace(kIdesc, "mov.b32 %r4, " + idesc + ";");
+  replace(kMma, extra + mma);
+  // M = 64 leaves half of the lanes unwritten: what a load of them gives may not be used.
+  if (idesc.starts_with("0x04")) replace("add.u32 %r22, %r20, %r21;\n", "");
+  return text;
+}
+
+const std::string kScaleCopies =
+    "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+80], %rd3;\n@%p2 "
+    "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+84], %rd3;\n";
+const std::string kScaled =
+    "@%p2 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [%r3], %rd1, %rd2, %r4, "
+    "[%r3+80], [%r3+84], %p3;";
+const std::string kFours =
+    "@%p2 tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::2X [%r3], %rd1, %rd2, %r4, "
+    "[%r3+80], [%r3+84], %p3;";
+const std::string kSparse =
+    "@%p2 tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd1, %rd2, [%r3+100], %r4, %p3;";
+const std::string kStationary = "@%p2 tcgen05.mma.ws.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
+// 128 metadata words 0x44444444 stand where the copy of 128x128b reads.
+const std::string kMetadataFill = "//! shared words 0x8000 u8 1x2048 = metadata\n";
+
+std::string metadata_base(const std::string& mma) {
+  std::string text = with_mma(mma, "0x08100014");
+  text.insert(0, kMetadataFill);
+  return text;
+}
+
+/// One case: the name of the rule or gap, a program, and the text in it that becomes another.
+struct Case {
+  const char* rule;
+  std::string program, from, to;
+};
+
+std::vector<Case> cases() {
+  const std::string plain = base();
+  const std::string f16 = "kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
+  const std::string scaled = with_mma(kScaled, "0x08900000", kScaleCopies),
+                    fours = with_mma(kFours, "0x08900480", kScaleCopies), sparse = metadata_base(kSparse),
+                    ws = with_mma(kStationary, "0x08100010");
+  return {
+      {"alloc_columns", plain, kAlloc,
+       "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96;"},
+      {"alloc_columns", plain, kAlloc,
+       "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 16;"},
+      {"alloc_columns", plain, kAlloc,
+       "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 1024;"},
+      {"alloc_growth", plain, kAlloc,
+       std::string(kAlloc) +
+           "\n@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem+32], 256;"},
+      {"alloc_permit", plain, kDealloc,
+       std::string(kDealloc) + "\n@%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" +
+           kAlloc},
+      {"alloc_blocks", plain, kAlloc, "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 256;"},
+      {"dealloc_match", plain, kDealloc, "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;"},
+      {"dealloc_exit", plain, kDealloc, ""},
+      {"cta_group_same", plain, kDealloc, "@%p1 tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 128;"},
+      {"single_thread", plain, kMma, "tcgen05.mma.cta_group::1." + f16},
+      {"single_thread", plain, kCommit,
+       "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+8];"},
+      {"whole_warp", plain, kLoad, "@%p2 tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6];"},
+      {"uniform_address", plain, kLoad,
+       "add.u32 %r7, %r6, %r1;\ntcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r7];"},
+      {"warp_lanes", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r3];"},
+      {"warp_lanes", plain, kStore, "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3+64], {%r1, %r2};"},
+      {"ld_half_lane", plain, kLoad, "tcgen05.ld.sync.aligned.16x64b.x2.b32 {%r20, %r21}, [%r6+524288];"},
+      {"columns_end", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6+511];"},
+      {"columns_allocated", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6+127];"},
+      {"ld_shape", plain, kLoad, "tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r20, %r21}, [%r6];"},
+      {"ld_registers", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r20, %r21}, [%r6];"},
+      {"ld_split", plain, kLoad, "tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%r20, %r21}, [%r6];"},
+      {"ld_split", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6], 8;"},
+      {"ld_red", plain, kLoad, "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%r20, %r21}, %r23, [%r6];"},
+      {"shift_lane", plain, kCopy, "@%p2 tcgen05.shift.cta_group::1.down [%r3+1048672];"},
+      {"cp_shape", plain, kCopy, "@%p2 tcgen05.cp.cta_group::1.256x128b [%r3+100], %rd3;"},
+      {"cp_multicast", plain, kCopy, "@%p2 tcgen05.cp.cta_group::1.64x128b [%r3+100], %rd3;"},
+      {"cp_multicast", plain, kCopy, "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx2::02_13 [%r3+100], %rd3;"},
+      {"cp4", plain, kCopy, "@%p2 tcgen05.cp.cta_group::1.4x256b [%r3+100], %rd3;"},
+      {"decompress", plain, kCopy, "@%p2 tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16_p64 [%r3+100], %rd3;"},
+      {"cp_lane", plain, kCopy, "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+2097252], %rd3;"},
+      {"descriptor_version", plain, kADesc, "mov.b64 %rd1, 0x0000000800800100;"},
+      {"descriptor_zero", plain, kADesc, "mov.b64 %rd1, 0x0020400800800100;"},
+      {"descriptor_swizzle", plain, kADesc, "mov.b64 %rd1, 0x6000400800800100;"},
+      {"atom32", plain, kADesc, "mov.b64 %rd1, 0x2000400800800100;"},
+      {"base_offset", plain, kADesc, "mov.b64 %rd1, 0x0002400800800100;"},
+      {"absolute_leading", plain, kADesc, "mov.b64 %rd1, 0x0010400800800100;"},
+      {"shared_end", plain, kBDesc, "mov.b64 %rd2, 0x0000400800403FFF;"},
+      {"shape_m", plain, kIdesc, "mov.b32 %r4, 0x06100010;"},
+      {"shape_m", plain, kIdesc, "mov.b32 %r4, 0x10100010;"},
+      {"shape_n", plain, kIdesc, "mov.b32 %r4, 0x08000010;"},
+      {"shape_n", plain, kIdesc, "mov.b32 %r4, 0x08420010;"},
+      {"shape_n", ws, "0x08100010", "0x08140010"},
+      {"shape_ws", ws, kStationary,
+       "@%p2 tcgen05.mma.ws.cta_group::1.kind::mxf8f6f4.block_scale [%r3], %rd1, %rd2, %r4, [%r3+64], "
+       "[%r3+64], %p3;\n// "},
+      {"idesc_reserved", plain, kIdesc, "mov.b32 %r4, 0x08100050;"},
+      {"idesc_sparse", plain, kIdesc, "mov.b32 %r4, 0x08100014;"},
+      {"idesc_sparse", sparse, "0x08100014", "0x08100010"},
+      {"idesc_d", plain, kIdesc, "mov.b32 %r4, 0x08100020;"},
+      {"idesc_a", plain, kIdesc, "mov.b32 %r4, 0x08100110;"},
+      {"idesc_b", plain, kIdesc, "mov.b32 %r4, 0x08100410;"},
+      {"idesc_saturate", plain, kIdesc, "mov.b32 %r4, 0x08100018;"},
+      {"idesc_shift", plain, kIdesc, "mov.b32 %r4, 0x48100010;"},
+      {"idesc_negate",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::i8 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100020"),
+       "0x08100020", "0x08102020"},
+      {"kind_target",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::i8 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100020"),
+       "sm_100a", "sm_103a"},
+      {"transpose_n",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::f8f6f4 [%r3], %rd1, %rd2, %r4, %p3;", "0x08110010"),
+       "0x08110010", "0x08130010"},
+      {"transpose_width",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::f8f6f4 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100010"),
+       "0x08100010", "0x08108290"},
+      {"idesc_transpose", fours, "0x08900480", "0x08908480"},
+      {"idesc_scale", fours, "0x08900480", "0x08100480"},
+      {"k96", fours, "0x08900480", "0x88900480"},
+      {"scale_vec", fours, ".scale_vec::2X", ".scale_vec::1X"},
+      {"scale_vec", fours, ".scale_vec::2X", ""},
+      {"scale_id", fours, "0x08900480", "0x28900480"},
+      {"block_scale", scaled, ".block_scale.scale_vec::1X", ""},
+      {"scale_lane", scaled, "[%r3+80], [%r3+84], %p3", "[%r3+1048656], [%r3+84], %p3"},
+      {"place_scales", scaled, "[%r3+80], [%r3+84], %p3", "%r3, [%r3+84], %p3"},
+      {"scale_copies", scaled, kScaleCopies,
+       "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r6+80], {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1};\n"
+       "tcgen05.wait::st.sync.aligned;\n"},
+      {"disable_size", scaled, "[%r3+84], %p3", "[%r3+84], {%r1, %r1, %r1, %r1}, %p3"},
+      {"place_d", plain, kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 %r3, %rd1, %rd2, %r4, %p3;"},
+      {"place_a", plain, kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], {%r1, %r2}, %rd2, %r4, %p3;"},
+      {"place_b", plain, kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, [%r3+100], %r4, %p3;"},
+      {"place_metadata", sparse, "[%r3+100], %r4", "%rd3, %r4"},
+      {"metadata_index", sparse, kMetadataFill, "//! shared words 0x8000 u8 1x2048 = zero\n"},
+      {"metadata_selector", sparse, "0x08100014", "0x08100015"},
+      {"sparse_selector",
+       metadata_base("@%p2 tcgen05.mma.sp.cta_group::1.kind::f8f6f4 [%r3], %rd1, %rd2, [%r3+100], %r4, %p3;"),
+       "0x08100014", "0x08100015"},
+      {"transpose_swizzle",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::tf32 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100910"),
+       "0x08100910", "0x08108910"},
+      {"metadata_half", sparse, "0x08100014", "0x04100014"},
+      {"mma_operands", plain, kMma,
+       "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3, 1, 2;"},
+      {"lane_alignment", plain, kMma,
+       "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3+1048576], %rd1, %rd2, %r4, %p3;"},
+      {"lane_same", plain, kMma,
+       "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r3+1048676], %rd2, %r4, %p3;"},
+      {"written", plain, kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p4;"},
+      {"written", plain, kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r3+112], %rd2, %r4, %p3;"},
+      {"narrow_a_tmem",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::f8f6f4 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100290"),
+       "[%r3], %rd1", "[%r3], [%r3+100]"},
+      {"a_tmem_ws",
+       with_mma("@%p2 tcgen05.mma.ws.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;", "0x04100010"),
+       "[%r3], %rd1", "[%r3], [%r3+100]"},
+      {"ashift_a", plain, kMma,
+       "@%p2 tcgen05.mma.cta_group::1.kind::f16.ashift [%r3], %rd1, %rd2, %r4, %p3;"},
+      {"ashift_m",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;", "0x04100010"),
+       "kind::f16 [%r3], %rd1", "kind::f16.ashift [%r3], [%r3+100]"},
+      {"ashift_collector", plain, "kind::f16 [%r3], %rd1",
+       "kind::f16.ashift.collector::a::fill [%r3], [%r3+100]"},
+      {"collector_op", plain, "kind::f16 [%r3]", "kind::f16.collector::a::keep [%r3]"},
+      {"collector_op", plain, "kind::f16 [%r3]", "kind::f16.collector::b0::fill [%r3]"},
+      {"collector_filled", plain, "kind::f16 [%r3]", "kind::f16.collector::a::use [%r3]"},
+      {"disable_size", plain, "%r4, %p3", "%r4, {%r1, %r1}, %p3"},
+      {"scale_d_range", plain, "%r4, %p3", "%r4, %p3, 16"},
+      {"scale_d_kind",
+       with_mma("@%p2 tcgen05.mma.cta_group::1.kind::f8f6f4 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100010"),
+       "%r4, %p3", "%r4, %p3, 1"},
+      {"mask_reserved", ws, "%r4, %p3", "%r4, %p3, 0x1000000000"},
+      {"mask_shift", ws, "%r4, %p3", "%r4, %p3, 0x100000000000000"},
+      {"qualifier", plain, "kind::f16 [%r3]", "kind::f17 [%r3]"},
+      {"qualifier", plain, "kind::f16 [%r3]", "kind::f16.fast [%r3]"},
+      {"order_st", plain, "tcgen05.wait::st.sync.aligned;\n",
+       "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6+64];\n"},
+      {"order_ld", plain, "tcgen05.wait::ld.sync.aligned;\n", ""},
+      {"order_async", plain, kCommit, std::string(kLoad) + kCommit},
+      {"order_async", plain, kMma,
+       std::string(kMma) + "\n@%p2 tcgen05.cp.cta_group::1.128x128b [%r3], %rd3;"},
+      {"order_fence", plain, kFence, ""},
+      {"mbarrier_init", plain, kCommit,
+       "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+16];"},
+      {"wait_forever", plain, kCommit, ""},
+      {"branch", plain, "@!%p9 bra wait;", "@%p1 bra wait;"},
+  };
+}
+
+/// The metadata of the base: every group has its first two elements.
+std::string run_case(std::string text) {
+  const bool fills = text.find("= metadata") != std::string::npos;
+  if (fills) text.replace(text.find("= metadata"), 10, "= zero");
+  PtxProgram program;
+  std::string reason = parse_ptx(text, program);
+  if (!reason.empty()) return reason;
+  if (fills) program.fills[0].elements.assign(2048, 0x44);
+  Machine machine(program, test::blackwell());
+  return machine.run();
+}
+
+TEST(Refusals, EveryIllegalOperandIsRefusedForItsReason) {
+  std::set<std::string> rules;
+  const std::vector<Case> all = cases();
+  EXPECT_GE(all.size(), 40U);
+  for (const Case& one : all) {
+    std::string text = one.program;
+    const auto at = text.find(one.from);
+    ASSERT_NE(at, std::string::npos) << one.rule << ": " << one.from;
+    text.replace(at, one.from.size(), one.to);
+    const std::string reason = run_case(text);
+    const bool is_rule =
+        std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& x) { return x.name == one.rule; });
+    const std::string wanted = is_rule ? std::string(rule(one.rule).allowed) + " (PTX ISA 9.0, " +
+                                             std::string(rule(one.rule).section)
+                                       : not_modelled(gap(one.rule));
+    EXPECT_NE(reason.find(wanted), std::string::npos)
+        << one.rule << ": " << one.to << "\n  refused with: " << reason;
+    if (is_rule) {
+      EXPECT_NE(reason.find(std::string(rule(one.rule).field) + ": found "), std::string::npos) << reason;
+    }
+    rules.insert(one.rule);
+  }
+  // Rules that no case needs are rules that nobody checks.
+  for (const Rule& one : kRules) EXPECT_TRUE(rules.contains(std::string(one.name))) << one.name;
+}
+
+TEST(Refusals, TheProgramsWithoutTheOperandRun) {
+  std::set<std::string> programs;
+  for (const Case& one : cases()) programs.insert(one.program);
+  EXPECT_GE(programs.size(), 6U);
+  for (const std::string& text : programs) {
+    const std::string reason = run_case(text);
+    // A kind of narrow formats needs no data to be legal: everything is zero.
+    EXPECT_EQ(reason, "") << text;
+  }
+}
+
+TEST(Refusals, MessagesNameLineInstructionFoundAndAllowed) {
+  std::string text = base();
+  text.replace(text.find(kAlloc), std::string(kAlloc).size(),
+               "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96;");
+  EXPECT_EQ(run_case(text),
+            "line 21: @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96: nCols: found "
+            "96, allowed 32, 64, 128, "
+            "256 or 512 (PTX ISA 9.0, 9.7.16.7.1)");
+}
+
+TEST(Forms, MaskedLanesKeepTheirD) {
+  // Lanes 0, 1 and 64 are not written: they keep what the store put there.
+  std::string text = base();
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace(kStore,
+          "mov.u32 %r40, 3;\nmov.u32 %r41, 0;\nmov.u32 %r42, 1;\ntcgen05.st.sync.aligned.32x32b.x2.b32 "
+          "[%r6], {%r1, %r2};");
+  replace(kMma,
+          "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, {%r40, %r41, %r42, %r41}, %p3;");
+  PtxProgram program;
+  ASSERT_EQ(parse_ptx(text, program), "");
+  Machine machine(program, test::blackwell());
+  ASSERT_EQ(machine.run(), "");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const bool kept = lane == 0 || lane == 1 || lane == 64;
+    EXPECT_EQ(machine.cta(0).memory.at(lane, 0), kept ? static_cast<std::uint32_t>(lane) : 0U) << lane;
+  }
+}
+
+TEST(Forms, CollectorReuseKnowsItsMatrix) {
+  std::string text = base();
+  const std::string
+      fill = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r3], %rd1, %rd2, %r4, %p3;\n",
+      use = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::use [%r3], %rd1, %rd2, %r4, %p4;\n",
+      last = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::lastuse [%r3], %rd1, %rd2, %r4, %p4;\n",
+      other = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::use [%r3], %rd2, %rd2, %r4, %p4;\n";
+  const auto run_with = [&](const std::string& mmas) {
+    std::string changed = text;
+    return run_case(changed.replace(changed.find(kMma), std::string(kMma).size(), mmas));
+  };
+  EXPECT_EQ(run_with(fill + use + use + last), "");
+  EXPECT_NE(run_with(fill + last + use).find("an empty one"), std::string::npos);
+  EXPECT_NE(run_with(fill + other).find("another matrix"), std::string::npos);
+  EXPECT_NE(
+      run_with(fill +
+               "@%p2 st.shared.b32 [4096], %r10;\nmov.u32 %r50, 7;\n@%p2 st.shared.b32 [4096], %r50;\n" + use)
+          .find("changed since"),
+      std::string::npos);
+}
+
+TEST(Forms, ScaleInputDIsExactOrRefused) {
+  // D holds 1.0, then 2^-149: times 2^-3 the first is 0.125, the second is not a binary32.
+  for (const auto& [bits, wanted] : {std::pair{"0x3F800000", "0x3E000000"}, std::pair{"0x00000001", ""}}) {
+    std::string text = base();
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      text.replace(text.find(from), from.size(), to);
+    };
+    std::string store =
+        std::string("mov.u32 %r40, ") + bits + ";\ntcgen05.st.sync.aligned.32x32b.x64.b32 [%r6], {";
+    for (int i = 0; i < 64; ++i) store += i == 0 ? "%r40" : ", %r40";
+    replace(kStore, store + "};");
+    replace(kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p4, 3;");
+    PtxProgram program;
+    ASSERT_EQ(parse_ptx(text, program), "");
+    Machine machine(program, test::blackwell());
+    const std::string reason = machine.run();
+    if (std::string(wanted).empty())
+      EXPECT_NE(reason.find(not_modelled(gap("scale_d_rounds"))), std::string::npos) << reason;
+    else
+      EXPECT_EQ(test::hex(machine.cta(0).memory.at(5, 17)), "0x3e000000") << reason;
+  }
+}
+
+TEST(Forms, AshiftTakesTheRowAfter) {
+  // A in tensor memory: 32-bit words that cp put there; the same MMA with .ashift gives D one lane up.
+  const auto d_of = [](const std::string& qualifier) {
+    std::string text = base();
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      text.replace(text.find(from), from.size(), to);
+    };
+    replace(kCopy, "@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+100], %rd1;");
+    replace(kMma,
+            "@%p2 tcgen05.mma.cta_group::1.kind::f16" + qualifier + " [%r3], [%r3+100], %rd2, %r4, %p3;");
+    text.insert(0,
+                "//! shared a 0x0000400800800100 f16 128x16 = random 1\n//! shared b 0x0000400800400300 f16 "
+                "16x64 = random 2\n");
+    PtxProgram program;
+    EXPECT_EQ(parse_ptx(text, program), "");
+    Machine machine(program, test::blackwell());
+    EXPECT_EQ(machine.run(), "");
+    std::vector<std::uint32_t> d;
+    for (int lane = 0; lane < kLanes; ++lane) d.push_back(machine.cta(0).memory.at(lane, 33));
+    return d;
+  };
+  const std::vector<std::uint32_t> plain = d_of(""), shifted = d_of(".ashift");
+  EXPECT_NE(plain[0], plain[1]);
+  for (std::size_t lane = 0; lane < 127; ++lane) EXPECT_EQ(shifted[lane], plain[lane + 1]);
+  EXPECT_EQ(shifted[127], plain[127]);
+}
+
+}  // namespace
+}  // namespace mmaudit::tmem
