@@ -211,6 +211,23 @@ static void to_json(Json& out, const TensorFacts& from) {
          MMAUDIT_FIELD(largest),  MMAUDIT_FIELD(least)};
 }
 
+static void to_json(Json& out, const ChannelShare& from) {
+  out = {MMAUDIT_FIELD(k), MMAUDIT_FIELD(share), MMAUDIT_FIELD(largest_a), MMAUDIT_FIELD(largest_b)};
+}
+
+static void to_json(Json& out, const ChannelStudy& from) {
+  out = {{"largest", from.channels},
+         {"stand_out", from.wide},
+         {"share", from.wide_share},
+         {"quantization_with_them_in_bf16", or_null(from.kept)}};
+}
+
+static void to_json(Json& out, const ErrorMap& from) {
+  out = {{"first_rows", from.rows}, {"first_columns", from.columns}, {"errors", Json::array()}};
+  for (const auto& one : from.errors)
+    out["errors"].push_back(one ? Json(std::stod(fmt::format("{:.3g}", *one))) : Json(nullptr));
+}
+
 static void to_json(Json& out, const GemmAuditRow& from) {
   out = {MMAUDIT_FIELD(architecture),
          MMAUDIT_FIELD(dtype),
@@ -228,10 +245,18 @@ static void to_json(Json& out, const GemmAuditRow& from) {
   out["cast_a"]["bits_lost"] = from.cast_a.bits_lost;
   out["cast_b"]["bits_lost"] = from.cast_b.bits_lost;
   out.update(Json(from.errors));
+  out["channels"] = from.channels;
+  out["error_map"] = from.map;
   if (from.worst) out["worst"] = *from.worst;  // the errors have its place and two values alone
 }
 
 std::string to_json(const GemmAudit& from) {
+  Json use = Json::array();
+  for (const GemmAuditRow* row : to_use(from))
+    use.push_back({{"architecture", row->architecture},
+                   {"dtype", row->dtype},
+                   {"scaling", row->scaling},
+                   {"accumulation", row->accumulation}});
   return text_of({{"schema", "mmaudit.audit.gemm/1"},
                   MMAUDIT_FIELD(provenance),
                   MMAUDIT_FIELD(m),
@@ -242,6 +267,9 @@ std::string to_json(const GemmAudit& from) {
                   MMAUDIT_FIELD(seed),
                   {"limit", or_null(from.limit)},
                   {"passes", from.limit ? Json(from.passes()) : Json(nullptr)},
+                  {"headline", headline(from)},
+                  {"use", use},
+                  {"bf16_total", or_null(from.reference)},
                   MMAUDIT_FIELD(method),
                   MMAUDIT_FIELD(tensors),
                   {"rows", from.rows_of},

@@ -11,6 +11,7 @@
 #include "explained.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/report/dot_picture.hpp"
 #include "mmaudit/value_text.hpp"
 #include "verify.hpp"
 
@@ -18,7 +19,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct ExplainOptions {
-  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file, svg;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
   int row = 0, column = 0;
@@ -159,6 +160,7 @@ int explain_command(const ExplainOptions& options, const Context& context) {
   names.insert(names.end(), options.against.begin(), options.against.end());
   nlohmann::json traces = nlohmann::json::array();
   std::string text, summary;
+  std::vector<report::DotPicture> pictures;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Architecture& architecture = require_architecture(context, names[i]);
     const Question own = i == 0 ? asked : moved_to(architecture, asked);
@@ -166,8 +168,10 @@ int explain_command(const ExplainOptions& options, const Context& context) {
     const DatapathEntry& entry = require_datapath(architecture, inst);
     const Explained one = explain(inst, entry, own.dot);
     traces.push_back(trace_json(one, architecture, entry));
-    text += fmt::format("{} on {} ({})\n", name_of(inst), architecture.name, name_of(entry.evidence));
-    text += trace_text(one, options.all);
+    const std::string title =
+        fmt::format("{} on {} ({})", name_of(inst), architecture.name, name_of(entry.evidence));
+    text += title + "\n" + trace_text(one, options.all);
+    if (!options.svg.empty()) pictures.push_back({title, one.trace});
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", architecture.name,
                            hex_value(one.trace.result, spec_of(inst.d)));
   }
@@ -179,7 +183,8 @@ int explain_command(const ExplainOptions& options, const Context& context) {
     if (!asked.recorded.empty()) out["recorded"] = asked.recorded;
     text = out.dump(2) + "\n";
   }
-  emit("-", text);
+  if (!options.svg.empty()) emit(options.svg, report::dot_svg(pictures));
+  if (options.svg != "-") emit("-", text);
   return kAllGood;
 }
 
@@ -214,6 +219,8 @@ void add_explain(Command& app) {
   command.option("--row", options->row, "with --tile: row of D");
   command.option("--col", options->column, "with --tile: column of D");
   add_modifier_options(command, options->modifiers);
+  command.option("--svg", options->svg,
+                 "every product's bits on one axis of powers of two, as an SVG file; - for standard output");
   command.flag("--all", options->all, "list zero products too");
   command.flag("--json", options->json, "the trace as JSON");
   command.runs([options](const Context& context) { return explain_command(*options, context); });

@@ -68,13 +68,13 @@ int layout(const LayoutOptions& options, const Context& context) {
                         {"instruction", mmaudit::name_of(inst)},
                         {"operands", nlohmann::json::array()}};
   for (const LayoutOperand& operand : found.operands) {
+    pictures.push_back(picture_of(inst, operand));
     if (operand.map.lanes == 0) {
       text += fmt::format("{} of {}: in shared memory, held by no lane\n\n", operand.name,
                           mmaudit::name_of(inst));
       continue;
     }
     out["operands"].push_back(to_json(inst, operand));
-    pictures.push_back(picture_of(inst, operand));
     text += report::picture_text(pictures.back()) + "\n";
   }
   text += kLegend;

@@ -153,12 +153,16 @@ Layout discovered_wmma_layout(const Instruction& instruction, const LayoutChoice
 report::FragmentPicture picture_of(const Instruction& instruction, const LayoutOperand& operand) {
   const device::WmmaFragment& map = operand.map;
   report::FragmentPicture picture{
-      fmt::format("{} of {}: {} x {} {}, {} values in each of {} lanes", operand.name, name_of(instruction),
-                  map.rows, map.cols, name_of(operand.format), map.values, map.lanes),
+      fmt::format(
+          "{} of {}: {} x {} {}{}", operand.name, name_of(instruction), map.rows, map.cols,
+          name_of(operand.format),
+          map.lanes == 0 ? "" : fmt::format(", {} values in each of {} lanes", map.values, map.lanes)),
       map.rows,
       map.cols,
       elements_per_register(instruction, operand.format),
-      {}};
+      {},
+      operand.name[0]};
+  if (map.lanes == 0) return picture;
   picture.holders.resize(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols));
   for (int slot = 0; slot < map.lanes * map.values; ++slot)
     if (const std::int32_t element = map.element[static_cast<std::size_t>(slot)];

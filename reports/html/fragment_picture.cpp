@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "mmaudit/report/audit.hpp"
 
@@ -67,6 +68,124 @@ std::string trimmed(const std::string& text) {
   return out;
 }
 
+constexpr double kRowHeight = 20, kSide = 58, kTop = 44, kGap = 18;
+constexpr int kMostCells = 32;  ///< down or across, before a picture shows what repeats once
+
+/// A picture that goes on with the same again: `period` rows or columns, lanes and registers so much further.
+struct Repeat {
+  int period = 0, lanes = 0, registers = 0;
+};
+
+std::optional<Repeat> repeat_of(const FragmentPicture& picture, bool down) {
+  const int extent = down ? picture.rows : picture.cols;
+  for (int period = 8; period <= extent / 2; period *= 2) {
+    const auto& first = holders_at(picture, 0, 0);
+    const auto& next = holders_at(picture, down ? period : 0, down ? 0 : period);
+    if (extent % period != 0 || first.empty() || next.size() != first.size()) continue;
+    const int lanes = next[0].lane - first[0].lane, values = next[0].value - first[0].value;
+    bool same = values % picture.per_register == 0;
+    for (int row = 0; same && row < picture.rows - (down ? period : 0); ++row)
+      for (int col = 0; same && col < picture.cols - (down ? 0 : period); ++col) {
+        std::vector<Holder> moved = holders_at(picture, row, col);
+        for (Holder& one : moved) one.lane += lanes, one.value += values;
+        same = moved == holders_at(picture, row + (down ? period : 0), col + (down ? 0 : period));
+      }
+    if (same) return Repeat{period, lanes, values / picture.per_register};
+  }
+  return std::nullopt;
+}
+
+std::string repeat_text(const Repeat& repeat, int shown, int extent, const char* what) {
+  std::string text =
+      fmt::format("{}s {} to {}: every {} {}s the same again", what, shown, extent - 1, repeat.period, what);
+  if (repeat.lanes != 0) text += fmt::format(", lanes + {}", repeat.lanes);
+  if (repeat.registers != 0) text += fmt::format(", registers + {}", repeat.registers);
+  return text;
+}
+
+/// One operand of the drawing: how much of it is shown, and what is said of the rest.
+struct Part {
+  const FragmentPicture* picture = nullptr;
+  CellSize size = {};
+  int rows = 0, cols = 0;  ///< elements shown
+  double column = 0;       ///< width of an element's column
+  std::vector<std::string> notes = {};
+
+  [[nodiscard]] double width() const {
+    return kSide + std::max(column * cols, 7.5 * static_cast<double>(picture->title.size()) - kSide) + kGap;
+  }
+  [[nodiscard]] double height() const {
+    return kTop + kRowHeight * rows + 16 * static_cast<double>(notes.size()) + kGap;
+  }
+};
+
+Part part_of(const FragmentPicture& picture) {
+  Part part{.picture = &picture};
+  if (picture.holders.empty()) {  // in shared memory
+    part.rows = 2;
+    part.cols = picture.cols;
+    part.notes = {"in shared memory, held by no lane"};
+    return part;
+  }
+  part.size = cell_size(picture);
+  part.rows = picture.rows;
+  part.cols = picture.cols;
+  for (const bool down : {true, false}) {
+    int& shown = down ? part.rows : part.cols;
+    if (shown / (down ? part.size.rows : part.size.cols) <= kMostCells) continue;
+    const auto repeat = repeat_of(picture, down);
+    if (!repeat) continue;
+    const int extent = shown;
+    shown = repeat->period;
+    part.notes.push_back(repeat_text(*repeat, shown, extent, down ? "row" : "column"));
+  }
+  std::size_t longest = 7;
+  for (int row = 0; row < part.rows; row += part.size.rows)
+    for (int col = 0; col < part.cols; col += part.size.cols)
+      longest = std::max(longest, label(picture, row, col).size());
+  part.column = (6.8 * static_cast<double>(longest) + 8) / part.size.cols;
+  return part;
+}
+
+std::string text_at(double x, double y, std::string_view cls, std::string_view text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y,
+                     cls.empty() ? "" : fmt::format(" class=\"{}\"", cls), escaped_html(text));
+}
+
+std::string drawn_at(const Part& part, double left, double top) {
+  const FragmentPicture& picture = *part.picture;
+  std::string out = text_at(left, top + 14, "title", picture.title);
+  left += kSide;
+  top += kTop;
+  if (picture.holders.empty())
+    out +=
+        fmt::format("<rect class=\"memory\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                    left, top, part.column * part.cols, kRowHeight * part.rows);
+  for (int col = 0; !picture.holders.empty() && col < part.cols; col += part.size.cols)
+    out += text_at(left + part.column * col + 4, top - 6, "", range(col, part.size.cols));
+  for (int row = 0; !picture.holders.empty() && row < part.rows; row += part.size.rows) {
+    const double y = top + kRowHeight * row, height = kRowHeight * part.size.rows;
+    out += text_at(left - 6, y + height / 2 + 4, "side", range(row, part.size.rows));
+    for (int col = 0; col < part.cols; col += part.size.cols) {
+      const double x = left + part.column * col, width = part.column * part.size.cols;
+      const auto& holders = holders_at(picture, row, col);
+      out += fmt::format(
+                 "<g><title>{}[{}, {}]: {}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+                 "height=\"{:.1f}\" fill=\"{}\"/>",
+                 picture.operand, range(row, part.size.rows), range(col, part.size.cols),
+                 label(picture, row, col), x, y, width, height,
+                 holders.empty() ? "#ffffff" : colour(holders.front().lane)) +
+             text_at(x + 4, y + height / 2 + 4, "", label(picture, row, col)) + "</g>\n";
+    }
+  }
+  double y = top + kRowHeight * part.rows + 16;
+  for (const std::string& note : part.notes) {
+    out += text_at(left, y, "", note);
+    y += 16;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string picture_text(const FragmentPicture& picture) {
@@ -92,49 +211,46 @@ std::string picture_text(const FragmentPicture& picture) {
 }
 
 std::string picture_svg(const std::vector<FragmentPicture>& pictures) {
-  constexpr int kCellWidth = 64, kCellHeight = 20, kSide = 56, kTop = 44, kGap = 24, kMostWidth = 1280;
-  int width = 0, top = 0;
+  std::vector<Part> left, above, rest;  // A; B; what has the rows of A and the columns of B
+  for (const FragmentPicture& one : pictures)
+    (one.operand == 'A' ? left : one.operand == 'B' ? above : rest).push_back(part_of(one));
+  double column = 24;
+  for (const auto* parts : {&above, &rest})
+    for (const Part& part : *parts) column = std::max(column, part.column);
+  for (auto* parts : {&above, &rest})
+    for (Part& part : *parts) part.column = column;
+  if (!rest.empty())
+    for (Part& part : above)
+      if (part.picture->holders.empty()) part.cols = rest.front().cols;
+  double width = 0, x = 8, y = 8;
+  for (const Part& part : left) x = std::max(x, 8 + part.width());
   std::string body;
-  for (const FragmentPicture& picture : pictures) {
-    const CellSize size = cell_size(picture);
-    const int rows = picture.rows / size.rows, cols = picture.cols / size.cols;
-    std::size_t longest = 7;
-    for (int row = 0; row < picture.rows; row += size.rows)
-      for (int col = 0; col < picture.cols; col += size.cols)
-        longest = std::max(longest, label(picture, row, col).size());
-    const int cell = kCellWidth * static_cast<int>(longest + 2) / 9;
-    const int across = std::min(cols, std::max(1, kMostWidth / cell));
-    body += fmt::format("<text x=\"8\" y=\"{}\" class=\"title\">{}</text>\n", top + 18,
-                        escaped_html(picture.title));
-    // Columns that a page has no room for stand below the first ones.
-    for (int first = 0; first < cols; first += across) {
-      for (int col = first; col < std::min(cols, first + across); ++col)
-        body += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kSide + (col - first) * cell + 4,
-                            top + kTop - 6, range(col * size.cols, size.cols));
-      for (int row = 0; row < rows; ++row) {
-        const int y = top + kTop + row * kCellHeight;
-        body += fmt::format("<text x=\"8\" y=\"{}\">{}</text>\n", y + 14, range(row * size.rows, size.rows));
-        for (int col = first; col < std::min(cols, first + across); ++col) {
-          const int x = kSide + (col - first) * cell;
-          const auto& holders = holders_at(picture, row * size.rows, col * size.cols);
-          body += fmt::format(
-              "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/><text x=\"{}\" "
-              "y=\"{}\">{}</text>\n",
-              x, y, cell, kCellHeight, holders.empty() ? "#ffffff" : colour(holders.front().lane), x + 4,
-              y + 14, label(picture, row * size.rows, col * size.cols));
-        }
-      }
-      top += kTop + rows * kCellHeight + kGap;
-    }
-    width = std::max(width, kSide + across * cell + 8);
+  for (const Part& part : above) {
+    body += drawn_at(part, x, y);
+    width = std::max(width, x + part.width());
+    y += part.height();
+  }
+  double bottom = y;
+  for (const Part& part : left) {
+    body += drawn_at(part, 8, y);
+    width = std::max(width, x);
+    bottom = std::max(bottom, y + part.height());
+  }
+  for (const Part& part : rest) {
+    body += drawn_at(part, x, y);
+    width = std::max(width, x + part.width());
+    y += part.height();
+    bottom = std::max(bottom, y);
   }
   return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-             "role=\"img\">\n<title>Register fragments</title>\n"
-             "<style>text{{font:11px monospace;fill:#111}}.title{{font:bold 13px sans-serif}}"
-             "rect{{stroke:#555;stroke-width:.5}}</style>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\" "
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+             "height=\"{1:.0f}\" role=\"img\">\n<title>Register fragments</title>\n"
+             "<style>text{{font:11px monospace;fill:#111}}.title{{font:bold 12px sans-serif}}"
+             ".side{{text-anchor:end}}.memory{{fill:#eee;stroke-dasharray:4 3}}"
+             "rect{{stroke:#555;stroke-width:.5}}</style>\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
+             "fill=\"#fff\" "
              "stroke=\"none\"/>\n",
-             width, top) +
+             width, bottom) +
          body + "</svg>\n";
 }
 

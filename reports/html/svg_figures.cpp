@@ -19,6 +19,34 @@ double round_unit(double most) {
   return 10 * power;
 }
 
+/// Labels of points, each on a side where no other label is.
+class Labels {
+ public:
+  std::string beside(double x, double y, const std::string& label) {
+    const double wide = svg::width_of(label);
+    constexpr std::pair<double, double> kSides[] = {{7, 4},   {7, -7},  {7, 15}, {-7, 4},
+                                                    {-7, -7}, {-7, 15}, {0, -9}, {0, 18}};
+    for (const auto& [right, down] : kSides) {
+      const Box box{right < 0 ? x + right - wide : x + right, y + down, wide};
+      if (std::any_of(taken_.begin(), taken_.end(), [&](const Box& other) { return box.meets(other); }))
+        continue;
+      taken_.push_back(box);
+      return svg::text(box.x, box.y, "soft", label);
+    }
+    return "";  // the hover text and the legend have it
+  }
+
+ private:
+  struct Box {
+    double x = 0, y = 0, width = 0;
+    [[nodiscard]] bool meets(const Box& other) const {
+      constexpr double kHigh = 11;
+      return x < other.x + other.width && other.x < x + width && std::fabs(y - other.y) < kHigh;
+    }
+  };
+  std::vector<Box> taken_;
+};
+
 bool drawable(const Scatter::Point& point) { return point.x > 0 && point.y > 0; }
 
 }  // namespace
@@ -35,7 +63,7 @@ std::string heat_map(const HeatMap& map) {
   const double right = kHeatLeft + kCellWidth * static_cast<double>(map.columns.size());
   const double bottom = kHeatTop + kCellHeight * static_cast<double>(map.rows.size());
   std::string out =
-      svg::open_svg(right + 4, bottom + 44, map.id, map.title,
+      svg::open_svg(std::max(right, kHeatLeft + svg::width_of(map.title)) + 4, bottom + 44, map.id, map.title,
                     fmt::format("{} against {}; most {:.{}f}.", map.y_title, map.x_title, most, map.digits));
   out += svg::text(kHeatLeft, 16, "", escaped_html(map.title));
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
@@ -75,21 +103,22 @@ std::string scatter(const Scatter& plot) {
   const auto x = [&](double value) { return svg::kLeft + value / end * (svg::kRight - svg::kLeft); };
   const svg::LogAxis y = svg::axis_around(svg::kBottom, svg::kTop, least_y, most_y);
   std::string about, marks, legend;
-  std::size_t index = 0;
+  std::size_t index = 0, longest = 0;
+  for (const Scatter::Point& point : plot.points) longest = std::max(longest, point.name.size() + 3);
+  const svg::Legend places{svg::kLeft - 34, 225, longest};
+  Labels labels;
   for (const Scatter::Point& point : plot.points) {
     if (!drawable(point)) continue;
     ++index;
     about += fmt::format("{}: {:.4g}, {:.3g}. ", point.name, point.x, point.y);
-    marks += svg::mark(point.colour, point.hollow, x(point.x), y.at(point.y)) +
-             svg::text(x(point.x) + 7, y.at(point.y) + 4, "soft", std::to_string(index));
-    const double left = svg::kLeft - 34 + static_cast<double>((index - 1) % 2) * 225;
-    const std::size_t legend_row = (index - 1) / 2;
-    const double at = svg::kBottom + 56 + static_cast<double>(legend_row) * 20;
+    marks += svg::hinted(fmt::format("{}: {:.4g}, {:.3g}", point.name, point.x, point.y),
+                         svg::mark(point.colour, point.hollow, x(point.x), y.at(point.y))) +
+             labels.beside(x(point.x), y.at(point.y), std::to_string(index));
+    const double left = places.x(index - 1), at = svg::kBottom + 56 + places.y(index - 1);
     legend += svg::mark(point.colour, point.hollow, left + 6, at) +
               svg::text(left + 16, at + 4, "", fmt::format("{} {}", index, escaped_html(point.name)));
   }
-  std::string out = svg::open_svg(474, svg::kBottom + 60 + 20 * std::ceil(static_cast<double>(count) / 2),
-                                  plot.id, plot.title, about) +
+  std::string out = svg::open_svg(474, svg::kBottom + 60 + places.height(count), plot.id, plot.title, about) +
                     svg::decades_up(y);
   for (double value = 0; value <= end + unit / 2; value += unit)
     out += svg::line(x(value), svg::kTop, x(value), svg::kBottom, "grid") +

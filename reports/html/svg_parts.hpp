@@ -38,8 +38,8 @@ struct ErrorAxis {
   double zero = 0;
 
   [[nodiscard]] double at(double value) const { return value == 0 ? zero : decades.at(value); }
-  /// A line for zero and for every `step`-th decade, with labels below.
-  [[nodiscard]] std::string grid(double top, double bottom, int step = 1) const;
+  /// A line for zero and for every `step`-th decade, with labels below; with `both` above too.
+  [[nodiscard]] std::string grid(double top, double bottom, int step = 1, bool both = false) const;
 };
 
 inline std::string line(double x1, double y1, double x2, double y2, std::string_view cls) {
@@ -50,6 +50,11 @@ inline std::string line(double x1, double y1, double x2, double y2, std::string_
 /// `content` is markup, already escaped.
 inline std::string text(double x, double y, std::string_view cls, std::string_view content) {
   return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", cls, x, y, content);
+}
+
+/// Markup that shows this text on hover.
+inline std::string hinted(std::string_view hint, std::string_view markup) {
+  return fmt::format("<g><title>{}</title>{}</g>", escaped_html(hint), markup);
 }
 
 /// Types differ in shape too, not only in colour.
@@ -84,6 +89,23 @@ inline constexpr double kLeft = 48, kRight = 448, kTop = 12, kBottom = 300;
 
 /// Lines for the decades of an axis upwards over the area of a plot, with labels left of it.
 std::string decades_up(const LogAxis& y);
+
+/// About how wide the page's text is.
+inline constexpr double kGlyph = 7.3;
+inline double width_of(std::string_view text) { return kGlyph * static_cast<double>(text.size()); }
+
+/// Where the entries of a legend stand: in two columns where the longest fits.
+struct Legend {
+  double left = 0, column = 0;
+  std::size_t longest = 0;
+
+  [[nodiscard]] std::size_t columns() const {
+    return kGlyph * static_cast<double>(longest) + 48 <= column ? 2 : 1;
+  }
+  [[nodiscard]] double x(std::size_t i) const { return left + static_cast<double>(i % columns()) * column; }
+  [[nodiscard]] double y(std::size_t i) const { return 20 * static_cast<double>(i / columns()); }
+  [[nodiscard]] double height(std::size_t count) const { return count == 0 ? 0 : y(count - 1) + 20; }
+};
 
 /// The axis to the right of a plot, of numbers or of their logarithms.
 struct PlotAxis {

@@ -25,12 +25,14 @@ std::string description_of(const Plot& plot) {
 
 }  // namespace
 
-std::string ErrorAxis::grid(double top, double bottom, int step) const {
-  std::string out = line(zero, top, zero, bottom, "grid") + text(zero, bottom + 16, "soft middle", "0");
-  for (int decade = decades.low; decade <= decades.high; decade += step) {
-    const double x = decades.at(std::pow(10.0, decade));
-    out += line(x, top, x, bottom, "grid") + text(x, bottom + 16, "soft middle", decade_text(decade));
-  }
+std::string ErrorAxis::grid(double top, double bottom, int step, bool both) const {
+  const auto tick = [&](double x, const std::string& label) {
+    return line(x, top, x, bottom, "grid") + text(x, bottom + 16, "soft middle", label) +
+           (both ? text(x, top - 5, "soft middle", label) : "");
+  };
+  std::string out = tick(zero, "0");
+  for (int decade = decades.low; decade <= decades.high; decade += step)
+    out += tick(decades.at(std::pow(10.0, decade)), decade_text(decade));
   return out;
 }
 
@@ -53,13 +55,20 @@ std::string drawn(const Plot& plot, std::string_view extra) {
   if (least > most) return "";
 
   const LogAxis y = axis_around(kBottom, kTop, least, most);
-  const double legend_rows = std::ceil(static_cast<double>(plot.curves.size()) / 2);
+  std::size_t longest = 0;
+  for (const PlotCurve& curve : plot.curves) longest = std::max(longest, curve.name.size());
+  const Legend places{kLeft - 34, 215, longest};
   std::string out =
-      open_svg(460, kBottom + 50 + 20 * legend_rows, plot.id, plot.title, description_of(plot)) +
+      open_svg(std::max(460.0, (kLeft + kRight + width_of(plot.x_title)) / 2 + 4),
+               kBottom + 50 + places.height(plot.curves.size()), plot.id, plot.title, description_of(plot)) +
       decades_up(y);
+  double taken = 0;  // up to the end of the last label
   for (const auto& [x, label] : plot.ticks) {
-    const double at = plot.x.at(x);
-    out += line(at, kBottom, at, kBottom + 4, "axis") + text(at, kBottom + 18, "soft middle", label);
+    const double at = plot.x.at(x), half = width_of(label) / 2;
+    out += line(at, kBottom, at, kBottom + 4, "axis");
+    if (at - half < taken) continue;
+    out += text(at, kBottom + 18, "soft middle", label);
+    taken = at + half + 6;
   }
   out += line(kLeft, kBottom, kRight, kBottom, "axis");
   out += text((kLeft + kRight) / 2, kBottom + 35, "soft middle", plot.x_title);
@@ -72,12 +81,11 @@ std::string drawn(const Plot& plot, std::string_view extra) {
     std::string path, marks;
     for (const auto& [x, value] : curve.points) {
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", plot.x.at(x), y.at(value));
-      marks += mark(curve.colour, curve.hollow, plot.x.at(x), y.at(value));
+      marks += hinted(fmt::format("{}: {} at {:.6g}", curve.name, error_text(value), x),
+                      mark(curve.colour, curve.hollow, plot.x.at(x), y.at(value)));
     }
     layers.push_back(fmt::format("<path class=\"{}\" d=\"{}\"/>{}", classes, path, marks));
-    const std::size_t row = i / 2;
-    const double left = kLeft - 34 + static_cast<double>(i % 2) * 215;
-    const double at = kBottom + 56 + static_cast<double>(row) * 20;
+    const double left = places.x(i), at = kBottom + 56 + places.y(i);
     legend += line(left, at, left + 34, at, classes) + mark(curve.colour, curve.hollow, left + 17, at) +
               text(left + 42, at + 4, "", escaped_html(curve.name));
   }

@@ -104,8 +104,11 @@ std::string histogram(const GemmAuditRow& row, std::size_t index) {
       // What is there is visible, however little.
       const double height = share == 0 ? 0 : std::max(1.0, kHigh * share / most);
       if (height != 0)
-        out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"3.3\" height=\"{:.1f}\"/>",
-                           cls, left + shift, kBottom - height, height);
+        out += svg::hinted(
+            fmt::format("{}: {} bits lost by {:.3g}%", std::string_view(cls) == "bar a" ? "A" : "B", bits,
+                        100 * share),
+            fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"3.3\" height=\"{:.1f}\"/>", cls,
+                        left + shift, kBottom - height, height));
     }
     if (bits % 8 == 0)
       out += svg::text(left + kStep / 2, kBottom + 15, "soft middle", fmt::format("{}", bits));
@@ -115,10 +118,44 @@ std::string histogram(const GemmAuditRow& row, std::size_t index) {
 
 }  // namespace
 
+std::string heat_key(const GemmAudit& audit) {
+  constexpr double kLeft = 40, kStep = 72, kTop = 34, kHigh = 16;
+  constexpr int kSteps = static_cast<int>(std::size(kHeatEdges)) + 1, kMiddle = kSteps / 2;
+  const double unit = heat_unit(audit);
+  const std::string what = audit.limit ? "limit" : audit.reference ? "BF16" : "least";
+  std::string out = svg::open_svg(
+      2 * kLeft + kSteps * kStep, 86, "key", "Colours of the errors",
+      fmt::format("Eight colours in order of the error; they change at shares of {} {:.3g}.", what, unit));
+  const auto at = [=](int edge) { return kLeft + kStep * edge; };
+  for (int step = 0; step < kSteps; ++step)
+    out += fmt::format("<rect class=\"h{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>",
+                       step, at(step), kTop, kStep, kHigh);
+  for (int edge = 1; edge < kSteps; ++edge)
+    out += svg::text(at(edge), kTop + kHigh + 16, edge == kMiddle ? "strong middle" : "soft middle",
+                     fmt::format("{:.2g}", unit * kHeatEdges[edge - 1]));
+  out += svg::line(at(kMiddle), kTop - 8, at(kMiddle), kTop + kHigh + 3, audit.limit ? "limit" : "total") +
+         svg::text(at(kMiddle), kTop + kHigh + 32, "strong middle", what) +
+         svg::text(at(kMiddle) - 14, kTop - 6, "end", audit.limit ? "\u2713 within" : "smaller") +
+         svg::text(at(kMiddle) + 14, kTop - 6, "", audit.limit ? "\u2717 beyond" : "larger");
+  if (audit.reference && audit.limit && *audit.reference > 0) {
+    // Between the edges by its logarithm; beyond them in the middle of the outer step.
+    const double share = *audit.reference / unit;
+    const int next = heat_of(share, 1);
+    const double part =
+        next == 0 || next == kSteps - 1
+            ? 0.5
+            : std::log(share / kHeatEdges[next - 1]) / std::log(kHeatEdges[next] / kHeatEdges[next - 1]);
+    const double x = at(next) + kStep * part;
+    out += svg::line(x, kTop - 8, x, kTop + kHigh + 3, "total") +
+           svg::text(x, kTop - 12, "middle", fmt::format("BF16 {:.2g}", *audit.reference));
+  }
+  return out + "</svg>";
+}
+
 std::string split_figure(const GemmAudit& audit) {
   const std::vector<const GemmAuditRow*> rows = drawn_rows(audit);
   if (rows.empty()) return "";
-  constexpr double kTop = 50, kRow = 36;
+  constexpr double kTop = 78, kRow = 36;
   const double bottom = kTop + kRow * static_cast<double>(rows.size());
   const svg::ErrorAxis x = axis_of(audit, rows);
   std::string out =
@@ -130,7 +167,7 @@ std::string split_figure(const GemmAudit& audit) {
     legend += 112;
   }
   out += svg::line(legend, 4, legend, 20, "total") + svg::text(legend + 8, 16, "", "total");
-  out += x.grid(kTop - 8, bottom);
+  out += x.grid(kTop - 8, bottom, 1, true);
   out += svg::text((x.decades.from + x.decades.to) / 2, bottom + 36, "soft middle",
                    "relative error of D (Frobenius norm)");
   const bool several = several_architectures(audit);
@@ -146,15 +183,17 @@ std::string split_figure(const GemmAudit& audit) {
     out += svg::line(0, y, 458, y, "grid");
     for (const ErrorPart& part : kParts)
       if (const double value = errors.*part.value; std::isfinite(value))
-        out += svg::mark(part.shape, false, x.at(value), y);
+        out += svg::hinted(fmt::format("{} {}", part.name, error_text(value)),
+                           svg::mark(part.shape, false, x.at(value), y));
     if (std::isfinite(errors.total))
-      out += svg::line(x.at(errors.total), y - 8, x.at(errors.total), y + 8, "total");
+      out += svg::hinted("total " + error_text(errors.total),
+                         svg::line(x.at(errors.total), y - 8, x.at(errors.total), y + 8, "total"));
     at += kRow;
   }
   if (audit.limit && on_axis(*audit.limit)) {
     const double limit = x.at(*audit.limit);
-    out += svg::line(limit, kTop - 8, limit, bottom, "limit") +
-           svg::text(limit, kTop - 13, limit > 400 ? "end" : "middle",
+    out += svg::line(limit, kTop - 26, limit, bottom, "limit") +
+           svg::text(limit, kTop - 30, limit > 400 ? "end" : "middle",
                      fmt::format("limit {:.3g}", *audit.limit));
   }
   return out + "</svg>";
@@ -173,6 +212,46 @@ std::vector<std::string> bits_lost_figures(const GemmAudit& audit) {
         "class=\"bar a\" width=\"10\" height=\"10\"/></svg> A <svg class=\"key\" viewBox=\"0 0 10 10\" "
         "aria-hidden=\"true\"><rect class=\"bar b\" width=\"10\" height=\"10\"/></svg> B</p>");
   return out;
+}
+
+std::string error_map_figure(const GemmAudit& audit, const GemmAuditRow& row, std::size_t index) {
+  constexpr double kLeft = 58, kTop = 44, kCell = 24;
+  const ErrorMap& map = row.map;
+  double least = 1e300, most = 0;
+  for (const auto& error : map.errors) {
+    least = std::min(least, error.value_or(least));
+    most = std::max(most, error.value_or(0));
+  }
+  if (most == 0) return "";
+  const double unit = heat_unit(audit);
+  const auto across = static_cast<double>(map.columns.size()), down = static_cast<double>(map.rows.size());
+  const std::string name = subject_text(row, several_architectures(audit));
+  std::string out = svg::open_svg(std::max(kLeft + kCell * across + 8, 300.0), kTop + kCell * down + 26,
+                                  fmt::format("map{}", index), "Error of D by rows and columns: " + name,
+                                  fmt::format("{} x {} bands; errors from {} to {}.", map.rows.size(),
+                                              map.columns.size(), error_text(least), error_text(most)));
+  out += svg::text(kLeft, 14, "strong", escaped_html(name)) +
+         svg::text(kLeft - 6, kTop - 6, "soft end", "row, col");
+  for (std::size_t c = 0; c < map.columns.size(); c += 4)
+    out +=
+        svg::text(kLeft + kCell * static_cast<double>(c), kTop - 6, "soft", std::to_string(map.columns[c]));
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    const double y = kTop + kCell * static_cast<double>(r);
+    if (r % 4 == 0) out += svg::text(kLeft - 6, y + 16, "soft end", std::to_string(map.rows[r]));
+    for (std::size_t c = 0; c < map.columns.size(); ++c) {
+      const auto& error = map.errors[r * map.columns.size() + c];
+      if (!error) continue;
+      out += svg::hinted(
+          fmt::format("rows from {}, columns from {}: {}", map.rows[r], map.columns[c], error_text(*error)),
+          fmt::format("<rect class=\"h{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>",
+                      heat_of(*error, unit), kLeft + kCell * static_cast<double>(c), y, kCell - 1,
+                      kCell - 1));
+    }
+  }
+  return out +
+         svg::text(kLeft, kTop + kCell * down + 16, "soft",
+                   fmt::format("{} to {}", error_text(least), error_text(most))) +
+         "</svg>";
 }
 
 std::string sum_figure(const WorstElement& worst) {

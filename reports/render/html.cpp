@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "html_assets.hpp"
 #include "mmaudit/printable.hpp"
@@ -58,12 +59,40 @@ std::string breakable(std::string_view name) {
   return out + escaped_html(name.substr(start));
 }
 
-std::string_view class_of(const Column& column, const std::string& text) {
-  if (column.number) return " class=\"n\"";
-  if (column.header == kInstruction) return " class=\"code\"";
-  if (column.header == "Value" || column.header == "File") return " class=\"any\"";
-  return text.size() > 24 ? " class=\"wrap\"" : "";
+/// Classes and hover text of a cell.
+std::string attributes_of(const Column& column, const Cell& cell, bool first) {
+  std::string classes = column.number                                         ? "n"
+                        : column.header == kInstruction                       ? "code"
+                        : column.header == "Value" || column.header == "File" ? "any"
+                        : cell.text.size() > 24 && !first                     ? "wrap"
+                                                                              : "";
+  if (cell.heat == kAbsentHeat) classes += " absent";
+  if (cell.heat >= 0) classes += fmt::format(" h{}", cell.heat);
+  std::string out = classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);
+  if (!cell.hint.empty()) out += fmt::format(" title=\"{}\"", escaped_html(cell.hint));
+  return out;
 }
+
+/// What links to a section say: letters and digits of its title, told apart by numbers.
+class Anchors {
+ public:
+  std::string of(std::string_view title) {
+    std::string name;
+    for (const char c : title) {
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+      if (plain)
+        name += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+      else if (!name.empty() && name.back() != '-')
+        name += '-';
+    }
+    name = name.empty() || name.back() != '-' ? name : name.substr(0, name.size() - 1);
+    const int before = used_[name]++;
+    return before == 0 ? name : fmt::format("{}-{}", name, before + 1);
+  }
+
+ private:
+  std::map<std::string, int> used_;
+};
 
 /// The consoles' "Quanti- zation" breaks where a browser needs it to.
 std::string header_text(const std::string& header) {
@@ -110,7 +139,7 @@ std::string figures_of(const Section& section, const std::string& table) {
   return out + table;
 }
 
-std::string card(const Section& section) {
+std::string card(const Section& section, const std::string& anchor) {
   constexpr std::size_t kLong = 16;
   std::string tables;
   bool is_long = section.layout == Layout::wide;
@@ -124,9 +153,10 @@ std::string card(const Section& section) {
   }
   const std::string content = figures_of(section, tables) + list_of(section.lines);
   if (content.empty()) return "";
-  std::string out = fmt::format("<section class=\"card{}\"><h2>{}</h2>{}{}", is_long ? " long" : "",
-                                escaped_html(section.title), paragraph(section.remark, "soft small"),
-                                folded(section.folded, "Show", content));
+  std::string out =
+      fmt::format("<section class=\"card{}\" id=\"{}\"><h2><a href=\"#{}\">{}</a></h2>{}{}",
+                  is_long ? " long" : "", anchor, anchor, escaped_html(section.title),
+                  paragraph(section.remark, "soft small"), folded(section.folded, "Show", content));
   for (const std::string& note : section.notes) out += paragraph(note, "small");
   return out + "</section>\n";
 }
@@ -159,19 +189,25 @@ std::string draw(const Report& report, bool /*colour*/) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{}</title>\n<style>{}</style></head>\n<body>\n",
       base64_of_hex(kStyleSha256), base64_of_hex(kScriptSha256), escaped_html(report.title), kStyle);
-  out += first_screen(report) + "<main>\n";
+  Anchors anchors;
+  std::string cards, menu;
   bool open = false;  // a pair of sections beside each other
   for (const Section& section : report.sections) {
     if ((section.shown & kOnPage) == 0) continue;
-    if (section.halved) out += "<div class=\"split\">";
-    out += card(section);
-    if (open && !section.halved) out += "</div>\n";
+    if (section.halved) cards += "<div class=\"split\">";
+    const std::string anchor = anchors.of(section.title), one = card(section, anchor);
+    if (!one.empty())
+      menu += fmt::format("<li><a href=\"#{}\">{}</a></li>", anchor, escaped_html(section.title));
+    cards += one;
+    if (open && !section.halved) cards += "</div>\n";
     open = section.halved;
   }
-  return out + fmt::format(
-                   "</main>\n<footer>Made by mmaudit. This page holds everything it shows and loads "
-                   "nothing.</footer>\n<script>{}</script>\n</body></html>\n",
-                   kScript);
+  if (!menu.empty()) menu = fmt::format("<nav aria-label=\"Sections\"><ul>{}</ul></nav>\n", menu);
+  return out + first_screen(report) + menu + "<main>\n" + cards +
+         fmt::format(
+             "</main>\n<footer>Made by mmaudit. This page holds everything it shows and loads "
+             "nothing.</footer>\n<script>{}</script>\n</body></html>\n",
+             kScript);
 }
 
 }  // namespace
@@ -213,9 +249,9 @@ std::string to_html(const Table& table) {
           column.header == kInstruction && !wide ? breakable(row[i].text) : escaped_html(row[i].text);
       if (row[i].tone != Tone::plain)
         content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
-      const std::string_view cls = class_of(column, row[i].text);
-      out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", cls, content)
-                    : fmt::format("<td{}>{}</td>", cls, content);
+      const std::string attributes = attributes_of(column, row[i], i == 0);
+      out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", attributes, content)
+                    : fmt::format("<td{}>{}</td>", attributes, content);
     }
     out += "</tr>";
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 namespace mmaudit::report {
 namespace {
 
@@ -38,6 +40,64 @@ TEST(FragmentPicture, SeveralHoldersAndNone) {
   const std::string text = picture_text(picture);
   EXPECT_NE(text.find("T0 r0,T8 r0"), std::string::npos) << text;
   EXPECT_NE(text.find("  -  "), std::string::npos) << text;
+}
+
+/// 16 rows of 4 lanes each, again and again with the lanes of the next warp; every 8 columns further
+/// registers.
+FragmentPicture repeated() {
+  FragmentPicture picture{"D of wgmma", 64, 64, 1, {}, 'D'};
+  for (int row = 0; row < 64; ++row)
+    for (int col = 0; col < 64; ++col)
+      picture.holders.push_back(
+          {{row % 8 * 4 + row / 16 * 32 + col % 8 / 2, col % 2 + row % 16 / 8 * 2 + col / 8 * 4}});
+  return picture;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(FragmentPicture, WhatRepeatsIsDrawnOnce) {
+  FragmentPicture picture = repeated();
+  std::string svg = picture_svg({picture});
+  EXPECT_EQ(count_of(svg, "<g>"), 16U * 8U);
+  EXPECT_NE(svg.find("rows 16 to 63: every 16 rows the same again, lanes + 32<"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("columns 8 to 63: every 8 columns the same again, registers + 4<"), std::string::npos);
+  picture.holders[64 * 40 + 7][0].lane += 1;  // nothing repeats
+  svg = picture_svg({picture});
+  EXPECT_EQ(count_of(svg, "<g>"), 64U * 64U);
+}
+
+TEST(FragmentPicture, BStandsAboveDAndABesideIt) {
+  const auto place = [](const std::string& svg, const std::string& title) {
+    const std::size_t at = svg.rfind("<text", svg.find(title));
+    return std::pair(std::stod(svg.substr(svg.find("x=\"", at) + 3)),
+                     std::stod(svg.substr(svg.find("y=\"", at) + 3)));
+  };
+  std::vector<FragmentPicture> all(4, small());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].operand = "ABCD"[i];
+    all[i].title = std::string("title ") + "ABCD"[i];
+  }
+  std::swap(all[2], all[3]);
+  const std::string svg = picture_svg(all);
+  const auto [a, b, c, d] =
+      std::tuple(place(svg, "title A"), place(svg, "title B"), place(svg, "title C"), place(svg, "title D"));
+  EXPECT_EQ(a.second, d.second);
+  EXPECT_EQ(b.first, d.first);
+  EXPECT_EQ(c.first, d.first);
+  EXPECT_LT(a.first, d.first);
+  EXPECT_LT(b.second, d.second);
+  EXPECT_LT(d.second, c.second);
+}
+
+TEST(FragmentPicture, AnOperandInMemoryIsABox) {
+  FragmentPicture b{"B", 16, 64, 1, {}, 'B'};
+  const std::string svg = picture_svg({b, repeated()});
+  EXPECT_NE(svg.find("in shared memory, held by no lane"), std::string::npos);
+  EXPECT_EQ(count_of(svg, "class=\"memory\""), 1U);
 }
 
 TEST(FragmentPicture, SvgIsOneDocumentWithEscapedText) {

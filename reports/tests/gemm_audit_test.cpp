@@ -294,6 +294,105 @@ TEST(GemmAudit, TheWorstElementIsExplained) {
   }
 }
 
+TEST(GemmAudit, SaysFirstWhatToUse) {
+  Fixture fixture;
+  GemmAudit audit = audit_gemm(fixture.request);
+  const std::string text = to_console(audit);
+  EXPECT_EQ(text.find("Use bf16 with plain sums (error 2."), 0U) << text;
+  EXPECT_NE(
+      text.find("limit 0.01); e4m3 fails on quantization.\nLeast error of types that never pass: e4m3 3."),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1 of 2 combinations stay within"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(to_json(audit));
+  EXPECT_EQ(json.at("use").at(0).at("dtype"), "bf16");
+  EXPECT_EQ(json.at("bf16_total"), audit.rows_of[1].errors.total);
+  audit.rows_of[0].verdict = GemmVerdict::pass;  // fewer bits go before fewer errors
+  EXPECT_EQ(to_console(audit).find("Use e4m3 with scale tensor"), 0U);
+  audit.rows_of[1].verdict = audit.rows_of[0].verdict = GemmVerdict::fail;
+  EXPECT_EQ(to_console(audit).find("Nothing passes. bf16 with plain sums comes nearest"), 0U);
+  audit.limit.reset();
+  for (GemmAuditRow& row : audit.rows_of) row.verdict = GemmVerdict::not_asked;
+  EXPECT_NE(to_console(audit).find("Least error of every type: e4m3 3."), std::string::npos)
+      << to_console(audit);
+}
+
+TEST(GemmAudit, EveryCauseIsSaidOnce) {
+  Fixture fixture;
+  fixture.request.combinations.clear();
+  for (const char* dtype : {"e4m3", "e5m2", "bf16"})
+    for (const Scaling scaling : {Scaling::none, Scaling::tensor, Scaling::row})
+      for (const char* policy : {"plain", "promote:128"})
+        fixture.request.combinations.push_back(combination(dtype, scaling, policy));
+  const std::string text = to_console(audit_gemm(fixture.request));
+  EXPECT_NE(text.find("e4m3 none, tensor, row; e5m2 none, tensor, row: FAIL (quantization, total 3."),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("FAIL ("), text.rfind("FAIL (")) << text;
+}
+
+TEST(GemmAudit, AChannelThatStandsOutIsNamed) {
+  Fixture fixture;
+  for (std::size_t i = 0; i < 12; ++i) fixture.a[i * 256 + 77] *= 200;
+  fixture.request.operands = {12, 20, 256, fixture.a, fixture.b, {}, 0, 0};
+  const GemmAudit audit = audit_gemm(fixture.request);
+  const ChannelStudy& study = audit.rows_of[0].channels;
+  EXPECT_EQ(study.wide, std::vector<std::uint64_t>{77});
+  EXPECT_GT(study.wide_share, 0.9);
+  double all = 0;
+  for (const ChannelShare& one : study.channels) all += one.share;
+  EXPECT_LE(all, 1 + 1e-12);
+  EXPECT_EQ(study.channels[0].k, 77U);
+  ASSERT_TRUE(study.kept);
+  EXPECT_LT(*study.kept, 0.5 * audit.rows_of[0].errors.quantization);
+  const std::string headline = nlohmann::json::parse(to_json(audit)).at("headline");
+  EXPECT_NE(headline.find("; e4m3 fails on channel 77."), std::string::npos) << headline;
+  EXPECT_TRUE(audit.rows_of[1].channels.wide.empty()) << "BF16 is as wide as what it would be kept in";
+  const Fixture plain;
+  const GemmAudit none = audit_gemm(plain.request);
+  EXPECT_TRUE(none.rows_of[0].channels.wide.empty());
+  EXPECT_EQ(none.rows_of[0].channels.channels.size(), 8U);
+}
+
+TEST(GemmAudit, SharesAddUpToTheErrorOfOneElement) {
+  // One k at a time is one product: its square is the whole error of a K of 1.
+  Fixture fixture;
+  fixture.request.operands = {12, 20, 1, std::span(fixture.a).first(12), std::span(fixture.b).first(20),
+                              {}, 0,  0};
+  const GemmAudit audit = audit_gemm(fixture.request);
+  EXPECT_EQ(audit.rows_of[0].channels.channels.at(0).share, 1);
+}
+
+TEST(GemmAudit, TheMapShowsWhereTheErrorIs) {
+  Fixture fixture;
+  for (std::size_t k = 0; k < 256; ++k)
+    fixture.a[5 * 256 + k] *= 1e7;  // beside it the other rows become zero
+  fixture.request.operands = {12, 20, 256, fixture.a, fixture.b, {}, 0, 0};
+  const GemmAudit audit = audit_gemm(fixture.request);
+  const ErrorMap& map = audit.rows_of[0].map;
+  ASSERT_EQ(map.rows.size(), 12U);
+  ASSERT_EQ(map.columns.size(), 16U);
+  for (std::size_t row = 0; row < 12; ++row)
+    for (std::size_t column = 0; column < 16; ++column)
+      EXPECT_EQ(map.errors[row * 16 + column] == 1.0, row != 5) << row << " " << column;
+  double weighted = 0;
+  for (const auto& error : map.errors) weighted = std::max(weighted, *error);
+  EXPECT_GT(weighted, audit.rows_of[0].errors.total) << "a band alone is worse than the whole";
+}
+
+TEST(GemmAudit, TheMatrixHasEveryCombinationAndGreysTheRest) {
+  Fixture fixture;
+  fixture.request.combinations.push_back(combination("bf16", Scaling::none, "half"));
+  const std::string html = to_html(audit_gemm(fixture.request));
+  EXPECT_NE(html.find("class=\"n absent\" title=\"hopper has no instruction for bf16 with"),
+            std::string::npos);
+  EXPECT_EQ(html.find("title=\"no instruction scales blocks of f16\""), std::string::npos) << "no GPU has it";
+  EXPECT_NE(html.find("class=\"n h5\" title=\"e4m3 tensor plain: 3."), std::string::npos)
+      << "2 to 4 times the limit";
+  EXPECT_NE(html.find("class=\"n h2\" title=\"bf16 none plain: 2."), std::string::npos)
+      << "a quarter to half of it";
+}
+
 TEST(GemmAudit, OperandsOfTwoTypes) {
   EXPECT_EQ(find_gemm_dtype("e4m3", "e5m2")->name, "e4m3-e5m2");
   EXPECT_EQ(find_gemm_dtype("mxf8-e5m2", "mxf8")->name, "mxf8-e5m2-e4m3");

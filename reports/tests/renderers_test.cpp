@@ -131,9 +131,11 @@ TEST(Html, EscapesEverything) {
 
 TEST(Html, LoadsNothing) {
   const std::string html = to_html(small_result());
-  for (const char* forbidden : {"http://", "https://", "src=", "href=", "url(", "@import", "<iframe", "<img",
-                                "<link", " onload", " onclick", "style=\"", "eval(", "innerHTML"})
+  for (const char* forbidden : {"http://", "https://", "src=", "url(", "@import", "<iframe", "<img", "<link",
+                                " onload", " onclick", "style=\"", "eval(", "innerHTML"})
     EXPECT_EQ(html.find(forbidden), std::string::npos) << forbidden;
+  for (std::size_t at = html.find("href="); at != std::string::npos; at = html.find("href=", at + 1))
+    EXPECT_EQ(html.substr(at, 7), "href=\"#") << "links stay on the page";
   EXPECT_NE(html.find("default-src 'none'; style-src 'sha256-"), std::string::npos);
 }
 

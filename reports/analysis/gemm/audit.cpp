@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "draws.hpp"
+#include "error_places.hpp"
 #include "mmaudit/fast.hpp"
 #include "stages.hpp"
 #include "tables.hpp"
@@ -27,26 +28,30 @@ bool same_conversion(const GemmCombination& x, const GemmCombination& y) {
 
 bool is_fast(const GemmPath& path) { return fast_serves(path.instruction, path.entry->datapath); }
 
-/// Combinations that share a reason why they can't be computed.
-struct LeftOut {
-  std::string why;
-  std::vector<std::string> dtypes, scalings, accumulations;
-};
-
-void leave_out(std::vector<LeftOut>& groups, const GemmCombination& c, const std::string& why) {
-  auto at =
-      std::find_if(groups.begin(), groups.end(), [&](const LeftOut& group) { return group.why == why; });
-  if (at == groups.end()) at = groups.insert(at, LeftOut{why, {}, {}, {}});
-  const auto put = [](std::vector<std::string>& list, std::string_view one) {
-    if (std::find(list.begin(), list.end(), one) == list.end()) list.emplace_back(one);
-  };
-  put(at->dtypes, c.dtype.name);
-  put(at->scalings, name_of(c.scaling));
-  put(at->accumulations, name_of(c.accumulation));
+/// One line per reason.
+std::vector<std::string> lines_of(const std::vector<GemmAbsent>& absent) {
+  std::vector<std::string> lines, reasons;
+  for (const GemmAbsent& first : absent) {
+    if (std::find(reasons.begin(), reasons.end(), first.why) != reasons.end()) continue;
+    reasons.push_back(first.why);
+    std::vector<std::string> dtypes, scalings, accumulations;
+    const auto put = [](std::vector<std::string>& list, const std::string& one) {
+      if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+    };
+    for (const GemmAbsent& one : absent) {
+      if (one.why != first.why) continue;
+      put(dtypes, one.dtype);
+      put(scalings, one.scaling);
+      put(accumulations, one.accumulation);
+    }
+    lines.push_back(fmt::format("{} with scale {} and policy {}: {}", fmt::join(dtypes, ", "),
+                                fmt::join(scalings, ", "), fmt::join(accumulations, ", "), first.why));
+  }
+  return lines;
 }
 
 /// The combinations that can be computed; combinations with the same conversion follow each other.
-std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<LeftOut>* left_out) {
+std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<GemmAbsent>* absent = nullptr) {
   std::vector<Planned> out;
   std::set<std::string> seen;
   for (const GemmCombination& c : request.combinations) {
@@ -55,7 +60,9 @@ std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<LeftOu
     if (!seen.insert(key).second) continue;  // "mxf8" and "e4m3" with "mx" are one
     Planned one{c, find_path(c)};
     if (!one.path.why_not.empty()) {
-      if (left_out != nullptr) leave_out(*left_out, c, one.path.why_not);
+      if (absent != nullptr)
+        absent->push_back({std::string(c.architecture->name), std::string(c.dtype.name),
+                           std::string(name_of(c.scaling)), name_of(c.accumulation), one.path.why_not});
       continue;
     }
     auto at = out.end();
@@ -97,6 +104,26 @@ void name_row(Origin& provenance, const GemmCombination& c, const GemmPath& path
   };
   if (std::none_of(provenance.rows.begin(), provenance.rows.end(), same))
     provenance.rows.push_back(std::move(row));
+}
+
+/// The total of BF16: of a row, else computed here.
+std::optional<double> reference_of(const GemmAudit& audit, const GemmAuditRequest& request,
+                                   const std::vector<double>& exact, const MatmulOptions& how) {
+  const GemmDtype& bf16 = *find_gemm_dtype("bf16");
+  for (const GemmAuditRow& row : audit.rows_of)
+    if (row.dtype == bf16.name && row.errors.compared != 0) return row.errors.total;
+  for (const GemmCombination& each : request.combinations) {
+    const GemmCombination c = settled({each.architecture, bf16, Scaling::none, {}, Format::none, {}});
+    const GemmPath path = find_path(c);
+    if (!path.why_not.empty()) continue;
+    const MatmulOptions quiet = {.threads = how.threads, .level = how.level, .progress = {}};
+    const ConvertedOperands converted = convert_operands(c.dtype, c.scaling, request.operands, quiet);
+    const GemmErrors errors = errors_of(
+        exact, converted, compute_elements(c, path, converted, request.operands.c, quiet), c.output);
+    if (errors.compared != 0 && std::isfinite(errors.total)) return errors.total;
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 GemmAuditRow row_of(const Planned& one, const ConvertedOperands& converted) {
@@ -158,7 +185,7 @@ std::uint64_t audit_work(const GemmAuditRequest& request) {
   const std::uint64_t whole = x.m * x.n * x.k;
   std::uint64_t work = whole;  // the exact product
   const GemmCombination* last = nullptr;
-  const std::vector<Planned> all = planned(request, nullptr);
+  const std::vector<Planned> all = planned(request);
   for (const Planned& one : all) {
     const std::uint64_t each = is_fast(one.path) ? whole : slow.rows * slow.columns * x.k;
     work += each;
@@ -176,15 +203,12 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
   audit.seed = request.seed;
   audit.limit = request.limit;
   audit.tensors = request.tensors;
-  std::vector<LeftOut> left_out;
-  const std::vector<Planned> all = planned(request, &left_out);
-  for (const LeftOut& group : left_out)
-    audit.left_out.push_back(fmt::format("{} with scale {} and policy {}: {}", fmt::join(group.dtypes, ", "),
-                                         fmt::join(group.scalings, ", "),
-                                         fmt::join(group.accumulations, ", "), group.why));
+  const std::vector<Planned> all = planned(request, &audit.absent);
+  audit.left_out = lines_of(audit.absent);
   const std::vector<double> exact = exact_product(x, how);
   std::optional<Part> part;
   ConvertedOperands converted;
+  ChannelStudy channels;
   const GemmCombination* last = nullptr;
   for (const Planned& one : all) {
     const GemmCombination& c = one.combination;
@@ -194,16 +218,20 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
       part->exact = exact_product(part->operands);
     }
     const GemmOperands& operands = fast ? x : part->operands;
+    const std::vector<double>& reference = fast ? exact : part->exact;
     if (last == nullptr || !same_conversion(*last, c) || converted.m != operands.m ||
-        converted.n != operands.n)
+        converted.n != operands.n) {
       converted = convert_operands(c.dtype, c.scaling, operands, how);
+      channels = channels_of(operands, converted, reference, how);
+    }
     last = &c;
     const GemmElements elements = compute_elements(c, one.path, converted, operands.c, how);
-    const std::vector<double>& reference = fast ? exact : part->exact;
     GemmAuditRow row = row_of(one, converted);
     name_row(audit.provenance, c, one.path);
     row.errors = errors_of(reference, converted, elements, c.output);
     row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
+    row.channels = channels;
+    row.map = error_map(reference, elements.result, operands.n, request.rows, request.columns);
     if (!request.rows.empty()) row.errors.worst_row = request.rows[row.errors.worst_row];
     if (!request.columns.empty()) row.errors.worst_column = request.columns[row.errors.worst_column];
     if (row.worst) row.worst->row = row.errors.worst_row, row.worst->column = row.errors.worst_column;
@@ -213,6 +241,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
           total_interval(reference, elements, operands.n, all_rows, all_columns, request.seed);
     audit.rows_of.push_back(std::move(row));
   }
+  audit.reference = reference_of(audit, request, exact, how);
   judge(audit);
   return audit;
 }

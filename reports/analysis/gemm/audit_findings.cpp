@@ -1,5 +1,6 @@
 // What is wrong with the tensors, what conversion took from them, and the worst element, in words and tables.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -107,6 +108,44 @@ Table conversion_table(const GemmAudit& audit) {
                             percent_text(share_of(counts->underflow, counts->elements)),
                             percent_text(share_of(counts->subnormal, counts->elements)),
                             percent_text(share_of(counts->saturated, counts->elements))});
+  return table;
+}
+
+std::string channels_text(const ChannelStudy& study, std::size_t named) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(named, study.wide.size()); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == study.wide.size() ? " and " : ", ", study.wide[i]);
+  return study.wide.size() > named ? fmt::format("{} and {} more", text, study.wide.size() - named) : text;
+}
+
+Table wide_table(const GemmAudit& audit) {
+  Table table{.title = "Channels to keep in a wider type",
+              .columns = {"Type",
+                          "Scale",
+                          "Channels (k)",
+                          {"Share", true},
+                          {"Quanti- zation", true},
+                          {"With them in BF16", true}}};
+  for (const GemmAuditRow* row : conversions(audit))
+    if (const ChannelStudy& study = row->channels; !study.wide.empty())
+      table.rows.push_back({row->dtype, row->scaling, channels_text(study, 8), percent_text(study.wide_share),
+                            error_text(row->errors.quantization),
+                            study.kept
+                                ? Cell(error_text(*study.kept),
+                                       audit.limit && *study.kept <= *audit.limit ? Tone::good : Tone::plain)
+                                : Cell("-")});
+  return table;
+}
+
+Table channel_table(const GemmAudit& audit) {
+  Table table{
+      .title = "The channels with most of the error",
+      .columns = {
+          "Type", "Scale", {"k", true}, {"Share", true}, {"Largest of A", true}, {"Largest of B", true}}};
+  for (const GemmAuditRow* row : conversions(audit))
+    for (const ChannelShare& one : row->channels.channels)
+      table.rows.push_back({row->dtype, row->scaling, std::to_string(one.k), percent_text(one.share),
+                            fmt::format("{:.4g}", one.largest_a), fmt::format("{:.4g}", one.largest_b)});
   return table;
 }
 

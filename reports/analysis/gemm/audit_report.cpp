@@ -44,6 +44,8 @@ Section split_section(const GemmAudit& audit) {
               .layout = Layout::wide};
   if (audit.rows_of.size() > kMostDrawn)
     out.remark += fmt::format(" The first {} of {} combinations.", kMostDrawn, grouped(audit.rows_of.size()));
+  constexpr std::size_t kLong = 12;
+  out.folded = audit.rows_of.size() > kLong;
   if (std::string figure = split_figure(audit); !figure.empty()) out.figures.push_back(std::move(figure));
   return out;
 }
@@ -105,6 +107,65 @@ std::vector<std::string> printable_lines(const std::vector<std::string>& lines) 
   return out;
 }
 
+Section channel_section(const GemmAudit& audit, bool on_page) {
+  Table wide = wide_table(audit), all = channel_table(audit);
+  Section out{.title = wide.title, .shown = on_page ? kOnPage : kOnTerminal | kInMarkdown};
+  all.folded = true;
+  if (all.rows.empty() || (wide.rows.empty() && !on_page)) return out;
+  if (wide.rows.empty())
+    out.remark = "No channel (k) stands out: none brings 16 times the error of a usual one.";
+  else
+    out.remark =
+        "Channels (k) that bring 16 times the quantization error of a usual one, and what is left of it when "
+        "they alone are multiplied in BF16. Share: of the squared error.";
+  if (!wide.rows.empty()) out.tables.push_back(std::move(wide));
+  if (on_page) out.tables.push_back(std::move(all));
+  return out;
+}
+
+/// The map of what to use, then of what fails, one per conversion.
+Section map_section(const GemmAudit& audit) {
+  Section out{
+      .title = "Where in D the error is",
+      .remark =
+          "Bands of rows down and of columns across, in the colours above: the norm of the error over the "
+          "norm of the exact product, both of the band alone.",
+      .shown = kOnPage};
+  std::vector<const GemmAuditRow*> drawn = to_use(audit);
+  const auto others = explained(audit);
+  drawn.insert(drawn.end(), others.begin(), others.end());
+  std::vector<const GemmAuditRow*> done;
+  constexpr std::size_t kMost = 4;
+  for (const GemmAuditRow* row : drawn) {
+    if (done.size() == kMost || std::any_of(done.begin(), done.end(), [&](const GemmAuditRow* there) {
+          return there->dtype == row->dtype && there->scaling == row->scaling;
+        }))
+      continue;
+    if (std::string figure = error_map_figure(audit, *row, done.size()); !figure.empty()) {
+      out.figures.push_back(std::move(figure));
+      done.push_back(row);
+    }
+  }
+  return out;
+}
+
+/// One glance; every figure stands behind it.
+Section matrix_section(const GemmAudit& audit) {
+  Section out{
+      .title = "Error of every combination",
+      .remark =
+          "Relative error of D (Frobenius norm): type and scale down, GPU and policy across. Grey: can't "
+          "be computed; the reason shows on hover and under Left out.",
+      .figures = {heat_key(audit)},
+      .tables = {matrix_table(audit), page_row_table(audit)},
+      .shown = kOnPage,
+      .layout = Layout::wide};
+  if (audit.reference) out.remark += fmt::format(" BF16, the reference: {}.", error_text(*audit.reference));
+  out.tables.back().remark = columns_remark();
+  out.tables.back().folded = true;
+  return out;
+}
+
 std::vector<Section> sections_of(const GemmAudit& audit) {
   std::vector<Section> out;
   const Table tensors = tensor_table(audit);
@@ -112,10 +173,10 @@ std::vector<Section> sections_of(const GemmAudit& audit) {
   Section rows = section_of(row_table(audit), kOnTerminal | kInMarkdown);
   if (!audit.rows_of.empty()) rows.notes = {std::string(columns_remark())};
   out.push_back(std::move(rows));
-  Table on_page = row_table(audit, true);
-  on_page.remark = columns_remark();
-  out.push_back(section_of(std::move(on_page), kOnPage));
+  out.push_back(matrix_section(audit));
   out.push_back({.title = "Why, and what would help", .lines = reasons(audit)});
+  for (const bool on_page : {false, true}) out.push_back(channel_section(audit, on_page));
+  out.push_back(map_section(audit));
   out.push_back(split_section(audit));
   out.push_back(bits_lost_section(audit));
   out.push_back(worst_section(audit));
@@ -205,9 +266,11 @@ Report report_of(const GemmAudit& audit) {
   Report out;
   out.title = "Error of A B by data type";
   out.meta = {fmt::format("mmaudit {} \u00b7 {}", audit.provenance.version, audit.provenance.date)};
-  out.headline = headline(audit);
+  out.headline = printable(headline(audit), kLongestLine);
   out.tone = tone_of(audit);
-  out.lead = {audit.method};
+  out.lead = {counts_text(audit), audit.method};
+  if (std::string text = least_errors(audit); !text.empty())
+    out.lead.insert(out.lead.begin(), printable(text, kLongestLine));
   out.warnings = {.title = "What is wrong with the tensors", .lines = findings(audit)};
   out.highlights = highlights_of(audit);
   out.sections = sections_of(audit);

@@ -30,7 +30,8 @@ std::string printable(std::string_view text, std::size_t longest) {
 }
 
 Tone tone_of(const GemmAudit& audit) {
-  return audit.passes() ? Tone::good : audit.limit ? Tone::bad : Tone::plain;
+  if (!audit.limit) return Tone::plain;
+  return audit.passes() ? Tone::good : audit.count(GemmVerdict::pass) != 0 ? Tone::note : Tone::bad;
 }
 
 Tone tone_of(GemmVerdict verdict) {
@@ -70,7 +71,27 @@ bool several_architectures(const GemmAudit& audit) {
   });
 }
 
-Table row_table(const GemmAudit& audit, bool verdict_first) {
+namespace {
+
+/// The columns that say which combination a row is, the figures, the verdict.
+using RowFields = std::vector<Field<GemmAuditRow>>;
+
+RowFields names_of(const GemmAudit& audit) {
+  using Row = GemmAuditRow;
+  RowFields out = {{"Type", [](const Row& row) { return row.dtype; }},
+                   {"Scale", [](const Row& row) { return row.scaling; }},
+                   {"Policy", [](const Row& row) { return row.accumulation; }}};
+  if (several_architectures(audit))
+    out.insert(out.begin(), {"GPU", [](const Row& row) { return printable(row.architecture); }});
+  return out;
+}
+
+RowFields verdict_of_row() {
+  return {
+      {"Verdict", [](const GemmAuditRow& row) { return Cell(name_of(row.verdict), tone_of(row.verdict)); }}};
+}
+
+RowFields figures_of(const GemmAudit& audit) {
   using Row = GemmAuditRow;
   const bool several = several_architectures(audit);
   const auto part = [](double GemmErrors::*value) {
@@ -89,70 +110,133 @@ Table row_table(const GemmAudit& audit, bool verdict_first) {
     return [value](const Row& row) { return percent_text(lost_share(row, value)); };
   };
   const auto bounded = [](const GemmErrors& e) { return e.bound && e.compared != 0; };
-  const Field<Row> verdict = {
-      "Verdict", [](const Row& row) { return Cell(name_of(row.verdict), tone_of(row.verdict)); }};
-  std::vector<Field<Row>> fields = {
-      {"Type", [](const Row& row) { return row.dtype; }},
-      {"Scale", [](const Row& row) { return row.scaling; }},
-      {"Policy", [](const Row& row) { return row.accumulation; }},
-      {{"Total", true}, part(&GemmErrors::total)},
-      {{"95 % +-", true}, [](const Row& row) { return interval_text(row.errors); }},
-      {{"Quanti- zation", true}, part(&GemmErrors::quantization)},
-      {{"Accum.", true}, part(&GemmErrors::accumulation)},
-      {{"Output", true}, part(&GemmErrors::output)},
-      {{"p99 ulp", true}, ulp(&GemmErrors::p99_ulp)},
-      {{"max ulp", true, true}, ulp(&GemmErrors::max_ulp)},
-      {{"Bias", true, true}, drift(&GemmErrors::bias)},
-      {{"Drift of |sum|", true, true}, drift(&GemmErrors::accumulation_drift)},
-      {{"To zero", true}, lost(&CastCounts::underflow)},
-      {{"Satu- rated", true, several}, lost(&CastCounts::saturated)},
-      {{"Bound on accum.", true, true},
-       [=](const Row& row) { return bounded(row.errors) ? error_text(*row.errors.bound) : "-"; }},
-      {{"Largest of bound", true, true},
-       [=](const Row& row) {
-         return bounded(row.errors) ? fmt::format("{:.2g}", row.errors.of_bound) : "-";
-       }},
-      {{"D", false, true}, [](const Row& row) { return name_of(row.output); }},
-      {{"Instruction", false, true}, [](const Row& row) { return row.instruction; }},
-      {{"Known from", false, true}, [](const Row& row) { return row.evidence; }}};
-  fields.insert(verdict_first ? fields.begin() + 3 : fields.end(), verdict);
-  if (several)
-    fields.insert(fields.begin(), {"GPU", [](const Row& row) { return printable(row.architecture); }});
-  return table_of<Row>("Relative error of D (Frobenius norm)", audit.rows_of, fields);
+  return {{{"Total", true}, part(&GemmErrors::total)},
+          {{"95 % +-", true}, [](const Row& row) { return interval_text(row.errors); }},
+          {{"Quanti- zation", true}, part(&GemmErrors::quantization)},
+          {{"Accum.", true}, part(&GemmErrors::accumulation)},
+          {{"Output", true}, part(&GemmErrors::output)},
+          {{"p99 ulp", true}, ulp(&GemmErrors::p99_ulp)},
+          {{"max ulp", true, true}, ulp(&GemmErrors::max_ulp)},
+          {{"Bias", true, true}, drift(&GemmErrors::bias)},
+          {{"Drift of |sum|", true, true}, drift(&GemmErrors::accumulation_drift)},
+          {{"To zero", true}, lost(&CastCounts::underflow)},
+          {{"Satu- rated", true, several}, lost(&CastCounts::saturated)},
+          {{"Bound on accum.", true, true},
+           [=](const Row& row) { return bounded(row.errors) ? error_text(*row.errors.bound) : "-"; }},
+          {{"Largest of bound", true, true},
+           [=](const Row& row) {
+             return bounded(row.errors) ? fmt::format("{:.2g}", row.errors.of_bound) : "-";
+           }},
+          {{"D", false, true}, [](const Row& row) { return name_of(row.output); }},
+          {{"Instruction", false, true}, [](const Row& row) { return row.instruction; }},
+          {{"Known from", false, true}, [](const Row& row) { return row.evidence; }}};
 }
 
-std::string headline(const GemmAudit& audit) {
-  const std::string what = fmt::format("D ({} x {}) = A B, K = {}", audit.m, audit.n, audit.k);
-  if (audit.rows_of.empty()) return what + ": none of the combinations asked for can be computed.";
-  if (!audit.limit) return what + ". No limit was given (--max-rel-fro), so nothing is judged.";
-  std::string text = fmt::format("{}: {} of {} combinations stay within a relative error of {:.3g}", what,
-                                 audit.count(GemmVerdict::pass), audit.rows_of.size(), *audit.limit);
-  if (const int n = audit.count(GemmVerdict::fail); n != 0)
-    text += fmt::format(", {} {}", n, n == 1 ? "fails" : "fail");
-  if (const int n = audit.count(GemmVerdict::undecided); n != 0)
-    text += fmt::format(", {} {} undecided", n, n == 1 ? "is" : "are");
-  if (const int n = audit.count(GemmVerdict::not_judged); n != 0)
-    text += fmt::format(", {} can't be judged", n);
-  return text + ".";
+Table joined(const GemmAudit& audit, std::string_view title, const std::vector<RowFields>& parts) {
+  RowFields all;
+  for (const RowFields& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return table_of<GemmAuditRow>(title, audit.rows_of, all);
+}
+
+std::string times_text(double value, double of) {
+  return of > 0 && std::isfinite(value) ? fmt::format(", {:.3g} times the error of BF16", value / of) : "";
+}
+
+Cell matrix_cell(const GemmAudit& audit, const GemmAuditRow& row, double unit) {
+  const bool there = row.errors.compared != 0 && row.errors.overflow == 0 && std::isfinite(row.errors.total);
+  const std::string_view mark = row.verdict == GemmVerdict::pass        ? " \u2713"
+                                : row.verdict == GemmVerdict::fail      ? " \u2717"
+                                : row.verdict == GemmVerdict::not_asked ? ""
+                                                                        : " ?";
+  Cell cell(row.errors.overflow != 0 ? "overflow" : value_text(row.errors, row.errors.total));
+  cell.text += mark;
+  cell.hint = subject_text(row, several_architectures(audit)) + ": " + cell.text;
+  if (there) {
+    cell.heat = heat_of(row.errors.total, unit);
+    cell.hint += times_text(row.errors.total, audit.reference.value_or(0));
+  } else if (row.errors.overflow != 0) {
+    cell.heat = static_cast<int>(std::size(kHeatEdges));
+  }
+  if (!row.why.empty()) cell.hint += ". " + row.why + (row.advice.empty() ? "" : "; " + row.advice);
+  return cell;
+}
+
+}  // namespace
+
+Table row_table(const GemmAudit& audit) {
+  return joined(audit, "Relative error of D (Frobenius norm)",
+                {names_of(audit), figures_of(audit), verdict_of_row()});
+}
+
+Table page_row_table(const GemmAudit& audit) {
+  const bool several = several_architectures(audit);
+  const RowFields name = {
+      {"Combination", [several](const GemmAuditRow& row) { return subject_text(row, several); }}};
+  return joined(audit, "All figures", {name, verdict_of_row(), figures_of(audit)});
+}
+
+int heat_of(double error, double unit) {
+  return static_cast<int>(std::lower_bound(std::begin(kHeatEdges), std::end(kHeatEdges), error / unit) -
+                          std::begin(kHeatEdges));
+}
+
+double heat_unit(const GemmAudit& audit) {
+  if (audit.limit) return *audit.limit;
+  double least = audit.reference.value_or(0);
+  for (const GemmAuditRow& row : audit.rows_of)
+    if (!audit.reference && row.errors.total > 0 && (least == 0 || row.errors.total < least))
+      least = row.errors.total;
+  return least > 0 ? least : 1;
+}
+
+Table matrix_table(const GemmAudit& audit) {
+  const double unit = heat_unit(audit);
+  std::vector<std::string> down, gpus, policies;
+  std::vector<std::vector<Cell>> cells;
+  const auto place = [](std::vector<std::string>& list, const std::string& one) {
+    const auto at = std::find(list.begin(), list.end(), one);
+    if (at != list.end()) return static_cast<std::size_t>(at - list.begin());
+    list.push_back(one);
+    return list.size() - 1;
+  };
+  const auto put = [&](const auto& one, const std::string& policy, Cell cell) {
+    const std::size_t row = place(down, one.dtype + (one.scaling == "none" ? "" : " " + one.scaling));
+    const std::size_t column = place(gpus, one.architecture) * policies.size() + place(policies, policy);
+    if (cells.size() <= row) cells.resize(row + 1);
+    if (cells[row].size() <= column) cells[row].resize(column + 1, Cell("-"));
+    cells[row][column] = std::move(cell);
+  };
+  for (const GemmAuditRow& row : audit.rows_of) place(policies, row.accumulation);
+  for (const GemmAbsent& one : audit.absent) place(policies, one.accumulation);
+  // The reference stands first.
+  for (const bool reference : {true, false})
+    for (const GemmAuditRow& row : audit.rows_of)
+      if ((row.dtype == "bf16") == reference) put(row, row.accumulation, matrix_cell(audit, row, unit));
+  for (const GemmAbsent& one : audit.absent) {
+    Cell cell("-");
+    cell.heat = kAbsentHeat;
+    cell.hint = one.why;
+    put(one, one.accumulation, std::move(cell));
+  }
+  Table out{.title = "Error of every combination", .columns = {"Type and scale"}};
+  for (const std::string& gpu : gpus)
+    for (const std::string& policy : policies)
+      out.columns.emplace_back(gpus.size() > 1 ? printable(gpu) + " " + policy : policy, true);
+  for (std::size_t row = 0; row < down.size(); ++row) {
+    // What no GPU computes is under Left out.
+    if (std::none_of(cells[row].begin(), cells[row].end(),
+                     [](const Cell& cell) { return cell.heat != kAbsentHeat && cell.text != "-"; }))
+      continue;
+    auto& line = out.rows.emplace_back(std::vector<Cell>{Cell(down[row])});
+    cells[row].resize(out.columns.size() - 1, Cell("-"));
+    line.insert(line.end(), cells[row].begin(), cells[row].end());
+  }
+  return out;
 }
 
 std::string subject_text(const GemmAuditRow& row, bool several) {
   return fmt::format("{}{} {} {}", several ? printable(row.architecture) + " " : "", row.dtype, row.scaling,
                      row.accumulation);
-}
-
-std::vector<std::string> reasons(const GemmAudit& audit) {
-  const bool several = several_architectures(audit);
-  std::vector<std::string> out;
-  for (const GemmAuditRow& row : audit.rows_of) {
-    if (row.verdict == GemmVerdict::pass || row.verdict == GemmVerdict::not_asked || row.why.empty())
-      continue;
-    std::string line = fmt::format("{}: {} ({})", subject_text(row, several), name_of(row.verdict), row.why);
-    if (!row.advice.empty())
-      line += fmt::format("; {}{}", row.advice.starts_with("passes") ? "" : "try ", row.advice);
-    out.push_back(printable(line, kLongestLine));
-  }
-  return out;
 }
 
 std::string_view columns_remark() {

@@ -20,11 +20,18 @@ bool several_architectures(const GemmAudit& audit);
 /// "hopper e4m3 tensor plain"; the architecture where there are several.
 std::string subject_text(const GemmAuditRow& row, bool several);
 
-/// How many combinations pass, in one sentence.
+/// What to use, and which types fail on what.
 std::string headline(const GemmAudit& audit);
+/// The least error of every type of which nothing passes, in one sentence; empty: there is none.
+std::string least_errors(const GemmAudit& audit);
+/// How many combinations pass, in one sentence.
+std::string counts_text(const GemmAudit& audit);
+/// Per architecture that has one, the combination to use: of those that pass the one with the fewest bits per
+/// element, then without promotion, then with the least error.
+std::vector<const GemmAuditRow*> to_use(const GemmAudit& audit);
 /// What is wrong with the tensors; empty when nothing is.
 std::vector<std::string> findings(const GemmAudit& audit);
-/// One line for every row that does not pass: why, and what would help.
+/// One line per cause of what does not pass: which rows, and what would help.
 std::vector<std::string> reasons(const GemmAudit& audit);
 std::string_view columns_remark();
 
@@ -37,10 +44,23 @@ double lost_share(const GemmAuditRow& row, std::uint64_t CastCounts::*lost);
 std::uint64_t finite_elements(const CastCounts& counts);
 
 Table tensor_table(const GemmAudit& audit);
-/// `verdict_first`: before the figures, for readers who scroll.
-Table row_table(const GemmAudit& audit, bool verdict_first = false);
+Table row_table(const GemmAudit& audit);
+/// The same for a page: the combination in one column, and the verdict before the figures.
+Table page_row_table(const GemmAudit& audit);
+/// Total error of type and scale, down, on GPU and policy, across.
+Table matrix_table(const GemmAudit& audit);
+/// Steps of the matrix's colours: shares of the limit, else of the error of BF16, else of the least total.
+inline constexpr double kHeatEdges[] = {1 / 16., 1 / 4., 1 / 2., 1, 2, 4, 16};
+double heat_unit(const GemmAudit& audit);
+int heat_of(double error, double unit);
 /// What conversion took from the operands: one row per type, scaling and operand.
 Table conversion_table(const GemmAudit& audit);
+/// "77", "77 and 640"; of more than `named` "77, 640, 12 and 5 more".
+std::string channels_text(const ChannelStudy& study, std::size_t named);
+/// Every conversion in which channels stand out, and what keeping them in BF16 would leave.
+Table wide_table(const GemmAudit& audit);
+/// The channels of the largest shares of every conversion.
+Table channel_table(const GemmAudit& audit);
 /// The products that differ most from the exact ones.
 Table term_table(const WorstElement& worst);
 /// Where the error of the worst element comes from, in a few sentences.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "audit_tables.hpp"
 #include "mmaudit/name_in.hpp"
@@ -60,26 +61,32 @@ GemmVerdict verdict_of(const GemmErrors& errors, const std::optional<double>& li
   return std::min(around.low, errors.total) > *limit ? GemmVerdict::fail : GemmVerdict::undecided;
 }
 
-std::string reason_of(const GemmAuditRow& row) {
+/// What dominates, and the same with the row's figures.
+std::pair<std::string, std::string> reason_of(const GemmAuditRow& row) {
   const GemmErrors& errors = row.errors;
-  if (errors.overflow != 0) return fmt::format("{} of {} results overflow", errors.overflow, errors.elements);
+  if (errors.overflow != 0)
+    return {"overflow", fmt::format("{} of {} results overflow", errors.overflow, errors.elements)};
+  const auto sized = [](std::string cause, double size, const std::string& more = "") {
+    std::string text = fmt::format("{}, {:.1e}{}", cause, size, more);
+    return std::pair(std::move(cause), std::move(text));
+  };
   switch (cause_of(errors)) {
     case Cause::accumulation:
-      return fmt::format("accumulation, {:.1e}", errors.accumulation);
+      return sized("accumulation", errors.accumulation);
     case Cause::output:
-      return fmt::format("rounding of D to {}, {:.1e}", name_of(row.output), errors.output);
+      return sized(fmt::format("rounding of D to {}", name_of(row.output)), errors.output);
     case Cause::quantization:
       break;
   }
   // Below these shares the rounding of the other elements is the larger part.
   constexpr double kMany = 0.01;
   if (saturated_of(row) > kMany / 10)
-    return fmt::format("quantization, {:.1e}: {} saturate", errors.quantization,
-                       percent_text(saturated_of(row)));
+    return sized("quantization", errors.quantization,
+                 fmt::format(": {} saturate", percent_text(saturated_of(row))));
   if (underflow_of(row) > kMany)
-    return fmt::format("quantization, {:.1e}: {} become zero", errors.quantization,
-                       percent_text(underflow_of(row)));
-  return fmt::format("quantization, {:.1e}", errors.quantization);
+    return sized("quantization", errors.quantization,
+                 fmt::format(": {} become zero", percent_text(underflow_of(row))));
+  return sized("quantization", errors.quantization);
 }
 
 /// Something that changes only what is to blame.
@@ -148,7 +155,7 @@ void judge(GemmAudit& audit) {
   for (const TensorFacts& one : audit.tensors)
     if (nothing.empty()) nothing = why_nothing(one);
   for (GemmAuditRow& row : audit.rows_of) {
-    row.why = nothing.empty() ? why_not_judged(row.errors) : nothing;
+    row.cause = row.why = nothing.empty() ? why_not_judged(row.errors) : nothing;
     row.verdict = row.why.empty() ? verdict_of(row.errors, audit.limit) : GemmVerdict::not_judged;
   }
   bool no_exact = false, slow = false;
@@ -161,7 +168,7 @@ void judge(GemmAudit& audit) {
     slow = slow || row.errors.elements != audit.rows * audit.columns;
     if (row.verdict == GemmVerdict::pass) continue;
     if (row.verdict == GemmVerdict::not_judged) continue;
-    row.why = reason_of(row);
+    std::tie(row.cause, row.why) = reason_of(row);
     row.advice = advice_of(row, audit);
     if (row.verdict == GemmVerdict::undecided)
       row.advice = "--sample with more elements, or all; " + row.advice;

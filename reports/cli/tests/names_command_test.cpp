@@ -209,7 +209,9 @@ TEST_F(Names, APictureFitsAPage) {
   const std::size_t at = svg.find(" width=\"");
   ASSERT_NE(at, std::string::npos);
   EXPECT_LE(std::stoi(svg.substr(at + 8)), 1400);
-  for (const char* columns : {">0<", ">255<"}) EXPECT_NE(svg.find(columns), std::string::npos) << columns;
+  for (const char* words : {">0<", "columns 8 to 255: every 8 columns the same again, registers + 4<",
+                            "A of wgmma", "in shared memory"})
+    EXPECT_NE(svg.find(words), std::string::npos) << words;
 }
 
 }  // namespace

@@ -64,7 +64,10 @@ def pages(mmaudit, folder):
 
     subprocess.run([mmaudit, "-q", "audit", "--no-gpu", "--no-study", "--out", folder / "whole"], check=True,
                    stdout=subprocess.DEVNULL)
-    return {"audit": folder / "whole" / "audit.html", "tensors": tensors("a.npy", "b.npy", "t.html"),
+    results = pathlib.Path(__file__).resolve().parents[3] / "docs" / "results" / "h200-sweep"
+    subprocess.run([mmaudit, "-q", "sweep", "report", results / "sweep.json.zst", "--gemm", results / "gemm.json", "--html",
+                    folder / "sweep.html"], check=True, stdout=subprocess.DEVNULL)
+    return {"sweep": folder / "sweep.html", "audit": folder / "whole" / "audit.html", "tensors": tensors("a.npy", "b.npy", "t.html"),
             "hostile": tensors(hostile, "b.npy", "h.html"), "named": tensors(f"s.safetensors:{tensor}", "b.npy", "s.html"),
             "infinite": tensors("infinite.npy", "b.npy", "i.html"), "nan": tensors("nan.npy", "b.npy", "n.html"),
             "empty": tensors("empty.npy", "b.npy", "e.html"), "million": tensors("long.npy", "short.npy", "m.html")}
@@ -105,12 +108,31 @@ EMPTY_FIGURES = """[...document.querySelectorAll("svg")].flatMap((svg) => {
 })"""
 
 
+LABELS = """(() => {
+  const bad = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    for (let d = svg.parentElement; d; d = d.parentElement) if (d.tagName === "DETAILS") d.open = true;
+    const frame = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+    texts.forEach(([text, a], i) => {
+      if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 1 || a.bottom > frame.bottom + 1)
+        bad.push("clipped: " + text);
+      for (const [other, b] of texts.slice(i + 1))
+        if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 &&
+            Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4) bad.push(text + " over " + other);
+    });
+  }
+  return bad.slice(0, 20);
+})()"""
+
+
 def whole_page(browser, name, path, axe):
     page = browser.open(path.as_uri())
     figures = page.run("document.querySelectorAll('svg[role=img]').length")
     if name in ("audit", "tensors", "hostile", "named"):
         check(f"{name}: has figures", figures, figures >= 2)
     check(f"{name}: every figure is drawn", *(lambda bad: (bad, not bad))(page.run(EMPTY_FIGURES)))
+    check(f"{name}: labels of figures don't overlap", *(lambda bad: (bad, not bad))(page.run(LABELS)))
     overflow = page.run("document.documentElement.scrollWidth - innerWidth")
     check(f"{name}: no sideways scrolling of the page", overflow, overflow <= 0)
     check(f"{name}: every table sorts", *(lambda bad: (bad, not bad))(page.run(SORTED)))
@@ -119,7 +141,8 @@ def whole_page(browser, name, path, axe):
     if axe:
         for title, width, dark in (("light", 1200, False), ("dark", 1200, True), ("phone", 420, False)):
             own = browser.open(path.as_uri(), width=width, dark=dark)
-            own.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+            if name != "sweep":  # its 153 figures, opened, take axe minutes
+                own.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
             own.run(axe)
             bad = own.run("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map("
                           "(v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')))")
@@ -182,6 +205,75 @@ def hostile_names(browser, path):
     page.close()
 
 
+NARROW = """(() => {
+  const bad = [], wide = [...document.querySelectorAll(".scroll")].filter((s) => {
+    for (let d = s.parentElement; d; d = d.parentElement) if (d.tagName === "DETAILS") d.open = true;
+    return s.scrollWidth > s.clientWidth + 40;
+  });
+  for (const region of wide) {
+    region.scrollLeft = 40;
+    const edge = region.getBoundingClientRect().left, width = region.clientWidth;
+    for (const cell of region.querySelectorAll("tr > :first-child")) {
+      const box = cell.getBoundingClientRect();
+      if (Math.abs(box.left - edge) > 1) bad.push("moves: " + cell.textContent);
+      if (box.width > 0.62 * width) bad.push("leaves no room: " + cell.textContent);
+      if (getComputedStyle(cell).backgroundColor === "rgba(0, 0, 0, 0)") bad.push("shows what is below: " + cell.textContent);
+    }
+  }
+  return [wide.length, bad];
+})()"""
+
+LINKS = """(() => {
+  const links = [...document.querySelectorAll("nav a")].map((a) => a.getAttribute("href").slice(1));
+  const bad = links.filter((id) => !document.getElementById(id));
+  const sections = [...document.querySelectorAll("main section")].map((s) => s.id);
+  return [links.length, [...bad, ...sections.filter((id) => !links.includes(id))],
+          new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size === document.querySelectorAll("[id]").length];
+})()"""
+
+MATRIX = """(() => {
+  const cells = [...document.querySelectorAll("#error-of-every-combination table")][0].querySelectorAll("tbody td");
+  const found = {coloured: 0, colours: new Set(), absent: 0, marks: 0, bad: []};
+  for (const cell of cells) {
+    const heat = [...cell.classList].find((name) => /^h[0-7]$/.test(name));
+    if (heat) {
+      found.coloured++;
+      found.colours.add(getComputedStyle(cell).backgroundColor);
+      const passes = cell.textContent.endsWith("\u2713");
+      if (passes !== heat < "h4") found.bad.push(heat + " " + cell.textContent);
+      if (!cell.title.includes(cell.textContent)) found.bad.push("no hover: " + cell.textContent);
+    } else if (cell.classList.contains("absent")) {
+      found.absent++;
+      if (!cell.title) found.bad.push("no reason");
+    } else found.bad.push("neither: " + cell.outerHTML);
+  }
+  return {...found, colours: found.colours.size};
+})()"""
+
+
+def layer_page(browser, path):
+    for width in (1366, 420):
+        page = browser.open(path.as_uri(), width=width)
+        overflow = page.run("document.documentElement.scrollWidth - innerWidth")
+        check(f"{width} px: no sideways scrolling of the page", overflow, overflow <= 0)
+        count, bad = page.run(NARROW)
+        check(f"{width} px: tables that scroll keep their first column", (count, bad), not bad and (count > 0 or width > 420))
+        page.close()
+    page = browser.open(path.as_uri())
+    text = page.run("document.querySelector('.verdict strong').textContent")
+    check("the first sentence says what to use", text, text.startswith("Use ") or text.startswith("Nothing passes. "))
+    count, bad, unique = page.run(LINKS)
+    check("the menu names every section once", (count, bad, unique), count > 5 and not bad and unique)
+    found = page.run(MATRIX)
+    check("the matrix has a colour or a reason per cell", found,
+          not found["bad"] and found["coloured"] == 19 and found["absent"] > 0 and found["colours"] > 2)
+    hovers = page.run("document.querySelectorAll('svg g > title').length")
+    check("figures have hover values", hovers, hovers > 100)
+    maps = page.run("document.querySelectorAll('#where-in-d-the-error-is svg rect').length")
+    check("the map of D has 16 x 16 bands", maps, maps > 0 and maps % 256 == 0)
+    page.close()
+
+
 def says(browser, path, words):
     page = browser.open(path.as_uri())
     text = page.run("document.querySelector('header').innerText")
@@ -206,6 +298,7 @@ def main():
             for path in (made["audit"], made["tensors"]):
                 keyboard(browser, path)
                 without_script(browser, path)
+            layer_page(browser, made["tensors"])
             hostile_names(browser, made["hostile"])
             hostile_names(browser, made["named"])
             says(browser, made["hostile"], "elements of A are NaN")

@@ -15,15 +15,17 @@ struct Holder {
 struct FragmentPicture {
   std::string title;  ///< "A of mma.m16n8k16.f32.f16.f16.f32: 16 x 16 f16"
   int rows = 0, cols = 0;
-  int per_register = 1;  ///< values that share a 32-bit register
-  std::vector<std::vector<Holder>> holders;
+  int per_register = 1;                      ///< values that share a 32-bit register
+  std::vector<std::vector<Holder>> holders;  ///< empty: of an operand in shared memory
+  char operand = 'A';                        ///< 'A', 'B', 'C' or 'D'
 };
 
 /// What: one cell an element, neighbours in the same register drawn as one: "T5 r1" is register 1 of lane 5.
 /// Its elements, low bits first, follow the direction in which the cell is wider than one element.
 std::string picture_text(const FragmentPicture& picture);
 
-/// The same as a self-contained SVG document, coloured by lane.
+/// The same as a self-contained SVG document, coloured by lane: A left, B above, D where they meet, C below
+/// it. Of more than 32 cells in a direction, what repeats is drawn once and said in a line.
 std::string picture_svg(const std::vector<FragmentPicture>& pictures);
 
 }  // namespace mmaudit::report

@@ -56,14 +56,44 @@ struct WorstElement {
   std::vector<WorstStep> steps;  ///< at most 64, ascending k; empty with split-K
 };
 
+/// One k of the product: a column of A and a row of B.
+struct ChannelShare {
+  std::uint64_t k = 0;
+  double share = 0;  ///< of the squared quantization error
+  double largest_a = 0, largest_b = 0;
+};
+
+/// Where along K the quantization error of a conversion arises.
+struct ChannelStudy {
+  std::vector<ChannelShare> channels;  ///< the 8 of the largest share, that first
+  std::vector<std::uint64_t> wide;     ///< those that stand out; empty: none does
+  double wide_share = 0;
+  std::optional<double> kept;  ///< the quantization error that is left when `wide` stays in BF16
+};
+
+/// Norm of the error over the norm of the exact product, by bands of D's rows and columns.
+struct ErrorMap {
+  std::vector<std::uint64_t> rows, columns;   ///< the first of every band
+  std::vector<std::optional<double>> errors;  ///< (rows, columns); none: nothing was compared
+};
+
 struct GemmAuditRow : GemmSubject {
   std::string architecture;
   CastCounts cast_a, cast_b;
   GemmErrors errors;
   std::optional<WorstElement> worst;  ///< none: no element was compared, or none differs
+  ChannelStudy channels;              ///< the same for every row with this conversion
+  ErrorMap map;
   GemmVerdict verdict = GemmVerdict::not_asked;
-  std::string why;     ///< of a verdict other than pass: what dominates
+  std::string cause;   ///< of a verdict other than pass: what dominates, in a word or two
+  std::string why;     ///< the same with this row's figures
   std::string advice;  ///< what would help
+};
+
+/// A combination that was asked for and can't be computed.
+struct GemmAbsent {
+  std::string architecture, dtype, scaling, accumulation;
+  std::string why;
 };
 
 struct GemmAudit {
@@ -76,7 +106,9 @@ struct GemmAudit {
   std::string method;           ///< how D was sampled and what the interval is
   std::vector<std::string> remarks;
   std::vector<GemmAuditRow> rows_of;
-  std::vector<std::string> left_out;  ///< combinations asked for that can't be computed, with the reason
+  std::optional<double> reference;  ///< total of BF16, not scaled, on the first architecture that has it
+  std::vector<GemmAbsent> absent;
+  std::vector<std::string> left_out;  ///< `absent` in words, one line per reason
 
   [[nodiscard]] int count(GemmVerdict verdict) const;
   /// A limit was given, something was judged, and every row passes.

@@ -11,9 +11,13 @@ namespace mmaudit::report {
 
 enum class Tone : std::uint8_t { plain, good, note, bad };
 
+inline constexpr int kNoHeat = -1, kAbsentHeat = -2;  ///< no colour; a cell that does not exist
+
 struct Cell {
   std::string text;
   Tone tone = Tone::plain;
+  int heat = kNoHeat;     ///< pages colour the cell: 0 to 7, of which 3 is the last below a limit
+  std::string hint = {};  ///< pages show it on hover
 
   template <std::convertible_to<std::string_view> Text>
   Cell(const Text& content, Tone of = Tone::plain) : text(std::string_view(content)), tone(of) {}

@@ -1,0 +1,284 @@
+// An audit of tensors in a few sentences: what to use, what fails and why, once per cause.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "audit_tables.hpp"
+#include "printed.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+using Rows = std::vector<const GemmAuditRow*>;
+
+/// Bits of an element of A or B, whichever has more.
+int width_of(const GemmAuditRow& row) {
+  const auto bits = [](Format format) {
+    return 1 + spec_of(format).exponent_bits + spec_of(format).fraction_bits;
+  };
+  const GemmDtype* dtype = find_gemm_dtype(row.dtype);
+  return dtype == nullptr ? 64 : std::max(bits(dtype->element), bits(dtype->element_b()));
+}
+
+bool has_total(const GemmAuditRow& row) {
+  return row.errors.compared != 0 && row.errors.overflow == 0 && std::isfinite(row.errors.total);
+}
+
+/// What a user takes first: the fewest bits, then one chain over K, then the least error.
+bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y) {
+  const auto key = [](const GemmAuditRow& row) {
+    const bool one_chain = row.accumulation == "plain" || row.accumulation == "half";
+    return std::tuple(width_of(row), !one_chain, row.errors.total);
+  };
+  return key(x) < key(y);
+}
+
+bool same_combination(const GemmAuditRow& x, const GemmAuditRow& y) {
+  return x.dtype == y.dtype && x.scaling == y.scaling && x.accumulation == y.accumulation;
+}
+
+/// "e4m3 with scale 1x128 and promote:128", "bf16 with plain sums".
+std::string in_words(const GemmAuditRow& row) {
+  const std::string sums = row.accumulation == "plain"  ? "plain sums"
+                           : row.accumulation == "half" ? "binary16 sums"
+                                                        : row.accumulation;
+  return row.scaling == "none" ? fmt::format("{} with {}", row.dtype, sums)
+                               : fmt::format("{} with scale {} and {}", row.dtype, row.scaling, sums);
+}
+
+std::string listed(const std::vector<std::string>& words, std::string_view last = "and") {
+  if (words.size() < 2) return words.empty() ? "" : words.front();
+  return fmt::format("{} {} {}", fmt::join(words.begin(), words.end() - 1, ", "), last, words.back());
+}
+
+template <class Of>
+std::vector<std::string> distinct(const Rows& rows, const Of& of) {
+  std::vector<std::string> out;
+  for (const GemmAuditRow* row : rows)
+    if (std::string one = of(*row); std::find(out.begin(), out.end(), one) == out.end())
+      out.push_back(std::move(one));
+  return out;
+}
+
+Rows all_rows(const GemmAudit& audit) {
+  Rows out;
+  for (const GemmAuditRow& row : audit.rows_of) out.push_back(&row);
+  return out;
+}
+
+/// The least error of every type of which no row passes, fewest bits first.
+Rows failing_types(const GemmAudit& audit) {
+  Rows out;
+  for (const std::string& dtype :
+       distinct(all_rows(audit), [](const GemmAuditRow& row) { return row.dtype; })) {
+    const GemmAuditRow* least = nullptr;
+    bool passes = false;
+    for (const GemmAuditRow& row : audit.rows_of) {
+      if (row.dtype != dtype) continue;
+      passes = passes || row.verdict == GemmVerdict::pass;
+      if (least == nullptr ||
+          (has_total(row) && (!has_total(*least) || row.errors.total < least->errors.total)))
+        least = &row;
+    }
+    if (!passes) out.push_back(least);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const GemmAuditRow* x, const GemmAuditRow* y) { return width_of(*x) < width_of(*y); });
+  return out;
+}
+
+/// "channels 77 and 640", "quantization", "overflow": on what a row fails.
+std::string culprit_of(const GemmAuditRow& row) {
+  const std::vector<std::uint64_t>& wide = row.channels.wide;
+  if (row.cause != "quantization" || wide.empty()) return row.cause;
+  return fmt::format("channel{} {}", wide.size() == 1 ? "" : "s", channels_text(row.channels, 3));
+}
+
+/// "nvf4 and e5m2 fail on channel 77": types of the same culprit together.
+std::string failures_text(const Rows& failing) {
+  std::vector<std::string> out;
+  for (const std::string& culprit : distinct(failing, culprit_of)) {
+    Rows same;
+    for (const GemmAuditRow* row : failing)
+      if (culprit_of(*row) == culprit) same.push_back(row);
+    out.push_back(fmt::format("{} fail{} on {}",
+                              listed(distinct(same, [](const GemmAuditRow& row) { return row.dtype; })),
+                              same.size() == 1 ? "s" : "", culprit));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+/// "nvf4 1.04e-01 (with channels 77 and 640 in BF16, 1.24e-02 of its quantization is left)".
+std::string least_text(const GemmAuditRow& row) {
+  if (!has_total(row)) return row.dtype + " overflows";
+  std::string text = fmt::format("{} {}", row.dtype, error_text(row.errors.total));
+  if (const auto& kept = row.channels.kept)
+    text += fmt::format(" (with {} in BF16, a quantization error of {})", culprit_of(row), error_text(*kept));
+  return text;
+}
+
+std::string use_text(const GemmAudit& audit, const Rows& use) {
+  std::string text;
+  Rows said;
+  for (const GemmAuditRow* one : use) {
+    if (std::any_of(said.begin(), said.end(),
+                    [&](const GemmAuditRow* row) { return same_combination(*row, *one); }))
+      continue;
+    said.push_back(one);
+    Rows same;
+    for (const GemmAuditRow* row : use)
+      if (same_combination(*row, *one)) same.push_back(row);
+    const auto gpus = distinct(same, [](const GemmAuditRow& row) { return printable(row.architecture); });
+    const auto most = std::max_element(
+        same.begin(), same.end(),
+        [](const GemmAuditRow* x, const GemmAuditRow* y) { return x->errors.total < y->errors.total; });
+    text += fmt::format("{}{}{} (error {}, limit {:.3g})", text.empty() ? "Use " : "; ", in_words(*one),
+                        several_architectures(audit) ? " on " + listed(gpus) : "",
+                        error_text((*most)->errors.total), *audit.limit);
+  }
+  return text;
+}
+
+/// "e4m3 tensor, row (plain)": what of an audit these rows of one type are.
+std::string subjects_of_type(const GemmAudit& audit, const Rows& rows) {
+  const auto scalings = distinct(rows, [](const GemmAuditRow& row) { return row.scaling; });
+  Rows whole;
+  for (const GemmAuditRow& row : audit.rows_of)
+    if (row.dtype == rows.front()->dtype &&
+        std::find(scalings.begin(), scalings.end(), row.scaling) != scalings.end())
+      whole.push_back(&row);
+  std::string text = rows.front()->dtype;
+  if (scalings != std::vector<std::string>{"none"}) text += fmt::format(" {}", fmt::join(scalings, ", "));
+  std::vector<std::string> only;
+  for (const bool of_gpu : {false, true}) {
+    const auto value = [=](const GemmAuditRow& row) {
+      return of_gpu ? printable(row.architecture) : row.accumulation;
+    };
+    if (const auto some = distinct(rows, value); some.size() != distinct(whole, value).size())
+      only.push_back(fmt::format("{}{}", of_gpu ? "on " : "", fmt::join(some, ", ")));
+  }
+  return only.empty() ? text : fmt::format("{} ({})", text, fmt::join(only, " "));
+}
+
+std::string subjects_text(const GemmAudit& audit, const Rows& rows) {
+  if (rows.size() == 1) return subject_text(*rows.front(), several_architectures(audit));
+  std::vector<std::string> out;
+  for (const std::string& dtype : distinct(rows, [](const GemmAuditRow& row) { return row.dtype; })) {
+    Rows of_type;
+    for (const GemmAuditRow* row : rows)
+      if (row->dtype == dtype) of_type.push_back(row);
+    out.push_back(subjects_of_type(audit, of_type));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+std::string reason_line(const GemmAudit& audit, const Rows& rows) {
+  std::string why = rows.front()->why;
+  if (rows.size() > 1) {
+    why = rows.front()->cause;
+    const auto [least, most] = std::minmax_element(
+        rows.begin(), rows.end(),
+        [](const GemmAuditRow* x, const GemmAuditRow* y) { return x->errors.total < y->errors.total; });
+    if (has_total(**least) && has_total(**most) && rows.front()->verdict != GemmVerdict::not_judged)
+      why += fmt::format(", total {} to {}", error_text((*least)->errors.total),
+                         error_text((*most)->errors.total), *audit.limit);
+  }
+  std::string line =
+      fmt::format("{}: {} ({})", subjects_text(audit, rows), name_of(rows.front()->verdict), why);
+  constexpr std::size_t kMostAdvice = 3;
+  auto advice = distinct(rows, [](const GemmAuditRow& row) { return row.advice; });
+  std::erase(advice, "");
+  if (!advice.empty() && advice.size() <= kMostAdvice) {
+    constexpr std::string_view kPasses = "passes here: ";
+    const bool passes = advice.front().starts_with(kPasses);
+    for (std::string& one : advice)
+      if (one.starts_with(kPasses)) one.erase(0, kPasses.size());
+    line += fmt::format("; {}{}", passes ? kPasses : "try ", listed(advice, "or"));
+  }
+  return printable(line, kLongestLine);
+}
+
+}  // namespace
+
+std::vector<const GemmAuditRow*> to_use(const GemmAudit& audit) {
+  Rows out;
+  for (const std::string& gpu :
+       distinct(all_rows(audit), [](const GemmAuditRow& row) { return row.architecture; })) {
+    const GemmAuditRow* best = nullptr;
+    for (const GemmAuditRow& row : audit.rows_of)
+      if (row.architecture == gpu && row.verdict == GemmVerdict::pass &&
+          (best == nullptr || goes_before(row, *best)))
+        best = &row;
+    if (best != nullptr) out.push_back(best);
+  }
+  return out;
+}
+
+std::string headline(const GemmAudit& audit) {
+  if (audit.rows_of.empty()) return "None of the combinations asked for can be computed.";
+  if (audit.count(GemmVerdict::not_judged) == static_cast<int>(audit.rows_of.size()))
+    return fmt::format("Nothing can be judged: {}.", audit.rows_of.front().why);
+  if (!audit.limit) return "No limit was given (--max-rel-fro), so nothing is judged.";
+  const Rows use = to_use(audit);
+  Rows failing = failing_types(audit);
+  if (use.empty()) {
+    const auto nearest =
+        std::min_element(failing.begin(), failing.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
+          return std::tuple(!has_total(*x), x->errors.total) < std::tuple(!has_total(*y), y->errors.total);
+        });
+    const GemmAuditRow& row = **nearest;
+    if (!has_total(row)) return "Nothing passes: every combination overflows.";
+    return fmt::format("Nothing passes. {} comes nearest: error {}, limit {:.3g} ({}: {}).", in_words(row),
+                       error_text(row.errors.total), *audit.limit, name_of(row.verdict), row.why);
+  }
+  std::erase_if(failing, [](const GemmAuditRow* row) { return row->verdict != GemmVerdict::fail; });
+  return failing.empty() ? use_text(audit, use) + "."
+                         : fmt::format("{}; {}.", use_text(audit, use), failures_text(failing));
+}
+
+std::string least_errors(const GemmAudit& audit) {
+  std::vector<std::string> out;
+  for (const GemmAuditRow* row : failing_types(audit))
+    if (row->verdict != GemmVerdict::not_judged) out.push_back(least_text(*row));
+  if (out.empty()) return "";
+  return fmt::format("Least error of {}: {}.", audit.limit ? "types that never pass" : "every type",
+                     fmt::join(out, "; "));
+}
+
+std::string counts_text(const GemmAudit& audit) {
+  const std::string what = fmt::format("D ({} x {}) = A B, K = {}", audit.m, audit.n, audit.k);
+  if (audit.rows_of.empty() || !audit.limit)
+    return fmt::format("{}: {} combinations.", what, audit.rows_of.size());
+  std::string text = fmt::format("{}: {} of {} combinations stay within a relative error of {:.3g}", what,
+                                 audit.count(GemmVerdict::pass), audit.rows_of.size(), *audit.limit);
+  if (const int n = audit.count(GemmVerdict::fail); n != 0)
+    text += fmt::format(", {} {}", n, n == 1 ? "fails" : "fail");
+  if (const int n = audit.count(GemmVerdict::undecided); n != 0)
+    text += fmt::format(", {} {} undecided", n, n == 1 ? "is" : "are");
+  if (const int n = audit.count(GemmVerdict::not_judged); n != 0)
+    text += fmt::format(", {} can't be judged", n);
+  return text + ".";
+}
+
+std::vector<std::string> reasons(const GemmAudit& audit) {
+  std::vector<Rows> groups;
+  for (const GemmAuditRow& row : audit.rows_of) {
+    if (row.verdict == GemmVerdict::pass || row.verdict == GemmVerdict::not_asked || row.cause.empty())
+      continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Rows& group) {
+      return group.front()->verdict == row.verdict && group.front()->cause == row.cause;
+    });
+    if (same == groups.end())
+      groups.push_back({&row});
+    else
+      same->push_back(&row);
+  }
+  std::vector<std::string> out;
+  for (const Rows& group : groups) out.push_back(reason_line(audit, group));
+  return out;
+}
+
+}  // namespace mmaudit::report
