@@ -64,7 +64,7 @@ void AtomicFile::fail(std::string_view reason) const {
 
 void AtomicFile::fail_with(int error, std::string_view before) const {
   const std::string reason = fmt::format("{}{}", before, system_reason(error));
-  for (const int limit : {ENOSPC, EDQUOT, EIO, ENFILE, EMFILE, ENOMEM})
+  for (const int limit : {ENOSPC, EDQUOT, EFBIG, EIO, ENFILE, EMFILE, ENOMEM})
     if (error == limit) throw EnvironmentError(fmt::format("{}: cannot write: {}", label_, reason));
   fail(reason);
 }

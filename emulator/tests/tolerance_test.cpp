@@ -112,6 +112,13 @@ TEST(ErrorBound, OfADatapathThatRoundsToNearestByHand) {
   EXPECT_FALSE(ChainErrorBound(plan).only_shrinks());
 }
 
+TEST(ErrorBound, OfCAddedLastByHand) {
+  // FP8 mma of Hopper, L = 16, F = 25: 16 products, then 16 and the sum so far, each cut below 2^-25; both
+  // steps cut to 23 fraction bits, 4 * 2^-25 each; c added to nearest, 2 * 2^-25.
+  const DotPlan plan = plan_of("hopper", "mma.m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(instruction_error_bound(plan, {1, 0}), (16 + 17 + 4 + 4 + 2) * 0x1p-25);
+}
+
 TEST(ErrorBound, OfAnAdditionInBinary32) {
   EXPECT_EQ(total_error_bound(1), 0x1p-24);
   EXPECT_EQ(total_error_bound(1.75), 0x1p-24);

@@ -14,6 +14,8 @@ void fail(const std::string& why) {
 }
 
 void check_one_line(std::string_view text) {
+  static const bool shown = std::getenv("MMAUDIT_REFUSALS") != nullptr;
+  if (shown) std::fprintf(stderr, "refused: %.*s\n", static_cast<int>(text.size()), text.data());
   for (const char c : text)
     if (static_cast<unsigned char>(c) < 0x20U || c == 0x7F)
       fail("a refusal with control characters: " + std::string(text));

@@ -14,7 +14,8 @@ namespace mmaudit::fuzz {
 /// Says why and aborts: what libFuzzer and the replay both take for a crash.
 [[noreturn]] void fail(const std::string& why);
 
-/// fail() unless `text` is one line: no control characters.
+/// fail() unless `text` is one line: no control characters. Prints the refusal where the environment has
+/// MMAUDIT_REFUSALS, for those who write seeds.
 void check_one_line(std::string_view text);
 
 /// Runs `read`; true when it went through, false when it refused with an InputError of one line. Anything

@@ -11,6 +11,7 @@
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -81,7 +82,8 @@ void compare_family(const Baseline& of, const Instruction& instruction, const Ba
 
 void require_equal(const char* field, const std::string& before, const std::string& after) {
   if (before != after)
-    throw InputError(fmt::format("NEW: {}: found {}, allowed: {}, as OLD has", field, after, before));
+    throw InputError(fmt::format("NEW: {}: found {}, allowed: {}, as OLD has", field, printable(after, 80),
+                                 printable(before, 80)));
 }
 
 }  // namespace

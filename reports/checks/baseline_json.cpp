@@ -6,6 +6,7 @@
 #include "baseline.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
@@ -19,6 +20,8 @@ std::string hex_of(const std::vector<std::byte>& bytes) {
   for (const std::byte each : bytes) out += hex_text(std::to_integer<std::uint64_t>(each), 8);
   return out;
 }
+
+constexpr std::size_t kMostShown = 80;  ///< bytes of what a file holds, in a refusal
 
 /// What a reader refuses, with the way to it.
 class Reader {
@@ -56,9 +59,9 @@ class Reader {
     return out;
   }
   [[noreturn]] void refuse(const char* key, std::string_view found, std::string_view allowed) const {
-    throw InputError(fmt::format("{}{}{}: found {}, allowed: {}", where_,
-                                 key == nullptr || where_.ends_with(": ") ? "" : ".",
-                                 key == nullptr ? "" : key, found, allowed));
+    throw InputError(fmt::format(
+        "{}{}{}: found {}, allowed: {}", where_, key == nullptr || where_.ends_with(": ") ? "" : ".",
+        key == nullptr ? "" : printable(key, kMostShown), printable(found, kMostShown), allowed));
   }
 
  private:

@@ -101,7 +101,7 @@ int sweep(const SweepOptions& options, const Context& context) {
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, machine->provenance(), plan);
   std::string no_code;
-  plan.code = sweeps::sass_of_this_program(no_code);
+  plan.code = sweeps::sass_of_this_program(sweeps::symbols_of(plan), no_code);
   result.gate = no_code.empty() ? fmt::format(
                                       "the code of {} timed kernels was read by cuobjdump: points whose "
                                       "loops do not hold what they time are refused",

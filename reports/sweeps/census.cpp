@@ -24,9 +24,16 @@ struct Kernel {
   std::vector<std::string_view> units;
 };
 
+/// What benchmarks/mma.cu instantiates for the census alone.
+constexpr std::pair<std::string_view, std::string_view> kUntimed[] = {
+    {"Mma<Mma_m8n8k4_f32_f16_f16_f32>, 1, 16", "mma.m8n8k4.f32.f16.f16.f32"},
+    {"Mma<Mma_m8n8k4_f16_f16_f16_f16>, 1, 16", "mma.m8n8k4.f16.f16.f16.f16"}};
+
 /// Kernels with one chain by the template arguments of their symbol.
 std::map<std::string, Kernel> known_kernels() {
   std::map<std::string, Kernel> known;
+  for (const auto& [symbol, subject] : kUntimed)
+    known.try_emplace(std::string(symbol), Kernel{std::string(subject), {"HMMA"}});
   const std::vector<Axis> axes = resolve_axes({"warps=4", "ilp=1", "init=zero", "group=[1,8]"}, false);
   for (const Benchmark& benchmark : benchmarks())
     for (const Point& point : points_of(benchmark, axes)) {

@@ -6,6 +6,7 @@
 
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/printable.hpp"
 #include "sweeps/point_groups.hpp"
 #include "sweeps/report.hpp"
 
@@ -118,7 +119,8 @@ double number_in(const Json& text, const std::string& label) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc{} || end != value.data() + value.size())
-    throw InputError(fmt::format("{}: summaries: found \"{}\", allowed: a number", label, value));
+    throw InputError(
+        fmt::format("{}: summaries: found \"{}\", allowed: a number", label, printable(value, 40)));
   return number;
 }
 
@@ -135,7 +137,8 @@ std::vector<Axis> axes_in(const Json& from) {
 SweepResult result_in(const Json& root, const std::string& label) {
   const Json& meta = root.at("meta");
   if (const auto schema = meta.at("schema").get<std::string>(); schema != kSchema)
-    throw InputError(fmt::format("{}: meta.schema: found \"{}\", allowed: {}", label, schema, kSchema));
+    throw InputError(
+        fmt::format("{}: meta.schema: found \"{}\", allowed: {}", label, printable(schema, 40), kSchema));
   SweepResult result;
   result.interrupted = meta.at("interrupted").get<bool>();
   result.gate = meta.value("gate", "");
@@ -154,8 +157,8 @@ SweepResult result_in(const Json& root, const std::string& label) {
       for (const Json& summary : from.at("summaries")) {
         const auto tag = summary.at("tag").get<std::string>();
         if (spec_of_tag(tag) == nullptr)
-          throw InputError(
-              fmt::format("{}: summaries: found the tag \"{}\", which {} lacks", label, tag, kSchema));
+          throw InputError(fmt::format("{}: summaries: found the tag \"{}\", which {} lacks", label,
+                                       printable(tag, 40), kSchema));
         point.summaries[tag] = number_in(summary.at("data").at(0).at("value"), label);
       }
       result.points.push_back(point);

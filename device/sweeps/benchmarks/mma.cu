@@ -46,6 +46,7 @@ namespace mmaudit::sweeps {
 
 using device::listed_instruction;
 MMAUDIT_MMA_F16(MMAUDIT_MMA_LINE)
+MMAUDIT_MMA_884(MMAUDIT_MMA_LINE)
 MMAUDIT_MMA_TF32(MMAUDIT_MMA_LINE)
 MMAUDIT_TIMED_FP8(MMAUDIT_MMA_LINE)
 MMAUDIT_MMA_F64(MMAUDIT_MMA_LINE)
@@ -184,6 +185,11 @@ struct Mma {
     }
   };
 };
+
+#ifdef MMAUDIT_CENSUS  // four tiles per warp, which no grid times: the census alone reads its code
+template __global__ void timed<Mma<Mma_m8n8k4_f32_f16_f16_f32>, 1, 16>(TimedArgs);
+template __global__ void timed<Mma<Mma_m8n8k4_f16_f16_f16_f16>, 1, 16>(TimedArgs);
+#endif
 
 #endif
 

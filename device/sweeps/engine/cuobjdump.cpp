@@ -1,8 +1,13 @@
+// The timed kernels of a program, read by cuobjdump. Most of the program's code is not timed, and
+// disassembling all of it takes half a minute: the program is cut into its cubins first, and only those with
+// timed kernels are disassembled.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "mmaudit/sweeps/sass.hpp"
@@ -10,11 +15,89 @@
 namespace mmaudit::sweeps {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kPlaces[] = {"cuobjdump", "/usr/local/cuda/bin/cuobjdump"};
+
+/// A folder of its own, gone afterwards; empty where none can be made.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "mmaudit-XXXXXX").string();
+    if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ScratchFolder(ScratchFolder&&) = delete;
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+/// Calls `take` with every line that a command prints.
+template <typename Take>
+void for_each_line(const std::string& command, Take&& take) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((command + " 2>/dev/null").c_str(), "r"), pclose);
+  if (!pipe) return;
+  char* text = nullptr;
+  std::size_t capacity = 0;
+  for (ssize_t read = 0; (read = getline(&text, &capacity, pipe.get())) > 0;)
+    take(std::string_view(text, static_cast<std::size_t>(read)));
+  std::free(text);
+}
+
+/// Whether a cubin holds one of the kernels.
+bool holds_any(const std::string& cuobjdump, const fs::path& cubin, const std::set<std::string>& wanted) {
+  bool any = false;
+  for_each_line(cuobjdump + " -symbols " + quoted(cubin), [&](std::string_view line) {
+    const std::size_t last = line.find_last_not_of(" \t\r\n");
+    if (last == std::string_view::npos) return;
+    line = line.substr(0, last + 1);
+    const std::string symbol = timed_symbol(std::string(line.substr(line.find_last_of(" \t") + 1)));
+    any = any || (!symbol.empty() && (wanted.empty() || wanted.contains(symbol)));
+  });
+  return any;
+}
 
 }  // namespace
 
-SassBySymbol sass_of_this_program(std::string& why_not) {
+SassBySymbol sass_of(const std::string& cuobjdump, const fs::path& program,
+                     const std::set<std::string>& wanted) {
+  SassReader reader;
+  const auto disassemble = [&](const fs::path& file) {
+    for_each_line(cuobjdump + " -sass " + quoted(file), [&](std::string_view line) { reader.line(line); });
+  };
+  const ScratchFolder folder;
+  bool cut = false;
+  if (!folder.path().empty()) {
+    for_each_line("cd " + quoted(folder.path()) + " && " + cuobjdump + " -xelf all " + quoted(program),
+                  [](std::string_view) {});
+    std::error_code error;
+    std::vector<fs::path> cubins;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.path(), error))
+      cubins.push_back(entry.path());
+    std::sort(cubins.begin(), cubins.end());
+    cut = !cubins.empty();
+    for (const fs::path& cubin : cubins)
+      if (holds_any(cuobjdump, cubin, wanted)) disassemble(cubin);
+  }
+  if (!cut) disassemble(program);
+  SassBySymbol found;
+  for (SassKernel& kernel : reader.kernels()) found.emplace(kernel.symbol, std::move(kernel));
+  return found;
+}
+
+SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, std::string& why_not) {
   std::array<char, PATH_MAX> path = {};
   if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) {
     why_not = "the program's own file is not known";
@@ -24,20 +107,8 @@ SassBySymbol sass_of_this_program(std::string& why_not) {
     why_not = "the program's path holds a quote";
     return {};
   }
-  for (const char* place : kPlaces) {
-    const std::string command = std::string(place) + " -sass '" + path.data() + "' 2>/dev/null";
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-    if (!pipe) continue;
-    SassReader reader;
-    char* text = nullptr;
-    std::size_t capacity = 0;
-    for (ssize_t read = 0; (read = getline(&text, &capacity, pipe.get())) > 0;)
-      reader.line({text, static_cast<std::size_t>(read)});
-    std::free(text);
-    SassBySymbol found;
-    for (SassKernel& kernel : reader.kernels()) found.emplace(kernel.symbol, std::move(kernel));
-    if (!found.empty()) return found;
-  }
+  for (const char* place : kPlaces)
+    if (SassBySymbol found = sass_of(place, path.data(), wanted); !found.empty()) return found;
   why_not = "cuobjdump, which reads the code, is not on this machine";
   return {};
 }

@@ -64,6 +64,13 @@ const SassLoop* SassKernel::main() const {
   return most == loops.end() || most->steps == 0 ? nullptr : &*most;
 }
 
+std::string timed_symbol(const std::string& mangled) {
+  const std::string name = readable_symbol(mangled.c_str());
+  const std::size_t begin = name.find('<'), end = name.rfind('>');
+  if (!name.starts_with("void timed<") || end == std::string::npos) return {};
+  return name.substr(begin + 1, end - begin - 1);
+}
+
 void SassReader::line(std::string_view text) {
   if (const std::size_t at = text.find("code for sm_"); at != std::string_view::npos) {
     finish();
@@ -72,10 +79,7 @@ void SassReader::line(std::string_view text) {
   }
   if (const std::size_t at = text.find("Function : "); at != std::string_view::npos) {
     finish();
-    const std::string name = readable_symbol(std::string(trimmed(text.substr(at + 11))).c_str());
-    const std::size_t begin = name.find('<'), end = name.rfind('>');
-    if (name.starts_with("void timed<") && end != std::string::npos)
-      symbol_ = name.substr(begin + 1, end - begin - 1);
+    symbol_ = timed_symbol(std::string(trimmed(text.substr(at + 11))));
     return;
   }
   // "  /*0080*/   @!P0 HMMA.16816.F32 R4, ... ;": an address is digits alone, an encoding starts with a

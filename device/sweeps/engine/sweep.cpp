@@ -142,6 +142,15 @@ const Point* best_of(const SweepResult& result, const Point& like) {
   return best;
 }
 
+std::set<std::string> symbols_of(const SweepOptions& options) {
+  std::set<std::string> symbols;
+  for (const Benchmark& benchmark : options.benchmarks)
+    for (const Point& point : points_of(benchmark, options.axes))
+      if (benchmark.kernel) symbols.insert(benchmark.kernel(point).symbol);
+  symbols.erase("");
+  return symbols;
+}
+
 void apply_gate(SweepResult& result, const SassBySymbol& code) {
   for (Point& point : result.points) {
     const Benchmark* benchmark = find_benchmark(point.subject);

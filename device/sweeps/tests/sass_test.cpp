@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 
 #include "fake_machine.hpp"
@@ -116,6 +119,43 @@ TEST(Sass, ShapesOfOpcodes) {
   EXPECT_EQ(fma_of_opcode("LDS.128"), 0);
 }
 
+/// A cuobjdump of two cubins, of which one holds a timed kernel; it keeps a list of what it disassembled.
+TEST(Cuobjdump, DisassemblesTheCubinsWithTimedKernelsAlone) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("mmaudit_cuobjdump_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const std::string symbol = f16_symbol(1, 16);
+  std::ofstream(folder / "timed.txt") << listing(symbol, loop_of(16, 1));
+  const auto tool_with =
+      [&](const char* extract) {
+        std::ofstream(folder / "tool")
+            << "#!/bin/sh\ncase \"$1\" in\n-xelf) " << extract
+            << ";;\n-symbols) case \"$2\" in *timed*) echo 'FUNC GLOBAL DEFAULT ENTRY " << symbol
+            << "';; *) echo 'FUNC GLOBAL DEFAULT ENTRY _Z5otherv';; esac;;\n-sass) echo \"$2\" >> "
+            << (folder / "log").string() << "; cat " << (folder / "timed.txt").string() << ";;\nesac\n";
+        fs::permissions(folder / "tool", fs::perms::owner_all);
+        fs::remove(folder / "log");
+      };
+  const auto logged = [&] {
+    std::ifstream in(folder / "log");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string tool = (folder / "tool").string();
+  const std::string readable = "Mma<Mma_m16n8k16_f32_f16_f16_f32>, 1, 16";
+  tool_with("touch timed.cubin model.cubin");
+  EXPECT_TRUE(sass_of(tool, "/bin/true", {readable}).contains(readable));
+  EXPECT_NE(logged().find("timed.cubin"), std::string::npos);
+  EXPECT_EQ(logged().find("model.cubin"), std::string::npos) << logged();
+  tool_with("touch timed.cubin model.cubin");
+  EXPECT_TRUE(sass_of(tool, "/bin/true", {}).contains(readable)) << "every timed kernel";
+  EXPECT_TRUE(sass_of(tool, "/bin/true", {"Other<X>, 1, 16"}).empty()) << "nothing that is timed now";
+  tool_with("true");  // one that can't cut a program
+  EXPECT_TRUE(sass_of(tool, "/bin/true", {readable}).contains(readable));
+  EXPECT_EQ(logged(), "/bin/true\n");
+  EXPECT_TRUE(sass_of((folder / "none").string(), "/bin/true", {}).empty());
+  fs::remove_all(folder);
+}
+
 TEST(Gate, EveryVersionOfALoopHoldsWhatItTimes) {
   const Benchmark& mma = *find_benchmark(kMma);
   const auto why = [&](int ilp, const std::vector<std::string>& loop) {
@@ -206,6 +246,12 @@ TEST(Gate, AppliesToASweepThatWasMeasured) {
   }
   EXPECT_EQ(refused, 1);
   EXPECT_EQ(read, 1);
+}
+
+TEST(Gate, ReadsTheKernelsOfItsPlan) {
+  const SweepOptions one{{*find_benchmark(kMma)}, resolve_axes({"ilp=[1,2]"}, false), {}, {}};
+  EXPECT_EQ(symbols_of(one), (std::set<std::string>{"Mma<Mma_m16n8k16_f32_f16_f16_f32>, 1, 16",
+                                                    "Mma<Mma_m16n8k16_f32_f16_f16_f32>, 2, 4"}));
 }
 
 TEST(Gate, MarksAGridThatFalls) {

@@ -60,7 +60,13 @@ void read_fields(const Json& from, std::span<const ProvenanceKey> keys, Provenan
   for (const ProvenanceKey& key : keys)
     std::visit(
         [&](auto field) {
-          from.at(std::string(key.key)).get_to(to.*field);
+          const Json& value = from.at(std::string(key.key));
+          if constexpr (std::is_same_v<decltype(field), int Provenance::*>) {
+            // As text it is refused by Json: a number that no int holds.
+            if (const auto number = value.template get<double>(); !(number >= 0 && number <= INT32_MAX))
+              static_cast<void>(value.template get<std::string>());
+          }
+          value.get_to(to.*field);
           if constexpr (std::is_same_v<decltype(field), int Provenance::*>) to.*field /= key.scale;
         },
         key.field);

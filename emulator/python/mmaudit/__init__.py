@@ -5,12 +5,14 @@
 >>> mmaudit.emulate("mma.m16n8k16.f32.f16.f16.f32", a, b)[0, 0]
 16.0
 """
+from ._arrays import load
 from ._library import lib as _lib
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Tolerance, matmul, tolerance, within
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Check", "Tolerance", "architectures", "convert", "cvt", "emulate", "explain", "instructions", "list", "matmul",
+    "Check", "Tolerance", "architectures", "convert", "cvt", "emulate", "explain", "instructions", "list", "load",
+    "matmul",
     "tolerance", "within",
 ]

@@ -1,7 +1,9 @@
 """numpy arrays as the library takes them: the dtypes of every format, and conversions on request."""
+import re
 import sys
 from ctypes import byref
-from typing import Any, NamedTuple, Optional, Tuple
+from os import PathLike
+from typing import Any, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -81,6 +83,29 @@ def array_of(field: str, x: Any) -> np.ndarray:
         if array.dtype.itemsize == 2:
             return _bits_of(array.view(np.uint16), "bf16")
     return array
+
+
+# As `mmaudit convert --out` names formats that a .npy has no type for: a comment of the header.
+_NAMED_IN_FILE = {"F8_E4M3": "e4m3", "F8_E5M2": "e5m2", "BF16": "bf16"}
+
+
+def load(path: "Union[str, PathLike[str]]") -> np.ndarray:
+    """A .npy file as numpy.load() reads it, in the format that `mmaudit convert --out` named in it.
+
+    Returns: of e4m3, e5m2 and bf16 an array of ml_dtypes' type, else of unsigned integers that this package knows as
+    that format until numpy computes with them; any other file as numpy.load() gives it.
+    Raises: what numpy.load() raises; no file that holds Python objects is read.
+    """
+    array = np.load(path, allow_pickle=False)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "V" or array.dtype.names is not None:
+        return array
+    with open(path, "rb") as file:
+        start = file.read(12)
+        length = int.from_bytes(start[8:10] if start[6] == 1 else start[8:12], "little")
+        file.seek(10 if start[6] == 1 else 12)
+        said = re.search(rb"}\s*#\s*(\w+)\s*$", file.read(length))
+    name = _NAMED_IN_FILE.get(said.group(1).decode() if said else "")
+    return array if name is None or array.dtype.itemsize != raw_dtype(name).itemsize else _bits_of(array.view(raw_dtype(name)), name)
 
 
 def raw_dtype(name: str) -> np.dtype:

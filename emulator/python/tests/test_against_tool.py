@@ -52,6 +52,20 @@ class Tiles(WithTool):
         self.agrees(SCALED, "--arch", "sm_120", a=a, b=b, arch="sm_120", **scales)
 
 
+class Files(WithTool):
+    def test_a_converted_file_keeps_its_format(self):
+        x = np.random.default_rng(5).standard_normal((7, 9)).astype(np.float32)
+        self.assertTrue(same_bits(mmaudit.load(self.saved("x", x)), x))
+        for name in ("e4m3", "e5m2", "bf16"):
+            done = self.run_tool("convert", "--to", name, "--in", "x.npy", "--out", f"{name}.npy")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            loaded = mmaudit.load(self.folder / f"{name}.npy")
+            ours = mmaudit.convert(mmaudit.convert(x, name), "f32", source=name)
+            self.assertTrue(same_bits(mmaudit.convert(loaded, "f32"), ours), name)
+        with self.assertRaisesRegex(ValueError, "a dtype: found (e5m2|float8_e5m2), allowed: uint8"):
+            mmaudit.matmul(mmaudit.load(self.folder / "e5m2.npy"), x.T, inst=FP8, rounding=None)
+
+
 class Products(WithTool):
     def test_promotion_slices_and_epilogue(self):
         a, b, c = bits(np.uint8, 17, 300), bits(np.uint8, 300, 33, seed=2), bits(np.uint16, 17, 33, seed=3)

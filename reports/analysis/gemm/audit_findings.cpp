@@ -54,6 +54,21 @@ void about_tensor(const GemmAudit& audit, const TensorFacts& one, std::vector<st
     out.push_back(fmt::format("{} holds numbers beyond binary32, up to {:.3g}.", one.role, one.largest));
 }
 
+/// A conversion that makes zeros of most of an operand, and what keeps them.
+void about_underflow(const GemmAuditRow& row, std::string_view role, const CastCounts& counts,
+                     std::vector<std::string>& out) {
+  if (counts.underflow <= counts.elements / 2) return;
+  const GemmDtype* dtype = find_gemm_dtype(row.dtype);
+  const bool scalable = dtype != nullptr && dtype->scalable;
+  const std::string_view keeps = scalable && row.scaling == "none"     ? "--scale tensor keeps them"
+                                 : scalable && row.scaling == "tensor" ? "--scale 1x128 keeps more"
+                                 : scalable                            ? "no scale keeps them"
+                                            : "scale the tensor, or take a type of more exponents";
+  out.push_back(fmt::format("{} of {} elements of {} become zero in {} with scale {}: {}.",
+                            grouped(counts.underflow), grouped(counts.elements), role, row.dtype, row.scaling,
+                            keeps));
+}
+
 /// "-0.0123 (98 %)" of `whole`.
 std::string part_text(double part, double whole) {
   if (part == 0) return "nothing";
@@ -84,6 +99,10 @@ std::vector<const GemmAuditRow*> conversions(const GemmAudit& audit) {
 std::vector<std::string> findings(const GemmAudit& audit) {
   std::vector<std::string> out;
   for (const TensorFacts& one : audit.tensors) about_tensor(audit, one, out);
+  for (const GemmAuditRow* row : conversions(audit)) {
+    about_underflow(*row, "A", row->cast_a, out);
+    about_underflow(*row, "B", row->cast_b, out);
+  }
   const bool no_rows = audit.m == 0 || audit.n == 0;
   if (no_rows) out.push_back(fmt::format("D has no element ({} x {}).", audit.m, audit.n));
   if (audit.k == 0 && !no_rows) out.emplace_back("K is 0: every sum is empty.");

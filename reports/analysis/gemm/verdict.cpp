@@ -17,6 +17,9 @@ namespace {
 double underflow_of(const GemmAuditRow& row) { return lost_share(row, &CastCounts::underflow); }
 double saturated_of(const GemmAuditRow& row) { return lost_share(row, &CastCounts::saturated); }
 
+/// Below this share of an operand the rounding of its other elements is the larger part.
+constexpr double kMany = 0.01;
+
 enum class Cause : std::uint8_t { quantization, accumulation, output };
 
 Cause cause_of(const GemmErrors& errors) {
@@ -78,8 +81,6 @@ std::pair<std::string, std::string> reason_of(const GemmAuditRow& row) {
     case Cause::quantization:
       break;
   }
-  // Below these shares the rounding of the other elements is the larger part.
-  constexpr double kMany = 0.01;
   if (saturated_of(row) > kMany / 10)
     return sized("quantization", errors.quantization,
                  fmt::format(": {} saturate", percent_text(saturated_of(row))));
@@ -108,7 +109,8 @@ std::string general_advice(const GemmAuditRow& row) {
   if (scalable && row.scaling == "none") return "--scale tensor";
   if (scalable && row.scaling == "tensor" && (underflow_of(row) > 0 || saturated_of(row) > 0))
     return "--scale 1x128";
-  return "a type with more fraction bits";
+  return underflow_of(row) > kMany ? "a type with more exponents, or scaling"
+                                   : "a type with more fraction bits";
 }
 
 /// Distance in what a user would have to change.

@@ -247,6 +247,44 @@ TEST_F(AuditTensors, WhatSaysNothingIsNotJudged) {
   refused(audit({}, "short.npy"), {"short.npy", "bytes"});
 }
 
+TEST_F(AuditTensors, WhatSaysNothingIsNotGoodWithoutALimitEither) {
+  save_values("zero.npy", {10, 96}, std::vector<float>(960));
+  EXPECT_EQ(audit({"--dtype", "e4m3"}, "zero.npy").code, kMismatch);
+  EXPECT_EQ(audit({"--dtype", "e4m3"}).code, kAllGood);
+}
+
+TEST_F(AuditTensors, ZerosOfConversionComeWithTheScaleThatKeepsThem) {
+  save("tiny.npy", {10, 96}, 1e-6F);
+  const auto says = [&](const char* dtype, const char* scale) {
+    return audit({"--dtype", dtype, "--scale", scale, "--policy", "plain"}, "tiny.npy").out;
+  };
+  const std::string none = says("e4m3", "none");
+  EXPECT_NE(
+      none.find("960 of 960 elements of A become zero in e4m3 with scale none: --scale tensor keeps them."),
+      std::string::npos)
+      << none;
+  EXPECT_EQ(none.find("elements of B become zero"), std::string::npos) << none;
+  EXPECT_EQ(says("e4m3", "tensor").find("become zero in"), std::string::npos);
+  save("tiny.npy", {10, 96}, 1e-44F);  // bf16 takes no scale
+  EXPECT_NE(says("bf16", "none").find("scale the tensor, or take a type of more"), std::string::npos);
+  const Outcome fails = audit({"--dtype", "bf16", "--policy", "plain", "--max-rel-fro", "1e-2"}, "tiny.npy");
+  EXPECT_NE(fails.out.find("try a type with more exponents, or"), std::string::npos) << fails.out;
+}
+
+TEST_F(AuditTensors, AFileNameThatIsNoUtf8LeavesEveryOutputValid) {
+  save("\xff\xc3.npy", {10, 96});
+  const Outcome outcome = audit({"--dtype", "f16", "--html", path("x.html"), "--json", path("x.json"), "--md",
+                                 path("x.md"), "--csv", path("x.csv"), "--junit", path("x.xml")},
+                                "\xff\xc3.npy");
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  for (const char* name : {"x.html", "x.json", "x.md", "x.csv", "x.xml"}) {
+    std::ifstream in(path(name), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_FALSE(text.empty()) << name;
+    EXPECT_NO_THROW(nlohmann::json(text).dump()) << name << " is no UTF-8";
+  }
+}
+
 TEST_F(AuditTensors, NumbersBeyondTheSquareRootOfBinary64AreJudged) {
   for (const double size : {1e-100, 0x1p-400, 1e80, 0x1p400}) {
     const auto save_double = [&](const char* name, std::vector<std::uint64_t> shape) {

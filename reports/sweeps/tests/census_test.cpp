@@ -1,6 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
+
+#include "mmaudit/sweeps/benchmark.hpp"
 #include "sweeps/census.hpp"
+#include "sweeps/published.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -100,6 +105,58 @@ TEST(Census, OneChainOfEachKernelAndNoOtherFunctions) {
   EXPECT_EQ(rows[0].subject, "wgmma.m64nNk16.f32.f16.f16 n=8 a=registers group=8");
   EXPECT_EQ(rows[0].matrix(), "0.125 x HGMMA.64x8x16.F32");
   EXPECT_TRUE(census_of("").empty());
+}
+
+/// The third column of the shipped census, by subject, of one target.
+std::map<std::string, std::string> shipped(std::string_view target) {
+  std::map<std::string, std::string> out;
+  for (const std::string_view line : split(shipped_census(), '\n'))
+    if (const std::vector<std::string_view> cells = split(line, ','); cells.size() > 3 && cells[0] == target)
+      out.emplace(cells[1], cells[2]);
+  return out;
+}
+
+TEST(Census, IsTheTableOfAPaper) {
+  // What CUDA 13.0 makes where Luo et al. saw something else: FP8 to binary16 exists now, and s4 is spelled
+  // out in IMMA by a function, of which the table names the moves around the call.
+  const std::map<std::string, std::string> newer = {
+      {"mma.m16n8k32.f16.e4m3.e4m3.f16", "2 x HMMA.16816.F16"},
+      {"mma.m16n8k64.s32.s4.s4.s32", "2 x IMMA.16832.S8.S8"},
+      // The table names one of the two instructions that a step of FP8 becomes.
+      {"mma.m16n8k32.f32.e4m3.e4m3.f32", "2 x HMMA.16816.F32"}};
+  const std::map<std::string, std::string> ours = shipped("sm_90a");
+  std::ifstream file(MMAUDIT_PUBLISHED_SASS);
+  int same = 0, other = 0;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t comma = line.find(',');
+    if (line.starts_with('#') || line == "subject,sass" || comma == std::string::npos) continue;
+    std::string subject = line.substr(0, comma), printed = line.substr(comma + 1);
+    const std::string name = subject;
+    if (subject.starts_with("wgmma")) subject += " n=64 a=shared group=8";
+    // The census has N = 64: N changes no opcode.
+    if (const std::size_t n = printed.find("x256x"); n != std::string::npos && name.starts_with("wgmma"))
+      printed.replace(n, 5, "x64x");
+    const auto found = ours.find(subject);
+    const std::string is = found == ours.end() ? "" : found->second;
+    if (const auto known = newer.find(name); known != newer.end()) {
+      EXPECT_EQ(is, known->second) << name;
+      ++other;
+    } else {
+      EXPECT_EQ(is, printed) << name;
+      ++same;
+    }
+  }
+  EXPECT_EQ(same, 15);
+  EXPECT_EQ(other, 3);
+}
+
+TEST(Census, HasTheOctetsOfVolta) {
+  // Native in steps on Turing, a function without a tensor core from Ampere on.
+  EXPECT_EQ(shipped("sm_75").at("mma.m8n8k4.f16.f16.f16.f16"),
+            "HMMA.884.F16.F16.STEP0 + HMMA.884.F16.F16.STEP1");
+  for (const char* target : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
+    for (const char* subject : {"mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f16.f16.f16.f16"})
+      EXPECT_EQ(shipped(target).at(subject).find("HMMA"), std::string::npos) << target << ' ' << subject;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #pragma once
 // What the code of a timed kernel holds, read off its disassembly, and whether that is what the point says.
+#include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,8 +77,16 @@ double ceiling_of(int compute_capability, const SassKernel& code);
 /// The expected instructions of one step of one chain in the loop that does the work.
 double sass_per_step(const Benchmark& benchmark, const Point& point, const SassKernel& code);
 
-/// What: the timed kernels of the program that runs, by cuobjdump. Where that is not to be had, `why_not`
-/// says so in one clause and the result is empty.
-SassBySymbol sass_of_this_program(std::string& why_not);
+/// The template arguments of a timed kernel by its mangled name, as TimedKernel has them; empty: it is none.
+std::string timed_symbol(const std::string& mangled);
+
+/// What: the timed kernels of a program by a cuobjdump: all kernels of those of its cubins that hold one of
+/// `wanted` (symbols as TimedKernel has them; none: any timed kernel). Empty where cuobjdump prints none.
+SassBySymbol sass_of(const std::string& cuobjdump, const std::filesystem::path& program,
+                     const std::set<std::string>& wanted);
+
+/// What: the same of the program that runs. Where there is no cuobjdump, `why_not` says so in one clause and
+/// the result is empty.
+SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, std::string& why_not);
 
 }  // namespace mmaudit::sweeps

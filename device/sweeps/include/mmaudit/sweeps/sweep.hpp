@@ -1,6 +1,7 @@
 #pragma once
 // The engine: benchmarks times axes on a machine.
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct SweepOptions {
   RunRule rule;
   SassBySymbol code = {};  ///< of the timed kernels; a point whose code is not what it says is refused
 };
+
+/// The symbols of the kernels that a sweep times, as TimedKernel has them.
+std::set<std::string> symbols_of(const SweepOptions& options);
 
 struct SweepHooks {
   /// Asked before each point; false stops the sweep.

@@ -1,0 +1,50 @@
+// Bytes as one or two results of campaigns, 0xff between them. The first byte says whether their checksums
+// are made right first. What is shown is shown wholly, and what --merge writes is accepted by --show.
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/campaign/result.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "support.hpp"
+
+namespace mmaudit::fuzz {
+namespace {
+
+std::string sealed(std::string_view text) {
+  nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
+  if (!result.is_object()) return std::string(text);
+  result.erase("checksum");
+  result["checksum"] =
+      corpus::checksum_of(result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Whether the file is a result: two readers have to agree.
+bool shown(const std::string& text) {
+  const bool verdict = accepted([&] { campaign::campaign_verdict(text, "x"); });
+  const bool table = accepted([&] { campaign::campaign_text(text, "x"); });
+  if (verdict != table) fail("a result that one reader accepts and the other one refuses");
+  return verdict;
+}
+
+}  // namespace
+}  // namespace mmaudit::fuzz
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace mmaudit::fuzz;
+  Bytes bytes(data, size);
+  const bool seal = bytes.byte() % 2 != 0;
+  std::vector<std::pair<std::string, std::string>> files;
+  std::string_view rest = bytes.text();
+  for (std::size_t end = 0; files.size() < 2 && end != std::string_view::npos; rest.remove_prefix(end + 1)) {
+    end = rest.find('\xff');
+    const std::string_view one = rest.substr(0, end);
+    files.emplace_back("x", seal ? sealed(one) : std::string(one));
+    if (end == std::string_view::npos) break;
+  }
+  for (const auto& [name, text] : files) shown(text);
+  std::string merged;
+  if (accepted([&] { merged = mmaudit::campaign::merge_campaigns(files); }) && !shown(merged))
+    fail("a merged result that its reader refuses");
+  return 0;
+}
