@@ -5,12 +5,15 @@
 >>> mmaudit.emulate("mma.m16n8k16.f32.f16.f16.f32", a, b)[0, 0]
 16.0
 """
+from ._audit import audit
+from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
 from ._operations import architectures, convert, emulate, explain, instructions, list
-from ._products import Check, Tolerance, matmul, tolerance, within
+from ._products import Check, Tolerance, assert_gemm_close, matmul, tolerance, within
+from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Check", "Tolerance", "architectures", "convert", "emulate", "explain", "instructions", "list", "matmul", "tolerance",
-    "within",
+    "Audit", "Batch", "Check", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures", "assert_gemm_close", "audit",
+    "convert", "emulate", "explain", "instructions", "law", "list", "matmul", "tolerance", "within",
 ]
