@@ -1,5 +1,5 @@
 # cmake --install: the tool, libmmaudit.so and the static library with their headers, the files that find_package() and
-# pkg-config read, the licence, and the recordings. Packages: cpack -G DEB.
+# pkg-config read, the licence, the recordings, and (reports/cli) manual pages and completions. Packages: cpack -G DEB.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mmaudit_emulator mmaudit_c EXPORT mmauditTargets

@@ -189,7 +189,8 @@ def check_spans(page, text, tool, report, helps):
         while True:
             if path not in helps:
                 helps[path] = subprocess.run([tool, *path, "--help"], capture_output=True, text=True).stdout
-            if not rest or not re.search(rf"^  {re.escape(rest[0])} ", helps[path].partition("Subcommands:")[2], re.M):
+            inner = re.search(r"^  mmaudit.* \[?COMMAND", helps[path], re.M)
+            if not rest or not inner or not rest[0][0].isalpha() or not re.search(rf"^  {re.escape(rest[0])} ", helps[path], re.M):
                 break
             path += (rest.pop(0),)
         where = f"{page.relative_to(ROOT)}: `{span}`"

@@ -1,6 +1,7 @@
 // The C interface: the same bits as the model, one line for what it refuses, nothing written before that.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -220,6 +221,53 @@ TEST(CInterface, ExplainsAndConverts) {
   EXPECT_EQ(counts.inexact, 2U);
   EXPECT_EQ(counts.overflow, 1U);
   EXPECT_EQ(counts.underflow, 1U);
+}
+
+/// Counts how often it is asked; D of a * b alone that is not 0 fails.
+struct ProductOfOnes {
+  std::size_t asked = 0;
+  static std::size_t first_failing(void* user, std::size_t count, const mmaudit_dot* dots) {
+    ++static_cast<ProductOfOnes*>(user)->asked;
+    const auto* a = static_cast<const std::uint16_t*>(dots->a.data);
+    const auto* b = static_cast<const std::uint16_t*>(dots->b.data);
+    if (dots->a.bytes != count * 16 * 2 || dots->b.bytes != count * 16 * 2 || dots->c.bytes != count * 4)
+      return 0;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t k = 0; k < 16; ++k)
+        if (a[i * 16 + k] != 0 && b[i * 16 + k] != 0) return i;
+    return count;
+  }
+};
+
+TEST(CInterface, ShrinksADotProductToOneProductOfOnes) {
+  const std::vector<std::uint16_t> a = bits<std::uint16_t>(16, 5), b = bits<std::uint16_t>(16, 6);
+  const std::vector<std::uint32_t> c = {0x3FC00000};
+  std::vector<std::uint16_t> small_a(16, 9), small_b(16, 9);
+  std::vector<std::uint32_t> small_c(1, 9);
+  auto work = zeroed<mmaudit_dot>();
+  work.inst = kF16;
+  work.a = in(a);
+  work.b = in(b);
+  work.c = in(c);
+  auto result = zeroed<mmaudit_shrunk>();
+  result.a = out(small_a);
+  result.b = out(small_b);
+  result.c = out(small_c);
+  ProductOfOnes fails;
+  ASSERT_EQ(mmaudit_shrink(&work, ProductOfOnes::first_failing, &fails, &result), MMAUDIT_OK)
+      << mmaudit_last_error();
+  EXPECT_GT(fails.asked, 5U);
+  EXPECT_EQ(small_c[0], 0U);
+  EXPECT_EQ(std::count(small_a.begin(), small_a.end(), 0x3C00), 1);
+  EXPECT_EQ(std::count(small_a.begin(), small_a.end(), 0), 15);
+  EXPECT_EQ(std::count(small_b.begin(), small_b.end(), 0x3C00), 1);
+  EXPECT_EQ(std::count(small_b.begin(), small_b.end(), 0), 15);
+  result.b.bytes = 2;
+  small_a.assign(16, 9);
+  EXPECT_EQ(mmaudit_shrink(&work, ProductOfOnes::first_failing, &fails, &result), MMAUDIT_BAD_INPUT);
+  EXPECT_EQ(std::string(mmaudit_last_error()).substr(0, 2), "b:") << mmaudit_last_error();
+  EXPECT_EQ(mmaudit_shrink(&work, nullptr, &fails, &result), MMAUDIT_BAD_INPUT);
+  EXPECT_EQ(small_a[0], 9);
 }
 
 TEST(CInterface, SlicesOfKReachTheModel) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "mmaudit/printable.hpp"
+
 namespace mmaudit::checks {
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -30,7 +32,16 @@ void Progress::advance(std::uint64_t steps, const std::string& label) {
   draw(label, done_ == total_);
 }
 
+void Progress::will_write(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (!name.empty() && name != "-") written_ += (written_.empty() ? "" : ", ") + printable(name);
+}
+
 void Progress::draw(const std::string& label, bool last) {
+  if (!written_.empty()) {
+    std::fputs(fmt::format("{}will write {}\n", terminal_ ? "\r\033[K" : "", written_).c_str(), stderr);
+    written_.clear();
+  }
   const double share = total_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(total_);
   const double elapsed = std::chrono::duration<double>(shown_ - start_).count();
   const double left = share > 0 ? elapsed / share - elapsed : 0;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mmaudit::checks {
 
@@ -20,11 +21,13 @@ class Progress {
   /// Whoever knows the total says it, also for a second time.
   void begin(std::string what, std::uint64_t total);
   void advance(std::uint64_t steps, const std::string& label = {});
+  /// Files and folders that the work ends in; said once, with the first line. Empty names are left out.
+  void will_write(const std::vector<std::string>& names);
 
  private:
   void draw(const std::string& label, bool last);
 
-  std::string what_;
+  std::string what_, written_;
   std::uint64_t total_ = 0, done_ = 0;
   bool quiet_, terminal_;
   std::chrono::steady_clock::time_point start_, shown_;

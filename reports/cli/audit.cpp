@@ -1,6 +1,5 @@
 // mmaudit audit: the main job. Verify, then the error levels of every data type, as console table and files.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -110,6 +109,7 @@ int audit(const Options& options, const Context& context) {
                                  architecture.name, gpus.front().name));
 
   Progress replaying(context.quiet);
+  for (const Output& one : outputs) replaying.will_write({one.path});
   VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {}, replaying, &architecture);
   if (live) {
     const VerifyReport fresh = verify_live(gpus.front(), {}, static_cast<std::uint64_t>(options.dots),
@@ -135,8 +135,7 @@ int audit(const Options& options, const Context& context) {
     result.gemm = report::study_gemm(architecture, study);
   }
   const report::Report report = report::report_of(result);
-  emit("-",
-       options.json == "-" ? report.json() : report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
+  emit("-", options.json == "-" ? report.json() : report::rendered(report, "text", colors()));
   write(outputs, report);
   if (!options.no_files && options.json != "-")
     emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
@@ -161,6 +160,7 @@ int audit_tensors(TensorOptions& options, const Context& context) {
                       {"--c", corpus::file_of(request.c)},
                       {"--model", context.model_file}});
   Progress progress(context.quiet);
+  for (const Output& each : files) progress.will_write({each.path});
   report::GemmAudit audit = report::audit_tensors(
       options.request,
       {[&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
@@ -168,7 +168,7 @@ int audit_tensors(TensorOptions& options, const Context& context) {
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
-  if (printed.empty()) emit("-", report::rendered(report, "text", isatty(STDOUT_FILENO) == 1));
+  if (printed.empty()) emit("-", report::rendered(report, "text", colors()));
   write(files, report);
   const bool judged = audit.count(report::GemmVerdict::not_judged) == 0;
   return (audit.limit ? audit.passes() : judged) ? kAllGood : kMismatch;
@@ -180,9 +180,9 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
     return command.option(name, value, text).group(kTensorGroup);
   };
   report::TensorAuditRequest& request = options.request;
-  add("--a", request.a, "A (M, K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
-  add("--b", request.b, "B (K, N)");
-  add("--c", request.c, "C (M, N), added in the epilogue");
+  add("--a FILE", request.a, "A (M, K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
+  add("--b FILE", request.b, "B (K, N)");
+  add("--c FILE", request.c, "C (M, N), added in the epilogue");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup);
@@ -196,16 +196,17 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       .comma_separated();
   add("--policy", request.policies, "of plain, promote:P, split-k:S, half; default: plain and promote:128")
       .comma_separated();
-  add("--d-format", request.output, "f32, f16 or bf16; default: what is usual for the dtype");
+  add("--d-format FORMAT", request.output, "f32, f16 or bf16; default: what is usual for the dtype");
   add("--unit", request.unit, "mma, wgmma or tcgen05; default: the newest that the architecture has");
   add("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
+      .default_text("")
       .positive()
       .or_percent();
   add("--sample", request.sample, "elements of D: auto (65536 at most), all, or a number");
-  add("--html", options.html, "write one self-contained page; - prints it");
-  add("--md", options.markdown, "write Markdown; - prints it");
-  add("--csv", options.csv, "write CSV");
-  add("--junit", options.junit, "write JUnit XML");
+  add("--html FILE", options.html, "write one self-contained page; - prints it");
+  add("--md FILE", options.markdown, "write Markdown; - prints it");
+  add("--csv FILE", options.csv, "write CSV");
+  add("--junit FILE", options.junit, "write JUnit XML");
   add("--threads", request.threads, "threads; 0: one per core; the result does not depend on it")
       .range(0, 4096);
   return transposed;
@@ -216,17 +217,19 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
 void add_audit(Command& app) {
   auto options = std::make_shared<Options>();
   auto tensors = std::make_shared<TensorOptions>();
-  Command command =
-      app.command("audit",
-                  "The main job: verify the model, then report the error level of every data type; with --a "
-                  "and --b the errors of that product",
-                  {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
-  command.option("--arch", tensors->architectures, "architecture to report on (with --a and --b several)")
+  Command command = app.command(
+      "audit",
+      "The main job: verify the model, then report the error level of every data type; with --a and --b the "
+      "errors of that product",
+      {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype mxf8,nvf4 --max-rel-fro 5%",
+       "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
+  command
+      .option("--arch ARCH", tensors->architectures, "architecture to report on (with --a and --b several)")
       .comma_separated()
       .default_text(kDefaultArchitectureText);
   add_model_option(command);
   add_corpus_option(command, options->corpus);
-  command.option("--out", options->out, "folder for audit.html, audit.md, audit.json");
+  command.option("--out DIR", options->out, "folder for audit.html, audit.md, audit.json");
   command.flag("--no-files", options->no_files, "print only");
   const Option on = command.option(
       "--on", options->on,
@@ -236,7 +239,8 @@ void add_audit(Command& app) {
   command.flag("--no-study", options->no_study, "leave out the errors of whole products");
   const Option seed =
       command.option("--seed", options->seed, "seed of the fresh inputs on a GPU and of a sample");
-  command.option("--json", options->json, "write the JSON; without a file print it instead").alone_means("-");
+  command.option("--json FILE", options->json, "write the JSON; without a file print it instead")
+      .alone_means("-");
   const Option transposed = add_tensor_options(command, *tensors);
   command.runs([options, tensors, command, seed, transposed](const Context& context) {
     if (seed.given()) tensors->request.seed = options->seed;

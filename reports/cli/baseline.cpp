@@ -36,6 +36,7 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   baseline.on = hardware ? "hardware" : "model";
   baseline.tiles = options.tiles;
   Progress progress(context.quiet);
+  progress.will_write({options.out});
   const auto record = [&](const Architecture& architecture, const Backend& backend) {
     name_program(baseline.provenance);
     baseline.provenance.seed = options.seed;
@@ -74,16 +75,19 @@ int diff(const DiffOptions& options) {
 }  // namespace
 
 void add_baseline(Command& app) {
-  Command group = app.command("baseline", "What every instruction answers to fixed inputs, kept as bits",
-                              {"mmaudit baseline record --out driver-580.json"});
+  Command group = app.command(
+      "baseline", "What every instruction answers to fixed inputs, kept as bits",
+      {"mmaudit baseline record --out driver-580.json", "mmaudit diff driver-570.json driver-580.json"});
   group.requires_command();
   auto options = std::make_shared<RecordBaselineOptions>();
   Command command = group.command("record", "Write the bits of every instruction to one JSON file",
-                                  {"mmaudit baseline record --on model --arch hopper --out hopper.json"});
+                                  {"mmaudit baseline record --on model --arch hopper --out hopper.json",
+                                   "mmaudit baseline record --inst wgmma --out wgmma.json"});
   command.option("--on", options->on, "model or hardware (default: hardware where there is a GPU)");
   add_architecture_options(command, options->architecture);
   add_filter_option(command, options->instructions).comma_separated();
-  command.option("--out", options->out, "the file; - prints it").required();
+  command.option("--out FILE", options->out, "the file; - prints it").required();
+  command.section("What the generators make");
   command.option("--seed", options->seed, "seed of the generators");
   command.option("--tiles", options->tiles, "tiles per input class")
       .range(1, static_cast<double>(kMostBaselineTiles));
@@ -94,10 +98,11 @@ void add_baseline(Command& app) {
 void add_diff(Command& app) {
   auto options = std::make_shared<DiffOptions>();
   Command command = app.command("diff", "What changed between two baselines; exit code 1 if anything did",
-                                {"mmaudit diff driver-570.json driver-580.json"});
-  command.option("OLD", options->before, "a file of `mmaudit baseline record`").required();
-  command.option("NEW", options->after, "another one").required();
-  command.option("--json", options->json, "write the differences as JSON; - prints it");
+                                {"mmaudit diff driver-570.json driver-580.json",
+                                 "mmaudit diff driver-570.json driver-580.json --json changes.json"});
+  command.option("OLD FILE", options->before, "a file of `mmaudit baseline record`").required();
+  command.option("NEW FILE", options->after, "another one").required();
+  command.option("--json FILE", options->json, "write the differences as JSON; - prints it");
   command.runs([options](const Context&) { return diff(*options); });
 }
 

@@ -160,7 +160,10 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
   std::unique_ptr<Progress> progress;
   if (first)
     how.progress = [&](std::uint64_t dots, std::uint64_t of, const std::string& label) {
-      if (progress == nullptr) progress = std::make_unique<Progress>(options.context.quiet, "checking", of);
+      if (progress == nullptr) {
+        progress = std::make_unique<Progress>(options.context.quiet, "checking", of);
+        progress->will_write({options.journal, options.out});
+      }
       progress->advance(dots, label);
     };
   const auto workers = setup.workers();
@@ -221,19 +224,21 @@ int run(CampaignOptions options) {
 
 void add_campaign(Command& app) {
   auto options = std::make_shared<CampaignOptions>();
-  Command command =
-      app.command("campaign",
-                  "Instructions against the model, on a GPU billions of dot products per second; under "
-                  "mpirun on many hosts",
-                  {"mmaudit campaign --dots 1e9 --seed 1 --journal campaign.jsonl --out campaign.json",
-                   "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
+  Command command = app.command(
+      "campaign",
+      "Instructions against the model, on a GPU billions of dot products per second; under mpirun on many "
+      "hosts",
+      {"mmaudit campaign --dots 1e9 --seed 1 --journal campaign.jsonl --out campaign.json",
+       "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
+  command.section("What is compared");
   command
       .option("--on", options->on,
               "hardware: this GPU; model: no GPU, the fast path of the model is the reference")
       .one_of({"hardware", "model"});
-  command.option("--arch", options->architecture,
-                 "with --on model: architecture of the reference (default: the compute capability of "
-                 "--model, else hopper)");
+  command.option(
+      "--arch ARCH", options->architecture,
+      "with --on model: architecture of the reference (default: the compute capability of --model, "
+      "else hopper)");
   add_filter_option(command, options->instructions).comma_separated();
   command.option("--family", options->families, "only input classes whose name contains one of these")
       .comma_separated();
@@ -242,6 +247,7 @@ void add_campaign(Command& app) {
                           .default_text("")
                           .takes_last();
   command.option("--wgmma-n", options->n, "N of wgmma").range(8, 256).multiple_of(8);
+  command.section("Where it runs");
   command.option("--gpus", options->gpus, "GPUs of this host; 0: all of the first one's kind");
   command.option("--first-gpu", options->first_gpu, "number of the first GPU, modulo how many there are")
       .takes_last();
@@ -249,19 +255,20 @@ void add_campaign(Command& app) {
       .range(0, 4096)
       .takes_last();
   command.option("--seconds", options->seconds, "begin no work item after this time");
+  command.section("Files, parts and results");
   command
-      .option("--journal", options->journal,
+      .option("--journal FILE", options->journal,
               "file that records finished work items: the same command goes on where the file ends")
       .takes_last();
-  command.option("--out", options->out, "file of the result, JSON");
+  command.option("--out FILE", options->out, "file of the result, JSON");
   command
-      .option("--part", options->part,
+      .option("--part I/N", options->part,
               "I/N: only shard I of N, every N-th work item; --merge puts the results together")
       .takes_last();
-  command.option("--merge", options->merge, "merge these results of shards; needs no GPU");
+  command.option("--merge FILE", options->merge, "merge these results of shards; needs no GPU");
   command.flag("--keep-going", options->keep_going, "go on after a difference");
   command.flag("--list", options->list, "print what would be done; needs no GPU");
-  command.option("--show", options->show, "print a result file and check its checksum; needs no GPU");
+  command.option("--show FILE", options->show, "print a result file and check its checksum; needs no GPU");
   add_model_option(command);
   command.runs([options, seed](const Context& context) {
     options->context = context;

@@ -28,31 +28,32 @@ const Architecture& require_architecture(const Context& context, const std::stri
 }
 
 void add_model_option(Command& command) {
-  command.option("--model", command.context().model_file,
+  command.option("--model FILE", command.context().model_file,
                  "an architecture from a JSON file, as `mmaudit list --json` prints one");
 }
 
 void add_architecture_options(Command& command, std::string& architecture) {
-  command.option("--arch", architecture, "architecture of the model").default_text(kDefaultArchitectureText);
+  command.option("--arch ARCH", architecture, "architecture of the model")
+      .default_text(kDefaultArchitectureText);
   add_model_option(command);
 }
 
 Option add_instruction_option(Command& command, std::string& instruction) {
   return command.option(
-      "--inst", instruction,
+      "--inst INST", instruction,
       "instruction, as `mmaudit list` prints it (an open N is 64), PTX, SASS or CUTLASS write it");
 }
 
 Option add_filter_option(Command& command, std::vector<std::string>& instructions) {
-  return command.option("--inst", instructions, "only instructions whose name contains one of these");
+  return command.option("--inst INST", instructions, "only instructions whose name contains one of these");
 }
 
 void add_corpus_option(Command& command, std::string& folder) {
-  command.option("--corpus", folder, "folder of recordings (default: the project's own)");
+  command.option("--corpus DIR", folder, "folder of recordings (default: the project's own)");
 }
 
 void add_result_option(Command& command, std::string& json) {
-  command.option("--json", json, "write the result as JSON; - prints it instead of the table")
+  command.option("--json FILE", json, "write the result as JSON; - prints it instead of the table")
       .alone_means("-");
 }
 
@@ -147,7 +148,7 @@ std::string made_printable(std::string_view text, bool colour) {
     std::size_t end = text.size();
     std::string_view next;
     for (const std::string_view code :
-         {"\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[33m"})  // of report::rendered()
+         {"\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"})  // of report::rendered() and help_text()
       if (const std::size_t at = text.find(code); at < end) end = at, next = code;
     shown.append(made_visible(text.substr(0, end))).append(next);
     text.remove_prefix(end + next.size());
@@ -155,8 +156,28 @@ std::string made_printable(std::string_view text, bool colour) {
   return shown;
 }
 
+namespace {
+
+bool wants_colors() {
+  const char* refused = std::getenv("NO_COLOR");  // https://no-color.org
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+std::string& color_choice() {
+  static std::string choice = "auto";
+  return choice;
+}
+
+}  // namespace
+
+void choose_colors(const std::string& when) { color_choice() = when; }
+
+bool colors() { return color_choice() == "auto" ? wants_colors() : color_choice() == "always"; }
+
 void print(std::string_view text) {
-  const std::string shown = made_printable(text, isatty(STDOUT_FILENO) == 1);
+  const std::string shown = made_printable(text, colors());
   errno = 0;
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
     throw EnvironmentError(

@@ -65,6 +65,17 @@ bool on_hardware(const std::string& on);
 /// exists.
 std::filesystem::path corpus_folder(const std::string& given);
 
+inline constexpr const char* kExitCodes =
+    "Exit codes: 0 all good, 1 a mismatch or something did not pass, 2 usage or bad input, 3 environment (no "
+    "GPU, no "
+    "driver), 130 interrupted.";
+
+/// --color: "auto" (a terminal that is not dumb, unless NO_COLOR is set), "always" or "never", for all that
+/// print() prints from here on.
+void choose_colors(const std::string& when);
+/// Whether print() lets the colours of report::rendered() and help_text() through.
+bool colors();
+
 /// The items between commas, without spaces around them; one empty item for empty text.
 std::vector<std::string> split_list(std::string_view text);
 
@@ -86,6 +97,8 @@ void publish(const std::string& json_file, const std::function<std::string()>& j
 /// Creates the folder and those above it; InputError when that fails.
 void make_folder(const std::string& path);
 
+/// What the command line asks for, not yet done. Errors: InputError.
+Action read_command_line(int argc, const char* const* argv, Context& context);
 /// The whole program: parses, runs, and turns every error into one line on standard error and an exit code.
 int program(int argc, const char* const* argv);
 
@@ -105,5 +118,7 @@ void add_laws(Command& app);
 void add_campaign(Command& app);
 void add_time(Command& app);
 void add_tcgen05(Command& app);
+void add_doctor(Command& app);
+void add_shell(Command& app);  // completions, man
 
 }  // namespace mmaudit::cli

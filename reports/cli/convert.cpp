@@ -258,22 +258,27 @@ void add_convert(Command& app) {
   auto options = std::make_shared<ConvertOptions>();
   Command command = app.command("convert", "Numbers from one format to another, and what was lost",
                                 {"mmaudit convert --to e4m3 1.1,448,500,-0.0001,nan",
+                                 "mmaudit convert --to e2m1 --round rz --saturate 0.3,5,100",
                                  "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
-  command.option("--to", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
-  command.option("--from", options->from,
+  command.section("From and to");
+  command.option("--to FORMAT", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
+  command.option("--from FORMAT", options->from,
                  "source format; default: what the file's dtype says, binary64 for typed values");
-  command.option("--in", options->in, "file.npy or file.safetensors[:tensor]");
-  command.option("--out", options->out, "result: .npy or .safetensors; raw bits if the source was raw bits");
+  command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
+  command.option("--out FILE", options->out,
+                 "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
+  command.section("Rounding");
   command
       .option("--round", options->rounding,
               "nearest even, toward zero, nearest away, toward +infinity, stochastic")
       .one_of({"rn", "rz", "rna", "rp", "rs"});
-  command.option("--ptx", options->ptx,
+  command.option("--ptx OPCODE", options->ptx,
                  "a packed instruction: cvt.rn.satfinite.e2m1x2.f32; values are its operands");
-  command.option("--random", options->random,
+  command.option("--random BITS", options->random,
                  "random bits of .rs, 0x...; without: how many of them round up");
   command.flag("--saturate", options->saturate, "beyond the largest number gives that number");
+  command.section("Output");
   command.flag("--json", options->json, "report as JSON");
   command.runs([options](const Context&) { return execute(*options); });
 }

@@ -196,30 +196,36 @@ void add_explain(Command& app) {
       "explain", "One dot product: exponents, maximum, what alignment loses, sum, rounding, error",
       {"mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --c 0.5",
        "mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --against volta,ampere"});
+  command.section("Which instruction");
   add_instruction_option(command, options->instruction);
   add_architecture_options(command, options->architecture);
-  command.option("--a", options->a,
+  command.section("The dot product");
+  command.option("--a LIST", options->a,
                  "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
-  command.option("--b", options->b, "column of B");
-  command.option("--c", options->c, "c");
+  command.option("--b LIST", options->b, "column of B");
+  command.option("--c X", options->c, "c");
   command.option(
-      "--scale-a", options->scale_a,
+      "--scale-a LIST", options->scale_a,
       "block-scaled: scales of the row of A, one per block of k: \"2^-3,0x7f,nan\"; missing ones are 1");
-  command.option("--scale-b", options->scale_b, "block-scaled: scales of the column of B");
-  command.option("--metadata", options->metadata,
+  command.option("--scale-b LIST", options->scale_b, "block-scaled: scales of the column of B");
+  command.option("--metadata LIST", options->metadata,
                  "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "
                  "their first positions");
+  command.section("Beside it");
   command
-      .option("--against", options->against,
-              "other architectures, side by side; one that lacks the instruction takes the shallowest of the "
-              "same formats")
+      .option("--against ARCH", options->against,
+              "other architectures, side by side; one that lacks the instruction takes the "
+              "shallowest of the same formats")
       .comma_separated();
-  command.option("--tile", options->tile_file, "take the dot product from this recording instead");
+  command.section("A dot product of a recording");
+  command.option("--tile FILE", options->tile_file, "take the dot product from this recording instead");
   command.option("--index", options->tile, "with --tile: which tile");
   command.option("--row", options->row, "with --tile: row of D");
   command.option("--col", options->column, "with --tile: column of D");
+  command.section("Modifiers");
   add_modifier_options(command, options->modifiers);
-  command.option("--svg", options->svg,
+  command.section("Output");
+  command.option("--svg FILE", options->svg,
                  "every product's bits on one axis of powers of two, as an SVG file; - for standard output");
   command.flag("--all", options->all, "list zero products too");
   command.flag("--json", options->json, "the trace as JSON");

@@ -56,6 +56,7 @@ int run_strength(const LawsOptions& options, const Context& context) {
   std::size_t mutants = 0;
   for (const laws::Subject& one : subjects) mutants += mutants_of(one.instruction, one.datapath).size();
   Progress progress(context.quiet, "mutants", mutants);
+  progress.will_write({options.json});
   laws::MutationRun how{.seed = options.seed, .threads = options.threads};
   if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);
   how.done = [&](const laws::JudgedMutant& one) { progress.advance(1, name_of(one.instruction)); };
@@ -69,6 +70,7 @@ int run_strength(const LawsOptions& options, const Context& context) {
 laws::LawReport check(const LawsOptions& options, const Context& context, const LawQuestion& question,
                       const RegressionFile& known) {
   Progress progress(context.quiet);
+  progress.will_write({options.json, options.regressions, options.repro});
   if (options.backend == "corpus")
     return check_recorded_laws(question, corpus_folder(options.corpus), progress);
   const bool on_host = options.backend == "model" || options.backend == "reference";
@@ -116,38 +118,45 @@ int run(LawsOptions options, const Context& context) {
 
 void add_laws(Command& app) {
   auto options = std::make_shared<LawsOptions>();
-  Command command = app.command("laws", "Check laws that hardware and model obey, on tiles made for each law",
-                                {"mmaudit laws --inst m16n8k16 --dots 1e4", "mmaudit laws --list"});
+  Command command =
+      app.command("laws", "Check laws that hardware and model obey, on tiles made for each law",
+                  {"mmaudit laws --inst m16n8k16 --dots 1e4",
+                   "mmaudit laws --law zero_is_plus_zero --on reference --dots 1000", "mmaudit laws --list"});
+  command.section("What is judged");
   const Option on = command
                         .option("--on", options->backend,
                                 "what is judged: model, gpu-model, hardware, reference, corpus (recordings)")
                         .one_of({"model", "gpu-model", "hardware", "reference", "corpus"});
-  command.option("--arch", options->architecture,
+  command.option("--arch ARCH", options->architecture,
                  fmt::format("architecture (default: {})", kDefaultArchitectureText));
   const Option law = command.option("--law", options->laws, "only laws whose name contains one of these");
   add_filter_option(command, options->instructions);
-  const Option dots = command
-                          .option("--dots", options->dots,
-                                  "at least this many dot products per law, spread over its datapaths; with "
-                                  "--strength per mutant, 3000 where not given")
-                          .range(1.0, 1e13);
+  command.section("How much");
+  const Option dots =
+      command
+          .option("--dots", options->dots,
+                  "at least this many dot products per law, spread over its datapaths; with --strength per "
+                  "mutant, 3000 where not given")
+          .range(1.0, 1e13);
   const Option seed =
       command.option("--seed", options->seed, "seed (default: fresh, printed)").default_text("");
   command.option("--threads", options->threads, "threads that make and judge tiles; 0: one per core");
   command.flag("--no-slow", options->no_slow, "leave out laws that an oracle judges");
+  command.section("Output");
   command.flag("--reasons", options->verbose, "print why instructions are skipped");
-  command.option("--regressions", options->regressions,
+  command.option("--regressions FILE", options->regressions,
                  "file of dot products that broke a law before: tried first, new ones are added");
-  command.option("--repro", options->repro,
+  command.option("--repro DIR", options->repro,
                  "folder for self-contained CUDA files that repeat failures of mma");
   add_result_option(command, options->json);
   command.flag("--list", options->list, "print the laws and their sources");
+  command.section("Mutants and recordings");
   command
       .flag("--strength", options->strength,
             "mutants of the model: which law notices each, and which recordings contradict it")
       .excludes(on)
       .excludes(law);
-  command.option("--corpus", options->corpus,
+  command.option("--corpus DIR", options->corpus,
                  "with --strength or --on corpus: folder of recordings (default: the project's own)");
   add_model_option(command);
   command.runs([options, seed, dots](const Context& context) {

@@ -102,22 +102,26 @@ int layout(const LayoutOptions& options, const Context& context) {
 
 void add_layout(Command& app) {
   auto options = std::make_shared<LayoutOptions>();
-  Command command = app.command("layout", "Which lane and register holds which element of A, B, C and D",
-                                {"mmaudit layout --inst mma.m16n8k16.f32.f16.f16.f32 --operand a"});
-  command.option("--inst", options->instruction, "instruction, as `mmaudit list` prints it").required();
+  Command command =
+      app.command("layout", "Which lane and register holds which element of A, B, C and D",
+                  {"mmaudit layout --inst mma.m16n8k16.f32.f16.f16.f32 --operand a",
+                   "mmaudit layout --inst wgmma.m64n64k32.f32.e4m3.e4m3 --operand d --svg d.svg",
+                   "mmaudit layout --inst wmma.m16n16k16.f32.f16.f16.f32 --arch volta --layout-a col"});
+  command.option("--inst INST", options->instruction, "instruction, as `mmaudit list` prints it").required();
   command.option("--operand", options->choice.operands, "a, b, c, d; several with commas")
       .comma_separated()
       .one_of({"a", "b", "c", "d"});
-  command.option(
-      "--arch", options->architecture,
-      "wmma: whose fragments, where they are published; others: refused where it lacks the instruction");
+  command.option("--arch ARCH", options->architecture,
+                 "wmma: whose fragments, where they are published; others: refused where it lacks the "
+                 "instruction");
   const auto in_memory = [&](const char* name, std::string& value, const char* text) {
     command.option(name, value, text).one_of({"row", "col"});
   };
   in_memory("--layout-a", options->choice.a, "wmma: A in memory by rows or columns");
   in_memory("--layout-b", options->choice.b, "wmma: B in memory");
   in_memory("--layout-c", options->choice.c, "wmma: C and D in memory");
-  command.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
+  command.section("Output");
+  command.option("--svg FILE", options->svg, "the picture as an SVG file; - for standard output");
   command.flag(
       "--discover", options->discover,
       "run the instruction on the GPU of this machine, slot by slot, and compare; wmma: show what it does");

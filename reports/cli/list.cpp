@@ -1,9 +1,12 @@
 // mmaudit list: the datapaths of the model.
 #include <fmt/format.h>
+#include <fnmatch.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "capabilities.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -14,7 +17,8 @@ namespace {
 
 struct ListOptions {
   std::string architecture;
-  bool json = false, markdown = false;
+  std::vector<std::string> instructions;
+  bool json = false, markdown = false, capabilities = false, all = false;
 };
 
 struct Line {
@@ -31,11 +35,21 @@ std::string name_of_mix(const Instruction& inst) {
   return name.replace(name.find(mix), mix.size(), ".A.B");
 }
 
-std::vector<Line> lines_of(const Architecture& architecture) {
+/// Whether the name matches one of the patterns of a shell, or means what one of them spells without a
+/// wildcard.
+bool wanted(const Instruction& instruction, const std::vector<std::string>& patterns) {
+  const std::string name = name_of(instruction);
+  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+           if (pattern.find_first_of("*?[") == std::string::npos) return selected(instruction, {pattern});
+           return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+         });
+}
+
+std::vector<Line> lines_of(const Architecture& architecture, const std::vector<std::string>& patterns) {
   std::vector<Line> lines;
   for (const Instruction& instruction : kInstructions) {
     const DatapathEntry* entry = find_datapath(architecture, instruction);
-    if (entry == nullptr) continue;
+    if (entry == nullptr || !wanted(instruction, patterns)) continue;
     Line line{name_of_mix(instruction),
               "1",
               "-",
@@ -67,9 +81,9 @@ std::vector<Line> lines_of(const Architecture& architecture) {
 }
 
 /// One block per architecture; Markdown has a heading for each.
-std::string block_of(const Architecture& architecture, bool markdown) {
+std::string block_of(const Architecture& architecture, const std::vector<Line>& lines, bool markdown) {
   const report::Table table =
-      report::table_of<Line>({}, lines_of(architecture),
+      report::table_of<Line>({}, lines,
                              {{{"instruction"}, [](const Line& line) { return line.instruction; }},
                               {{"L", true}, [](const Line& line) { return line.l; }},
                               {{"F", true}, [](const Line& line) { return line.f; }},
@@ -85,6 +99,47 @@ std::string block_of(const Architecture& architecture, bool markdown) {
   return title + (markdown ? to_markdown(table) : to_text(table)) + "\n";
 }
 
+/// What a first look needs: which GPUs, how much of each, and how it is known.
+std::string overview(const std::vector<const Architecture*>& chosen) {
+  const auto count = [](const Architecture& architecture, Evidence evidence) {
+    return std::to_string(
+        std::count_if(kInstructions.begin(), kInstructions.end(), [&](const Instruction& one) {
+          const DatapathEntry* entry = find_datapath(architecture, one);
+          return entry != nullptr && entry->evidence == evidence;
+        }));
+  };
+  std::vector<report::Field<const Architecture*>> fields = {
+      {{"architecture"}, [](const Architecture* one) { return one->name; }},
+      {{"cc", true}, [](const Architecture* one) { return capability_text(one->compute_capability); }}};
+  for (const Evidence evidence : {Evidence::recorded, Evidence::replayed, Evidence::literature})
+    fields.push_back(
+        {{name_of(evidence), true}, [=](const Architecture* one) { return count(*one, evidence); }});
+  fields.push_back({{"also called"}, [](const Architecture* one) {
+                      return fmt::format("{}", fmt::join(one->aliases, ", "));
+                    }});
+  return to_text(report::table_of<const Architecture*>({}, chosen, fields)) +
+         "\nInstructions by how their arithmetic is known: recorded on such a GPU, replayed from public "
+         "data, from the\n"
+         "literature. `mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every "
+         "architecture;\n"
+         "--capabilities types against generations; --all everything.\n";
+}
+
+constexpr const char* kLegend =
+    "D's formats. ?: known from papers alone. fp8: e4m3, e5m2; fp6: e3m2, e2m3; fp4: e2m1. A and B of one "
+    "type, or any\n"
+    "two of those named.\n";
+
+int list_capabilities(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
+  if (options.json) {
+    emit("-", capability_json(chosen));
+    return kAllGood;
+  }
+  const report::Table table = capability_table(chosen);
+  emit("-", (options.markdown ? to_markdown(table) : to_text(table)) + "\n" + kLegend);
+  return kAllGood;
+}
+
 int list(const ListOptions& options, const Context& context) {
   std::vector<const Architecture*> chosen;
   if (options.architecture.empty()) {
@@ -93,6 +148,7 @@ int list(const ListOptions& options, const Context& context) {
   } else {
     chosen.push_back(&require_architecture(context, options.architecture));
   }
+  if (options.capabilities) return list_capabilities(options, chosen);
   if (options.json) {
     nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
     for (const Architecture* architecture : chosen)
@@ -100,8 +156,21 @@ int list(const ListOptions& options, const Context& context) {
     emit("-", out.dump(2) + "\n");
     return kAllGood;
   }
+  if (options.architecture.empty() && options.instructions.empty() && !options.all && !options.markdown) {
+    emit("-", overview(chosen));
+    return kAllGood;
+  }
   std::string text;
-  for (const Architecture* architecture : chosen) text += block_of(*architecture, options.markdown);
+  for (const Architecture* architecture : chosen)
+    if (const std::vector<Line> lines = lines_of(*architecture, options.instructions);
+        !lines.empty() || options.instructions.empty())
+      text += block_of(*architecture, lines, options.markdown);
+  if (text.empty())
+    throw InputError(
+        fmt::format("--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit "
+                    "list --all` prints{}",
+                    options.architecture.empty() ? "" : " on " + options.architecture,
+                    nearest_text(options.instructions)));
   if (!options.markdown)
     text +=
         "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits "
@@ -118,12 +187,26 @@ int list(const ListOptions& options, const Context& context) {
 
 void add_list(Command& app) {
   auto options = std::make_shared<ListOptions>();
-  Command command = app.command("list", "The model: every instruction with L, F, floor, rounding, evidence",
-                                {"mmaudit list --arch hopper"});
-  command.option("--arch", options->architecture,
+  Command command = app.command(
+      "list",
+      "The model: architectures, their instructions with L, F, floor, rounding, evidence, and what each can "
+      "do",
+      {"mmaudit list", "mmaudit list --arch hopper --inst 'wgmma*.e4m3.*'", "mmaudit list --capabilities"});
+  command.section("Which");
+  command.option("--arch ARCH", options->architecture,
                  "one architecture, by name or alias (hopper, sm_90, h200, ...)");
+  const Option chosen = command
+                            .option("--inst GLOB", options->instructions,
+                                    "instructions that match: '*.e4m3.*', with * ? [...] as in a shell; "
+                                    "without them part of a name")
+                            .comma_separated();
+  command.flag("--all", options->all, "every instruction of every architecture");
   add_model_option(command);
-  command.flag("--json", options->json, "as JSON: every field of every datapath, as --model reads it");
+  command.section("Output");
+  command.flag("--capabilities", options->capabilities, "the types that each generation multiplies, and how")
+      .excludes(chosen);
+  command.flag("--json", options->json, "as JSON: every field of every datapath, as --model reads it")
+      .excludes(chosen);
   command.flag("--markdown", options->markdown, "as a Markdown table");
   command.runs([options](const Context& context) { return list(*options, context); });
 }

@@ -145,6 +145,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   Timing timing{0, static_cast<double>(total)};
   {
     Progress progress(context.quiet, "matmul", total);
+    progress.will_write({options.out});
     how.progress = [&progress](std::uint64_t done) { progress.advance(done); };
     const auto start = std::chrono::steady_clock::now();
     if (options.gpu) {
@@ -163,17 +164,23 @@ int execute(const MatmulOptions& options, const Context& context) {
 
 void add_matmul(Command& app) {
   auto options = std::make_shared<MatmulOptions>();
-  Command command =
-      app.command("matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K",
-                  {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy"});
+  Command command = app.command(
+      "matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K",
+      {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
+       "mmaudit matmul --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a x.npy --b w.npy --round rn --saturate "
+       "--promote 128 --out d.npy"});
+  command.section("Which instruction");
   add_architecture_options(command, options->architecture);
   add_instruction_option(command, options->instruction).required();
-  command.option("--a", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
+  command.section("Matrices");
+  command
+      .option("--a FILE", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
       .required();
-  command.option("--b", options->b, "B: (K, N) or (batch, K, N), row-major").required();
-  command.option("--c", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
-  command.option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
+  command.option("--b FILE", options->b, "B: (K, N) or (batch, K, N), row-major").required();
+  command.option("--c FILE", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
+  command.option("--out FILE", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
       .required();
+  command.section("Order of the sum, epilogue, conversion");
   command.option("--promote", options->promote,
                  "add the running sum to a binary32 total after each stretch of k this long; 0: never");
   command.option("--split-k", options->split_k, "slices of K, summed in binary32 in ascending order");
@@ -181,7 +188,9 @@ void add_matmul(Command& app) {
       command.option("--alpha", options->alpha, "epilogue: fma(alpha, sum, beta * C) in binary32");
   const Option beta =
       command.option("--beta", options->beta, "without --alpha, --beta, --d-format C starts the chain");
-  command.option("--d-format", options->output, "f32, f16 or bf16: the epilogue's one rounding at the end");
+  command.option("--d-format FORMAT", options->output,
+                 "f32, f16 or bf16: the epilogue's one rounding at the end");
+  command.section("How it is computed");
   command.option("--threads", options->threads, "threads; 0: one per core; the result does not depend on it")
       .range(0, 4096);
   command.option("--simd", options->simd, "portable, avx2 or avx512; the result does not depend on it");
@@ -196,7 +205,7 @@ void add_matmul(Command& app) {
               "it they are refused")
       .one_of({"rn", "rz", "rna", "rp"});
   command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
-  command.option("--memory", options->memory, "bytes of memory to use at most; 0: what is available");
+  command.option("--memory BYTES", options->memory, "bytes of memory to use at most; 0: what is available");
   command.flag("--json", options->json, "report as JSON");
   command.runs([options, alpha, beta](const Context& context) {
     options->has_alpha = alpha.given();

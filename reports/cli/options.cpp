@@ -1,8 +1,8 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "common.hpp"
+#include "describe.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::cli {
@@ -87,7 +88,16 @@ Option& Option::comma_separated() {
 }
 
 Option& Option::one_of(std::initializer_list<std::string> allowed) {
-  return with([&](CLI::Option& own) { own.check(CLI::IsMember(std::vector<std::string>(allowed))); });
+  const std::vector<std::string> words(allowed);
+  option_->type_name(
+      fmt::format("{}{}", fmt::join(words, "|"), option_->get_delimiter() == ',' ? ",..." : ""));
+  option_->check(CLI::Validator(
+      [words](const std::string& text) {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return Refusal();
+        return refusal(text, fmt::format("{}", fmt::join(words, ", ")));
+      },
+      ""));
+  return *this;
 }
 
 Option& Option::range(double low, double high) {
@@ -97,7 +107,7 @@ Option& Option::range(double low, double high) {
         const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
         return inside ? Refusal() : refusal(text, fmt::format("{} to {}", low, high));
       },
-      fmt::format("in [{} - {}]", low, high)));
+      fmt::format("{} to {}", low, high)));
   return *this;
 }
 
@@ -108,7 +118,7 @@ Option& Option::positive() {
         const bool positive = CLI::detail::lexical_cast(text, value) && value > 0;
         return positive ? Refusal() : refusal(text, "a number above 0");
       },
-      "POSITIVE"));
+      "above 0"));
   return *this;
 }
 
@@ -156,10 +166,8 @@ bool Option::given() const { return option_->count() > 0; }
 Command Command::command(const std::string& name, const std::string& description,
                          std::initializer_list<std::string_view> examples) {
   CLI::App* added = app_->add_subcommand(name, description);
-  if (examples.size() != 0) {
-    const char* title = examples.size() == 1 ? "Example" : "Examples";
-    added->footer(fmt::format("{}:\n  {}\n\n{}", title, fmt::join(examples, "\n  "), added->get_footer()));
-  }
+  added->group(heading_);
+  added->footer(fmt::format("{}", fmt::join(examples, "\n")));
   return {added, chosen_, context_};
 }
 
@@ -167,7 +175,9 @@ void Command::requires_command() { app_->require_subcommand(1); }
 
 template <typename T>
 Option Command::option(const std::string& names, T& value, const std::string& text) {
-  CLI::Option* added = app_->add_option(names, value, text);
+  const std::size_t space = names.rfind(' ');
+  CLI::Option* added = app_->add_option(names.substr(0, space), value, text)->group(section_);
+  if (space != std::string::npos) added->type_name(names.substr(space + 1));
   if (has_default(value)) added->capture_default_str();
   using Value = typename Element<T>::Type;
   if constexpr (std::is_arithmetic_v<Value>) added->check(CLI::Validator(refuse_no_number<Value>, ""));
@@ -183,7 +193,7 @@ template Option Command::option(const std::string&, std::vector<std::string>&, c
 template Option Command::option(const std::string&, std::vector<int>&, const std::string&);
 
 Option Command::flag(const std::string& names, bool& value, const std::string& text) {
-  return Option(app_->add_flag(names, value, text));
+  return Option(app_->add_flag(names, value, text)->group(section_));
 }
 
 void Command::runs(Action action) {
@@ -192,6 +202,8 @@ void Command::runs(Action action) {
     if (!*chosen) *chosen = action;
   });
 }
+
+CommandText Command::described() const { return describe(*app_); }
 
 bool Command::any_given(const std::string& group) const {
   return !app_->get_options([&](const CLI::Option* option) {
@@ -203,18 +215,28 @@ bool Command::any_given(const std::string& group) const {
 Action parse(int argc, const char* const* argv, const ProgramText& text, Context& context,
              const std::function<void(Command&)>& define) {
   // The handles that actions keep point into it.
-  const auto app = std::make_shared<CLI::App>(text.description);
-  app->set_version_flag("--version", text.version);
+  const auto app = std::make_shared<CLI::App>(text.description, "mmaudit");
+  app->set_help_flag("-h,--help", "print this help and exit")->group(kEverywhere);
+  app->set_version_flag("--version", text.version, "print the version and exit")->group(kEverywhere);
   app->require_subcommand(1);
   app->fallthrough();
-  app->footer(text.footer);
+  app->footer(fmt::format("{}", fmt::join(text.examples, "\n")));
+  app->formatter_fn([&text](const CLI::App* asked, const std::string&, CLI::AppFormatMode) {
+    CommandText described = describe(*asked);
+    described.exit_codes = text.exit_codes;
+    return text.show_help(described);
+  });
   Action action;
   Command program(app.get(), &action, &context);
   define(program);
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw InputError(fmt::format("{} (see `mmaudit --help`)", error.what()));
+    if (error.get_exit_code() != 0) {
+      const std::vector<CLI::App*> parsed = app->get_subcommands();
+      throw InputError(
+          fmt::format("{} (see `{} --help`)", error.what(), path_of(parsed.empty() ? *app : *parsed.back())));
+    }
     std::ostringstream shown;  // --help, --version
     app->exit(error, shown);
     return [shown = shown.str()](const Context&) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
@@ -13,6 +14,7 @@ class Option;
 
 namespace mmaudit::cli {
 
+struct CommandText;
 struct Context;
 
 /// A command after parsing: does the work and returns the exit code.
@@ -59,9 +61,15 @@ class Command {
   Command command(const std::string& name, const std::string& description,
                   std::initializer_list<std::string_view> examples);
   void requires_command();
+  /// The purpose under which help lists the commands that are added from here on.
+  void heading(const std::string& title) { heading_ = title; }
+  /// The group in which help lists the options that are added from here on.
+  void section(const std::string& title) { section_ = title; }
 
   /// Text, an integer, a floating-point number, or a vector of them. Parsing writes `value`, which has to
   /// outlive it; its value before is the default that the help shows. Names without dashes: positional.
+  /// Capitals behind the names ("--out FILE") are what help shows for the value; shells complete FILE, DIR,
+  /// ARCH, INST and FORMAT.
   template <typename T>
   Option option(const std::string& names, T& value, const std::string& text);
   Option flag(const std::string& names, bool& value, const std::string& text);
@@ -72,16 +80,24 @@ class Command {
   void runs(Action action);
   /// Whether the command line has any option of this group.
   [[nodiscard]] bool any_given(const std::string& group) const;
+  /// The command as help, manual pages and completions show it, with what is defined so far.
+  [[nodiscard]] CommandText described() const;
 
  private:
   CLI::App* app_;
   Action* chosen_;
   Context* context_;
+  std::string heading_ = "Commands", section_ = "Options";
 };
 
-/// What the help says about the whole program.
+/// Title of the group of options that every command takes.
+inline constexpr const char* kEverywhere = "Options of every command";
+
+/// What the help says about the whole program. The form of --help is that of `show_help`.
 struct ProgramText {
-  std::string description, version, footer;
+  std::string description, version, exit_codes;
+  std::vector<std::string> examples;
+  std::function<std::string(const CommandText&)> show_help;
 };
 
 /// What: reads the command line of a program whose commands `define` names. Returns: what the chosen command

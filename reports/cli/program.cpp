@@ -1,9 +1,14 @@
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <vector>
 
+#include "command_text.hpp"
 #include "common.hpp"
 #include "context.hpp"
 #include "mmaudit/printable.hpp"
@@ -12,21 +17,33 @@
 namespace mmaudit::cli {
 namespace {
 
-constexpr auto kCommands = {add_list,   add_tiles,   add_verify,   add_laws, add_campaign, add_explain,
-                            add_record, add_audit,   add_baseline, add_diff, add_convert,  add_layout,
-                            add_matmul, add_tcgen05, add_sweep,    add_time};
+struct Purpose {
+  const char* title;
+  std::vector<void (*)(Command&)> commands;
+};
+
+/// In the order of help.
+std::vector<Purpose> purposes() {
+  return {{"Choose a data type", {add_audit}},
+          {"See what an instruction does", {add_explain, add_list, add_layout, add_convert}},
+          {"Compute the same bits", {add_matmul, add_tiles, add_tcgen05}},
+          {"Check a GPU, a driver, the model",
+           {add_verify, add_laws, add_campaign, add_record, add_baseline, add_diff}},
+          {"Measure speed", {add_sweep, add_time}},
+          {"This installation", {add_doctor, add_shell}}};
+}
+
+/// Columns of the terminal, as far as they are good for reading.
+std::size_t width_of_help() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+  return std::clamp<std::size_t>(size.ws_col, 60, 120);
+}
 
 int run(int argc, const char* const* argv) {
-  const ProgramText text{
-      "mmaudit: which bits does a tensor-core instruction produce, and is that proven on real GPUs?",
-      fmt::format("mmaudit {} ({})", kVersion, kGitRevision),
-      "Exit codes: 0 all good, 1 mismatch, 2 usage or bad input, 3 environment (no GPU, no driver)."};
   Context context;
   context.command = quoted_command(argc, argv);
-  const Action action = parse(argc, argv, text, context, [&](Command& program) {
-    program.flag("-q,--quiet", context.quiet, "no progress on standard error");
-    for (const auto add : kCommands) add(program);
-  });
+  const Action action = read_command_line(argc, argv, context);
   if (!context.model_file.empty()) context.model = corpus::load_model(context.model_file);
   return action(context);
 }
@@ -38,6 +55,33 @@ int failed(const std::exception& error, int code) {
 }
 
 }  // namespace
+
+Action read_command_line(int argc, const char* const* argv, Context& context) {
+  choose_colors("auto");
+  std::string when = "auto";
+  const ProgramText text{
+      "mmaudit: which bits does a tensor-core instruction produce, and is that proven on real GPUs?",
+      fmt::format("mmaudit {} ({})", kVersion, kGitRevision),
+      kExitCodes,
+      {"mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16",
+       "mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --c 0.5", "mmaudit verify"},
+      [&](const CommandText& command) {
+        choose_colors(when);
+        return help_text(command, width_of_help(), colors());
+      }};
+  const Action action = parse(argc, argv, text, context, [&](Command& program) {
+    program.section(kEverywhere);
+    program.flag("-q,--quiet", context.quiet, "no progress on standard error");
+    program.option("--color", when, "auto: on a terminal, unless NO_COLOR is set")
+        .one_of({"auto", "always", "never"});
+    for (const Purpose& purpose : purposes()) {
+      program.heading(purpose.title);
+      for (const auto add : purpose.commands) add(program);
+    }
+  });
+  choose_colors(when);
+  return action;
+}
 
 int program(int argc, const char* const* argv) {
   try {

@@ -104,6 +104,7 @@ int record(const RecordOptions& options, const Context& context) {
   const Architecture& architecture = architecture_of(gpu);
   make_folder(options.out);
   Progress progress(context.quiet, "recording", chosen.size());
+  progress.will_write({options.out});
   std::size_t written = 0;
   for (const Instruction& instruction : chosen) {
     const std::string name = name_of(instruction);
@@ -130,9 +131,11 @@ void add_record(Command& app) {
   auto options = std::make_shared<RecordOptions>();
   Command command =
       app.command("record", "Record what this GPU answers, one safetensors file per instruction",
-                  {"mmaudit record --inst all --out recordings"});
-  command.option("--inst", options->instructions, "instructions, or all").comma_separated().required();
-  command.option("--out", options->out, "folder for the recordings");
+                  {"mmaudit record --inst all --out recordings",
+                   "mmaudit record --inst mma.m16n8k16.f32.f16.f16.f32 --tiles 100 --out recordings"});
+  command.option("--inst INST", options->instructions, "instructions, or all").comma_separated().required();
+  command.option("--out DIR", options->out, "folder for the recordings");
+  command.section("What the generators make");
   command.option("--seed", options->seed, "seed of the generators");
   command.option("--tiles", options->mma_tiles, "tiles per input class of an mma or wmma instruction")
       .range(0, 100000);

@@ -117,6 +117,9 @@ int sweep(const SweepOptions& options, const Context& context) {
   {
     const Interruptible interruptible;
     Progress progress(context.quiet, "sweeping", plan.benchmarks.size());
+    if (!options.no_files)
+      progress.will_write(
+          {options.out + "/sweep.json", options.out + "/sweep.md", options.out + "/sweep.csv"});
     sweeps::run_sweep(*machine, plan,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& name, std::size_t done,
@@ -174,21 +177,31 @@ void add_gate(Command& command) {
   Command gate_command = command.command(
       "gate",
       "a sweep of a machine without cuobjdump: refuses points whose code is not what they time; exit 1 then",
-      {"mmaudit sweep gate out/sweep.json code.sass --out gated"});
-  gate_command.option("SWEEP", options->sweep, "a sweep.json").required();
-  gate_command.option("SASS", options->sass, "text of cuobjdump -sass of the program that swept").required();
-  gate_command.option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv").required();
+      {"mmaudit sweep gate out/sweep.json code.sass --out gated",
+       "mmaudit sweep gate h200/sweep.json h200/mmaudit.sass --out h200-gated"});
+  gate_command.option("SWEEP FILE", options->sweep, "a sweep.json").required();
+  gate_command.option("SASS FILE", options->sass, "text of cuobjdump -sass of the program that swept")
+      .required();
+  gate_command.option("--out DIR", options->out, "folder for sweep.json, sweep.md, sweep.csv").required();
   gate_command.runs([options](const Context&) { return gate(*options); });
 }
 
-int gemm(const SweepGemmOptions& options) {
+int gemm(const SweepGemmOptions& options, const Context& context) {
   sweeps::GemmOptions plan;
   if (!options.sizes.empty()) plan.sizes = options.sizes;
   if (options.quick) plan.rule.most = plan.rule.least;
   for (const int size : plan.sizes)
     if (const std::string why = sweeps::why_no_gemm_size(size); !why.empty())
       throw InputError(fmt::format("--size: {}", why));
-  sweeps::GemmResult result = sweeps::run_gemms(require_device(), plan);
+  const device::DeviceInfo gpu = require_device();
+  Progress progress(context.quiet, "timing, rounds",
+                    plan.sizes.size() * static_cast<std::size_t>(plan.rule.most));
+  progress.will_write({options.out});
+  plan.keep_going = [&progress] {  // asked before every round; a size ends early when its spread is small
+    progress.advance(1);
+    return true;
+  };
+  sweeps::GemmResult result = sweeps::run_gemms(gpu, plan);
   name_program(result.provenance);
   const std::string json = sweeps::gemm_json(result);
   if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(json));
@@ -226,9 +239,10 @@ void add_compare(Command& command) {
   Command compare_command = command.command(
       "compare",
       "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower",
-      {"mmaudit sweep compare before/sweep.json after/sweep.json"});
-  compare_command.option("OLD", files->first, "a sweep.json").required();
-  compare_command.option("NEW", files->second, "another").required();
+      {"mmaudit sweep compare before/sweep.json after/sweep.json",
+       "mmaudit sweep compare driver-570.json driver-580.json"});
+  compare_command.option("OLD FILE", files->first, "a sweep.json").required();
+  compare_command.option("NEW FILE", files->second, "another").required();
   compare_command.runs([files](const Context&) { return compare(files->first, files->second); });
 }
 
@@ -254,8 +268,8 @@ void add_census(Command& command) {
   Command census_command = command.command(
       "census",
       "what the timed instructions become on seven targets: a CSV table; with files, of their disassembly",
-      {"mmaudit sweep census"});
-  census_command.option("SASS", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
+      {"mmaudit sweep census", "mmaudit sweep census timed.sass"});
+  census_command.option("SASS FILE", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
   census_command.runs([files](const Context&) { return census(*files); });
 }
 
@@ -263,10 +277,11 @@ void add_report(Command& command) {
   auto options = std::make_shared<SweepReportOptions>();
   Command report_command = command.command(
       "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first",
-      {"mmaudit sweep report out/sweep.json --html sweep.html"});
-  report_command.option("SWEEP", options->sweep, "a sweep.json").required();
-  report_command.option("--gemm", options->gemm, "what sweep gemm --out wrote, for the page");
-  report_command.option("--html", options->html, "a file for the page");
+      {"mmaudit sweep report out/sweep.json --html sweep.html",
+       "mmaudit sweep report out/sweep.json --gemm gemm.json --html sweep.html"});
+  report_command.option("SWEEP FILE", options->sweep, "a sweep.json").required();
+  report_command.option("--gemm FILE", options->gemm, "what sweep gemm --out wrote, for the page");
+  report_command.option("--html FILE", options->html, "a file for the page");
   report_command.runs([options](const Context&) { return report_on(*options); });
 }
 
@@ -274,13 +289,13 @@ void add_gemm(Command& command) {
   auto options = std::make_shared<SweepGemmOptions>();
   Command gemm_command = command.command(
       "gemm", "whole products, bfloat16 to binary32: what each step of a kernel's design brings, and cuBLAS",
-      {"mmaudit sweep gemm --size 2048,8192 --out gemm.json"});
+      {"mmaudit sweep gemm --quick", "mmaudit sweep gemm --size 2048,8192 --out gemm.json"});
   gemm_command.option("--size", options->sizes, "m, n and k, e.g. 2048,8192 (which is the default)")
       .comma_separated();
-  gemm_command.option("--out", options->out, "a file for the JSON");
+  gemm_command.option("--out FILE", options->out, "a file for the JSON");
   gemm_command.flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
   gemm_command.flag("--json", options->json, "print the JSON instead of the table");
-  gemm_command.runs([options](const Context&) { return gemm(*options); });
+  gemm_command.runs([options](const Context& context) { return gemm(*options, context); });
 }
 
 }  // namespace
@@ -289,18 +304,22 @@ void add_sweep(Command& app) {
   auto options = std::make_shared<SweepOptions>();
   Command command =
       app.command("sweep", "How fast: latency and throughput of every instruction on the GPU of this machine",
-                  {"mmaudit sweep --inst m16n8k16 --quick"});
-  command.option("--inst", options->instructions, "only those whose name contains one of these")
+                  {"mmaudit sweep --list", "mmaudit sweep --inst m16n8k16 --quick",
+                   "mmaudit sweep -a ilp=[1:6:1] --out out"});
+  command.option("--inst INST", options->instructions, "only those whose name contains one of these")
       .comma_separated();
-  command.option("-a,--axis", options->axes, "values of an axis, e.g. -a warps=[1,4,8] -a ilp=[1:6:1]")
+  command
+      .option("-a,--axis AXIS=VALUES", options->axes,
+              "values of an axis, e.g. -a warps=[1,4,8] -a ilp=[1:6:1]")
       .one_value_per_use();
   command.flag("--quick", options->quick, "fewer values of every axis: seconds, not minutes");
   command
       .option("--energy-seconds", options->energy_seconds, "with -a scope=energy: time of a point, at most")
       .range(0.1, 3600.0);
   command.flag("--list", options->list, "print what can be swept, and the axes");
-  command.option("--out", options->out, "folder for sweep.json, sweep.md, sweep.csv");
-  command.option("--resume", options->resume, "a sweep.json: its points are not measured again");
+  command.section("Output");
+  command.option("--out DIR", options->out, "folder for sweep.json, sweep.md, sweep.csv");
+  command.option("--resume FILE", options->resume, "a sweep.json: its points are not measured again");
   command.flag("--no-files", options->no_files, "print only");
   command.flag("--json", options->json, "print the JSON instead of the tables");
   command.runs([options](const Context& context) { return sweep(*options, context); });

@@ -1,9 +1,12 @@
 // mmaudit emulate, run, compare: tiles from files, through the model, the GPU, or both.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "common.hpp"
 #include "mmaudit/comparison.hpp"
@@ -23,6 +26,36 @@ struct TilesOptions {
   ModifierOptions modifiers;
   bool json = false;
 };
+
+/// Runs the batch piece by piece, with a bar.
+void run(const Backend& backend, const Instruction& inst, TileView batch, const TilesOptions& options,
+         const Context& context) {
+  const TileExtents each(inst);
+  const std::uint64_t piece = std::max<std::uint64_t>(1, 100'000 / (each.m * each.n));
+  Progress progress(context.quiet, "tiles", batch.tiles);
+  progress.will_write({options.out});
+  const auto skip = [](auto& pointer, std::size_t bytes) {
+    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<std::decay_t<decltype(pointer)>>>,
+                                    const std::byte, std::byte>;
+    if (pointer == nullptr) return;
+    pointer = reinterpret_cast<std::decay_t<decltype(pointer)>>(reinterpret_cast<Byte*>(pointer) + bytes);
+  };
+  const auto width = [](Format format) { return spec_of(format).storage_bytes(); };
+  for (std::size_t left = batch.tiles; left != 0;) {
+    const std::size_t now = batch.tiles = std::min<std::size_t>(piece, left);
+    backend.run(inst, batch);
+    skip(batch.a, now * each.m * each.stored * width(inst.a));
+    skip(batch.b, now * each.k * each.n * width(inst.b));
+    skip(batch.c, now * each.m * each.n * width(inst.c));
+    skip(batch.d, now * each.m * each.n * width(inst.d));
+    skip(batch.modifiers, now);
+    skip(batch.scale_a, now * each.m * each.blocks);
+    skip(batch.scale_b, now * each.blocks * each.n);
+    skip(batch.metadata, now * each.m * each.stored);
+    left -= now;
+    progress.advance(now);
+  }
+}
 
 std::string difference_text(const Mismatch& one, const FormatSpec& format) {
   return fmt::format("  tile {} row {} column {}: hardware {}, model {}, {} ulp\n", one.dot.tile, one.dot.row,
@@ -74,11 +107,11 @@ int execute(const TilesOptions& options, What what, const Context& context) {
       {operands.tiles, static_cast<std::uint64_t>(inst.m), static_cast<std::uint64_t>(inst.n)}, operands.a,
       operands.c);
   const TileView batch = operands.view(result);
-  first.run(inst, batch);
+  run(first, inst, batch, options, context);
   if (!options.out.empty()) corpus::save_tensor(options.out, result);
   if (what == What::compare) {
     corpus::Tensor other = result;
-    model->run(inst, operands.view(other));
+    run(*model, inst, operands.view(other), options, context);
     Comparison found{inst, {}, {}};
     compare_tiles(batch, other.data.data(), {}, 0, operands.tiles, kMostExamples, found);
     return report_comparison(options, found, gpu, *model);
@@ -100,28 +133,33 @@ int execute(const TilesOptions& options, What what, const Context& context) {
   return kAllGood;
 }
 
-void add(Command& app, What what, const char* name, const char* description, const char* example) {
+void add(Command& app, What what, const char* name, const char* description,
+         std::initializer_list<std::string_view> examples) {
   auto options = std::make_shared<TilesOptions>();
-  Command command = app.command(name, description, {example});
+  Command command = app.command(name, description, examples);
+  command.section("Which instruction");
   if (what != What::run) add_architecture_options(command, options->architecture);
   add_instruction_option(command, options->instruction).required();
+  command.section("Tiles");
   command
-      .option("--a", options->files.a,
+      .option("--a FILE", options->files.a,
               "A: (tiles, M, K), sparse (tiles, M, K/2); file.npy or file.safetensors[:tensor]")
       .required();
-  command.option("--b", options->files.b, "B: (tiles, K, N)").required();
-  command.option("--c", options->files.c,
+  command.option("--b FILE", options->files.b, "B: (tiles, K, N)").required();
+  command.option("--c FILE", options->files.c,
                  "C: (tiles, M, N); the old accumulator for wgmma and tcgen05; omitted: +0");
-  command.option("--scale-a", options->files.scale_a,
+  command.option("--scale-a FILE", options->files.scale_a,
                  "block-scaled: scale bytes of A, (tiles, M, K / block), uint8; omitted: every scale is 1");
-  command.option("--scale-b", options->files.scale_b,
+  command.option("--scale-b FILE", options->files.scale_b,
                  "block-scaled: scale bytes of B, (tiles, K / block, N)");
-  command.option("--metadata", options->files.metadata,
+  command.option("--metadata FILE", options->files.metadata,
                  "sparse: (tiles, M, K/2) of bytes, the position of every element of A inside its group");
-  Option out =
-      command.option("--out", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
+  Option out = command.option("--out FILE", options->out,
+                              "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
   if (what != What::compare) out.required();
+  command.section("Modifiers");
   add_modifier_options(command, options->modifiers);
+  command.section("Output");
   command.flag("--json", options->json, "report as JSON");
   command.runs([options, what](const Context& context) { return execute(*options, what, context); });
 }
@@ -130,11 +168,15 @@ void add(Command& app, What what, const char* name, const char* description, con
 
 void add_tiles(Command& app) {
   add(app, What::emulate, "emulate", "D = A * B + C of tiles, by the model",
-      "mmaudit emulate --arch hopper --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy");
+      {"mmaudit emulate --arch hopper --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
+       "mmaudit emulate --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a t.safetensors:a --b t.safetensors:b --out "
+       "d.npy"});
   add(app, What::run, "run", "D = A * B + C of tiles, on the GPU of this machine",
-      "mmaudit run --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy");
+      {"mmaudit run --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
+       "mmaudit run --inst wgmma.m64n64k16.f32.f16.f16 --scale-d 0 --a a.npy --b b.npy --out d.npy --json"});
   add(app, What::compare, "compare", "Tiles by the model and on the GPU, and where their bits differ",
-      "mmaudit compare --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy");
+      {"mmaudit compare --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy",
+       "mmaudit compare --inst HMMA.16816.F32 --arch ampere --a a.npy --b b.npy --out d.npy"});
 }
 
 }  // namespace mmaudit::cli

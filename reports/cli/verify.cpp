@@ -104,6 +104,7 @@ std::string report_junit(const VerifyReport& verified) {
 
 int verify(VerifyOptions options, const Context& context) {
   Progress progress(context.quiet);
+  progress.will_write({options.json, options.junit});
   if (context.own() != nullptr && (options.strength || options.live))
     throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
   if (options.strength) {
@@ -140,16 +141,18 @@ void add_verify(Command& app) {
   auto options = std::make_shared<VerifyOptions>();
   Command command = app.command(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
-      {"mmaudit verify", "mmaudit verify --live --dots 1e9"});
+      {"mmaudit verify", "mmaudit verify --inst wgmma --strength", "mmaudit verify --live --dots 1e9"});
+  command.section("What is compared");
   add_corpus_option(command, options->corpus);
   add_model_option(command);
   Option dataset = command.option(
-      "--dataset", options->dataset,
+      "--dataset DIR", options->dataset,
       "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
   add_filter_option(command, options->instructions).comma_separated();
   command.flag("--families", options->families, "count every input class");
   const Option strength = command.flag("--strength", options->strength,
                                        "replay mutants of the model: which does the corpus contradict?");
+  command.section("On the GPU of this machine");
   const Option live = command.flag("--live", options->live,
                                    "against the GPU of this machine, on fresh inputs, compared on the GPU");
   dataset.excludes(live).excludes(strength);
@@ -158,8 +161,9 @@ void add_verify(Command& app) {
   const Option seed =
       command.option("--seed", options->seed, "with --live: seed (default: fresh, printed)").default_text("");
   command.flag("--every-n", options->every_n, "with --live: every N of wgmma, not N = 64 alone");
+  command.section("Output");
   add_result_option(command, options->json);
-  command.option("--junit", options->junit, "write the result as JUnit XML");
+  command.option("--junit FILE", options->junit, "write the result as JUnit XML");
   command.runs([options, seed, dataset](const Context& context) {
     options->has_seed = seed.given();
     if (dataset.given() && options->dataset.empty())

@@ -192,6 +192,22 @@ typedef struct mmaudit_dot {
  * sum and its rounding. Free with mmaudit_free(). */
 MMAUDIT_API int mmaudit_explain(const mmaudit_dot* work, char** json);
 
+/* Index of the first of `count` dot products that still fails, `count` when none does. a, b, c and scales of
+ * `dots` hold all of them one after another (c: `count` elements), metadata the one row that they share. */
+typedef size_t (*mmaudit_first_failing)(void* user, size_t count, const mmaudit_dot* dots);
+
+typedef struct mmaudit_shrunk {
+  size_t size;
+  mmaudit_out a, b, c, scale_a,
+      scale_b; /* sizes as in mmaudit_dot, c one element; scales null without scales */
+} mmaudit_shrunk;
+
+/* The simplest dot product found that still fails, starting from `work`, which does: fewest non-zero
+ * products, then least significands and exponents nearest to the exponent of 1. It is what shrinks failures
+ * of `mmaudit laws`. `first_failing` is asked at most 400 times and must not call back. */
+MMAUDIT_API int mmaudit_shrink(const mmaudit_dot* work, mmaudit_first_failing first_failing, void* user,
+                               const mmaudit_shrunk* result);
+
 typedef struct mmaudit_cast_counts {
   size_t size;
   uint64_t exact, inexact, overflow, nan; /* these add up to the elements */

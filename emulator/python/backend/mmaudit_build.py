@@ -101,6 +101,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         files["mmaudit/libmmaudit.so"] = library.read_bytes()
     files[f"{info}/METADATA"] = _metadata().encode()
     files[f"{info}/WHEEL"] = _wheel().encode()
+    files[f"{info}/entry_points.txt"] = b"[pytest11]\nmmaudit = mmaudit.pytest_plugin\n"
     files[f"{info}/licenses/LICENSE"] = (_ROOT / "LICENSE").read_bytes()
     name = f"mmaudit-{_version()}-{_tag()}.whl"
     _write(Path(wheel_directory) / name, files, info)

@@ -6,13 +6,15 @@
 16.0
 """
 from ._arrays import load
+from ._audit import audit
+from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
-from ._products import Check, Tolerance, matmul, tolerance, within
+from ._products import Check, Tolerance, assert_gemm_close, matmul, tolerance, within
+from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Check", "Tolerance", "architectures", "convert", "cvt", "emulate", "explain", "instructions", "list", "load",
-    "matmul",
-    "tolerance", "within",
+    "Audit", "Batch", "Check", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures", "assert_gemm_close", "audit",
+    "convert", "cvt", "emulate", "explain", "instructions", "law", "list", "load", "matmul", "tolerance", "within",
 ]

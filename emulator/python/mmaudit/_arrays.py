@@ -1,7 +1,8 @@
 """numpy arrays as the library takes them: the dtypes of every format, and conversions on request."""
+import math
 import re
 import sys
-from ctypes import byref
+from ctypes import byref, pointer
 from os import PathLike
 from typing import Any, NamedTuple, Optional, Tuple, Union
 
@@ -11,13 +12,13 @@ from . import _library
 from ._library import lib
 
 try:
-    import ml_dtypes as _ml
+    import ml_dtypes as _ml  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError:  # optional: without it FP8 and bf16 are raw bits
     _ml = None
 
-_RAW = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
+_RAW: "dict[int, np.dtype]" = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
 # Formats that numpy has.
-_VALUE = {
+_VALUE: "dict[str, np.dtype]" = {
     "f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "tf32": np.dtype(np.float32),
     "f16": np.dtype(np.float16), "s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "s4": np.dtype(np.int8),
 }
@@ -25,7 +26,7 @@ _ML_NAMES = {
     "bf16": "bfloat16", "e5m2": "float8_e5m2", "e4m3": "float8_e4m3fn", "e3m2": "float6_e3m2fn",
     "e2m3": "float6_e2m3fn", "e2m1": "float4_e2m1fn", "ue8m0": "float8_e8m0fnu",
 }
-_ML = {
+_ML: "dict[str, np.dtype]" = {
     name: np.dtype(getattr(_ml, ml_name)) for name, ml_name in _ML_NAMES.items() if _ml is not None and hasattr(_ml, ml_name)
 }
 _FORMAT_OF = {dtype: name for name, dtype in {**_ML, "f64": _VALUE["f64"], "f32": _VALUE["f32"], "f16": _VALUE["f16"]}.items()}
@@ -58,8 +59,13 @@ def _bits_of(array: np.ndarray, name: str) -> np.ndarray:
     return array.view(_ML[name] if name in _ML else np.dtype(raw_dtype(name), metadata={"mmaudit": name}))
 
 
+def _said(dtype: np.dtype) -> Optional[str]:
+    found = dict(dtype.metadata or {}).get("mmaudit")
+    return None if found is None else str(found)
+
+
 def _format_said(array: np.ndarray) -> Optional[str]:
-    return (array.dtype.metadata or {}).get("mmaudit")
+    return _said(array.dtype)
 
 
 def is_tensor(x: Any) -> bool:
@@ -126,7 +132,7 @@ def is_ml(array: np.ndarray) -> bool:
 
 def format_of(dtype: np.dtype) -> Optional[str]:
     """The format that a float dtype is; None for integers, which may be raw bits of anything."""
-    return (dtype.metadata or {}).get("mmaudit") or _FORMAT_OF.get(dtype)
+    return _said(dtype) or _FORMAT_OF.get(dtype)
 
 
 def _accepted(name: str) -> "list[np.dtype]":
@@ -135,7 +141,7 @@ def _accepted(name: str) -> "list[np.dtype]":
     return list(dict.fromkeys(found))
 
 
-def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype) -> Tuple[np.ndarray, dict]:
+def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype) -> "Tuple[np.ndarray, dict[str, int]]":
     """`source`, of format `from_`, as an array of format `to`, and how many numbers changed in which way."""
     source = np.ascontiguousarray(source)
     result = np.empty(source.shape, dtype)
@@ -144,9 +150,9 @@ def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype)
     work.from_, work.to = from_.encode(), to.encode()
     work.rounding, work.saturate = _library.encoded(how.rounding), int(bool(how.saturate))
     work.source, work.result = given(source), written(result)
-    work.counts = _library.POINTER(_library.CastCounts)(counts)
+    work.counts = pointer(counts)
     _library.check(lib.mmaudit_convert(byref(work)))
-    names = [name for name, _ in _library.CastCounts._fields_ if name != "size"]
+    names = [field[0] for field in _library.CastCounts._fields_ if field[0] != "size"]
     return result, {"total": source.size, **{name: getattr(counts, name) for name in names}}
 
 
@@ -176,6 +182,30 @@ def written(array: np.ndarray) -> _library.Out:
 def require_shape(field: str, array: np.ndarray, shape: Tuple[int, ...], axes: str) -> None:
     if array.shape != shape:
         raise ValueError(f"{field} shape: found {list(array.shape)}, allowed: {list(shape)} ({axes})")
+
+
+def flattened(field: str, array: np.ndarray) -> np.ndarray:
+    """(..., rows, columns) as (all rows, columns)."""
+    if array.ndim < 2:
+        raise ValueError(f"{field} shape: found {[*array.shape]}, allowed: two dimensions or more")
+    return array.reshape(-1, array.shape[-1])
+
+
+def together(a: np.ndarray, b: np.ndarray) -> "Tuple[np.ndarray, np.ndarray, Tuple[int, ...]]":
+    """A and B of a product with one batch axis each, and the shape of D. Leading dimensions of A are rows where B is one
+    matrix, else batches of both."""
+    for field, array in (("a", a), ("b", b)):
+        if array.ndim < 2:
+            raise ValueError(f"{field} shape: found {[*array.shape]}, allowed: two dimensions or more")
+    if a.ndim == 2 and b.ndim == 3 and b.shape[0] == 1:
+        b = b[0]
+    if b.ndim == 2:
+        rows = math.prod(a.shape[:-1])
+        return a.reshape(1, rows, a.shape[-1]), b[np.newaxis], (*a.shape[:-1], b.shape[-1])
+    if a.shape[:-2] != b.shape[:-2]:
+        raise ValueError(f"b shape: found {[*b.shape]}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+    batch = math.prod(a.shape[:-2])
+    return a.reshape(batch, *a.shape[-2:]), b.reshape(batch, *b.shape[-2:]), (*a.shape[:-1], b.shape[-1])
 
 
 def three_axes(field: str, array: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ import os
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint32
 from ctypes import c_uint64, c_void_p
 from pathlib import Path
-from typing import Optional
+from typing import Any, Callable, Optional
 
 _ABI = 1
 
@@ -73,6 +73,14 @@ class Dot(_Sized):
     ]
 
 
+class Shrunk(_Sized):
+    _fields_ = [("size", c_size_t), ("a", Out), ("b", Out), ("c", Out), ("scale_a", Out), ("scale_b", Out)]
+
+
+#: (user, count, dots) -> index of the first that still fails.
+FirstFailing = ctypes.CFUNCTYPE(c_size_t, c_void_p, c_size_t, POINTER(Dot))
+
+
 class CastCounts(_Sized):
     _fields_ = [
         ("size", c_size_t), ("exact", c_uint64), ("inexact", c_uint64), ("overflow", c_uint64), ("nan", c_uint64),
@@ -126,10 +134,11 @@ lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
 lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
 lib.mmaudit_check_gemm.argtypes = [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)]
 lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
+lib.mmaudit_shrink.argtypes = [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)]
 lib.mmaudit_convert.argtypes = [POINTER(Cast)]
 lib.mmaudit_cvt.argtypes = [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)]
 for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_tolerance", "check_gemm",
-              "explain", "convert", "cvt"):
+              "explain", "shrink", "convert", "cvt"):
     getattr(lib, "mmaudit_" + _name).restype = c_int
 
 
@@ -143,12 +152,12 @@ def check(status: int) -> None:
     raise MemoryError(line) if line.startswith("memory") else RuntimeError(line)
 
 
-def text_from(function, *arguments) -> str:
+def text_from(function: Callable[..., int], *arguments: Any) -> str:
     """Text that `function` returns through its last argument."""
     pointer = c_void_p()
     check(function(*arguments, byref(pointer)))
     try:
-        return ctypes.string_at(pointer.value).decode()
+        return ctypes.string_at(pointer.value or 0).decode()
     finally:
         lib.mmaudit_free(pointer)
 

@@ -8,6 +8,7 @@ import numpy as np
 from . import _arrays, _library
 from ._arrays import Casting
 from ._library import lib
+from ._views import Trace
 
 Values = Union[np.ndarray, Sequence[float], float]
 
@@ -21,7 +22,8 @@ def list(arch: Optional[str] = None) -> Dict[str, Any]:  # noqa: A001 - the name
         "formats": [{"name", "storage_bits", ...}]}.
     Raises: ValueError for an unknown architecture.
     """
-    return json.loads(_library.text_from(lib.mmaudit_list, _library.encoded(arch)))
+    found: Dict[str, Any] = json.loads(_library.text_from(lib.mmaudit_list, _library.encoded(arch)))
+    return found
 
 
 def architectures() -> List[str]:
@@ -176,7 +178,7 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
     return raw
 
 
-def _positions(metadata: Sequence[int]) -> np.ndarray:
+def _positions(metadata: Union[np.ndarray, Sequence[int]]) -> np.ndarray:
     """The positions of one row as bytes; numbers that a byte does not hold are refused."""
     found = _arrays.array_of("metadata", metadata)
     if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() > 255):
@@ -186,10 +188,11 @@ def _positions(metadata: Sequence[int]) -> np.ndarray:
 
 def explain(
     inst: str, a: Values, b: Values, c: Optional[Values] = None, arch: str = "hopper", *,
-    scale_a: Optional[Values] = None, scale_b: Optional[Values] = None, metadata: Optional[Sequence[int]] = None,
+    scale_a: Optional[Values] = None, scale_b: Optional[Values] = None,
+    metadata: Union[np.ndarray, Sequence[int], None] = None,
     scale_d: int = 1, negate_a: bool = False, negate_b: bool = False, rounding: Optional[str] = None,
     saturate: bool = False,
-) -> Dict[str, Any]:
+) -> Trace:
     """One dot product step by step: exponents, the bits that alignment drops, the sum, its rounding.
 
     Args:
@@ -198,7 +201,7 @@ def explain(
         c: one number. scale_a, scale_b: block-scaled: one number per block; missing ones are 1.
         metadata: sparse: the K/2 positions of the row of A.
     Returns: {"architecture", "instruction", "row", "trace": {"c", "d", "final_add", and "steps", "fmas" or
-        "products"}}. Bits are hexadecimal digits.
+        "products"}}, a dictionary that a notebook shows as a table per step. Bits are hexadecimal digits.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
     spec = _library.instruction(arch, inst)
@@ -228,4 +231,4 @@ def explain(
         kept["metadata"] = _positions(metadata)
     for field, array in kept.items():
         setattr(work, field, _arrays.given(array))
-    return json.loads(_library.text_from(lib.mmaudit_explain, byref(work)))
+    return Trace(json.loads(_library.text_from(lib.mmaudit_explain, byref(work))))

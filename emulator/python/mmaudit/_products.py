@@ -13,27 +13,24 @@ from ._library import lib
 def _product(
     spec: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
     promote: Optional[int], split_k: int, how: Casting,
-) -> Tuple[_library.Product, List[np.ndarray], bool]:
-    """A product structure without D and epilogue, the arrays it points to, and whether A is a single matrix."""
-    a, b = _arrays.array_of("a", a), _arrays.array_of("b", b)
-    single = a.ndim == 2
+) -> Tuple[_library.Product, List[np.ndarray], Tuple[int, ...]]:
+    """A product structure without D and epilogue, the arrays it points to, and the shape of D."""
     for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
         if not 0 <= value < 2**64:  # split_k = 0 is refused by the library
             raise ValueError(f"{field}: found {value}, allowed: {least} to 2^64 - 1")
-    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a.decode(), how))
-    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b.decode(), how))
+    a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a.decode(), how), _arrays.operand("b", b, spec.b.decode(), how))
     batch, m, k = a.shape
     n = b.shape[2]
     _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
     if c is not None:
-        c = _arrays.three_axes("c", _arrays.operand("c", c, output, how))
-        _arrays.require_shape("c", c, (batch, m, n), "batch, m, n")
+        c = _arrays.operand("c", c, output, how)
+        _arrays.require_shape("c", c, shape, "as D")
     work = _library.Product()
     work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
     work.batch, work.m, work.n, work.k = batch, m, n, k
     work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
     work.promote, work.split_k = promote or 0, split_k
-    return work, [x for x in (a, b, c) if x is not None], single
+    return work, [x for x in (a, b, c) if x is not None], shape
 
 
 def _available_memory() -> Optional[int]:
@@ -56,8 +53,8 @@ def matmul(
     """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
 
     Args:
-        a: (M, K) or (batch, M, K); b: (K, N) or (batch, K, N); c: (M, N) or (batch, M, N) in D's format, or None for
-            +0. dtypes as in emulate().
+        a: (..., M, K); b: (K, N), or (..., K, N) with the leading dimensions of A; c: (..., M, N) in D's format, or
+            None for +0. dtypes as in emulate().
         inst: an instruction; of its shape, only K matters.
         promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
         split_k: number of slices of K; their sums are added in ascending order.
@@ -67,7 +64,7 @@ def matmul(
             None of them changes a bit of D.
         memory: bytes that the result and the work space may take; None: what is available.
         rounding, saturate: as in emulate().
-    Returns: D, (M, N), or (batch, M, N) where A has a batch.
+    Returns: D, (..., M, N) with the leading dimensions of A.
     Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
     """
     spec = _library.instruction(arch, inst)
@@ -76,7 +73,7 @@ def matmul(
     _arrays.raw_dtype(output)  # refuses an unknown format
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work, kept, single = _product(spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
+    work, kept, shape = _product(spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
     work.threads = threads
     work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
     work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
@@ -91,7 +88,7 @@ def matmul(
     d = np.empty((work.batch, work.m, work.n), _arrays.value_dtype(output, with_ml))
     work.d = _arrays.written(d)
     _library.check(lib.mmaudit_matmul(byref(work)))
-    return d[0] if single else d
+    return d.reshape(shape)
 
 
 class Tolerance(NamedTuple):
@@ -112,16 +109,16 @@ def tolerance(
     Args:
         a, b, c, inst, arch, promote, split_k, rounding, saturate: as in matmul(). With ``rounding``, exact values
             are computed from the converted operands.
-    Returns: (exact, bound), each (M, N), or (batch, M, N) where A has a batch.
+    Returns: (exact, bound), each (..., M, N).
     Range and rounding: exact within 2^-50 of the sum of all |a b|; the bound is a worst case (docs/audit.md). One
         thread, about 10^7 products per second.
     Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, single = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
+    work, _kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
-    return Tolerance(exact[0], bound[0]) if single else Tolerance(exact, bound)
+    return Tolerance(exact.reshape(shape), bound.reshape(shape))
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,7 @@ class Check:
     vacuous: bool  #: a D of zeros would pass too: the check says nothing
     elements: int  #: number checked
     beyond: int  #: number off by more than their bound
-    worst: Tuple[int, int, int]  #: matrix, row and column of the largest |D - exact| / bound
+    worst: Tuple[int, int, int]  #: matrix, row and column of the largest |D - exact| / bound; leading dimensions counted through
     exact: float  #: at the worst element, as are `found` and `bound`
     found: float
     bound: float
@@ -150,20 +147,20 @@ def within(
     """Whether a D from anywhere, say a kernel, stays within tolerance() of A * B + C.
 
     Args:
-        d: (M, N), or (batch, M, N): in the instruction's format of D, never converted.
+        d: (..., M, N): in the instruction's format of D, never converted.
         a, b, c, inst, arch, promote, split_k, rounding, saturate: as in tolerance().
     Returns: a Check, true where D passes and a D of zeros would not.
     Raises: ValueError, as tolerance().
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, _ = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
-    d = _arrays.three_axes("d", _arrays.operand("d", d, spec.d.decode(), Casting()))
-    _arrays.require_shape("d", d, (work.batch, work.m, work.n), "batch, m, n")
+    work, _kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
+    d = _arrays.operand("d", d, spec.d.decode(), Casting())
+    _arrays.require_shape("d", d, shape, "as A B")
     work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only
     found, line = _library.GemmCheck(), c_void_p()
     _library.check(lib.mmaudit_check_gemm(byref(work), byref(found), byref(line)))
     try:
-        explanation = string_at(line.value).decode()
+        explanation = string_at(line.value or 0).decode()
     finally:
         lib.mmaudit_free(line)
     return Check(
@@ -171,3 +168,17 @@ def within(
         (found.worst_matrix, found.worst_row, found.worst_column), found.worst_exact, found.worst_found,
         found.worst_bound, explanation,
     )
+
+
+def assert_gemm_close(d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, **how: Any) -> Check:
+    """within() as an assertion, for tests of kernels; the fixture of the same name of the pytest plugin.
+
+    Args: those of within().
+    Returns: the Check.
+    Raises: AssertionError with the line of the check where D is beyond its bound, and where a D of zeros would pass too.
+    """
+    __tracebackhide__ = True  # pytest shows the caller
+    check = within(d, a, b, c, **how)
+    if not check:
+        raise AssertionError(check.explanation)
+    return check

@@ -17,6 +17,9 @@ import mmaudit, numpy as np
 assert os.path.dirname(mmaudit.__file__).endswith("site/mmaudit"), mmaudit.__file__
 assert os.path.exists(os.path.join(os.path.dirname(mmaudit.__file__), "libmmaudit.so"))
 d = mmaudit.matmul(np.ones((3, 40), np.float16), np.ones((40, 2), np.float16), inst="wgmma.m64n8k16.f32.f16.f16")
+from importlib.metadata import distribution
+[plugin] = [one for one in distribution("mmaudit").entry_points if one.group == "pytest11"]
+assert (plugin.name, plugin.value) == ("mmaudit", "mmaudit.pytest_plugin"), plugin
 assert (d == 40).all() and d.dtype == np.float32, d
 PYTHON
 compgen -G "$scratch/site/mmaudit-*.dist-info" >/dev/null

@@ -84,7 +84,7 @@ class Checks(unittest.TestCase):
         a, b = operands(64)
         for pattern, d, more in (
             (r"^d dtype: found float16, allowed: uint32 \(raw bits of f32\), float32", np.zeros((5, 7), np.float16), {}),
-            (r"^d shape: found \[1, 5, 8\], allowed: \[1, 5, 7\] \(batch, m, n\)", np.zeros((5, 8), np.float32), {}),
+            (r"^d shape: found \[5, 8\], allowed: \[5, 7\] \(as A B\)", np.zeros((5, 8), np.float32), {}),
             (r"^promote: found -1", np.zeros((5, 7), np.float32), {"promote": -1}),
             (r"^promote: found 33", np.zeros((5, 7), np.float32), {"promote": 33}),
         ):

@@ -11,6 +11,7 @@
 #include "mmaudit/explain.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/shrink.hpp"
 #include "mmaudit/tolerance.hpp"
 
 namespace mmaudit::capi {
@@ -208,10 +209,7 @@ std::vector<std::uint64_t> words(mmaudit_in x, const FormatSpec& format) {
   return out;
 }
 
-std::string explained(const mmaudit_dot& work) {
-  const Instruction inst = capi::instruction_of(work.inst);
-  const Architecture& architecture = architecture_of(work.arch);
-  const DatapathEntry& datapath = entry_of(architecture, inst);
+DotCase dot_of(const Instruction& inst, const mmaudit_dot& work) {
   require_sides(inst, {work.a, work.b, work.scale_a, work.scale_b, work.metadata}, 1, 1, 1);
   require_if_given("c", work.c, {{"1", 1}}, spec_of(inst.c));
   require_modifiers(inst, work.modifiers);
@@ -224,6 +222,86 @@ std::string explained(const mmaudit_dot& work) {
   dot.scale_a = bytes(work.scale_a);
   dot.scale_b = bytes(work.scale_b);
   dot.metadata = bytes(work.metadata);
+  return dot;
+}
+
+/// Numbers of several dot products, one after another, in storage width.
+class Packed {
+ public:
+  explicit Packed(const FormatSpec& format) : width_(format.storage_bytes()) {}
+  void add(std::span<const std::uint64_t> words) {
+    for (const std::uint64_t word : words) {
+      bytes_.resize(bytes_.size() + width_);
+      store_word(bytes_.data(), width_, bytes_.size() / width_ - 1, word);
+    }
+  }
+  [[nodiscard]] mmaudit_in in() const { return {bytes_.data(), bytes_.size()}; }
+
+ private:
+  std::size_t width_;
+  std::vector<std::byte> bytes_;
+};
+
+/// The operands of `dots` as the caller sees them.
+struct PackedDots {
+  PackedDots(const Instruction& inst, std::span<const DotCase> dots)
+      : a(spec_of(inst.a)), b(spec_of(inst.b)), c(spec_of(inst.c)) {
+    for (const DotCase& dot : dots) {
+      a.add(dot.a);
+      b.add(dot.b);
+      c.add(std::span(&dot.c, 1));
+      scale_a.insert(scale_a.end(), dot.scale_a.begin(), dot.scale_a.end());
+      scale_b.insert(scale_b.end(), dot.scale_b.begin(), dot.scale_b.end());
+    }
+  }
+  Packed a, b, c;
+  std::vector<std::uint8_t> scale_a, scale_b;
+};
+
+void run_shrink(const mmaudit_dot& work, mmaudit_first_failing first_failing, void* user,
+                const mmaudit_shrunk& result) {
+  const Instruction inst = capi::instruction_of(work.inst);
+  const DotCase dot = dot_of(inst, work);
+  if (first_failing == nullptr) refuse("first_failing", "found null, allowed: a function");
+  require("a", result.a, {{"k", dot.a.size()}}, spec_of(inst.a));
+  require("b", result.b, {{"k", dot.b.size()}}, spec_of(inst.b));
+  require("c", result.c, {{"1", 1}}, spec_of(inst.c));
+  if (!dot.scale_a.empty()) require("scale_a", result.scale_a, {{"blocks", dot.scale_a.size()}}, kByte);
+  if (!dot.scale_b.empty()) require("scale_b", result.scale_b, {{"blocks", dot.scale_b.size()}}, kByte);
+  const auto give_dots = [&](std::span<const DotCase> dots, auto&& use) {
+    const PackedDots packed(inst, dots);
+    const auto in = [](const std::vector<std::uint8_t>& x) { return mmaudit_in{x.data(), x.size()}; };
+    mmaudit_dot view = work;
+    view.a = packed.a.in();
+    view.b = packed.b.in();
+    view.c = packed.c.in();
+    view.scale_a = in(packed.scale_a);
+    view.scale_b = in(packed.scale_b);
+    return use(view);
+  };
+  const DotCase simplest = shrink_dot(inst, dot, [&](std::span<const DotCase> dots) -> std::size_t {
+    return dots.empty() ? 0 : give_dots(dots, [&](const mmaudit_dot& view) {
+      return first_failing(user, dots.size(), &view);
+    });
+  });
+  give_dots(std::span(&simplest, 1), [&](const mmaudit_dot& view) {
+    const auto copy = [](mmaudit_out out, mmaudit_in in) {
+      if (in.bytes != 0) std::memcpy(out.data, in.data, in.bytes);
+    };
+    copy(result.a, view.a);
+    copy(result.b, view.b);
+    copy(result.c, view.c);
+    copy(result.scale_a, view.scale_a);
+    copy(result.scale_b, view.scale_b);
+    return 0;
+  });
+}
+
+std::string explained(const mmaudit_dot& work) {
+  const Instruction inst = capi::instruction_of(work.inst);
+  const Architecture& architecture = architecture_of(work.arch);
+  const DatapathEntry& datapath = entry_of(architecture, inst);
+  const DotCase dot = dot_of(inst, work);
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.trace/1");
   out.field("architecture", architecture.name).field("instruction", name_of(inst));
@@ -270,5 +348,10 @@ int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result, 
 
 int mmaudit_explain(const mmaudit_dot* work, char** json) {
   return guarded([&] { give_text(json, [&] { return explained(taken(work)); }); });
+}
+
+int mmaudit_shrink(const mmaudit_dot* work, mmaudit_first_failing first_failing, void* user,
+                   const mmaudit_shrunk* result) {
+  return guarded([&] { run_shrink(taken(work), first_failing, user, taken(result)); });
 }
 }

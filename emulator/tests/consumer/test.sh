@@ -47,3 +47,8 @@ if needed=$(readelf -d "$library" | grep NEEDED | grep -vE '\[(libc|libm|libstdc
 fi
 "$prefix"/bin/mmaudit list --arch hopper >"$scratch/list"
 grep -q recorded "$scratch/list"
+for installed in man/man1/mmaudit.1 man/man1/mmaudit-sweep-gemm.1 bash-completion/completions/mmaudit \
+  fish/vendor_completions.d/mmaudit.fish zsh/site-functions/_mmaudit; do
+  [[ -s $prefix/share/$installed ]] || { echo "not installed: share/$installed" >&2; exit 1; }
+done
+cmp "$prefix/share/bash-completion/completions/mmaudit" <("$prefix"/bin/mmaudit completions bash)

@@ -1,80 +1,11 @@
-// Greedy: the first simpler candidate that still breaks the law is taken, until none does.
+// A dot product that breaks a law, made simple.
+#include "mmaudit/shrink.hpp"
+
 #include <algorithm>
 
-#include "mmaudit/arithmetic/block_scale.hpp"
 #include "mmaudit/laws/check.hpp"
 
 namespace mmaudit::laws {
-namespace {
-
-constexpr int kMostRounds = 400;
-
-/// Fewer significand bits, then an exponent nearer to that of 1, then no sign.
-void simpler_numbers(const FormatSpec& format, std::uint64_t bits, std::vector<std::uint64_t>& out) {
-  if (bits == 0) return;
-  if (format.integer()) {
-    for (const std::uint64_t simple : {std::uint64_t{1}, bits & (bits - 1)})
-      if (simple < bits) out.push_back(simple);
-    return;
-  }
-  const std::uint64_t fraction_mask = ((std::uint64_t{1} << format.fraction_bits) - 1)
-                                      << format.ignored_low_bits;
-  const std::uint64_t ignored = (std::uint64_t{1} << format.ignored_low_bits) - 1;
-  const std::uint64_t fraction = bits & fraction_mask, rest = bits & ~(fraction_mask | ignored);
-  if ((bits & ignored) != 0) out.push_back(bits & ~ignored);
-  if (fraction != 0) {
-    out.push_back(rest);
-    out.push_back(bits & ~(fraction & (~fraction + 1)));  // without its lowest bit
-  }
-  if (format.exponent_bits == 0) return;
-  const int shift = format.fraction_bits + format.ignored_low_bits;
-  const auto field = static_cast<int>((bits & format.magnitude_mask()) >> shift);
-  const std::uint64_t sign = bits & format.sign_bit();
-  const int middle = format.bias, step = middle > field ? 1 : -1;
-  for (const int to : {middle, field + (middle - field) / 2, field + step}) {
-    if (to == field || to < 0 || std::abs(to - middle) >= std::abs(field - middle)) continue;
-    out.push_back(sign | (static_cast<std::uint64_t>(to) << shift) | (bits & (fraction_mask | ignored)));
-  }
-  if (sign != 0) out.push_back(bits & ~sign);
-}
-
-std::vector<Dot> candidates(const Subject& subject, const Dot& dot) {
-  std::vector<Dot> all;
-  const auto with = [&](auto&& change) {
-    Dot simpler = dot;
-    change(simpler);
-    all.push_back(std::move(simpler));
-  };
-  // Halves first, then one by one.
-  for (std::size_t width = dot.a.size() / 2; width >= 1; width /= 2)
-    for (std::size_t at = 0; at + width <= dot.a.size(); at += width) {
-      const auto first = dot.a.begin() + static_cast<std::ptrdiff_t>(at);
-      if (std::all_of(first, first + static_cast<std::ptrdiff_t>(width), [](auto x) { return x == 0; }))
-        continue;
-      with([&](Dot& d) { std::fill_n(d.a.begin() + static_cast<std::ptrdiff_t>(at), width, 0); });
-    }
-  for (std::size_t k = 0; k < dot.b.size(); ++k)
-    if (dot.b[k] != 0) with([&](Dot& d) { d.b[k] = 0; });
-  if (dot.c != 0) with([&](Dot& d) { d.c = 0; });
-  const auto unit = static_cast<std::uint8_t>(one_bits(subject.plan.scale));
-  for (std::size_t block = 0; block < dot.scale_a.size(); ++block) {
-    if (dot.scale_a[block] != unit) with([&](Dot& d) { d.scale_a[block] = unit; });
-    if (dot.scale_b[block] != unit) with([&](Dot& d) { d.scale_b[block] = unit; });
-  }
-  const auto numbers = [&](const FormatSpec& format, std::uint64_t bits, auto&& put) {
-    std::vector<std::uint64_t> simple;
-    simpler_numbers(format, bits, simple);
-    for (const std::uint64_t one : simple) with([&](Dot& d) { put(d, one); });
-  };
-  for (std::size_t k = 0; k < dot.a.size(); ++k)
-    numbers(subject.a(), dot.a[k], [k](Dot& d, std::uint64_t bits) { d.a[k] = bits; });
-  for (std::size_t k = 0; k < dot.b.size(); ++k)
-    numbers(subject.b(), dot.b[k], [k](Dot& d, std::uint64_t bits) { d.b[k] = bits; });
-  numbers(subject.c(), dot.c, [](Dot& d, std::uint64_t bits) { d.c = bits; });
-  return all;
-}
-
-}  // namespace
 
 Failure shrink(const Law& law, const Subject& subject, const Backend& backend, const Dot& dot) {
   Failure failure{std::string(law.name), subject.instruction, dot, 0, 0, nonzero_products(subject, dot)};
@@ -83,11 +14,14 @@ Failure shrink(const Law& law, const Subject& subject, const Backend& backend, c
     return verdict && verdict->kind == Verdict::Kind::broken;
   };
   // A dot product that breaks a law only among its neighbours is reported as it is.
-  for (int round = 0; round < kMostRounds && breaks(failure.dot); ++round) {
-    const std::vector<Dot> all = candidates(subject, failure.dot);
-    const auto simpler = std::find_if(all.begin(), all.end(), breaks);
-    if (simpler == all.end()) break;
-    failure.dot = *simpler;
+  if (breaks(dot)) {
+    const auto simplest = shrink_dot(subject.instruction, dot, [&](std::span<const DotCase> all) {
+      const auto simpler = std::find_if(all.begin(), all.end(), [&](const DotCase& one) {
+        return breaks({one, dot.salt});
+      });
+      return static_cast<std::size_t>(simpler - all.begin());
+    });
+    failure.dot = {simplest, dot.salt};
   }
   if (const auto verdict = judge_alone(law, subject, backend, failure.dot, &failure.found))
     failure.expected = verdict->expected;

@@ -1,0 +1,70 @@
+"""May these tensors go to FP8? The audit of the command line."""
+import json
+from pathlib import Path
+from typing import Any, List, Optional, Sequence, Union
+
+from . import _arrays, _tool
+from ._views import Audit
+
+Names = Union[str, Sequence[str]]
+
+
+def _list(names: Names) -> str:
+    return names if isinstance(names, str) else ",".join(names)
+
+
+def audit(
+    x: Any,
+    w: Any,
+    c: Optional[Any] = None,
+    *,
+    dtype: Optional[Names] = None,
+    dtype_x: Optional[str] = None,
+    dtype_w: Optional[str] = None,
+    scale: Optional[Names] = None,
+    policy: Optional[Names] = None,
+    arch: Optional[Names] = None,
+    d_format: Optional[str] = None,
+    unit: Optional[str] = None,
+    max_rel_fro: Optional[float] = None,
+    sample: Union[int, str, None] = None,
+    seed: Optional[int] = None,
+    w_transposed: Optional[bool] = None,
+    threads: int = 0,
+) -> Audit:
+    """The error of D = X W (+ C) in each type, scaling and accumulation, split into its causes, with a verdict.
+
+    Runs ``mmaudit audit --a --b`` on temporary files and gives its JSON: the program has the numerics of the audit,
+    libmmaudit.so has not.
+
+    Args:
+        x: (..., M, K), floats of numpy, ml_dtypes or torch; leading dimensions are rows. w: (K, N), or (N, K) with
+            w_transposed=True; a square W needs w_transposed. c: (..., M, N).
+        dtype, scale, policy: one name or several, as ``mmaudit audit --help`` lists them; None: what is usual.
+        dtype_x, dtype_w: instead of dtype, where the two operands differ. d_format, unit, sample: as there.
+        arch: one or several architectures; None: "hopper".
+        max_rel_fro: the largest relative Frobenius error that passes; without it nothing is judged.
+        threads: 0: one per core; the result does not depend on it.
+    Returns: a dictionary (schema ``mmaudit.audit.gemm/1``) with .passes and .rows, which a notebook shows as a table.
+    Raises: ValueError with the line of the command line; RuntimeError where the program mmaudit is not found.
+    """
+    tensors = {"x": _tool.tensor_of("x", x), "w": _tool.tensor_of("w", w)}
+    if c is not None:
+        tensors["c"] = _tool.tensor_of("c", c)
+    for field in ("x", "c"):
+        if field in tensors:
+            tensors[field] = (tensors[field][0], _arrays.flattened(field, tensors[field][1]))
+    given = (
+        ("dtype", dtype), ("dtype-a", dtype_x), ("dtype-b", dtype_w), ("scale", scale), ("policy", policy), ("arch", arch),
+        ("d-format", d_format), ("unit", unit), ("max-rel-fro", max_rel_fro), ("sample", sample), ("seed", seed),
+    )
+    arguments: List[str] = ["audit", "--json=-", f"--threads={threads}"]
+    arguments += [f"--{option}={_list(value) if isinstance(value, (tuple, list)) else value}"
+                  for option, value in given if value is not None]
+    if w_transposed is not None:
+        arguments.append("--b-transposed" if w_transposed else "--no-b-transposed")
+    with _tool.scratch() as folder:
+        for option, (field, tensor) in zip("abc", tensors.items()):
+            _tool.write(Path(folder) / f"{field}.safetensors", {field: tensor})
+            arguments.append(f"--{option}={field}.safetensors")
+        return Audit(json.loads(_tool.run(arguments, folder).stdout))

@@ -1,0 +1,71 @@
+"""The program mmaudit, for what libmmaudit.so does not hold: the audit of tensors (its numerics need MPFR, and the library
+needs nothing but the system), and this machine's GPU."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+
+from . import _arrays
+
+_NAMES = {"f64": "F64", "f32": "F32", "f16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3", "e5m2": "F8_E5M2"}
+_RAW = {1: "U8", 2: "U16", 4: "U32", 8: "U64"}
+
+
+def program() -> str:
+    """The path of mmaudit: $MMAUDIT_TOOL, else on PATH, else where `./run install` puts it."""
+    given = os.environ.get("MMAUDIT_TOOL")
+    if given:
+        return given
+    found = shutil.which("mmaudit") or shutil.which("mmaudit", path=str(Path.home() / ".local" / "bin"))
+    if found is None:
+        raise RuntimeError("mmaudit: found no program of this name, allowed: one on PATH (./run install), or $MMAUDIT_TOOL")
+    return found
+
+
+def tensor_of(field: str, x: Any) -> Tuple[str, np.ndarray]:
+    """An array of floats and what safetensors calls its type."""
+    array = _arrays.array_of(field, x)
+    name = _arrays.format_of(array.dtype)
+    if name not in _NAMES:
+        raise ValueError(
+            f"{field} dtype: found {array.dtype}, allowed: float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2"
+        )
+    return _NAMES[name], array
+
+
+def raw_of(array: np.ndarray) -> Tuple[str, np.ndarray]:
+    """An array of any format as its bits."""
+    size = array.dtype.itemsize
+    return _RAW[size], np.ascontiguousarray(array).view(f"u{size}")
+
+
+def write(path: Path, tensors: Dict[str, Tuple[str, np.ndarray]]) -> None:
+    """A safetensors file: the one format that names bfloat16 and FP8."""
+    header: Dict[str, Any] = {}
+    at, parts = 0, []
+    for name, (dtype, array) in tensors.items():
+        parts.append(np.ascontiguousarray(array).tobytes())
+        header[name] = {"dtype": dtype, "shape": array.shape, "data_offsets": [at, at + len(parts[-1])]}
+        at += len(parts[-1])
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
+
+
+def run(arguments: List[str], folder: str) -> "subprocess.CompletedProcess[str]":
+    """ValueError for bad input, RuntimeError for what this machine lacks, each with the tool's line."""
+    done = subprocess.run([program(), "-q", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        line = done.stderr.strip().rpartition("\n")[2]
+        line = line[len("mmaudit: "):] if line.startswith("mmaudit: ") else line
+        line = line[2:] if line.startswith("--") else line
+        raise ValueError(line) if done.returncode == 2 else RuntimeError(line or f"mmaudit ended with {done.returncode}")
+    return done
+
+
+def scratch() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="mmaudit-")

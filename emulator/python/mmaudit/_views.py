@@ -1,0 +1,82 @@
+"""Results that are dictionaries, as the command line's JSON is, and that a notebook shows as a table."""
+import html
+from typing import Any, Dict, Iterable, List, Sequence
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An HTML table. Every text in it is escaped: names of files and architectures come from outside."""
+    def cells(tag: str, row: Sequence[Any]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in row) + "</tr>"
+
+    return (
+        f"<table><caption>{html.escape(caption)}</caption><thead>{cells('th', head)}</thead><tbody>"
+        + "".join(cells("td", row) for row in rows) + "</tbody></table>"
+    )
+
+
+def _number(part: Dict[str, Any]) -> str:
+    return f"{part['value']:g}" if part["significand"] else "0"
+
+
+def _named(one: Dict[str, Any]) -> List[str]:
+    if one["k"] < 0:
+        return ["c", f"0x{one['addend']}"]
+    if "count" in one:
+        return [f"k = {one['k']} ... {one['k'] + one['count'] - 1}", ""]
+    return [f"k = {one['k']}", f"0x{one['a']} * 0x{one['b']}"]
+
+
+def _addend(one: Dict[str, Any]) -> List[str]:
+    exponent = f"{one['exponent']}" + (" (largest)" if one["in_maximum"] else "")
+    return [*_named(one), _number(one["exact"]), exponent, _number(one["kept"]), _number(one["lost"])]
+
+
+class Trace(Dict[str, Any]):
+    """What explain() gives: the dictionary of ``mmaudit explain --json``. A notebook shows a table per step."""
+
+    def _repr_html_(self) -> str:
+        trace, blocks = self["trace"], []
+        for number, step in enumerate(trace.get("steps", []), 1):
+            caption = f"Step {number}: aligned to 2^{step['maximum']}"
+            if step["special"]:
+                head: Sequence[str] = ("addend", "bits")
+                rows = [_named(one) for one in step["addends"]]
+                caption = f"Step {number}: a NaN or an infinity decides; 0x{step['result']}"
+            else:
+                head = ("addend", "bits", "value", "exponent", "kept", "lost")
+                rows = [_addend(one) for one in step["addends"] if one["exact"]["significand"] or one["k"] < 0]
+                caption += ", where the floor decides" if step["floor_decided"] else ""
+                caption += f"; sum {_number(step['sum'])}, rounded to 0x{step['result']}"
+            blocks.append(_table(caption, head, rows))
+        for name, caption in (("fmas", "One fused multiply-add after another"), ("products", "Integer products")):
+            if name in trace:
+                keys = [key for key in trace[name][0] if key != "clamped"] if trace[name] else []
+                blocks.append(_table(caption, keys, ([one[key] for key in keys] for one in trace[name])))
+        title = f"{self['instruction']} by the {self['architecture']} model: c = 0x{trace['c']}, d = 0x{trace['d']}"
+        return f"<div><p>{html.escape(title)}</p>{''.join(blocks)}</div>"
+
+
+class Audit(Dict[str, Any]):
+    """What audit() gives: the dictionary of ``mmaudit audit --a --b --json``."""
+
+    @property
+    def passes(self) -> bool:
+        """Some combination stays within the limit; without a limit whether every one was judged."""
+        return bool(self["passes"])
+
+    @property
+    def rows(self) -> List[Dict[str, Any]]:
+        """A dictionary per combination: dtype, scaling, accumulation, relative_frobenius, verdict, why, advice."""
+        return list(self["rows"])
+
+    def _repr_html_(self) -> str:
+        head = ("architecture", "dtype", "scale", "policy", "error", "quantization", "accumulation", "output", "verdict", "why")
+        rows = []
+        for one in self.rows:
+            errors = one["relative_frobenius"] or {}
+            shown = [f"{errors[key]:.2e}" if errors.get(key) is not None else "-"
+                     for key in ("total", "quantization", "accumulation", "output")]
+            rows.append([one["architecture"], one["dtype"], one["scaling"], one["accumulation"], *shown,
+                         one["verdict"], one["why"]])
+        limit = "" if self["limit"] is None else f", limit {self['limit']:g}"
+        return _table(f"D ({self['m']} x {self['n']}) = A B, K = {self['k']}: relative error{limit}", head, rows)

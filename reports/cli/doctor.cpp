@@ -1,0 +1,180 @@
+// mmaudit doctor: what this installation is and what this machine has.
+#include <fmt/format.h>
+#include <gmp.h>
+#include <mpfr.h>
+#include <xxhash.h>
+#include <zstd.h>
+#include <CLI/Version.hpp>
+
+#include <algorithm>
+#include <boost/version.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "common.hpp"
+#include "mmaudit/device/gpu_libraries.hpp"
+#include "mmaudit/fast.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct Fact {
+  std::string name, value;
+};
+
+struct Section {
+  std::string name;  ///< a key of the JSON
+  std::string title;
+  std::vector<Fact> facts;
+};
+
+/// The value behind the first line that starts with `key`; empty when there is none.
+std::string line_of(const char* file, const std::string& key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(key)) {
+      const std::size_t at = line.find_first_not_of(" \t:", key.size());
+      return at == std::string::npos ? "" : line.substr(at);
+    }
+  return {};
+}
+
+std::string memory_text() {
+  const std::string total = line_of("/proc/meminfo", "MemTotal");
+  return total.empty() ? "unknown" : fmt::format("{:.1f} GiB", std::strtod(total.c_str(), nullptr) / 1048576);
+}
+
+Section program_section() {
+  return {"program",
+          "This program",
+          {{"version", kVersion},
+           {"revision", kGitRevision},
+           {"compiler", fmt::format("{} {}", MMAUDIT_COMPILER, __VERSION__)},
+           {"build type", MMAUDIT_BUILD_TYPE},
+           {"device code", device::built_with_cuda() ? "yes" : "no (built without nvcc)"},
+           {"several hosts (MPI)", MMAUDIT_BUILT_WITH_MPI ? "yes" : "no"},
+           {"options", std::string(MMAUDIT_BUILD_OPTIONS).empty() ? "none" : MMAUDIT_BUILD_OPTIONS}}};
+}
+
+Section machine_section() {
+  std::string levels;
+  for (const SimdLevel level : kSimdLevels)
+    if (has_simd_level(level)) levels += fmt::format("{}{}", levels.empty() ? "" : ", ", name_of(level));
+  const std::string name = line_of("/proc/cpuinfo", "model name");
+  return {"machine",
+          "This machine",
+          {{"processor", name.empty() ? "unknown" : name},
+           {"threads", std::to_string(std::thread::hardware_concurrency())},
+           {"vector code", fmt::format("{} (has {})", name_of(best_simd_level()), levels)},
+           {"memory", memory_text()}}};
+}
+
+Section gpu_section(const std::vector<device::DeviceInfo>& gpus) {
+  Section out{"gpus", "GPUs", {}};
+  for (const device::DeviceInfo& gpu : gpus) {
+    const Architecture* model = find_architecture(gpu.compute_capability);
+    out.facts.push_back(
+        {fmt::format("GPU {}", gpu.ordinal),
+         fmt::format("{}, compute capability {} ({}), {} SMs, {:.0f} GiB, driver {}, CUDA {}", gpu.name,
+                     capability_text(gpu.compute_capability),
+                     model == nullptr ? std::string_view("no model of it") : model->name, gpu.multiprocessors,
+                     static_cast<double>(gpu.memory_bytes) / (1ULL << 30), gpu.driver, gpu.cuda)});
+  }
+  for (const device::GpuLibrary& one : device::gpu_libraries())
+    out.facts.push_back({one.name, one.file.empty()
+                                       ? "not found"
+                                       : one.file + (one.version.empty() ? "" : ", " + one.version)});
+  return out;
+}
+
+Section library_section() {
+  std::string boost = BOOST_LIB_VERSION;
+  std::replace(boost.begin(), boost.end(), '_', '.');
+  return {"libraries",
+          "Libraries",
+          {{"MPFR", mpfr_get_version()},
+           {"GMP", gmp_version},
+           {"Boost", boost},
+           {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+           {"nlohmann json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                         NLOHMANN_JSON_VERSION_PATCH)},
+           {"xxHash", fmt::format("{}.{}.{}", XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100,
+                                  XXH_versionNumber() % 100)},
+           {"zstd", ZSTD_versionString()},
+           {"CLI11", CLI11_VERSION}}};
+}
+
+Section data_section(std::vector<std::string>& notes) {
+  Section out{"data", "Model and recordings", {{"architectures", std::to_string(architectures().size())}}};
+  try {
+    const std::filesystem::path folder = corpus_folder("");
+    std::error_code error;  // a folder that can't be read has no recordings
+    std::size_t recordings = 0;
+    for (auto one = std::filesystem::recursive_directory_iterator(folder, error);
+         !error && one != std::filesystem::recursive_directory_iterator(); one.increment(error))
+      if (one->path().filename().string().find(".safetensors") != std::string::npos) ++recordings;
+    out.facts.push_back({"recordings", fmt::format("{} in {}", recordings, folder.string())});
+    if (recordings == 0) notes.push_back("No recordings: verify has nothing to replay; see --corpus.");
+  } catch (const InputError&) {
+    out.facts.push_back({"recordings", "none found"});
+    notes.push_back("No recordings near this program: verify and audit need --corpus or MMAUDIT_CORPUS.");
+  }
+  return out;
+}
+
+int doctor(bool json) {
+  const std::vector<device::DeviceInfo> gpus = device::devices();
+  std::vector<std::string> notes;
+  std::vector<Section> sections = {program_section(), machine_section(), gpu_section(gpus),
+                                   library_section()};
+  if (!device::built_with_cuda())
+    notes.push_back(
+        "Built without CUDA: run, compare, record, verify --live, sweep and --on hardware end with 3.");
+  else if (gpus.empty())
+    notes.push_back(
+        "No GPU is visible: run, compare, record, verify --live, sweep and --on hardware end with 3.");
+  for (const device::DeviceInfo& gpu : gpus)
+    if (find_architecture(gpu.compute_capability) == nullptr)
+      notes.push_back(
+          fmt::format("GPU {}: the model has no architecture of this compute capability.", gpu.ordinal));
+  if (std::string_view(MMAUDIT_BUILD_TYPE) != "Release")
+    notes.push_back("Not a Release build: slower than it could be.");
+  sections.push_back(data_section(notes));
+  if (json) {
+    nlohmann::ordered_json out = {{"schema", "mmaudit.doctor/1"}};
+    for (const Section& section : sections)
+      for (const Fact& fact : section.facts) out[section.name][fact.name] = fact.value;
+    out["gpu_count"] = gpus.size();
+    out["notes"] = notes;
+    emit("-", out.dump(2) + "\n");
+    return kAllGood;
+  }
+  std::string text;
+  for (const Section& section : sections) {
+    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", section.title);
+    for (const Fact& fact : section.facts) text += fmt::format("  {:21}{}\n", fact.name, fact.value);
+  }
+  text += "\nNotes\n";
+  if (notes.empty()) text += "  none: everything works here\n";
+  for (const std::string& note : notes) text += fmt::format("  - {}\n", note);
+  emit("-", text);
+  return kAllGood;
+}
+
+}  // namespace
+
+void add_doctor(Command& app) {
+  auto json = std::make_shared<bool>(false);
+  Command command = app.command("doctor",
+                                "What is here: GPUs, driver, libraries, processor, build options, "
+                                "recordings; exit code 0 without a GPU too",
+                                {"mmaudit doctor", "mmaudit doctor --json"});
+  command.flag("--json", *json, "as JSON");
+  command.runs([json](const Context&) { return doctor(*json); });
+}
+
+}  // namespace mmaudit::cli

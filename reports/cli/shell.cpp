@@ -1,0 +1,68 @@
+// mmaudit completions, mmaudit man: what the build installs for shells and for man(1).
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "command_text.hpp"
+#include "common.hpp"
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/version.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct ShellOptions {
+  std::string shell, out;
+};
+
+CommandText program_text(const Command& program) {
+  CommandText text = program.described();
+  text.exit_codes = kExitCodes;
+  return text;
+}
+
+int print_completions(const ShellOptions& options, const Command& program) {
+  ValueWords words;
+  for (const Architecture& one : architectures()) words["ARCH"].emplace_back(one.name);
+  for (const Instruction& one : kInstructions) words["INST"].push_back(name_of(one));
+  for (const NamedFormat& one : kFormats) words["FORMAT"].emplace_back(one.name);
+  print(completion_script(program_text(program), options.shell, words));
+  return kAllGood;
+}
+
+void write_pages(CommandText command, const std::string& folder, const std::string& version) {
+  command.exit_codes = kExitCodes;
+  corpus::write_file_atomically(fmt::format("{}/{}.1", folder, manual_name(command)),
+                                std::string_view(manual_page(command, version)));
+  for (const CommandText& one : command.commands) write_pages(one, folder, version);
+}
+
+int manual(const ShellOptions& options, const Command& program) {
+  const std::string version = fmt::format("mmaudit {}", kVersion);
+  if (options.out.empty()) {
+    print(manual_page(program_text(program), version));
+    return kAllGood;
+  }
+  make_folder(options.out);
+  write_pages(program.described(), options.out, version);
+  return kAllGood;
+}
+
+}  // namespace
+
+void add_shell(Command& app) {
+  auto options = std::make_shared<ShellOptions>();
+  Command completions =
+      app.command("completions", "Completion script for a shell (cmake --install puts all three in place)",
+                  {"mmaudit completions bash >~/.local/share/bash-completion/completions/mmaudit",
+                   "mmaudit completions fish >~/.config/fish/completions/mmaudit.fish"});
+  completions.option("SHELL", options->shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+  completions.runs([options, app](const Context&) { return print_completions(*options, app); });
+  Command man = app.command("man", "Manual pages (cmake --install puts them in place)",
+                            {"mmaudit man | man -l -", "mmaudit man --out man1"});
+  man.option("--out DIR", options->out,
+             "write a page per command into this folder; without it the first is printed");
+  man.runs([options, app](const Context&) { return manual(*options, app); });
+}
+
+}  // namespace mmaudit::cli
