@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kCommands = {add_list,    add_tiles,  add_verify, add_laws,     add_campaign,
                             add_explain, add_record, add_audit,  add_baseline, add_diff,
-                            add_convert, add_layout, add_matmul, add_sweep};
+                            add_convert, add_layout, add_matmul, add_pack,     add_sweep};
 
 int run(int argc, const char* const* argv) {
   const ProgramText text{
