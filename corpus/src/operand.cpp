@@ -22,6 +22,21 @@ void convert_elements(Tensor& tensor, const FormatSpec& to, const CastRule& rule
   tensor.dtype = value_type(to.id);
 }
 
+/// Makes the shape (count, rows, columns); refuses any other than `wanted`.
+void require_shape(const char* option, const std::string& file, Tensor& tensor, const MatrixShape& wanted) {
+  if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
+  const std::uint64_t sizes[] = {wanted.count, wanted.rows, wanted.columns};
+  bool fits = tensor.shape.size() == 3;
+  std::vector<std::string> allowed;
+  for (std::size_t i = 0; i < 3; ++i) {
+    fits = fits && (sizes[i] == 0 || tensor.shape[i] == sizes[i]);
+    allowed.push_back(sizes[i] == 0 ? "any" : std::to_string(sizes[i]));
+  }
+  if (!fits)
+    throw InputError(fmt::format("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns)", file,
+                                 option, to_string(tensor.shape), fmt::join(allowed, ", ")));
+}
+
 }  // namespace
 
 Operand load_operand(const char* option, const std::string& file, const FormatSpec& format,
@@ -39,17 +54,7 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
                              : std::string()));
   if (!fits_type) convert_elements(tensor, format, *cast);
   operand.batched = tensor.shape.size() == 3;
-  if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
-  const std::uint64_t sizes[] = {wanted.count, wanted.rows, wanted.columns};
-  bool fits = tensor.shape.size() == 3;
-  std::vector<std::string> allowed;
-  for (std::size_t i = 0; i < 3; ++i) {
-    fits = fits && (sizes[i] == 0 || tensor.shape[i] == sizes[i]);
-    allowed.push_back(sizes[i] == 0 ? "any" : std::to_string(sizes[i]));
-  }
-  if (!fits)
-    throw InputError(fmt::format("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns)", file,
-                                 option, to_string(tensor.shape), fmt::join(allowed, ", ")));
+  require_shape(option, file, tensor, wanted);
   return operand;
 }
 
@@ -67,22 +72,64 @@ Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const O
 
 namespace {
 
-/// --metadata: (tiles, M, K/2) of bytes; none for a dense instruction.
-std::optional<Operand> load_metadata(const std::string& file, const Instruction& inst,
-                                     const MatrixShape& shape) {
-  if (file.empty() != !is_sparse(inst.op))
-    throw InputError(
-        fmt::format("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
-                    file.empty() ? "none" : "some", name_of(inst)));
-  if (file.empty()) return std::nullopt;
-  Operand metadata = load_operand("--metadata", file, spec_of(Format::u8), shape);
-  const std::span bytes(static_cast<const std::uint8_t*>(metadata.data()), metadata.tensor.data.size());
-  if (const std::string reason = why_bad_metadata(inst, bytes, shape.count); !reason.empty())
-    throw InputError(fmt::format("{}: --metadata: {}", file, reason));
-  return metadata;
+std::vector<std::uint8_t> bytes_of(const Tensor& tensor) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(tensor.data.data());
+  return {first, first + tensor.data.size()};
 }
 
 }  // namespace
+
+std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const std::string& file,
+                                                     const Instruction& instruction, ScaleOwner owner,
+                                                     std::uint64_t count, std::uint64_t rows,
+                                                     std::uint64_t blocks, bool blocked) {
+  if (file.empty()) return std::nullopt;
+  if (instruction.scale == Format::none)
+    throw InputError(
+        fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
+                    name_of(instruction)));
+  // A ue4m3 is an e4m3 without a sign, and files of checkpoints call it that.
+  const bool as_e4m3 = instruction.scale == Format::ue4m3;
+  const auto require_type = [&](DType found) {
+    if (found == raw_type(spec_of(instruction.scale)) || (as_e4m3 && found == value_type(Format::e4m3)))
+      return;
+    throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {}){}", file, option,
+                                 safetensors_name(found),
+                                 safetensors_name(raw_type(spec_of(instruction.scale))),
+                                 name_of(instruction.scale), as_e4m3 ? " or F8_E4M3" : ""));
+  };
+  Tensor tensor = load_tensor(file);
+  require_type(tensor.dtype);
+  if (!blocked) {
+    const MatrixShape shape =
+        owner == ScaleOwner::a ? MatrixShape{count, rows, blocks} : MatrixShape{count, blocks, rows};
+    require_shape(option, file, tensor, shape);
+    return bytes_of(tensor);
+  }
+  const std::uint64_t wanted = count * blocked_scale_bytes(rows, blocks);
+  if (tensor.data.size() != wanted)
+    throw InputError(fmt::format(
+        "{}: {}: found {} bytes, allowed: {} of the blocked layout ({} rows of {} blocks in "
+        "tiles of {} x {})",
+        file, option, tensor.data.size(), wanted, rows, blocks, kScaleTileRows, kScaleTileBlocks));
+  return plain_scales(reinterpret_cast<const std::uint8_t*>(tensor.data.data()), owner, count, rows, blocks);
+}
+
+std::vector<std::uint8_t> load_metadata(const std::string& file, const Instruction& instruction,
+                                        const MatrixShape& shape, const char* of) {
+  if (file.empty() != !is_sparse(instruction.op))
+    throw InputError(
+        fmt::format("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
+                    file.empty() ? "none" : "some", name_of(instruction)));
+  if (file.empty()) return {};
+  std::vector<std::uint8_t> metadata =
+      bytes_of(load_operand("--metadata", file, spec_of(Format::u8), shape).tensor);
+  if (const std::string reason =
+          why_bad_metadata(sparsity_of(instruction), metadata, shape.count, shape.rows, shape.columns, of);
+      !reason.empty())
+    throw InputError(fmt::format("{}: --metadata: {}", file, reason));
+  return metadata;
+}
 
 TileOperands load_tile_operands(const TileFiles& files, const Instruction& inst, std::uint8_t modifiers) {
   const auto m = static_cast<std::uint64_t>(inst.m), n = static_cast<std::uint64_t>(inst.n),
@@ -94,30 +141,16 @@ TileOperands load_tile_operands(const TileFiles& files, const Instruction& inst,
   if (tiles == 0) throw InputError(fmt::format("{}: --a: found no tiles, allowed: at least one", files.a));
   out.b = load_operand("--b", files.b, spec_of(inst.b), {tiles, k, n});
   if (!files.c.empty()) out.c = load_operand("--c", files.c, spec_of(inst.c), {tiles, m, n});
-  const auto scales = [&](const char* option, const std::string& file,
-                          const MatrixShape& shape) -> std::optional<Operand> {
-    if (file.empty()) return std::nullopt;
-    if (inst.scale == Format::none)
-      throw InputError(
-          fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
-                      name_of(inst)));
-    Operand operand = load_operand(option, file, spec_of(inst.scale), shape);
-    if (!operand.raw)
-      throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {})", file, option,
-                                   safetensors_name(operand.tensor.dtype),
-                                   safetensors_name(raw_type(spec_of(inst.scale))), name_of(inst.scale)));
-    return operand;
-  };
-  out.scale_a = scales("--scale-a", files.scale_a, {tiles, m, blocks});
-  out.scale_b = scales("--scale-b", files.scale_b, {tiles, blocks, n});
+  out.scale_a = load_scales("--scale-a", files.scale_a, inst, ScaleOwner::a, tiles, m, blocks);
+  out.scale_b = load_scales("--scale-b", files.scale_b, inst, ScaleOwner::b, tiles, n, blocks);
   out.modifiers.assign(tiles, modifiers);
-  out.metadata = load_metadata(files.metadata, inst, {tiles, m, stored});
+  out.metadata = load_metadata(files.metadata, inst, {tiles, m, stored}, "tile");
   return out;
 }
 
 TileView TileOperands::view(Tensor& d) const {
-  const auto bytes_of = [](const std::optional<Operand>& operand) {
-    return operand ? static_cast<const std::uint8_t*>(operand->data()) : nullptr;
+  const auto bytes_at = [](const std::optional<std::vector<std::uint8_t>>& scales) {
+    return scales ? scales->data() : nullptr;
   };
   return {.tiles = tiles,
           .a = a.data(),
@@ -125,9 +158,9 @@ TileView TileOperands::view(Tensor& d) const {
           .c = c ? c->data() : nullptr,
           .d = d.data.data(),
           .modifiers = modifiers.data(),
-          .scale_a = bytes_of(scale_a),
-          .scale_b = bytes_of(scale_b),
-          .metadata = bytes_of(metadata)};
+          .scale_a = bytes_at(scale_a),
+          .scale_b = bytes_at(scale_b),
+          .metadata = metadata.empty() ? nullptr : metadata.data()};
 }
 
 }  // namespace mmaudit::corpus

@@ -4,7 +4,9 @@
 // that are. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "../src/fast/rules.hpp"
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/model/architecture.hpp"
@@ -48,23 +51,53 @@ void count_rate(benchmark::State& state, double multiply_adds) {
       static_cast<double>(state.iterations()) * multiply_adds, benchmark::Counter::kIsRate);
 }
 
+/// Scales as blocks of N(0, 1) get them: the largest of a block becomes 6.
+std::vector<std::uint8_t> block_scales(std::size_t count, const Instruction& instruction, unsigned seed) {
+  std::vector<std::uint8_t> scales(count);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  for (std::uint8_t& x : scales) {
+    double largest = 0;
+    for (int k = 0; k < instruction.scale_block; ++k) largest = std::max(largest, std::fabs(normal(random)));
+    x = static_cast<std::uint8_t>(encode_nearest_even(largest / 6, spec_of(instruction.scale)));
+  }
+  return scales;
+}
+
+std::vector<std::uint8_t> metadata_of(std::size_t count, const Sparsity& sparsity, unsigned seed) {
+  std::vector<std::uint8_t> metadata(count);
+  std::mt19937_64 random(seed);
+  for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(sparsity.kept))
+    write_pattern(sparsity, static_cast<int>(random() % static_cast<std::uint64_t>(patterns(sparsity))),
+                  &metadata[i]);
+  return metadata;
+}
+
+/// Counts products: of a sparse instruction those of stored elements.
 void whole(benchmark::State& state, const std::string& name, const MatmulOptions& options) {
   const Instruction instruction = *find_instruction(name);
-  const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
+  const char* architecture = instruction.op == Op::tcgen05 ? "blackwell" : "hopper";
+  const Datapath& datapath = find_datapath(*find_architecture(architecture), instruction)->datapath;
   const std::size_t n = size();
-  const auto a = normal_values(n * n, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
-  std::vector<std::byte> d(n * n * spec_of(instruction.d).storage_bytes());
   Matmul problem;
   problem.m = problem.n = problem.k = n;
+  const std::size_t stored = stored_k(instruction, problem), blocks = scale_blocks(instruction, problem);
+  const auto a = normal_values(n * stored, instruction.a, 1), b = normal_values(n * n, instruction.b, 2);
+  const auto scale_a = block_scales(n * blocks, instruction, 3),
+             scale_b = block_scales(n * blocks, instruction, 4);
+  const bool sparse = is_sparse(instruction.op);
+  const auto metadata = metadata_of(sparse ? n * stored : 0, sparsity_of(instruction), 5);
+  std::vector<std::byte> d(n * n * spec_of(instruction.d).storage_bytes());
   problem.a = a.data();
   problem.b = b.data();
   problem.d = d.data();
+  if (blocks != 0) problem.scale_a = scale_a.data(), problem.scale_b = scale_b.data();
+  if (sparse) problem.metadata = metadata.data();
   for (auto _ : state) {
     matmul(instruction, datapath, problem, options);
     benchmark::ClobberMemory();
   }
-  const auto edge = static_cast<double>(n);
-  count_rate(state, edge * edge * edge);
+  count_rate(state, static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(stored));
 }
 
 /// One thread, two, and two products of a thread each at the same time, in turns: what two threads bring, and
@@ -185,9 +218,15 @@ void sgemm(benchmark::State& state, int threads) {
 }
 #endif
 
-constexpr const char* kBenched[] = {"wgmma.m64n64k16.f32.f16.f16",    "wgmma.m64n64k16.f32.bf16.bf16",
-                                    "wgmma.m64n64k8.f32.tf32.tf32",   "wgmma.m64n64k32.f32.e4m3.e4m3",
-                                    "mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n64k16.f16.f16.f16"};
+constexpr const char* kBenched[] = {
+    "wgmma.m64n64k16.f32.f16.f16", "wgmma.m64n64k16.f32.bf16.bf16", "wgmma.m64n64k8.f32.tf32.tf32",
+    "wgmma.m64n64k32.f32.e4m3.e4m3", "mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n64k16.f16.f16.f16",
+    // Sparse ones beside the dense ones above, block-scaled ones beside FP8.
+    "wgmma.sp.m64n64k32.f32.f16.f16", "wgmma.sp.m64n64k64.f32.e4m3.e4m3", "wgmma.sp.m64n64k16.f32.tf32.tf32",
+    "tcgen05.m128n64k32.kind_f8f6f4.f32.e4m3.e4m3",
+    "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0",
+    "tcgen05.m128n64k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0",
+    "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3"};
 
 const bool kRegistered = [] {
   // One thread is timed by its own clock, which other work on the machine does not stop.

@@ -26,6 +26,9 @@ void run_fast(const Instruction& inst, const Datapath& datapath, const TileView&
   product.b = batch.b;
   product.c = batch.c;
   product.d = batch.d;
+  product.scale_a = batch.scale_a;
+  product.scale_b = batch.scale_b;
+  product.metadata = batch.metadata;
   matmul(inst, datapath, product);
 }
 

@@ -16,18 +16,12 @@ struct UnpackedTile {
   std::vector<Operand> scale_a, scale_b;  // the same, of grouped plans; else empty
 };
 
-/// Multiplies in the scales of one row of A or column of B, or keeps them apart where they belong to groups.
-void apply_scales(const DotPlan& plan, const std::uint8_t* bytes, std::int64_t stride, Operand* elements,
-                  Operand* kept) {
+/// The scales at `bytes`, or 1 where there are none.
+void apply_bytes(const DotPlan& plan, const std::uint8_t* bytes, std::int64_t stride, Operand* elements,
+                 Operand* kept) {
   const Strided<std::uint8_t> given{bytes, stride};
   const auto load = [&](int block) { return bytes == nullptr ? one_bits(plan.scale) : given(block); };
-  for (int position = 0; position < plan.k; ++position) {
-    const Operand scale = scale_at(plan, load, evaluation_k(plan.datapath.order, plan.k, position));
-    if (plan.grouped)
-      kept[position] = scale;
-    else
-      elements[position] = scaled(elements[position], scale, plan.datapath);
-  }
+  apply_scales(plan, load, elements, kept);
 }
 
 void scale_tile(const DotPlan& plan, const TileExtents& shape, const TileView& batch, std::size_t tile,
@@ -37,11 +31,11 @@ void scale_tile(const DotPlan& plan, const TileExtents& shape, const TileView& b
     return plan.grouped ? &scales[i * shape.k] : nullptr;
   };
   for (std::size_t i = 0; i < shape.m; ++i)
-    apply_scales(plan, batch.scale_a == nullptr ? nullptr : batch.scale_a + (tile * shape.m + i) * blocks, 1,
-                 &out.a[i * shape.k], kept(out.scale_a, i));
+    apply_bytes(plan, batch.scale_a == nullptr ? nullptr : batch.scale_a + (tile * shape.m + i) * blocks, 1,
+                &out.a[i * shape.k], kept(out.scale_a, i));
   for (std::size_t j = 0; j < shape.n; ++j)
-    apply_scales(plan, batch.scale_b == nullptr ? nullptr : batch.scale_b + tile * blocks * shape.n + j,
-                 static_cast<std::int64_t>(shape.n), &out.b[j * shape.k], kept(out.scale_b, j));
+    apply_bytes(plan, batch.scale_b == nullptr ? nullptr : batch.scale_b + tile * blocks * shape.n + j,
+                static_cast<std::int64_t>(shape.n), &out.b[j * shape.k], kept(out.scale_b, j));
 }
 
 void unpack_tile(const DotPlan& plan, const TileExtents& shape, const TileView& batch, std::size_t tile,

@@ -6,7 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/slices.hpp"
 #include "mmaudit/model/architecture.hpp"
@@ -183,6 +185,22 @@ std::string refuse(const std::string& field, const std::string& found, const std
   return field + ": found " + found + ", allowed: " + allowed;
 }
 
+/// Scales and metadata: where they are and where they may be.
+std::string why_no_side_data(const Instruction& instruction, const Matmul& problem) {
+  for (const auto& [field, scales] : {std::pair{"scale_a", problem.scale_a}, {"scale_b", problem.scale_b}})
+    if (scales != nullptr && instruction.scale == Format::none)
+      return refuse(field, "some", "with block-scaled instructions only (kind_mx...)");
+  const bool sparse = is_sparse(instruction.op);
+  if (sparse != (problem.metadata != nullptr))
+    return refuse("metadata", sparse ? "none" : "some", "with sparse instructions, which need it");
+  const auto group = static_cast<std::uint64_t>(sparsity_of(instruction).group);
+  if (problem.k % group != 0)
+    return refuse(
+        "k", std::to_string(problem.k),
+        "a multiple of " + std::to_string(group) + ", as many elements as one group of metadata places");
+  return {};
+}
+
 }  // namespace
 
 std::string why_no_matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
@@ -194,9 +212,7 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& datapa
         "C of " + std::string(name_of(instruction.c)) + " with D of " + std::string(name_of(instruction.d)),
         "C and D of one format, which a chain needs");
   }
-  if (is_sparse(instruction.op) || instruction.scale != Format::none)
-    return refuse("instruction", name_of(instruction),
-                  "a dense one without block scales (a product of such operands has no metadata or scales)");
+  if (std::string why = why_no_side_data(instruction, problem); !why.empty()) return why;
   if (problem.promote % static_cast<std::uint64_t>(instruction.k) != 0)
     return refuse("promote", std::to_string(problem.promote),
                   "a multiple of k = " + k + " of the instruction");
@@ -209,7 +225,8 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& datapa
     const Format to = problem.epilogue->output;
     if (to != Format::f32 && to != Format::f16 && to != Format::bf16)
       return refuse("epilogue output", std::string(name_of(to)), "f32, f16, bf16");
-    if (datapath.arithmetic != Arithmetic::fused_dot_add)
+    if (datapath.arithmetic != Arithmetic::fused_dot_add &&
+        datapath.arithmetic != Arithmetic::grouped_dot_add)
       return refuse("epilogue", "sums of " + std::string(name_of(instruction.d)), "sums of f32 or f16");
   }
   Matmul with_c = problem;
@@ -221,12 +238,17 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& datapa
 std::optional<std::uint64_t> matmul_bytes(const Instruction& instruction, const Matmul& problem,
                                           const MatmulOptions& options) {
   const std::uint64_t d_bytes = spec_of(output_of(instruction, problem)).storage_bytes();
-  const auto a = product({problem.batch, problem.m, problem.k, spec_of(instruction.a).storage_bytes()});
+  const std::uint64_t stored = stored_k(instruction, problem), blocks = scale_blocks(instruction, problem);
+  const auto a = product({problem.batch, problem.m, stored, spec_of(instruction.a).storage_bytes()});
   const auto b = product({problem.batch, problem.k, problem.n, spec_of(instruction.b).storage_bytes()});
   const auto d = product({problem.batch, problem.m, problem.n, d_bytes, problem.c != nullptr ? 2U : 1U});
-  if (!a || !b || !d) return std::nullopt;
+  const auto scales_a = product({problem.batch, problem.m, blocks, problem.scale_a != nullptr ? 1U : 0U});
+  const auto scales_b = product({problem.batch, blocks, problem.n, problem.scale_b != nullptr ? 1U : 0U});
+  const auto metadata = product({problem.batch, problem.m, stored, problem.metadata != nullptr ? 1U : 0U});
+  if (!a || !b || !d || !scales_a || !scales_b || !metadata) return std::nullopt;
   std::uint64_t total = 0;
-  for (const std::uint64_t part : {*a, *b, *d, kTileBytes * threads_of(problem, options)})
+  for (const std::uint64_t part :
+       {*a, *b, *d, *scales_a, *scales_b, *metadata, kTileBytes * threads_of(problem, options)})
     if (__builtin_add_overflow(total, part, &total)) return std::nullopt;
   return total;
 }

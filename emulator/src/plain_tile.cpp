@@ -1,8 +1,10 @@
-// A tile of a matrix product by the plain core, one instruction after another.
+// A tile of a matrix product by the plain core, one instruction after another: what any other way to compute
+// it is compared with.
 #include <algorithm>
 #include <vector>
 
 #include "mmaudit/raw_words.hpp"
+#include "plain_dots.hpp"
 #include "tile_sums.hpp"
 
 namespace mmaudit {
@@ -13,17 +15,25 @@ class PlainTile final : public TileSums {
   PlainTile(const Instruction& instruction, const Datapath& datapath, const Matmul& problem)
       : plan_(make_plan(instruction, datapath)),
         problem_(problem),
+        depth_(static_cast<std::size_t>(instruction.k)),
+        stored_k_(stored_k(instruction, problem)),
+        blocks_(scale_blocks(instruction, problem)),
         rows_(tile_rows(problem)),
         columns_(tile_columns(problem)) {
     for (auto& sum : sums_) sum.resize(rows_ * columns_);
-    const auto k = static_cast<std::size_t>(plan_.k);
-    if (plan_.unpacks()) {
-      a_.resize(rows_ * k);
-      b_.resize(columns_ * k);
+    const auto stored = static_cast<std::size_t>(plan_.k);
+    if (unpacks()) {
+      a_.resize(rows_ * stored);
+      b_.resize(columns_ * stored);
     } else {
-      raw_a_.resize(rows_ * k);
-      raw_b_.resize(columns_ * k);
+      raw_a_.resize(rows_ * stored);
+      raw_b_.resize(columns_ * depth_);
     }
+    if (plan_.grouped) {
+      scale_a_.resize(rows_ * stored);
+      scale_b_.resize(columns_ * stored);
+    }
+    if (problem.metadata != nullptr) metadata_.resize(rows_ * stored);
   }
 
   void start(const Tile& tile) override {
@@ -40,8 +50,7 @@ class PlainTile final : public TileSums {
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {
-    const auto depth = static_cast<std::uint64_t>(plan_.k);
-    for (std::uint64_t k = first; k < last; k += depth) one_instruction(k);
+    for (std::uint64_t k = first; k < last; k += depth_) one_instruction(k);
   }
 
   void fold(int from, int into) override {
@@ -53,10 +62,13 @@ class PlainTile final : public TileSums {
   }
 
  private:
+  /// Operands are unpacked ahead where each row of A meets the same elements of B.
+  [[nodiscard]] bool unpacks() const { return plan_.unpacks() && problem_.metadata == nullptr; }
+
   [[nodiscard]] std::uint64_t element_a(std::uint64_t i, std::uint64_t k) const {
-    if (k >= problem_.k) return 0;
+    if (k >= stored_k_) return 0;
     return load_word(problem_.a, plan_.a.storage_bytes(),
-                     (tile_.matrix * problem_.m + tile_.row + i) * problem_.k + k);
+                     (tile_.matrix * problem_.m + tile_.row + i) * stored_k_ + k);
   }
   [[nodiscard]] std::uint64_t element_b(std::uint64_t k, std::uint64_t j) const {
     if (k >= problem_.k) return 0;
@@ -65,42 +77,94 @@ class PlainTile final : public TileSums {
   }
 
   void one_instruction(std::uint64_t first) {
-    const auto depth = static_cast<std::size_t>(plan_.k);
-    for (std::size_t p = 0; p < depth; ++p) {
-      // Operands stand in evaluation order; the other datapaths find their own.
-      const std::uint64_t k =
-          first + (plan_.unpacks() ? static_cast<std::uint64_t>(evaluation_k(
-                                         plan_.datapath.order, static_cast<int>(depth), static_cast<int>(p)))
-                                   : p);
-      const auto place = [&](std::size_t at, const FormatSpec& format, std::uint64_t bits,
-                             std::vector<Operand>& operands, std::vector<std::uint64_t>& raw) {
-        if (plan_.unpacks())
-          operands[at] = unpack_factor(format, plan_, bits, false);
-        else
-          raw[at] = bits;
-      };
-      for (std::uint64_t i = 0; i < tile_.rows; ++i)
-        place(i * depth + p, plan_.a, element_a(i, k), a_, raw_a_);
-      for (std::uint64_t j = 0; j < tile_.columns; ++j)
-        place(j * depth + p, plan_.b, element_b(k, j), b_, raw_b_);
-    }
+    unpacks() ? load_operands(first) : load_raw(first);
+    if (plan_.block_scaled()) load_scales(first / static_cast<std::uint64_t>(plan_.scale_block));
+    if (!metadata_.empty()) load_metadata(first / 2);
     for (std::uint64_t i = 0; i < tile_.rows; ++i) {
       for (std::uint64_t j = 0; j < tile_.columns; ++j) {
         std::uint64_t& sum = sums_[0][i * columns_ + j];
-        sum = plan_.unpacks() ? chain(plan_, &a_[i * depth], &b_[j * depth], sum)
-                              : dot(plan_, Strided<std::uint64_t>{&raw_a_[i * depth]},
-                                    Strided<std::uint64_t>{&raw_b_[j * depth]}, sum, 0);
+        sum = unpacks() ? unpacked_dot(i, j, sum) : raw_dot(i, j, sum);
       }
     }
   }
 
+  /// Operands stand in evaluation order.
+  void load_operands(std::uint64_t first) {
+    for (std::size_t p = 0; p < depth_; ++p) {
+      const std::uint64_t k = first + static_cast<std::uint64_t>(
+                                          evaluation_k(plan_.datapath.order, plan_.k, static_cast<int>(p)));
+      for (std::uint64_t i = 0; i < tile_.rows; ++i)
+        a_[i * depth_ + p] = unpack_factor(plan_.a, plan_, element_a(i, k), false);
+      for (std::uint64_t j = 0; j < tile_.columns; ++j)
+        b_[j * depth_ + p] = unpack_factor(plan_.b, plan_, element_b(k, j), false);
+    }
+  }
+
+  void load_raw(std::uint64_t first) {
+    const auto stored = static_cast<std::uint64_t>(plan_.k);
+    const std::uint64_t first_stored = first / depth_ * stored;
+    for (std::uint64_t i = 0; i < tile_.rows; ++i)
+      for (std::uint64_t p = 0; p < stored; ++p) raw_a_[i * stored + p] = element_a(i, first_stored + p);
+    for (std::uint64_t j = 0; j < tile_.columns; ++j)
+      for (std::uint64_t p = 0; p < depth_; ++p) raw_b_[j * depth_ + p] = element_b(first + p, j);
+  }
+
+  /// Those of one instruction, whose first block of k is `first`.
+  void load_scales(std::uint64_t first) {
+    const auto one = [&](const std::uint8_t* scales, std::uint64_t base, std::uint64_t stride,
+                         Operand* elements, std::vector<Operand>& kept, std::uint64_t at) {
+      const auto load = [&](int block) -> std::uint64_t {
+        const std::uint64_t b = first + static_cast<std::uint64_t>(block);
+        return scales == nullptr || b >= blocks_ ? one_bits(plan_.scale) : scales[base + b * stride];
+      };
+      apply_scales(plan_, load, elements, plan_.grouped ? &kept[at] : nullptr);
+    };
+    for (std::uint64_t i = 0; i < tile_.rows; ++i)
+      one(problem_.scale_a, (tile_.matrix * problem_.m + tile_.row + i) * blocks_, 1, &a_[i * depth_],
+          scale_a_, i * depth_);
+    for (std::uint64_t j = 0; j < tile_.columns; ++j)
+      one(problem_.scale_b, tile_.matrix * blocks_ * problem_.n + tile_.column + j, problem_.n,
+          &b_[j * depth_], scale_b_, j * depth_);
+  }
+
+  /// Beyond K every group keeps its first elements, which are +0.
+  void load_metadata(std::uint64_t first) {
+    const auto stored = static_cast<std::size_t>(plan_.k),
+               kept = static_cast<std::size_t>(plan_.sparsity.kept);
+    for (std::uint64_t i = 0; i < tile_.rows; ++i) {
+      const std::uint8_t* row = problem_.metadata + (tile_.matrix * problem_.m + tile_.row + i) * stored_k_;
+      for (std::size_t p = 0; p < stored; ++p)
+        metadata_[i * stored + p] =
+            first + p < stored_k_ ? row[first + p] : static_cast<std::uint8_t>(p % kept);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t unpacked_dot(std::uint64_t i, std::uint64_t j, std::uint64_t sum) const {
+    const Operand* scale_a = plan_.grouped ? &scale_a_[i * depth_] : nullptr;
+    const Operand* scale_b = plan_.grouped ? &scale_b_[j * depth_] : nullptr;
+    return chain(plan_, &a_[i * depth_], &b_[j * depth_], sum, scale_a, scale_b);
+  }
+
+  [[nodiscard]] std::uint64_t raw_dot(std::uint64_t i, std::uint64_t j, std::uint64_t sum) const {
+    const std::size_t row = i * static_cast<std::size_t>(plan_.k);
+    const Strided<std::uint64_t> a{&raw_a_[row]}, b{&raw_b_[j * depth_]};
+    if (metadata_.empty()) return dot(plan_, a, b, sum, 0);
+    const Gathered<Strided<std::uint64_t>> met{plan_.sparsity, plan_.datapath.metadata, plan_.b,
+                                               &metadata_[row], b};
+    return dot(plan_, a, met, sum, 0);
+  }
+
   DotPlan plan_;
   Matmul problem_;
+  std::size_t depth_;                ///< k of the instruction
+  std::uint64_t stored_k_, blocks_;  ///< of a row of the whole problem
   std::uint64_t rows_, columns_;
   Tile tile_;
   std::vector<std::uint64_t> sums_[kSums];
   std::vector<Operand> a_, b_;
+  std::vector<Operand> scale_a_, scale_b_;  ///< of grouped plans, one per operand
   std::vector<std::uint64_t> raw_a_, raw_b_;
+  std::vector<std::uint8_t> metadata_;
 };
 
 }  // namespace

@@ -14,27 +14,32 @@ std::string allowed_of(const Sparsity& sparsity) {
 
 }  // namespace
 
-std::string why_bad_metadata(const Instruction& instruction, std::span<const std::uint8_t> metadata,
-                             std::size_t tiles) {
-  const auto m = static_cast<std::size_t>(instruction.m),
-             stored = static_cast<std::size_t>(instruction.stored_k());
-  if (!is_sparse(instruction.op))
-    return metadata.empty() ? "" : "found some, allowed none: the instruction is not sparse";
-  if (metadata.size() != tiles * m * stored)
+std::string why_bad_metadata(const Sparsity& sparsity, std::span<const std::uint8_t> metadata,
+                             std::uint64_t matrices, std::uint64_t rows, std::uint64_t stored,
+                             const char* of) {
+  if (metadata.size() != matrices * rows * stored)
     return "found " + std::to_string(metadata.size()) + " positions, allowed " +
-           std::to_string(tiles * m * stored);
-  const Sparsity sparsity = sparsity_of(instruction);
+           std::to_string(matrices * rows * stored);
   const auto kept = static_cast<std::size_t>(sparsity.kept);
   for (std::size_t first = 0; first < metadata.size(); first += kept) {
     if (valid_group(sparsity, &metadata[first])) continue;
     std::string found;
     for (std::size_t i = 0; i < kept; ++i)
       found += (i == 0 ? "" : " ") + std::to_string(static_cast<unsigned>(metadata[first + i]));
-    return "tile " + std::to_string(first / (m * stored)) + " row " + std::to_string(first / stored % m) +
-           " group " + std::to_string(first % stored / kept) + ": found " + found + ", allowed " +
-           allowed_of(sparsity);
+    return std::string(of) + " " + std::to_string(first / (rows * stored)) + " row " +
+           std::to_string(first / stored % rows) + " group " + std::to_string(first % stored / kept) +
+           ": found " + found + ", allowed " + allowed_of(sparsity);
   }
   return {};
+}
+
+std::string why_bad_metadata(const Instruction& instruction, std::span<const std::uint8_t> metadata,
+                             std::size_t tiles) {
+  if (!is_sparse(instruction.op))
+    return metadata.empty() ? "" : "found some, allowed none: the instruction is not sparse";
+  return why_bad_metadata(sparsity_of(instruction), metadata, tiles,
+                          static_cast<std::uint64_t>(instruction.m),
+                          static_cast<std::uint64_t>(instruction.stored_k()), "tile");
 }
 
 }  // namespace mmaudit

@@ -90,6 +90,8 @@ std::string why_no_tolerance(const Instruction& instruction, const Datapath& dat
                              const Matmul& problem) {
   if (std::string why = why_no_matmul(instruction, datapath, problem); !why.empty()) return why;
   if (problem.epilogue) return "epilogue: found one, allowed: none";
+  if (is_sparse(instruction.op) || instruction.scale != Format::none)
+    return "instruction: found " + name_of(instruction) + ", allowed: a dense one without block scales";
   const std::string why = why_no_error_bound(make_plan(instruction, datapath));
   return why.empty() ? std::string() : "row: found " + why + ", allowed: fused dot-adds that truncate";
 }

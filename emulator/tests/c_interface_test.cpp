@@ -13,6 +13,7 @@
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/mmaudit.h"
+#include "mmaudit/scale_layout.hpp"
 
 namespace mmaudit {
 namespace {
@@ -141,6 +142,70 @@ TEST(CInterface, ProductsAreThoseOfTheModel) {
   MatmulOptions options;
   options.threads = 0;
   EXPECT_EQ(bytes, matmul_bytes(inst, problem, options));
+}
+
+TEST(CInterface, ScaledProductsInBothLayouts) {
+  constexpr const char* kNv4 = "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3";
+  constexpr std::size_t kM = 5, kN = 7, kK = 100, kBlocks = 7;
+  const Instruction inst = find_instruction(kNv4).value();
+  const Datapath& model = find_datapath(*find_architecture("blackwell"), inst)->datapath;
+  auto a = bits<std::uint8_t>(kM * kK, 1), b = bits<std::uint8_t>(kK * kN, 2);
+  for (auto* operand : {&a, &b})
+    for (std::uint8_t& x : *operand) x &= 15U;
+  const auto scale_a = bits<std::uint8_t>(kM * kBlocks, 3), scale_b = bits<std::uint8_t>(kBlocks * kN, 4);
+  std::vector<std::uint32_t> d(kM * kN), expected(kM * kN);
+  Matmul problem;
+  problem.m = kM, problem.n = kN, problem.k = kK;
+  problem.a = a.data(), problem.b = b.data(), problem.d = expected.data();
+  problem.scale_a = scale_a.data(), problem.scale_b = scale_b.data();
+  matmul(inst, model, problem);
+  auto work = zeroed<mmaudit_product>();
+  work.arch = "blackwell";
+  work.inst = kNv4;
+  work.batch = 1, work.m = kM, work.n = kN, work.k = kK;
+  work.split_k = 1;
+  work.a = in(a), work.b = in(b), work.d = out(d);
+  work.scale_a = in(scale_a), work.scale_b = in(scale_b);
+  ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(d, expected);
+  const auto blocked_a = blocked_scales(scale_a.data(), ScaleOwner::a, 1, kM, kBlocks);
+  const auto blocked_b = blocked_scales(scale_b.data(), ScaleOwner::b, 1, kN, kBlocks);
+  work.scale_layout = "blocked";
+  EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+  EXPECT_NE(std::string(mmaudit_last_error()).find("scale_a: found 35 bytes, allowed: 1024 bytes"),
+            std::string::npos)
+      << mmaudit_last_error();
+  work.scale_a = in(blocked_a), work.scale_b = in(blocked_b);
+  d.assign(d.size(), 0);
+  ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(d, expected);
+  work.scale_layout = "swizzled";
+  EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+  EXPECT_STREQ(mmaudit_last_error(), "scale_layout: found swizzled, allowed: rows, blocked");
+  work.scale_layout = nullptr;
+  work.inst = kFp8;
+  EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+}
+
+TEST(CInterface, SparseProductsNeedMetadata) {
+  const std::vector<std::uint16_t> a = {0x3C00, 0x4000, 0x4200, 0x4400};  // 1 2 3 4
+  std::vector<std::uint16_t> b(8);
+  for (std::size_t k = 0; k < 8; ++k) b[k] = static_cast<std::uint16_t>((k + 15) << 10);  // 2^k
+  std::vector<std::uint8_t> metadata = {1, 3, 0, 2};
+  std::vector<float> d(1);
+  auto work = zeroed<mmaudit_product>();
+  work.inst = kSparse;
+  work.batch = work.m = work.n = work.split_k = 1;
+  work.k = 8;
+  work.a = in(a), work.b = in(b), work.d = out(d);
+  EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+  work.metadata = in(metadata);
+  ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(d[0], 1 * 2.0F + 2 * 8.0F + 3 * 16.0F + 4 * 64.0F);
+  metadata[3] = 0;
+  EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+  EXPECT_STREQ(mmaudit_last_error(),
+               "metadata: matrix 0 row 0 group 1: found 0 0, allowed two of 0 to 3, ascending");
 }
 
 TEST(CInterface, BoundsAProductAndChecksOne) {

@@ -12,6 +12,7 @@
 
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/dot.hpp"
+#include "mmaudit/scale_layout.hpp"
 #include "tile.hpp"
 
 namespace mmaudit::test {
@@ -284,6 +285,52 @@ TEST(Matmul, RefusesWhatItCantDo) {
   problem.m = std::uint64_t{1} << 40;
   problem.n = std::uint64_t{1} << 40;
   EXPECT_NE(why_no_matmul(f16, datapath, problem).find("sizes"), std::string::npos);
+}
+
+TEST(Matmul, RefusesScalesAndMetadataWhereTheyDontBelong) {
+  const Instruction dense = instruction_of(kF16), sparse = instruction_of("mma.sp.m16n8k32.f32.f16.f16.f32");
+  const std::uint8_t some = 0;
+  Matmul problem;
+  problem.m = problem.n = problem.k = 64;
+  problem.scale_b = &some;
+  EXPECT_EQ(why_no_matmul(dense, hopper_row(dense), problem),
+            "scale_b: found some, allowed: with block-scaled instructions only (kind_mx...)");
+  problem.scale_b = nullptr;
+  EXPECT_EQ(why_no_matmul(sparse, hopper_row(sparse), problem),
+            "metadata: found none, allowed: with sparse instructions, which need it");
+  problem.metadata = &some;
+  EXPECT_EQ(why_no_matmul(dense, hopper_row(dense), problem),
+            "metadata: found some, allowed: with sparse instructions, which need it");
+  EXPECT_EQ(why_no_matmul(sparse, hopper_row(sparse), problem), "");
+  problem.k = 66;
+  EXPECT_EQ(why_no_matmul(sparse, hopper_row(sparse), problem),
+            "k: found 66, allowed: a multiple of 4, as many elements as one group of metadata places");
+}
+
+// Written out from the figure of the cuBLAS manual: rows 0, 32, 64, 96 of a tile are neighbours.
+TEST(ScaleLayout, PlacesScalesAsTheManualDoes) {
+  static_assert(blocked_scale_bytes(1, 1) == 512 && blocked_scale_bytes(129, 5) == 4 * 512);
+  constexpr std::uint64_t kBlocks = 6;  // two tiles along K
+  static_assert(blocked_scale_index(0, 0, kBlocks) == 0 && blocked_scale_index(0, 3, kBlocks) == 3);
+  static_assert(blocked_scale_index(1, 0, kBlocks) == 16 &&
+                blocked_scale_index(31, 3, kBlocks) == 31 * 16 + 3);
+  static_assert(blocked_scale_index(32, 0, kBlocks) == 4 && blocked_scale_index(96, 1, kBlocks) == 13);
+  static_assert(blocked_scale_index(127, 3, kBlocks) == 511 && blocked_scale_index(0, 4, kBlocks) == 512);
+  static_assert(blocked_scale_index(128, 0, kBlocks) == 1024 && blocked_scale_index(161, 5, kBlocks) == 1557);
+}
+
+TEST(ScaleLayout, ThereAndBackIsTheSame) {
+  for (const ScaleOwner owner : {ScaleOwner::a, ScaleOwner::b}) {
+    for (const auto& [rows, blocks] :
+         {std::pair<std::uint64_t, std::uint64_t>{1, 1}, {128, 4}, {130, 9}, {300, 3}}) {
+      std::vector<std::uint8_t> plain(2 * rows * blocks);
+      for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::uint8_t>(i * 37 + i / 251);
+      const auto blocked = blocked_scales(plain.data(), owner, 2, rows, blocks);
+      EXPECT_EQ(blocked.size(), 2 * blocked_scale_bytes(rows, blocks));
+      EXPECT_EQ(plain_scales(blocked.data(), owner, 2, rows, blocks), plain);
+      EXPECT_NE(blocked, plain);
+    }
+  }
 }
 
 TEST(QuotientUp, HasNoLargestNumber) {

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <set>
 
+#include "mmaudit/sparse_pack.hpp"
 #include "tile.hpp"
 
 namespace mmaudit::test {
@@ -146,6 +148,22 @@ TEST(SparseNames, BothSpellings) {
   EXPECT_EQ(name_of(instruction_of("wgmma.sp.m64n128k32.f32.f16.f16")), "wgmma.sp.m64n128k32.f32.f16.f16");
   EXPECT_FALSE(find_instruction("wgmma.sp.m64n12k32.f32.f16.f16"));
   EXPECT_FALSE(find_instruction("mma.sp.m16n8k16.f32.e4m3.e4m3.f32"));
+}
+
+TEST(PackSparse, KeepsTheLargestAndSaysWhatItLeftOut) {
+  const FormatSpec f16 = spec_of(Format::f16);
+  const std::uint16_t dense[] = {0x3C00, 0xC000, 0x3C00, 0,        // 1 -2 1 0: of equals the earlier
+                                 0,      0,      0x8000, 0x3C00,   // one number: the first zero beside it
+                                 0x7C00, 0x7E00, 0x4400, 0x3C00};  // infinity, NaN, 4, 1
+  const PackedSparse packed = pack_sparse({2, 4, 1}, f16, dense, 1, 12);
+  EXPECT_EQ(packed.metadata, (std::vector<std::uint8_t>{0, 1, 0, 3, 0, 1}));
+  EXPECT_EQ(packed.pruned, 3U);
+  EXPECT_EQ(packed.column, 2U);
+  const std::uint16_t expected[] = {0x3C00, 0xC000, 0, 0x3C00, 0x7C00, 0x7E00};
+  EXPECT_EQ(std::memcmp(packed.elements.data(), expected, sizeof expected), 0);
+  const std::int8_t pairs[] = {1, 1, -3, 0, 0, 2, 2, 2};  // 4 of 8 in neighbours: sums 2 3 2 4
+  const PackedSparse of_pairs = pack_sparse({4, 8, 2}, spec_of(Format::s4), pairs, 1, 8);
+  EXPECT_EQ(of_pairs.metadata, (std::vector<std::uint8_t>{2, 3, 6, 7}));
 }
 
 }  // namespace

@@ -118,6 +118,9 @@ std::string difference(const Instruction& instruction, const Datapath& model, co
   whole.b = tiles.b.data();
   whole.c = tiles.c.data();
   whole.d = product.data();
+  if (!tiles.scale_a.empty()) whole.scale_a = tiles.scale_a.data();
+  if (!tiles.scale_b.empty()) whole.scale_b = tiles.scale_b.data();
+  if (!tiles.metadata.empty()) whole.metadata = tiles.metadata.data();
   const unsigned changing = kScaleDZero | kNegateA | kNegateB;
   if ((modifiers & changing) == 0 && why_no_matmul(instruction, model, whole).empty())
     matmul(instruction, model, whole);

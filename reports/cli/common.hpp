@@ -113,6 +113,7 @@ void add_diff(Command& app);
 void add_convert(Command& app);
 void add_layout(Command& app);
 void add_matmul(Command& app);
+void add_pack(Command& app);
 void add_sweep(Command& app);
 void add_laws(Command& app);
 void add_campaign(Command& app);

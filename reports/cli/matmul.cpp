@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,6 +22,7 @@ namespace {
 
 struct MatmulOptions {
   std::string architecture, instruction, a, b, c, out, output, simd, rounding;
+  std::string scale_a, scale_b, scale_layout = "rows", metadata, factor_a, factor_b;
   double alpha = 1, beta = 0;
   bool has_alpha = false, has_beta = false;
   std::uint64_t promote = 0, split_k = 1, memory = 0;
@@ -44,10 +47,29 @@ void require_memory(std::uint64_t needed, std::uint64_t limit, const char* what)
       fmt::format("--memory: found {} bytes needed for {}, allowed: {} bytes", needed, what, limit));
 }
 
+/// --factor-a, --factor-b: the factor of a whole tensor, a number or a file with one F32.
+float factor_of(const char* option, const std::string& text) {
+  if (text.empty()) return 1;
+  float factor = 0;
+  const char* end = text.data() + text.size();
+  if (const auto [rest, error] = std::from_chars(text.data(), end, factor);
+      error == std::errc{} && rest == end)
+    return factor;
+  const corpus::Tensor tensor = corpus::load_tensor(text);
+  if (tensor.dtype != corpus::DType::f32 || tensor.data.size() != sizeof factor)
+    throw InputError(fmt::format("{}: {}: found {} {}, allowed: one F32", text, option,
+                                 corpus::safetensors_name(tensor.dtype), corpus::to_string(tensor.shape)));
+  std::memcpy(&factor, tensor.data.data(), sizeof factor);
+  return factor;
+}
+
 std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
-  if (!options.has_alpha && !options.has_beta && options.output.empty()) return std::nullopt;
+  const bool factors = !options.factor_a.empty() || !options.factor_b.empty();
+  if (!options.has_alpha && !options.has_beta && options.output.empty() && !factors) return std::nullopt;
   Epilogue epilogue;
   epilogue.alpha = static_cast<float>(options.alpha);
+  if (factors)
+    epilogue.alpha *= factor_of("--factor-a", options.factor_a) * factor_of("--factor-b", options.factor_b);
   epilogue.beta = static_cast<float>(options.beta);
   if (!options.output.empty()) {
     const auto format = read_format(options.output);
@@ -109,9 +131,11 @@ int execute(const MatmulOptions& options, const Context& context) {
   mmaudit::MatmulOptions how = how_of(options);
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
-  require_memory(corpus::tensor_bytes(options.a) + corpus::tensor_bytes(options.b) +
-                     (options.c.empty() ? 0 : corpus::tensor_bytes(options.c)),
-                 limit, "the operands");
+  std::uint64_t operands = 0;
+  for (const std::string* file :
+       {&options.a, &options.b, &options.c, &options.scale_a, &options.scale_b, &options.metadata})
+    operands += file->empty() ? 0 : corpus::tensor_bytes(*file);
+  require_memory(operands, limit, "the operands");
 
   const std::optional<CastRounding> rounding = find_cast_rounding(options.rounding);
   const CastRule rule{rounding.value_or(CastRounding::nearest_even), options.saturate};
@@ -119,7 +143,8 @@ int execute(const MatmulOptions& options, const Context& context) {
   const corpus::Operand a = corpus::load_operand("--a", options.a, spec_of(instruction.a), {}, cast);
   problem.batch = a.count();
   problem.m = a.tensor.shape[1];
-  problem.k = a.tensor.shape[2];
+  const std::uint64_t stored = a.tensor.shape[2];
+  problem.k = is_sparse(instruction.op) ? 2 * stored : stored;
   const corpus::Operand b =
       corpus::load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0}, cast);
   problem.n = b.tensor.shape[2];
@@ -129,6 +154,17 @@ int execute(const MatmulOptions& options, const Context& context) {
     c = corpus::load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n}, cast);
     problem.c = c->data();
   }
+  const bool blocked = options.scale_layout == "blocked";
+  const std::uint64_t blocks = scale_blocks(instruction, problem);
+  const auto scale_a = corpus::load_scales("--scale-a", options.scale_a, instruction, ScaleOwner::a,
+                                           problem.batch, problem.m, blocks, blocked);
+  const auto scale_b = corpus::load_scales("--scale-b", options.scale_b, instruction, ScaleOwner::b,
+                                           problem.batch, problem.n, blocks, blocked);
+  const auto metadata =
+      corpus::load_metadata(options.metadata, instruction, {problem.batch, problem.m, stored}, "matrix");
+  if (scale_a) problem.scale_a = scale_a->data();
+  if (scale_b) problem.scale_b = scale_b->data();
+  if (!metadata.empty()) problem.metadata = metadata.data();
   std::string why = why_no_matmul(instruction, datapath, problem);
   if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, datapath, problem);
   if (!why.empty()) throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
@@ -174,10 +210,24 @@ void add_matmul(Command& app) {
   add_instruction_option(command, options->instruction).required();
   command.section("Matrices");
   command
-      .option("--a FILE", options->a, "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]")
+      .option("--a FILE", options->a,
+              "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]; sparse (M, K/2)")
       .required();
   command.option("--b FILE", options->b, "B: (K, N) or (batch, K, N), row-major").required();
   command.option("--c FILE", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
+  command.option("--scale-a FILE", options->scale_a,
+                 "block-scaled: scale bytes of A, (M, K / block) or with a batch; omitted: every scale is 1");
+  command.option("--scale-b FILE", options->scale_b, "block-scaled: scale bytes of B, (K / block, N)");
+  command
+      .option("--scale-layout", options->scale_layout,
+              "blocked: the tiles of 128 x 4 that cuBLASLt and torch._scaled_mm take, of any shape")
+      .one_of({"rows", "blocked"});
+  command.option("--factor-a FACTOR", options->factor_a,
+                 "factor of all of A (NVFP4's second level), a number or a file with one F32: alpha times "
+                 "factor a times factor b, in binary32, is the epilogue's alpha");
+  command.option("--factor-b FACTOR", options->factor_b, "factor of all of B");
+  command.option("--metadata FILE", options->metadata,
+                 "sparse: (M, K/2) of bytes, the position of every element of A inside its group");
   command.option("--out FILE", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
       .required();
   command.section("Order of the sum, epilogue, conversion");

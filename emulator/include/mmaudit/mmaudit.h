@@ -132,7 +132,7 @@ typedef struct mmaudit_product {
   const char* arch; /* null: "hopper" */
   const char* inst;
   uint64_t batch, m, n, k; /* any sizes; of the instruction only k has an influence */
-  mmaudit_in a;            /* (batch, m, k) */
+  mmaudit_in a;            /* (batch, m, k); of a sparse instruction (batch, m, k / 2) */
   mmaudit_in b;            /* (batch, k, n) */
   mmaudit_in c;            /* (batch, m, n) in the format of D; null: every element is +0 */
   mmaudit_out d;           /* (batch, m, n) in the instruction's format or d_format; may be c */
@@ -145,6 +145,13 @@ typedef struct mmaudit_product {
   const char* d_format; /* with epilogue: f32, f16 or bf16; null: f32 */
   const char* simd;     /* portable, avx2 or avx512; null: the widest there is; no influence on the result */
   uint32_t plain;       /* 1: without vector code; no influence on the result */
+  /* Block-scaled: (batch, m, blocks), (batch, blocks, n), blocks = k / scale_block, rounded up; null: 1. A
+   * factor of a whole tensor (NVFP4's second level) is alpha's. */
+  mmaudit_in scale_a, scale_b;
+  mmaudit_in metadata; /* sparse, then required: (batch, m, k / 2) bytes, positions inside the group */
+  const char*
+      scale_layout; /* null or "rows": as above; "blocked": tiles of 128 rows x 4 blocks as cuBLASLt and
+                     * torch._scaled_mm take them, 512 bytes each, (batch, m or n in 128s, blocks in 4s) */
 } mmaudit_product;
 
 /* D = A * B + C of any sizes, as a chain of one instruction over K in ascending order. Range and rounding:

@@ -35,7 +35,7 @@ _FORMAT_OF = {dtype: name for name, dtype in {**_ML, "f64": _VALUE["f64"], "f32"
 # dtypes of torch that numpy lacks: the format, and torch's and numpy's integers of its bits.
 _TORCH = {
     "torch.bfloat16": ("bf16", "int16", np.uint16), "torch.float8_e4m3fn": ("e4m3", "uint8", np.uint8),
-    "torch.float8_e5m2": ("e5m2", "uint8", np.uint8),
+    "torch.float8_e5m2": ("e5m2", "uint8", np.uint8), "torch.float8_e8m0fnu": ("ue8m0", "uint8", np.uint8),
 }
 _ROUNDINGS = ("rn", "rz", "rna", "rp")
 
@@ -215,3 +215,31 @@ def three_axes(field: str, array: np.ndarray) -> np.ndarray:
     if array.ndim != 3:
         raise ValueError(f"{field} shape: found {list(array.shape)}, allowed: two or three dimensions")
     return array
+
+
+def side_bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+    if array is None:
+        return None
+    array = array_of(field, array)
+    if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not is_ml(array)):
+        raise ValueError(f"{field} dtype: found {array.dtype}, allowed: uint8")
+    if array.ndim == len(shape) - 1:
+        array = array[np.newaxis]
+    require_shape(field, array, shape, axes)
+    return np.ascontiguousarray(array)
+
+
+def scales(field: str, array: Optional[Any], spec: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+    if array is not None and not spec.scale:
+        raise ValueError(
+            f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+        )
+    return side_bytes(field, array, shape, axes)
+
+
+def blocked_scales(field: str, array: Optional[Any], spec: Any) -> Optional[np.ndarray]:
+    """As bytes of any shape."""
+    if array is None:
+        return None
+    array = array_of(field, array)
+    return scales(field, array.reshape(1, array.size), spec, (1, array.size), "1, bytes")

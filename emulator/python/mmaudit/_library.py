@@ -55,6 +55,7 @@ class Product(_Sized):
         ("n", c_uint64), ("k", c_uint64), ("a", In), ("b", In), ("c", In), ("d", Out), ("promote", c_uint64),
         ("split_k", c_uint64), ("threads", c_uint32), ("epilogue", c_uint32), ("alpha", c_float),
         ("beta", c_float), ("d_format", c_char_p), ("simd", c_char_p), ("plain", c_uint32),
+        ("scale_a", In), ("scale_b", In), ("metadata", In), ("scale_layout", c_char_p),
     ]
 
 

@@ -42,26 +42,6 @@ def _modifiers(scale_d: int, negate_a: bool, negate_b: bool) -> int:
     return (0 if scale_d else 1) | (2 if negate_a else 0) | (4 if negate_b else 0)
 
 
-def _bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
-    if array is None:
-        return None
-    array = _arrays.array_of(field, array)
-    if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not _arrays.is_ml(array)):
-        raise ValueError(f"{field} dtype: found {array.dtype}, allowed: uint8")
-    if array.ndim == len(shape) - 1:
-        array = array[np.newaxis]
-    _arrays.require_shape(field, array, shape, axes)
-    return np.ascontiguousarray(array)
-
-
-def _scales(field: str, array: Optional[Any], spec: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
-    if array is not None and not spec.scale:
-        raise ValueError(
-            f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
-        )
-    return _bytes(field, array, shape, axes)
-
-
 def emulate(
     inst: str, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, arch: str = "hopper", *,
     scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, metadata: Optional[np.ndarray] = None,
@@ -96,9 +76,9 @@ def emulate(
         c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c.decode(), how))
         _arrays.require_shape("c", c, (tiles, m, n), "tiles, m, n")
     blocks = k // spec.scale_block if spec.scale_block else 0
-    scale_a = _scales("scale_a", scale_a, spec, (tiles, m, blocks), "tiles, m, k / block")
-    scale_b = _scales("scale_b", scale_b, spec, (tiles, blocks, n), "tiles, k / block, n")
-    metadata = _bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
+    scale_a = _arrays.scales("scale_a", scale_a, spec, (tiles, m, blocks), "tiles, m, k / block")
+    scale_b = _arrays.scales("scale_b", scale_b, spec, (tiles, blocks, n), "tiles, k / block, n")
+    metadata = _arrays.side_bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
     bits = _modifiers(scale_d, negate_a, negate_b)
     modifiers = np.full(tiles, bits, np.uint8) if bits else None
     d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d.decode(), with_ml))

@@ -12,15 +12,16 @@ from ._library import lib
 
 def _product(
     spec: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
-    promote: Optional[int], split_k: int, how: Casting,
+    promote: Optional[int], split_k: int, how: Casting, scale_a: Optional[Any] = None, scale_b: Optional[Any] = None,
+    scale_layout: str = "rows", metadata: Optional[Any] = None,
 ) -> Tuple[_library.Product, List[np.ndarray], Tuple[int, ...]]:
     """A product structure without D and epilogue, the arrays it points to, and the shape of D."""
     for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
         if not 0 <= value < 2**64:  # split_k = 0 is refused by the library
             raise ValueError(f"{field}: found {value}, allowed: {least} to 2^64 - 1")
     a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a.decode(), how), _arrays.operand("b", b, spec.b.decode(), how))
-    batch, m, k = a.shape
-    n = b.shape[2]
+    batch, m, stored = a.shape
+    k, n = (stored if spec.stored_k == spec.k else 2 * stored), b.shape[2]
     _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
     if c is not None:
         c = _arrays.operand("c", c, output, how)
@@ -30,7 +31,16 @@ def _product(
     work.batch, work.m, work.n, work.k = batch, m, n, k
     work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
     work.promote, work.split_k = promote or 0, split_k
-    return work, [x for x in (a, b, c) if x is not None], shape
+    blocks = -(-k // spec.scale_block) if spec.scale_block else 0
+    work.scale_layout = _library.encoded(scale_layout)
+    if scale_layout == "blocked":  # of any shape: the library counts the bytes
+        scale_a, scale_b = (_arrays.blocked_scales(f, x, spec) for f, x in (("scale_a", scale_a), ("scale_b", scale_b)))
+    else:
+        scale_a = _arrays.scales("scale_a", scale_a, spec, (batch, m, blocks), "batch, m, k / block")
+        scale_b = _arrays.scales("scale_b", scale_b, spec, (batch, blocks, n), "batch, k / block, n")
+    metadata = _arrays.side_bytes("metadata", metadata, (batch, m, stored), "batch, m, k / 2")
+    work.scale_a, work.scale_b, work.metadata = (_arrays.given(x) for x in (scale_a, scale_b, metadata))
+    return work, [x for x in (a, b, c, scale_a, scale_b, metadata) if x is not None], shape
 
 
 def _available_memory() -> Optional[int]:
@@ -49,6 +59,8 @@ def matmul(
     promote: Optional[int] = None, split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None,
     d_format: Optional[str] = None, threads: int = 0, simd: Optional[str] = None, plain: bool = False,
     memory: Optional[int] = None, rounding: Optional[str] = None, saturate: bool = False,
+    scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
+    factor_a: Optional[float] = None, factor_b: Optional[float] = None, metadata: Optional[np.ndarray] = None,
 ) -> np.ndarray:
     """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
 
@@ -64,16 +76,28 @@ def matmul(
             None of them changes a bit of D.
         memory: bytes that the result and the work space may take; None: what is available.
         rounding, saturate: as in emulate().
+        scale_a, scale_b: block-scaled: (M, K / block) and (K / block, N), or with a batch, uint8; None: every scale is
+            1. scale_layout "blocked": the bytes that cuBLASLt and torch._scaled_mm take (tiles of 128 rows x 4 blocks,
+            a row being a row of A or a column of B), of any shape.
+        factor_a, factor_b: factors of whole tensors, NVFP4's second level; alpha is multiplied by
+            float32(factor_a) * float32(factor_b).
+        metadata: sparse: (M, K/2), uint8, or with a batch: the position of every element of A inside its group.
     Returns: D, (..., M, N) with the leading dimensions of A.
     Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
     """
     spec = _library.instruction(arch, inst)
+    if factor_a is not None or factor_b is not None:
+        factors = np.float32(1 if factor_a is None else factor_a) * np.float32(1 if factor_b is None else factor_b)
+        alpha = float(np.float32(1 if alpha is None else alpha) * factors)
     epilogue = any(x is not None for x in (alpha, beta, d_format))
     output = (d_format or "f32") if epilogue else spec.d.decode()
     _arrays.raw_dtype(output)  # refuses an unknown format
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work, kept, shape = _product(spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
+    work, kept, shape = _product(
+        spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate), scale_a, scale_b,
+        scale_layout, metadata,
+    )
     work.threads = threads
     work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
     work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta

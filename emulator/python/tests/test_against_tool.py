@@ -80,6 +80,38 @@ class Products(WithTool):
         options = ("--alpha", 0.5, "--beta", 2, "--d-format", "bf16")
         self.assertTrue(same_bits(finished, self.result("matmul", "--inst", FP8, *options, a=a, b=b, c=c)))
 
+    def test_scales_in_both_layouts_and_factors(self):
+        a, b = bits(np.uint8, 17, 200) & 15, bits(np.uint8, 200, 33, seed=2) & 15
+        scale_a, scale_b = bits(np.uint8, 17, 13, seed=3) & 0x7B, bits(np.uint8, 13, 33, seed=4) & 0x7B
+        inst = ("--arch", "sm_120", "--inst", SCALED)
+        theirs = self.result("matmul", *inst, a=a, b=b, scale_a=scale_a, scale_b=scale_b)
+        ours = mmaudit.matmul(a, b, inst=SCALED, arch="sm_120", scale_a=scale_a, scale_b=scale_b)
+        self.assertTrue(same_bits(ours, theirs))
+        self.assertFalse(same_bits(ours, mmaudit.matmul(a, b, inst=SCALED, arch="sm_120", scale_a=scale_a)))
+
+        def blocked(scales):  # (rows, blocks), as torch's to_blocked() does it
+            rows, blocks = -(-scales.shape[0] // 128), -(-scales.shape[1] // 4)
+            tiles = np.zeros((rows * 128, blocks * 4), np.uint8)
+            tiles[: scales.shape[0], : scales.shape[1]] = scales
+            tiles = tiles.reshape(rows, 128, blocks, 4).transpose(0, 2, 1, 3)
+            return tiles.reshape(-1, 4, 32, 4).transpose(0, 2, 1, 3).reshape(-1)
+
+        both = dict(scale_a=blocked(scale_a), scale_b=blocked(scale_b.T))
+        again = mmaudit.matmul(a, b, inst=SCALED, arch="sm_120", scale_layout="blocked", **both)
+        self.assertTrue(same_bits(again, theirs))
+        options = ("--factor-a", 0.3, "--factor-b", 7, "--alpha", 0.1)
+        theirs = self.result("matmul", *inst, *options, a=a, b=b, scale_a=scale_a, scale_b=scale_b)
+        scaled = dict(inst=SCALED, arch="sm_120", scale_a=scale_a, scale_b=scale_b)
+        self.assertTrue(same_bits(mmaudit.matmul(a, b, **scaled, alpha=0.1, factor_a=0.3, factor_b=7), theirs))
+        with self.assertRaisesRegex(ValueError, "scale_a shape: found .*17, 12.* allowed: .*17, 13"):
+            mmaudit.matmul(a, b, inst=SCALED, arch="sm_120", scale_a=scale_a[:, :12])
+
+    def test_sparse_products(self):
+        a, b = bits(np.uint16, 9, 70) & 0xBFFF, bits(np.uint16, 140, 40, seed=2) & 0xBFFF
+        metadata = np.tile(np.array([1, 3, 0, 2, 2, 3], np.uint8), (9, 12))[:, :70]
+        theirs = self.result("matmul", "--inst", SPARSE, a=a, b=b, metadata=metadata)
+        self.assertTrue(same_bits(mmaudit.matmul(a, b, inst=SPARSE, metadata=metadata), theirs))
+
     def test_batch_and_every_means(self):
         a, b = bits(np.uint16, 2, 9, 70) & 0xBFFF, bits(np.uint16, 2, 70, 40, seed=2) & 0xBFFF
         theirs = self.result("matmul", "--inst", F16, a=a, b=b)

@@ -11,6 +11,7 @@
 #include "mmaudit/explain.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/scale_layout.hpp"
 #include "mmaudit/shrink.hpp"
 #include "mmaudit/tolerance.hpp"
 
@@ -102,6 +103,8 @@ struct Product {
   const DatapathEntry* datapath = nullptr;
   Matmul problem;
   MatmulOptions options;
+  bool blocked = false;                        ///< the caller's scales are; the problem's never are
+  std::vector<std::uint8_t> scale_a, scale_b;  ///< what blocked ones became
 };
 
 Product product_of(const mmaudit_product& work) {
@@ -116,6 +119,13 @@ Product product_of(const mmaudit_product& work) {
   x.problem.b = work.b.data;
   x.problem.c = work.c.data;
   x.problem.d = work.d.data;
+  x.problem.scale_a = bytes_at(work.scale_a);
+  x.problem.scale_b = bytes_at(work.scale_b);
+  x.problem.metadata = bytes_at(work.metadata);
+  const std::string_view layout = work.scale_layout == nullptr ? "rows" : work.scale_layout;
+  x.blocked = layout == "blocked";
+  if (!x.blocked && layout != "rows")
+    refuse("scale_layout", "found " + std::string(layout) + ", allowed: rows, blocked");
   x.problem.promote = work.promote;
   x.problem.split_k = work.split_k;
   if (work.epilogue > 1) refuse("epilogue", "found " + std::to_string(work.epilogue) + ", allowed: 0, 1");
@@ -146,22 +156,56 @@ Product product_of(const mmaudit_product& work) {
   return x;
 }
 
-/// A and B; C and D where they are read or written.
-void require_operands(const mmaudit_product& work, const Product& x, bool d) {
+/// Scales of `rows` rows of A or columns of B; blocked ones become plain in `kept`.
+void take_scales(const char* field, mmaudit_in bytes, ScaleOwner owner, std::uint64_t rows, const Product& x,
+                 const std::uint8_t*& scales, std::vector<std::uint8_t>& kept) {
+  if (!given(bytes)) return;
+  const std::uint64_t blocks = scale_blocks(x.inst, x.problem), batch = x.problem.batch;
+  const FormatSpec format = spec_of(x.inst.scale);
+  const Axis of_rows{owner == ScaleOwner::a ? "m" : "n", rows}, of_blocks{"k / block", blocks};
+  if (!x.blocked) {
+    if (owner == ScaleOwner::a) return require(field, bytes, {{"batch", batch}, of_rows, of_blocks}, format);
+    return require(field, bytes, {{"batch", batch}, of_blocks, of_rows}, format);
+  }
+  require(field, bytes,
+          {{"batch", batch},
+           {"tiles along the rows", detail::quotient_up(rows, kScaleTileRows)},
+           {"tiles along the blocks", detail::quotient_up(blocks, kScaleTileBlocks)},
+           {"512", kScaleTileRows * kScaleTileBlocks}},
+          format);
+  kept = plain_scales(bytes_at(bytes), owner, batch, rows, blocks);
+  scales = kept.data();
+}
+
+/// A, B, scales and metadata; C and D where they are read or written.
+void take_operands(const mmaudit_product& work, Product& x, bool d) {
   const Format output = x.problem.epilogue ? x.problem.epilogue->output : x.inst.d;
-  require("a", work.a, {{"batch", work.batch}, {"m", work.m}, {"k", work.k}}, spec_of(x.inst.a));
+  const std::uint64_t stored = stored_k(x.inst, x.problem);
+  const char* depth = is_sparse(x.inst.op) ? "k / 2" : "k";
+  require("a", work.a, {{"batch", work.batch}, {"m", work.m}, {depth, stored}}, spec_of(x.inst.a));
   require("b", work.b, {{"batch", work.batch}, {"k", work.k}, {"n", work.n}}, spec_of(x.inst.b));
   const std::initializer_list<Axis> result = {{"batch", work.batch}, {"m", work.m}, {"n", work.n}};
   require_if_given("c", work.c, result, spec_of(output));
   if (d) require("d", work.d, result, spec_of(output));
+  take_scales("scale_a", work.scale_a, ScaleOwner::a, work.m, x, x.problem.scale_a, x.scale_a);
+  take_scales("scale_b", work.scale_b, ScaleOwner::b, work.n, x, x.problem.scale_b, x.scale_b);
+  if (!given(work.metadata)) return;
+  require("metadata", work.metadata, {{"batch", work.batch}, {"m", work.m}, {"k / 2", stored}}, kByte);
+  const std::span bytes(bytes_at(work.metadata), work.metadata.bytes);
+  if (const std::string why = why_bad_metadata(sparsity_of(x.inst), bytes, work.batch, work.m, stored);
+      !why.empty())
+    refuse("metadata", why);
 }
 
 void run_product(const mmaudit_product& work) {
-  const Product x = product_of(work);
-  require_operands(work, x, true);
+  Product x = product_of(work);
+  take_operands(work, x, true);
   require_apart("a", work.d, work.a);
   require_apart("b", work.d, work.b);
   require_apart("c", work.d, work.c, true);
+  require_apart("scale_a", work.d, work.scale_a);
+  require_apart("scale_b", work.d, work.scale_b);
+  require_apart("metadata", work.d, work.metadata);
   matmul(x.inst, x.datapath->datapath, x.problem, x.options);
 }
 
@@ -169,7 +213,7 @@ Product toleranced(const mmaudit_product& work, bool d) {
   Product x = product_of(work);
   if (const std::string why = why_no_tolerance(x.inst, x.datapath->datapath, x.problem); !why.empty())
     throw Refused{why + " with " + name_of(x.inst)};
-  require_operands(work, x, d);
+  take_operands(work, x, d);
   return x;
 }
 

@@ -1,9 +1,10 @@
 #define MMAUDIT_FAST_BYTES 32
+#include "group_kernel.hpp"
 #include "kernel.hpp"
 #include "pack.hpp"
 
 namespace mmaudit::fast {
 
-const Level kAvx2 = {pack_a, pack_b, multiply, fold, place};
+const Level kAvx2 = {pack_a, pack_b, multiply, fold, place, pack_group_a, pack_group_b, multiply_groups};
 
 }  // namespace mmaudit::fast

@@ -1,123 +1,55 @@
 // A tile of a matrix product by vector code.
-#include <algorithm>
-#include <bit>
-#include <vector>
+#include <cmath>
+#include <cstdlib>
 
-#include "../tile_sums.hpp"
-#include "mmaudit/raw_words.hpp"
-#include "rules.hpp"
+#include "vector_sums.hpp"
 
 namespace mmaudit {
 namespace {
 
-/// About so much of K is packed at once: a panel of B of that depth stays in the first cache.
-constexpr int kDepth = 256;
+using fast::kDepth;
 
-const fast::Level& table_of(SimdLevel level) {
-#ifdef MMAUDIT_FAST_X86
-  if (level == SimdLevel::avx512) return fast::kAvx512;
-  if (level == SimdLevel::avx2) return fast::kAvx2;
-#endif
-  static_cast<void>(level);
-  return fast::kPortable;
-}
-
-/// An array that starts on a cache line: a vector across two lines costs two loads.
-template <typename T>
-class Aligned {
- public:
-  void resize(std::size_t count) {
-    store_.assign(count * sizeof(T) + kLine, 0);
-    void* from = store_.data();
-    std::size_t space = store_.size();
-    data_ = static_cast<T*>(std::align(kLine, count * sizeof(T), from, space));
-    size_ = count;
-  }
-  T& operator[](std::size_t i) { return data_[i]; }
-  const T& operator[](std::size_t i) const { return data_[i]; }
-  T* begin() { return data_; }
-  T* end() { return data_ + size_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  static constexpr std::size_t kLine = 64;
-  std::vector<char> store_;
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-static_assert(kRowUnit == fast::kRows && kColumnUnit == fast::kPanel);
-
-class FastTile final : public TileSums {
+class FastTile final : public fast::VectorSums {
  public:
   FastTile(const DotPlan& plan, const fast::FastPlan& fast, const Matmul& problem, SimdLevel level)
-      : plan_(plan),
+      : VectorSums(plan, problem, level),
         fast_(fast),
-        problem_(problem),
-        rows_(tile_rows(problem)),
-        columns_(tile_columns(problem)),
-        level_(table_of(level)) {
-    make_steps();
-    const bool used[kSums] = {true, problem.promote != 0, problem.split_k > 1};
-    for (int i = 0; i < kSums; ++i) sums_[i].resize(used[i] ? rows_ * columns_ : 0);
+        list_(plan, std::max(1, (fast.rules.sparse ? kDepth / 2 : kDepth) / plan.k)),
+        depth_(list_.depth),
+        steps_(list_.steps) {
+    make_order();
     a_value_.resize(rows_ * depth_);
     a_exponent_.resize(rows_ * depth_);
-    b_value_.resize(columns_ * depth_);
-    b_exponent_.resize(columns_ * depth_);
+    // A sparse A meets twice as many rows of B, or half of each group; pairs of four exponents are six.
+    b_depth_ = fast_.rules.sparse ? 2 * depth_ : depth_;
+    b_words_ = fast_.rules.sparse && fast_.rules.pairs ? b_depth_ / 4 * 6 : b_depth_;
+    b_value_.resize(columns_ * b_depth_);
+    b_exponent_.resize(columns_ * b_words_);
     a_bounds_.resize(rows_ / fast::kRows * steps_.size());
-    b_bounds_.resize(columns_ / fast::kPanel * steps_.size());
-    for (int j = 0; j < fast::kPanel; ++j) place_[j] = level_.place(j);
-  }
-
-  void start(const Tile& tile) override {
-    tile_ = tile;
-    for (auto& sum : sums_) std::fill(sum.begin(), sum.end(), 0.0F);
-  }
-
-  void set_row(int sum, std::uint64_t i, const std::uint64_t* bits) override {
-    for (std::uint64_t j = 0; j < tile_.columns; ++j)
-      sums_[sum][at(i, j)] = fast::to_sum(bits[j], plan_.step.output);
-  }
-
-  void get_row(int sum, std::uint64_t i, std::uint64_t* bits) const override {
-    const FormatSpec& format = plan_.step.output;
-    const float* row = &sums_[sum][i * columns_];
-    const bool as_is = format.id == Format::f32;
-    for (std::uint64_t j = 0; j < tile_.columns; ++j) {
-      const float x =
-          row[j / fast::kPanel * fast::kPanel + static_cast<std::uint64_t>(place_[j % fast::kPanel])];
-      bits[j] = as_is ? std::bit_cast<std::uint32_t>(x) : fast::from_sum(x, format, plan_.datapath.output);
+    if (fast_.rules.sparse) make_selection();
+    if (fast_.rules.scaled) {
+      const std::size_t step_count = steps_.size() + 1;  // the kernel looks one step ahead
+      a_factor_.resize(rows_ * step_count);
+      a_shift_.resize(rows_ * step_count);
+      b_factor_.resize(columns_ / fast::kPanel * step_count * fast::kPanel);
+      b_shift_.resize(columns_ / fast::kPanel * step_count * fast::kPanel);
     }
+    b_bounds_.resize(columns_ / fast::kPanel * steps_.size());
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {
     const auto k = static_cast<std::uint64_t>(plan_.k);
+    if (fast_.rules.sparse) first /= 2, last /= 2;  // of what is stored
     last = first + (last - first + k - 1) / k * k;
     for (std::uint64_t start = first; start < last; start += depth_)
       one_chunk(start, std::min<std::uint64_t>(depth_, last - start));
   }
 
-  void fold(int from, int into) override {
-    level_.fold(sums_[into].begin(), sums_[from].begin(), sums_[into].size(), fast_.rules.nan);
-  }
-
  private:
-  [[nodiscard]] std::size_t at(std::uint64_t i, std::uint64_t j) const {
-    return i * columns_ + j / fast::kPanel * fast::kPanel +
-           static_cast<std::size_t>(place_[j % fast::kPanel]);
-  }
-
-  void make_steps() {
+  void make_order() {
     const int k = plan_.k;
-    const int instructions = std::max(1, kDepth / k);
-    depth_ = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(k);
-    for (int t = 0; t < instructions; ++t) {
-      for_each_step(plan_, [&](int start, int count) {
-        steps_.push_back({static_cast<std::int16_t>(t * k + start), static_cast<std::int16_t>(count), false});
-      });
-      steps_.back().closes = true;
+    for (int t = 0; t < static_cast<int>(depth_) / k; ++t)
       for (int p = 0; p < k; ++p) order_.push_back(t * k + evaluation_k(plan_.datapath.order, k, p));
-    }
     ascending_ = plan_.datapath.order == KOrder::ascending || plan_.datapath.order == KOrder::halves;
   }
 
@@ -142,23 +74,172 @@ class FastTile final : public TileSums {
     fast::Chunk chunk;
     chunk.steps = steps_.data();
     chunk.depth = static_cast<int>(depth);
-    for (const fast::Step& step : steps_) chunk.step_count += step.start < chunk.depth ? 1 : 0;
+    chunk.step_count = list_.before(depth);
     chunk.order = ascending_ ? nullptr : order_.data();
     chunk_start_ = start;
     const auto panels = (tile_.columns + fast::kPanel - 1) / fast::kPanel;
     const auto groups = (tile_.rows + fast::kRows - 1) / fast::kRows;
-    level_.pack_b(source(problem_.b, plan_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
-                         tile_.column, depth, panels * fast::kPanel),
-                  chunk, {b_value_.begin(), b_exponent_.begin()}, fast::kPanel * depth_,
-                  static_cast<int>(panels), b_bounds_.data(), static_cast<int>(steps_.size()));
+    pack_b(chunk, depth, panels);
     for (std::uint64_t g = 0; g < groups; ++g) {
       const std::uint64_t row = g * fast::kRows;
-      level_.pack_a(source(problem_.a, plan_.a, fast_.a, tile_.matrix, problem_.m, problem_.k,
-                           tile_.row + row, start, fast::kRows, depth),
+      level_.pack_a(source(problem_.a, plan_.a, fast_.a, tile_.matrix, problem_.m, stored_k_, tile_.row + row,
+                           start, fast::kRows, depth),
                     chunk, {&a_value_[row * depth_], &a_exponent_[row * depth_]}, depth_,
                     &a_bounds_[g * steps_.size()]);
     }
+    if (fast_.rules.scaled) {
+      for (std::uint64_t i = 0; i < groups * fast::kRows; ++i) scale_row(chunk, i);
+      for (std::uint64_t p = 0; p < panels; ++p) scale_panel(chunk, p);
+    }
+    if (fast_.rules.sparse)
+      for (std::uint64_t i = 0; i < tile_.rows; ++i) select_row(chunk, i);
     multiply_chunk(chunk, groups, panels);
+  }
+
+  void pack_b(const fast::Chunk& chunk, std::uint64_t depth, std::uint64_t panels) {
+    const bool sparse = fast_.rules.sparse;
+    fast::Chunk of_b = chunk;
+    std::uint64_t start = chunk_start_;
+    if (sparse) {  // as it is stored: rows of A choose from it
+      start *= 2, depth *= 2;
+      of_b = {b_steps_.data(), chunk.step_count, 2 * chunk.depth, nullptr};
+    }
+    level_.pack_b(source(problem_.b, plan_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
+                         tile_.column, depth, panels * fast::kPanel),
+                  of_b, {b_value_.begin(), sparse ? packed_.begin() : b_exponent_.begin()},
+                  fast::kPanel * b_depth_, static_cast<int>(panels), b_bounds_.data(),
+                  static_cast<int>(steps_.size()));
+    if (!sparse) return;
+    for (std::uint64_t p = 0; p < panels; ++p) {
+      fast::Bounds* bounds = &b_bounds_[p * steps_.size()];
+      for (int i = 1; !ascending_ && i < chunk.step_count; ++i) {
+        bounds[0].low = std::min(bounds[0].low, bounds[i].low);
+        bounds[0].high = std::max(bounds[0].high, bounds[i].high);
+      }
+      for (int i = 1; !ascending_ && i < chunk.step_count; ++i) bounds[i] = bounds[0];
+      spread_exponents(depth, &packed_[p * fast::kPanel * b_depth_],
+                       &b_exponent_[p * fast::kPanel * b_words_]);
+    }
+  }
+
+  /// Exponents of one panel of `depth` rows for every choice of two rows of a group, or as they are.
+  void spread_exponents(std::uint64_t depth, const std::int16_t* from, std::int16_t* to) const {
+    if (!fast_.rules.pairs) {
+      std::copy_n(from, depth * fast::kPanel, to);
+      return;
+    }
+    for (std::uint64_t group = 0; group < depth / 4; ++group, from += 2 * fast::kPanel)
+      for (int number = 0; number < 6; ++number, to += fast::kPanel) {
+        std::uint8_t position[2];
+        write_pattern(plan_.sparsity, number, position);
+        // Bytes of a word are two neighbours; the first of a pair becomes the low one.
+        const std::int16_t *low = from + position[0] / 2 * fast::kPanel,
+                           *high = from + position[1] / 2 * fast::kPanel;
+        const int down = 8 * (position[0] % 2), up = 8 * (1 - position[1] % 2);
+        for (int j = 0; j < fast::kPanel; ++j)
+          to[j] = static_cast<std::int16_t>((static_cast<std::uint16_t>(low[j]) >> down & 0xFF) |
+                                            (static_cast<std::uint16_t>(high[j]) << up & 0xFF00));
+      }
+  }
+
+  void make_selection() {
+    for (fast::Step step : steps_) {
+      step.start = static_cast<std::int16_t>(2 * step.start);
+      step.count = static_cast<std::int16_t>(2 * step.count);
+      b_steps_.push_back(step);
+    }
+    for (const std::int32_t stored : order_)
+      group_at_.push_back(stored / plan_.sparsity.kept * plan_.sparsity.group);
+    packed_.resize(columns_ * b_depth_);
+    value_at_.resize(rows_ * depth_);
+    exponent_at_.resize(rows_ * depth_);
+  }
+
+  /// Where row i of A finds its elements of B.
+  void select_row(const fast::Chunk& chunk, std::uint64_t i) {
+    const std::uint8_t* row = problem_.metadata + (tile_.matrix * problem_.m + tile_.row + i) * stored_k_;
+    std::uint8_t within[kDepth];
+    for (int p = 0; p < chunk.depth; ++p) {
+      const std::uint64_t stored = chunk_start_ + static_cast<std::uint64_t>(p);
+      within[p] = stored < stored_k_ ? row[stored] : static_cast<std::uint8_t>(p % plan_.sparsity.kept);
+    }
+    std::int32_t *value = &value_at_[i * depth_], *exponent = &exponent_at_[i * depth_];
+    for (int p = 0; p < chunk.depth; ++p) {
+      const auto at = static_cast<std::size_t>(p);
+      value[p] = (group_at_[at] + within[order_[at]]) * fast::kPanel;
+      if (!fast_.rules.pairs) exponent[p] = value[p];
+    }
+    constexpr int kNumber[4][4] = {{0, 0, 1, 2}, {0, 0, 3, 4}, {0, 0, 0, 5}, {}};
+    for (int p = 0; fast_.rules.pairs && p < chunk.depth; p += 2) {
+      const auto at = static_cast<std::size_t>(p);
+      const std::uint8_t* two = &within[order_[at]];
+      exponent[p / 2] = (group_at_[at] / 4 * 6 + kNumber[two[0]][two[1]]) * fast::kPanel;
+    }
+  }
+
+  /// Puts one scale of every step at `factor` and `shift`, and what it does to the bounds.
+  template <typename Load>
+  void scale_step(const Load& byte, float& factor, std::int32_t& shift, fast::Bounds& box) const {
+    const Operand scale = unpack_scale(plan_.scale, plan_.datapath, byte());
+    const bool fits = scale.kind == Kind::finite && std::abs(scale.exponent) <= fast::kMostScale;
+    shift = fits ? scale.exponent : 0;
+    factor = std::ldexp(1.0F, shift);
+    box.low = std::min<int>(box.low, fits ? shift : fast::kSpecialLow);
+    box.high = std::max<int>(box.high, shift);
+  }
+
+  /// The block of K whose scale a step of the chunk applies.
+  [[nodiscard]] std::uint64_t block_of(int step) const {
+    const auto first = static_cast<std::size_t>(steps_[static_cast<std::size_t>(step)].start);
+    return (chunk_start_ + static_cast<std::uint64_t>(order_[first])) /
+           static_cast<std::uint64_t>(plan_.scale_block);
+  }
+  [[nodiscard]] std::uint64_t scale_byte(const std::uint8_t* scales, std::uint64_t block, bool there,
+                                         std::uint64_t at) const {
+    return scales != nullptr && there && block < blocks_ ? scales[at] : one_bits(plan_.scale);
+  }
+
+  void scale_row(const fast::Chunk& chunk, std::uint64_t i) {
+    const std::uint64_t row = tile_.matrix * problem_.m + tile_.row + i;
+    for (int s = 0; s < chunk.step_count; ++s) {
+      const std::uint64_t block = block_of(s);
+      const std::size_t at = i * (steps_.size() + 1) + static_cast<std::size_t>(s);
+      fast::Bounds box = kNoScale;
+      std::int32_t shift = 0;
+      scale_step([&] { return scale_byte(problem_.scale_a, block, i < tile_.rows, row * blocks_ + block); },
+                 a_factor_[at], shift, box);
+      a_shift_[at] = static_cast<std::int32_t>(static_cast<std::uint32_t>(shift & 0xFFFF) * 0x10001U);
+      // The rows of a group share their bounds: the least shift and the largest, one row after another.
+      fast::Bounds& all = a_boxes_[static_cast<std::size_t>(s)];
+      all =
+          i % fast::kRows == 0 ? box : fast::Bounds{std::min(all.low, box.low), std::max(all.high, box.high)};
+      if (i % fast::kRows == fast::kRows - 1)
+        widen(a_bounds_[i / fast::kRows * steps_.size() + static_cast<std::size_t>(s)], all);
+    }
+  }
+
+  void scale_panel(const fast::Chunk& chunk, std::uint64_t panel) {
+    for (int s = 0; s < chunk.step_count; ++s) {
+      const std::uint64_t block = block_of(s);
+      const std::size_t first = (panel * (steps_.size() + 1) + static_cast<std::size_t>(s)) * fast::kPanel;
+      fast::Bounds box = kNoScale;
+      for (int j = 0; j < fast::kPanel; ++j) {
+        const std::uint64_t in_tile = panel * fast::kPanel + static_cast<std::uint64_t>(j);
+        const std::uint64_t at = (tile_.matrix * blocks_ + block) * problem_.n + tile_.column + in_tile;
+        std::int32_t shift = 0;
+        scale_step([&] { return scale_byte(problem_.scale_b, block, in_tile < tile_.columns, at); },
+                   b_factor_[first + static_cast<std::size_t>(place_[j])], shift, box);
+        b_shift_[first + static_cast<std::size_t>(j)] = static_cast<std::int16_t>(shift);
+      }
+      widen(b_bounds_[panel * steps_.size() + static_cast<std::size_t>(s)], box);
+    }
+  }
+
+  static constexpr fast::Bounds kNoScale = {20000, -20000};
+  static void widen(fast::Bounds& bounds, const fast::Bounds& box) {
+    bounds.low += box.low;
+    bounds.high += box.high;
+    if (box.low <= fast::kSpecialLow) bounds.low = fast::kSpecialLow;
   }
 
   void multiply_chunk(const fast::Chunk& chunk, std::uint64_t groups, std::uint64_t panels) {
@@ -166,20 +247,30 @@ class FastTile final : public TileSums {
     work.rules = &fast_.rules;
     work.chunk = chunk;
     work.a_stride = depth_;
+    work.a_scales.stride = steps_.size() + 1;
     work.sum_stride = columns_;
     work.plain = plain_step;
     work.context = this;
     for (std::uint64_t p = 0; p < panels; ++p) {  // rows innermost: the panel of B stays in the first cache
       const std::uint64_t column = p * fast::kPanel;
-      work.b_value = &b_value_[column * depth_];
-      work.b_exponent = &b_exponent_[column * depth_];
+      work.b_value = &b_value_[column * b_depth_];
+      work.b_exponent = &b_exponent_[column * b_words_];
       work.b_bounds = &b_bounds_[p * steps_.size()];
+      if (fast_.rules.scaled) {
+        const std::size_t first = p * (steps_.size() + 1) * fast::kPanel;
+        work.b_scales = {&b_factor_[first], &b_shift_[first]};
+      }
       work.column = static_cast<int>(column);
       for (std::uint64_t g = 0; g < groups; ++g) {
         const std::uint64_t row = g * fast::kRows;
         work.a_value = &a_value_[row * depth_];
         work.a_exponent = &a_exponent_[row * depth_];
         work.a_bounds = &a_bounds_[g * steps_.size()];
+        if (fast_.rules.scaled) {
+          work.a_scales.factor = &a_factor_[row * work.a_scales.stride];
+          work.a_scales.exponent = &a_shift_[row * work.a_scales.stride];
+        }
+        if (fast_.rules.sparse) work.selection = {&value_at_[row * depth_], &exponent_at_[row * depth_]};
         work.sum = &sums_[0][row * columns_ + column];
         work.row = static_cast<int>(row);
         level_.multiply(work);
@@ -188,54 +279,34 @@ class FastTile final : public TileSums {
   }
 
   static float plain_step(const void* context, int row, int column, int step, float sum) {
-    return static_cast<const FastTile*>(context)->plain_step(static_cast<std::uint64_t>(row),
-                                                             static_cast<std::uint64_t>(column), step, sum);
+    const auto* self = static_cast<const FastTile*>(context);
+    const fast::Step& here = self->steps_[static_cast<std::size_t>(step)];
+    return self->VectorSums::plain_step(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(column),
+                                        self->chunk_start_,
+                                        &self->order_[static_cast<std::size_t>(here.start)], here.count, sum);
   }
 
-  [[nodiscard]] float plain_step(std::uint64_t row, std::uint64_t column, int step, float sum) const {
-    if (row >= tile_.rows || column >= tile_.columns) return 0;
-    const FormatSpec& format = plan_.step.output;
-    const std::uint64_t c =
-        fast::to_sum(0, format) == sum ? 0 : fast::from_sum(sum, format, plan_.datapath.output);
-    const Operand addend = unpack_addend(format, plan_.datapath, c);
-    const fast::Step& here = steps_[static_cast<std::size_t>(step)];
-    Operand a[kMaxK], b[kMaxK];
-    for (int p = 0; p < here.count; ++p) {
-      const std::uint64_t k =
-          chunk_start_ + static_cast<std::uint64_t>(
-                             order_[static_cast<std::size_t>(here.start) + static_cast<std::size_t>(p)]);
-      std::uint64_t bits_a = 0, bits_b = 0;
-      if (k < problem_.k) {
-        bits_a = load_word(problem_.a, plan_.a.storage_bytes(),
-                           (tile_.matrix * problem_.m + tile_.row + row) * problem_.k + k);
-        bits_b = load_word(problem_.b, plan_.b.storage_bytes(),
-                           (tile_.matrix * problem_.k + k) * problem_.n + tile_.column + column);
-      }
-      a[p] = unpack_factor(plan_.a, plan_, bits_a, false);
-      b[p] = unpack_factor(plan_.b, plan_, bits_b, false);
-    }
-    StepSpec spec = plan_.step;
-    spec.addend = format;
-    return fast::to_sum(fused_dot_add(a, b, here.count, addend, spec, plan_.datapath), format);
-  }
-
-  DotPlan plan_;
   fast::FastPlan fast_;
-  Matmul problem_;
-  std::uint64_t rows_, columns_;
-  const fast::Level& level_;
-  Tile tile_;
-  std::size_t depth_ = 0;  ///< of a whole chunk
+  fast::StepList list_;
+  std::size_t depth_;  ///< of a whole chunk
+  const std::vector<fast::Step>& steps_;
   bool ascending_ = true;
   std::uint64_t chunk_start_ = 0;
-  std::vector<fast::Step> steps_;
   std::vector<std::int32_t> order_;
-  int place_[fast::kPanel] = {};
-  Aligned<float> sums_[kSums];
-  Aligned<float> a_value_, b_value_;
-  Aligned<std::int32_t> a_exponent_;
-  Aligned<std::int16_t> b_exponent_;
+  fast::Aligned<float> a_value_, b_value_;
+  fast::Aligned<std::int32_t> a_exponent_;
+  fast::Aligned<std::int16_t> b_exponent_;
   std::vector<fast::Bounds> a_bounds_, b_bounds_;
+  std::size_t b_depth_ = 0, b_words_ = 0;  ///< rows of B of a whole chunk, and words of their exponents
+  // Scales: (rows, steps), (panels, steps, columns).
+  fast::Aligned<float> a_factor_, b_factor_;
+  fast::Aligned<std::int32_t> a_shift_;
+  fast::Aligned<std::int16_t> b_shift_;
+  fast::Bounds a_boxes_[kDepth] = {};
+  // A sparse A: exponents of B before they are spread, and offsets, (rows, depth).
+  std::vector<fast::Step> b_steps_;
+  fast::Aligned<std::int16_t> packed_;
+  std::vector<std::int32_t> group_at_, value_at_, exponent_at_;
 };
 
 }  // namespace
@@ -243,11 +314,13 @@ class FastTile final : public TileSums {
 std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, SimdLevel level) {
   const DotPlan plan = make_plan(instruction, datapath);
+  if (const auto rules = fast::group_rules(plan)) return fast::grouped_tile(plan, *rules, problem, level);
   return std::make_unique<FastTile>(plan, *fast::fast_plan(plan), problem, level);
 }
 
 bool fast_serves(const Instruction& instruction, const Datapath& datapath) {
-  return !is_sparse(instruction.op) && fast::fast_plan(make_plan(instruction, datapath)).has_value();
+  const DotPlan plan = make_plan(instruction, datapath);
+  return fast::group_rules(plan) || fast::fast_plan(plan);
 }
 
 std::string_view name_of(SimdLevel level) {

@@ -27,13 +27,13 @@ template <int Rows, typename StepKind>
     }
   }
   if (vectors) {
-    Maxima<Rows, StepKind::kPairs> maxima(rules);
+    typename StepKind::template MaximaOf<Rows> maxima(rules);
     maxima.add_all(in);
-    Running<Rows> running;
-    begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
+    Running<Rows, StepKind::kSide> running;
+    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
     for (int k = 0; k < in.count; k += rules.group) {
-      Sums<Rows> sum;
-      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
+      Sums<Rows, StepKind::kSide> sum;
+      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.of_products(), i);
       for (int r = 0; r < Rows; ++r)
         for (int h = 0; h < 2; ++h) failed[r][h] |= running.absorb(r, h, sum.of[r][h]);
     }
@@ -97,8 +97,9 @@ template <int Rows, typename StepKind>
 struct Stream {
   // A step reads one and writes the other, so that a step that failed can be done again.
   alignas(MMAUDIT_FAST_BYTES) float buffer[2][Rows * kGroupColumns];
-  Maxima<Rows, StepKind::kPairs> maxima;
-  Running<Rows> running;
+  using StepMaxima = typename StepKind::template MaximaOf<Rows>;
+  StepMaxima maxima;
+  Running<Rows, StepKind::kSide> running;
   Block out, sums, results;
   Operands in;
   Place place;
@@ -121,18 +122,38 @@ struct Stream {
           work.a_stride,
           work.b_value + column,
           work.b_exponent + column,
-          work.chunk.steps[0].count};
+          work.chunk.steps[0].count,
+          {work.a_scales.factor + rows * work.a_scales.stride,
+           work.a_scales.exponent + rows * work.a_scales.stride, work.a_scales.stride},
+          {work.b_scales.factor + column, work.b_scales.exponent + column},
+          {work.selection.value + rows * work.a_stride, work.selection.exponent + rows * work.a_stride}};
     place = {work.row + row, work.column + column, 0};
     careful = always || needs_care<Rows>(sums, rules);
     maxima.add_all(in);
-    begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
+    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
   }
 
-  /// The operands behind those at hand: steps follow one another without gaps.
+  /// The operands of the next step: steps follow one another without gaps.
   [[nodiscard]] Operands behind(int count) const {
-    const int words = Maxima<Rows, StepKind::kPairs>::words(in.count);
-    return {in.a_value + in.count,          in.a_exponent + words,          in.a_stride,
-            in.b_value + in.count * kPanel, in.b_exponent + words * kPanel, count};
+    const int words = StepMaxima::words(in.count);
+    Operands next = in;
+    next.count = count;
+    next.a_value += in.count;
+    next.a_exponent += words;
+    if constexpr (StepKind::kSide == Side::sparse) {
+      next.selection.value += in.count;
+      next.selection.exponent += words;
+    } else {
+      next.b_value += in.count * kPanel;
+      next.b_exponent += words * kPanel;
+    }
+    if constexpr (StepKind::kSide == Side::scaled) {
+      ++next.a_scales.factor;
+      ++next.a_scales.exponent;
+      next.b_scales.factor += kPanel;
+      next.b_scales.exponent += kPanel;
+    }
+    return next;
   }
 
   /// One step; the next one has `coming` products.
@@ -145,9 +166,9 @@ struct Stream {
     } else {
       careful_step<Rows, StepKind>(work, in, sums, place, vectors);
       careful = always || needs_care<Rows>(sums, rules);
-      maxima = Maxima<Rows, StepKind::kPairs>(rules);
+      maxima = StepMaxima(rules);
       maxima.add_all(next);
-      begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
+      begin_all<StepKind::kHow>(running, maxima, next, sums, rules);
     }
     in = next;
     ++place.step;
@@ -163,7 +184,7 @@ struct Stream {
     }
     clear<Rows>(sums);
     careful = always;
-    begin_all<Rows, StepKind::kHow>(running, maxima, sums, rules);
+    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
   }
 };
 
@@ -192,26 +213,36 @@ template <typename StepKind>
   }
 }
 
-template <Rounds How, bool AddendLast>
+template <Rounds How, bool AddendLast, Side What>
 void multiply_by(const Multiply& work) {
   if (work.rules->pairs) {
-    multiply_panel<Compiled<How, AddendLast, true, true>>(work);
+    multiply_panel<Compiled<How, AddendLast, true, true, What>>(work);
   } else if (work.rules->group >= work.rules->block) {
-    multiply_panel<Compiled<How, AddendLast, true, false>>(work);
+    multiply_panel<Compiled<How, AddendLast, true, false, What>>(work);
   } else {
-    multiply_panel<Compiled<How, AddendLast, false, false>>(work);
+    multiply_panel<Compiled<How, AddendLast, false, false, What>>(work);
+  }
+}
+
+template <Side What>
+void multiply_side(const Multiply& work) {
+  const bool nearest = work.rules->nearest_bits > 0, addend_last = work.rules->addend_last;
+  const FloatMode mode(!nearest && !addend_last);  // an addend that comes last is added to nearest
+  if constexpr (What == Side::scaled) {            // which rules.cpp serves without the other two
+    multiply_by<Rounds::toward_zero, false, What>(work);
+  } else if (nearest) {
+    addend_last ? multiply_by<Rounds::nearest, true, What>(work)
+                : multiply_by<Rounds::nearest, false, What>(work);
+  } else {
+    addend_last ? multiply_by<Rounds::toward_zero_here, true, What>(work)
+                : multiply_by<Rounds::toward_zero, false, What>(work);
   }
 }
 
 void multiply(const Multiply& work) {
-  const bool nearest = work.rules->nearest_bits > 0, addend_last = work.rules->addend_last;
-  const FloatMode mode(!nearest && !addend_last);  // an addend that comes last is added to nearest
-  if (nearest) {
-    addend_last ? multiply_by<Rounds::nearest, true>(work) : multiply_by<Rounds::nearest, false>(work);
-  } else {
-    addend_last ? multiply_by<Rounds::toward_zero_here, true>(work)
-                : multiply_by<Rounds::toward_zero, false>(work);
-  }
+  if (work.rules->scaled) return multiply_side<Side::scaled>(work);
+  if (work.rules->sparse) return multiply_side<Side::sparse>(work);
+  multiply_side<Side::none>(work);
 }
 
 void fold(float* total, float* sum, std::size_t count, std::uint32_t nan) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "group_level.hpp"
+
 namespace mmaudit::fast {
 
 /// Columns of a panel of B, and rows that are multiplied at once: tiles are padded to multiples of these.
@@ -86,10 +88,30 @@ struct Rules {
   float most_sum = 0;                     ///< from here up a step's sum may have left 32 bits
   std::uint32_t keep_mask = 0;            ///< bits of the result that stay
   std::uint32_t nan = 0;
-  int nearest_bits = 0;      ///< 0: toward zero; else fraction bits kept, to nearest even
-  float overflow_from = 0;   ///< with nearest_bits: magnitudes from here up are infinite
-  bool pairs = false;        ///< exponents of products are bytes, two positions in a lane of 16 bits
+  int nearest_bits = 0;     ///< 0: toward zero; else fraction bits kept, to nearest even
+  float overflow_from = 0;  ///< with nearest_bits: magnitudes from here up are infinite
+  bool pairs = false;       ///< exponents of products are bytes, two positions in a lane of 16 bits
+  bool scaled = false, sparse = false;
   bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
+};
+
+/// Block scales of one step, all powers of two: what the products of a row and a column are multiplied by.
+struct StepScalesA {
+  const float* factor = nullptr;           ///< (kRows, stride), one per step
+  const std::int32_t* exponent = nullptr;  ///< the same, each exponent twice in a word
+  std::size_t stride = 0;
+};
+struct StepScalesB {
+  const float* factor = nullptr;           ///< (steps, kPanel), columns in the level's own order
+  const std::int16_t* exponent = nullptr;  ///< (steps, kPanel), columns in theirs
+};
+inline constexpr int kMostScale =
+    60;  ///< magnitude of an exponent: the factor of two scales is a normal float
+
+/// Where the stored elements of a sparse A find their elements of B, (kRows, a_stride) in evaluation order.
+struct Selection {
+  const std::int32_t* value = nullptr;     ///< offset in b_value
+  const std::int32_t* exponent = nullptr;  ///< offset in b_exponent: one per word of A's exponents
 };
 
 /// One step of one element by the plain core. `sum` and the result are floats that hold a number of D's
@@ -106,7 +128,10 @@ struct Multiply {
   const float* b_value = nullptr;    ///< (depth, kPanel)
   const std::int16_t* b_exponent = nullptr;
   const Bounds* b_bounds = nullptr;  ///< (steps)
-  float* sum = nullptr;              ///< (kRows, sum_stride), columns in the level's own order
+  StepScalesA a_scales;              ///< where the instruction has scales
+  StepScalesB b_scales;
+  Selection selection;   ///< where A is sparse
+  float* sum = nullptr;  ///< (kRows, sum_stride), columns in the level's own order
   std::size_t sum_stride = 0;
   PlainStep plain = nullptr;
   const void* context = nullptr;
@@ -126,6 +151,12 @@ struct Level {
   void (*fold)(float* total, float* sum, std::size_t count, std::uint32_t nan);
   /// Where column `j` of a panel stands.
   int (*place)(int j);
+  /// One row of A, one panel of B; their groups multiplied. See group_level.hpp.
+  void (*pack_group_a)(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
+                       const PackedGroupsA& out, GroupBounds& bounds);
+  void (*pack_group_b)(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
+                       const PackedGroupsB& out, GroupBounds& bounds);
+  void (*multiply_groups)(const GroupMultiply& work);
 };
 
 extern const Level kPortable, kAvx2, kAvx512;

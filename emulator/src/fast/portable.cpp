@@ -1,9 +1,10 @@
 #define MMAUDIT_FAST_BYTES 16
+#include "group_kernel.hpp"
 #include "kernel.hpp"
 #include "pack.hpp"
 
 namespace mmaudit::fast {
 
-const Level kPortable = {pack_a, pack_b, multiply, fold, place};
+const Level kPortable = {pack_a, pack_b, multiply, fold, place, pack_group_a, pack_group_b, multiply_groups};
 
 }  // namespace mmaudit::fast

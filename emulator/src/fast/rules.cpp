@@ -50,9 +50,39 @@ bool serves_rules(const Datapath& datapath) {
          datapath.addend != AddendPlace::before_each_nearest;
 }
 
+/// Scales that are powers of two, one for all products of a step.
+bool serves_scales(const DotPlan& plan) {
+  const Datapath& datapath = plan.datapath;
+  bool one_per_step = plan.k % plan.scale_block == 0;
+  for_each_step(plan, [&](int start, int count) {
+    const auto block = [&](int p) { return evaluation_k(datapath.order, plan.k, p) / plan.scale_block; };
+    for (int p = start; p < start + count; ++p) one_per_step = one_per_step && block(p) == block(start);
+  });
+  return one_per_step && plan.scale.fraction_bits == 0 && plan.scale.no_zero && plan.scale.signless &&
+         datapath.scale_use == ScaleUse::applied && datapath.scale_nan == ScaleNan::always &&
+         datapath.addend == AddendPlace::in_first_step && datapath.output.rounding == Rounding::toward_zero;
+}
+
+/// Metadata as the hardware reads it, and pairs of positions that one group of them holds.
+bool serves_metadata(const DotPlan& plan) { return plan.datapath.metadata == MetadataRule::selected; }
+
+bool pairs_are_groups(const DotPlan& plan) {
+  bool are = plan.sparsity.kept == 2;
+  for (int p = 0; p < plan.k; p += 2) {
+    const int first = evaluation_k(plan.datapath.order, plan.k, p);
+    are = are && first % 2 == 0 && evaluation_k(plan.datapath.order, plan.k, p + 1) == first + 1;
+  }
+  return are;
+}
+
 }  // namespace
 
-std::optional<FastPlan> fast_plan(const DotPlan& plan) {
+std::optional<FastPlan> fast_plan(const DotPlan& given) {
+  DotPlan plan = given;
+  const bool sparse = plan.sparsity.kept != plan.sparsity.group;
+  if (plan.block_scaled() && !serves_scales(plan)) return std::nullopt;
+  if (sparse && !serves_metadata(plan)) return std::nullopt;
+  plan.scale_block = 0;  // scales come on top of everything below
   const Datapath& datapath = plan.datapath;
   const bool widened = plan.wide.id != Format::none;
   if (!serves_rules(datapath) || !detail::keeps_one_sum_format(plan) || !detail::widens_exactly(plan) ||
@@ -108,6 +138,9 @@ std::optional<FastPlan> fast_plan(const DotPlan& plan) {
   fast.b = decode_of(plan.b, seen_b.min_exponent());
   rules.pairs = rules.group >= rules.block && pairs_of(plan, seen_a.min_exponent(), seen_b.min_exponent());
   fast.a.byte_top = fast.b.byte_top = plan.b.max_exponent();
+  rules.scaled = given.block_scaled();
+  rules.sparse = sparse;
+  if (sparse) rules.pairs = rules.pairs && pairs_are_groups(plan);
   return fast;
 }
 

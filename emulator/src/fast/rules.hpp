@@ -15,6 +15,9 @@ struct FastPlan {
 /// nullopt when the kernel can't serve the row.
 std::optional<FastPlan> fast_plan(const DotPlan& plan);
 
+/// The same of a grouped datapath, by group_kernel.hpp.
+std::optional<GroupRules> group_rules(const DotPlan& plan);
+
 /// Between raw bits of D's format (f32 or f16) and the float that stands for them. Of a NaN of f16 only that
 /// it is one survives: what comes out is the rule's.
 float to_sum(std::uint64_t bits, const FormatSpec& format);

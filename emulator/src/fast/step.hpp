@@ -36,25 +36,33 @@ struct Operands {
   const float* b_value;
   const std::int16_t* b_exponent;
   int count;
+  StepScalesA a_scales;
+  StepScalesB b_scales;
+  Selection selection;
 };
 
-/// Largest exponents of products, plus 127, of every element.
-template <int Rows, bool Pairs>
+/// Beside dense operands without scales: what an element of the kernel's code is compiled for.
+enum class Side { none, scaled, sparse };
+
+/// Largest exponents of products, plus 127, of every element; not below the floor, unless scales come on top.
+template <int Rows, bool Pairs, Side What>
 struct Maxima {
   Shorts row[Rows];
 
   explicit Maxima(const Rules& rules) {
-    const int least = rules.floor + kFloatBias;
+    const int floor = rules.floor + kFloatBias, none = Pairs ? 0 : kZero;
+    const int least = What == Side::scaled ? none : floor;
     for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(Pairs ? least * 0x101 : least);
   }
   /// Words of exponents that so many positions have.
   static constexpr int words(int count) { return Pairs ? count / 2 : count; }
 
   [[gnu::always_inline]] void add(const Operands& in, int i) {
-    const auto b = load<Shorts>(in.b_exponent + i * kPanel);
+    auto b = load<Shorts>(in.b_exponent + (What == Side::sparse ? 0 : i * kPanel));
     for (int r = 0; r < Rows; ++r) {
-      const Words a =
-          splat(in.a_exponent[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(i)]);
+      const std::size_t at = static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(i);
+      const Words a = splat(in.a_exponent[at]);
+      if constexpr (What == Side::sparse) b = load<Shorts>(in.b_exponent + in.selection.exponent[at]);
       if constexpr (Pairs) {
         row[r] = bits<Shorts>(max(bits<Bytes>(row[r]), subtract_to_zero(bits<Bytes>(a), bits<Bytes>(b))));
       } else {
@@ -70,29 +78,44 @@ struct Maxima {
     if constexpr (!Pairs) return row[r];
     return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8)));
   }
+  /// The same with the exponents of the scales, and not below the floor.
+  [[nodiscard]] Shorts scaled(int r, const Operands& in, const Rules& rules) const {
+    Shorts products = of(r);
+    if constexpr (Pairs) {
+      products &= 0xFF;
+      products |= (products == 0) & static_cast<std::int16_t>(kZero);
+    }
+    const Words a = splat(in.a_scales.exponent[static_cast<std::size_t>(r) * in.a_scales.stride]);
+    products += bits<Shorts>(a) + load<Shorts>(in.b_scales.exponent);
+    return max(products, Shorts{} + static_cast<std::int16_t>(rules.floor + kFloatBias));
+  }
 };
 
-template <int Rows>
+template <int Rows, Side What>
 struct Sums {
   Counts of[Rows][2] = {};
 
   [[gnu::always_inline]] void add(const Operands& in, const Floats (&scale)[Rows][2], int k) {
-    const Floats b[2] = {load<Floats>(in.b_value + k * kPanel),
-                         load<Floats>(in.b_value + k * kPanel + kLanes)};
+    const float* shared = in.b_value + (What == Side::sparse ? 0 : k * kPanel);
+    Floats b[2] = {load<Floats>(shared), load<Floats>(shared + kLanes)};
     for (int r = 0; r < Rows; ++r) {
-      const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
+      const std::size_t at = static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k);
+      const float a = in.a_value[at];
+      if constexpr (What == Side::sparse)
+        for (int h = 0; h < 2; ++h) b[h] = load<Floats>(shared + in.selection.value[at] + h * kLanes);
       for (int h = 0; h < 2; ++h) of[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
     }
   }
 };
 
 /// A step between the choice of E and the rounding.
-template <int Rows>
+template <int Rows, Side What>
 struct Running {
-  Floats scale[Rows][2];  ///< 2^(F - E)
-  Counts total[Rows][2];  ///< the addend, then the sum, in units of 2^(E - F)
-  Words failed;           ///< sign bit of a lane: some row's sum left 32 bits
-  Words largest;          ///< E plus 127, in the place of a float's exponent
+  Floats scale[Rows][2];        ///< 2^(F - E)
+  Floats with_scales[Rows][2];  ///< with Side::scaled: the same times the scales of the step
+  Counts total[Rows][2];        ///< the addend, then the sum, in units of 2^(E - F)
+  Words failed;                 ///< sign bit of a lane: some row's sum left 32 bits
+  Words largest;                ///< E plus 127, in the place of a float's exponent
 
   template <Rounds How>
   [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
@@ -108,6 +131,17 @@ struct Running {
     total[r][h] = bits<Counts>(truncate(addend * scale[r][h]));
   }
 
+  /// Where no product is other than zero, scales may be anything: the factor stays finite.
+  [[gnu::always_inline]] void apply_scales(int r, int h, const Operands& in) {
+    const float a = in.a_scales.factor[static_cast<std::size_t>(r) * in.a_scales.stride];
+    with_scales[r][h] =
+        smaller(scale[r][h] * (load<Floats>(in.b_scales.factor + h * kLanes) * a), splat(0x1p100F));
+  }
+  /// What products are multiplied by.
+  [[nodiscard]] const Floats (&of_products() const)[Rows][2] {
+    return What == Side::scaled ? with_scales : scale;
+  }
+
   /// Lanes that leave 32 bits, in the sign bit.
   [[gnu::always_inline]] Words absorb(int r, int h, Counts sum) {
     const Counts x = total[r][h];
@@ -116,34 +150,52 @@ struct Running {
   }
 };
 
-template <int Rows, Rounds How, bool Pairs>
-[[gnu::always_inline]] inline void begin_all(Running<Rows>& running, const Maxima<Rows, Pairs>& maxima,
+/// Begins the step of `in` with one vector of addends.
+template <Rounds How, int Rows, bool Pairs, Side What>
+[[gnu::always_inline]] inline void begin_one(Running<Rows, What>& running,
+                                             const Maxima<Rows, Pairs, What>& maxima, int r, int h,
+                                             const Operands& in, Floats addend, const Rules& rules) {
+  if constexpr (What == Side::scaled) {
+    running.template begin<How>(r, h, maxima.scaled(r, in, rules), addend, rules);
+    running.apply_scales(r, h, in);
+  } else {
+    running.template begin<How>(r, h, maxima.of(r), addend, rules);
+  }
+}
+
+template <Rounds How, int Rows, bool Pairs, Side What>
+[[gnu::always_inline]] inline void begin_all(Running<Rows, What>& running,
+                                             const Maxima<Rows, Pairs, What>& maxima, const Operands& in,
                                              const Block& addends, const Rules& rules) {
   running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h)
-      running.template begin<How>(r, h, maxima.of(r), load<Floats>(addends.at(r, h)), rules);
+      begin_one<How>(running, maxima, r, h, in, load<Floats>(addends.at(r, h)), rules);
 }
 
 /// How one compilation of the kernel differs from the others.
-template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt>
+template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt, Side SideIt>
 struct Compiled {
   static constexpr Rounds kHow = HowIt;
   static constexpr bool kAddendLast = AddendLastIt;
   static constexpr bool kOneGroup = OneGroupIt;  ///< no step has more than rules.group products
   static constexpr bool kPairs = PairsIt;
+  static constexpr Side kSide = SideIt;
+  template <int Rows>
+  using MaximaOf = Maxima<Rows, PairsIt, SideIt>;
 };
 
 /// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
 /// of the one fills the gaps of the other. False when some lane failed.
 template <int Rows, typename StepKind>
-[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next, Running<Rows>& running,
-                                            Maxima<Rows, StepKind::kPairs>& maxima, const Rules& rules,
-                                            const Block& results) {
+[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next,
+                                            Running<Rows, StepKind::kSide>& running,
+                                            typename StepKind::template MaximaOf<Rows>& maxima,
+                                            const Rules& rules, const Block& results) {
   constexpr Rounds kHow = StepKind::kHow;
   constexpr int kAtOnce = StepKind::kPairs ? 2 : 1;
-  Maxima<Rows, StepKind::kPairs> coming(rules);
-  Sums<Rows> sum;
+  typename StepKind::template MaximaOf<Rows> coming(rules);
+  Sums<Rows, StepKind::kSide> sum;
   if constexpr (StepKind::kOneGroup) {
     // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
     for (int r = 0; r < Rows; ++r)
@@ -152,16 +204,16 @@ template <int Rows, typename StepKind>
       const int words = coming.words(in.count);
       for (int i = 0; i < words; ++i) {
         coming.add(next, i);
-        for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.scale, i * kAtOnce + k);
+        for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.of_products(), i * kAtOnce + k);
       }
     } else {
       coming.add_all(next);
-      for (int k = 0; k < in.count; ++k) sum.add(in, running.scale, k);
+      for (int k = 0; k < in.count; ++k) sum.add(in, running.of_products(), k);
     }
   } else {
     coming.add_all(next);
     for (int k = 0; k < in.count; k += rules.group) {
-      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.scale, i);
+      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.of_products(), i);
       for (int r = 0; r < Rows; ++r)
         for (int h = 0; h < 2; ++h) running.failed |= running.absorb(r, h, sum.of[r][h]);
       sum = {};
@@ -179,7 +231,7 @@ template <int Rows, typename StepKind>
       if constexpr (StepKind::kOneGroup) most = larger_magnitude(most, whole);
       const Floats x = round_sum<kHow>(total, whole, running.scale[r][h], rules);
       store(results.at(r, h), x);
-      running.template begin<kHow>(r, h, coming.of(r), x, rules);
+      begin_one<kHow>(running, coming, r, h, next, x, rules);
     }
   }
   if constexpr (StepKind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);

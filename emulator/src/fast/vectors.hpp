@@ -116,6 +116,19 @@ inline Floats larger_magnitude(Floats x, Floats y) {
 #endif
 }
 
+/// The smaller of two numbers that are not NaN.
+inline Floats smaller(Floats x, Floats y) {
+#if defined(__AVX512F__)
+  return bits<Floats>(_mm512_maskz_min_ps(kAll, bits<__m512>(x), bits<__m512>(y)));
+#elif defined(__AVX2__)
+  return bits<Floats>(_mm256_min_ps(bits<__m256>(x), bits<__m256>(y)));
+#elif defined(__SSE2__)
+  return bits<Floats>(_mm_min_ps(bits<__m128>(x), bits<__m128>(y)));
+#else
+  return select<Floats>(bits<Words>(x < y), x, y);
+#endif
+}
+
 /// Toward zero; lanes beyond 32 bits are unspecified.
 inline Words truncate(Floats x) {
 #if defined(__AVX512F__)

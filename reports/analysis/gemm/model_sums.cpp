@@ -3,23 +3,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 
 #include "element_values.hpp"
-#include "mmaudit/arithmetic/block_scale.hpp"
-#include "mmaudit/detail/parallel.hpp"
-#include "mmaudit/detail/quotient_up.hpp"
-#include "mmaudit/emulate.hpp"
 #include "mmaudit/matmul.hpp"
-#include "mmaudit/tile_batch.hpp"
 
 namespace mmaudit::report {
 namespace {
 
-using detail::quotient_up;
+/// Scales of columns, (columns, blocks), as matmul() takes them: (blocks, columns).
+std::vector<std::uint8_t> by_blocks_of_k(const std::vector<std::uint8_t>& scales, std::uint64_t columns,
+                                         std::uint64_t blocks) {
+  std::vector<std::uint8_t> out(scales.size());
+  for (std::uint64_t j = 0; j < columns; ++j)
+    for (std::uint64_t block = 0; block < blocks; ++block)
+      out[block * columns + j] = scales[j * blocks + block];
+  return out;
+}
 
-std::vector<double> dense(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
-                          const MatmulOptions& how) {
+/// One product; where the instruction reads scales, with those of the operands.
+std::vector<double> one_product(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
+                                const MatmulOptions& how) {
   const FormatSpec format = spec_of(path.instruction.d);
   std::vector<std::byte> d(x.m * x.n * format.storage_bytes());
   Matmul problem;
@@ -27,6 +30,11 @@ std::vector<double> dense(const GemmCombination& c, const GemmPath& path, const 
   problem.a = x.a.raw.data(), problem.b = x.b.raw.data(), problem.d = d.data();
   problem.promote = c.accumulation.promote;
   problem.split_k = c.accumulation.split_k;
+  std::vector<std::uint8_t> scale_b;
+  if (path.instruction.scale != Format::none) {
+    scale_b = by_blocks_of_k(x.b.scales, x.n, scale_blocks(path.instruction, problem));
+    problem.scale_a = x.a.scales.data(), problem.scale_b = scale_b.data();
+  }
   matmul(path.instruction, path.entry->datapath, problem, how);
   const ElementValues values(format);
   std::vector<double> out(x.m * x.n);
@@ -58,83 +66,13 @@ std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, co
   return {totals.begin(), totals.end()};
 }
 
-/// Rows and columns of D that are computed together.
-struct Block {
-  std::uint64_t row, column, rows, columns;
-};
-
-/// One block of a product whose instruction reads scales, by the plain core: the sums over [first, last),
-/// from +0, one instruction after another.
-std::vector<float> block_sums(const GemmPath& path, const ConvertedOperands& x, const Block& block,
-                              std::uint64_t first, std::uint64_t last) {
-  Instruction inst = path.instruction;
-  inst.m = static_cast<std::int16_t>(block.rows);
-  inst.n = static_cast<std::int16_t>(block.columns);
-  const auto depth = static_cast<std::uint64_t>(inst.k),
-             length = static_cast<std::uint64_t>(inst.scale_block);
-  const std::uint64_t scales = depth / length, all_scales = quotient_up(x.k, length);
-  const auto one = static_cast<std::uint8_t>(one_bits(spec_of(inst.scale)));
-  TileBatch tile(inst, 1);
-  std::vector<float> sums(block.rows * block.columns, 0.0F);
-  TileView view = tile.view();
-  view.c = view.d = sums.data();
-  for (std::uint64_t start = first; start < last; start += depth) {
-    // What lies beyond K is +0 with the scale 1.
-    for (std::uint64_t k = 0; k < depth; ++k) {
-      const bool inside = start + k < x.k;
-      for (std::uint64_t i = 0; i < block.rows; ++i)
-        tile.a[i * depth + k] = inside ? x.a.raw[(block.row + i) * x.k + start + k] : std::byte{0};
-      for (std::uint64_t j = 0; j < block.columns; ++j)
-        tile.b[k * block.columns + j] = inside ? x.b.raw[(start + k) * x.n + block.column + j] : std::byte{0};
-    }
-    for (std::uint64_t s = 0; s < scales; ++s) {
-      const std::uint64_t at = start / length + s;
-      for (std::uint64_t i = 0; i < block.rows; ++i)
-        tile.scale_a[i * scales + s] = at < all_scales ? x.a.scales[(block.row + i) * all_scales + at] : one;
-      for (std::uint64_t j = 0; j < block.columns; ++j)
-        tile.scale_b[s * block.columns + j] =
-            at < all_scales ? x.b.scales[(block.column + j) * all_scales + at] : one;
-    }
-    emulate(inst, path.entry->datapath, view);
-  }
-  return sums;
-}
-
-std::vector<double> scaled(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
-                           const MatmulOptions& how) {
-  constexpr std::uint64_t kTile = 32;
-  const auto depth = static_cast<std::uint64_t>(path.instruction.k);
-  const std::uint64_t slice = quotient_up(quotient_up(x.k, depth), c.accumulation.split_k) * depth;
-  const std::uint64_t stride =
-      c.accumulation.promote != 0 ? c.accumulation.promote : std::max<std::uint64_t>(slice, 1);
-  const bool totals = c.accumulation.promote != 0 || c.accumulation.split_k > 1;
-  std::vector<double> out(x.m * x.n, 0.0);
-  const std::uint64_t across = quotient_up(x.n, kTile);
-  std::mutex mutex;
-  detail::parallel_for(across * quotient_up(x.m, kTile), how.threads, [&](std::uint64_t index) {
-    const std::uint64_t row = index / across * kTile, column = index % across * kTile;
-    const Block block{row, column, std::min(kTile, x.m - row), std::min(kTile, x.n - column)};
-    std::vector<float> total(block.rows * block.columns, 0.0F);
-    for (std::uint64_t start = 0; start < x.k; start += stride) {
-      const std::vector<float> part = block_sums(path, x, block, start, std::min(x.k, start + stride));
-      for (std::size_t e = 0; e < total.size(); ++e) total[e] = totals ? total[e] + part[e] : part[e];
-    }
-    for (std::size_t e = 0; e < total.size(); ++e)
-      out[(row + e / block.columns) * x.n + column + e % block.columns] = static_cast<double>(total[e]);
-    if (!how.progress) return;
-    const std::lock_guard lock(mutex);
-    how.progress(block.rows * block.columns * x.k);
-  });
-  return out;
-}
-
 }  // namespace
 
 std::vector<double> model_sums(const GemmCombination& combination, const GemmPath& path,
                                const ConvertedOperands& converted, const MatmulOptions& how) {
-  if (path.instruction.scale != Format::none) return scaled(combination, path, converted, how);
-  return combination.scaling == Scaling::blocks ? by_blocks(combination, path, converted, how)
-                                                : dense(combination, path, converted, how);
+  const bool factors = combination.scaling == Scaling::blocks && path.instruction.scale == Format::none;
+  return factors ? by_blocks(combination, path, converted, how)
+                 : one_product(combination, path, converted, how);
 }
 
 GemmElements compute_elements(const GemmCombination& combination, const GemmPath& path,

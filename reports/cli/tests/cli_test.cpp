@@ -301,7 +301,7 @@ TEST(Usage, WrongOptionsAreOneLine) {
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
   }
   for (const char* command : {"list", "emulate", "run", "compare", "verify", "explain", "record", "audit",
-                              "convert", "laws", "matmul", "sweep"}) {
+                              "convert", "laws", "matmul", "pack", "sweep"}) {
     const Outcome help = run({command, "--help"});
     EXPECT_EQ(help.code, kAllGood) << command;
     EXPECT_NE(help.out.find("Options"), std::string::npos);

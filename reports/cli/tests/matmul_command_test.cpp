@@ -1,10 +1,14 @@
 // mmaudit matmul as a user types it.
 #include <nlohmann/json.hpp>
 
+#include <cstring>
 #include <numeric>
 
+#include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/scale_layout.hpp"
+#include "mmaudit/sparse_pack.hpp"
 #include "program.hpp"
 
 namespace mmaudit::cli::test {
@@ -86,6 +90,106 @@ TEST_F(MatmulCommand, SplitPlainAndSimdAgree) {
   EXPECT_EQ(d().data, expected);
   ASSERT_EQ(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "2", "--simd", "portable"}).code, kAllGood);
   EXPECT_EQ(d().data, expected);
+}
+
+constexpr const char* kNv4 = "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3";
+
+TEST_F(MatmulCommand, BlockScalesInBothLayoutsAndFactors) {
+  save<std::uint8_t>("A4.npy", DType::u8, {3, 80}, 2);  // e2m1 1
+  save<std::uint8_t>("B4.npy", DType::u8, {80, 2}, 4);  // e2m1 2
+  corpus::Tensor scale_a =
+      corpus::make_tensor<std::uint8_t>("x", DType::u8, {3, 5}, std::vector<std::uint8_t>(15, 0x38));  // 1
+  scale_a.data[5 + 4] = std::byte{0x48};  // row 1, last block: 4
+  corpus::write_npy(path("SA.npy"), scale_a);
+  const auto* plain = reinterpret_cast<const std::uint8_t*>(scale_a.data.data());
+  const auto blocked = blocked_scales(plain, ScaleOwner::a, 1, 3, 5);
+  corpus::write_npy(path("SAB.npy"),
+                    corpus::make_tensor<std::uint8_t>("x", DType::u8, {blocked.size()}, blocked));
+  corpus::write_npy(path("SBB.npy"), corpus::make_tensor<std::uint8_t>(
+                                         "x", DType::u8, {2, 512}, std::vector<std::uint8_t>(1024, 0x38)));
+  const auto expect = [&](const std::vector<std::string>& more, float row0, float row1) {
+    std::vector<std::string> all = {"--arch", "blackwell", "--scale-a", path("SA.npy")};
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome outcome = matmul(kNv4, "A4.npy", "B4.npy", all);
+    ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+    const Tensor result = d();
+    ASSERT_EQ(result.shape, (std::vector<std::uint64_t>{3, 2}));
+    std::vector<float> found(6);
+    std::memcpy(found.data(), result.data.data(), result.data.size());
+    EXPECT_EQ(found, (std::vector<float>{row0, row0, row1, row1, row0, row0}));
+  };
+  expect({}, 160, 256);
+  expect({"--plain"}, 160, 256);
+  expect({"--factor-a", "0.5", "--factor-b", "0.25"}, 20, 32);
+  save<float>("F.npy", DType::f32, {1}, 0.125F);
+  expect({"--factor-b", path("F.npy"), "--alpha", "2"}, 40, 64);
+  const Outcome blocked_too = matmul(kNv4, "A4.npy", "B4.npy",
+                                     {"--arch", "blackwell", "--scale-a", path("SAB.npy"), "--scale-b",
+                                      path("SBB.npy"), "--scale-layout", "blocked"});
+  ASSERT_EQ(blocked_too.code, kAllGood) << blocked_too.err;
+  const Tensor result = d();
+  EXPECT_EQ(result.as<std::uint32_t>()[2], 0x43800000U);  // 256
+}
+
+TEST_F(MatmulCommand, RefusesScalesAndMetadataInOneLine) {
+  save<std::uint8_t>("A4.npy", DType::u8, {3, 80}, 2);
+  save<std::uint8_t>("B4.npy", DType::u8, {80, 2}, 4);
+  save<std::uint8_t>("S4.npy", DType::u8, {3, 4}, 0x38);
+  const auto scaled = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--arch", "blackwell"});
+    return matmul(kNv4, "A4.npy", "B4.npy", more);
+  };
+  refused(scaled({"--scale-a", path("S4.npy")}), {"--scale-a shape", "[1, 3, 4]", "[1, 3, 5]"});
+  refused(scaled({"--scale-a", path("C.npy")}), {"--scale-a dtype", "F32", "U8", "F8_E4M3"});
+  refused(scaled({"--scale-b", path("S4.npy"), "--scale-layout", "blocked"}),
+          {"--scale-b", "12 bytes", "1024", "128 x 4"});
+  refused(scaled({"--scale-layout", "tiled"}), {"--scale-layout", "tiled", "blocked"});
+  refused(scaled({"--factor-a", "x"}), {"x"});
+  refused(scaled({"--factor-a", path("A.npy")}), {"--factor-a", "F16", "one F32"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--scale-a", path("S4.npy")}),
+          {"--scale-a", "block-scaled instructions only"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--metadata", path("S4.npy")}), {"--metadata", "sparse"});
+  refused(matmul("mma.sp.m16n8k32.f32.f16.f16.f32", "A.npy", "B.npy"), {"--b shape", "[1, 66, any]"});
+  save<std::uint16_t>("BS.npy", DType::f16, {66, 7}, 0x4000);
+  refused(matmul("mma.sp.m16n8k32.f32.f16.f16.f32", "A.npy", "BS.npy"), {"--metadata", "none"});
+}
+
+TEST_F(MatmulCommand, PackedIsTheDenseProductOfWhatStays) {
+  // Small integers: every order of summation gives the same.
+  std::vector<std::uint16_t> dense(5 * 64), b(64 * 3);
+  for (std::size_t i = 0; i < dense.size(); ++i)
+    dense[i] = static_cast<std::uint16_t>(
+        encode_nearest_even(static_cast<double>(i * 7 % 9) - 4, spec_of(Format::f16)));
+  for (std::size_t i = 0; i < b.size(); ++i)
+    b[i] =
+        static_cast<std::uint16_t>(encode_nearest_even(static_cast<double>(i % 5) - 2, spec_of(Format::f16)));
+  corpus::write_npy(path("X.npy"), corpus::make_tensor<std::uint16_t>("x", DType::f16, {5, 64}, dense));
+  corpus::write_npy(path("W.npy"), corpus::make_tensor<std::uint16_t>("x", DType::f16, {64, 3}, b));
+  const char* sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+  std::vector<std::string> pack = {"-q",          "pack",  "--inst",      sparse,       "--a",
+                                   path("X.npy"), "--out", path("S.npy"), "--metadata", path("P.npy")};
+  const Outcome refusal = run(pack);
+  EXPECT_EQ(refusal.code, kBadInput);
+  EXPECT_NE(refusal.err.find("found more than 2 of 4"), std::string::npos) << refusal.err;
+  pack.emplace_back("--prune");
+  const Outcome packed = run(pack);
+  ASSERT_EQ(packed.code, kAllGood) << packed.err;
+  ASSERT_EQ(matmul(sparse, "S.npy", "W.npy", {"--metadata", path("P.npy")}).code, kAllGood);
+  const auto found = d().data;
+  const Tensor stored = corpus::load_tensor(path("S.npy")), metadata = corpus::load_tensor(path("P.npy"));
+  const Sparsity two_of_four = sparsity_of(*find_instruction(sparse));
+  corpus::Tensor expanded = corpus::make_tensor<std::uint16_t>("x", DType::f16, {5, 64}, dense);
+  expanded.data = expand_sparse(two_of_four, spec_of(Format::f16), stored.data.data(),
+                                reinterpret_cast<const std::uint8_t*>(metadata.data.data()), 5, 64);
+  corpus::write_npy(path("E.npy"), expanded);
+  ASSERT_EQ(matmul("mma.m16n8k16.f32.f16.f16.f32", "E.npy", "W.npy").code, kAllGood);
+  EXPECT_EQ(d().data, found);
+  // What was packed is packed again as it is, without a word about pruning.
+  const std::vector<std::string> again = {"-q",         "pack",        "--inst", sparse,
+                                          "--a",        path("E.npy"), "--out",  path("S2.npy"),
+                                          "--metadata", path("P2.npy")};
+  EXPECT_EQ(run(again).code, kAllGood);
+  EXPECT_EQ(corpus::load_tensor(path("S2.npy")).data, stored.data);
 }
 
 TEST_F(MatmulCommand, RefusesInOneLine) {

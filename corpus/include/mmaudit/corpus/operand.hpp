@@ -6,6 +6,7 @@
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/tensor.hpp"
+#include "mmaudit/scale_layout.hpp"
 #include "mmaudit/tile_batch.hpp"
 
 namespace mmaudit::corpus {
@@ -34,6 +35,20 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
 Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const Operand& a,
                      const std::optional<Operand>& c);
 
+/// What: the bytes of the scales of `owner` for `instruction`, in the layout of Matmul and TileView: count x
+/// rows x blocks (A) or count x blocks x rows (B, whose rows here are columns). nullopt without a file.
+/// `blocked`: the file has the layout of scale_layout.hpp, in any shape.
+/// Errors: InputError that names file, option, what was found and what is allowed.
+std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const std::string& file,
+                                                     const Instruction& instruction, ScaleOwner owner,
+                                                     std::uint64_t count, std::uint64_t rows,
+                                                     std::uint64_t blocks, bool blocked = false);
+
+/// What: --metadata, count x rows x stored bytes, valid; empty for a dense instruction. `of`: as in
+/// why_bad_metadata(). Errors: as load_scales(), also where a sparse instruction has none.
+std::vector<std::uint8_t> load_metadata(const std::string& file, const Instruction& instruction,
+                                        const MatrixShape& shape, const char* of);
+
 /// Files of the operands of tiles; of those that may be left out the name is empty.
 struct TileFiles {
   std::string a, b, c, scale_a, scale_b, metadata;
@@ -42,8 +57,9 @@ struct TileFiles {
 /// Operands of tiles as files have them.
 struct TileOperands {
   Operand a, b;
-  std::optional<Operand> c, scale_a, scale_b, metadata;
-  std::vector<std::uint8_t> modifiers;
+  std::optional<Operand> c;
+  std::optional<std::vector<std::uint8_t>> scale_a, scale_b;
+  std::vector<std::uint8_t> modifiers, metadata;
   std::uint64_t tiles = 0;
 
   /// With room for D, which `d` holds.

@@ -180,8 +180,13 @@ struct Gathered {
   }
 };
 
-/// Host only. Why metadata of `tiles` tiles, (tiles, m, stored_k), can't be used: the first group that is not
-/// ascending positions inside it, with what is allowed; empty when it can. Dense instructions take none.
+/// Host only. Why metadata of `matrices` x `rows` x `stored` elements can't be used: the first group that is
+/// not ascending positions inside it, with what is allowed; empty when it can. `of` is the word for a matrix.
+std::string why_bad_metadata(const Sparsity& sparsity, std::span<const std::uint8_t> metadata,
+                             std::uint64_t matrices, std::uint64_t rows, std::uint64_t stored,
+                             const char* of = "matrix");
+
+/// The same for tiles of `instruction`, (tiles, m, stored_k); dense instructions take none.
 std::string why_bad_metadata(const Instruction& instruction, std::span<const std::uint8_t> metadata,
                              std::size_t tiles);
 

@@ -1,0 +1,87 @@
+// A grouped datapath as its vector kernel needs it.
+#include <algorithm>
+
+#include "mmaudit/dot.hpp"
+#include "rules.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+bool serves_group_rules(const DotPlan& plan) {
+  const Datapath& datapath = plan.datapath;
+  Datapath like;  // what every grouped datapath has that the kernel serves
+  like.arithmetic = Arithmetic::grouped_dot_add;
+  like.order = datapath.order == KOrder::halves ? KOrder::halves : KOrder::ascending;
+  like.products_per_step = datapath.products_per_step;
+  like.fraction_bits = datapath.fraction_bits;
+  like.min_alignment_exponent = datapath.min_alignment_exponent;
+  like.group = datapath.group;
+  like.output.nan = datapath.output.nan;
+  // Rules that a grouped step does not read.
+  like.product = datapath.product;
+  like.infinity_times_zero = datapath.infinity_times_zero;
+  like.read_ignored_bits = datapath.read_ignored_bits;
+  std::copy(std::begin(datapath.nan_priority), std::end(datapath.nan_priority),
+            std::begin(like.nan_priority));
+  return datapath == like && plan.sparsity == Sparsity{} && plan.step.addend.id == Format::f32 &&
+         plan.d.id == Format::f32;
+}
+
+/// Every code of a format of 4 bits in units of its least number; false where there is none.
+bool elements_of(const FormatSpec& format, std::int8_t (&elements)[16], int& most) {
+  if (format.value_bits() != 4 || format.storage_bits != 8 || format.encoding != Encoding::floating ||
+      format.specials != Specials::finite || format.signless || format.no_zero || format.exponent_bits > 2)
+    return false;
+  for (unsigned code = 0; code < 16; ++code) {
+    const Operand x = unpack(format, {}, code);
+    if (x.significand == 0) continue;
+    elements[code] = static_cast<std::int8_t>(x.significand * (1 << (x.exponent - format.min_exponent())));
+    most = std::max<int>(most, elements[code]);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<GroupRules> group_rules(const DotPlan& plan) {
+  if (!plan.grouped || !serves_group_rules(plan)) return std::nullopt;
+  GroupRules rules;
+  const Datapath& datapath = plan.datapath;
+  constexpr int kMostGroup = 16, kMostExact = 38;
+  rules.group = datapath.group;
+  bool whole = rules.group >= 2 && rules.group <= kMostGroup && rules.group % 2 == 0 && plan.k <= kMaxK;
+  for_each_step(plan, [&](int, int count) { whole = whole && count % rules.group == 0; });
+  int most_a = 0, most_b = 0;
+  if (!whole || !elements_of(plan.a, rules.element_a, most_a) ||
+      !elements_of(plan.b, rules.element_b, most_b))
+    return std::nullopt;
+  rules.offset = static_cast<std::int8_t>(most_a);
+  if (2 * most_a * most_b * rules.group > INT16_MAX) return std::nullopt;
+  int most_scale = 0;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const Operand x = unpack_scale(plan.scale, datapath, byte);
+    rules.scale[byte] = {x.exponent, static_cast<std::int16_t>(x.significand)};
+    if (x.kind == Kind::nan) rules.scale[byte].significand = kNanScale;
+    most_scale = std::max(most_scale, x.significand);
+  }
+  rules.unit = plan.a.min_exponent() - plan.a.fraction_bits + plan.b.min_exponent() - plan.b.fraction_bits -
+               2 * plan.scale.fraction_bits;
+  // The product of two scales fits 16 bits, and C times 2^-quantum stays exact beside the groups: below 2^51
+  // quanta it is below 2^(E + 1), and a multiple of the quantum is one of 2^(E - F).
+  const int fraction = datapath.fraction_bits;
+  while ((most_scale * most_scale) << (rules.spread + 1) <= INT16_MAX) ++rules.spread;
+  rules.spread = std::min(rules.spread, 2 * fraction - 50 + rules.unit);
+  if (fraction < 1 || fraction > kMostExact || rules.spread < 0) return std::nullopt;
+  rules.quantum = rules.spread - fraction - rules.unit;
+  // No sum is below the least binary32 or above 2^127, and the minimum exponent cuts nothing off.
+  const FormatSpec f32 = spec_of(Format::f32);
+  constexpr int kHighest = 96;
+  if (datapath.min_alignment_exponent > kHighest) return std::nullopt;
+  rules.lowest =
+      std::max(f32.min_exponent() - f32.fraction_bits, datapath.min_alignment_exponent - fraction) -
+      rules.unit;
+  rules.highest = kHighest;
+  return rules;
+}
+
+}  // namespace mmaudit::fast

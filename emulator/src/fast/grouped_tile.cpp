@@ -1,0 +1,133 @@
+// A tile of a product of 4-bit elements with scales on groups, by vector code.
+#include "vector_sums.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+class GroupedTile final : public VectorSums {
+ public:
+  GroupedTile(const DotPlan& plan, const GroupRules& rules, const Matmul& problem, SimdLevel level)
+      : VectorSums(plan, problem, level),
+        rules_(rules),
+        list_(plan, std::max(1, kDepth / plan.k)),
+        group_(static_cast<std::size_t>(rules.group)),
+        groups_(list_.depth / group_) {
+    for (const Step& step : list_.steps)
+      step_groups_.push_back(static_cast<std::int16_t>(step.count / rules.group));
+    constexpr std::size_t kSlack = 64;  // a row of A is written in whole vectors
+    a_pairs_.resize(rows_ * list_.depth / 2 + kSlack);
+    a_scales_.resize(rows_ * groups_);
+    a_units_.resize(rows_ * list_.steps.size());
+    a_bounds_.resize(rows_);
+    const std::size_t panels = columns_ / kPanel;
+    b_pairs_.resize(columns_ * list_.depth);
+    b_offsets_.resize(columns_ * groups_);
+    b_scales_.resize(columns_ * groups_);
+    b_units_.resize(columns_ * list_.steps.size());
+    b_bounds_.resize(panels);
+    scales_.resize(groups_ * kPanel);
+  }
+
+  void run(std::uint64_t first, std::uint64_t last) override {
+    const auto k = static_cast<std::uint64_t>(plan_.k);
+    last = first + (last - first + k - 1) / k * k;
+    for (std::uint64_t start = first; start < last; start += list_.depth)
+      one_chunk(start, std::min<std::uint64_t>(list_.depth, last - start));
+  }
+
+ private:
+  [[nodiscard]] PackedGroupsA row_of_a(std::uint64_t i) {
+    return {&a_pairs_[i * list_.depth / 2], &a_scales_[i * groups_], &a_units_[i * list_.steps.size()]};
+  }
+  [[nodiscard]] PackedGroupsB panel_of_b(std::uint64_t panel) {
+    const std::size_t first = panel * kPanel;
+    return {&b_pairs_[first * list_.depth], &b_offsets_[first * groups_], &b_scales_[first * groups_],
+            &b_units_[first * list_.steps.size()]};
+  }
+
+  /// The block of K whose scale a group of the chunk reads.
+  [[nodiscard]] std::uint64_t block_of(std::size_t group) const {
+    return (start_ + group * group_) / static_cast<std::uint64_t>(plan_.scale_block);
+  }
+
+  void one_chunk(std::uint64_t start, std::uint64_t depth) {
+    start_ = start;
+    const GroupChunk chunk{step_groups_.data(), list_.before(depth), static_cast<int>(depth / group_)};
+    const int there = static_cast<int>(start < problem_.k ? std::min(depth, problem_.k - start) : 0);
+    const std::uint64_t panels = (tile_.columns + kPanel - 1) / kPanel;
+    for (std::uint64_t panel = 0; panel < panels; ++panel) pack_panel(chunk, there, panel);
+    for (std::uint64_t i = 0; i < tile_.rows; ++i) pack_row(chunk, there, i);
+    GroupMultiply work;
+    work.rules = &rules_;
+    work.chunk = chunk;
+    work.plain = [](const void* context, int row, int column, int step, float sum) {
+      const auto* self = static_cast<const GroupedTile*>(context);
+      const Step& here = self->list_.steps[static_cast<std::size_t>(step)];
+      return self->plain_step(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(column),
+                              self->start_ + static_cast<std::uint64_t>(here.start), nullptr, here.count,
+                              sum);
+    };
+    work.context = this;
+    work.rows = static_cast<int>(tile_.rows);
+    work.a = row_of_a(0);
+    work.pairs_stride = list_.depth / 2;
+    work.scales_stride = groups_;
+    work.units_stride = list_.steps.size();
+    work.a_bounds = a_bounds_.data();
+    work.sum_stride = columns_;
+    for (std::uint64_t panel = 0; panel < panels; ++panel) {  // rows innermost, as in FastTile
+      work.b = panel_of_b(panel);
+      work.b_bounds = b_bounds_[panel];
+      work.column = static_cast<int>(panel * kPanel);
+      work.sum = &sums_[0][panel * kPanel];
+      level_.multiply_groups(work);
+    }
+  }
+
+  void pack_panel(const GroupChunk& chunk, int there, std::uint64_t panel) {
+    const std::uint64_t column = tile_.column + panel * kPanel;
+    const auto across = static_cast<int>(std::min<std::uint64_t>(kPanel, problem_.n - column));
+    std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(plan_.scale)));
+    for (std::size_t g = 0; g < static_cast<std::size_t>(chunk.groups) && problem_.scale_b != nullptr; ++g) {
+      if (block_of(g) >= blocks_) continue;
+      const std::uint8_t* from =
+          problem_.scale_b + (tile_.matrix * blocks_ + block_of(g)) * problem_.n + column;
+      std::copy_n(from, across, &scales_[g * kPanel]);
+    }
+    const auto* elements = static_cast<const std::uint8_t*>(problem_.b);
+    level_.pack_group_b({elements + (tile_.matrix * problem_.k + start_) * problem_.n + column, problem_.n,
+                         there, across, scales_.data()},
+                        rules_, chunk, panel_of_b(panel), b_bounds_[panel]);
+  }
+
+  void pack_row(const GroupChunk& chunk, int there, std::uint64_t i) {
+    const std::uint64_t row = tile_.matrix * problem_.m + tile_.row + i;
+    std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(plan_.scale)));
+    for (std::size_t g = 0; g < static_cast<std::size_t>(chunk.groups) && problem_.scale_a != nullptr; ++g)
+      if (block_of(g) < blocks_) scales_[g] = problem_.scale_a[row * blocks_ + block_of(g)];
+    const auto* elements = static_cast<const std::uint8_t*>(problem_.a);
+    level_.pack_group_a({elements + row * problem_.k + start_, 0, there, 0, scales_.data()}, rules_, chunk,
+                        row_of_a(i), a_bounds_[i]);
+  }
+
+  GroupRules rules_;
+  StepList list_;
+  std::size_t group_, groups_;  ///< products of a group, groups of a whole chunk
+  std::uint64_t start_ = 0;     ///< of the chunk
+  std::vector<std::int16_t> step_groups_;
+  Aligned<std::uint32_t> a_pairs_, a_scales_;
+  Aligned<double> a_units_, b_units_;
+  Aligned<std::int8_t> b_pairs_;
+  Aligned<std::int16_t> b_offsets_, b_scales_;
+  std::vector<GroupBounds> a_bounds_, b_bounds_;
+  std::vector<std::uint8_t> scales_;
+};
+
+}  // namespace
+
+std::unique_ptr<TileSums> grouped_tile(const DotPlan& plan, const GroupRules& rules, const Matmul& problem,
+                                       SimdLevel level) {
+  return std::make_unique<GroupedTile>(plan, rules, problem, level);
+}
+
+}  // namespace mmaudit::fast
