@@ -9,7 +9,7 @@
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/datapath_text.hpp"
-#include "mmaudit/report/render.hpp"
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::report {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "exact_product.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {
