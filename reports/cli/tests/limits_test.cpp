@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <thread>

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
