@@ -128,8 +128,12 @@ TEST(AtomicFile, LeavesNothingWhenTheDiskEnds) {
   const rlimit small{4096, limit.rlim_max};
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message =
-      test::refusal([&] { write_file_atomically(folder / "x", std::string(1 << 20, 'x')); });
+  std::string message;
+  try {
+    write_file_atomically(folder / "x", std::string(1 << 20, 'x'));
+  } catch (const EnvironmentError& error) {  // a limit of this machine, not of what the user gave
+    message = error.what();
+  }
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   static_cast<void>(std::signal(SIGXFSZ, handler));
   EXPECT_NE(message.find("x: cannot write: File too large"), std::string::npos) << message;

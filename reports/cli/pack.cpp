@@ -76,7 +76,8 @@ void add_pack(Command& app) {
   auto options = std::make_shared<PackOptions>();
   Command command = app.command(
       "pack", "A dense A as a sparse instruction stores it: elements and metadata",
-      {"mmaudit pack --inst mma.sp.m16n8k32.f32.f16.f16.f32 --a a.npy --prune --out s.npy --metadata m.npy"});
+      {"mmaudit pack --inst mma.sp.m16n8k32.f32.f16.f16.f32 --a a.npy --prune --out s.npy --metadata m.npy",
+       "mmaudit pack --inst mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --a pruned.npy --out s.npy --metadata m.npy"});
   add_instruction_option(command, options->instruction).required();
   command.option("--a", options->a, "A: (M, K) or (batch, M, K), .npy or .safetensors[:tensor]").required();
   command.flag(

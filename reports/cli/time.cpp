@@ -255,27 +255,32 @@ void add_time(Command& app) {
   auto options = std::make_shared<TimeOptions>();
   Command command =
       app.command("time", "Cycles of an instruction or a loop on a GPU that you need not have",
-                  {"mmaudit time --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8 --ilp 3"});
+                  {"mmaudit time --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8 --ilp 3",
+                   "mmaudit time --arch hopper --inst wgmma.m64n256k16.f32.f16.f16 --a registers"});
   add_point_options(command, *options);
   add_launch_options(command, *options);
   command.runs([options](const Context&) { return time_one(*options); });
 
   Command table = command.command("grid", "The table of warps and chains, beside what papers printed",
-                                  {"mmaudit time grid --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32"});
+                                  {"mmaudit time grid --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32",
+                                   "mmaudit time grid --arch ad102 --inst mma.m16n8k16.f32.f16.f16.f32"});
   add_point_options(table, *options);
   table.runs([options](const Context&) { return grid(*options); });
 
-  Command drawing =
-      command.command("explain", "The pipeline, instruction by instruction: which unit, which wait",
-                      {"mmaudit time explain --arch ga104 --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8"});
+  Command drawing = command.command(
+      "explain", "The pipeline, instruction by instruction: which unit, which wait",
+      {"mmaudit time explain --arch ga104 --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8",
+       "mmaudit time explain --arch hopper --inst mma.m16n8k16.f32.f16.f16.f32 --svg pipeline.svg"});
   add_point_options(drawing, *options);
   add_launch_options(drawing, *options);
   drawing.option("--rows", options->rows, "instructions drawn").range(1, 1000);
   drawing.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
   drawing.runs([options](const Context&) { return explain(*options); });
 
-  Command disassembly = command.command("sass", "Cycles per trip of a kernel's loop, from its disassembly",
-                                        {"mmaudit time sass kernels.sass --kernel gemm --warps 8"});
+  Command disassembly =
+      command.command("sass", "Cycles per trip of a kernel's loop, from its disassembly",
+                      {"mmaudit time sass kernels.sass --kernel gemm --warps 8",
+                       "mmaudit time sass kernels.sass --kernel gemm --warps 4 --blocks 2 --svg loop.svg"});
   disassembly.option("FILE", options->sass, "what cuobjdump -sass printed").required();
   disassembly.option("--kernel", options->kernel, "its name, or a part that no other has").required();
   add_machine_options(disassembly, *options);
@@ -288,7 +293,7 @@ void add_time(Command& app) {
   disassembly.runs([options](const Context&) { return sass(*options); });
 
   Command listing = command.command("machines", "The machines, or each number of one with its source",
-                                    {"mmaudit time machines --arch ga100"});
+                                    {"mmaudit time machines --arch ga100", "mmaudit time machines --papers"});
   add_machine_options(listing, *options);
   listing.flag("--papers", options->papers, "how many printed cells the model meets, table by table");
   listing.runs([options](const Context&) { return list_machines(*options); });

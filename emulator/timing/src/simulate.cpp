@@ -337,7 +337,9 @@ class Simulator {
         timing.busy[unit] += static_cast<double>(subcore.busy2[unit]) / 2 / all / used;
       timing.issue_busy += static_cast<double>(subcore.issued) / all / used;
     }
-    timing.shared_busy = static_cast<double>(shared_busy_) / all;
+    // A unit that still works when the last warp has ended is booked beyond `now`: no share is above 1.
+    for (double& share : timing.busy) share = std::min(share, 1.0);
+    timing.shared_busy = std::min(static_cast<double>(shared_busy_) / all, 1.0);
     for (std::size_t wait = 0; wait < kWaits; ++wait)
       timing.waits[wait] = static_cast<double>(waits_[wait]) / launch_.warps / trips;
     timing.events = std::move(events_);

@@ -182,7 +182,7 @@ TEST_F(Shell, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(completed("mmaudit sweep", "gem"), Words{"gemm"});
   EXPECT_EQ(completed("mmaudit audit", "--dtype-"), (Words{"--dtype-a", "--dtype-b"}));
   EXPECT_EQ(completed("mmaudit baseline record --arch", "hop"), Words{"hopper"});
-  EXPECT_EQ(completed("mmaudit convert --round", ""), (Words{"rn", "rz", "rna", "rp"}));
+  EXPECT_EQ(completed("mmaudit convert --round", ""), (Words{"rn", "rz", "rna", "rp", "rs"}));
   EXPECT_EQ(completed("mmaudit verify -q --color", "n"), Words{"never"});
   EXPECT_EQ(completed("mmaudit explain --inst", "wgmma.m64nNk16.f16"), Words{"wgmma.m64nNk16.f16.f16.f16"});
   EXPECT_EQ(completed("mmaudit audit --a", path("compl")), Words{path("completion")});
