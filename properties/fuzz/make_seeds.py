@@ -420,7 +420,8 @@ def point(kernel="cuBLAS", **fields):
             "bits": {"compared": 9, "differing": 0, "order_known": True}} | fields
 
 
-seed("sweep", "gemm_good", b"\1" + products(*[point(k) for k in ["mma baseline", "mma pipeline", "mma permuted", "wgmma TMA", "cuBLAS"]]).encode())
+seed("sweep", "gemm_good", b"\1" + products(*[point(k, longest_block={"cycles": 9e5, "launches": 1000}) for k in ["Sun baseline", "Sun pipeline", "Sun permuted"]],
+                                              point("wgmma TMA"), point()).encode())
 seed("sweep", "gemm_skipped", b"\1" + products(point(skipped="no room"), point(skipped=7)).encode())
 seed("sweep", "gemm_size", b"\1" + products(point(size=-1), point(size=1e300), point(size="2048")).encode())
 seed("sweep", "gemm_zero", b"\1" + products(point("wgmma TMA", flops=0), point(flops=0, seconds={"median": 0, "min": 0})).encode())

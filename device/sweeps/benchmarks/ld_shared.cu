@@ -1,4 +1,5 @@
 // ld.shared of 4, 8 and 16 bytes per lane, with as many bank conflicts as asked for.
+#include "mmaudit/fragment.hpp"
 #include "sweeps/memory/shared_memory.cuh"
 #ifdef __CUDACC__
 #include "ptx/shared_memory.cuh"
@@ -26,14 +27,15 @@ struct LoadWords : PatternLoad<kLaneWords> {
 
 namespace {
 
-constexpr AxisSpec kWaysAxis = {.name = "ways",
-                                .number = true,
-                                .least = 1,
-                                .most = 8,
-                                .words = "1,2,4,8",
-                                .usual = "[1,2,4,8]",
-                                .quick = "[1,2,4,8]",
-                                .meaning = "bank conflicts of an ld.shared"};
+constexpr AxisSpec kWaysAxis = {
+    .name = "ways",
+    .number = true,
+    .least = 0,
+    .most = 8,
+    .words = "0,1,2,4,8",
+    .usual = "[1,2,4,8]",
+    .quick = "[1,2,4,8]",
+    .meaning = "bank conflicts of an ld.shared; 0: all lanes read the same words"};
 
 template <int kWords>
 Benchmark load_words(const char* name, std::string_view opcode) {
@@ -53,6 +55,12 @@ Benchmark load_words(const char* name, std::string_view opcode) {
   benchmark.sass = {{opcode}, 1};
   // Neighbouring lanes' words lie side by side up to the width of the load: fewer ways do not exist.
   benchmark.exists = [](const Point& point) { return point.number("ways") % kWords == 0; };
+  // Lanes that read the same words are served once.
+  benchmark.work = [work = benchmark.work](const Point& point) {
+    Work all = work(point);
+    if (point.number("ways") == 0) all.bytes /= kWarpLanes;
+    return all;
+  };
   benchmark.kernel = kernel_with_chains<Chase<LoadWords<kWords>>, kAccessCopies>;
   return benchmark;
 }

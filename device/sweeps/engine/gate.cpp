@@ -17,6 +17,10 @@ double sum(const Opcodes& opcodes, Weight&& weight) {
   return total;
 }
 
+double expected(const Opcodes& opcodes, const SassRule& rule) {
+  return sum(opcodes, [&](std::string_view opcode) { return matches(opcode, rule.opcodes) ? 1.0 : 0.0; });
+}
+
 double called(std::string_view opcode) { return opcode.starts_with("CALL") ? 1 : 0; }
 
 int number(std::string_view digits) {
@@ -25,9 +29,11 @@ int number(std::string_view digits) {
   return error == std::errc{} && end == digits.data() + digits.size() ? value : 0;
 }
 
-std::string text_of(double value) {
+/// Empty when enough was found.
+std::string shortage(const SassLoop& loop, double found, double needed, std::string_view what) {
+  if (found >= needed) return {};
   std::ostringstream text;
-  text << value;
+  text << "the loop of " << loop.steps << " steps holds " << found << " of " << needed << " " << what;
   return text.str();
 }
 
@@ -72,7 +78,8 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
   for (const SassLoop& loop : code.loops) {
     if (loop.steps == 0) continue;
     double found = 0, needed = chains * loop.steps;
-    std::string_view what = "the expected instructions";
+    constexpr std::string_view kExpected = "the expected instructions";
+    std::string_view what = kExpected;
     if (spelled_out) {
       found = sum(loop.opcodes, called);
       what = "calls of the function that spells the instruction out";
@@ -82,14 +89,16 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
       needed *= 1.0 * is.m * is.n * is.k;
       what = "multiply-adds of matrix instructions";
     } else {
-      found = sum(loop.opcodes, [&](std::string_view opcode) {
-        return matches(opcode, benchmark.sass.opcodes) ? 1.0 : 0.0;
-      });
+      found = expected(loop.opcodes, benchmark.sass);
       needed *= benchmark.sass.per_step;
     }
-    if (found < needed)
-      return "the loop of " + std::to_string(loop.steps) + " steps holds " + text_of(found) + " of " +
-             text_of(needed) + " " + std::string(what);
+    if (std::string why = shortage(loop, found, needed, what); !why.empty()) return why;
+    if (benchmark.besides) {
+      const SassRule rule = benchmark.besides(point);
+      needed = chains * loop.steps * rule.per_step;
+      if (std::string why = shortage(loop, expected(loop.opcodes, rule), needed, kExpected); !why.empty())
+        return why;
+    }
     if (loop.opcodes.contains("LDL") || loop.opcodes.contains("LDL.LU") || loop.opcodes.contains("STL"))
       return "the loop spills registers";
   }
@@ -99,9 +108,7 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
 double sass_per_step(const Benchmark& benchmark, const Point& point, const SassKernel& code) {
   const SassLoop* loop = code.main();
   if (loop == nullptr) return 0;
-  return sum(loop->opcodes,
-             [&](std::string_view opcode) { return matches(opcode, benchmark.sass.opcodes) ? 1.0 : 0.0; }) /
-         loop->steps / std::max(1, point.number("ilp"));
+  return expected(loop->opcodes, benchmark.sass) / loop->steps / std::max(1, point.number("ilp"));
 }
 
 double ceiling_of(int compute_capability, const SassKernel& code) {

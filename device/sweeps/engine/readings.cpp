@@ -30,6 +30,12 @@ Sample sample_of(std::span<const Stamp> stamps, int slots_per_block, int steps, 
           .hz = nanoseconds > 0 ? 1e9 * clocks_timed / nanoseconds : 0};
 }
 
+std::int64_t longest_block(std::span<const Stamp> stamps) {
+  std::int64_t longest = 0;
+  for (const Stamp& block : stamps) longest = std::max(longest, block.clock_end - block.clock_begin);
+  return longest;
+}
+
 void compare_tiles(std::span<const std::byte> seen, int slots_per_block, std::span<const std::byte> expected,
                    std::size_t tile_bytes, std::size_t width, Measurement& out) {
   const std::size_t tiles = expected.size() / tile_bytes;

@@ -1,6 +1,7 @@
 #pragma once
 // What a timed kernel wrote, read: stamps to a sample, results to counts of wrong elements.
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "mmaudit/sweeps/machine.hpp"
@@ -11,6 +12,9 @@ namespace mmaudit::sweeps {
 /// What: cycles per step (mean over blocks of first start to last stop), wall clock and clock held of one
 /// run. `stamps`: `slots_per_block` of each block, block after block.
 Sample sample_of(std::span<const Stamp> stamps, int slots_per_block, int steps, double event_seconds);
+
+/// What: cycles of the block that took longest, one stamp per block. Range: 0 without blocks.
+std::int64_t longest_block(std::span<const Stamp> stamps);
 
 /// What: compares the result of each slot with the expected tiles; slot s of a block took tile s % tiles.
 /// Adds to compared and differing, in elements of `width` bytes.

@@ -41,6 +41,7 @@ struct GemmKernel {
   unsigned (*blocks)(int size, int multiprocessors) = nullptr;
   const void* function = nullptr;
   int shared_bytes = 0;  ///< dynamic
+  int launches = 0;      ///< over which the cycles of the longest block are averaged, as a paper did; 0: none
 };
 
 /// Fills A and B.

@@ -103,6 +103,7 @@ class Products {
       }
       if (all) break;
     }
+    for (Entry& entry : entries_) time_longest_block(entry);
     for (Entry& entry : entries_) check(entry);
     std::vector<GemmPoint> points;
     for (Entry& entry : entries_) {
@@ -184,6 +185,18 @@ class Products {
     found_.resize(blocks);
     device::copy_out(found_.data(), stamps_->data(), blocks * sizeof(Stamp));
     entry.sample = sample_of(found_, 1, 1, entry.sample.event_seconds);
+  }
+
+  void time_longest_block(Entry& entry) {
+    const int launches = entry.kernel == nullptr ? 0 : entry.kernel->launches;
+    if (launches == 0 || !entry.point.skipped.empty()) return;
+    double cycles = 0;
+    for (int i = 0; i < launches; ++i) {
+      run_once(entry);
+      cycles += static_cast<double>(longest_block(found_));
+    }
+    entry.point.longest_block = cycles / launches;
+    entry.point.launches = launches;
   }
 
   void check(Entry& entry) {

@@ -72,7 +72,7 @@ class FakeMachine final : public Machine {
     out.steps = 1000;
     out.compared = 64;
     out.differing = differing(point);
-    if (point.axis("scope") == "energy") out.joules = 700, out.seconds = 1;
+    if (point.axis("scope") == "energy") out.joules = joules(benchmark), out.seconds = 1;
     const double hz = clock(point);
     for (int i = 0; i < rule.least; ++i) {
       // A spread of 0.2% around the value.
@@ -88,6 +88,7 @@ class FakeMachine final : public Machine {
   std::function<double(const Point&)> clock = [](const Point& point) {
     return point.axis("init") == "random" ? 1.8e9 : 2e9;
   };
+  std::function<double(const Benchmark&)> joules = [](const Benchmark&) { return 700; };
   std::function<std::uint64_t(const Point&)> differing = [](const Point&) { return 0; };
 };
 

@@ -26,6 +26,14 @@ TEST(SampleOf, SpansABlockAndAveragesOverBlocks) {
   EXPECT_DOUBLE_EQ(sample.hz, 2e9);
 }
 
+TEST(LongestBlock, OfItsOwnBeginAndEnd) {
+  const std::vector<Stamp> stamps = {{.clock_begin = 100, .clock_end = 340},
+                                     {.clock_begin = 500, .clock_end = 750},
+                                     {.clock_enter = 0, .clock_begin = 600, .clock_end = 755}};
+  EXPECT_EQ(longest_block(stamps), 250);
+  EXPECT_EQ(longest_block({}), 0);
+}
+
 TEST(CompareTiles, EverySlotAgainstItsTileAndEveryElementCounts) {
   const std::vector<std::byte> expected = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
                                            std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};

@@ -172,6 +172,22 @@ TEST(Gate, EveryVersionOfALoopHoldsWhatItTimes) {
   EXPECT_EQ(why(1, spills), "the loop spills registers");
 }
 
+TEST(Gate, WhatStandsBetweenIsCounted) {
+  const Benchmark& filled = *find_benchmark("mma+fill.m16n8k16.f32.f16.f16.f32");
+  Point point = points_of(filled, resolve_axes({"init=zero", "fill=2"}, false)).front();
+  const std::string symbol =
+      "_ZN7mmaudit6sweeps5timedINS0_6FilledINS0_28Mma_m16n8k16_f32_f16_f16_f32ELi2EEELi1ELi16EEEvNS0_"
+      "9TimedArgsE";
+  std::vector<std::string> loop = loop_of(16, 1);
+  const auto why = [&] { return why_not_timed(filled, point, kernels_of(listing(symbol, loop)).at(0)); };
+  EXPECT_EQ(kernels_of(listing(symbol, loop)).at(0).symbol, filled.kernel(point).symbol);
+  EXPECT_EQ(why(), "the loop of 16 steps holds 0 of 32 the expected instructions");
+  loop.insert(loop.begin() + 1, 32, "IMAD R20, R20, R21, R21");
+  EXPECT_EQ(why(), "");
+  point.set("fill", "4");
+  EXPECT_EQ(why(), "the loop of 16 steps holds 32 of 64 the expected instructions");
+}
+
 TEST(Gate, LoadsKeepTheirWidth) {
   const char* name = "ld.shared.v4.u32";
   const std::string symbol =

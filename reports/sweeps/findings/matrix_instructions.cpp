@@ -92,6 +92,40 @@ std::optional<double> gpu_rate(const SweepResult& result, std::string_view init)
   return best;
 }
 
+/// Work per joule, the most of any point.
+std::optional<double> flops_per_watt(const SweepResult& result, std::string_view subject) {
+  std::optional<double> best;
+  for (const Point& point : result.points)
+    if (point.subject == subject && point.axis("scope") == "energy" && point.axis("init") == "random" &&
+        point.axis("a") != "registers")
+      if (const auto found = point.get(tag::kFlopsPerWatt); found && (!best || *found > *best)) best = found;
+  return best;
+}
+
+void mma_per_joule(const SweepResult& result, Finding& out) {
+  struct Pair {
+    std::string_view types, mma, wgmma;
+  };
+  constexpr Pair kPairs[] = {
+      {"f16 to f32", kMma, kWgmma},
+      {"f16 to f16", "mma.m16n8k16.f16.f16.f16.f16", "wgmma.m64nNk16.f16.f16.f16"},
+      {"bf16", "mma.m16n8k16.f32.bf16.bf16.f32", "wgmma.m64nNk16.f32.bf16.bf16"},
+      {"tf32", "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64nNk8.f32.tf32.tf32"},
+      {"s8", "mma.m16n8k32.s32.s8.s8.s32", "wgmma.m64nNk32.s32.s8.s8"},
+  };
+  bool holds = true;
+  for (const Pair& pair : kPairs) {
+    const auto found = numbers({flops_per_watt(result, pair.mma), flops_per_watt(result, pair.wgmma)});
+    if (found.empty()) continue;
+    const double ratio = found[0] / found[1];
+    holds = holds && ratio < 1;
+    out.measured += fmt::format("{}{:.2f} ({})", out.measured.empty() ? "" : ", ", ratio, pair.types);
+  }
+  if (out.measured.empty()) return;
+  out.holds = holds;
+  out.measured += " of the TFLOPS/W of wgmma with A in shared memory";
+}
+
 }  // namespace
 
 std::vector<Statement> statements_matrix_instructions() {
@@ -151,6 +185,7 @@ std::vector<Statement> statements_matrix_instructions() {
          out.measured = fmt::format("{:.1f} and {:.1f} TFLOPS with zeros and random numbers ({})",
                                     1e-12 * rates[0], 1e-12 * rates[1], kWgmma);
        }},
+      {"mma does less work per joule than wgmma on random operands", "Luo XII, XIII", mma_per_joule},
   };
 }
 

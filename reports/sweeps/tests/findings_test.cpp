@@ -18,7 +18,8 @@ const std::vector<std::string> kOfFindings = {"mma.m16n8k16.f32.f16",
 
 TEST(Findings, AllHoldOnAGridThatBehavesAsThePapersSay) {
   FakeMachine machine;
-  const SweepResult result = sweep_of(machine, kOfFindings);
+  machine.joules = [](const Benchmark& benchmark) { return is_wgmma(benchmark) ? 700 : 7000; };
+  const SweepResult result = sweep_of(machine, kOfFindings, false, {"scope=[sm,gpu,energy]"});
   for (const Finding& finding : findings_of(result)) {
     ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
     EXPECT_TRUE(*finding.holds) << finding.statement << ": " << finding.measured;
@@ -39,7 +40,8 @@ TEST(Findings, EachFailsOnAGridThatContradictsIt) {
     return 20.0 * warps + 3 * ways + 5 * words_of(benchmark, point);
   };
   machine.clock = [](const Point&) { return 2e9; };
-  const SweepResult result = sweep_of(machine, kOfFindings);
+  machine.joules = [](const Benchmark& benchmark) { return is_wgmma(benchmark) ? 7000 : 7; };
+  const SweepResult result = sweep_of(machine, kOfFindings, false, {"scope=[sm,gpu,energy]"});
   for (const Finding& finding : findings_of(result)) {
     ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
     EXPECT_FALSE(*finding.holds) << finding.statement << ": " << finding.measured;

@@ -99,6 +99,14 @@ TEST(Text, CsvHasALineAPointAndAsManyFieldsAsHeadings) {
   EXPECT_EQ(std::count(head.begin(), head.end(), ','), std::count(second.begin(), second.end(), ','));
 }
 
+TEST(Text, SaysWhenTheProgramHadUncommittedChanges) {
+  SweepResult result = some();
+  result.provenance.revision = "0123456789ab";
+  EXPECT_EQ(report_of(result).title, "Speed of Fake");
+  result.provenance.revision += "-dirty";
+  EXPECT_EQ(report_of(result).title, "Speed of Fake, by a program built from uncommitted changes");
+}
+
 TEST(Compare, SameFastSlowAmbiguous) {
   EXPECT_EQ(classify(100, 0.01, 100.9, 0.01, false), Change::same);
   EXPECT_EQ(classify(100, 0.01, 98, 0.01, false), Change::fast);

@@ -53,6 +53,9 @@ struct Benchmark {
   std::vector<std::string_view> published = {};  ///< tables of papers that stand beside it: "Luo VIII"
   SassRule sass = {};
 
+  /// What else each step of a chain must hold; null: nothing.
+  std::function<SassRule(const Point&)> besides = {};
+
   /// False for coordinates that no point can have; null: all exist.
   std::function<bool(const Point&)> exists = {};
   std::function<Work(const Point&)> work;

@@ -18,6 +18,8 @@ struct GemmPoint {
   Statistics seconds;   ///< by CUDA events
   double cycles = 0;    ///< first start to last stop, at the clock held; 0 where the kernel has no stamps
   double hz = 0;        ///< clock held; 0 likewise
+  double longest_block = 0;  ///< cycles of %clock64 of the block that takes longest, mean of the launches
+  int launches = 0;          ///< for that alone; 0: not asked for
   std::uint64_t compared = 0, differing = 0;  ///< sampled elements of D against the chain of the model
   bool order_known = true;                    ///< of k: else differing bits are no error
 

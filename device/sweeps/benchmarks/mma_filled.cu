@@ -1,0 +1,115 @@
+// One chain of mma with independent instructions between two of its steps: whether the wait of a lone chain
+// is the unit's, or that of the NOP which ptxas puts there when it has nothing else.
+#include "sweeps/matrix/mma.cuh"
+
+#define MMAUDIT_FILLED(X) \
+  X(16, 8, 8, f32, f16, f16, f32) X(16, 8, 4, f32, tf32, tf32, f32) X(16, 8, 16, f32, f16, f16, f32)
+#define MMAUDIT_FILLED_I8(X) X(16, 8, 16, wrapping, s8, s8)
+#define MMAUDIT_FILLED_SP(X) X(16, 8, 16, f32, f16, f16, f32)
+
+#define MMAUDIT_TIMED(...) filled<MMAUDIT_MMA_NAME(__VA_ARGS__)>(),
+#define MMAUDIT_TIMED_INT(...) filled<MMAUDIT_MMA_INT_NAME(__VA_ARGS__)>(),
+#define MMAUDIT_TIMED_SP(...) filled<MMAUDIT_MMA_SP_NAME(__VA_ARGS__)>(),
+
+namespace mmaudit::sweeps {
+
+using device::listed_instruction;
+MMAUDIT_FILLED(MMAUDIT_MMA_LINE)
+MMAUDIT_FILLED_I8(MMAUDIT_MMA_INT_LINE)
+MMAUDIT_FILLED_SP(MMAUDIT_MMA_SP_LINE)
+
+/// Body of a Line with kFill instructions behind each of its own, a chain of 4 cycles each: ptxas puts four
+/// in a gap of 16 cycles, so with four every gap is full.
+template <typename Line, int kFill>
+struct Filled;
+
+#ifdef __CUDACC__
+
+template <typename Line, int kFill>
+struct Filled : MmaBody<Line, false> {
+  template <int kChains>
+  struct Chains : MmaBody<Line, false>::template Chains<kChains> {
+    using Base = typename MmaBody<Line, false>::template Chains<kChains>;
+    std::uint32_t word, factor;  // a factor that ptxas does not know: no two steps become one
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at)
+        : Base(args, at), word(first_word(at)), factor(2U * static_cast<std::uint32_t>(args.steps) + 1U) {}
+    template <int kCopies>
+    __device__ __forceinline__ void run(int steps) {
+      repeat<kChains, kCopies>(steps, [this](int, int chain) {
+        Base::multiply(this->d[chain], this->operands);
+#pragma unroll
+        for (int i = 0; i < kFill; ++i) advance(word);
+      });
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      std::uint32_t expected = first_word(at);
+#pragma unroll 1
+      for (int i = 0; i < kFill * kChains * args.steps; ++i) advance(expected);
+      return Base::finish(args, at) || word != expected;
+    }
+
+   private:
+    static __device__ __forceinline__ std::uint32_t first_word(const Place& at) {
+      return static_cast<std::uint32_t>(at.lane);
+    }
+    __device__ __forceinline__ void advance(std::uint32_t& value) const {
+      asm volatile("mad.lo.u32 %0, %0, %1, %1;" : "+r"(value) : "r"(factor));
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+constexpr AxisSpec kFillAxis = {.name = "fill",
+                                .number = true,
+                                .least = 0,
+                                .most = 4,
+                                .words = "0,1,2,4",
+                                .usual = "[0,1,2,4]",
+                                .quick = "[0,1]",
+                                .meaning = "integer instructions of another chain for each mma"};
+
+template <typename Line>
+Benchmark filled() {
+  Benchmark benchmark = matrix_benchmark(Line::kInstruction);
+  benchmark.name.insert(benchmark.name.find(".m16"), "+fill");  // not part of what --inst mma.m16... names
+  benchmark.family = "mma with instructions between";
+  benchmark.place = 25;
+  benchmark.whole_gpu = false;
+  benchmark.axes = {kScopeAxis, kInitAxis, kWarpsAxis, kIlpAxis, kFillAxis};
+  // A second chain or warp fills the wait itself.
+  benchmark.exists = [](const Point& point) {
+    return point.number("warps") == 1 && point.number("ilp") == 1;
+  };
+  benchmark.besides = [](const Point& point) {
+    return SassRule{{"IMAD"}, static_cast<double>(point.number("fill"))};
+  };
+  benchmark.kernel = [](const Point& point) {
+    constexpr int kCopies = 16;
+    switch (point.number("fill")) {
+      case 0:
+        return timed_kernel<Filled<Line, 0>, 1, kCopies>();
+      case 1:
+        return timed_kernel<Filled<Line, 1>, 1, kCopies>();
+      case 2:
+        return timed_kernel<Filled<Line, 2>, 1, kCopies>();
+      case 4:
+        return timed_kernel<Filled<Line, 4>, 1, kCopies>();
+      default:
+        return TimedKernel{};
+    }
+  };
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_mma_filled() {
+  return {MMAUDIT_FILLED(MMAUDIT_TIMED) MMAUDIT_FILLED_I8(MMAUDIT_TIMED_INT)
+              MMAUDIT_FILLED_SP(MMAUDIT_TIMED_SP)};
+}
+
+}  // namespace mmaudit::sweeps
