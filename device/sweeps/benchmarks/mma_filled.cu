@@ -18,8 +18,8 @@ MMAUDIT_FILLED(MMAUDIT_MMA_LINE)
 MMAUDIT_FILLED_I8(MMAUDIT_MMA_INT_LINE)
 MMAUDIT_FILLED_SP(MMAUDIT_MMA_SP_LINE)
 
-/// Body of a Line with kFill instructions behind each of its own, a chain of 4 cycles each: ptxas puts four
-/// in a gap of 16 cycles, so with four every gap is full.
+/// Body of a Line with kFill instructions between two of its own. Each takes a register of D, so it has one
+/// gap alone to stand in: instructions free to move ptxas heaps into the first gaps.
 template <typename Line, int kFill>
 struct Filled;
 
@@ -30,31 +30,27 @@ struct Filled : MmaBody<Line, false> {
   template <int kChains>
   struct Chains : MmaBody<Line, false>::template Chains<kChains> {
     using Base = typename MmaBody<Line, false>::template Chains<kChains>;
-    std::uint32_t word, factor;  // a factor that ptxas does not know: no two steps become one
+    std::uint32_t words[kFill + 1] = {};
 
-    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at)
-        : Base(args, at), word(first_word(at)), factor(2U * static_cast<std::uint32_t>(args.steps) + 1U) {}
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) : Base(args, at) {}
+    __device__ __forceinline__ void step() {
+      Base::multiply(this->d[0], this->operands);
+#pragma unroll
+      for (int i = 0; i < kFill; ++i)
+        asm volatile("prmt.b32 %0, %0, %1, 0x2165;" : "+r"(words[i]) : "r"(this->d[0][i]));
+    }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {
-      repeat<kChains, kCopies>(steps, [this](int, int chain) {
-        Base::multiply(this->d[chain], this->operands);
-#pragma unroll
-        for (int i = 0; i < kFill; ++i) advance(word);
-      });
+      repeat<1, kCopies>(steps, [this](int, int) { step(); });
     }
+    /// The words are compared with those of the same chain once more.
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      std::uint32_t expected = first_word(at);
+      Chains again(args, at);
 #pragma unroll 1
-      for (int i = 0; i < kFill * kChains * args.steps; ++i) advance(expected);
-      return Base::finish(args, at) || word != expected;
-    }
-
-   private:
-    static __device__ __forceinline__ std::uint32_t first_word(const Place& at) {
-      return static_cast<std::uint32_t>(at.lane);
-    }
-    __device__ __forceinline__ void advance(std::uint32_t& value) const {
-      asm volatile("mad.lo.u32 %0, %0, %1, %1;" : "+r"(value) : "r"(factor));
+      for (int i = 0; i < args.steps; ++i) again.step();
+      bool differ = Base::finish(args, at);
+      for (int i = 0; i < kFill; ++i) differ = differ || again.words[i] != words[i];
+      return differ;
     }
   };
 };
@@ -70,7 +66,7 @@ constexpr AxisSpec kFillAxis = {.name = "fill",
                                 .words = "0,1,2,4",
                                 .usual = "[0,1,2,4]",
                                 .quick = "[0,1]",
-                                .meaning = "integer instructions of another chain for each mma"};
+                                .meaning = "instructions on D between two mma of a chain"};
 
 template <typename Line>
 Benchmark filled() {
@@ -85,7 +81,7 @@ Benchmark filled() {
     return point.number("warps") == 1 && point.number("ilp") == 1;
   };
   benchmark.besides = [](const Point& point) {
-    return SassRule{{"IMAD"}, static_cast<double>(point.number("fill"))};
+    return SassRule{{"PRMT"}, static_cast<double>(point.number("fill"))};
   };
   benchmark.kernel = [](const Point& point) {
     constexpr int kCopies = 16;

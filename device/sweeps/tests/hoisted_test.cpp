@@ -11,9 +11,10 @@
 namespace mmaudit::sweeps::test {
 namespace {
 
-/// Zeros: the model's chain of FP8 has operands that change, this kernel has not.
+/// Zeros: the model's chain of FP8 has operands that change, this kernel has not. With two and three chains
+/// ptxas 13.0 hoists nothing.
 SweepOptions plan_of(const Benchmark& benchmark) {
-  return {{benchmark}, resolve_axes({"scope=sm", "init=zero", "warps=16", "ilp=[1:6:1]"}, false), {}, {}};
+  return {{benchmark}, resolve_axes({"scope=sm", "init=zero", "warps=16", "ilp=[1,4,5,6]"}, false), {}, {}};
 }
 
 SassBySymbol code_of(const SweepOptions& plan) {
@@ -37,7 +38,7 @@ TEST(HoistedKernel, ItsCodeIsRefused) {
     std::printf("%s: %s\n", point.key().c_str(), why.c_str());
     ++read;
   }
-  EXPECT_EQ(read, 6);
+  EXPECT_EQ(read, 4);
 }
 
 TEST(HoistedKernel, OnAGpuItsPointsAreRefused) {
@@ -55,10 +56,10 @@ TEST(HoistedKernel, OnAGpuItsPointsAreRefused) {
   const SweepResult open = sweep();
   for (const Point& point : open.points)
     std::printf("without the gate: %s: %.0f FMA/clk/SM\n", point.key().c_str(), point.rate().value_or(0));
-  EXPECT_EQ(open.points.size(), 6U);
+  EXPECT_EQ(open.points.size(), 4U);
   plan.code = code_of(plan);
   const SweepResult gated = sweep();
-  EXPECT_EQ(gated.points.size(), 6U);
+  EXPECT_EQ(gated.points.size(), 4U);
   for (const Point& point : gated.points) {
     EXPECT_TRUE(point.skipped.starts_with("refused: the loop of ")) << point.key() << point.skipped;
     std::printf("%s: %s\n", point.key().c_str(), point.skipped.c_str());

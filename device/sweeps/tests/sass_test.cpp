@@ -182,7 +182,7 @@ TEST(Gate, WhatStandsBetweenIsCounted) {
   const auto why = [&] { return why_not_timed(filled, point, kernels_of(listing(symbol, loop)).at(0)); };
   EXPECT_EQ(kernels_of(listing(symbol, loop)).at(0).symbol, filled.kernel(point).symbol);
   EXPECT_EQ(why(), "the loop of 16 steps holds 0 of 32 the expected instructions");
-  loop.insert(loop.begin() + 1, 32, "IMAD R20, R20, R21, R21");
+  loop.insert(loop.begin() + 1, 32, "PRMT R20, R20, 0x2165, R8");
   EXPECT_EQ(why(), "");
   point.set("fill", "4");
   EXPECT_EQ(why(), "the loop of 16 steps holds 32 of 64 the expected instructions");
