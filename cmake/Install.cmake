@@ -1,5 +1,6 @@
 # cmake --install: the tool, libmmaudit.so and the static library with their headers, the files that find_package() and
-# pkg-config read, the licence, the recordings, and (reports/cli) manual pages and completions. Packages: cpack -G DEB.
+# pkg-config read, the licence, the recordings, and (reports/cli) manual pages and completions. Packages: cpack -G DEB
+# (below /usr) and -G TGZ (what docs/ci/mmaudit_ci.sh installs).
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mmaudit_emulator mmaudit_c EXPORT mmauditTargets
@@ -34,7 +35,6 @@ set(CPACK_PACKAGE_NAME mmaudit)
 set(CPACK_PACKAGE_VENDOR mmaudit)
 set(CPACK_PACKAGE_CONTACT "mmaudit <mmaudit@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)

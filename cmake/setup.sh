@@ -17,7 +17,8 @@ explorer_packages=(
   libc++-14-dev-wasm32:libc++-14-dev-wasm32 libc++abi-14-dev-wasm32:libc++abi-14-dev-wasm32
   libclang-rt-14-dev-wasm32:libclang-rt-14-dev-wasm32
 )
-browser_packages=(chromium:chromium "${explorer_packages[@]}")
+site_packages=(python3:python3 mkdocs-material:mkdocs-material)
+browser_packages=(chromium:chromium "${explorer_packages[@]}" "${site_packages[@]}")
 format_packages=(clang-format-14:clang-format-14)
 tidy_packages=(clang-tidy-14:clang-tidy-14)
 fuzz_packages=(clang-14:clang++-14 libclang-rt-14-dev:libclang-rt-14-dev)

@@ -1,4 +1,4 @@
-# Sourced by ./run: the commands fuzz, explorer and bench. Uses set_up, stage, end_stage, build, die and $jobs.
+# Sourced by ./run: the commands fuzz, explorer, site and bench. Uses set_up, stage, end_stage, build, die and $jobs.
 # shellcheck shell=bash disable=SC2154
 
 run_fuzz() {
@@ -38,6 +38,16 @@ run_explorer() {
   build release -D MMAUDIT_CUDA="${MMAUDIT_CUDA:-AUTO}" -- --target explorer || die 3 "the build failed"
   end_stage
   printf '%s\n' "build/release/explorer.html"
+}
+
+run_site() {
+  set_up "${audit_packages[@]}" "${explorer_packages[@]}" "${site_packages[@]}"
+  stage "build"
+  build release -D MMAUDIT_CUDA="${MMAUDIT_CUDA:-AUTO}" -- --target explorer || die 3 "the build failed"
+  stage "site"
+  python3 -B docs/site/build.py build/release/explorer.html build/release/site || die 1 "a page is wrong"
+  end_stage
+  printf '%s\n' "build/release/site/html/index.html"
 }
 
 run_bench() {

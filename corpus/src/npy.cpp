@@ -67,7 +67,7 @@ Tensor read_npy(const std::filesystem::path& path) {
   constexpr std::array<unsigned char, 6> kMagic{0x93, 'N', 'U', 'M', 'P', 'Y'};
   const auto same = [](unsigned char a, std::byte b) { return std::byte{a} == b; };
   if (!std::equal(kMagic.begin(), kMagic.end(), magic.begin(), same))
-    refuse(label, "magic", "other bytes", "those of a .npy file");
+    refuse(label, "magic", "other bytes", "the magic of a .npy file");
   const auto major = std::to_integer<unsigned>(magic[kMagic.size()]);
   const auto minor = std::to_integer<unsigned>(magic[kMagic.size() + 1]);
   if (major < 1 || major > 3 || minor != 0)

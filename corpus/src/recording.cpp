@@ -88,7 +88,7 @@ void check_tile_tensor(const TensorView& tensor, std::span<const std::uint64_t> 
   check_writable(tensor, file);
 }
 
-/// Metadata is that of the recording's instruction. `shape` is A's.
+/// Metadata as the recording's instruction reads it. `shape` is A's.
 void check_positions(const Recording& recording, const std::string& file) {
   const auto instruction = find_instruction(recording.instruction);
   const bool sparse = instruction && is_sparse(instruction->op);

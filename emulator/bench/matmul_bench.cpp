@@ -73,7 +73,7 @@ std::vector<std::uint8_t> metadata_of(std::size_t count, const Sparsity& sparsit
   return metadata;
 }
 
-/// Counts products: of a sparse instruction those of stored elements.
+/// Counts products; for a sparse instruction only products of stored elements.
 void whole(benchmark::State& state, const std::string& name, const MatmulOptions& options) {
   const Instruction instruction = *find_instruction(name);
   const char* architecture = instruction.op == Op::tcgen05 ? "blackwell" : "hopper";

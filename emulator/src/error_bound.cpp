@@ -15,7 +15,7 @@ double power(int exponent) {
   return std::ldexp(1.0, exponent);
 }
 
-/// floor(log2) of a magnitude; of a subnormal or zero that of the least normal number.
+/// floor(log2) of a magnitude; a subnormal or zero counts as the least normal number.
 int exponent_of(double magnitude) {
   const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52 & 0x7FF);
   return field == 0 ? -1022 : field - 1023;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostRounds = 400;
 
-/// Fewer significand bits, then an exponent nearer to that of 1, then no sign.
+/// Fewer significand bits, then an exponent nearer to 0, then no sign.
 void simpler_numbers(const FormatSpec& format, std::uint64_t bits, std::vector<std::uint64_t>& out) {
   if (bits == 0) return;
   if (format.integer()) {

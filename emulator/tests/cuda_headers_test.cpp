@@ -174,7 +174,7 @@ TEST(CudaHeaders, Binary64AroundEveryBinary32Boundary) {
     EXPECT_EQ(compare(route, sources, [](double x) { return x; }), sources.size());
 }
 
-/// The hardware's cvt takes no binary64, so its NaN rule is that of the product: positive, all bits set. The
+/// The hardware's cvt takes no binary64, so its NaN rule is the product's rule: positive, all bits set. The
 /// header's binary64 code keeps the sign, and for e5m2 the two leading payload bits.
 TEST(CudaHeaders, ABinary64NaNKeepsItsSignInTheHeaderOnly) {
   for (const std::uint64_t payload : {0x8000000000000ULL, 0xC000000000000ULL, 0x1ULL, 0xFFFFFFFFFFFFFULL}) {

@@ -29,7 +29,7 @@ TEST(Metadata, GroupsAreTheOnesOfTheIsa) {
 }
 
 // Of the 16 values of four bits, 6 name two ascending positions and 2 a half of a tf32 pair; every other is
-// refused. The values are those of the ISA's tables.
+// refused. The values are in the ISA's tables.
 TEST(Metadata, EveryNibble) {
   const std::set<std::uint32_t> pairs = {0x4, 0x8, 0xC, 0x9, 0xD, 0xE}, halves = {0x4, 0xE};
   for (const Sparsity& sparsity : kEvery) {

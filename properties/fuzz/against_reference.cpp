@@ -44,7 +44,7 @@ std::uint64_t spelled(const FormatSpec& format, std::uint8_t byte) {
     return (sign | edges[low]) & mask;
   }
   if (low < 16) return noise & mask;
-  // Exponents around that of 1, a step of a third of the format's range for the outer ones.
+  // Exponents around 0, a step of a third of the format's range for the outer ones.
   const int offset = static_cast<int>(low % 32U) - 16;
   const int field = format.bias + offset * (low < 64 ? 1 : 1 + format.bias / 24);
   const int most = (1 << format.exponent_bits) - 1;

@@ -14,7 +14,7 @@ using checks::Baseline;
 
 constexpr unsigned kAsItIs = 0, kSealed = 1;  ///< of three; else changed
 
-/// Every hash made that of its bits.
+/// Makes every hash fit its bits.
 void seal(nlohmann::json& value) {
   for (auto& each : value)
     if (each.is_structured()) seal(each);

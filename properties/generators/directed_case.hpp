@@ -11,7 +11,7 @@
 namespace mmaudit::gen {
 
 /// A plan, and the exponent that the scales of every block bring together: exponents in the cases below are
-/// those of whole products, and elements of few bits reach them through their scales.
+/// exponents of whole products, and elements of few bits reach them through their scales.
 struct Setting : DotPlan {
   explicit Setting(const DotPlan& plan, int shift = 0) : DotPlan(plan), scale_shift(shift) {}
   int scale_shift;

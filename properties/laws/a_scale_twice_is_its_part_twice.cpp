@@ -17,7 +17,8 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   for (int block = 0; block < tile.blocks(); ++block) put_scales(random, tile, block, random.in(-4, 4));
 }
 
-/// The scales of A twice as large, those of the last block first of all left alone where there are several.
+/// The scales of A twice as large; where there are several blocks, first with the last block's scales left
+/// alone.
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
   const FormatSpec format = subject.plan.scale;

@@ -25,7 +25,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
 
 constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
 
-/// The machine's own fma, in the row's order; of NaNs that of b goes before that of the sum, and that before
+/// The machine's own fma, in the row's order; of several NaNs b's wins over the sum's, and the sum's over
 /// a's.
 Verdict judge(const Case& at) {
   const auto number = [](std::uint64_t bits) { return __builtin_bit_cast(double, bits); };

@@ -5,7 +5,7 @@
 namespace mmaudit::laws {
 namespace {
 
-/// Another instruction that the datapath's rules, formats and depth are also those of.
+/// Another instruction with the same rules, formats and depth.
 std::optional<Instruction> twin(const Subject& subject) { return dense_twin(subject, subject.instruction.k); }
 
 std::string why_not(const Subject& subject) {

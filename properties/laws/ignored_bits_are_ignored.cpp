@@ -20,7 +20,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
 
 const Law kIgnoredBitsAreIgnored = {
     .order = 250,
-    .statement = "The 13 low bits of a tf32 register change nothing, those of a NaN or an infinity included.",
+    .statement = "The 13 low bits of a tf32 register change nothing, not even in a NaN or an infinity.",
     .source = "PTX ISA (tf32); measured on Hopper",
     .why_not = why_not,
     .related = related,

@@ -46,7 +46,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
 const Law kScalesOfOneAreNoScales = {
     .order = 290,
     .statement =
-        "Where every scale is 1, D is that of the instruction without scales that has the same rules.",
+        "Where every scale is 1, D has the bits of the instruction without scales and with the same rules.",
     .source = "numerics.md, block-scaled kinds; MMA-Sim",
     .why_not = why_not,
     .fill = fill,

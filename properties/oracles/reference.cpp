@@ -121,7 +121,7 @@ std::uint64_t add_at_the_end(std::uint64_t x_bits, std::uint64_t y_bits, const D
   return encode(total, rule, format, nearest || rule.overflow == Overflow::infinity);
 }
 
-/// `bits` of one format as those of another, by the rule.
+/// `bits` of one format as bits of another, by the rule.
 std::uint64_t converted(std::uint64_t bits, const FormatSpec& from, const FormatSpec& to,
                         const OutputRule& rule) {
   const Number x = decode(from, bits, false);

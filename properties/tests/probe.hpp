@@ -22,8 +22,8 @@ struct Probe {
   Datapath datapath;
 };
 
-/// Block-scaled instructions whose formats differ. Their models are those of all others of their kind, mma
-/// and tcgen05: see Tcgen05HasTheSameModelsAsMma.
+/// Block-scaled instructions whose formats differ. All others of their kind, mma and tcgen05, have the same
+/// models: see Tcgen05HasTheSameModelsAsMma.
 inline std::vector<Probe> scaled_probes() {
   std::vector<Probe> probes;
   for (const char* name : {"mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e5m2.f32.ue8m0",

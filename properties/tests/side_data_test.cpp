@@ -1,4 +1,4 @@
-// Products whose instructions read block scales or metadata, and those of integers, bits and binary64:
+// Products whose instructions read block scales or metadata, and products of integers, bits and binary64:
 // matmul() against emulate(), which computes them tile by tile, on every such row of every architecture, bit
 // for bit.
 #include <gtest/gtest.h>
@@ -223,7 +223,7 @@ TEST(SideData, ChainsOverKWithAPieceAtTheEnd) {
   EXPECT_GE(compared, 300'000U);
 }
 
-/// Scales about 1 that lie close together, as those of tensors do: what the vector code for groups is made
+/// Scales about 1 that lie close together, as scales of tensors do: what the vector code for groups is made
 /// for. Then C is made so large, or so small, that alignment cuts something off.
 TEST(SideData, ScalesAndSumsOfEveryDistance) {
   std::size_t compared = 0;

@@ -18,11 +18,11 @@ bool same_unit(const DtypeSummary& summary, const ProfileCell& cell) {
 
 std::vector<std::string> limits(const Architecture& architecture, const AuditResult& result) {
   std::vector<std::string> list = {
-      "Error levels of sparse instructions (those of the dense one over the stored elements) and, per data "
-      "type, of block-scaled kinds; integer and binary instructions are exact and have none.",
+      "Error levels of sparse instructions (the dense one has the same over the stored elements) and, per "
+      "data type, of block-scaled kinds; integer and binary instructions are exact and have none.",
       "A comparison covers the inputs that were compared. It is evidence, not a proof for every input.",
       "The error levels per data type are for N(0, 1) inputs and one or two terms (999 or 1000 rounds each). "
-      "Whole products of other tensors than those of the study have other errors: mmaudit audit --a A --b B.",
+      "Whole products of tensors that are not in the study have other errors: mmaudit audit --a A --b B.",
       "Libraries on top of an instruction (cuBLAS, CUTLASS) split k, scale and add in their own order.",
   };
   for (const DatapathEntry& entry : architecture.datapaths)

@@ -99,7 +99,7 @@ struct BaselineDiff {
   std::vector<std::string> provenance;   ///< "driver: 580.1, was 570.2"
   std::vector<std::string> gone, added;  ///< names of instructions
   std::vector<BaselineChange> changes;
-  std::vector<BaselineCause> causes;  ///< of all changes; explained ones first, those of most instructions
+  std::vector<BaselineCause> causes;  ///< of all changes; explained ones first, then by instructions
   std::vector<BaselineProductChange> product_changes;
   std::uint64_t instructions = 0, dots = 0, products = 0;  ///< compared
 

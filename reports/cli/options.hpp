@@ -93,7 +93,7 @@ class Command {
 /// Title of the group of options that every command takes.
 inline constexpr const char* kEverywhere = "Options of every command";
 
-/// What the help says about the whole program. The form of --help is that of `show_help`.
+/// What the help says about the whole program. `show_help` has the form of --help.
 struct ProgramText {
   std::string description, version, exit_codes;
   std::vector<std::string> examples;

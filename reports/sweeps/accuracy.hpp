@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kAccuracyK = 4096;
 std::vector<AccuracyRow> accuracy_rows(const SweepResult& result);
 
 report::Table accuracy_table(const std::vector<AccuracyRow>& rows);
-/// Total error, and that of the accumulation alone, against the rate.
+/// Total error, and the accumulation's error alone, against the rate.
 std::vector<std::string> accuracy_figures(const std::vector<AccuracyRow>& rows);
 
 }  // namespace mmaudit::sweeps

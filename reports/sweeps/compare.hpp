@@ -35,7 +35,7 @@ inline constexpr double kLeastNoise = 0.005;
 
 /// What: relative change against the noise (distance of the quartiles over the median) of the two points: no
 /// more than the smaller is the same, more than the larger is faster or slower, between them ambiguous. A
-/// change of seconds is ambiguous too where samples were throttled. Seconds are those of one FLOP.
+/// change of seconds is ambiguous too where samples were throttled. Seconds are per FLOP.
 Change classify(double before, double noise_before, double after, double noise_after, bool throttled);
 
 Compared compare(const SweepResult& before, const SweepResult& after);

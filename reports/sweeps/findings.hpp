@@ -37,8 +37,8 @@ struct Convergence {
   int warps = 0, ilp = 0;
   double cycles = 0, rate = 0;  ///< rate: FMA/clk/SM or B/clk/SM
 };
-/// What: the least ILP whose rate reaches 97% of the best rate with as many warps; the convergence points of
-/// Sun et al. are those of 4 and of 8 warps. nullopt when the warps were not swept. The query's warps and ilp
+/// What: the least ILP whose rate reaches 97% of the best rate with as many warps; Sun et al. give the
+/// convergence points of 4 and of 8 warps. nullopt when the warps were not swept. The query's warps and ilp
 /// do not matter.
 std::optional<Convergence> convergence_of(const SweepResult& result, Query query, int warps);
 

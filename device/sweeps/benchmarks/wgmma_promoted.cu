@@ -27,7 +27,7 @@ struct Promoted;
 
 #ifdef __CUDACC__
 
-// kGroup instructions, the first without an addend, then all of them waited for. Operands as those of
+// kGroup instructions, the first without an addend, then a wait for all of them. Operands as in
 // MMAUDIT_WGMMA_LOOP; %4 unused.
 #define MMAUDIT_SUM(R, FIRST, REST)                                              \
   asm volatile(                                                                  \

@@ -21,7 +21,7 @@ struct DotPlan {
   FormatSpec wide;  ///< what both are widened to; id none: they are not
   FormatSpec d;     ///< of the result, as stored
   StepSpec step;
-  Datapath datapath;          ///< its output is that of a step
+  Datapath datapath;          ///< its output is a step's output
   OutputRule conversion;      ///< from a step's output to D, where they differ
   bool converts = false;      ///< datapath.sum_format is given
   std::int16_t k = 0;         ///< products: of a sparse instruction the stored ones

@@ -155,7 +155,7 @@ typedef struct mmaudit_product {
 } mmaudit_product;
 
 /* D = A * B + C of any sizes, as a chain of one instruction over K in ascending order. Range and rounding:
- * those of docs/numerics.md; the same bits for any number of threads. */
+ * docs/numerics.md; the same bits for any number of threads. */
 MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
 /* Bytes of all operands, the result and the work space; of the arrays, only whether c is null matters.
  */

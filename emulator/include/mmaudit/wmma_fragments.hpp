@@ -1,6 +1,7 @@
 #pragma once
-// Fragments of wmma.m16n16k16 of binary16 since Turing, whose HMMA instructions are those of mma.m16n8k8 and
-// mma.m16n8k16: a lane holds of each quarter of a matrix what it holds of one of theirs. Volta's: volta.hpp.
+// Fragments of wmma.m16n16k16 of binary16 since Turing. Its HMMA instructions are the ones that mma.m16n8k8
+// and mma.m16n8k16 run: a lane holds of each quarter of a matrix what it holds of one of theirs. Volta's:
+// volta.hpp.
 #include "mmaudit/fragment.hpp"
 
 namespace mmaudit::hmma16 {

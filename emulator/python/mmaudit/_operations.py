@@ -53,7 +53,7 @@ def emulate(
     Args:
         inst: an instruction, e.g. "mma.m16n8k16.f32.f16.f16.f32".
         a: (tiles, M, K) or (M, K), a sparse instruction (tiles, M, K/2); b: (tiles, K, N); c: (tiles, M, N) or None
-            for +0. dtypes: those of the formats (float16, float32, float64, int8, int32), raw bits as unsigned
+            for +0. dtypes: as the formats have them (float16, float32, float64, int8, int32), raw bits as unsigned
             integers of the storage width, or ml_dtypes.
         scale_a, scale_b: block-scaled: (tiles, M, K / block) and (tiles, K / block, N), uint8; None: every scale is 1.
         metadata: sparse: (tiles, M, K/2), uint8: the position of every element of A inside its group.

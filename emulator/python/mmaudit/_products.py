@@ -197,7 +197,7 @@ def within(
 def assert_gemm_close(d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, **how: Any) -> Check:
     """within() as an assertion, for tests of kernels; the fixture of the same name of the pytest plugin.
 
-    Args: those of within().
+    Args: as within() takes them.
     Returns: the Check.
     Raises: AssertionError with the line of the check where D is beyond its bound, and where a D of zeros would pass too.
     """

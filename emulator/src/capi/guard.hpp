@@ -35,7 +35,7 @@ Struct taken(const Struct* given) {
     refuse("size", "found " + std::to_string(size) + ", allowed: sizeof of the structure");
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t i = sizeof(Struct); i < size; ++i)
-    if (bytes[i] != 0) refuse("size", "found fields of a newer version, allowed: those of this one");
+    if (bytes[i] != 0) refuse("size", "found fields of a newer version, allowed: fields of this one");
   Struct copy{};
   std::memcpy(&copy, given, size < sizeof(Struct) ? size : sizeof(Struct));
   copy.size = size;

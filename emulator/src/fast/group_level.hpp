@@ -12,9 +12,9 @@ struct ScaleByte {
 inline constexpr std::int16_t kNanScale = INT16_MIN;
 
 /// A grouped datapath, as the kernel needs it. All numbers of a step are multiples of its unit, which is
-/// 2^(least exponent of two scales + unit): products of elements are small integers, those of significands of
-/// scales too, and scales of one step differ by at most `spread` binades, so sums of groups are 32-bit
-/// integers.
+/// 2^(least exponent of two scales + unit): products of elements are small integers, and so are products of
+/// significands of scales; scales of one step differ by at most `spread` binades, so sums of groups are
+/// 32-bit integers.
 struct GroupRules {
   std::int8_t element_a[16] = {}, element_b[16] = {};  ///< of a code, in units of the least number
   std::int8_t offset = 0;                              ///< A's elements plus this are not negative
@@ -60,7 +60,8 @@ struct GroupSource {
   const std::uint8_t* elements = nullptr;
   std::size_t stride = 0;
   int there = 0, across = 0;  ///< positions of K, and columns of B, that exist; everything beyond is +0
-  /// Scale of the first element of every group, (groups) or (groups, kPanel); beyond the matrix that of 1.
+  /// Scale of the first element of every group, (groups) or (groups, kPanel); beyond the matrix the code
+  /// of 1.
   const std::uint8_t* scales = nullptr;
 };
 

@@ -35,7 +35,7 @@ Decode decode_of(const FormatSpec& format, int min_exponent) {
 }
 
 /// Sums of two exponents, plus 127, and both factors' exponents in the form that Decode::byte_top describes:
-/// bytes, and those of numbers other than those of zeros. Every step has whole pairs of positions.
+/// bytes, and no other number has a zero's byte. Every step has whole pairs of positions.
 bool pairs_of(const DotPlan& plan, int a_low, int b_low) {
   constexpr int kMostByte = 255;
   const int top = plan.b.max_exponent();

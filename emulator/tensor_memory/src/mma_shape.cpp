@@ -106,7 +106,7 @@ std::string why_no_shape(const MmaForm& form, int m, int n) {
   return n_fits ? "" : refuse(rule("shape_n"), std::to_string(n));
 }
 
-/// The listed instruction of these formats, with M and N; its operation is that of a dense one.
+/// The listed instruction of these formats, with M and N; its operation is the dense one.
 std::optional<Instruction> listed(const Mma& mma, Format scale, int block) {
   for (Instruction one : instructions::kTcgen05) {
     const Instruction& wanted = mma.instruction;

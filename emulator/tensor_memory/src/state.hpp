@@ -56,7 +56,7 @@ struct Machine::State {
 
   // Of the instruction that runs.
   const PtxInstruction* instruction = nullptr;
-  std::vector<int> active;  ///< threads, those of the second CTA from kThreads on
+  std::vector<int> active;  ///< threads; the second CTA's begin at kThreads
   std::string refusal;
   Step step;
 
@@ -67,7 +67,7 @@ struct Machine::State {
   }
   void fail(std::string_view name, std::string_view found);
 
-  /// Gives every register that an instruction names a slot; those of the hardware keep none.
+  /// Gives every register that an instruction names a slot, special registers excepted.
   void name_registers();
   [[nodiscard]] std::size_t register_place(int thread, int slot) const {
     return static_cast<std::size_t>(slot) * kThreads * static_cast<std::size_t>(count) +

@@ -263,7 +263,7 @@ TEST(Refusals, EveryIllegalOperandIsRefusedForItsReason) {
     }
     rules.insert(one.rule);
   }
-  // Rules that no case needs are rules that nobody checks.
+  // A rule that no case needs is a rule that no test checks.
   for (const Rule& one : kRules) EXPECT_TRUE(rules.contains(std::string(one.name))) << one.name;
 }
 

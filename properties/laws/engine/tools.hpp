@@ -102,7 +102,7 @@ struct AlignedSum {
 /// nullopt: an addend is NaN or infinite, or they are of several steps, or c comes last.
 std::optional<AlignedSum> aligned_sum(const Case& at);
 
-/// +-2^e in element k of a row of A times that of a column of B, as near as the formats have it, with
+/// +-2^e as element k of a row of A times element k of a column of B, as near as the formats have it, with
 /// subnormal factors; b's part near 2^of_b.
 void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool negative);
 

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> by_blocks_of_k(const std::vector<std::uint8_t>& scales
   return out;
 }
 
-/// One product; where the instruction reads scales, with those of the operands.
+/// One product; where the instruction reads scales, it reads the operands' scales.
 std::vector<double> one_product(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
                                 const MatmulOptions& how) {
   const FormatSpec format = spec_of(path.instruction.d);

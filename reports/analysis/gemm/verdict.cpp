@@ -178,7 +178,7 @@ void judge(GemmAudit& audit) {
   if (no_exact)
     audit.remarks.emplace_back(
         "Elements of D whose exact value is a NaN, an infinity or beyond binary64 can't be compared; the "
-        "errors are those of the others.");
+        "errors cover the other elements.");
   if (slow)
     audit.remarks.emplace_back(
         "Rows that no vector code serves (scales applied by the instruction) were computed on fewer "

@@ -10,7 +10,7 @@ namespace mmaudit::corpus {
 /// `.safetensors:` splits, so a tensor's name may hold colons and dots. Throws InputError.
 Tensor load_tensor(const std::string& spec);
 
-/// Bytes of its data, of a .npy file those of the whole file; 0 where load_tensor() would throw.
+/// Bytes of its data, for a .npy file of the whole file; 0 where load_tensor() would throw.
 std::uint64_t tensor_bytes(const std::string& spec);
 
 /// The file of such a name: without the tensor's.

@@ -60,7 +60,7 @@ struct Group {
 };
 
 /// What: the sum of `count` products of elements without an infinity, and the two scales of the first of
-/// them. Range: exact while the products fit 62 bits beside each other, which those of 4 bits do.
+/// them. Range: exact while the products fit 62 bits beside each other, as products of 4-bit elements do.
 MMAUDIT_HD constexpr Group sum_group(const Operand* a, const Operand* b, const Operand* scale_a,
                                      const Operand* scale_b, int count, const GroupSpec& spec,
                                      const Datapath& datapath) {

@@ -38,8 +38,8 @@ enum class MmaKind : std::uint8_t { none, f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4,
 
 /// D (m x n) = A (m x k) * B (k x n) + C (m x n). In the lists, n = 0 stands for every n of wgmma, m = n = 0
 /// for every shape of tcgen05. A sparse A stores m x stored_k() elements, which metadata places among its k
-/// columns. Block-scaled: every scale_block elements of k of a row of A share one scale, and so do those of a
-/// column of B.
+/// columns. Block-scaled: every scale_block elements of k share one scale, in a row of A and in a column of
+/// B.
 struct Instruction {
   Op op = Op::mma;
   std::int16_t m = 0, n = 0, k = 0;

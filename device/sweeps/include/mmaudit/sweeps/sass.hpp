@@ -80,7 +80,7 @@ double sass_per_step(const Benchmark& benchmark, const Point& point, const SassK
 /// The template arguments of a timed kernel by its mangled name, as TimedKernel has them; empty: it is none.
 std::string timed_symbol(const std::string& mangled);
 
-/// What: the timed kernels of a program by a cuobjdump: all kernels of those of its cubins that hold one of
+/// What: the timed kernels of a program, read with a cuobjdump: every kernel of each cubin that holds one of
 /// `wanted` (symbols as TimedKernel has them; none: any timed kernel). Empty where cuobjdump prints none.
 SassBySymbol sass_of(const std::string& cuobjdump, const std::filesystem::path& program,
                      const std::set<std::string>& wanted);

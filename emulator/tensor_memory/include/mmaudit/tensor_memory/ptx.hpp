@@ -50,7 +50,7 @@ struct Fill {
   int rows = 0, columns = 0;
   std::string source{};                   ///< "file", "random", "iota", "zero", "values"
   std::string argument{};                 ///< file name, seed or list
-  std::vector<std::uint64_t> elements{};  ///< row-major, raw bits; a caller fills those of a file
+  std::vector<std::uint64_t> elements{};  ///< row-major, raw bits; a caller reads them where a file is named
 };
 
 struct PtxProgram {

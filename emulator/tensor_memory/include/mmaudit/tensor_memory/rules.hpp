@@ -96,7 +96,7 @@ inline constexpr Rule kRules[] = {
     {"mask_reserved", "zero-column-mask-desc", "bits 36-38 and 62-63 zero", "9.7.16.4.3, Table 45"},
     {"mask_shift", "column shift of zero-column-mask-desc", "at most 16 with M = 32, else 32, and at most what idesc bits 30-31 say", "9.7.16.4.3, Table 45"},
     {"written", "tensor memory", "words that something wrote before", "9.7.16.1"},
-    {"qualifier", "qualifier", "those of the instruction's syntax", "9.7.16"},
+    {"qualifier", "qualifier", "qualifiers of the instruction's syntax", "9.7.16"},
     // order
     {"order_st", "order", "tcgen05.wait::st between a store and what uses its columns", "9.7.16.6.4.2"},
     {"order_ld", "order", "tcgen05.wait::ld between a load and what overwrites its columns or reads its registers", "9.7.16.6.4"},

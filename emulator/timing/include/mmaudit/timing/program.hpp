@@ -36,7 +36,7 @@ struct Registers {
 struct TimedOp {
   Unit unit = Unit::none;
   Flow flow = Flow::next;
-  // The control word. Source: Huerta et al., arXiv 2503.20481; the field positions are those of sass.hpp.
+  // The control word. Source: Huerta et al., arXiv 2503.20481; sass.hpp has the field positions.
   std::uint8_t stall = 1;          ///< cycles until the warp may issue again
   bool yields = false;             ///< the scheduler prefers another warp next
   std::int8_t write_barrier = -1;  ///< released when the result is written; -1: none

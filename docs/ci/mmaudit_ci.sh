@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# mmaudit_ci.sh STEP...   mmaudit in continuous integration, on any runner; docs/ci.md has recipes.
+#   install    unpacks a release into MMAUDIT_PREFIX, or builds it there when it is the source
+#   verify     the model against its recordings; with MMAUDIT_ON=hardware against the GPU of this machine
+#   layer      mmaudit audit MMAUDIT_LAYER: a product of your tensors, with your limit
+#   baseline   records the bits of every instruction and compares them with the kept baseline
+# Variables, all optional but MMAUDIT_RELEASE (where no mmaudit is on PATH) and, for layer, MMAUDIT_LAYER:
+#   MMAUDIT_RELEASE   file or https address of a release: a .tar.gz with bin/mmaudit, or one with the source
+#   MMAUDIT_SHA256    its checksum
+#   MMAUDIT_PREFIX    where to install it (.mmaudit)
+#   MMAUDIT_ON        model (the default) or hardware
+#   MMAUDIT_LAYER     arguments of mmaudit audit, separated by spaces: --a x.npy --b w.npy --dtype e4m3 --max-rel-fro 5e-2
+#   MMAUDIT_BASELINE  the kept baseline (baselines/mmaudit.json); where it is missing and GITHUB_TOKEN is set, the
+#                     artifact mmaudit-baseline of the default branch
+#   MMAUDIT_ACCEPT    true: the new bits become the baseline
+#   MMAUDIT_INST      only instructions whose name contains one of these
+#   MMAUDIT_OUT       folder of what the steps write (mmaudit-out): baseline.json, diff.json, layer.*
+#   MMAUDIT_SUMMARY   Markdown is appended here (GITHUB_STEP_SUMMARY, else summary.md of that folder)
+# Exit codes: 0 good, 1 a difference, a FAIL or no baseline, 2 a variable is wrong, 3 no release, no tool or no GPU.
+set -euo pipefail
+
+prefix=$(realpath -m -- "${MMAUDIT_PREFIX:-.mmaudit}")
+out=${MMAUDIT_OUT:-mmaudit-out}
+on=${MMAUDIT_ON:-model}
+summary=${MMAUDIT_SUMMARY:-${GITHUB_STEP_SUMMARY:-$out/summary.md}}
+kept=${MMAUDIT_BASELINE:-baselines/mmaudit.json}
+
+die() {
+  [[ -z ${GITHUB_ACTIONS:-} ]] || printf '::error title=mmaudit::%s\n' "$2"
+  printf 'mmaudit_ci: %s\n' "$2" >&2
+  exit "$1"
+}
+
+# fenced TITLE FILE: the file as a block of the summary, cut to what GitHub shows.
+fenced() {
+  { printf '### %s\n\n```text\n' "$1" && head -c 60000 "$2" && printf '\n```\n\n'; } >>"$summary"
+}
+
+tool() {
+  command -v mmaudit >/dev/null || die 3 "no mmaudit on PATH: run the step install first"
+  mmaudit -q "$@"
+}
+
+step_install() {
+  local release=${MMAUDIT_RELEASE:-} file found
+  if [[ -z $release ]]; then
+    command -v mmaudit >/dev/null || die 3 "MMAUDIT_RELEASE: found nothing, allowed: a release (.tar.gz), or an mmaudit on PATH"
+    return 0
+  fi
+  mkdir -p "$prefix"
+  file=$release
+  if [[ $release == https://* ]]; then
+    file=$prefix/release.tar.gz
+    curl -fsSL --retry 3 -o "$file" "$release" || die 3 "MMAUDIT_RELEASE: could not fetch $release"
+  fi
+  [[ -f $file ]] || die 3 "MMAUDIT_RELEASE: found '$release', allowed: a file or an https address"
+  if [[ -n ${MMAUDIT_SHA256:-} ]]; then
+    found=$(sha256sum "$file") && found=${found%% *}
+    [[ $found == "$MMAUDIT_SHA256" ]] || die 3 "MMAUDIT_SHA256: found $found, allowed: $MMAUDIT_SHA256"
+  fi
+  mkdir -p "$prefix/release"
+  tar -xzf "$file" -C "$prefix/release" --strip-components=1 --no-same-owner 2>/dev/null ||
+    die 3 "MMAUDIT_RELEASE: $release is no .tar.gz"
+  if [[ -x $prefix/release/bin/mmaudit ]]; then
+    ln -sfn release/bin "$prefix/bin"
+  elif [[ -x $prefix/release/run ]]; then
+    "$prefix/release/run" install --prefix "$prefix" || die 3 "MMAUDIT_RELEASE: the source of $release does not build"
+  else
+    die 3 "MMAUDIT_RELEASE: $release has neither bin/mmaudit nor the source (run)"
+  fi
+  "$prefix/bin/mmaudit" --version || die 3 "MMAUDIT_RELEASE: the mmaudit of $release does not start here"
+  [[ -z ${GITHUB_PATH:-} ]] || printf '%s\n' "$prefix/bin" >>"$GITHUB_PATH"
+}
+
+step_verify() {
+  local arguments=() status=0
+  [[ $on == model ]] || arguments+=(--live --dots 1e7 --seed "${GITHUB_RUN_NUMBER:-1}")
+  [[ -z ${MMAUDIT_INST:-} ]] || arguments+=(--inst "$MMAUDIT_INST")
+  tool verify "${arguments[@]}" >"$out/verify.txt" || status=$?
+  tail -n 1 "$out/verify.txt"
+  ((status == 3)) || fenced "The model against $([[ $on == model ]] && echo its recordings || echo this GPU)" "$out/verify.txt"
+  return $status
+}
+
+step_layer() {
+  local arguments status=0
+  read -r -a arguments <<<"${MMAUDIT_LAYER:-}"
+  ((${#arguments[@]})) || die 2 "MMAUDIT_LAYER: found nothing, allowed: arguments of mmaudit audit, e.g. --a x.npy --b w.npy"
+  tool audit "${arguments[@]}" --md "$out/layer.md" --html "$out/layer.html" --junit "$out/layer.xml" >"$out/layer.txt" || status=$?
+  head -n 1 "$out/layer.txt"
+  ((status > 1)) || { cat "$out/layer.md" && echo; } >>"$summary"
+  return $status
+}
+
+# The newest artifact mmaudit-baseline that a run of the default branch made; a fork's pull request can't put one there.
+fetch_baseline() {
+  python3 - "$1" <<'END'
+import io, json, os, sys, urllib.request, zipfile
+
+def get(address):
+    class Plain(urllib.request.HTTPRedirectHandler):  # the store of artifacts must not see the token
+        def redirect_request(self, *arguments):
+            request = super().redirect_request(*arguments)
+            request.headers.pop("Authorization", None)
+            return request
+    request = urllib.request.Request(address, headers={"Authorization": "Bearer " + os.environ["GITHUB_TOKEN"]})
+    with urllib.request.build_opener(Plain).open(request, timeout=60) as answer:
+        return answer.read()
+
+api = os.environ.get("GITHUB_API_URL", "https://api.github.com") + "/repos/" + os.environ["GITHUB_REPOSITORY"]
+branch = json.loads(get(api))["default_branch"]
+for artifact in json.loads(get(api + "/actions/artifacts?name=mmaudit-baseline&per_page=100"))["artifacts"]:
+    run = artifact["workflow_run"]
+    if not artifact["expired"] and run["head_branch"] == branch and run["head_repository_id"] == run["repository_id"]:
+        with zipfile.ZipFile(io.BytesIO(get(artifact["archive_download_url"]))) as archive:
+            open(sys.argv[1], "wb").write(archive.read("baseline.json"))
+        sys.exit(0)
+sys.exit(1)
+END
+}
+
+step_baseline() {
+  local arguments=(--on "$on") status=0
+  [[ -z ${MMAUDIT_INST:-} ]] || arguments+=(--inst "$MMAUDIT_INST")
+  rm -f "$out/baseline.json"
+  tool baseline record "${arguments[@]}" --out "$out/new.json" >/dev/null
+  if [[ ${MMAUDIT_ACCEPT:-false} == true ]]; then
+    mv "$out/new.json" "$out/baseline.json"
+    echo "accepted: $out/baseline.json is the baseline" | tee -a "$summary"
+    return 0
+  fi
+  if [[ ! -e $kept && -n ${GITHUB_TOKEN:-} ]] && fetch_baseline "$out/kept.json" 2>"$out/fetch.txt"; then kept=$out/kept.json; fi
+  [[ -e $kept ]] || die 1 "no baseline: look at $out/new.json, then keep it as $kept, or run once with MMAUDIT_ACCEPT=true"
+  tool diff "$kept" "$out/new.json" --json "$out/diff.json" >"$out/diff.txt" || status=$?
+  tail -n 1 "$out/diff.txt"
+  ((status > 1)) || fenced "What changed since the baseline" "$out/diff.txt"
+  # Only what equals the baseline may take its place: a difference must stay one until somebody accepts it.
+  ((status != 0)) || mv "$out/new.json" "$out/baseline.json"
+  return $status
+}
+
+(($#)) || { sed -n 's/^# \?//p' "${BASH_SOURCE[0]}" | tail -n +2 >&2 && exit 2; }
+[[ $on == model || $on == hardware ]] || die 2 "MMAUDIT_ON: found '$on', allowed: model, hardware"
+mkdir -p "$out" "$(dirname "$summary")"
+PATH=$prefix/bin:$PATH
+for step in "$@"; do
+  case $step in
+    install | verify | layer | baseline) "step_$step" ;;
+    *) die 2 "step: found '$step', allowed: install, verify, layer, baseline" ;;
+  esac
+done

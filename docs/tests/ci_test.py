@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""The recipes of docs/ci in a scratch repository: ci_test.py TOOL (ctest -L cli runs it).
+
+A release tarball is made of TOOL and two recordings, as cmake --install lays them out. Every step of mmaudit_ci.sh runs
+against it, with each failure; then the lines that action.yml, gitlab-ci.yml and slurm.sh run. No GPU is used, and the
+API of GitHub is a server on this machine. Exit codes: 0 all good, 1 a case failed.
+"""
+
+import contextlib
+import http.server
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import zipfile
+
+from commands_test import ROOT, write_array
+
+RECIPES = ROOT / "docs" / "ci"
+SCRIPT = RECIPES / "mmaudit_ci.sh"
+INST = "mma.m16n8k8.f32.tf32"
+passed = failed = 0
+
+
+def check(what, good, found):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print(f"{what}: found {found}\n")
+
+
+def packed(path, root, files):
+    """A .tar.gz with the folder `root`; files: {name: path or text}, texts are executable."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            if isinstance(content, pathlib.Path):
+                archive.add(content, f"{root}/{name}")
+            else:
+                entry = tarfile.TarInfo(f"{root}/{name}")
+                entry.size, entry.mode = len(content), 0o755
+                archive.addfile(entry, io.BytesIO(content.encode()))
+    return path
+
+
+class Repository:
+    """A scratch repository, and the variables that a runner sets. PATH has no mmaudit."""
+
+    def __init__(self, folder, release):
+        self.folder, self.summary = folder, folder / "summary.md"
+        folder.mkdir(parents=True)
+        self.variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8", "CUDA_VISIBLE_DEVICES": "",
+                          "GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_PATH": str(folder / "path"),
+                          "MMAUDIT_RELEASE": str(release), "MMAUDIT_INST": INST}
+
+    def run(self, command, **variables):
+        return subprocess.run(["bash", "-c", command], cwd=self.folder, env={**self.variables, **variables}, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+
+    def step(self, what, steps, code, words="", **variables):
+        """Runs the script: its exit code, the words that it says, and one line of error where it fails by itself."""
+        done = self.run(f"{SCRIPT} {steps}", **variables)
+        said = done.stdout + done.stderr
+        check(what, done.returncode == code and words in said, f"exit code {done.returncode}: {said[-1500:]}")
+        own = [line for line in done.stderr.split("\n") if line.startswith("mmaudit_ci: ")]
+        check(f"{what}: at most one line of its own", len(own) <= 1 and (own or not words.startswith("mmaudit_ci: ")), own)
+        return said
+
+    def text(self):
+        return self.summary.read_text() if self.summary.exists() else ""
+
+
+def installs(folder, release):
+    say = "mmaudit_ci: MMAUDIT_RELEASE: "
+    at = Repository(folder / "install", release)
+    at.step("no release", "install", 3, say + "found nothing, allowed: a release (.tar.gz)", MMAUDIT_RELEASE="")
+    at.step("a release that is not there", "install", 3, say + "found 'gone.tar.gz', allowed: a file", MMAUDIT_RELEASE="gone.tar.gz")
+    at.step("an address of another kind", "install", 3, say + "found 'http://x/y'", MMAUDIT_RELEASE="http://x/y")
+    (at.folder / "page.tar.gz").write_text("<html>not found</html>")
+    at.step("a page in place of a release", "install", 3, say + "page.tar.gz is no .tar.gz", MMAUDIT_RELEASE="page.tar.gz")
+    empty = packed(at.folder / "empty.tar.gz", "other", {"README": "x"})
+    at.step("another tarball", "install", 3, "has neither bin/mmaudit nor the source", MMAUDIT_RELEASE=str(empty), MMAUDIT_PREFIX="p1")
+    at.step("another checksum", "install", 3, "mmaudit_ci: MMAUDIT_SHA256: found ", MMAUDIT_SHA256="0" * 64)
+    broken = packed(at.folder / "broken.tar.gz", "b", {"bin/mmaudit": "#!/bin/sh\nexit 127\n"})
+    at.step("a tool that does not start", "install", 3, "does not start here", MMAUDIT_RELEASE=str(broken), MMAUDIT_PREFIX="p2")
+    builds = '#!/bin/sh\n[ "$1 $2" = "install --prefix" ] && mkdir -p "$3/bin" && printf "#!/bin/sh\\necho built\\n" >"$3/bin/mmaudit" ' \
+             '&& chmod +x "$3/bin/mmaudit"\n'
+    source = packed(at.folder / "source.tar.gz", "s", {"run": builds})
+    at.step("a source release", "install", 0, "built", MMAUDIT_RELEASE=str(source), MMAUDIT_PREFIX="p3")
+    source = packed(at.folder / "bad.tar.gz", "s", {"run": "#!/bin/sh\nexit 1\n"})
+    at.step("a source release that does not build", "install", 3, "does not build", MMAUDIT_RELEASE=str(source), MMAUDIT_PREFIX="p4")
+    said = at.step("an error on GitHub", "install", 3, say, MMAUDIT_RELEASE="gone.tar.gz", GITHUB_ACTIONS="true")
+    check("GitHub shows the error", "::error title=mmaudit::MMAUDIT_RELEASE" in said, said)
+    at.step("no tool", "verify", 3, "mmaudit_ci: no mmaudit on PATH")
+    at.step("a release", "install", 0, "mmaudit ")
+    check("later steps find the tool", (at.folder / "path").read_text().split()[-1] == str(at.folder / ".mmaudit" / "bin"), "path")
+    for what, steps, variables, words in [
+        ("no step", "", {}, "STEP..."), ("another step", "check", {}, "step: found 'check', allowed: install, verify"),
+        ("another place", "verify", {"MMAUDIT_ON": "gpu"}, "MMAUDIT_ON: found 'gpu', allowed: model, hardware"),
+        ("no layer", "layer", {}, "MMAUDIT_LAYER: found nothing")]:
+        at.step(what, steps, 2, ("mmaudit_ci: " if steps else "") + words, **variables)
+
+
+def steps(folder, release):
+    at = Repository(folder / "steps", release)
+    at.step("a release", "install", 0)
+    at.step("verify", "verify", 0, "0 mismatches")
+    check("the summary of verify", "### The model against its recordings\n\n```text\n" in at.text() and INST in at.text(), at.text())
+    before = at.text()
+    at.step("verify without a GPU", "verify", 3, "", MMAUDIT_ON="hardware")
+    at.step("a baseline without a GPU", "baseline", 3, "", MMAUDIT_ON="hardware")
+    check("no GPU: no summary", at.text() == before, at.text())
+
+    for name, rows in (("x", 16), ("w", 64)):
+        write_array(at.folder / f"{name}.npy", {"x": ("f4", (rows, 64))})
+    layer = "--a x.npy --b w.npy --no-b-transposed --dtype e4m3 --max-rel-fro "
+    at.step("a layer within its limit", "layer", 0, "e4m3", MMAUDIT_LAYER=layer + "0.5")
+    at.step("a layer beyond its limit", "layer", 1, "", MMAUDIT_LAYER=layer + "1e-30")
+    check("the summary of the layer", at.text().count("e4m3") > before.count("e4m3") and "FAIL" in at.text(), at.text())
+    check("JUnit of the layer", "<failure" in (at.folder / "mmaudit-out" / "layer.xml").read_text(), "layer.xml")
+    at.step("a layer of no file", "layer", 2, "", MMAUDIT_LAYER="--a gone.npy --b w.npy")
+
+    kept = at.folder / "baselines" / "mmaudit.json"
+    new = at.folder / "mmaudit-out" / "baseline.json"
+    at.step("no baseline", "baseline", 1, "mmaudit_ci: no baseline: look at mmaudit-out/new.json, then keep it as baselines/mmaudit.json")
+    check("no baseline: none is made", not new.exists(), new)
+    at.step("accepted", "baseline", 0, "accepted: mmaudit-out/baseline.json", MMAUDIT_ACCEPT="true")
+    kept.parent.mkdir()
+    new.rename(kept)
+    at.step("the same bits", "baseline", 0, "no difference: 1 instructions")
+    check("the same bits: kept again", new.read_bytes() and "no difference" in at.text(), at.text())
+    # A tool whose model lost a bit since: both models under a name of their own, for diff compares one architecture.
+    model = json.loads(at.run(".mmaudit/bin/mmaudit list --arch hopper --json").stdout)["architectures"][0]
+    model.update(name="ours", aliases=[])
+    for name in ("before", "after"):
+        (at.folder / f"{name}.json").write_text(json.dumps(model))
+        for row in model["rows"]:
+            row["F"] -= row["datapath"] == "mma.tf32"
+    real = at.folder / ".mmaudit" / "release" / "bin" / "mmaudit"
+    real.rename(real.with_name("real"))
+    real.write_text(f'#!/bin/sh\ncase "$*" in *record*) set -- "$@" --model {at.folder}/after.json ;; esac\n'
+                    f'exec {real.with_name("real")} "$@"\n')
+    real.chmod(0o755)
+    done = at.run(f".mmaudit/bin/real -q baseline record --on model --model before.json --inst {INST} --out {kept}")
+    check("another baseline", done.returncode == 0, done.stderr)
+    at.step("other bits", "baseline", 1, "1 of 1 instructions changed")
+    check("other bits: no new baseline", not new.exists() and "1 of 1 instructions changed" in at.text(), at.text())
+    kept.write_text("{")
+    at.step("a broken baseline", "baseline", 2)
+
+
+@contextlib.contextmanager
+def github(baseline):
+    """The API of GitHub with four artifacts, of which the third is the one to take. Yields the address and what was asked."""
+    asked = []
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("baseline.json", baseline)
+
+    def artifact(number, expired=False, branch="main", head=1):
+        return {"expired": expired, "archive_download_url": f"{root}/zip/{number}",
+                "workflow_run": {"repository_id": 1, "head_repository_id": head, "head_branch": branch}}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802
+            asked.append((self.path, self.headers.get("Authorization")))
+            path = self.path.split("?")[0]
+            if path.startswith("/zip/"):
+                self.send_response(302)
+                self.send_header("Location", f"{root}/store")
+                self.end_headers()
+                return
+            answer = {"/repos/o/r": {"default_branch": "main"}, "/repos/o/r/actions/artifacts": {"artifacts": [
+                artifact(1, expired=True), artifact(2, head=2), artifact(3), artifact(4)]}}
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(zipped.getvalue() if path == "/store" else json.dumps(answer[path]).encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        root = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield root, asked
+        server.shutdown()
+
+
+def artifact(folder, release):
+    at = Repository(folder / "artifact", release)
+    at.step("accepted", "install baseline", 0, "accepted", MMAUDIT_ACCEPT="true")
+    with github((at.folder / "mmaudit-out" / "baseline.json").read_bytes()) as (root, asked):
+        of_runner = {"GITHUB_API_URL": root, "GITHUB_REPOSITORY": "o/r", "GITHUB_TOKEN": "secret", "no_proxy": "127.0.0.1"}
+        at.step("the baseline of the default branch", "baseline", 0, "no difference", **of_runner)
+    check("the newest of the default branch, not a fork's", any(path == "/zip/3" for path, _ in asked), asked)
+    check("the token goes to the API alone", all(bool(token) == (path != "/store") for path, token in asked), asked)
+    at.step("no such API", "baseline", 1, "mmaudit_ci: no baseline", **of_runner)
+
+
+def recipes(folder, release):
+    """What the recipes run, in their own words."""
+    action = (RECIPES / "action.yml").read_text()
+    lines = re.findall(r"^      run: '(.*?)'", action, flags=re.M)
+    at = Repository(folder / "action", release)
+    env = {"GITHUB_ACTION_PATH": str(RECIPES), "MMAUDIT_STEPS": "verify baseline", "MMAUDIT_ACCEPT": "true"}
+    done = [at.run(line, **env) for line in lines]
+    check("action.yml", len(lines) == 2 and all(one.returncode == 0 for one in done), [one.stderr for one in done])
+    check("action.yml: the baseline to keep", (at.folder / "mmaudit-out" / "baseline.json").exists(), "none")
+    inputs = set(re.findall(r"^  ([\w-]+):\n    description", action.split("\noutputs:")[0], flags=re.M))
+    used = set(re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", action))
+    check("action.yml: every input is used", len(inputs) == 9 and inputs == used, inputs ^ used)
+    check("action.yml: no input inside a command", not re.search(r"run:.*\$\{\{", action), action)
+    workflow = (RECIPES / "workflow.yml").read_text()
+    given = {name for block in re.findall(r"actions/mmaudit\n +with:\n((?: {10}.*\n)+)", workflow)
+             for name in re.findall(r"^ {10}([\w-]+):", block, flags=re.M)}
+    check("workflow.yml: inputs of the action", len(given) > 4 and given <= inputs, given - inputs)
+    check("workflow.yml: only the action runs anything", "run: " not in workflow and "build/" not in workflow, "a command")
+    known = set(re.findall(r"MMAUDIT_\w+", SCRIPT.read_text())) | {"MMAUDIT_STEPS", "MMAUDIT_CUDA", "MMAUDIT_RELEASE_CUDA"}
+    for recipe in sorted(RECIPES.iterdir()):
+        unknown = set(re.findall(r"MMAUDIT_\w+", recipe.read_text())) - known
+        check(f"{recipe.name}: variables of the script", not unknown, unknown)
+
+    at = Repository(folder / "recipes", release)
+    (at.folder / "ci").mkdir()
+    for name in ("mmaudit_ci.sh", "slurm.sh"):
+        shutil.copy(RECIPES / name, at.folder / "ci" / name)
+    (at.folder / "baselines").mkdir()
+    for name, rows in (("x", 16), ("w", 64)):
+        write_array(at.folder / "tensors" / f"{name}.npy", {"x": ("f4", (rows, 64))})
+    at.step("accepted", "install baseline", 0, "accepted", MMAUDIT_ACCEPT="true")
+    shutil.copy(at.folder / "mmaudit-out" / "baseline.json", at.folder / "baselines" / "mmaudit.json")
+    text = (RECIPES / "gitlab-ci.yml").read_text()
+    given = dict(re.findall(r"^    (MMAUDIT_\w+): (.*)$", text.split("mmaudit on the GPU")[0], flags=re.M))
+    given["MMAUDIT_LAYER"] = given["MMAUDIT_LAYER"].replace("--b tensors/w.npy", "--b tensors/w.npy --no-b-transposed")
+    line, on_gpu = re.findall(r"^    - (ci/.*)$", text, flags=re.M)
+    done = at.run(line, **given)
+    check("gitlab-ci.yml", done.returncode == 0, done.stdout + done.stderr)
+    for what, command in (("gitlab-ci.yml on the GPU", on_gpu), ("slurm.sh", "ci/slurm.sh")):
+        done = at.run(command, **{**given, "MMAUDIT_ON": "hardware"})
+        check(what + ": no GPU here", done.returncode == 3, done.stdout + done.stderr)
+    for line in re.findall(r"sh '(ci/[^']*)'", (RECIPES / "Jenkinsfile").read_text()):
+        done = at.run(line, **given)
+        check(f"Jenkinsfile: {line}", done.returncode == 0, done.stdout + done.stderr)
+
+
+def containerfile():
+    text = (RECIPES / "Containerfile").read_text().replace("\\\n", " ")
+    names = [word for line in re.findall(r"install --no-install-recommends ([^&\n]*)", text) for word in line.split() if "/" not in word]
+    names += re.findall(r"lib\w+", re.search(r"install --no-install-recommends (.*)", (RECIPES / "gitlab-ci.yml").read_text())[1])
+    check("the recipes install packages", len(names) > 4, names)
+    release = re.search(r'VERSION_CODENAME=(\w+)', pathlib.Path("/etc/os-release").read_text())
+    if not shutil.which("apt-cache") or not release or release[1] != "bookworm" or \
+            subprocess.run(["apt-cache", "show", "libfmt9"], capture_output=True).returncode != 0:
+        print("note  not on a Debian 12 with package lists: the packages of the Containerfile were not looked up")
+        return
+    for name in names:
+        check(f"Containerfile, gitlab-ci.yml: package {name}", subprocess.run(["apt-cache", "show", name], capture_output=True).returncode == 0,
+              "no such package")
+
+
+def main():
+    tool = pathlib.Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory(prefix="mmaudit-ci-") as scratch:
+        folder = pathlib.Path(scratch)
+        recordings = sorted(path for path in (ROOT / "corpus" / "data").rglob(f"{INST}*") if path.is_file())
+        files = {f"share/mmaudit/corpus/data/{path.relative_to(ROOT / 'corpus' / 'data')}": path for path in recordings}
+        release = packed(folder / "release.tar.gz", "mmaudit-0.1.0-Linux", {"bin/mmaudit": tool, **files})
+        check("a recording to verify", recordings, recordings)
+        installs(folder, release)
+        steps(folder, release)
+        artifact(folder, release)
+        recipes(folder, release)
+    containerfile()
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
