@@ -33,21 +33,21 @@ struct Filled : MmaBody<Line, false> {
     std::uint32_t words[kFill + 1] = {};
 
     __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) : Base(args, at) {}
-    __device__ __forceinline__ void step() {
-      Base::multiply(this->d[0], this->operands);
+    __device__ __forceinline__ void step(int chain) {
+      Base::multiply(this->d[chain], this->operands);
 #pragma unroll
       for (int i = 0; i < kFill; ++i)
         asm volatile("prmt.b32 %0, %0, %1, 0x2165;" : "+r"(words[i]) : "r"(this->d[0][i]));
     }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {
-      repeat<1, kCopies>(steps, [this](int, int) { step(); });
+      repeat<kChains, kCopies>(steps, [this](int, int chain) { step(chain); });
     }
     /// The words are compared with those of the same chain once more.
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
       Chains again(args, at);
 #pragma unroll 1
-      for (int i = 0; i < args.steps; ++i) again.step();
+      for (int i = 0; i < args.steps; ++i) again.step(0);
       bool differ = Base::finish(args, at);
       for (int i = 0; i < kFill; ++i) differ = differ || again.words[i] != words[i];
       return differ;
@@ -76,15 +76,16 @@ Benchmark filled() {
   benchmark.place = 25;
   benchmark.whole_gpu = false;
   benchmark.axes = {kScopeAxis, kInitAxis, kWarpsAxis, kIlpAxis, kFillAxis};
-  // A second chain or warp fills the wait itself.
+  // Beside instructions on D a second chain, in a loop as long as the first one's.
   benchmark.exists = [](const Point& point) {
-    return point.number("warps") == 1 && point.number("ilp") == 1;
+    return point.number("warps") == 1 && point.number("ilp") <= (point.number("fill") == 0 ? 2 : 1);
   };
   benchmark.besides = [](const Point& point) {
     return SassRule{{"PRMT"}, static_cast<double>(point.number("fill"))};
   };
   benchmark.kernel = [](const Point& point) {
     constexpr int kCopies = 16;
+    if (point.number("ilp") == 2) return timed_kernel<Filled<Line, 0>, 2, kCopies>();
     switch (point.number("fill")) {
       case 0:
         return timed_kernel<Filled<Line, 0>, 1, kCopies>();

@@ -41,8 +41,11 @@ TEST(Points, ConflictsNarrowerThanTheLoadDoNotExist) {
 TEST(Points, AFilledChainIsAlone) {
   const std::vector<Point> points =
       points_of(select_benchmarks({"mma+fill.m16n8k8.f32"}).front(), resolve_axes({}, false));
-  EXPECT_EQ(points.size(), 2U * 4) << "operands, instructions between";
-  for (const Point& point : points) EXPECT_EQ(point.number("warps") * point.number("ilp"), 1) << point.key();
+  EXPECT_EQ(points.size(), 2U * (4 + 1)) << "operands; instructions between, or a second chain";
+  for (const Point& point : points) {
+    EXPECT_EQ(point.number("warps"), 1) << point.key();
+    EXPECT_TRUE(point.number("ilp") == 1 || point.number("fill") == 0) << point.key();
+  }
 }
 
 TEST(Points, LanesThatReadTheSameWordsAreServedOnce) {
