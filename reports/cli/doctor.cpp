@@ -117,10 +117,10 @@ Section data_section(std::vector<std::string>& notes) {
     for (auto one = std::filesystem::recursive_directory_iterator(folder, error);
          !error && one != std::filesystem::recursive_directory_iterator(); one.increment(error))
       if (one->path().filename().string().find(".safetensors") != std::string::npos) ++recordings;
-    out.facts.push_back({"recordings", fmt::format("{} in {}", recordings, folder.string())});
+    out.facts.emplace_back("recordings", fmt::format("{} in {}", recordings, folder.string()));
     if (recordings == 0) notes.push_back("No recordings: verify has nothing to replay; see --corpus.");
   } catch (const InputError&) {
-    out.facts.push_back({"recordings", "none found"});
+    out.facts.emplace_back("recordings", "none found");
     notes.push_back("No recordings near this program: verify and audit need --corpus or MMAUDIT_CORPUS.");
   }
   return out;
