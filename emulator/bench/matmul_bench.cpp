@@ -144,12 +144,12 @@ void scaling(benchmark::State& state, const std::string& name) {
 /// 256 x 256 x 256, operands unpacked once, before the clock runs.
 void unpacked(benchmark::State& state, const std::string& name, const fast::Level* level) {
   constexpr int kEdge = 256;
+  constexpr std::size_t kElements = std::size_t{kEdge} * kEdge;
   const Instruction instruction = *find_instruction(name);
   const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
   const DotPlan plan = make_plan(instruction, datapath);
   const fast::FastPlan fast = *fast::fast_plan(plan);
-  const auto a = normal_values(kEdge * kEdge, instruction.a, 1),
-             b = normal_values(kEdge * kEdge, instruction.b, 2);
+  const auto a = normal_values(kElements, instruction.a, 1), b = normal_values(kElements, instruction.b, 2);
   std::vector<fast::Step> steps;
   for (int k = 0; k < kEdge; k += plan.k) {
     for_each_step(plan, [&](int start, int count) {
@@ -157,7 +157,6 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
     });
   }
   const fast::Chunk chunk{steps.data(), static_cast<int>(steps.size()), kEdge, nullptr};
-  constexpr std::size_t kElements = std::size_t{kEdge} * kEdge;
   struct alignas(64) Panels {
     float a[kElements], b[kElements], sum[kElements];
     std::int32_t a_exponent[kElements];
@@ -171,10 +170,10 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   level->pack_b(source, chunk, {panels->b, panels->b_exponent}, std::size_t{kEdge} * fast::kPanel,
                 kEdge / fast::kPanel, b_bounds.data(), chunk.step_count);
   source.decode = fast.a;
-  for (int i = 0; i < kEdge; i += fast::kRows) {
-    source.base = a.data() + i * kEdge * bytes;
+  for (std::size_t i = 0; i < kEdge; i += fast::kRows) {
+    source.base = a.data() + i * kEdge * plan.a.storage_bytes();
     level->pack_a(source, chunk, {panels->a + i * kEdge, panels->a_exponent + i * kEdge}, kEdge,
-                  &a_bounds[static_cast<std::size_t>(i / fast::kRows) * steps.size()]);
+                  &a_bounds[i / fast::kRows * steps.size()]);
   }
   fast::Multiply work;
   work.rules = &fast.rules;
@@ -182,14 +181,14 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   work.a_stride = work.sum_stride = kEdge;
   for (auto _ : state) {
     std::fill(std::begin(panels->sum), std::end(panels->sum), 0.0F);
-    for (int j = 0; j < kEdge; j += fast::kPanel) {
+    for (std::size_t j = 0; j < kEdge; j += fast::kPanel) {
       work.b_value = panels->b + j * kEdge;
       work.b_exponent = panels->b_exponent + j * kEdge;
-      work.b_bounds = &b_bounds[static_cast<std::size_t>(j / fast::kPanel) * steps.size()];
-      for (int i = 0; i < kEdge; i += fast::kRows) {
+      work.b_bounds = &b_bounds[j / fast::kPanel * steps.size()];
+      for (std::size_t i = 0; i < kEdge; i += fast::kRows) {
         work.a_value = panels->a + i * kEdge;
         work.a_exponent = panels->a_exponent + i * kEdge;
-        work.a_bounds = &a_bounds[static_cast<std::size_t>(i / fast::kRows) * steps.size()];
+        work.a_bounds = &a_bounds[i / fast::kRows * steps.size()];
         work.sum = panels->sum + i * kEdge + j;
         level->multiply(work);
       }

@@ -309,7 +309,7 @@ TEST(Matmul, RefusesScalesAndMetadataWhereTheyDontBelong) {
 
 // Written out from the figure of the cuBLAS manual: rows 0, 32, 64, 96 of a tile are neighbours.
 TEST(ScaleLayout, PlacesScalesAsTheManualDoes) {
-  static_assert(blocked_scale_bytes(1, 1) == 512 && blocked_scale_bytes(129, 5) == 4 * 512);
+  static_assert(blocked_scale_bytes(1, 1) == 512 && blocked_scale_bytes(129, 5) == 2048);
   constexpr std::uint64_t kBlocks = 6;  // two tiles along K
   static_assert(blocked_scale_index(0, 0, kBlocks) == 0 && blocked_scale_index(0, 3, kBlocks) == 3);
   static_assert(blocked_scale_index(1, 0, kBlocks) == 16 &&

@@ -61,8 +61,7 @@ Matrix matrix_of(std::span<const Architecture* const> architectures) {
     if (type_of(inst.b) != types) types += ", " + type_of(inst.b);
     if (const auto found = mixed.find({interface_of(inst), inst.kind}); found != mixed.end()) {
       types.clear();
-      for (auto one = found->second.rbegin(); one != found->second.rend(); ++one)
-        types += (types.empty() ? "" : ", ") + *one;
+      for (const std::string& one : found->second) types.insert(0, one + (types.empty() ? "" : ", "));
     }
     const Key key{types, interface_of(inst)};
     for (const Architecture* architecture : architectures)

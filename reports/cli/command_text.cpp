@@ -49,7 +49,7 @@ OptionText text_of(const CLI::Option& option) {
 
 /// Adds `option` to the group of its name.
 void add(const CLI::Option& option, std::vector<OptionGroup>& groups) {
-  const std::string title = option.get_group();
+  const std::string& title = option.get_group();
   auto group =
       std::find_if(groups.begin(), groups.end(), [&](const OptionGroup& one) { return one.title == title; });
   if (group == groups.end()) group = groups.insert(groups.end(), OptionGroup{title, {}});

@@ -118,10 +118,10 @@ Section data_section(std::vector<std::string>& notes) {
          !error && one != std::filesystem::recursive_directory_iterator(); one.increment(error))
       if (one->path().filename().string().find(".safetensors") != std::string::npos) ++recordings;
     out.facts.push_back({"recordings", fmt::format("{} in {}", recordings, folder.string())});
-    if (recordings == 0) notes.push_back("No recordings: verify has nothing to replay; see --corpus.");
+    if (recordings == 0) notes.emplace_back("No recordings: verify has nothing to replay; see --corpus.");
   } catch (const InputError&) {
     out.facts.push_back({"recordings", "none found"});
-    notes.push_back("No recordings near this program: verify and audit need --corpus or MMAUDIT_CORPUS.");
+    notes.emplace_back("No recordings near this program: verify and audit need --corpus or MMAUDIT_CORPUS.");
   }
   return out;
 }
@@ -132,17 +132,17 @@ int doctor(bool json) {
   std::vector<Section> sections = {program_section(), machine_section(), gpu_section(gpus),
                                    library_section()};
   if (!device::built_with_cuda())
-    notes.push_back(
+    notes.emplace_back(
         "Built without CUDA: run, compare, record, verify --live, sweep and --on hardware end with 3.");
   else if (gpus.empty())
-    notes.push_back(
+    notes.emplace_back(
         "No GPU is visible: run, compare, record, verify --live, sweep and --on hardware end with 3.");
   for (const device::DeviceInfo& gpu : gpus)
     if (find_architecture(gpu.compute_capability) == nullptr)
       notes.push_back(
           fmt::format("GPU {}: the model has no architecture of this compute capability.", gpu.ordinal));
   if (std::string_view(MMAUDIT_BUILD_TYPE) != "Release")
-    notes.push_back("Not a Release build: slower than it could be.");
+    notes.emplace_back("Not a Release build: slower than it could be.");
   sections.push_back(data_section(notes));
   if (json) {
     nlohmann::ordered_json out = {{"schema", "mmaudit.doctor/1"}};

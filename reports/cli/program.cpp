@@ -69,7 +69,7 @@ Action read_command_line(int argc, const char* const* argv, Context& context) {
         choose_colors(when);
         return help_text(command, width_of_help(), colors());
       }};
-  const Action action = parse(argc, argv, text, context, [&](Command& program) {
+  Action action = parse(argc, argv, text, context, [&](Command& program) {
     program.section(kEverywhere);
     program.flag("-q,--quiet", context.quiet, "no progress on standard error");
     program.option("--color", when, "auto: on a terminal, unless NO_COLOR is set")

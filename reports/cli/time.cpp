@@ -171,6 +171,7 @@ const SassFunction& chosen(const std::vector<SassFunction>& functions, const std
   }
   if (count == 1) return *found;
   std::vector<std::string> names;
+  names.reserve(functions.size());
   for (const SassFunction& one : functions) names.push_back(one.name);
   if (count == 0)
     throw InputError(

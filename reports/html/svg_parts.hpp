@@ -103,7 +103,10 @@ struct Legend {
     return kGlyph * static_cast<double>(longest) + 48 <= column ? 2 : 1;
   }
   [[nodiscard]] double x(std::size_t i) const { return left + static_cast<double>(i % columns()) * column; }
-  [[nodiscard]] double y(std::size_t i) const { return 20 * static_cast<double>(i / columns()); }
+  [[nodiscard]] double y(std::size_t i) const {
+    const std::size_t row = i / columns();
+    return 20 * static_cast<double>(row);
+  }
   [[nodiscard]] double height(std::size_t count) const { return count == 0 ? 0 : y(count - 1) + 20; }
 };
 

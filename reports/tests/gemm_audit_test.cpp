@@ -365,8 +365,8 @@ TEST(GemmAudit, SharesAddUpToTheErrorOfOneElement) {
 
 TEST(GemmAudit, TheMapShowsWhereTheErrorIs) {
   Fixture fixture;
-  for (std::size_t k = 0; k < 256; ++k)
-    fixture.a[5 * 256 + k] *= 1e7;  // beside it the other rows become zero
+  // Row 5; beside it the other rows become zero.
+  for (std::size_t k = 0; k < 256; ++k) fixture.a[1280 + k] *= 1e7;
   fixture.request.operands = {12, 20, 256, fixture.a, fixture.b, {}, 0, 0};
   const GemmAudit audit = audit_gemm(fixture.request);
   const ErrorMap& map = audit.rows_of[0].map;

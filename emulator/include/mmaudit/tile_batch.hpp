@@ -22,6 +22,11 @@ inline constexpr std::uint8_t kTransposeB = 32;
 inline constexpr std::uint8_t kTransposeC = 64;
 inline constexpr std::uint8_t kModifierBits = 127;  ///< all of them
 
+/// Index of (row, column) in a row-major matrix; every argument is 0 or more.
+constexpr std::size_t index_at(int row, int columns, int column) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(column);
+}
+
 /// Sizes of one tile, as indices into the buffers of a batch need them.
 struct TileExtents {
   explicit constexpr TileExtents(const Instruction& of)

@@ -128,13 +128,13 @@ class FastTile final : public fast::VectorSums {
       std::copy_n(from, depth * fast::kPanel, to);
       return;
     }
-    for (std::uint64_t group = 0; group < depth / 4; ++group, from += 2 * fast::kPanel)
+    for (std::uint64_t group = 0; group < depth / 4; ++group, from += std::size_t{2} * fast::kPanel)
       for (int number = 0; number < 6; ++number, to += fast::kPanel) {
         std::uint8_t position[2];
         write_pattern(plan_.sparsity, number, position);
         // Bytes of a word are two neighbours; the first of a pair becomes the low one.
-        const std::int16_t *low = from + position[0] / 2 * fast::kPanel,
-                           *high = from + position[1] / 2 * fast::kPanel;
+        const std::int16_t *low = from + std::size_t{position[0]} / 2 * fast::kPanel,
+                           *high = from + std::size_t{position[1]} / 2 * fast::kPanel;
         const int down = 8 * (position[0] % 2), up = 8 * (1 - position[1] % 2);
         for (int j = 0; j < fast::kPanel; ++j)
           to[j] = static_cast<std::int16_t>((static_cast<std::uint16_t>(low[j]) >> down & 0xFF) |

@@ -91,7 +91,8 @@ inline Doubles half_to_doubles(Words x, int half) {
   return bits<Doubles>(_mm512_maskz_cvtepi32_pd(0xFF, part));
 #else
   HalfInts part;
-  __builtin_memcpy(&part, reinterpret_cast<const char*>(&x) + half * (MMAUDIT_FAST_BYTES / 2), sizeof part);
+  __builtin_memcpy(&part, reinterpret_cast<const char*>(&x) + half * std::ptrdiff_t{MMAUDIT_FAST_BYTES / 2},
+                   sizeof part);
   return __builtin_convertvector(part, Doubles);
 #endif
 }

@@ -158,10 +158,10 @@ std::uint64_t Machine::State::address(int thread, const Operand& operand) {
 }
 
 const Operand& Machine::State::operand(std::size_t index) {
-  static const Operand kNone;
+  static const Operand none;
   if (index < instruction->operands.size()) return instruction->operands[index];
   fail("operands: found " + std::to_string(instruction->operands.size()) + ", allowed more");
-  return kNone;
+  return none;
 }
 
 const Operand& Machine::State::operand_of(std::size_t index, Operand::Kind kind) {

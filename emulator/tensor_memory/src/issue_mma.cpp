@@ -143,8 +143,7 @@ void Machine::State::mma() {
   }
   if (refusal.empty() && operand(next_operand).kind == Kind::vector) {
     const Operand lanes = operand(next_operand++);
-    if (form.block_scale || form.weight_stationary ||
-        lanes.elements.size() != static_cast<std::size_t>(4 * form.cta_group))
+    if (form.block_scale || form.weight_stationary || lanes.elements.size() != index_at(form.cta_group, 4, 0))
       fail("disable_size", std::to_string(lanes.elements.size()));
     for (const Operand& element : lanes.elements)
       operands.disabled.push_back(static_cast<std::uint32_t>(value(thread, element)));

@@ -151,8 +151,8 @@ std::string Machine::picture(int cta) const {
   for (int warp = 0; warp < kQuarters; ++warp) {
     const std::string first = std::to_string(warp * kWarpLanes),
                       last = std::to_string(warp * kWarpLanes + kWarpLanes - 1);
-    std::string line =
-        "  " + std::string(3 - first.size(), ' ') + first + "-" + last + std::string(4 - last.size(), ' ');
+    std::string line = std::string(5 - first.size(), ' ').append(first).append("-").append(last);
+    line.append(4 - last.size(), ' ');
     for (int column = 0; column < kColumns; column += kPerCharacter) {
       char shown = letter(cta, warp, column);
       for (int c = column; c < column + kPerCharacter; ++c)

@@ -57,7 +57,7 @@ void read_a(Part& part) {
   const std::size_t bytes = spec_of(inst.a).storage_bytes();
   const int stored = inst.stored_k(), rows = mma.rows();
   const auto put = [&](int row, int k, std::uint64_t bits) {
-    store_bits(part.tile.a, bytes, static_cast<std::size_t>(row * stored + k), bits);
+    store_bits(part.tile.a, bytes, index_at(row, stored, k), bits);
   };
   if (!part.operands.a_in_tensor_memory) {
     part.refusal =
@@ -103,15 +103,13 @@ void read_all_scales(Part& part) {
   const Mma& mma = part.mma;
   const int n = mma.instruction.n, vec = scales_of(mma.instruction), blocks = mma.layout.blocks;
   read_scales(part, part.operands.scale_a, mma.scale_id_a, mma.rows(), 0, kQuarters,
-              [&](int row, int s, std::uint8_t x) {
-                part.tile.scale_a[static_cast<std::size_t>(row * vec + s)] = x;
-              });
+              [&](int row, int s, std::uint8_t x) { part.tile.scale_a[index_at(row, vec, s)] = x; });
   // Where D's columns are cut into blocks of lanes, every block has the scales of its own columns.
   for (int block = 0; block < blocks; ++block) {
     const int partitions = kQuarters / blocks, width = n / blocks;
     read_scales(part, part.operands.scale_b, mma.scale_id_b, width, block * partitions, partitions,
                 [&](int column, int s, std::uint8_t x) {
-                  part.tile.scale_b[static_cast<std::size_t>(s * n + block * width + column)] = x;
+                  part.tile.scale_b[index_at(s, n, block * width + column)] = x;
                 });
   }
 }
@@ -137,8 +135,7 @@ void read_metadata(Part& part) {
         part.refusal =
             refuse(rule("metadata_index"), std::to_string(bits) + " in row " + std::to_string(row) +
                                                ", group " + std::to_string(group));
-      std::uint8_t* const to =
-          &part.tile.metadata[static_cast<std::size_t>(row * stored + group * sparsity.kept)];
+      std::uint8_t* const to = &part.tile.metadata[index_at(row, stored, group * sparsity.kept)];
       to[0] = static_cast<std::uint8_t>(sparsity.kept == 1 ? bits >> 3 : bits & 3U);
       if (sparsity.kept == 2) to[1] = static_cast<std::uint8_t>(bits >> 2);
     }
@@ -163,7 +160,7 @@ void read_c(Part& part) {
         if (part.refusal.empty() && decode_value(bits, format) != scaled)
           part.refusal = not_modelled(gap("scale_d_rounds"));
       }
-      store_bits(part.tile.c, format.storage_bytes(), static_cast<std::size_t>(row * n + column), bits);
+      store_bits(part.tile.c, format.storage_bytes(), index_at(row, n, column), bits);
     }
   }
 }
@@ -270,9 +267,9 @@ MmaResult run_mma(const Mma& mma, const MmaOperands& operands, const Datapath& d
         const int lane = base.lane + d_lane(mma.layout, row, column / width);
         const std::size_t mask = 4 * c + static_cast<std::size_t>(lane) / 32;
         if (mask < operands.disabled.size() && (operands.disabled[mask] >> lane % 32 & 1U) != 0) continue;
-        ctas[c]->memory.set(lane, base.column + column % width,
-                            static_cast<std::uint32_t>(load_bits(
-                                tile.d, format.storage_bytes(), static_cast<std::size_t>(row * n + column))));
+        ctas[c]->memory.set(
+            lane, base.column + column % width,
+            static_cast<std::uint32_t>(load_bits(tile.d, format.storage_bytes(), index_at(row, n, column))));
       }
     }
   }

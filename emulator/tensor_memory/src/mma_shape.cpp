@@ -175,8 +175,8 @@ std::string understand(const MmaForm& form, std::uint32_t idesc, bool target_i8,
   }
   inst.n = static_cast<std::int16_t>(field(17, 6) << 3);
   inst.m = static_cast<std::int16_t>(scaled ? field(27, 2) << 7 : field(24, 5) << 4);
-  if (const std::string reason = why_no_shape(form, inst.m, inst.n); !reason.empty()) return reason;
-  if (const std::string reason = why_bad_transpose(mma); !reason.empty()) return reason;
+  if (std::string reason = why_no_shape(form, inst.m, inst.n); !reason.empty()) return reason;
+  if (std::string reason = why_bad_transpose(mma); !reason.empty()) return reason;
 
   Format scale = Format::none;
   int block = 0;

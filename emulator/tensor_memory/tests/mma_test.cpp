@@ -114,20 +114,20 @@ class Tile {
         static_cast<std::uint8_t>((accumulate_ ? 0 : kScaleDZero) | (mma_.negate_a ? kNegateA : 0) |
                                   (mma_.negate_b ? kNegateB : 0)));
     const int rows = setup_.rows(), depth = setup_.depth(), stored = inst_.stored_k();
-    std::vector<std::uint64_t> a(128 * 32), b(8 * 64), c(128 * 32), sa(512), sb(512), meta(128 * 16);
+    std::vector<std::uint64_t> a(4096), b(512), c(4096), sa(512), sb(512), meta(2048);
     if (setup_.a_in_tensor_memory && rows == 64)
       return ::testing::AssertionFailure() << "M = 64 from tensor memory";
     for (int row = 0; row < rows; ++row)
       for (int k = 0; k < stored; ++k)
         put(tile.a, inst_.a, row * stored + k, a, setup_.a_in_tensor_memory ? 128 : rows, row, k);
-    b.resize(static_cast<std::size_t>(8 * (setup_.sparse ? 64 : 32)));
+    b.resize(setup_.sparse ? 512 : 256);
     for (int column = 0; column < 8; ++column)
       for (int k = 0; k < depth; ++k) put(tile.b, inst_.b, k * 8 + column, b, 8, column, k);
     const FormatSpec d = spec_of(inst_.d);
     for (int row = 0; row < rows; ++row) {
       for (int column = 0; column < 8; ++column) {
         const std::uint64_t bits = random_of(inst_.d);
-        store_bits(tile.c, d.storage_bytes(), static_cast<std::size_t>(row * 8 + column), bits);
+        store_bits(tile.c, d.storage_bytes(), index_at(row, 8, column), bits);
         for (int i = 0; i < 4; ++i)
           c[plain_byte(lane_of(rows, row), column * 4 + i, 128)] = bits >> 8 * i & 0xFF;
       }
@@ -136,14 +136,14 @@ class Tile {
     for (int row = 0; row < (vec == 0 ? 0 : rows); ++row) {
       for (int s = 0; s < vec; ++s) {
         const std::uint64_t byte = random_scale();
-        tile.scale_a[static_cast<std::size_t>(row * vec + s)] = static_cast<std::uint8_t>(byte);
+        tile.scale_a[index_at(row, vec, s)] = static_cast<std::uint8_t>(byte);
         sa[plain_byte(row % 32, row / 32 * 4 + s, 32)] = byte;
       }
     }
     for (int column = 0; column < (vec == 0 ? 0 : 8); ++column) {
       for (int s = 0; s < vec; ++s) {
         const std::uint64_t byte = random_scale();
-        tile.scale_b[static_cast<std::size_t>(s * 8 + column)] = static_cast<std::uint8_t>(byte);
+        tile.scale_b[index_at(s, 8, column)] = static_cast<std::uint8_t>(byte);
         sb[plain_byte(column, s, 32)] = byte;
       }
     }
@@ -161,8 +161,7 @@ class Tile {
     emulate(inst_, find_datapath(test::blackwell(), dense)->datapath, tile.view());
     for (int row = 0; row < rows; ++row) {
       for (int column = 0; column < 8; ++column) {
-        const std::uint64_t wanted =
-            load_bits(tile.d, d.storage_bytes(), static_cast<std::size_t>(row * 8 + column));
+        const std::uint64_t wanted = load_bits(tile.d, d.storage_bytes(), index_at(row, 8, column));
         const std::uint64_t found = machine.cta(0).memory.at(lane_of(rows, row), column);
         if (wanted != found)
           return ::testing::AssertionFailure()
@@ -200,8 +199,7 @@ class Tile {
     for (int row = 0; row < setup_.rows(); ++row) {
       for (int group = 0; group < groups; ++group) {
         const std::uint64_t random = splitmix64(state_) % static_cast<unsigned>(patterns(sparsity));
-        std::uint8_t* const to =
-            &tile.metadata[static_cast<std::size_t>(row * stored + group * sparsity.kept)];
+        std::uint8_t* const to = &tile.metadata[index_at(row, stored, group * sparsity.kept)];
         write_pattern(sparsity, static_cast<int>(random), to);
         const std::uint64_t bits = encode_group(sparsity, to);
         // Elements of 8 bits: 64 bits per lane. Others: rows r and r + 8 share a word, the second half of the
@@ -298,8 +296,9 @@ TEST_P(EveryLayout, DLiesWhereThePtxIsaDrawsIt) {
   std::string text;
   for (int cta = 0; cta < shape.group; ++cta) {
     const std::string where = " cta " + std::to_string(cta);
-    text += "//! shared a " + a + " f16 " + std::to_string(rows) + "x16" + where + " = zero\n";
-    text += "//! shared b " + b + " f16 16x" + std::to_string(columns) + where + " = zero\n";
+    text.append("//! shared a ").append(a).append(" f16 ").append(std::to_string(rows)).append("x16");
+    text.append(where).append(" = zero\n//! shared b ").append(b).append(" f16 16x");
+    text.append(std::to_string(columns)).append(where).append(" = zero\n");
   }
   text += test::prologue("256", group) + "mov.b64 %rd1, " + a + ";\nmov.b64 %rd2, " + b + ";\nmov.b32 %r4, " +
           test::hex(instruction_descriptor(mma)) + ";\n@%p6 tcgen05.mma." +
@@ -311,8 +310,7 @@ TEST_P(EveryLayout, DLiesWhereThePtxIsaDrawsIt) {
   const auto a_value = [](int row, int k) { return (row * 3 + k * 5) % 7 - 3; };
   const auto b_value = [](int k, int column) { return (k * 2 + column * 3) % 5 - 2; };
   for (int cta = 0; cta < shape.group; ++cta) {
-    Fill &fa = program.fills[static_cast<std::size_t>(2 * cta)],
-         &fb = program.fills[static_cast<std::size_t>(2 * cta + 1)];
+    Fill &fa = program.fills[index_at(cta, 2, 0)], &fb = program.fills[index_at(cta, 2, 1)];
     for (int i = 0; i < rows * 16; ++i)
       fa.elements.push_back(encode_nearest_even(a_value(cta * rows + i / 16, i % 16), spec_of(Format::f16)));
     for (int i = 0; i < 16 * columns; ++i)

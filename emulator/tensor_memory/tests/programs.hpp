@@ -79,7 +79,8 @@ inline std::uint64_t plain_descriptor(std::uint32_t start, int rows) {
          std::uint64_t{1} << 46;
 }
 inline std::size_t plain_byte(int row, int byte, int rows) {
-  return static_cast<std::size_t>(row % 8 * 16 + row / 8 * 128 + byte / 16 * rows * 16 + byte % 16);
+  const int at = row % 8 * 16 + row / 8 * 128 + byte / 16 * rows * 16 + byte % 16;
+  return static_cast<std::size_t>(at);
 }
 
 inline std::string hex(std::uint64_t value) {

@@ -16,7 +16,6 @@ constexpr const char* kMma = "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd
 constexpr const char* kLoad = "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6];";
 constexpr const char* kStore = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r6+64], {%r1, %r2};";
 constexpr const char* kCopy = "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+100], %rd3;";
-constexpr const char* kShift = "@%p2 tcgen05.shift.cta_group::1.down [%r3+96];";
 constexpr const char* kCommit =
     "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+8];";
 constexpr const char* kFence = "tcgen05.fence::after_thread_sync;\n";
@@ -370,8 +369,9 @@ TEST(Forms, AshiftTakesTheRowAfter) {
     EXPECT_EQ(parse_ptx(text, program), "");
     Machine machine(program, test::blackwell());
     EXPECT_EQ(machine.run(), "");
-    std::vector<std::uint32_t> d;
-    for (int lane = 0; lane < kLanes; ++lane) d.push_back(machine.cta(0).memory.at(lane, 33));
+    std::vector<std::uint32_t> d(kLanes);
+    for (int lane = 0; lane < kLanes; ++lane)
+      d[static_cast<std::size_t>(lane)] = machine.cta(0).memory.at(lane, 33);
     return d;
   };
   const std::vector<std::uint32_t> plain = d_of(""), shifted = d_of(".ashift");

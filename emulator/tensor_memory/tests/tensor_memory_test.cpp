@@ -12,7 +12,7 @@
 namespace mmaudit::tmem {
 namespace {
 
-using test::prologue, test::epilogue, test::vector_of, test::run_text;
+using test::prologue, test::epilogue, test::vector_of;
 
 TEST(TensorMemory, HasTheSizeOfTheNote) {
   // The note, 1.1: 128 lanes of 512 words, 256 KiB.

@@ -24,14 +24,14 @@ bool same_name(std::string_view x, std::string_view y) {
 }
 
 const std::array<Machine, std::size(kListed)>& sorted() {
-  static const auto kSorted = [] {
+  static const auto by_name = [] {
     std::array<Machine, std::size(kListed)> all;
     std::copy(std::begin(kListed), std::end(kListed), all.begin());
     std::sort(all.begin(), all.end(),
               [](const Machine& x, const Machine& y) { return x.compute_capability < y.compute_capability; });
     return all;
   }();
-  return kSorted;
+  return by_name;
 }
 
 }  // namespace

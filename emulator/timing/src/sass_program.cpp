@@ -244,7 +244,8 @@ class Reader {
 
   void finish() {
     std::map<int, int> begins;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {  // grows while it goes
+    // NOLINTNEXTLINE(modernize-loop-convert): the list grows while it is read
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
       const auto [op, target] = calls_[i];
       if (begins.find(target) == begins.end()) {
         begins[target] = static_cast<int>(program_.ops.size());

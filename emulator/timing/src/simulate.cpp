@@ -330,16 +330,19 @@ class Simulator {
     timing.work_per_cycle = program.work * launch_.warps / timing.cycles_per_trip;
     timing.cycles = now;
     timing.instructions = instructions_;
-    const auto all = static_cast<double>(std::max<Time>(now, 1));
+    // Units still work when the last warp has issued its last instruction: shares are of the time until all
+    // of them are done.
+    Time done = std::max<Time>({now, last, shared_free_, 1});
+    for (const Subcore& subcore : subcores_)
+      for (const Time free2 : subcore.free2) done = std::max(done, (free2 + 1) / 2);
+    const auto all = static_cast<double>(done);
     const double used = std::min(launch_.warps, kSubcores);
     for (const Subcore& subcore : subcores_) {
       for (std::size_t unit = 0; unit < kUnits; ++unit)
         timing.busy[unit] += static_cast<double>(subcore.busy2[unit]) / 2 / all / used;
       timing.issue_busy += static_cast<double>(subcore.issued) / all / used;
     }
-    // A unit that still works when the last warp has ended is booked beyond `now`: no share is above 1.
-    for (double& share : timing.busy) share = std::min(share, 1.0);
-    timing.shared_busy = std::min(static_cast<double>(shared_busy_) / all, 1.0);
+    timing.shared_busy = static_cast<double>(shared_busy_) / all;
     for (std::size_t wait = 0; wait < kWaits; ++wait)
       timing.waits[wait] = static_cast<double>(waits_[wait]) / launch_.warps / trips;
     timing.events = std::move(events_);

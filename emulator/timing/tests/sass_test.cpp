@@ -23,9 +23,8 @@ std::string text_of(const std::string& path) {
 }
 
 const std::vector<SassFunction>& functions() {
-  static const auto kFunctions =
-      read_sass(text_of(std::string(MMAUDIT_TIMING_DATA) + "/h200_sweep_loops.sass"));
-  return kFunctions;
+  static const auto read = read_sass(text_of(std::string(MMAUDIT_TIMING_DATA) + "/h200_sweep_loops.sass"));
+  return read;
 }
 
 const SassFunction& function(std::string_view part, int chains) {
@@ -38,7 +37,7 @@ const SassFunction& function(std::string_view part, int chains) {
 /// grid.csv: (instruction, point) -> warps -> cycles by chains.
 using Grid = std::map<std::pair<std::string, std::string>, std::map<int, std::vector<double>>>;
 const Grid& measured() {
-  static const Grid kGrid = [] {
+  static const Grid grid_of_file = [] {
     Grid grid;
     std::istringstream in(text_of(MMAUDIT_H200_GRID));
     for (std::string line; std::getline(in, line);) {
@@ -52,7 +51,7 @@ const Grid& measured() {
     }
     return grid;
   }();
-  return kGrid;
+  return grid_of_file;
 }
 
 struct Tally {
@@ -126,15 +125,15 @@ TEST(H200, KernelsReadFromSassTakeTheCyclesMeasured) {
     std::vector<int> chains;
     int ways;
   };
-  const std::vector<int> kThree{1, 3, 6};
-  const Kernel kernels[] = {{"Mma_m16n8k8_f32_f16", "mma.m16n8k8.f32.f16.f16.f32", "", kThree, 0},
-                            {"Mma_m16n8k16_f32_f16", "mma.m16n8k16.f32.f16.f16.f32", "", kThree, 0},
-                            {"MmaSp_m16n8k16_f16", "mma.sp.m16n8k16.f16.f16.f16.f16", "", kThree, 0},
-                            {"Mma_m8n8k16_wrapping", "mma.m8n8k16.s32.s8.s8.s32", "", kThree, 0},
-                            {"Mma_m16n8k8_f64", "mma.m16n8k8.f64.f64.f64.f64", "", kThree, 0},
+  const std::vector<int> three{1, 3, 6};
+  const Kernel kernels[] = {{"Mma_m16n8k8_f32_f16", "mma.m16n8k8.f32.f16.f16.f32", "", three, 0},
+                            {"Mma_m16n8k16_f32_f16", "mma.m16n8k16.f32.f16.f16.f32", "", three, 0},
+                            {"MmaSp_m16n8k16_f16", "mma.sp.m16n8k16.f16.f16.f16.f16", "", three, 0},
+                            {"Mma_m8n8k16_wrapping", "mma.m8n8k16.s32.s8.s8.s32", "", three, 0},
+                            {"Mma_m16n8k8_f64", "mma.m16n8k8.f64.f64.f64.f64", "", three, 0},
                             {"Mma_m8n8k128_xor", "mma.m8n8k128.s32.b1.b1.s32.xor.popc", "", {1}, 0},
-                            {"LoadMatricesILi1", "ldmatrix.x1", "", kThree, 0},
-                            {"LoadMatricesILi4", "ldmatrix.x4", "", kThree, 0},
+                            {"LoadMatricesILi1", "ldmatrix.x1", "", three, 0},
+                            {"LoadMatricesILi4", "ldmatrix.x4", "", three, 0},
                             {"LoadWordsILi2", "ld.shared.u64", "ways=8", {1, 4}, 8}};
   Tally tally;
   for (const Kernel& kernel : kernels)

@@ -112,6 +112,22 @@ TEST(SharedMemory, AFullQueueHoldsTheWarp) {
   EXPECT_GT(held.issue, static_cast<std::uint64_t>(depth));
 }
 
+TEST(Tensor, NoUnitIsBusyForMoreThanAllOfTheTime) {
+  // The tensor unit still works on what is queued when the last warp has issued its last instruction.
+  for (const char* name : {"wgmma.m64n256k16.f32.f16.f16", "mma.m16n8k16.f32.f16.f16.f32"}) {
+    for (const int trips : {1, 2, 64}) {
+      Launch launch;
+      launch.warps = 4;
+      launch.trips = trips;
+      const auto program = chain_program(hopper(), *find_instruction(name), 1, kSweepLoop, name[0] == 'w');
+      ASSERT_TRUE(program);
+      const Timing timing = simulate(hopper(), *program, launch);
+      for (const double share : timing.busy) EXPECT_LE(share, 1.0) << name << ", " << trips << " trips";
+      EXPECT_GT(timing.busy[static_cast<std::size_t>(Unit::tensor)], 0.1) << name;
+    }
+  }
+}
+
 TEST(Tensor, AFullQueueHoldsTheWarp) {
   Program program;
   for (int i = 0; i < 6; ++i) program.add(multiply(8 * i, 100), "HMMA");

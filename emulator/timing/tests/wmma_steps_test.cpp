@@ -6,6 +6,7 @@
 #include <random>
 
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/tile_batch.hpp"
 #include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
@@ -126,7 +127,7 @@ TEST(Volta, AnySubsetOfStepsChangesExactlyItsBlocks) {
           const volta::Block block = volta::block_of(group, hmma, sum);
           for (int row = block.row; row < block.row + block.rows; ++row)
             for (int col = block.col; col < block.col + block.cols; ++col)
-              expected[static_cast<std::size_t>(16 * row + col)] += 4;
+              expected[index_at(row, 16, col)] += 4;
         }
       }
       const std::vector<std::uint64_t> d = warp.store_d();

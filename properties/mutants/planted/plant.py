@@ -8,12 +8,14 @@ mutation score is below 95%, a bug that the list calls required survived, or the
 list does not fit the sources; 3 the copy does not build.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -184,15 +186,18 @@ def build(copy, options, jobs):
 
 
 def run_tests(folder, number, jobs, selection):
-    """None when all pass, else the first test that failed, with its case where it is one of GoogleTest."""
+    """None when all pass, else the first test that failed, with its case where it is one of GoogleTest.
+    Several can run at once: each has a folder of its own for the files that tests write."""
     environment = dict(os.environ, GTEST_FAIL_FAST='1', GTEST_BRIEF='1')
     environment.pop('MMAUDIT_PLANTED', None)
     if number:
         environment['MMAUDIT_PLANTED'] = str(number)
-    done = subprocess.run(['ctest', '--test-dir', folder, '-j', str(jobs), '-LE', NOT_RUN, '--no-tests=error',
-                           '--stop-on-failure', '--output-on-failure', *selection],
-                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors='replace')
+    with tempfile.TemporaryDirectory() as scratch:
+        environment.update(TMPDIR=scratch, TEST_TMPDIR=scratch)
+        done = subprocess.run(['ctest', '--test-dir', folder, '-j', str(jobs), '-LE', NOT_RUN,
+                               '--no-tests=error', '--stop-on-failure', '--output-on-failure', *selection],
+                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors='replace')
     if done.returncode == 0:
         return None
     test = re.search(r'^\s*\d+ - (\S+) \((.*)\)', done.stdout, re.M)
@@ -227,14 +232,19 @@ def main():
         fail(1, f'without a bug the copy fails: {failed}')
     print(f'no bug: all tests pass ({time.monotonic() - started:.0f} s)', flush=True)
     survived = []
-    for bug in judged:
+
+    def judge(bug):
         tests = f'^({bug["tests"]})$'
-        killer = run_tests(folder, bug['number'], options.jobs, ['-R', tests])
+        killer = run_tests(folder, bug['number'], 1, ['-R', tests])
         if killer is None and not options.only:
-            killer = run_tests(folder, bug['number'], options.jobs, ['-E', tests])
-        if killer is None:
-            survived.append(bug)
-        print(f'{"killed" if killer else "SURVIVED":8} {bug["bug"]:34} {killer or bug["file"]}', flush=True)
+            killer = run_tests(folder, bug['number'], 1, ['-E', tests])
+        return killer
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for bug, killer in zip(judged, pool.map(judge, judged)):
+            if killer is None:
+                survived.append(bug)
+            print(f'{"killed" if killer else "SURVIVED":8} {bug["bug"]:34} {killer or bug["file"]}', flush=True)
     for bug in chosen:
         if 'equivalent' in bug:
             print(f'{"-":8} {bug["bug"]:34} equivalent: {bug["equivalent"]}')

@@ -277,6 +277,7 @@ std::vector<std::string> reasons(const GemmAudit& audit) {
       same->push_back(&row);
   }
   std::vector<std::string> out;
+  out.reserve(groups.size());
   for (const Rows& group : groups) out.push_back(reason_line(audit, group));
   return out;
 }

@@ -162,6 +162,7 @@ TEST_F(Shell, EveryCommandHasExamplesThatAreRead) {
           bash("printf \"%s\\n\" " + std::regex_replace(example, std::regex(" [>|].*| [^ ]*>.*|'"), ""));
       std::vector<std::string> arguments = lines_of(words);
       std::vector<const char*> argv;
+      argv.reserve(arguments.size());
       for (const std::string& one : arguments) argv.push_back(one.c_str());
       Context context;
       EXPECT_NO_THROW(

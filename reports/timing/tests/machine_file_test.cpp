@@ -10,7 +10,7 @@ namespace mmaudit::timing {
 namespace {
 
 std::string file_with(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "machine.json";
+  std::string path = ::testing::TempDir() + "machine.json";
   std::ofstream(path) << text;
   return path;
 }

@@ -8,8 +8,8 @@ namespace mmaudit::timing {
 namespace {
 
 const std::vector<PaperCell>& cells() {
-  static const std::vector<PaperCell> kCells = paper_cells();
-  return kCells;
+  static const std::vector<PaperCell> published = paper_cells();
+  return published;
 }
 
 struct Least {

@@ -88,7 +88,7 @@ enum class Parameter : std::uint8_t {
   MMAUDIT_TIMING_PARAMETERS(MMAUDIT_ENUMERATOR)
 #undef MMAUDIT_ENUMERATOR
 };
-#define MMAUDIT_ONE(...) +1
+#define MMAUDIT_ONE(...) +1  // NOLINT(bugprone-macro-parentheses): the terms of a sum
 inline constexpr std::size_t kParameters = MMAUDIT_TIMING_PARAMETERS(MMAUDIT_ONE);
 #undef MMAUDIT_ONE
 
