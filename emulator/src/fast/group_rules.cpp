@@ -1,37 +1,15 @@
 // A grouped datapath as its vector kernel needs it.
 #include <algorithm>
 
-#include "mmaudit/dot.hpp"
+#include "mmaudit/detail/truncating_plan.hpp"
 #include "rules.hpp"
 
 namespace mmaudit::fast {
 namespace {
 
-bool serves_group_rules(const DotPlan& plan) {
-  const Datapath& datapath = plan.datapath;
-  Datapath like;  // what every grouped datapath has that the kernel serves
-  like.arithmetic = Arithmetic::grouped_dot_add;
-  like.order = datapath.order == KOrder::halves ? KOrder::halves : KOrder::ascending;
-  like.products_per_step = datapath.products_per_step;
-  like.fraction_bits = datapath.fraction_bits;
-  like.min_alignment_exponent = datapath.min_alignment_exponent;
-  like.group = datapath.group;
-  like.output.nan = datapath.output.nan;
-  // Rules that a grouped step does not read.
-  like.product = datapath.product;
-  like.infinity_times_zero = datapath.infinity_times_zero;
-  like.read_ignored_bits = datapath.read_ignored_bits;
-  std::copy(std::begin(datapath.nan_priority), std::end(datapath.nan_priority),
-            std::begin(like.nan_priority));
-  return datapath == like && plan.sparsity == Sparsity{} && plan.step.addend.id == Format::f32 &&
-         plan.d.id == Format::f32;
-}
-
 /// Every code of a format of 4 bits in units of its least number; false where there is none.
 bool elements_of(const FormatSpec& format, std::int8_t (&elements)[16], int& most) {
-  if (format.value_bits() != 4 || format.storage_bits != 8 || format.encoding != Encoding::floating ||
-      format.specials != Specials::finite || format.signless || format.no_zero || format.exponent_bits > 2)
-    return false;
+  if (!detail::has_small_integers(format)) return false;
   for (unsigned code = 0; code < 16; ++code) {
     const Operand x = unpack(format, {}, code);
     if (x.significand == 0) continue;
@@ -44,7 +22,7 @@ bool elements_of(const FormatSpec& format, std::int8_t (&elements)[16], int& mos
 }  // namespace
 
 std::optional<GroupRules> group_rules(const DotPlan& plan) {
-  if (!plan.grouped || !serves_group_rules(plan)) return std::nullopt;
+  if (!detail::groups_plainly(plan)) return std::nullopt;
   GroupRules rules;
   const Datapath& datapath = plan.datapath;
   constexpr int kMostGroup = 16, kMostExact = 38;

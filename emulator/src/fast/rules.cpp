@@ -58,8 +58,7 @@ bool serves_scales(const DotPlan& plan) {
     const auto block = [&](int p) { return evaluation_k(datapath.order, plan.k, p) / plan.scale_block; };
     for (int p = start; p < start + count; ++p) one_per_step = one_per_step && block(p) == block(start);
   });
-  return one_per_step && plan.scale.fraction_bits == 0 && plan.scale.no_zero && plan.scale.signless &&
-         datapath.scale_use == ScaleUse::applied && datapath.scale_nan == ScaleNan::always &&
+  return one_per_step && detail::scales_shift_exponents(plan) &&
          datapath.addend == AddendPlace::in_first_step && datapath.output.rounding == Rounding::toward_zero;
 }
 

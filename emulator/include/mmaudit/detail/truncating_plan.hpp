@@ -52,6 +52,39 @@ constexpr bool ends_in_binary16_or_sums(const DotPlan& plan) {
          (d == sums || (d == Format::f16 && rounds_to_f16(plan.conversion)));
 }
 
+/// Every element's scale is a power of two, and a NaN scale is a NaN whatever it scales.
+constexpr bool scales_shift_exponents(const DotPlan& plan) {
+  return plan.scale.fraction_bits == 0 && plan.scale.no_zero && plan.scale.signless &&
+         plan.datapath.scale_use == ScaleUse::applied && plan.datapath.scale_nan == ScaleNan::always;
+}
+
+/// Steps of groups as all known hardware has them: exact sums, aligned by their scales, cut off, binary32.
+constexpr bool groups_plainly(const DotPlan& plan) {
+  const Datapath& datapath = plan.datapath;
+  Datapath like;  // what every grouped datapath has that a fast path serves
+  like.arithmetic = Arithmetic::grouped_dot_add;
+  like.order = datapath.order == KOrder::halves ? KOrder::halves : KOrder::ascending;
+  like.products_per_step = datapath.products_per_step;
+  like.fraction_bits = datapath.fraction_bits;
+  like.min_alignment_exponent = datapath.min_alignment_exponent;
+  like.group = datapath.group;
+  like.output.nan = datapath.output.nan;
+  // Rules that a grouped step does not read.
+  like.product = datapath.product;
+  like.infinity_times_zero = datapath.infinity_times_zero;
+  like.read_ignored_bits = datapath.read_ignored_bits;
+  for (int i = 0; i < 3; ++i) like.nan_priority[i] = datapath.nan_priority[i];
+  return plan.grouped && datapath == like && plan.sparsity == Sparsity{} &&
+         plan.step.addend.id == Format::f32 && plan.d.id == Format::f32;
+}
+
+/// Numbers of 4 bits whose codes are small integers in units of the least of them.
+constexpr bool has_small_integers(const FormatSpec& format) {
+  return format.value_bits() == 4 && format.storage_bits == 8 && format.encoding == Encoding::floating &&
+         format.specials == Specials::finite && !format.signless && !format.no_zero &&
+         format.exponent_bits <= 2;
+}
+
 /// Widening the operands, where the plan does, changes neither value nor kind.
 constexpr bool widens_exactly(const DotPlan& plan) {
   const FormatSpec& wide = plan.wide;
