@@ -44,7 +44,7 @@ Engine engine_for(const Instruction& instruction, const Datapath& datapath) {
     return Engine::integer;
   if (dense && plan.binary64 && datapath.output.rounding == Rounding::nearest_even) return Engine::binary64;
   if (dense && is_binary32(plan)) return Engine::binary32;
-  if (core_rules(plan)) return Engine::fast;
+  if (!plan.block_scaled() && core_rules(plan)) return Engine::fast;
   return Engine::plain;
 }
 

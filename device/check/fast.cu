@@ -34,7 +34,7 @@ template <bool Half, bool AddendLast, int Step>
 __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     fast_kernel(const CoreRules rules, const UnpackedPair words, const TileProductArgs args) {
   extern __shared__ uint4 memory[];
-  const int chunk = rules.depth > kChunk ? rules.depth : kChunk;
+  const int chunk = chunk_of(rules);
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
   const auto rows = args.side * static_cast<unsigned>(args.m),
              columns = args.side * static_cast<unsigned>(args.n);
@@ -71,8 +71,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
 template <bool Half, bool AddendLast, int Step>
 void start(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
   const auto kernel = fast_kernel<Half, AddendLast, Step>;
-  const std::size_t bytes =
-      static_cast<std::size_t>(Panels::words(std::max(rules.depth, kChunk))) * sizeof(std::uint32_t);
+  const std::size_t bytes = static_cast<std::size_t>(Panels::words(chunk_of(rules))) * sizeof(std::uint32_t);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");

@@ -11,8 +11,8 @@
 //
 // The low word starts in the middle, at 2^31: a sum of less than 2^31 units in magnitude never leaves it. One
 // that does (it may where `may_carry`) carries into the high word, once on the way out and once on the way
-// back, since what is added is never negative; an odd count says that it is outside, and no sum gets so far
-// that the low word would not say where. Subtracting the middle makes x the sum.
+// back, since what is added is never negative; an odd count says that it is outside. No sum gets to 2^32
+// units, from where the low word would not say on which side. Subtracting the middle makes x the sum.
 #include <cstdint>
 
 #include "model/panels.cuh"
@@ -59,11 +59,11 @@ __device__ inline double round_sum(double sum, const CoreRules& rules) {
 
 /// x + y to nearest even in the sums' format.
 template <bool Half>
-__device__ inline float add_nearest(float x, float y, const CoreRules& rules) {
+__device__ inline float add_nearest(float x, float y, std::uint32_t nan) {
   float sum = __fadd_rn(x, y);
   // binary32 holds twice the digits of binary16 and two: rounding again is harmless.
   if constexpr (Half) sum = static_cast<float>(to_half_and_back(static_cast<double>(sum)));
-  return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : rules.nan) : sum;
+  return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : nan) : sum;
 }
 
 /// An infinity or a NaN among the operands of a step or in the sum before it decides the element; without one
@@ -266,8 +266,8 @@ __device__ inline void run(const CoreRules& rules, const Panels& panels, int cou
       for (int r = 0; r < Rows; ++r)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c)
-          sums.of[r][c] = static_cast<double>(add_nearest<Half>(static_cast<float>(sums.of[r][c]),
-                                                                static_cast<float>(fresh.of[r][c]), rules));
+          sums.of[r][c] = static_cast<double>(add_nearest<Half>(
+              static_cast<float>(sums.of[r][c]), static_cast<float>(fresh.of[r][c]), rules.nan));
       fresh = {};
     }
   }

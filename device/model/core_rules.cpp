@@ -5,6 +5,7 @@
 
 #include "mmaudit/detail/truncating_plan.hpp"
 #include "mmaudit/device/matmul.hpp"
+#include "model/groups.hpp"
 #include "model/unpacked.hpp"
 
 namespace mmaudit::device {
@@ -50,7 +51,10 @@ std::int64_t most_units(const CoreRules& rules, const FormatSpec& a, const Forma
 
 }  // namespace
 
-std::optional<CoreRules> core_rules(const DotPlan& plan) {
+std::optional<CoreRules> core_rules(const DotPlan& given) {
+  DotPlan plan = given;
+  if (plan.block_scaled() && !detail::scales_shift_exponents(plan)) return std::nullopt;
+  plan.scale_block = 0;  // scales change operands, not rules
   const Datapath& datapath = plan.datapath;
   const bool widened = plan.wide.id != Format::none;
   if (!serves(datapath) || !detail::sums_in_output_format(plan) || !detail::ends_in_binary16_or_sums(plan) ||
@@ -96,7 +100,7 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || datapath.fraction_bits < 1 || datapath.fraction_bits > 26 ||
       datapath.min_alignment_exponent < kLeastFloor || datapath.min_alignment_exponent > kMostFloor ||
-      units >= std::int64_t{1} << 31) {
+      with_c > std::int64_t{1} << 32) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {
@@ -108,12 +112,35 @@ std::optional<CoreRules> core_rules(const DotPlan& plan) {
   return rules;
 }
 
+std::optional<GroupCore> group_core(const DotPlan& plan) {
+  const Datapath& datapath = plan.datapath;
+  constexpr int kLeastFraction = 10, kMostFraction = 38;  // beyond, sums are no exact binary64
+  constexpr int kMostSpread = 16;                         // beyond, sums times scales are no 32-bit integers
+  constexpr int kLeastUnit = -148;                        // of two sides and two elements
+  if (!detail::groups_plainly(plan) || !detail::has_small_integers(plan.a) ||
+      !detail::has_small_integers(plan.b) || plan.k != kGroupDepth || plan.segments != 1 ||
+      datapath.products_per_step < plan.k || datapath.group != 16 ||
+      (plan.scale_block != 16 && plan.scale_block != 32) || plan.scale.fraction_bits > 3 ||
+      datapath.fraction_bits < kLeastFraction || datapath.fraction_bits > kMostFraction ||
+      datapath.min_alignment_exponent - datapath.fraction_bits > kLeastUnit)
+    return std::nullopt;
+  GroupCore core;
+  core.plan = plan;
+  core.scales = kGroupDepth / plan.scale_block;
+  core.element = plan.a.min_exponent() - plan.a.fraction_bits + plan.b.min_exponent() - plan.b.fraction_bits;
+  core.spread = std::min(kMostSpread, (datapath.fraction_bits + core.element) / 2);
+  core.quantum = -datapath.fraction_bits;
+  return core;
+}
+
 std::string why_no_matmul_on_device(const Instruction& instruction, const Datapath& datapath,
-                                    const Matmul& problem) {
-  const auto rules = core_rules(make_plan(instruction, datapath));
-  if (!rules || rules->depth > kChunk || rules->c_half != rules->half || rules->d_half != rules->half)
+                                    const Matmul& problem, DeviceModel model) {
+  const DotPlan plan = make_plan(instruction, datapath);
+  const auto rules = core_rules(plan);
+  const bool one_format = rules && rules->c_half == rules->half && rules->d_half == rules->half;
+  if (model == DeviceModel::fast && !one_format && !group_core(plan))
     return "instruction: found " + name_of(instruction) +
-           ", allowed on a GPU: f16, bf16, tf32, e4m3 and e5m2 operands on datapaths that truncate";
+           ", allowed on a GPU: floating-point operands of at most 19 bits on datapaths that truncate";
   // The limits of a grid: blocks of 64 rows, and of 32 positions.
   constexpr std::uint64_t kMostBlocks = 65535, kMostRows = kMostBlocks * 64,
                           kMostPositions = kMostBlocks * 32;
@@ -121,7 +148,6 @@ std::string why_no_matmul_on_device(const Instruction& instruction, const Datapa
     return "sizes: found M " + std::to_string(problem.m) + ", N " + std::to_string(problem.n) + ", K " +
            std::to_string(problem.k) + ", allowed on a GPU: M up to " + std::to_string(kMostRows) +
            ", N and K up to " + std::to_string(kMostPositions);
-  if (problem.epilogue) return "epilogue: found alpha, beta or an output type, allowed on a GPU: none";
   return {};
 }
 

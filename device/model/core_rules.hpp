@@ -46,7 +46,8 @@ struct CoreRules {
   std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };
 
-/// Positions of a sparse instruction count the whole depth, as if A had zeros where it stores nothing.
+/// Positions of a sparse instruction count the whole depth, as if A had zeros where it stores nothing. Block
+/// scales are no rule: an operand is unpacked with its scale.
 /// nullopt when the fast kernels can't serve the datapath; the plain model serves every one. C and D need not
 /// be of the sums' format (c_half, d_half).
 std::optional<CoreRules> core_rules(const DotPlan& plan);

@@ -2,6 +2,7 @@
 
 #include "model/core.cuh"
 #include "model/gemm.hpp"
+#include "model/totals.cuh"
 #include "model/unpacked.hpp"
 #include "run/cuda_check.hpp"
 
@@ -31,7 +32,8 @@ template <bool Half, bool AddendLast, bool Totals, int Step>
 __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     gemm_kernel(const CoreRules rules, const GemmArgs args) {
   extern __shared__ uint4 memory[];
-  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), kChunk);
+  const int chunk = Step == 0 ? chunk_of(rules) : kChunk;
+  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
   const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
   const std::uint64_t row = first_row + static_cast<unsigned>(thread_row<kRows>());
@@ -58,46 +60,32 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     }
     const auto fold_sums = [&](float(&into)[kRows][kColumns]) {
       for_each([&](int r, int c) {
-        into[r][c] = add_nearest<false>(into[r][c], static_cast<float>(sums.of[r][c]), rules);
+        into[r][c] = add_nearest<false>(into[r][c], static_cast<float>(sums.of[r][c]), rules.nan);
       });
       sums = {};
     };
     const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
-    const std::uint64_t depth = padded(args.k, kChunk);
+    const std::uint64_t depth = padded(args.k, static_cast<unsigned>(chunk));
     const std::uint32_t* a = args.a + matrix * depth * a_pitch + first_row;
     const std::uint32_t* b = args.b + matrix * depth * b_pitch + first_column;
-    std::uint64_t to_stride = args.stride, to_slice = args.slice;
+    [[maybe_unused]] Cuts cuts(args);
     for (std::uint64_t k0 = 0; k0 < args.k;) {
-      std::uint64_t count = min(args.k - k0, static_cast<std::uint64_t>(kChunk));
-      if constexpr (Totals) {
-        if (args.stride != 0) count = min(count, to_stride);
-        if (args.slice != 0) count = min(count, to_slice);
-      }
+      std::uint64_t count = min(args.k - k0, static_cast<std::uint64_t>(chunk));
+      if constexpr (Totals) count = cuts.before(count);
       // The last instruction is whole: the padding is +0.
       const auto whole = static_cast<int>(padded(count, static_cast<unsigned>(rules.depth)));
       stage<kRows>(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
       k0 += count;
       run<Half, AddendLast, Step>(rules, panels, whole, sums);
-      if constexpr (Totals) {
-        const bool last = k0 >= args.k;
-        to_stride -= count;
-        to_slice -= count;
-        const bool slice_ends = args.slice != 0 && (to_slice == 0 || last);
-        if (args.stride != 0 && (to_stride == 0 || slice_ends || last)) {
-          fold_sums(total[0]);
-          to_stride = args.stride;
-        }
-        if (slice_ends) {
-          if (args.stride == 0)
-            fold_sums(total[1]);
-          else
-            for_each([&](int r, int c) {
-              total[1][r][c] = add_nearest<false>(total[1][r][c], total[0][r][c], rules);
-              total[0][r][c] = 0;
+      if constexpr (Totals)
+        cuts.advance(
+            count, k0 >= args.k, [&](int into) { fold_sums(total[into]); },
+            [&] {
+              for_each([&](int r, int c) {
+                total[1][r][c] = add_nearest<false>(total[1][r][c], total[0][r][c], rules.nan);
+                total[0][r][c] = 0;
+              });
             });
-          to_slice = args.slice;
-        }
-      }
     }
     for_each([&](int r, int c) {
       if (!there(r, c)) return;
@@ -114,8 +102,10 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
 
 template <bool Half, bool AddendLast, bool Totals, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
+  if constexpr (Step != 0)  // its chunk has one size
+    if (rules.depth > kChunk) return start<Half, AddendLast, Totals>(rules, args);
   const auto kernel = gemm_kernel<Half, AddendLast, Totals, Step>;
-  constexpr std::size_t bytes = Panels::words(kChunk) * sizeof(std::uint32_t);
+  const std::size_t bytes = static_cast<std::size_t>(Panels::words(chunk_of(rules))) * sizeof(std::uint32_t);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");

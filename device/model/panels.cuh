@@ -92,10 +92,12 @@ __device__ inline int thread_column() {
 __device__ inline int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
 
 /// Four neighbours of one position.
+/// `bias`: 16 times what is added to exponent fields.
 template <int Halves>
 __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int log_step,
-                              int min_exponent, int bias) {
+                              std::uint32_t bias) {
   const std::uint32_t x[4] = {words.x, words.y, words.z, words.w};
+  static_assert((kUnpackedLift & -kUnpackedLift) == 16);
   std::uint32_t high[4], flip[4], exponent[4];
   bool special = false;
 #pragma unroll
@@ -106,10 +108,9 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
       special = true;
       high[i] = high[i] == kDoubleInfinity ? kInfinityMark : kNanMark;
     }
-    const int field = static_cast<int>(high[i] >> 20);
-    exponent[i] = static_cast<std::uint32_t>(
-                      ((field == 0 ? kZeroExponent : max(field - 1023, min_exponent)) + bias) * 16) &
-                  0xFFFFU;
+    const std::uint32_t seen = (high[i] >> 16 & 0x7FF0U) + (x[i] & kUnpackedLift);
+    exponent[i] =
+        ((seen == 0 ? static_cast<std::uint32_t>(16 * (kZeroExponent + 1023)) : seen) + bias) & 0xFFFFU;
   }
   const int at = position * kPitch + first;
   *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
@@ -191,9 +192,9 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
     for (int i = 0; i < kEach; ++i) {
       const int position = from + first + i * (kThreads<Rows> / kVectors);
       if (position >= count) continue;
-      special |=
-          unfold(panels.a, x[i], position, 4 * vector, log_step, rules.a.min_exponent, start_bias(rules));
-      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, rules.b.min_exponent, 0);
+      special |= unfold(panels.a, x[i], position, 4 * vector, log_step,
+                        static_cast<std::uint32_t>(16 * (start_bias(rules) - 1023)));
+      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, 16U * -1023U);
     }
   }
   if (__syncthreads_or(special ? 1 : 0) != 0) {

@@ -42,6 +42,23 @@ __device__ std::uint32_t decode(const CoreDecode& rule, std::uint32_t raw) {
          ((magnitude << (20 - lead)) & 0xFFFFFU);
 }
 
+/// The word of a number times its scale, with the lift that its exponent has.
+__device__ std::uint32_t scaled_word(const UnpackSource& source, const CoreDecode& rule, std::uint64_t matrix,
+                                     std::uint32_t element, std::uint32_t k, std::uint32_t word) {
+  const std::uint32_t magnitude = word & kUnpackedHigh;
+  const int exponent = static_cast<int>(magnitude >> 20) - 1023;
+  std::uint32_t lift = 0;
+  if (magnitude != 0 && exponent < rule.min_exponent)
+    lift = static_cast<std::uint32_t>(rule.min_exponent - exponent) * (kUnpackedLift & -kUnpackedLift);
+  const ScaleSource& scales = source.scales;
+  if (scales.base == nullptr) return word | lift;
+  const Operand scale =
+      unpack(scales.format, {}, scales.at(matrix, element, k / static_cast<unsigned>(scales.block)));
+  if (scale.kind == Kind::nan) return kDoubleNan;
+  if (magnitude == 0 || magnitude >= kDoubleInfinity) return word;
+  return (word + (static_cast<std::uint32_t>(scale.exponent) << 20)) | lift;
+}
+
 constexpr int kTile = 32;
 
 /// A block a square of positions and elements. Reads go along k where k is contiguous, writes along elements.
@@ -49,7 +66,8 @@ __global__ void __launch_bounds__(kTile* kTile)
     unpack_kernel(const CoreRules rules, const CoreDecode rule, const UnpackSource source,
                   std::uint32_t* words) {
   __shared__ std::uint32_t square[kTile][kTile + 1];  // [element][position]
-  const std::uint64_t pitch = padded(source.elements, kUnpackedPad), depth = padded(source.depth, kChunk);
+  const std::uint64_t pitch = padded(source.elements, kUnpackedPad),
+                      depth = padded(source.depth, source.chunk);
   const std::uint32_t first_position = blockIdx.y * kTile, first_element = blockIdx.x * kTile;
   const bool along_k = source.k_stride == 1;
   const unsigned x = threadIdx.x, y = threadIdx.y;
@@ -65,7 +83,7 @@ __global__ void __launch_bounds__(kTile* kTile)
       bool absent = false;
       const std::uint32_t raw = source.metadata != nullptr ? sparse_raw(source, matrix, e, k, absent)
                                                            : dense_raw(source, matrix, e, k);
-      return absent ? kUnpackedAbsent : decode(rule, raw);
+      return absent ? kUnpackedAbsent : scaled_word(source, rule, matrix, e, k, decode(rule, raw));
     };
     const std::uint32_t p = first_position + position;
     square[element][position] = word_of(first_element + element, p);
@@ -86,7 +104,7 @@ void launch_unpack(const CoreRules& rules, const CoreDecode& decode, const Unpac
   static_assert(kChunk % kTile == 0 && kUnpackedPad % kTile == 0);
   constexpr std::uint64_t kMostMatrices = 65535;
   const dim3 grid(static_cast<unsigned>(padded(source.elements, kUnpackedPad) / kTile),
-                  static_cast<unsigned>(padded(source.depth, kChunk) / kTile),
+                  static_cast<unsigned>(padded(source.depth, source.chunk) / kTile),
                   static_cast<unsigned>(source.matrices < kMostMatrices ? source.matrices : kMostMatrices));
   unpack_kernel<<<grid, dim3(kTile, kTile)>>>(rules, decode, source, words);
   cuda_check(cudaGetLastError(), "launching the unpacking");

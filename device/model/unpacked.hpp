@@ -11,6 +11,9 @@ namespace mmaudit::device {
 
 inline constexpr int kChunk =
     32;  ///< positions that are computed at once, whole instructions; deeper ones alone
+MMAUDIT_HD constexpr int chunk_of(const CoreRules& rules) {
+  return rules.depth > kChunk ? rules.depth : kChunk;
+}
 inline constexpr int kUnpackedPad = 128;  ///< elements
 
 inline constexpr std::uint32_t kUnpackedHigh = 0x7FFFFF00U;  ///< high word of the magnitude as binary64
@@ -18,10 +21,26 @@ inline constexpr std::uint32_t kUnpackedFlip = 1;  ///< the sign differs from th
                                                    ///< (at the first position: from +)
 inline constexpr std::uint32_t kUnpackedAbsent =
     2;  ///< set alone: what a sparse A has no element for, and B is not read
+/// 16 times how far the exponent that a step sees lies above the number's: a subnormal is not normalised.
+inline constexpr std::uint32_t kUnpackedLift = 0xF0;
 inline constexpr std::int32_t kZeroExponent =
     -1100;  ///< below every floor, and 16 times two of it fit 16 bits
 inline constexpr std::uint32_t kDoubleInfinity = 0x7FF00000U;  // high words
 inline constexpr std::uint32_t kDoubleNan = 0x7FF80000U;
+
+/// Block scales beside elements: that of block i of element e is the byte base + matrix * matrix_stride + e *
+/// element_stride + i * block_stride.
+struct ScaleSource {
+  const std::uint8_t* base = nullptr;  ///< null: every scale is 1
+  FormatSpec format;
+  std::int32_t block = 0;  ///< elements of k per scale
+  std::uint64_t matrix_stride = 0, element_stride = 0, block_stride = 0;
+
+  [[nodiscard]] MMAUDIT_HD std::uint8_t at(std::uint64_t matrix, std::uint64_t element,
+                                           std::uint64_t i) const {
+    return base[matrix * matrix_stride + element * element_stride + i * block_stride];
+  }
+};
 
 /// What is unpacked: element e of position k lies at base + matrix * stride + (e / tile) * tile_stride +
 /// (e % tile) * element_stride + k * k_stride elements; one matrix is one tile unless it says otherwise.
@@ -36,13 +55,15 @@ struct UnpackSource {
                group = 1;  ///< k is then of the whole depth, and `group` of them hold `kept` elements
   std::uint32_t tile = ~std::uint32_t{0};
   std::uint64_t tile_stride = 0, element_stride = 1, k_stride = 1, matrix_stride = 0;
+  std::uint32_t chunk = kChunk;  ///< positions are padded to a multiple of it
+  ScaleSource scales = {};
 };
 
 MMAUDIT_HD constexpr std::uint64_t padded(std::uint64_t x, std::uint64_t to) {
   return detail::quotient_up(x, to) * to;
 }
 constexpr std::uint64_t unpacked_words(const UnpackSource& source) {
-  return source.matrices * padded(source.depth, kChunk) * padded(source.elements, kUnpackedPad);
+  return source.matrices * padded(source.depth, source.chunk) * padded(source.elements, kUnpackedPad);
 }
 
 /// Starts it; `words` has unpacked_words(). `decode` is rules.a or rules.b.

@@ -41,7 +41,7 @@ std::uint64_t TileProductCheck::dots_of_batch() const { return 0; }
 WorkItem TileProductCheck::at_least(std::uint64_t) const { return {}; }
 WorkResult TileProductCheck::run(const WorkItem&) { throw EnvironmentError(kAbsent); }
 
-double matmul_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const Matmul&) {
+double matmul_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const Matmul&, DeviceModel) {
   throw EnvironmentError(kAbsent);
 }
 

@@ -4,6 +4,7 @@
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "model/core_rules.hpp"
+#include "model/groups.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -22,6 +23,52 @@ TEST(CoreRules, TakeHoppersRows) {
     one.instruction = *find_instruction(name);
     one.model = find_datapath(*find_architecture("hopper"), one.instruction)->datapath;
     EXPECT_TRUE(one.rules()) << name;
+  }
+}
+
+std::optional<DotPlan> plan_on(const char* architecture, const char* name) {
+  const std::optional<Instruction> instruction = find_instruction(name);
+  if (!instruction) return std::nullopt;
+  return make_plan(*instruction, find_datapath(*find_architecture(architecture), *instruction)->datapath);
+}
+
+TEST(CoreRules, TakeScaledAndSparseOperands) {
+  for (const char* name :
+       {"mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32.ue8m0",
+        "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m3.e3m2.f32.ue8m0",
+        "mma.m16n8k32.kind_f8f6f4.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f32.e4m3.e4m3.f32"}) {
+    const auto plan = plan_on("blackwell_rtx", name);
+    ASSERT_TRUE(plan) << name;
+    EXPECT_TRUE(core_rules(*plan)) << name;
+  }
+  DotPlan scaled =
+      *plan_on("blackwell_rtx", "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32.ue8m0");
+  scaled.datapath.scale_nan = ScaleNan::beside_nonzero;
+  EXPECT_FALSE(core_rules(scaled));
+}
+
+TEST(GroupCore, TakesTheKindsOfFourBits) {
+  const struct {
+    const char* name;
+    int scales;
+  } cases[] = {{"mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0", 2},
+               {"mma.m16n8k64.kind_mxf4nvf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0", 2},
+               {"mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3", 4}};
+  for (const auto& one : cases) {
+    const auto plan = plan_on("blackwell_rtx", one.name);
+    ASSERT_TRUE(plan && group_core(*plan)) << one.name;
+    EXPECT_EQ(group_core(*plan)->scales, one.scales);
+    EXPECT_EQ(group_core(*plan)->spread, 16);
+    const auto refused = [&](auto change) {
+      DotPlan other = *plan;
+      change(other.datapath);
+      return !group_core(other);
+    };
+    EXPECT_TRUE(refused([](Datapath& x) { x.fraction_bits = 39; }));
+    EXPECT_TRUE(refused([](Datapath& x) { x.group = 8; }));
+    EXPECT_TRUE(refused([](Datapath& x) { x.products_per_step = 32; }));
+    EXPECT_TRUE(refused([](Datapath& x) { x.min_alignment_exponent = -100; }));
+    EXPECT_TRUE(refused([](Datapath& x) { x.cancelled_group = CancelledGroup::no_part; }));
   }
 }
 

@@ -2,10 +2,13 @@
 // The GPU under test, and every (instruction, modifiers) its kernels have.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "kernels/variants.hpp"
 #include "mmaudit/device/runner.hpp"
+#include "mmaudit/dot.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::device {
 
@@ -51,6 +54,21 @@ inline std::vector<Variant> every_variant() {
       if (has_modifiers(instruction, modifiers) && (instruction.op != Op::mma || modifiers == 0))
         all.push_back({instruction, static_cast<std::uint8_t>(modifiers)});
   return all;
+}
+
+/// Names what decides the bits of a product: instructions that share it need no test each.
+inline std::string product_key(const Instruction& instruction, const Datapath& datapath) {
+  const DotPlan plan = make_plan(instruction, datapath);
+  std::string key;
+  for (const Format format : {instruction.a, instruction.b, instruction.c, instruction.d, instruction.scale,
+                              datapath.widen_to, datapath.output.format})
+    key += std::string(name_of(format)) + "/";
+  for (const int number :
+       {int{plan.k}, int{plan.sparsity.kept}, int{plan.scale_block}, int{datapath.products_per_step},
+        int{datapath.fraction_bits}, int{datapath.min_alignment_exponent}, int{datapath.output.fraction_bits},
+        static_cast<int>(datapath.addend), static_cast<int>(datapath.order)})
+    key += std::to_string(number) + "/";
+  return key;
 }
 
 }  // namespace mmaudit::device

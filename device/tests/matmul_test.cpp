@@ -1,10 +1,11 @@
 // The fast kernels against matmul() on the host, bit by bit.
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "gpu_fixture.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -14,16 +15,25 @@ class ModelGemm : public Gpu {};
 /// Every datapath of every architecture that the fast kernels serve, once per set of rules.
 template <typename Check>
 void for_each_served(const Check& check) {
+  std::set<std::string> seen;
   for (const Architecture& architecture : architectures()) {
     for (Instruction instruction : kInstructions) {
       if (is_wgmma(instruction.op)) instruction.n = 8;
       const DatapathEntry* entry = find_datapath(architecture, instruction);
       const Matmul nothing;
-      if (entry != nullptr && why_no_matmul(instruction, entry->datapath, nothing).empty() &&
-          why_no_matmul_on_device(instruction, entry->datapath, nothing).empty())
+      if (entry != nullptr && instruction.scale == Format::none &&
+          why_no_matmul(instruction, entry->datapath, nothing).empty() &&
+          why_no_matmul_on_device(instruction, entry->datapath, nothing).empty() &&
+          seen.insert(product_key(instruction, entry->datapath)).second)
         check(architecture, instruction, entry->datapath);
     }
   }
+}
+
+MatmulOptions every_core() {
+  MatmulOptions options;
+  options.threads = 0;
+  return options;
 }
 
 /// Elements of an input class, one tile after another in a matrix of any shape.
@@ -60,7 +70,7 @@ TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
           instruction.d == Format::f32 && f % 3 == 1 ? 2 * static_cast<std::uint64_t>(instruction.k) : 0;
       problem.split_k = instruction.d == Format::f32 && f % 5 == 1 ? 3 : 1;
       problem.d = host.data();
-      matmul(instruction, datapath, problem);
+      matmul(instruction, datapath, problem, every_core());
       problem.d = device.data();
       matmul_on_device(info_, instruction, datapath, problem);
       ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction) << " input class " << f;
@@ -109,7 +119,7 @@ TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
         problem.b = b.data();
         problem.c = c.data();
         problem.d = host.data();
-        matmul(instruction, datapath, problem);
+        matmul(instruction, datapath, problem, every_core());
         problem.d = device.data();
         matmul_on_device(info_, instruction, datapath, problem);
         ASSERT_TRUE(host == device) << architecture.name << " " << name_of(instruction);

@@ -166,7 +166,9 @@ int execute(const MatmulOptions& options, const Context& context) {
   if (scale_b) problem.scale_b = scale_b->data();
   if (!metadata.empty()) problem.metadata = metadata.data();
   std::string why = why_no_matmul(instruction, datapath, problem);
-  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(instruction, datapath, problem);
+  const auto on_device = options.plain ? device::DeviceModel::plain : device::DeviceModel::fast;
+  if (why.empty() && options.gpu)
+    why = device::why_no_matmul_on_device(instruction, datapath, problem, on_device);
   if (!why.empty()) throw InputError(fmt::format("{} with {}", why, name_of(instruction)));
   const auto bytes = matmul_bytes(instruction, problem, how);
   require_memory(bytes.value_or(UINT64_MAX), limit, "operands, result and work space");
@@ -185,14 +187,15 @@ int execute(const MatmulOptions& options, const Context& context) {
     how.progress = [&progress](std::uint64_t done) { progress.advance(done); };
     const auto start = std::chrono::steady_clock::now();
     if (options.gpu) {
-      timing.seconds = device::matmul_on_device(require_device(), instruction, datapath, problem);
+      timing.seconds = device::matmul_on_device(require_device(), instruction, datapath, problem, on_device);
     } else {
       matmul(instruction, datapath, problem, how);
       timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
   }
   corpus::save_tensor(options.out, d);
-  report(options, instruction, architecture, d, how.fast && fast_serves(instruction, datapath), timing);
+  const bool fast = how.fast && (options.gpu || fast_serves(instruction, datapath));
+  report(options, instruction, architecture, d, fast, timing);
   return kAllGood;
 }
 
@@ -244,11 +247,10 @@ void add_matmul(Command& app) {
   command.option("--threads", options->threads, "threads; 0: one per core; the result does not depend on it")
       .range(0, 4096);
   command.option("--simd", options->simd, "portable, avx2 or avx512; the result does not depend on it");
-  const Option plain = command.flag("--plain", options->plain, "the plain core alone, without vector code");
-  command
-      .flag("--gpu", options->gpu,
-            "compute the model on the GPU of this machine; the result does not depend on it")
-      .excludes(plain);
+  command.flag("--plain", options->plain,
+               "the plain core alone, without vector code; with --gpu without the fast kernels");
+  command.flag("--gpu", options->gpu,
+               "compute the model on the GPU of this machine; the result does not depend on it");
   command
       .option("--round", options->rounding,
               "convert floats of other formats to the operands', rounded so (as `mmaudit convert`); without "
