@@ -1,6 +1,7 @@
 #include "sweeps/engine/energy_meter.hpp"
 
 #include <cuda_runtime.h>
+#include <unistd.h>
 
 #include <array>
 
@@ -31,6 +32,9 @@ EnergyMeter::EnergyMeter(int ordinal) {
     if (refused != 0)
       why_not_ = "NVML does not let the energy be read (error " + std::to_string(refused) + ")";
     if (!library_.find("nvmlDeviceGetEnforcedPowerLimit", read_limit_)) read_limit_ = nullptr;
+    if (!library_.find("nvmlDeviceGetPowerUsage", read_watts_)) read_watts_ = nullptr;
+    if (!library_.find("nvmlDeviceGetTemperature", read_celsius_)) read_celsius_ = nullptr;
+    if (!library_.find("nvmlDeviceGetComputeRunningProcesses_v3", read_processes_)) read_processes_ = nullptr;
     // The second name is the one before CUDA 12.
     if (!library_.find("nvmlDeviceGetCurrentClocksEventReasons", read_reasons_) &&
         !library_.find("nvmlDeviceGetCurrentClocksThrottleReasons", read_reasons_))
@@ -52,6 +56,38 @@ double EnergyMeter::limit() const {
   return device_ != nullptr && read_limit_ != nullptr && read_limit_(device_, &milliwatts) == 0
              ? 1e-3 * milliwatts
              : 0;
+}
+
+double EnergyMeter::watts() const {
+  unsigned milliwatts = 0;
+  return device_ != nullptr && read_watts_ != nullptr && read_watts_(device_, &milliwatts) == 0
+             ? 1e-3 * milliwatts
+             : 0;
+}
+
+double EnergyMeter::celsius() const {
+  constexpr int kGpuSensor = 0;
+  unsigned degrees = 0;
+  return device_ != nullptr && read_celsius_ != nullptr && read_celsius_(device_, kGpuSensor, &degrees) == 0
+             ? degrees
+             : 0;
+}
+
+std::vector<unsigned> EnergyMeter::other_processes() const {
+  struct Process {  // nvml.h: nvmlProcessInfo_v2_t
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+  };
+  constexpr unsigned kMost = 256;
+  std::array<Process, kMost> found = {};
+  unsigned count = kMost;
+  std::vector<unsigned> others;
+  if (device_ == nullptr || read_processes_ == nullptr || read_processes_(device_, &count, found.data()) != 0)
+    return others;
+  for (unsigned i = 0; i < count; ++i)
+    if (found[i].pid != static_cast<unsigned>(getpid())) others.push_back(found[i].pid);
+  return others;
 }
 
 std::optional<EnergyMeter::Reasons> EnergyMeter::reasons() const {

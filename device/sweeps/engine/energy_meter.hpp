@@ -1,7 +1,9 @@
 #pragma once
-// The energy counter of a GPU, its power limit, and why its clock is what it is, by NVML.
+// The energy counter of a GPU, its power, power limit, temperature and processes, and why its clock is what
+// it is, by NVML.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "run/shared_library.hpp"
 
@@ -21,6 +23,11 @@ class EnergyMeter {
   [[nodiscard]] double joules() const;
   /// Watts that the driver enforces; 0 where NVML does not say.
   [[nodiscard]] double limit() const;
+  /// Watts now, as the board averages them; degrees Celsius; 0 where NVML does not say.
+  [[nodiscard]] double watts() const;
+  [[nodiscard]] double celsius() const;
+  /// Other processes that compute on the GPU; empty also where NVML does not say.
+  [[nodiscard]] std::vector<unsigned> other_processes() const;
   /// Why the clock is not higher at this moment, as NVML says; nullopt where it does not.
   struct Reasons {
     bool power_cap = false;  ///< the power limit
@@ -33,6 +40,9 @@ class EnergyMeter {
   void* device_ = nullptr;
   int (*read_)(void* device, unsigned long long* millijoules) = nullptr;
   int (*read_limit_)(void* device, unsigned* milliwatts) = nullptr;
+  int (*read_watts_)(void* device, unsigned* milliwatts) = nullptr;
+  int (*read_celsius_)(void* device, int sensor, unsigned* celsius) = nullptr;
+  int (*read_processes_)(void* device, unsigned* count, void* processes) = nullptr;
   int (*read_reasons_)(void* device, unsigned long long* reasons) = nullptr;
   int (*shutdown_)() = nullptr;
   std::string why_not_;
