@@ -117,6 +117,7 @@ void add_pack(Command& app);
 void add_sweep(Command& app);
 void add_laws(Command& app);
 void add_campaign(Command& app);
+void add_screen(Command& app);
 void add_time(Command& app);
 void add_tcgen05(Command& app);
 void add_doctor(Command& app);

@@ -28,7 +28,7 @@ std::vector<Purpose> purposes() {
           {"See what an instruction does", {add_explain, add_list, add_layout, add_convert}},
           {"Compute the same bits", {add_matmul, add_tiles, add_pack, add_tcgen05}},
           {"Check a GPU, a driver, the model",
-           {add_verify, add_laws, add_campaign, add_record, add_baseline, add_diff}},
+           {add_verify, add_laws, add_campaign, add_record, add_baseline, add_diff, add_screen}},
           {"Measure speed", {add_sweep, add_time}},
           {"This installation", {add_doctor, add_shell}}};
 }

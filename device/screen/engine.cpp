@@ -1,0 +1,381 @@
+// Launches, counts, and looks again where something was wrong.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "mmaudit/model/architecture.hpp"
+#include "run/cuda_event.hpp"
+#include "screen/kernel.hpp"
+#include "sweeps/engine/energy_meter.hpp"
+#include "sweeps/engine/readings.hpp"
+#include "sweeps/matrix/images.hpp"
+
+namespace mmaudit::screen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using device::Buffer;
+using device::cuda_check;
+using device::Event;
+
+constexpr int kChainsPerRound = 16, kReruns = 3;
+constexpr std::size_t kMostFindings = 1000;
+constexpr double kLongestLaunch = 0.5;
+/// 100 kHz to 1 Hz.
+constexpr std::uint64_t kBurstPeriods[] = {10'000,     100'000,     1'000'000,
+                                           10'000'000, 100'000'000, 1'000'000'000};
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <typename Element>
+Buffer upload(const std::vector<Element>& elements) {
+  Buffer buffer(elements.size() * sizeof(Element));
+  device::copy_in(buffer.data(), elements.data(), elements.size() * sizeof(Element));
+  return buffer;
+}
+
+/// What is the same on every GPU: made once.
+struct Prepared {
+  Kernel kernel;
+  WorkResult result;  ///< nothing counted yet
+  std::vector<std::byte> a, b, metadata, image;
+  std::vector<std::uint64_t> expected;
+};
+
+Prepared prepare(const Kernel& kernel, const Inputs& inputs, InputSet set) {
+  const Instruction& is = kernel.instruction;
+  Prepared work;
+  work.kernel = kernel;
+  work.result.work = {is, kernel.registers, set};
+  const bool a_in_shared = is_wgmma(is.op) && !kernel.registers;
+  work.a = a_in_shared ? sweeps::shared_image(is.a, inputs.tiles.a, is.m, is.stored_k(), false)
+                       : sweeps::register_image(fragment_a(is), is.a, inputs.tiles.a);
+  work.b = is_wgmma(is.op) ? sweeps::shared_image(is.b, inputs.tiles.b, is.k, is.n, true)
+                           : sweeps::register_image(fragment_b(is), is.b, inputs.tiles.b);
+  if (is_sparse(is.op)) work.metadata = sweeps::metadata_image(inputs.tiles);
+  work.image = sweeps::register_image(fragment_d(is), is.d, inputs.d);
+  work.expected = expected_checksums(is, kernel.copies, work.image);
+  return work;
+}
+
+/// The works of this kind of GPU, input set by input set.
+std::vector<Prepared> prepare_all(const device::DeviceInfo& gpu, const Options& options) {
+  const Architecture* architecture = find_architecture(gpu.compute_capability);
+  std::vector<Kernel> kernels = wgmma_kernels();
+  for (const Kernel& one : mma_kernels()) kernels.push_back(one);
+  std::erase_if(kernels, [&](const Kernel& kernel) {
+    const auto& wanted = options.instructions;
+    return architecture == nullptr || find_datapath(*architecture, kernel.instruction) == nullptr ||
+           std::find(wanted.begin(), wanted.end(), kernel.instruction) == wanted.end() ||
+           !device::why_not(gpu, kernel.instruction, kernel.registers ? kAFromRegisters : 0).empty();
+  });
+  std::vector<Instruction> instructions;
+  for (const Kernel& kernel : kernels)
+    if (instructions.empty() || instructions.back() != kernel.instruction)
+      instructions.push_back(kernel.instruction);
+  std::vector<Prepared> works(kernels.size() * options.inputs.size());
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+    threads.emplace_back([&] {
+      for (std::size_t at = next++; at < instructions.size() * options.inputs.size(); at = next++) {
+        const Instruction& is = instructions[at % instructions.size()];
+        const std::size_t set = at / instructions.size();
+        const Inputs inputs =
+            make_inputs(is, find_datapath(*architecture, is)->datapath, options.inputs[set]);
+        for (std::size_t k = 0; k < kernels.size(); ++k)
+          if (kernels[k].instruction == is)
+            works[set * kernels.size() + k] = prepare(kernels[k], inputs, options.inputs[set]);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return works;
+}
+
+/// What one launch gave.
+struct Slice {
+  double seconds = 0, hz = 0;
+  std::uint32_t wrong = 0;
+  std::vector<Caught> caught;
+  std::set<std::uint32_t> multiprocessors;
+  double celsius = 0, watts = 0;
+};
+
+class Screener {
+ public:
+  Screener(const device::DeviceInfo& gpu, const std::vector<Prepared>& works, const Options& options,
+           const Hooks& hooks)
+      : works_(works), options_(options), hooks_(hooks), meter_(gpu.ordinal) {
+    out_.device = gpu;
+  }
+
+  GpuResult run() {
+    for (const Prepared& work : works_) {
+      out_.works.push_back(work.result);
+      uploads_.push_back({upload(work.a), upload(work.b), upload(work.metadata), upload(work.expected), 0});
+    }
+    zeros_ = Buffer(kMostWords * kWarpgroupLanes * sizeof(std::uint32_t));
+    cuda_check(cudaMemset(zeros_.data(), 0, kMostWords * kWarpgroupLanes * sizeof(std::uint32_t)),
+               "clearing C");
+    caught_ = Buffer(kMostCaught * sizeof(Caught));
+    count_ = Buffer(sizeof(std::uint32_t));
+    out_.power_limit = meter_.limit();
+    begin_ = Clock::now();
+    for (int pass = 0; going_on(); ++pass) one_pass(pass);
+    out_.seconds = seconds_since(begin_);
+    out_.interrupted = !hooks_.keep_going();
+    return std::move(out_);
+  }
+
+ private:
+  struct Uploaded {
+    Buffer a, b, metadata, expected;
+    double seconds_per_round = 0;  ///< 0: not yet known
+  };
+
+  bool going_on() const { return hooks_.keep_going() && seconds_since(begin_) < options_.seconds; }
+
+  /// Every work once; the first pass to its end. Odd passes switch all multiprocessors on and off.
+  void one_pass(int pass) {
+    const auto which = static_cast<std::size_t>(pass / 2) % std::size(kBurstPeriods);
+    const std::uint64_t period = options_.bursts && pass % 2 != 0 ? kBurstPeriods[which] : 0;
+    std::optional<InputSet> metered;
+    double joules = 0;
+    Clock::time_point since;
+    const auto settle = [&] {
+      if (metered && meter_.why_not().empty()) {
+        auto& [sum, seconds] = out_.energy[*metered];
+        sum += meter_.joules() - joules;
+        seconds += seconds_since(since);
+      }
+      joules = meter_.why_not().empty() ? meter_.joules() : 0;
+      since = Clock::now();
+    };
+    for (std::size_t i = 0; i < works_.size() && (pass == 0 ? hooks_.keep_going() : going_on()); ++i) {
+      const InputSet set = works_[i].result.work.inputs;
+      if (metered != set) settle();
+      metered = set;
+      const double left = options_.seconds - seconds_since(begin_);
+      screen(i, std::clamp(left / static_cast<double>(works_.size() - i), 0.01, kLongestLaunch), period);
+    }
+    if (period == 0) settle();
+  }
+
+  void screen(std::size_t index, double seconds, std::uint64_t period) {
+    WorkResult& result = out_.works[index];
+    const Slice slice = launch(index, seconds, period, &result);
+    out_.hottest = std::max(out_.hottest, slice.celsius);
+    hooks_.progress(seconds_since(begin_), label(result, slice));
+    if (slice.wrong == 0) return;
+    const std::set<std::pair<int, int>> places = note(index, slice);
+    for (int again = 0; again < kReruns && hooks_.keep_going(); ++again) {
+      const Slice rerun = launch(index, seconds, 0, &result);
+      note(index, rerun);
+      for (const auto& place : places) {
+        Suspect& suspect = out_.suspects[place];
+        ++suspect.reruns;
+        for (const Caught& one : rerun.caught)
+          ++(place_of(one) == place ? suspect.again_here : suspect.again_elsewhere);
+      }
+    }
+  }
+
+  static std::pair<int, int> place_of(const Caught& one) {
+    return {static_cast<int>(one.multiprocessor), static_cast<int>(one.warp) % kSubcores};
+  }
+
+  /// Counts what was caught; the places.
+  std::set<std::pair<int, int>> note(std::size_t index, const Slice& slice) {
+    std::set<std::pair<int, int>> places;
+    const Prepared& work = works_[index];
+    for (const Caught& one : slice.caught) {
+      places.insert(place_of(one));
+      ++out_.suspects[place_of(one)].wrong;
+      if (out_.findings.size() >= kMostFindings) continue;
+      for (Finding finding :
+           compare_words(work.result.work, work.kernel.copies, work.image, static_cast<int>(one.tile),
+                         static_cast<int>(one.lane), one.words)) {
+        std::tie(finding.multiprocessor, finding.subcore) = place_of(one);
+        finding.hz = slice.hz;
+        finding.celsius = slice.celsius;
+        finding.watts = slice.watts;
+        // The GPU's timer counts from 1970, as far as its host knows the time.
+        finding.unix_seconds = 1e-9 * static_cast<double>(one.nanoseconds);
+        for (std::uint64_t bits = finding.expected ^ finding.found; bits != 0; bits &= bits - 1)
+          ++out_.flipped[std::countr_zero(bits)];
+        out_.findings.push_back(finding);
+      }
+    }
+    return places;
+  }
+
+  static std::string label(const WorkResult& result, const Slice& slice) {
+    char text[160];
+    std::snprintf(text, sizeof(text), "%s %s  %.0f TFLOPS  %.0f W  %.0f C", result.work.name().c_str(),
+                  std::string(name_of(result.work.inputs)).c_str(), 1e-12 * result.flops(), slice.watts,
+                  slice.celsius);
+    return text;
+  }
+
+  Slice launch(std::size_t index, double seconds, std::uint64_t period, WorkResult* result) {
+    const Prepared& work = works_[index];
+    Uploaded& uploaded = uploads_[index];
+    const Kernel& kernel = work.kernel;
+    const auto blocks = static_cast<unsigned>(out_.device.multiprocessors);
+    const auto slots = static_cast<std::size_t>(kernel.slots) * blocks;
+    if (stamps_bytes_ < slots * sizeof(sweeps::Stamp))
+      stamps_ = Buffer(stamps_bytes_ = slots * sizeof(sweeps::Stamp));
+    KernelArgs args;
+    args.operands = {.a = uploaded.a.data(),
+                     .b = uploaded.b.data(),
+                     .c = zeros_.data(),
+                     .metadata = uploaded.metadata.data(),
+                     .stamps = stamps_.data<sweeps::Stamp>(),
+                     .tiles = kTiles,
+                     .steps = kSteps};
+    args.a_bytes = static_cast<std::uint32_t>(work.a.size() / kTiles);
+    args.b_bytes = static_cast<std::uint32_t>(work.b.size() / kTiles);
+    args.expected = uploaded.expected.data<std::uint64_t>();
+    args.caught = caught_.data<Caught>();
+    args.count = count_.data<std::uint32_t>();
+    args.chains = kChainsPerRound;
+    args.burst_nanoseconds = period;
+    args.first_chain = chains_;
+    args.injection = options_.injection;
+    const unsigned shared = shared_bytes(kernel);
+    if (uploaded.seconds_per_round == 0) {
+      cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(shared)),
+                 "asking for shared memory");
+      args.rounds = 2;
+      launch_once(kernel, args, shared);  // loads the code
+      uploaded.seconds_per_round = launch_once(kernel, args, shared) / args.rounds;
+    }
+    args.rounds = std::max(1, static_cast<int>(seconds / uploaded.seconds_per_round / (period != 0 ? 2 : 1)));
+    cuda_check(cudaMemset(count_.data(), 0, sizeof(std::uint32_t)), "clearing the counter");
+    Slice slice;
+    slice.seconds = launch_once(kernel, args, shared, &slice);
+    chains_ += static_cast<std::uint64_t>(args.rounds) * kChainsPerRound;
+    if (period == 0) uploaded.seconds_per_round = slice.seconds / args.rounds;
+    device::copy_out(&slice.wrong, count_.data(), sizeof(slice.wrong));
+    slice.caught.resize(std::min(slice.wrong, kMostCaught));
+    if (!slice.caught.empty())
+      device::copy_out(slice.caught.data(), caught_.data(), slice.caught.size() * sizeof(Caught));
+    std::vector<sweeps::Stamp> stamps(slots);
+    device::copy_out(stamps.data(), stamps_.data(), slots * sizeof(sweeps::Stamp));
+    for (const sweeps::Stamp& stamp : stamps) slice.multiprocessors.insert(stamp.multiprocessor);
+    slice.hz = sweeps::sample_of(stamps, kernel.slots, args.rounds, slice.seconds).hz;
+    count(kernel, args, slots, slice, *result);
+    return slice;
+  }
+
+  static void count(const Kernel& kernel, const KernelArgs& args, std::size_t slots, const Slice& slice,
+                    WorkResult& result) {
+    const Instruction& is = kernel.instruction;
+    const double chains = 1.0 * args.rounds * args.chains * static_cast<double>(slots) * kernel.copies;
+    ++result.launches;
+    result.accumulators += static_cast<std::uint64_t>(chains * is.m * is.n);
+    const double fma = chains * kSteps * is.m * is.n * is.k;
+    result.fma += fma;
+    result.wrong += slice.wrong;
+    result.multiprocessors = std::max(result.multiprocessors, static_cast<int>(slice.multiprocessors.size()));
+    if (args.burst_nanoseconds != 0) return;
+    result.steady_fma += fma;
+    result.seconds += slice.seconds;
+    result.cycles += slice.hz * slice.seconds;
+  }
+
+  /// More than half of the shared memory: no two blocks meet on a multiprocessor.
+  unsigned shared_bytes(const Kernel& kernel) const {
+    int whole = 0;
+    cuda_check(
+        cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, out_.device.ordinal),
+        "reading a device attribute");
+    return static_cast<unsigned>(std::max(kernel.shared_bytes, whole / 2 + 1024));
+  }
+
+  /// Seconds. With `slice`: asks NVML meanwhile.
+  double launch_once(const Kernel& kernel, const KernelArgs& args, unsigned shared, Slice* slice = nullptr) {
+    started_.record();
+    kernel.launch(args, static_cast<unsigned>(out_.device.multiprocessors),
+                  static_cast<unsigned>(kernel.threads), shared);
+    ended_.record();
+    cuda_check(cudaGetLastError(), "launching a screening kernel");
+    if (slice != nullptr) {
+      slice->celsius = meter_.celsius();
+      slice->watts = meter_.watts();
+    }
+    cuda_check(cudaEventSynchronize(ended_.get()), "running a screening kernel");
+    return Event::seconds(started_, ended_);
+  }
+
+  const std::vector<Prepared>& works_;
+  const Options& options_;
+  const Hooks& hooks_;
+  sweeps::EnergyMeter meter_;
+  GpuResult out_;
+  std::vector<Uploaded> uploads_;
+  Buffer zeros_, caught_, count_, stamps_;
+  std::size_t stamps_bytes_ = 0;
+  std::uint64_t chains_ = 0;  ///< of a slot, calibrating launches left out
+  Event started_, ended_;
+  Clock::time_point begin_;
+};
+
+GpuResult screen_gpu(const device::DeviceInfo& gpu, const std::vector<Prepared>& works,
+                     const Options& options, const Hooks& hooks) {
+  if (const auto others = sweeps::EnergyMeter(gpu.ordinal).other_processes();
+      !others.empty() && !options.beside_others) {
+    GpuResult refused;
+    refused.device = gpu;
+    refused.refused = "found process " + std::to_string(others.front()) +
+                      (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "") +
+                      " on it, allowed: none, or --beside-others";
+    return refused;
+  }
+  cuda_check(cudaSetDevice(gpu.ordinal), "selecting the device");
+  return Screener(gpu, works, options, hooks).run();
+}
+
+}  // namespace
+
+std::vector<GpuResult> run_screen(const std::vector<device::DeviceInfo>& gpus, const Options& options,
+                                  const Hooks& hooks) {
+  if (gpus.empty()) return {};
+  const std::vector<Prepared> works = prepare_all(gpus.front(), options);
+  std::vector<GpuResult> results(gpus.size());
+  std::vector<std::exception_ptr> failed(gpus.size());
+  std::mutex one_at_a_time;
+  Hooks shared = hooks;
+  shared.progress = [&](double seconds, const std::string& label) {
+    const std::lock_guard lock(one_at_a_time);
+    hooks.progress(seconds, label);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    threads.emplace_back([&, i] {
+      try {
+        results[i] = screen_gpu(gpus[i], works, options, shared);
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : failed)
+    if (error) std::rethrow_exception(error);
+  return results;
+}
+
+}  // namespace mmaudit::screen

@@ -1,0 +1,115 @@
+#pragma once
+// Screening: chains of every type on every multiprocessor at full rate, every accumulator compared with the
+// model's. No CUDA header here: without CUDA run_screen() says so.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/device/runner.hpp"
+#include "mmaudit/model/instruction.hpp"
+#include "mmaudit/screen/inputs.hpp"
+
+namespace mmaudit::screen {
+
+inline constexpr int kSubcores = 4;
+
+/// Flips bits in the middle of chains, where the build has it (MMAUDIT_SCREEN_INJECTION): a test of the
+/// screen.
+struct Injection {
+  int multiprocessor = 0, subcore = 0, lane = 0, word = 0;
+  std::uint32_t flips = 0;  ///< of that word of the lane's accumulators
+  std::uint64_t every = 0;  ///< chains of a slot; 0: never
+};
+
+/// What one launch runs.
+struct Work {
+  Instruction instruction;
+  bool registers = false;  ///< where A of a wgmma comes from; false: shared memory
+  InputSet inputs = InputSet::normal;
+
+  [[nodiscard]] std::string name() const;  ///< "wgmma.m64n256k16.f32.f16.f16 RS"
+};
+
+struct Options {
+  std::vector<Instruction> instructions;  ///< those of screened() that are wanted
+  std::vector<InputSet> inputs;
+  double seconds = 600;        ///< of screening, per GPU
+  bool bursts = true;          ///< every other pass switches all multiprocessors on and off
+  bool beside_others = false;  ///< also where other processes use the GPU
+  Injection injection;
+};
+
+/// Bits of one accumulator that are not the model's.
+struct Finding {
+  Work work;
+  int multiprocessor = 0, subcore = 0, lane = 0;  ///< lane: of the warp
+  int tile = 0, row = 0, column = 0;
+  std::uint64_t expected = 0, found = 0;
+  double hz = 0, celsius = 0, watts = 0;  ///< of the launch; 0: not known
+  double unix_seconds = 0;
+};
+
+/// The errors of one sub-core, and what came of running the same work again.
+struct Suspect {
+  std::uint64_t wrong = 0;                            ///< checksums of threads
+  std::uint64_t again_here = 0, again_elsewhere = 0;  ///< in the reruns
+  int reruns = 0;
+};
+
+struct WorkResult {
+  Work work;
+  std::uint64_t launches = 0, accumulators = 0, wrong = 0;
+  double fma = 0;
+  double steady_fma = 0, seconds = 0, cycles = 0;  ///< without bursts; cycles: clock held times seconds
+  int multiprocessors = 0;                         ///< that have run it
+
+  [[nodiscard]] double flops() const { return seconds > 0 ? 2 * steady_fma / seconds : 0; }
+};
+
+struct GpuResult {
+  device::DeviceInfo device;
+  std::string refused;  ///< why nothing ran
+  std::vector<WorkResult> works;
+  std::vector<Finding> findings;                         ///< the first of them
+  std::map<std::pair<int, int>, Suspect> suspects;       ///< by multiprocessor and sub-core
+  std::map<int, std::uint64_t> flipped;                  ///< by bit of the accumulator, of the findings kept
+  std::map<InputSet, std::pair<double, double>> energy;  ///< joules and seconds; empty without NVML
+  double seconds = 0, power_limit = 0, hottest = 0;
+  bool interrupted = false;
+
+  [[nodiscard]] std::uint64_t wrong() const;
+  [[nodiscard]] double fma() const;
+  /// (multiprocessor, sub-core, type) triples that ran, and how many there are.
+  [[nodiscard]] std::pair<int, int> covered() const;
+};
+
+struct Hooks {
+  std::function<bool()> keep_going = [] { return true; };
+  /// Called from one thread at a time, with what is done of Options::seconds.
+  std::function<void(double seconds, const std::string& label)> progress = [](auto&&...) {};
+};
+
+/// Kernels of this build, as works without inputs; known without a GPU.
+std::vector<Work> screened();
+/// Whether this build injects faults.
+bool injects();
+
+/// What: the elements of a thread's accumulators that differ from D. `words`: what it held; `image`:
+/// register_image() of D; `copies`: equal chains beside each other; `lane`: of the slot. Fills in row,
+/// column, expected and found.
+std::vector<Finding> compare_words(const Work& work, int copies, const std::vector<std::byte>& image,
+                                   int tile, int lane, const std::uint32_t* words);
+
+/// Checksums (tiles, lanes) of `copies` chains whose D has this register_image().
+std::vector<std::uint64_t> expected_checksums(const Instruction& instruction, int copies,
+                                              const std::vector<std::byte>& image);
+
+/// What: screens the GPUs beside each other, one host thread each. Errors: EnvironmentError without CUDA or
+/// when it reports an error.
+std::vector<GpuResult> run_screen(const std::vector<device::DeviceInfo>& gpus, const Options& options,
+                                  const Hooks& hooks);
+
+}  // namespace mmaudit::screen

@@ -1,0 +1,50 @@
+#pragma once
+// What a screening kernel is told and what it writes, and the list of kernels.
+#include <cstdint>
+#include <vector>
+
+#include "mmaudit/model/instruction.hpp"
+#include "mmaudit/screen/checksum.hpp"
+#include "mmaudit/screen/screen.hpp"
+#include "mmaudit/sweeps/timed_kernel.hpp"
+
+namespace mmaudit::screen {
+
+/// One thread's accumulators after a chain, where their checksum was wrong.
+struct Caught {
+  std::uint32_t multiprocessor = 0, warp = 0, lane = 0;  ///< warp: of the block; lane: of the slot
+  std::uint32_t tile = 0;
+  std::uint64_t nanoseconds = 0;  ///< %globaltimer
+  std::uint32_t words[kMostWords] = {};
+};
+
+inline constexpr std::uint32_t kMostCaught = 256;  ///< kept of one launch; all are counted
+
+struct KernelArgs {
+  sweeps::TimedArgs operands;               ///< steps, stamps; a, b, metadata of `tiles` tiles; c: zeros
+  std::uint32_t a_bytes = 0, b_bytes = 0;   ///< of a tile
+  const std::uint64_t* expected = nullptr;  ///< checksums, (tiles, lanes of a slot)
+  Caught* caught = nullptr;                 ///< the first kMostCaught
+  std::uint32_t* count = nullptr;           ///< of wrong checksums
+  int rounds = 0, chains = 0;               ///< each round loads the next tile and runs so many chains
+  std::uint64_t burst_nanoseconds =
+      0;                          ///< busy in the first half of each period, idle in the second; 0: busy
+  std::uint64_t first_chain = 0;  ///< chains of a slot in earlier launches
+  Injection injection;
+};
+
+/// One block per multiprocessor.
+struct Kernel {
+  Instruction instruction;
+  bool registers = false;      ///< A of a wgmma
+  int threads = 0, slots = 0;  ///< per block; a slot: the lanes that run an instruction together
+  int copies = 1;              ///< equal chains that a slot runs beside each other
+  int shared_bytes = 0;
+  void (*launch)(const KernelArgs& args, unsigned blocks, unsigned threads, unsigned shared) = nullptr;
+  const void* function = nullptr;
+};
+
+std::vector<Kernel> wgmma_kernels();
+std::vector<Kernel> mma_kernels();
+
+}  // namespace mmaudit::screen

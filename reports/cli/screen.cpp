@@ -1,0 +1,181 @@
+// mmaudit screen: silent data corruption in tensor cores.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "common.hpp"
+#include "interruptible.hpp"
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "screen/report.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+constexpr double kQuickSeconds = 22;
+
+struct ScreenOptions {
+  std::vector<std::string> instructions, inputs;
+  std::vector<int> gpus;
+  double minutes = 10;
+  bool quick = false, steady = false, beside_others = false, coverage = false, list = false;
+  std::string json, prometheus, inject;
+};
+
+std::vector<Instruction> chosen(const ScreenOptions& options) {
+  std::vector<Instruction> found;
+  for (const screen::Work& work : screen::screened())
+    if (!work.registers && selected(work.instruction, options.instructions))
+      found.push_back(work.instruction);
+  if (found.empty())
+    throw InputError(
+        fmt::format("--inst: found no such instruction, allowed: part of a name of `mmaudit screen "
+                    "--list`{}",
+                    nearest_text(options.instructions)));
+  return found;
+}
+
+std::vector<screen::InputSet> chosen_inputs(const ScreenOptions& options) {
+  std::vector<screen::InputSet> found;
+  std::string all;
+  const auto wanted = [&](std::string_view name) {
+    return options.inputs.empty() ||
+           std::find(options.inputs.begin(), options.inputs.end(), name) != options.inputs.end();
+  };
+  for (int i = 0; i < screen::kInputSets; ++i) {
+    const auto set = static_cast<screen::InputSet>(i);
+    if (wanted(screen::name_of(set))) found.push_back(set);
+    all += fmt::format("{}{}", i == 0 ? "" : ", ", screen::name_of(set));
+  }
+  if (found.size() < options.inputs.size() || found.empty())
+    throw InputError(fmt::format("--inputs: found {}, allowed: some of {}, each once",
+                                 fmt::join(options.inputs, ","), all));
+  return found;
+}
+
+std::vector<device::DeviceInfo> chosen_gpus(const ScreenOptions& options) {
+  const device::DeviceInfo any = require_device();
+  std::vector<device::DeviceInfo> gpus = device::devices();
+  for (const int one : options.gpus)
+    if (one < 0 || static_cast<std::size_t>(one) >= gpus.size())
+      throw InputError(fmt::format("--gpu: found {}, allowed: 0 to {}", one, gpus.size() - 1));
+  std::erase_if(gpus, [&](const device::DeviceInfo& gpu) {
+    const auto& wanted = options.gpus;
+    return !wanted.empty() && std::find(wanted.begin(), wanted.end(), gpu.ordinal) == wanted.end();
+  });
+  for (const device::DeviceInfo& gpu : gpus)
+    if (gpu.compute_capability != gpus.front().compute_capability)
+      throw InputError(fmt::format("--gpu: found {} and {}, allowed: GPUs of one generation at a time",
+                                   gpus.front().name, gpu.name));
+  return gpus;
+}
+
+/// "SM,SUBCORE,LANE,WORD,FLIPS,EVERY".
+screen::Injection injection_of(const std::string& text) {
+  screen::Injection one;
+  if (text.empty()) return one;
+  if (!screen::injects())
+    throw InputError(
+        "--inject: found in a build without faults, allowed: in one with MMAUDIT_SCREEN_INJECTION=ON");
+  unsigned long long every = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%d,%d,%x,%llu", &one.multiprocessor, &one.subcore, &one.lane,
+                  &one.word, &one.flips, &every) != 6)
+    throw InputError(
+        fmt::format("--inject: found {}, allowed: SM,SUBCORE,LANE,WORD,FLIPS (hexadecimal),EVERY", text));
+  one.every = every;
+  return one;
+}
+
+int coverage(const ScreenOptions& options) {
+  std::string undetected;
+  const report::Table table = screen::coverage_table(*find_architecture("hopper"), chosen(options),
+                                                     chosen_inputs(options), undetected);
+  print(report::to_text(table));
+  if (!undetected.empty()) print("\nFaults that no input set shows:\n" + undetected);
+  return kAllGood;
+}
+
+int list() {
+  std::string text;
+  for (const screen::Work& work : screen::screened()) text += work.name() + "\n";
+  print(text);
+  return kAllGood;
+}
+
+int run(const ScreenOptions& options, const Context& context) {
+  if (options.list) return list();
+  if (options.coverage) return coverage(options);
+  screen::Options plan;
+  plan.instructions = chosen(options);
+  plan.inputs = chosen_inputs(options);
+  plan.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
+  plan.bursts = !options.steady && !options.quick;
+  plan.beside_others = options.beside_others;
+  plan.injection = injection_of(options.inject);
+  corpus::require_writable(options.json);
+  corpus::require_writable(options.prometheus);
+  const std::vector<device::DeviceInfo> gpus = chosen_gpus(options);
+  std::vector<screen::GpuResult> results;
+  {
+    const Interruptible interruptible;
+    Progress progress(context.quiet, "screening", static_cast<std::uint64_t>(1000 * plan.seconds));
+    progress.will_write({options.json, options.prometheus});
+    std::uint64_t done = 0;
+    screen::Hooks hooks;
+    hooks.keep_going = [] { return !Interruptible::stopped(); };
+    hooks.progress = [&](double seconds, const std::string& label) {
+      const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, plan.seconds));
+      progress.advance(now > done ? now - done : 0, label);
+      done = std::max(done, now);
+    };
+    results = screen::run_screen(gpus, plan, hooks);
+  }
+  Provenance provenance = device::provenance_of(gpus.front());
+  name_program(provenance);
+  provenance.command = context.command;
+  if (!options.prometheus.empty())
+    corpus::write_file_atomically(options.prometheus, std::string_view(screen::prometheus_of(results)));
+  publish(
+      options.json, [&] { return screen::json_of(results, provenance); },
+      [&] { return screen::text_of(results); });
+  if (std::any_of(results.begin(), results.end(), [](const auto& gpu) { return gpu.wrong() != 0; }))
+    return kMismatch;
+  if (Interruptible::stopped()) return kInterrupted;
+  return screen::passed(results) ? kAllGood : kMismatch;
+}
+
+}  // namespace
+
+void add_screen(Command& app) {
+  auto options = std::make_shared<ScreenOptions>();
+  Command command = app.command(
+      "screen",
+      "Silent data corruption: every accumulator of chains at full rate against the model, on every sub-core",
+      {"mmaudit screen --quick", "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
+       "mmaudit screen --coverage --inst m64n256k16.f32"});
+  command.section("What runs");
+  command.option("--minutes", options->minutes, "how long, per GPU; all GPUs run beside each other")
+      .range(0.05, 1e5);
+  command.flag("--quick", options->quick,
+               "half a minute: every type on every sub-core with every input set once");
+  command.option("--inst INST", options->instructions, "only those whose name contains one of these")
+      .comma_separated();
+  command.option("--inputs", options->inputs, "only these input sets").comma_separated();
+  command.option("--gpu", options->gpus, "only these GPUs, by number (default: all)").comma_separated();
+  command.flag("--steady", options->steady,
+               "no bursts; without it every other pass switches all SMs on and off at 1 Hz to 100 kHz");
+  command.flag("--beside-others", options->beside_others, "also where other processes use the GPU");
+  command.option("--inject", options->inject, "a build with faults: SM,SUBCORE,LANE,WORD,FLIPS,EVERY");
+  command.section("Output");
+  add_result_option(command, options->json);
+  command.option("--prometheus FILE", options->prometheus,
+                 "a file for the text file collector of node_exporter");
+  command.flag("--coverage", options->coverage,
+               "which stuck-at faults of the modelled datapaths the inputs show; needs no GPU");
+  command.flag("--list", options->list, "print the instructions; needs no GPU");
+  command.runs([options](const Context& context) { return run(*options, context); });
+}
+
+}  // namespace mmaudit::cli

@@ -1,0 +1,256 @@
+#include "screen/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/comparison.hpp"
+
+namespace mmaudit::screen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostShown = 5;
+
+/// Multiply-adds per clock per multiprocessor at the clock held.
+double fma_per_clock(const WorkResult& one, int multiprocessors) {
+  return one.cycles > 0 ? one.steady_fma / one.cycles / multiprocessors : 0;
+}
+
+std::string utc(double unix_seconds) {
+  const auto time = static_cast<std::time_t>(unix_seconds);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof(text), "%FT%TZ", &parts);
+  return {text, length};
+}
+
+/// Faults per multiprocessor and hour that as many hours without one leave possible: exp(-rate * hours) = 5%.
+double upper_bound(const GpuResult& gpu) {
+  const double hours = gpu.seconds / 3600 * gpu.device.multiprocessors;
+  return hours > 0 ? -std::log(0.05) / hours : 0;
+}
+
+/// "bits 3, 17".
+std::string bits_text(std::uint64_t flipped) {
+  std::string text = std::popcount(flipped) == 1 ? "bit" : "bits";
+  for (; flipped != 0; flipped &= flipped - 1) {
+    text += text.back() == 't' || text.back() == 's' ? " " : ", ";
+    text += std::to_string(std::countr_zero(flipped));
+  }
+  return text;
+}
+
+/// One row per instruction: the sum over its input sets.
+report::Table rates(const GpuResult& gpu) {
+  report::Table table{.title = "Rates"};
+  table.columns = {{"instruction"}, {"multiply-adds", true}, {"TFLOPS", true}, {"FMA/clk/SM", true},
+                   {"GHz", true},   {"SMs", true},           {"wrong", true}};
+  std::vector<WorkResult> sums;
+  for (const WorkResult& one : gpu.works) {
+    const auto same = std::find_if(sums.begin(), sums.end(),
+                                   [&](const WorkResult& sum) { return sum.work.name() == one.work.name(); });
+    if (same == sums.end()) {
+      sums.push_back(one);
+      continue;
+    }
+    same->fma += one.fma;
+    same->steady_fma += one.steady_fma;
+    same->seconds += one.seconds;
+    same->cycles += one.cycles;
+    same->wrong += one.wrong;
+    same->multiprocessors = std::max(same->multiprocessors, one.multiprocessors);
+  }
+  for (const WorkResult& one : sums)
+    table.rows.push_back({one.work.name(), fmt::format("{:.2e}", one.fma),
+                          fmt::format("{:.0f}", 1e-12 * one.flops()),
+                          fmt::format("{:.0f}", fma_per_clock(one, gpu.device.multiprocessors)),
+                          fmt::format("{:.2f}", one.seconds > 0 ? 1e-9 * one.cycles / one.seconds : 0),
+                          std::to_string(one.multiprocessors), std::to_string(one.wrong)});
+  return table;
+}
+
+report::Table watts(const GpuResult& gpu) {
+  report::Table table{.title = "Power"};
+  table.columns = {{"inputs"}, {"watts", true}};
+  for (const auto& [set, energy] : gpu.energy)
+    table.rows.push_back(
+        {name_of(set), fmt::format("{:.0f}", energy.second > 0 ? energy.first / energy.second : 0)});
+  return table;
+}
+
+std::string kind(const Suspect& one) {
+  if (one.reruns == 0) return "not run again";
+  if (one.again_here > 0)
+    return fmt::format("again on this sub-core {} times in {} reruns: a hard fault", one.again_here,
+                       one.reruns);
+  if (one.again_elsewhere > 0)
+    return fmt::format("not again here, but elsewhere in {} reruns: look at operands, memory and driver",
+                       one.reruns);
+  return fmt::format("not again in {} reruns: a soft fault", one.reruns);
+}
+
+std::string finding_text(const Finding& one) {
+  std::string text = fmt::format(
+      "SM {} sub-core {} lane {}: {}, {}, tile {}, element ({}, {}): expected {:#x}, found {:#x}, {}",
+      one.multiprocessor, one.subcore, one.lane, one.work.name(), name_of(one.work.inputs), one.tile, one.row,
+      one.column, one.expected, one.found, bits_text(one.expected ^ one.found));
+  return text + fmt::format("; {:.2f} GHz, {:.0f} C, {:.0f} W, {}", 1e-9 * one.hz, one.celsius, one.watts,
+                            utc(one.unix_seconds));
+}
+
+std::string errors_text(const GpuResult& gpu) {
+  if (gpu.suspects.empty()) return {};
+  std::string text = "\nWrong accumulators by place:\n";
+  for (const auto& [place, suspect] : gpu.suspects)
+    text += fmt::format("  SM {} sub-core {}: {} threads' checksums; {}\n", place.first, place.second,
+                        suspect.wrong, kind(suspect));
+  text += "By flipped bit of the accumulator:";
+  for (const auto& [bit, count] : gpu.flipped) text += fmt::format(" {}: {}", bit, count);
+  text += "\nFirst cases:\n";
+  for (std::size_t i = 0; i < std::min(kMostShown, gpu.findings.size()); ++i)
+    text += "  " + finding_text(gpu.findings[i]) + "\n";
+  return text;
+}
+
+std::string verdict_line(const GpuResult& gpu) {
+  const std::string who = fmt::format("GPU {} {}: {}", gpu.device.ordinal, gpu.device.name, verdict(gpu));
+  if (!gpu.refused.empty()) return fmt::format("{}: processes: {}\n", who, gpu.refused);
+  const auto [done, of] = gpu.covered();
+  std::string text = fmt::format(
+      "{}: {} wrong checksums, {:.2e} multiply-adds in {:.0f} s; {} of {} (SM, sub-core, type) ran", who,
+      gpu.wrong(), gpu.fma(), gpu.seconds, done, of);
+  if (gpu.wrong() == 0)
+    text += fmt::format("; at 95% confidence under {:.2g} visible faults per SM and hour", upper_bound(gpu));
+  if (gpu.hottest > 0) text += fmt::format("; up to {:.0f} C", gpu.hottest);
+  return text + "\n";
+}
+
+Json finding_json(const Finding& one) {
+  return {{"sm", one.multiprocessor},
+          {"subcore", one.subcore},
+          {"lane", one.lane},
+          {"instruction", one.work.name()},
+          {"inputs", name_of(one.work.inputs)},
+          {"tile", one.tile},
+          {"row", one.row},
+          {"column", one.column},
+          {"expected", fmt::format("{:#x}", one.expected)},
+          {"found", fmt::format("{:#x}", one.found)},
+          {"hz", one.hz},
+          {"celsius", one.celsius},
+          {"watts", one.watts},
+          {"time", utc(one.unix_seconds)}};
+}
+
+Json gpu_json(const GpuResult& gpu) {
+  const auto [done, of] = gpu.covered();
+  Json json{{"gpu", gpu.device.ordinal},
+            {"name", gpu.device.name},
+            {"verdict", verdict(gpu)},
+            {"refused", gpu.refused},
+            {"wrong", gpu.wrong()},
+            {"multiply_adds", gpu.fma()},
+            {"seconds", gpu.seconds},
+            {"covered", done},
+            {"to_cover", of},
+            {"power_limit_watts", gpu.power_limit},
+            {"hottest_celsius", gpu.hottest},
+            {"works", Json::array()},
+            {"watts", Json::object()},
+            {"suspects", Json::array()},
+            {"findings", Json::array()}};
+  for (const WorkResult& one : gpu.works)
+    json["works"].push_back({{"instruction", one.work.name()},
+                             {"inputs", name_of(one.work.inputs)},
+                             {"launches", one.launches},
+                             {"accumulators", one.accumulators},
+                             {"wrong", one.wrong},
+                             {"multiply_adds", one.fma},
+                             {"flops", one.flops()},
+                             {"fma_per_clk_sm", fma_per_clock(one, gpu.device.multiprocessors)},
+                             {"multiprocessors", one.multiprocessors}});
+  for (const auto& [set, energy] : gpu.energy)
+    json["watts"][std::string(name_of(set))] = energy.second > 0 ? energy.first / energy.second : 0;
+  for (const auto& [place, one] : gpu.suspects)
+    json["suspects"].push_back({{"sm", place.first},
+                                {"subcore", place.second},
+                                {"wrong", one.wrong},
+                                {"reruns", one.reruns},
+                                {"again_here", one.again_here},
+                                {"again_elsewhere", one.again_elsewhere}});
+  for (const Finding& one : gpu.findings) json["findings"].push_back(finding_json(one));
+  return json;
+}
+
+}  // namespace
+
+std::string verdict(const GpuResult& gpu) {
+  if (!gpu.refused.empty() || gpu.works.empty()) return "NOT SCREENED";
+  if (gpu.wrong() != 0) return "FAIL";
+  const auto [done, of] = gpu.covered();
+  return done < of ? "stopped" : "pass";
+}
+
+bool passed(const std::vector<GpuResult>& gpus) {
+  return !gpus.empty() &&
+         std::all_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return verdict(gpu) == "pass"; });
+}
+
+std::string text_of(const std::vector<GpuResult>& gpus) {
+  std::string text;
+  for (const GpuResult& gpu : gpus) {
+    if (!gpu.refused.empty()) continue;
+    text += fmt::format("GPU {} {}, driver {}", gpu.device.ordinal, gpu.device.name, gpu.device.driver);
+    if (gpu.power_limit > 0) text += fmt::format(", power limit {:.0f} W", gpu.power_limit);
+    text += "\n\n" + report::to_text(rates(gpu)) + "\n";
+    if (!gpu.energy.empty()) text += report::to_text(watts(gpu));
+    text += errors_text(gpu) + "\n";
+  }
+  for (const GpuResult& gpu : gpus) text += verdict_line(gpu);
+  return text;
+}
+
+std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& provenance) {
+  Json json{{"kind", "mmaudit-screen"},      {"format", 1},
+            {"version", provenance.version}, {"revision", provenance.revision},
+            {"date", provenance.date},       {"driver", provenance.driver},
+            {"cuda", provenance.cuda},       {"command", provenance.command},
+            {"passed", passed(gpus)},        {"gpus", Json::array()}};
+  for (const GpuResult& gpu : gpus) json["gpus"].push_back(gpu_json(gpu));
+  return json.dump(1) + "\n";
+}
+
+std::string prometheus_of(const std::vector<GpuResult>& gpus) {
+  std::string text;
+  const auto metric = [&](const char* name, const char* help, const auto& value) {
+    text += fmt::format("# HELP mmaudit_screen_{0} {1}\n# TYPE mmaudit_screen_{0} gauge\n", name, help);
+    for (const GpuResult& gpu : gpus)
+      text += fmt::format("mmaudit_screen_{}{{gpu=\"{}\"}} {}\n", name, gpu.device.ordinal,
+                          static_cast<double>(value(gpu)));
+  };
+  metric("passed", "1: every type ran on every sub-core and no checksum was wrong.",
+         [](const GpuResult& gpu) { return verdict(gpu) == "pass" ? 1 : 0; });
+  metric("wrong_checksums", "Threads' checksums that were not the model's.",
+         [](const GpuResult& gpu) { return gpu.wrong(); });
+  metric("multiply_adds", "Multiply-adds whose accumulators were checked.",
+         [](const GpuResult& gpu) { return gpu.fma(); });
+  metric("seconds", "Seconds of screening.", [](const GpuResult& gpu) { return gpu.seconds; });
+  metric("suspect_subcores", "Sub-cores with a wrong checksum.",
+         [](const GpuResult& gpu) { return gpu.suspects.size(); });
+  metric("hottest_celsius", "Highest temperature seen; 0: not known.",
+         [](const GpuResult& gpu) { return gpu.hottest; });
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  metric("finished_seconds", "When it ended, seconds since 1970.",
+         [&](const GpuResult&) { return std::chrono::duration_cast<std::chrono::seconds>(now).count(); });
+  return text;
+}
+
+}  // namespace mmaudit::screen

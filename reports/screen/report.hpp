@@ -1,0 +1,28 @@
+#pragma once
+// A screen as text, JSON and Prometheus metrics, and the fault simulation as a table.
+#include <string>
+#include <vector>
+
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/provenance.hpp"
+#include "mmaudit/report/table.hpp"
+#include "mmaudit/screen/screen.hpp"
+
+namespace mmaudit::screen {
+
+/// "pass", "FAIL", "NOT SCREENED", or "stopped" where Ctrl-C came first.
+std::string verdict(const GpuResult& gpu);
+/// True when every GPU was screened whole and nothing was wrong.
+bool passed(const std::vector<GpuResult>& gpus);
+
+/// Rates, watts, errors by place, and one line per GPU as verdict.
+std::string text_of(const std::vector<GpuResult>& gpus);
+std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& provenance);
+/// For the text file collector of Prometheus' node exporter.
+std::string prometheus_of(const std::vector<GpuResult>& gpus);
+
+/// What: stuck-at faults of each datapath that these inputs show, one row per instruction. Slow: simulates.
+report::Table coverage_table(const Architecture& architecture, const std::vector<Instruction>& instructions,
+                             const std::vector<InputSet>& inputs, std::string& undetected);
+
+}  // namespace mmaudit::screen
