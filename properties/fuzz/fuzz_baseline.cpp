@@ -100,6 +100,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Baseline& each : read) {
     const std::string json = to_json(each);
     if (to_json(checks::baseline_of_json(json, "again")) != json) fail("a baseline that does not come back");
+    accepted([&] {
+      if (!diff_baselines(each, each).same()) fail("a baseline that differs from itself");
+    });
     compare(each, each);
   }
   if (read.size() == 2) compare(read[0], read[1]);

@@ -165,9 +165,15 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
     }
     ++out.instructions;
     const std::size_t so_far = out.changes.size();
-    for (const BaselineFamily& family : each.families)
-      if (const BaselineFamily* same = find_named(other->families, &BaselineFamily::family, family.family))
-        compare_family(before, each.instruction, family, *same, out);
+    require_equal((name + ": families").c_str(), std::to_string(each.families.size()),
+                  std::to_string(other->families.size()));
+    for (const BaselineFamily& family : each.families) {
+      const BaselineFamily* same = find_named(other->families, &BaselineFamily::family, family.family);
+      if (same == nullptr)
+        throw InputError(fmt::format("NEW: {}: families: found no {}, allowed: every class that OLD has",
+                                     name, printable(family.family, 80)));
+      compare_family(before, each.instruction, family, *same, out);
+    }
     if (out.changes.size() == so_far) continue;
     BaselineCause cause = cause_of(before, each, *other);
     const auto known = std::find_if(out.causes.begin(), out.causes.end(),

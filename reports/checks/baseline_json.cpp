@@ -1,6 +1,7 @@
 // Baselines and their differences as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "baseline.hpp"
@@ -173,8 +174,18 @@ Baseline baseline_of_json(std::string_view text, const std::string& file) {
     const auto instruction = find_instruction(name);
     if (!instruction) each.at("instruction").refuse(nullptr, name, "a name of `mmaudit list`");
     BaselineInstruction one{*instruction, {}};
-    for (const Reader& family : each.at("families").list())
+    const std::string found = name_of(*instruction);
+    if (std::any_of(out.instructions.begin(), out.instructions.end(),
+                    [&](const BaselineInstruction& other) { return name_of(other.instruction) == found; }))
+      each.at("instruction").refuse(nullptr, found + " twice", "every instruction once");
+    for (const Reader& family : each.at("families").list()) {
       one.families.push_back(family_of(family, *instruction, out.tiles));
+      const std::string& last = one.families.back().family;
+      if (std::any_of(one.families.begin(), one.families.end() - 1,
+                      [&](const BaselineFamily& other) { return other.family == last; }))
+        family.at("family").refuse(nullptr, last + " twice", "every input class once");
+    }
+    if (one.families.empty()) each.at("families").refuse(nullptr, "nothing", "an input class or more");
     out.instructions.push_back(std::move(one));
   }
   const Reader library = top.at("cublaslt");

@@ -31,6 +31,7 @@ const Architecture& required_of(const device::DeviceInfo& gpu, const std::string
 }
 
 int record_baseline_file(const RecordBaselineOptions& options, const Context& context) {
+  try_outputs({{"--out", options.out}}, {{"--model", context.model_file}});
   const bool hardware = on_hardware(options.on);
   Baseline baseline;
   baseline.on = hardware ? "hardware" : "model";
@@ -66,7 +67,12 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
 Baseline read_baseline(const std::string& file) { return baseline_of_json(text_of_file(file), file); }
 
 int diff(const DiffOptions& options) {
+  try_outputs({{"--json", options.json}}, {{"OLD", options.before}, {"NEW", options.after}});
   const BaselineDiff found = diff_baselines(read_baseline(options.before), read_baseline(options.after));
+  if (found.same() && found.dots == 0 && found.products == 0)
+    throw InputError(
+        fmt::format("{}: found no bits to compare with {}, allowed: files of `mmaudit baseline record`",
+                    options.after, options.before));
   publish(
       options.json, [&] { return to_json(found); }, [&] { return to_text(found); });
   return found.same() ? kAllGood : kMismatch;

@@ -162,10 +162,19 @@ int gate(const SweepGateOptions& options) {
                          [](const sweeps::Point& point) { return point.skipped.empty(); });
   };
   const auto before = measured();
-  sweeps::apply_gate(result, code);
-  result.gate = fmt::format("the code of {} timed kernels was read afterwards: {} points were refused",
-                            code.size(), before - measured());
+  const int read = sweeps::apply_gate(result, code);
+  if (read == 0)
+    throw InputError(fmt::format(
+        "{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
+        options.sass, options.sweep));
   make_folder(options.out);
+  std::vector<NamedFile> outputs;
+  for (const char* name : {"sweep.json", "sweep.md", "sweep.csv"})
+    outputs.push_back({"--out", fmt::format("{}/{}", options.out, name)});
+  try_outputs(outputs, {{"SWEEP", options.sweep}, {"SASS", options.sass}});
+  result.gate =
+      fmt::format("the code of {} timed kernels was read afterwards, for {} points: {} were refused",
+                  code.size(), read, before - measured());
   write_sweep(options.out, result);
   emit("-",
        fmt::format("{0}\nwritten: {1}/sweep.json {1}/sweep.md {1}/sweep.csv\n", result.gate, options.out));
@@ -210,6 +219,7 @@ int gemm(const SweepGemmOptions& options, const Context& context) {
 }
 
 int report_on(const SweepReportOptions& options) {
+  try_outputs({{"--html", options.html}}, {{"SWEEP", options.sweep}, {"--gemm", options.gemm}});
   const sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
   const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
   if (!options.html.empty()) {

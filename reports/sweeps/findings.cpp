@@ -69,8 +69,9 @@ std::optional<Convergence> convergence_of(const SweepResult& result, Query query
   if (grid.empty()) return std::nullopt;
   double best = 0;
   for (const Convergence& one : grid) best = std::max(best, one.rate);
-  return *std::find_if(grid.begin(), grid.end(),
-                       [&](const Convergence& one) { return one.rate >= kConverged * best; });
+  const auto found = std::find_if(grid.begin(), grid.end(),
+                                  [&](const Convergence& one) { return one.rate >= kConverged * best; });
+  return found == grid.end() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<Finding> findings_of(const SweepResult& result) {

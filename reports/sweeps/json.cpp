@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "mmaudit/corpus/text_file.hpp"
@@ -114,13 +115,28 @@ Json benchmarks_json(const SweepResult& result) {
   return benchmarks;
 }
 
-double number_in(const Json& text, const std::string& label) {
+/// What a summary can be: a number from 0 to `most`, 0 itself only where `zero` says so.
+struct Range {
+  double most;
+  bool zero;
+};
+Range range_of(std::string_view name) {
+  // Noise above 1 would call a run of twice the time the same; the largest figure is of 1e16 FLOP/s.
+  constexpr Range kNoise = {1, true}, kPositive = {1e20, false}, kOther = {1e20, true};
+  if (name == tag::kCyclesNoise || name == tag::kEventsNoise) return kNoise;
+  return name == tag::kCycles || name.starts_with("rate/") ? kPositive : kOther;
+}
+
+double number_in(const Json& text, std::string_view tag, const std::string& label) {
   const auto value = text.get<std::string>();
+  const Range range = range_of(tag);
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size())
-    throw InputError(
-        fmt::format("{}: summaries: found \"{}\", allowed: a number", label, printable(value, 40)));
+  const bool is_number = error == std::errc{} && end == value.data() + value.size();
+  // Written so that a NaN is refused, and -0 too.
+  if (!is_number || !(number <= range.most) || std::signbit(number) || (number == 0 && !range.zero))
+    throw InputError(fmt::format("{}: {}: found \"{}\", allowed: a number {} 0, at most {}", label, tag,
+                                 printable(value, 40), range.zero ? "from" : "above", range.most));
   return number;
 }
 
@@ -159,8 +175,16 @@ SweepResult result_in(const Json& root, const std::string& label) {
         if (spec_of_tag(tag) == nullptr)
           throw InputError(fmt::format("{}: summaries: found the tag \"{}\", which {} lacks", label,
                                        printable(tag, 40), kSchema));
-        point.summaries[tag] = number_in(summary.at("data").at(0).at("value"), label);
+        point.summaries[tag] = number_in(summary.at("data").at(0).at("value"), tag, label);
       }
+      const bool skipped = from.at("is_skipped").get<bool>();
+      if (skipped == point.skipped.empty() || skipped != point.summaries.empty())
+        throw InputError(
+            fmt::format("{}: {}: is_skipped: found {} with {} summaries and {} skip_reason, allowed: true "
+                        "with a reason and "
+                        "no summaries, or false with summaries and no reason",
+                        label, printable(point.key()), skipped, point.summaries.size(),
+                        point.skipped.empty() ? "no" : "a"));
       result.points.push_back(point);
     }
   return result;

@@ -151,12 +151,15 @@ std::set<std::string> symbols_of(const SweepOptions& options) {
   return symbols;
 }
 
-void apply_gate(SweepResult& result, const SassBySymbol& code) {
+int apply_gate(SweepResult& result, const SassBySymbol& code) {
+  int read = 0;
   for (Point& point : result.points) {
     const Benchmark* benchmark = find_benchmark(point.subject);
     if (benchmark == nullptr || !benchmark->kernel || !point.skipped.empty()) continue;
+    point.summaries.erase(tag::kPerStep);  // what was read of another file proves nothing of this one
     const auto at = code.find(benchmark->kernel(point).symbol);
     if (at == code.end()) continue;
+    ++read;
     std::string why = why_not_timed(*benchmark, point, at->second);
     if (why.empty())
       why = why_impossible(point, benchmark->ceiling(result.provenance.compute_capability), result.provenance,
@@ -167,6 +170,7 @@ void apply_gate(SweepResult& result, const SassBySymbol& code) {
       point = refused(point, why);
   }
   mark_falls(result.points);
+  return read;
 }
 
 void mark_falls(std::vector<Point>& points) {

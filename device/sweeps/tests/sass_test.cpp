@@ -251,9 +251,11 @@ TEST(Gate, AppliesToASweepThatWasMeasured) {
   SweepResult result =
       sweep_of(machine, {kFp8, kMma}, false, {"scope=sm", "init=zero", "warps=1", "ilp=[1,2]"});
   ASSERT_EQ(result.points.size(), 4U);
-  apply_gate(result, {{hoisted.symbol, hoisted},
-                      {"Mma<Mma_m16n8k16_f32_f16_f16_f32>, 1, 16",
-                       kernels_of(listing(f16_symbol(1, 16), loop_of(16, 1))).at(0)}});
+  for (Point& point : result.points) point.summaries[tag::kPerStep] = 1;  // of an earlier reading
+  const int found = apply_gate(result, {{hoisted.symbol, hoisted},
+                                        {"Mma<Mma_m16n8k16_f32_f16_f16_f32>, 1, 16",
+                                         kernels_of(listing(f16_symbol(1, 16), loop_of(16, 1))).at(0)}});
+  EXPECT_EQ(found, 2);
   int refused = 0, read = 0;
   for (const Point& point : result.points) {
     refused += point.skipped.starts_with("refused") ? 1 : 0;

@@ -77,6 +77,38 @@ TEST(Json, WhatItDoesNotWriteItRefuses) {
   EXPECT_TRUE(refuses(replaced("\"devices\"", "\"gadgets\"")));
 }
 
+TEST(Json, NumbersThatNoMeasurementHasAreRefused) {
+  const auto good = nlohmann::ordered_json::parse(to_json(some()));
+  const auto why = [](const nlohmann::ordered_json& root) -> std::string {
+    try {
+      from_json(root.dump(), "file");
+      return {};
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  const auto with = [&](const std::string& tag, const std::string& value) {
+    auto root = good;
+    auto& summaries = root["benchmarks"][0]["states"][0]["summaries"];
+    for (auto& summary : summaries)
+      if (summary["tag"] == tag) summary["data"][0]["value"] = value;
+    return why(root);
+  };
+  EXPECT_EQ(why(good), "");
+  EXPECT_EQ(with(tag::kCyclesNoise, "1"), "");
+  EXPECT_EQ(with(tag::kCycles, "nan"),
+            "file: cycles/median: found \"nan\", allowed: a number above 0, at most 1e+20");
+  for (const char* value : {"inf", "1e308", "-17", "0", "-0.0"})
+    for (const char* name : {tag::kCycles, tag::kFma})
+      EXPECT_NE(with(name, value).find(std::string(name) + ": found"), std::string::npos) << name << value;
+  for (const char* value : {"1e9", "nan", "-0.0"}) EXPECT_NE(with(tag::kCyclesNoise, value), "") << value;
+  auto root = good;
+  root["benchmarks"][0]["states"][0]["is_skipped"] = true;
+  EXPECT_NE(why(root).find("is_skipped: found true"), std::string::npos) << why(root);
+  root["benchmarks"][0]["states"][0]["skip_reason"] = "no room";
+  EXPECT_NE(why(root).find("is_skipped: found true"), std::string::npos) << why(root);
+}
+
 TEST(Text, EveryWriterShowsLatencyAndThePapersNumber) {
   const SweepResult result = some();
   for (const char* format : {"text", "markdown"}) {

@@ -41,8 +41,9 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
                      const Provenance& gpu, const SassKernel* code = nullptr);
 
 /// What: refuses the measured points whose code (of the program that measured them) is not what they say, and
-/// marks the others as read: for a sweep of a machine without cuobjdump.
-void apply_gate(SweepResult& result, const SassBySymbol& code);
+/// marks the others as read; returns how many points' code was found. A point whose code was not found stays,
+/// not marked as read. For a sweep of a machine without cuobjdump.
+int apply_gate(SweepResult& result, const SassBySymbol& code);
 
 /// Marks the points of one multiprocessor whose rate is below the best of fewer warps and chains by more than
 /// noise (1% at least).
