@@ -1,7 +1,7 @@
 // The oracles among themselves: where two disagree it is neither the model's fault nor the hardware's.
 #include <gtest/gtest.h>
 
-#include "mmaudit/oracles/exact.hpp"
+#include "opinions.hpp"
 #include "probe.hpp"
 
 namespace mmaudit::test {

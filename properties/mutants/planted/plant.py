@@ -21,8 +21,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 WANTED = 0.95
-# Left out: what needs a GPU, takes minutes, builds programs of its own, or starts a browser or mpirun.
-NOT_RUN = '^(gpu|slow|install|browser|mpi)$'
+# Left out: what needs a GPU, takes minutes, builds programs of its own, starts a browser or mpirun, or is about the
+# planted bugs themselves.
+NOT_RUN = '^(gpu|slow|install|browser|mpi|planted)$'
 KEYS = ('bug', 'file', 'in', 'why', 'tests', 'required', 'equivalent')
 HEADER = '''#pragma once
 // Which planted bug is switched on: see properties/mutants/planted/plant.py.

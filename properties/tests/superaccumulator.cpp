@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "mmaudit/oracles/exact.hpp"
-#include "number.hpp"
-#include "reference_parts.hpp"
+#include "../oracles/number.hpp"
+#include "../oracles/reference_parts.hpp"
+#include "opinions.hpp"
 
 namespace mmaudit::oracle {
 namespace {
