@@ -110,9 +110,9 @@ std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> oper
   if (!lists(roundings, parts[1])) return found("rounding of ." + std::string(to_name), parts[1], roundings);
   bool saturate = false, relu = false;
   for (std::size_t i = 2; i + 2 < parts.size(); ++i) {
-    if (parts[i] == "satfinite" && !widens && to->satfinite != Satfinite::no)
+    if (parts[i] == "satfinite" && !saturate && !widens && to->satfinite != Satfinite::no)
       saturate = true;
-    else if (parts[i] == "relu" && to->relu && !(widens && to->format == Format::bf16))
+    else if (parts[i] == "relu" && !relu && to->relu && !(widens && to->format == Format::bf16))
       relu = true;
     else
       return found("qualifier", parts[i], "satfinite and relu where the type has them");

@@ -59,10 +59,10 @@ std::vector<DotCase> simpler_dots(const Instruction& instruction, const DotCase&
     if (dot.b[k] != 0) with([&](DotCase& d) { d.b[k] = 0; });
   if (dot.c != 0) with([&](DotCase& d) { d.c = 0; });
   const auto unit = static_cast<std::uint8_t>(one_bits(spec_of(instruction.scale)));
-  for (std::size_t block = 0; block < dot.scale_a.size(); ++block) {
-    if (dot.scale_a[block] != unit) with([&](DotCase& d) { d.scale_a[block] = unit; });
-    if (dot.scale_b[block] != unit) with([&](DotCase& d) { d.scale_b[block] = unit; });
-  }
+  for (std::size_t block = 0; block < std::max(dot.scale_a.size(), dot.scale_b.size()); ++block)
+    for (const auto scales : {&DotCase::scale_a, &DotCase::scale_b})  // either may be left out
+      if (block < (dot.*scales).size() && (dot.*scales)[block] != unit)
+        with([&](DotCase& d) { (d.*scales)[block] = unit; });
   const auto numbers = [&](const FormatSpec& format, std::uint64_t bits, auto&& put) {
     std::vector<std::uint64_t> simple;
     simpler_numbers(format, bits, simple);

@@ -1,12 +1,10 @@
 // mmaudit audit: the main job. Verify, then the error levels of every data type, as console table and files.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
@@ -55,26 +53,11 @@ report::Verification verification_of(const VerifyReport& found) {
   return out;
 }
 
-bool same_file(const std::string& x, const std::string& y) {
-  std::error_code error;  // of equivalent(): one of them does not exist
-  return std::filesystem::equivalent(x, y, error) ||
-         std::filesystem::weakly_canonical(x, error) == std::filesystem::weakly_canonical(y, error);
-}
-
-/// Before the work: InputError when one of them can't be written, is another, or is an input.
-void try_outputs(const std::vector<Output>& outputs,
-                 const std::vector<std::pair<const char*, std::string>>& inputs) {
-  for (auto one = outputs.begin(); one != outputs.end(); ++one) {
-    const auto refuse = [&](const char* other) {
-      throw InputError(
-          fmt::format("{}: found the file of {}, allowed: a file of its own", one->option, other));
-    };
-    for (const auto& [option, path] : inputs)
-      if (!path.empty() && same_file(one->path, path)) refuse(option);
-    for (auto other = outputs.begin(); other != one; ++other)
-      if (same_file(one->path, other->path)) refuse(other->option);
-    corpus::require_writable(one->path);
-  }
+std::vector<NamedFile> named(const std::vector<Output>& outputs) {
+  std::vector<NamedFile> out;
+  out.reserve(outputs.size());
+  for (const Output& one : outputs) out.push_back({one.option, one.path});
+  return out;
 }
 
 void write(const std::vector<Output>& outputs, const report::Report& report) {
@@ -100,7 +83,7 @@ int audit(const Options& options, const Context& context) {
   const Architecture& architecture = require_architecture(context, options.architecture);
   const std::vector<Output> outputs = outputs_of(options);
   if (!options.no_files) make_folder(options.out);
-  try_outputs(outputs, {{"--model", context.model_file}});
+  try_outputs(named(outputs), {{"--model", context.model_file}});
   std::vector<device::DeviceInfo> gpus;
   if (on_hardware(options.no_gpu ? "model" : options.on)) gpus = device::devices();
   const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
@@ -155,10 +138,8 @@ int audit_tensors(TensorOptions& options, const Context& context) {
   for (const Output& each : choices)
     if (!each.path.empty()) (each.path == "-" ? printed : files).push_back(each);
   const report::TensorAuditRequest& request = options.request;
-  try_outputs(files, {{"--a", corpus::file_of(request.a)},
-                      {"--b", corpus::file_of(request.b)},
-                      {"--c", corpus::file_of(request.c)},
-                      {"--model", context.model_file}});
+  try_outputs(named(files),
+              {{"--a", request.a}, {"--b", request.b}, {"--c", request.c}, {"--model", context.model_file}});
   Progress progress(context.quiet);
   for (const Output& each : files) progress.will_write({each.path});
   report::GemmAudit audit = report::audit_tensors(
@@ -185,7 +166,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   add("--c FILE", request.c, "C (M, N), added in the epilogue");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
-  transposed.group(kTensorGroup);
+  transposed.group(kTensorGroup).once();
   add("--dtype", request.dtypes, "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf4, nvf4")
       .comma_separated();
   add("--dtype-a", request.dtype_a,
@@ -250,6 +231,12 @@ void add_audit(Command& app) {
       if (options->on == "hardware")
         throw InputError(
             "--on: found hardware with tensors, allowed: model (whole products are the model's)");
+      const std::pair<const char*, bool> others[] = {{"--corpus", !options->corpus.empty()},
+                                                     {"--out", options->out != Options{}.out},
+                                                     {"--no-files", options->no_files},
+                                                     {"--no-study", options->no_study}};
+      for (const auto& [option, given] : others)
+        if (given) throw InputError(fmt::format("{}: found with tensors, allowed: without them", option));
       return audit_tensors(*tensors, context);
     }
     if (tensors->architectures.size() > 1)

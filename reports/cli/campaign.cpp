@@ -148,6 +148,11 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
   const int processes = ranks == nullptr ? 1 : ranks->local_size;
   const Setup setup = options.on == "model" ? on_threads(options, processes) : on_gpus(options);
   const Plan plan = plan_of(options, setup);
+  if (const std::size_t items = items_of(plan).size(); ranks == nullptr && shard.index >= items)
+    throw InputError(fmt::format(
+        "--part: found {}, which has no work items, allowed: one of the {} parts that have (--merge needs no "
+        "other)",
+        options.part, items));
   if (ranks != nullptr && first) ranks->share(options.seed);
 
   const Interruptible interruptible;
@@ -202,7 +207,9 @@ int run(CampaignOptions options) {
     return kAllGood;
   }
   if (!options.merge.empty()) {
-    corpus::require_writable(options.out);
+    std::vector<NamedFile> inputs;
+    for (const std::string& file : options.merge) inputs.push_back({"--merge", file});
+    try_outputs({{"--out", options.out}}, inputs);
     return merge_files(options);
   }
   if (options.list) return list_plan(options);
@@ -261,13 +268,14 @@ void add_campaign(Command& app) {
               "file that records finished work items: the same command goes on where the file ends")
       .takes_last();
   command.option("--out FILE", options->out, "file of the result, JSON");
-  command
-      .option("--part I/N", options->part,
-              "I/N: only shard I of N, every N-th work item; --merge puts the results together")
-      .takes_last();
+  const Option part =
+      command
+          .option("--part I/N", options->part,
+                  "I/N: only shard I of N, every N-th work item; --merge puts the results together")
+          .takes_last();
   command.option("--merge FILE", options->merge, "merge these results of shards; needs no GPU");
   command.flag("--keep-going", options->keep_going, "go on after a difference");
-  command.flag("--list", options->list, "print what would be done; needs no GPU");
+  command.flag("--list", options->list, "print what would be done; needs no GPU").excludes(part);
   command.option("--show FILE", options->show, "print a result file and check its checksum; needs no GPU");
   add_model_option(command);
   command.runs([options, seed](const Context& context) {

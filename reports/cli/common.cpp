@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/version.hpp"
@@ -45,7 +46,8 @@ Option add_instruction_option(Command& command, std::string& instruction) {
 }
 
 Option add_filter_option(Command& command, std::vector<std::string>& instructions) {
-  return command.option("--inst INST", instructions, "only instructions whose name contains one of these");
+  return command.option("--inst INST", instructions, "only instructions whose name contains one of these")
+      .not_empty("part of a name of `mmaudit list`");
 }
 
 void add_corpus_option(Command& command, std::string& folder) {
@@ -196,6 +198,32 @@ void publish(const std::string& json_file, const std::function<std::string()>& j
              const std::function<std::string()>& text) {
   if (!json_file.empty()) emit(json_file, json());
   if (json_file != "-") emit("-", text());
+}
+
+namespace {
+
+bool same_file(const std::string& x, const std::string& y) {
+  std::error_code error;  // of equivalent(): one of them does not exist
+  return std::filesystem::equivalent(x, y, error) ||
+         std::filesystem::weakly_canonical(x, error) == std::filesystem::weakly_canonical(y, error);
+}
+
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
+
+}  // namespace
+
+void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  for (auto one = outputs.begin(); one != outputs.end(); ++one) {
+    if (!is_file(one->path)) continue;
+    const auto refuse_if_same = [&](const NamedFile& other) {
+      if (is_file(other.path) && same_file(one->path, corpus::file_of(other.path)))
+        throw InputError(
+            fmt::format("{}: found the file of {}, allowed: a file of its own", one->option, other.option));
+    };
+    std::for_each(inputs.begin(), inputs.end(), refuse_if_same);
+    std::for_each(outputs.begin(), one, refuse_if_same);
+    corpus::require_writable(one->path);
+  }
 }
 
 void make_folder(const std::string& path) {

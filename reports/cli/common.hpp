@@ -94,6 +94,13 @@ void emit(const std::string& path, const std::string& text);
 /// Writes the JSON where --json names a file, and prints the text; --json - prints the JSON alone.
 void publish(const std::string& json_file, const std::function<std::string()>& json,
              const std::function<std::string()>& text);
+/// A file that a command reads or writes, and the option or argument that names it.
+struct NamedFile {
+  std::string option, path;
+};
+/// Before the work: InputError when an output can't be written, is another one, or is an input. An empty path
+/// and "-" pass; an input may name a tensor of its file.
+void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 /// Creates the folder and those above it; InputError when that fails.
 void make_folder(const std::string& path);
 

@@ -131,6 +131,8 @@ FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& te
 
 int convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   if (options.out.empty()) throw InputError("--out: found none, allowed: file.npy or file.safetensors");
+  try_outputs({{"--out", options.out}}, {{"--in", options.in}});
+  corpus::check_tensor_target(options.out);
   const corpus::Tensor source = corpus::load_tensor(options.in);
   const FormatSpec from = source_format(options, source);
   corpus::Tensor result;
@@ -239,6 +241,8 @@ int convert_packed(const ConvertOptions& options) {
 
 int execute(const ConvertOptions& options) {
   if (!options.ptx.empty()) return convert_packed(options);
+  if (!options.random.empty() && options.rounding != "rs")
+    throw InputError("--random: found without --round rs, allowed: with it or with --ptx");
   if (options.to.empty())
     throw InputError("--to: found none, allowed a format (or --ptx with an instruction)");
   if (options.rounding == "rs") return print_odds(options, require_format("--to", options.to));
@@ -261,20 +265,23 @@ void add_convert(Command& app) {
                                  "mmaudit convert --to e2m1 --round rz --saturate 0.3,5,100",
                                  "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
   command.section("From and to");
-  command.option("--to FORMAT", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
-  command.option("--from FORMAT", options->from,
-                 "source format; default: what the file's dtype says, binary64 for typed values");
-  command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
-  command.option("--out FILE", options->out,
-                 "result: .npy or .safetensors; raw bits if the source was raw bits");
+  const Option to =
+      command.option("--to FORMAT", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
+  const Option from =
+      command.option("--from FORMAT", options->from,
+                     "source format; default: what the file's dtype says, binary64 for typed values");
+  const Option in = command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
+  const Option out = command.option("--out FILE", options->out,
+                                    "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
   command.section("Rounding");
   command
       .option("--round", options->rounding,
               "nearest even, toward zero, nearest away, toward +infinity, stochastic")
       .one_of({"rn", "rz", "rna", "rp", "rs"});
-  command.option("--ptx OPCODE", options->ptx,
-                 "a packed instruction: cvt.rn.satfinite.e2m1x2.f32; values are its operands");
+  Option ptx = command.option("--ptx OPCODE", options->ptx,
+                              "a packed instruction: cvt.rn.satfinite.e2m1x2.f32; values are its operands");
+  for (const Option& one : {to, from, in, out}) ptx.excludes(one);
   command.option("--random BITS", options->random,
                  "random bits of .rs, 0x...; without: how many of them round up");
   command.flag("--saturate", options->saturate, "beyond the largest number gives that number");

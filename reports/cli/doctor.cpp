@@ -61,15 +61,12 @@ Section program_section() {
 }
 
 Section machine_section() {
-  std::string levels;
-  for (const SimdLevel level : kSimdLevels)
-    if (has_simd_level(level)) levels += fmt::format("{}{}", levels.empty() ? "" : ", ", name_of(level));
   const std::string name = line_of("/proc/cpuinfo", "model name");
   return {"machine",
           "This machine",
           {{"processor", name.empty() ? "unknown" : name},
            {"threads", std::to_string(std::thread::hardware_concurrency())},
-           {"vector code", fmt::format("{} (has {})", name_of(best_simd_level()), levels)},
+           {"vector code", fmt::format("{} (has {})", name_of(best_simd_level()), simd_levels_here())},
            {"memory", memory_text()}}};
 }
 

@@ -155,6 +155,7 @@ Question moved_to(const Architecture& architecture, const Question& asked) {
 }
 
 int explain_command(const ExplainOptions& options, const Context& context) {
+  try_outputs({{"--svg", options.svg}}, {{"--tile", options.tile_file}, {"--model", context.model_file}});
   const Question asked = options.tile_file.empty() ? read_text(options) : read_recording(options);
   std::vector<std::string> names = {options.architecture};
   names.insert(names.end(), options.against.begin(), options.against.end());
@@ -200,17 +201,20 @@ void add_explain(Command& app) {
   add_instruction_option(command, options->instruction);
   add_architecture_options(command, options->architecture);
   command.section("The dot product");
-  command.option("--a LIST", options->a,
-                 "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
-  command.option("--b LIST", options->b, "column of B");
-  command.option("--c X", options->c, "c");
-  command.option(
+  const Option a =
+      command.option("--a LIST", options->a,
+                     "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
+  const Option b = command.option("--b LIST", options->b, "column of B");
+  const Option c = command.option("--c X", options->c, "c");
+  const Option scale_a = command.option(
       "--scale-a LIST", options->scale_a,
       "block-scaled: scales of the row of A, one per block of k: \"2^-3,0x7f,nan\"; missing ones are 1");
-  command.option("--scale-b LIST", options->scale_b, "block-scaled: scales of the column of B");
-  command.option("--metadata LIST", options->metadata,
-                 "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "
-                 "their first positions");
+  const Option scale_b =
+      command.option("--scale-b LIST", options->scale_b, "block-scaled: scales of the column of B");
+  const Option metadata = command.option(
+      "--metadata LIST", options->metadata,
+      "sparse: the position of every element of A inside its group, \"0,1,1,3\"; missing groups: "
+      "their first positions");
   command.section("Beside it");
   command
       .option("--against ARCH", options->against,
@@ -218,7 +222,9 @@ void add_explain(Command& app) {
               "shallowest of the same formats")
       .comma_separated();
   command.section("A dot product of a recording");
-  command.option("--tile FILE", options->tile_file, "take the dot product from this recording instead");
+  Option tile =
+      command.option("--tile FILE", options->tile_file, "take the dot product from this recording instead");
+  for (const Option& one : {a, b, c, scale_a, scale_b, metadata}) tile.excludes(one);
   command.option("--index", options->tile, "with --tile: which tile");
   command.option("--row", options->row, "with --tile: row of D");
   command.option("--col", options->column, "with --tile: column of D");

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -52,14 +53,19 @@ float factor_of(const char* option, const std::string& text) {
   if (text.empty()) return 1;
   float factor = 0;
   const char* end = text.data() + text.size();
-  if (const auto [rest, error] = std::from_chars(text.data(), end, factor);
-      error == std::errc{} && rest == end)
+  const auto [rest, error] = std::from_chars(text.data(), end, factor);
+  if (error != std::errc::invalid_argument && rest == end) {
+    if (error != std::errc{} || !std::isfinite(factor))
+      throw InputError(fmt::format("{}: found {}, allowed: a finite number of binary32", option, text));
     return factor;
+  }
   const corpus::Tensor tensor = corpus::load_tensor(text);
   if (tensor.dtype != corpus::DType::f32 || tensor.data.size() != sizeof factor)
     throw InputError(fmt::format("{}: {}: found {} {}, allowed: one F32", text, option,
                                  corpus::safetensors_name(tensor.dtype), corpus::to_string(tensor.shape)));
   std::memcpy(&factor, tensor.data.data(), sizeof factor);
+  if (!std::isfinite(factor))
+    throw InputError(fmt::format("{}: {}: found {}, allowed: a finite number", text, option, factor));
   return factor;
 }
 
@@ -71,6 +77,11 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   if (factors)
     epilogue.alpha *= factor_of("--factor-a", options.factor_a) * factor_of("--factor-b", options.factor_b);
   epilogue.beta = static_cast<float>(options.beta);
+  if (!std::isfinite(epilogue.alpha))
+    throw InputError(
+        "--alpha, --factor-a, --factor-b: found a product beyond binary32, allowed: a finite one");
+  if (epilogue.beta != 0 && options.c.empty())
+    throw InputError(fmt::format("--beta: found {} without --c, allowed: with --c", options.beta));
   if (!options.output.empty()) {
     const auto format = read_format(options.output);
     if (!format)
@@ -86,12 +97,8 @@ mmaudit::MatmulOptions how_of(const MatmulOptions& options) {
   how.fast = !options.plain;
   if (options.simd.empty()) return how;
   how.level = find_simd_level(options.simd);
-  if (!how.level || !has_simd_level(*how.level)) {
-    std::string allowed;
-    for (const SimdLevel level : kSimdLevels)
-      if (has_simd_level(level)) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(level));
-    throw InputError(fmt::format("--simd: found {}, allowed here: {}", options.simd, allowed));
-  }
+  if (!how.level || !has_simd_level(*how.level))
+    throw InputError(fmt::format("--simd: found {}, allowed here: {}", options.simd, simd_levels_here()));
   return how;
 }
 
@@ -128,7 +135,19 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.promote = options.promote;
   problem.split_k = options.split_k;
   problem.epilogue = epilogue_of(options);
+  const bool blocked = options.scale_layout == "blocked";
+  if (blocked && options.scale_a.empty() && options.scale_b.empty())
+    throw InputError("--scale-layout: found blocked without scales, allowed: with --scale-a or --scale-b");
   mmaudit::MatmulOptions how = how_of(options);
+  try_outputs({{"--out", options.out}}, {{"--a", options.a},
+                                         {"--b", options.b},
+                                         {"--c", options.c},
+                                         {"--scale-a", options.scale_a},
+                                         {"--scale-b", options.scale_b},
+                                         {"--metadata", options.metadata},
+                                         {"--factor-a", options.factor_a},
+                                         {"--factor-b", options.factor_b},
+                                         {"--model", context.model_file}});
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
   std::uint64_t operands = 0;
@@ -154,7 +173,6 @@ int execute(const MatmulOptions& options, const Context& context) {
     c = corpus::load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n}, cast);
     problem.c = c->data();
   }
-  const bool blocked = options.scale_layout == "blocked";
   const std::uint64_t blocks = scale_blocks(instruction, problem);
   const auto scale_a = corpus::load_scales("--scale-a", options.scale_a, instruction, ScaleOwner::a,
                                            problem.batch, problem.m, blocks, blocked);

@@ -13,6 +13,7 @@
 
 #include "common.hpp"
 #include "describe.hpp"
+#include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::cli {
@@ -60,6 +61,65 @@ Refusal refuse_no_number(const std::string& text) {
     if (read && errno == 0) return {};
     return refusal(text, fmt::format("an integer from {} to {}", std::numeric_limits<T>::min(),
                                      std::numeric_limits<T>::max()));
+  }
+}
+
+/// The command inside which parsing ended.
+const CLI::App& innermost(const CLI::App& program) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  return chosen.empty() ? program : innermost(*chosen.back());
+}
+
+/// What is wrong with `word`, which no command or option of `at` is; empty: a command is missing.
+Refusal refuse_word(const CLI::App& at, const std::string& word) {
+  std::vector<std::string> commands, options;
+  for (const CLI::App* one : at.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(one->get_name());
+  for (const CLI::App* app = &at; app != nullptr; app = app->get_parent())
+    for (const CLI::Option* option : app->get_options())
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  const bool of_options = word.starts_with('-');
+  const std::string nearest = word.empty() ? "" : nearest_word(word, of_options ? options : commands);
+  return fmt::format("{}: found {}, allowed: {}{}",
+                     of_options         ? "option"
+                     : commands.empty() ? "argument"
+                                        : "command",
+                     word.empty() ? "none" : printable(word),
+                     of_options         ? "the options of the help"
+                     : commands.empty() ? "none here"
+                                        : fmt::format("{}", fmt::join(commands, ", ")),
+                     nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
+}
+
+/// What CLI11 refuses, as found and allowed: its own words say neither. `words`: what it could not place.
+Refusal refusal_of(const CLI::ParseError& error, const CLI::App& at, const std::vector<std::string>& words) {
+  const std::string text = error.what();
+  const auto before = [&](std::string_view end) { return text.substr(0, text.find(end)); };
+  const auto after = [&](std::string_view start) { return text.substr(text.find(start) + start.size()); };
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+      return refuse_word(at, words.empty() ? "" : words.front());
+    case CLI::ExitCodes::RequiredError:
+      if (at.get_require_subcommand_min() != 0 && at.get_subcommands().empty())
+        return refuse_word(at, words.empty() ? "" : words.front());
+      return before(" is required") + ": found nothing, allowed: a value";
+    case CLI::ExitCodes::ExcludesError:
+      return fmt::format("{}: found with {}, allowed: one of them", before(" excludes "),
+                         after(" excludes "));
+    case CLI::ExitCodes::ArgumentMismatch:
+      if (text.ends_with(" missing")) return before(": ") + ": found nothing, allowed: a value";
+      if (text.find(": At Most ") != std::string::npos)
+        return fmt::format("{}: found {} values, allowed: {}", before(": "), after(" received "),
+                           after(": At Most ").substr(0, after(": At Most ").find(' ')));
+      return text;
+    case CLI::ExitCodes::ConversionError:
+      if (text.starts_with("Could not convert: "))
+        return fmt::format("{}: found {}, allowed: no value",
+                           after("convert: ").substr(0, after("convert: ").find(" = ")),
+                           printable(after(" = ")));
+      return text;
+    default:
+      return text;
   }
 }
 
@@ -149,6 +209,19 @@ Option& Option::excludes(const Option& other) {
   return with([&](CLI::Option& own) { own.excludes(other.option_); });
 }
 
+Option& Option::once() {
+  return with([](CLI::Option& own) { own.multi_option_policy(CLI::MultiOptionPolicy::Throw); });
+}
+
+Option& Option::not_empty(const std::string& allowed) {
+  option_->check(CLI::Validator(
+      [allowed](const std::string& text) {
+        return text.empty() ? fmt::format("found nothing, allowed: {}", allowed) : Refusal();
+      },
+      ""));
+  return *this;
+}
+
 Option& Option::takes_last() {
   return with([&](CLI::Option& own) { own.take_last(); });
 }
@@ -233,9 +306,9 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      const std::vector<CLI::App*> parsed = app->get_subcommands();
+      const CLI::App& at = innermost(*app);
       throw InputError(
-          fmt::format("{} (see `{} --help`)", error.what(), path_of(parsed.empty() ? *app : *parsed.back())));
+          fmt::format("{} (see `{} --help`)", refusal_of(error, at, app->remaining(true)), path_of(at)));
     }
     std::ostringstream shown;  // --help, --version
     app->exit(error, shown);

@@ -39,6 +39,10 @@ class Option {
   Option& multiple_of(int divisor);
   Option& excludes(const Option& other);
   Option& takes_last();
+  /// Refuses a second use: where a flag has an opposite, the two may not meet.
+  Option& once();
+  /// Refuses an empty text; `allowed` is what it says instead.
+  Option& not_empty(const std::string& allowed);
   /// The option may stand alone and then means `alone`.
   Option& alone_means(const std::string& alone);
   /// Each use takes one value; the option can be repeated.

@@ -23,6 +23,7 @@ int execute(const PackOptions& options) {
   if (!is_sparse(inst.op))
     throw InputError(
         fmt::format("--inst: found {}, allowed: a sparse one (mma.sp, wgmma.sp)", name_of(inst)));
+  try_outputs({{"--out", options.out}, {"--metadata", options.metadata}}, {{"--a", options.a}});
   corpus::check_tensor_target(options.out);
   corpus::check_tensor_target(options.metadata);
   const FormatSpec format = spec_of(inst.a);

@@ -61,6 +61,10 @@ std::string save_output(const Tcgen05Options& options, const tmem::PtxProgram& p
   tensor.shape = {static_cast<std::size_t>(fill.rows), static_cast<std::size_t>(fill.columns)};
   tensor.dtype = corpus::value_type(fill.format);
   const std::vector<std::uint64_t> elements = machine.output(outputs.front());
+  if (const std::size_t missing = machine.not_stored(outputs.front()); missing != 0)
+    throw InputError(
+        fmt::format("--out: found {} of {} elements of \"//! global\" that {} did not store, allowed 0",
+                    missing, elements.size(), options.file));
   tensor.data.resize(elements.size() * format.storage_bytes());
   for (std::size_t i = 0; i < elements.size(); ++i)
     gen::store_bits(tensor.data, format.storage_bytes(), i, elements[i]);
@@ -73,6 +77,12 @@ int execute(const Tcgen05Options& options, const Context& context) {
   tmem::PtxProgram program;
   if (const std::string reason = tmem::parse_ptx(text_of_file(options.file), program); !reason.empty())
     throw InputError(options.file + ": " + reason);
+  std::vector<NamedFile> inputs = {{"file", options.file}, {"--model", context.model_file}};
+  for (const tmem::Fill& fill : program.fills)
+    if (fill.source == "file")
+      inputs.push_back({fmt::format("line {} of {}", fill.line, options.file), fill.argument});
+  try_outputs({{"--out", options.out}}, inputs);
+  if (!options.out.empty()) corpus::check_tensor_target(options.out);
   for (tmem::Fill& fill : program.fills) read_elements(options.file, fill);
   std::string name = options.architecture;
   if (name.empty() && context.own() == nullptr) name = program.target.empty() ? "blackwell" : program.target;

@@ -92,6 +92,14 @@ int execute(const TilesOptions& options, What what, const Context& context) {
     model = model_backend(architecture);
     model->name = std::string(architecture.name) + " model";
   }
+  const corpus::TileFiles& files = options.files;
+  try_outputs({{"--out", options.out}}, {{"--a", files.a},
+                                         {"--b", files.b},
+                                         {"--c", files.c},
+                                         {"--scale-a", files.scale_a},
+                                         {"--scale-b", files.scale_b},
+                                         {"--metadata", files.metadata},
+                                         {"--model", context.model_file}});
   if (!options.out.empty()) corpus::check_tensor_target(options.out);
   const corpus::TileOperands operands =
       corpus::load_tile_operands(options.files, inst, modifier_bits(inst, options.modifiers));

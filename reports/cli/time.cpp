@@ -7,6 +7,7 @@
 
 #include "common.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/timing/chain.hpp"
 #include "mmaudit/timing/drawing.hpp"
 #include "mmaudit/timing/sass.hpp"
@@ -20,7 +21,9 @@ namespace {
 
 using namespace timing;  // NOLINT(google-build-using-namespace): the whole command is about it
 
-constexpr int kMostWarps = 64, kMostChains = 16, kMostTrips = 1 << 20;
+/// Of a block: 1024 threads. Source: CUDA C++ Programming Guide 13.0, table of technical specifications.
+constexpr int kMostWarps = 32;
+constexpr int kMostBlocks = 64, kMostChains = 16, kMostTrips = 1 << 20;
 
 struct TimeOptions {
   std::string machine, file, instruction, a = "shared", svg, sass, kernel;
@@ -42,10 +45,8 @@ Machine machine_of(const TimeOptions& options) {
   const std::string name = options.machine.empty() ? "hopper" : options.machine;
   const Machine* machine = find_machine(name);
   if (machine != nullptr) return *machine;
-  std::string allowed;
-  for (const Machine& one : machines()) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
   const std::string nearest = nearest_word(name, machine_names());
-  throw InputError(fmt::format("--arch: found {}, allowed: {}{}", name, allowed,
+  throw InputError(fmt::format("--arch: found {}, allowed: {}{}", name, machine_list(),
                                nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
 }
 
@@ -53,27 +54,55 @@ Machine machine_of(const TimeOptions& options) {
 struct Timed {
   std::string unit;
   Program program;
+  int most_ilp = kMostChains, warps_of_one = 1;  ///< chains that it can have; warps that share an instruction
 };
+
+/// Refuses chains and warps that the program does not have.
+void require_point(const TimeOptions& options, const Timed& what) {
+  if (options.ilp > what.most_ilp)
+    throw InputError(fmt::format("--ilp: found {}, allowed with {}: 1", options.ilp, what.program.name));
+  if (options.warps % what.warps_of_one != 0)
+    throw InputError(fmt::format("--warps: found {}, allowed with {}: multiples of {}", options.warps,
+                                 what.program.name, what.warps_of_one));
+}
+
+/// Refuses more warps than the multiprocessor holds.
+void require_room(const TimeOptions& options, const Machine& machine) {
+  const int warps = options.warps * options.blocks;
+  for (const Number& number : machine.numbers)
+    if (number.parameter == Parameter::warps_of_sm && warps > machine[number.parameter])
+      throw InputError(
+          fmt::format("--warps: found {} on one multiprocessor, allowed with {}: at most {} ({})", warps,
+                      machine.name, machine[number.parameter], number.source));
+}
 
 Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const Loop& loop) {
   if (options.instruction.empty())
     throw InputError(
         "--inst: found nothing, allowed: an instruction, as `mmaudit list` prints it, or a load");
-  if (const auto access = shared_access(options.instruction, std::max(1, options.ways)))
-    return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
+  const auto access = shared_access(options.instruction, std::max(1, options.ways));
+  if (options.ways > 0 && (access ? access->is_matrix : !options.instruction.starts_with("ld.shared")))
+    throw InputError(fmt::format("--ways: found {} with {}, allowed: with ld.shared alone", options.ways,
+                                 printable(options.instruction)));
+  if (options.a == "registers" && options.instruction.find("wgmma") == std::string::npos)
+    throw InputError(fmt::format("--a: found registers with {}, allowed: with wgmma alone",
+                                 printable(options.instruction)));
+  if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
   const Instruction inst = require_instruction(options.instruction);
   if (machine[Parameter::step_interval_f32] > 0 && inst.op == Op::wmma && inst.m == volta::kSide &&
       inst.a == Format::f16)  // one chain: the paper's
-    return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32)};
+    return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32), 1};
   auto program = chain_program(machine, inst, ilp, loop, options.a == "registers");
   if (!program)
     throw InputError(fmt::format(
         "--inst: {} has no unit for {} of its own; `mmaudit time sass` reads what the compiler makes of it",
         machine.name, mmaudit::name_of(inst)));
+  if (is_wgmma(inst.op)) return {"FMA/clk/SM", std::move(*program), 1, 4};
   return {"FMA/clk/SM", std::move(*program)};
 }
 
 Timing run(const Machine& machine, const Program& program, const TimeOptions& options, int recorded = 0) {
+  require_room(options, machine);
   Launch launch;
   launch.warps = options.warps * options.blocks;
   launch.trips = options.trips > 0 ? options.trips : 256;
@@ -83,7 +112,8 @@ Timing run(const Machine& machine, const Program& program, const TimeOptions& op
   } catch (const std::invalid_argument& error) {
     throw InputError(error.what());
   } catch (const std::runtime_error& error) {
-    throw InputError(error.what());
+    const std::string where = options.sass.empty() ? "" : fmt::format("{}: {}: ", options.sass, program.name);
+    throw InputError(where + error.what());
   }
 }
 
@@ -99,6 +129,7 @@ std::string waits_text(const Timing& timing) {
 int time_one(const TimeOptions& options) {
   const Machine machine = machine_of(options);
   const Timed what = timed(options, machine, options.ilp, kPaperLoop);
+  require_point(options, what);
   const Timing timing = run(machine, what.program, options);
   print(fmt::format(
       "{} on {} ({}), {} warps, {} chains each\n{:.1f} cycles per step, {:.1f} {}\nbound by: {}\n",
@@ -107,16 +138,18 @@ int time_one(const TimeOptions& options) {
   return kAllGood;
 }
 
-/// The printed numbers for (warps, ilp), empty where no paper has them.
-std::string printed_at(const std::vector<PaperCell>& cells, const TimeOptions& options,
+/// The printed numbers of a program for (warps, ilp), empty where no paper has them.
+std::string printed_at(const std::vector<PaperCell>& cells, const std::string& program, int ways,
                        const Machine& machine, int warps, int ilp) {
   std::string text;
   for (const PaperCell& cell : cells) {
     const auto& subjects = cell.row->subjects;
-    if (cell.machine->name != machine.name || cell.warps != warps || cell.ilp != ilp ||
+    if (cell.machine->name != machine.name || cell.warps != warps || cell.ilp != ilp || cell.ways != ways ||
         cell.row->cycles.empty())
       continue;
-    if (std::find(subjects.begin(), subjects.end(), options.instruction) == subjects.end()) continue;
+    // A row of several types counts for each of them; wgmma's program also says N and where A is.
+    if (cell.program != program && std::find(subjects.begin(), subjects.end(), program) == subjects.end())
+      continue;
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", cell.row->cycles, cell.row->table);
   }
   return text;
@@ -133,6 +166,7 @@ int grid(const TimeOptions& options) {
       TimeOptions point = options;
       point.warps = warps;
       const Timed what = timed(options, machine, ilp, kPaperLoop);
+      if (ilp > what.most_ilp || warps % what.warps_of_one != 0) break;
       if (text.empty())
         text = fmt::format(
             "{} on {} ({}): cycles per step, then {}\nwarps  ILP 1      2      3      4      5      6\n",
@@ -140,19 +174,23 @@ int grid(const TimeOptions& options) {
       const Timing timing = run(machine, what.program, point);
       cycles += fmt::format("{:7.1f}", timing.cycles_per_step);
       rates += fmt::format("{:7.0f}", timing.work_per_cycle);
-      if (const std::string paper = printed_at(cells, options, machine, warps, ilp); !paper.empty())
+      if (const std::string paper =
+              printed_at(cells, what.program.name, std::max(1, options.ways), machine, warps, ilp);
+          !paper.empty())
         printed +=
             fmt::format("({},{}) model {:.1f}, printed {}\n", warps, ilp, timing.cycles_per_step, paper);
     }
-    text += fmt::format("{:5}{} |{}\n", warps, cycles, rates);
+    if (!cycles.empty()) text += fmt::format("{:5}{} |{}\n", warps, cycles, rates);
   }
   print(text + printed);
   return kAllGood;
 }
 
 int explain(const TimeOptions& options) {
+  try_outputs({{"--svg", options.svg}}, {{"--machine", options.file}});
   const Machine machine = machine_of(options);
   const Timed what = timed(options, machine, options.ilp, kPaperLoop);
+  require_point(options, what);
   const Timing timing = run(machine, what.program, options, options.rows);
   if (!options.svg.empty()) emit(options.svg, drawing_svg(what.program, timing));
   if (options.svg != "-") print(drawing_text(what.program, timing) + "bound by: " + timing.bound() + "\n");
@@ -161,14 +199,23 @@ int explain(const TimeOptions& options) {
 
 /// The function with this name, or the only one whose name holds it.
 const SassFunction& chosen(const std::vector<SassFunction>& functions, const std::string& kernel) {
-  const SassFunction* found = nullptr;
-  int count = 0;
+  if (kernel.empty())
+    throw InputError("--kernel: found nothing, allowed: a name, or a part that no other has");
+  const SassFunction *found = nullptr, *exact = nullptr;
+  int count = 0, same = 0;
   for (const SassFunction& one : functions) {
-    if (one.name == kernel) return one;
     if (one.name.find(kernel) == std::string::npos) continue;
     found = &one;
     ++count;
+    if (one.name != kernel) continue;
+    exact = &one;
+    ++same;
   }
+  if (same > 1)
+    throw InputError(
+        fmt::format("--kernel: found {}, the name of {} functions, allowed: a file that holds one",
+                    printable(kernel), same));
+  if (exact != nullptr) return *exact;
   if (count == 1) return *found;
   std::vector<std::string> names;
   names.reserve(functions.size());
@@ -183,6 +230,7 @@ const SassFunction& chosen(const std::vector<SassFunction>& functions, const std
 
 int sass(const TimeOptions& options) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+  try_outputs({{"--svg", options.svg}}, {{"FILE", options.sass}, {"--machine", options.file}});
   const std::string text = text_of_file(options.sass, kMostBytes);
   try {
     const std::vector<SassFunction> functions = read_sass(text);
@@ -192,14 +240,19 @@ int sass(const TimeOptions& options) {
       named.machine = function.target;
     const Machine machine = machine_of(named);
     const Program program = program_of(machine, function, {options.ways});
+    const auto queued = [](const TimedOp& op) { return op.queued; };
+    if (options.warps % 4 != 0 && std::any_of(program.ops.begin(), program.ops.end(), queued))
+      throw InputError(fmt::format("--warps: found {}, allowed with wgmma: multiples of 4", options.warps));
     const Timing timing = run(machine, program, options, options.svg.empty() ? 0 : options.rows);
     if (!options.svg.empty()) emit(options.svg, drawing_svg(program, timing));
     std::string out =
         fmt::format("{} for {} on {} ({}), {} warps\nloop of {} instructions, its counter moves by {}\n",
                     function.name, function.target, machine.name, machine.gpu, options.warps * options.blocks,
                     program.ops.size(), program.steps);
-    out += fmt::format("{:.1f} cycles per trip, {:.1f} FMA/clk/SM\nbound by: {}\n{}", timing.cycles_per_trip,
-                       timing.work_per_cycle, timing.bound(), waits_text(timing));
+    const std::string rate =
+        program.work > 0 ? fmt::format(", {:.1f} FMA/clk/SM", timing.work_per_cycle) : "";
+    out += fmt::format("{:.1f} cycles per trip{}\nbound by: {}\n{}", timing.cycles_per_trip, rate,
+                       timing.bound(), waits_text(timing));
     for (const std::string& note : program.notes) out += "note: " + note + "\n";
     if (options.svg != "-") print(out);
   } catch (const std::invalid_argument& error) {
@@ -243,7 +296,9 @@ void add_point_options(Command& command, TimeOptions& options) {
   command.option("--inst", options.instruction,
                  "mma, mma.sp, wgmma or wmma; ldmatrix.x4, ld.shared.u32, ...");
   command.option("--a", options.a, "wgmma: where A is").one_of({"shared", "registers"});
-  command.option("--ways", options.ways, "ld.shared: lanes that meet in one bank").range(1, 32);
+  command.option("--ways", options.ways, "ld.shared: lanes that meet in one bank")
+      .range(1, 32)
+      .default_text("1");
 }
 void add_launch_options(Command& command, TimeOptions& options) {
   command.option("--warps", options.warps, "of the block").range(1, kMostWarps);
@@ -286,9 +341,11 @@ void add_time(Command& app) {
   disassembly.option("--kernel", options->kernel, "its name, or a part that no other has").required();
   add_machine_options(disassembly, *options);
   disassembly.option("--warps", options->warps, "of a block").range(1, kMostWarps);
-  disassembly.option("--blocks", options->blocks, "on the multiprocessor").range(1, kMostWarps);
-  disassembly.option("--trips", options->trips, "of the loop").range(1, kMostTrips);
-  disassembly.option("--ways", options->ways, "lanes of each LDS that meet in one bank").range(1, 32);
+  disassembly.option("--blocks", options->blocks, "on the multiprocessor").range(1, kMostBlocks);
+  disassembly.option("--trips", options->trips, "of the loop").range(1, kMostTrips).default_text("256");
+  disassembly.option("--ways", options->ways, "lanes of each LDS that meet in one bank")
+      .range(1, 32)
+      .default_text("as its width needs");
   disassembly.option("--rows", options->rows, "instructions drawn").range(1, 1000);
   disassembly.option("--svg", options->svg, "the first instructions as an SVG file");
   disassembly.runs([options](const Context&) { return sass(*options); });

@@ -103,6 +103,7 @@ std::string report_junit(const VerifyReport& verified) {
 }
 
 int verify(VerifyOptions options, const Context& context) {
+  try_outputs({{"--json", options.json}, {"--junit", options.junit}}, {{"--model", context.model_file}});
   Progress progress(context.quiet);
   progress.will_write({options.json, options.junit});
   if (context.own() != nullptr && (options.strength || options.live))

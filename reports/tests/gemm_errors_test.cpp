@@ -61,9 +61,9 @@ TEST(GemmErrors, SplitsAddUp) {
 }
 
 TEST(GemmErrors, APowerOfTwoChangesNoFigure) {
-  const Problem problem = drawn(Distribution::normal, 5, 7, 300);
+  const Problem problem = drawn(Distribution::normal, 8, 9, 300);
   const Computed x = computed(combination("hopper", "e4m3", Scaling::tensor, "plain"), problem);
-  const Interval interval = total_interval(x.exact, x.elements, 7, false, false, 1);
+  const Interval interval = total_interval(x.exact, x.elements, 9, false, false, 1);
   EXPECT_GT(x.errors.total, 0);
   for (const int power : {-900, -400, 400, 900}) {
     Computed y = x;
@@ -75,7 +75,7 @@ TEST(GemmErrors, APowerOfTwoChangesNoFigure) {
                               &GemmErrors::output, &GemmErrors::bias})
       EXPECT_EQ(errors.*figure, x.errors.*figure) << power;
     EXPECT_EQ(errors.bound, x.errors.bound) << power;
-    const Interval scaled = total_interval(y.exact, y.elements, 7, false, false, 1);
+    const Interval scaled = total_interval(y.exact, y.elements, 9, false, false, 1);
     EXPECT_EQ(scaled.low, interval.low) << power;
     EXPECT_EQ(scaled.high, interval.high) << power;
   }
@@ -184,7 +184,7 @@ Interval interval_by_hand(const std::vector<double>& exact, const std::vector<do
 
 TEST(GemmErrors, TheIntervalIsABootstrapOverRowsAndColumns) {
   // Errors and sizes that differ from row to row, and otherwise from column to column.
-  constexpr std::uint64_t kRows = 7, kColumns = 5;
+  constexpr std::uint64_t kRows = 9, kColumns = 8;
   std::vector<double> exact, result;
   for (std::uint64_t i = 0; i < kRows; ++i)
     for (std::uint64_t j = 0; j < kColumns; ++j) {
@@ -200,6 +200,22 @@ TEST(GemmErrors, TheIntervalIsABootstrapOverRowsAndColumns) {
       EXPECT_NEAR(found.high, expected.high, 1e-12 * expected.high) << whole_rows << whole_columns;
       EXPECT_EQ(whole_rows && whole_columns, found.low == found.high);
     }
+}
+
+TEST(GemmErrors, AFewRowsOrColumnsBoundNothing) {
+  const std::vector<double> exact(64, 1);
+  const GemmElements elements{{}, std::vector<double>(64, 1.001), {}};
+  const auto bounded = [&](std::size_t rows, std::uint64_t columns, bool whole_rows, bool whole_columns) {
+    return std::isfinite(total_interval(std::span(exact).first(rows * columns), elements, columns, whole_rows,
+                                        whole_columns, 1)
+                             .high);
+  };
+  EXPECT_FALSE(bounded(1, 1, false, false));
+  EXPECT_FALSE(bounded(7, 8, false, false));
+  EXPECT_FALSE(bounded(8, 7, false, false));
+  EXPECT_TRUE(bounded(8, 8, false, false));
+  EXPECT_TRUE(bounded(7, 8, true, false));
+  EXPECT_TRUE(bounded(8, 1, false, true));
 }
 
 TEST(GemmErrors, ScalesOfTheInstructionReachIt) {

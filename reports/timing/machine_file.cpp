@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr double kMost = 1e6;
+/// Per cycle: no instruction takes its unit a million cycles then.
+constexpr double kLeastRate = 0.1;
 
 [[noreturn]] void refuse(const std::string& file, const std::string& field, const Json& found,
                          const std::string& allowed) {
@@ -21,13 +23,13 @@ constexpr double kMost = 1e6;
   throw InputError(fmt::format("{}: {}: found {}, allowed: {}", file, field, shown.substr(0, 60), allowed));
 }
 
-std::string machine_names() {
+}  // namespace
+
+std::string machine_list() {
   std::string names;
   for (const Machine& machine : machines()) names += (names.empty() ? "" : ", ") + std::string(machine.name);
   return names;
 }
-
-}  // namespace
 
 Machine machine_of_file(const std::string& path) {
   constexpr std::uint64_t kMostBytes = 1 << 20;
@@ -39,7 +41,7 @@ Machine machine_of_file(const std::string& path) {
     if (key != "like" && key != "numbers") refuse(path, "key", key, "like, numbers");
   const Json like = json.value("like", Json());
   const Machine* base = like.is_string() ? find_machine(like.get<std::string>()) : nullptr;
-  if (base == nullptr) refuse(path, "like", like, machine_names());
+  if (base == nullptr) refuse(path, "like", like, machine_list());
   Machine machine = *base;
   machine.name = "own";
   const Json numbers = json.value("numbers", Json());
@@ -49,11 +51,17 @@ Machine machine_of_file(const std::string& path) {
     if (!parameter) {
       std::vector<std::string> names;
       for (const ParameterText& text : parameter_texts()) names.emplace_back(text.name);
+      const std::string nearest = nearest_word(name, names);
       refuse(path, "numbers", name,
-             "a name that `mmaudit time machines` prints (the nearest is " + nearest_word(name, names) + ")");
+             "a name that `mmaudit time machines` prints" +
+                 (nearest.empty() ? "" : " (the nearest is " + nearest + ")"));
     }
     if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > kMost)
       refuse(path, name, value, "a number from 0 to 1e6");
+    const bool rate =
+        parameter_texts()[static_cast<std::size_t>(*parameter)].unit.find("/clk/") != std::string_view::npos;
+    if (rate && value.get<double>() != 0 && value.get<double>() < kLeastRate)
+      refuse(path, name, value, "0 where there is no such unit, or a rate from 0.1 to 1e6");
     machine.overridden[static_cast<std::size_t>(*parameter)] = value.get<double>();
     machine.is_overridden[static_cast<std::size_t>(*parameter)] = true;
   }

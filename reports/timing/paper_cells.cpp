@@ -74,6 +74,7 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row) {
   if (cell.machine == nullptr) return std::nullopt;
   cell.warps = axis_of(row, "warps", 1);
   cell.ilp = axis_of(row, "ilp", 1);
+  cell.ways = axis_of(row, "ways", 1);
   cell.printed_cycles = number_of(row.cycles);
   cell.printed_rate = number_of(row.rate);
   const bool registers = axis_of(row, "a") == "registers", whole_gpu = row.unit == "TFLOPS";
@@ -86,10 +87,11 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row) {
   const auto inst = instruction_of(row);
   if (inst) {
     program = chain_program(*cell.machine, *inst, cell.ilp, loop_of(row.table), registers);
-  } else if (const auto access = shared_access(row.subjects.front(), axis_of(row, "ways", 1))) {
+  } else if (const auto access = shared_access(row.subjects.front(), cell.ways)) {
     program = load_program(*cell.machine, *access, cell.ilp, loop_of(row.table));
   }
   if (!program) return std::nullopt;
+  cell.program = program->name;
   const Timing timing = simulate(*cell.machine, *program, launch);
   cell.cycles = timing.cycles_per_step;
   cell.rate = timing.work_per_cycle;

@@ -15,7 +15,8 @@ namespace mmaudit::timing {
 struct PaperCell {
   const sweeps::PublishedRow* row = nullptr;
   const Machine* machine = nullptr;
-  int warps = 1, ilp = 1;
+  std::string program;  ///< its name, of the row's first subject
+  int warps = 1, ilp = 1, ways = 1;
   double cycles = 0, rate = 0;                  ///< of the model, in the row's unit
   double printed_cycles = 0, printed_rate = 0;  ///< 0: not printed
   bool fitted = false;  ///< a number of the machine was chosen so that this cell comes out

@@ -21,6 +21,8 @@ std::optional<SimdLevel> find_simd_level(std::string_view name);
 bool has_simd_level(SimdLevel level);
 /// The widest level there is here.
 SimdLevel best_simd_level();
+/// The names of the levels that this machine has: "portable, avx2".
+std::string simd_levels_here();
 
 /// True when matmul() computes `instruction` by `datapath` with vector instructions. Decided by the numbers
 /// and rules of the datapath alone; inputs that vectors can't handle go to the plain core, step by step.

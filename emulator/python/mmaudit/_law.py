@@ -210,6 +210,8 @@ class Law:
             backend = functools.partial(_model, arch)
         else:
             raise ValueError(f"on: found {on}, allowed: model, hardware, or a function")
+        if isinstance(tiles, int) and tiles < 1:
+            raise ValueError(f"tiles: found {tiles}, allowed: 1 or more")
         operands = generated(inst, arch, tiles, seed) if isinstance(tiles, int) else dict(tiles)
         batch = Batch(spec, backend, operands)
         holds = self(batch)

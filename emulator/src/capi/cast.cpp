@@ -52,7 +52,7 @@ extern "C" int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t 
     if (opcode == nullptr || operands == nullptr || result == nullptr)
       mmaudit::capi::refuse("cvt", "found null, allowed: opcode, operands and result");
     std::uint32_t bits = 0;
-    const std::string reason = mmaudit::run_cvt(opcode, {operands, count < 5 ? count : 5}, random, bits);
+    const std::string reason = mmaudit::run_cvt(opcode, {operands, count}, random, bits);
     if (!reason.empty()) throw Refused{reason};
     *result = bits;
   });

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/mmaudit.h"
 #include "mmaudit/model/architecture.hpp"
 
@@ -67,6 +68,9 @@ struct Axis {
   const char* name;
   std::uint64_t length;
 };
+
+inline constexpr FormatSpec kByte = spec_of(Format::u8);
+inline const std::uint8_t* bytes_at(mmaudit_in x) { return static_cast<const std::uint8_t*>(x.data); }
 
 /// Bytes of an array; refused where they exceed 64 bits.
 std::uint64_t bytes_of(std::string_view field, std::initializer_list<Axis> axes, const FormatSpec& format);

@@ -363,4 +363,11 @@ SimdLevel best_simd_level() {
   return best;
 }
 
+std::string simd_levels_here() {
+  std::string names;
+  for (const SimdLevel level : kSimdLevels)
+    if (has_simd_level(level)) names.append(names.empty() ? "" : ", ").append(name_of(level));
+  return names;
+}
+
 }  // namespace mmaudit

@@ -84,6 +84,29 @@ constexpr Comparison kComparisons[] = {
     {"ge", [](std::int64_t x, std::int64_t y) { return x >= y; }},
 };
 
+/// Whether an entry of `list` has this name.
+template <typename List>
+bool named(const List& list, std::string_view name) {
+  return std::any_of(std::begin(list), std::end(list), [&](const auto& x) { return x.name == name; });
+}
+
+/// The first part of an arithmetic opcode that the functions above ignore (.hi, .sat, .f32, ...), or nothing.
+std::string not_followed(const PtxInstruction& instruction) {
+  constexpr std::string_view kFollowed[] = {"lo", "wide", "to", "shared", "shared::cta", "global"};
+  const auto& opcode = instruction.opcode;
+  const bool moves = opcode.front() == "mov" || opcode.front() == "selp", converts = opcode.front() == "cvt";
+  for (std::size_t i = 1; i < opcode.size(); ++i) {
+    const std::string& part = opcode[i];
+    const bool type = i + 1 == opcode.size() || converts;
+    const bool compares = opcode.front() == "setp" && named(kComparisons, part);
+    const bool followed =
+        type ? width_of(part) != 0 && (moves || part != "f32")
+             : compares || std::find(std::begin(kFollowed), std::end(kFollowed), part) != std::end(kFollowed);
+    if (!followed) return part;
+  }
+  return converts && opcode.size() != 3 ? opcode.back() : std::string();
+}
+
 }  // namespace
 
 void Machine::State::fail(std::string_view name, std::string_view found) { fail(refuse(rule(name), found)); }
@@ -91,9 +114,7 @@ void Machine::State::fail(std::string_view name, std::string_view found) { fail(
 void Machine::State::name_registers() {
   std::map<std::string, int, std::less<>> names;
   const auto slot = [&](const std::string& name) {
-    const bool special = std::any_of(std::begin(kSpecials), std::end(kSpecials),
-                                     [&](const Special& x) { return x.name == name; });
-    if (special || !name.starts_with('%')) return -1;
+    if (named(kSpecials, name) || !name.starts_with('%')) return -1;
     return names.try_emplace(name, static_cast<int>(names.size())).first->second;
   };
   const auto note = [&](Operand& operand, const auto& self) -> void {
@@ -189,12 +210,8 @@ void Machine::State::execute() {
   const std::string_view name = instruction->opcode.front();
   if (name == "bra") return branch();
   if (active.empty()) return;
-  const auto in = [&](const auto& list) {
-    return std::find_if(std::begin(list), std::end(list), [&](const auto& x) { return x.name == name; }) !=
-           std::end(list);
-  };
   if (name == "tcgen05") return tcgen05();
-  if (name == "setp" || in(kAlu)) return alu();
+  if (name == "setp" || named(kAlu, name)) return alu();
   if (name == "ld" || name == "st") return memory();
   if (name == "mbarrier") return mbarrier();
   if (name == "elect") return elect();
@@ -236,6 +253,9 @@ void Machine::State::alu() {
   if (width == 0)
     return fail("type: found ." + instruction->opcode.back() +
                 ", allowed .b, .u and .s of 8 to 64 bits, and .pred");
+  if (const std::string part = not_followed(*instruction); !part.empty())
+    return fail("qualifier: found ." + part + " of " + std::string(name) +
+                ", allowed .lo, .wide, a comparison of setp, and types of integers; .f32 of mov and selp");
   const bool is_signed = instruction->opcode.back().front() == 's';
   if (name == "setp") {
     const auto* const found = std::find_if(std::begin(kComparisons), std::end(kComparisons),
@@ -245,11 +265,11 @@ void Machine::State::alu() {
     const Operand p = operand(0), x = operand(1), y = operand(2);
     for (const int thread : active) {
       const std::uint64_t left = masked(value(thread, x), width), right = masked(value(thread, y), width);
-      const bool holds =
-          is_signed || width == 64
-              ? found->holds(extended(left, width), extended(right, width))
-              : found->holds(static_cast<std::int64_t>(left), static_cast<std::int64_t>(right));
-      assign(thread, p, holds ? 1 : 0);
+      // Unsigned numbers keep their order as signed ones when the top bit is flipped.
+      const auto ordered = [&](std::uint64_t bits) {
+        return is_signed ? extended(bits, width) : static_cast<std::int64_t>(bits ^ std::uint64_t{1} << 63);
+      };
+      assign(thread, p, found->holds(ordered(left), ordered(right)) ? 1 : 0);
     }
     return;
   }
@@ -299,6 +319,11 @@ void Machine::State::memory() {
   if (!refusal.empty()) return;
   const std::vector<Operand> parts =
       what.kind == Operand::Kind::vector ? what.elements : std::vector<Operand>{what};
+  const auto loaded = [&](const std::uint8_t* from) {
+    const std::uint64_t bits = load_word(from, bytes, 0);
+    const bool is_signed = instruction->opcode.back().front() == 's';  // fills the register with its sign
+    return is_signed ? static_cast<std::uint64_t>(extended(bits, static_cast<int>(8 * bytes))) : bits;
+  };
   for (const int thread : active) {
     const std::uint64_t base = address(thread, where);
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -312,6 +337,7 @@ void Machine::State::memory() {
               (at - fill.place) % each != 0)
             continue;
           elements[(at - fill.place) / each] = masked(value(thread, parts[i]), static_cast<int>(8 * bytes));
+          stored[index][(at - fill.place) / each] = true;
           inside = true;
         }
         if (!inside)
@@ -325,7 +351,7 @@ void Machine::State::memory() {
         store_word(memory.data() + at, bytes, 0,
                    masked(value(thread, parts[i]), static_cast<int>(8 * bytes)));
       else
-        assign(thread, parts[i], load_word(memory.data() + at, bytes, 0));
+        assign(thread, parts[i], loaded(memory.data() + at));
     }
   }
 }

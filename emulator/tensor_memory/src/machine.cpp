@@ -108,6 +108,7 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
     const Fill& fill = state.program.fills[i];
     if (fill.role == Fill::Role::output) {
       state.outputs[i].resize(static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns));
+      state.stored[i].resize(state.outputs[i].size());
       continue;
     }
     if (std::string reason = apply(fill, *state.ctas[static_cast<std::size_t>(fill.cta)]); !reason.empty())
@@ -137,6 +138,11 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
 }
 
 std::vector<std::uint64_t> Machine::output(std::size_t fill) const { return state_->outputs.at(fill); }
+
+std::size_t Machine::not_stored(std::size_t fill) const {
+  const std::vector<bool>& stored = state_->stored.at(fill);
+  return static_cast<std::size_t>(std::count(stored.begin(), stored.end(), false));
+}
 
 char Machine::letter(int cta, int warp, int column) const {
   const auto c = static_cast<std::size_t>(cta);

@@ -49,7 +49,8 @@ struct Machine::State {
   std::vector<std::uint64_t> registers;
   std::vector<RegisterState> register_states;
   std::map<std::size_t, std::vector<std::uint64_t>> outputs;
-  std::string cta_group;  ///< the one that the program uses
+  std::map<std::size_t, std::vector<bool>> stored;  ///< elements of an output that the program wrote
+  std::string cta_group;                            ///< the one that the program uses
   int commits = 0;
   std::size_t next = 0;  ///< the instruction that runs next
   bool ended = false;

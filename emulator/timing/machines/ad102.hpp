@@ -43,6 +43,8 @@ inline constexpr Number kAd102Numbers[] = {
     {Parameter::dram_bytes, 343, Known::published, "Luo V: 929.8 GB/s at 2710 MHz"},
     {Parameter::multiprocessors, 128, Known::published, "Luo II"},
     {Parameter::clock_mhz, 2710, Known::published, "Luo, section 6.2"},
+    {Parameter::warps_of_sm, 48, Known::published,
+     "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
 inline constexpr Machine kAd102 = {"ad102", "RTX 4090", kAd102Aliases, 89, kAd102Numbers};
 

@@ -50,6 +50,8 @@ inline constexpr Number kGa100Numbers[] = {
     {Parameter::dram_bytes, 998, Known::published, "Luo V: 1407.2 GB/s at 1410 MHz"},
     {Parameter::multiprocessors, 108, Known::published, "Luo II"},
     {Parameter::clock_mhz, 1410, Known::published, "Luo II"},
+    {Parameter::warps_of_sm, 64, Known::published,
+     "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
 inline constexpr Machine kGa100 = {"ga100", "A100", kGa100Aliases, 80, kGa100Numbers};
 

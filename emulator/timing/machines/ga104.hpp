@@ -40,6 +40,8 @@ inline constexpr Number kGa104Numbers[] = {
     {Parameter::branch_taken, 1, Known::fitted, "as Hopper"},
     {Parameter::call_interval, 9, Known::fitted, "as Hopper"},
     {Parameter::branch_call, 39, Known::fitted, "as Hopper"},
+    {Parameter::warps_of_sm, 48, Known::published,
+     "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
 inline constexpr Machine kGa104 = {"ga104", "RTX 3070 Ti", kGa104Aliases, 86, kGa104Numbers};
 

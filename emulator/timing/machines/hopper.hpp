@@ -71,6 +71,8 @@ inline constexpr Number kHopperNumbers[] = {
     {Parameter::dram_bytes, 1061, Known::published, "Luo V: 1861.5 GB/s at 1755 MHz"},
     {Parameter::multiprocessors, 114, Known::published, "Luo II"},
     {Parameter::clock_mhz, 1590, Known::fitted, "Luo VIII, H800, mma.m16n8k16 f16 to f16: 494.4 TFLOPS"},
+    {Parameter::warps_of_sm, 64, Known::published,
+     "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
 inline constexpr Machine kHopper = {"hopper", "H200, H800", kHopperAliases, 90, kHopperNumbers};
 

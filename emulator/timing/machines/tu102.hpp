@@ -31,6 +31,8 @@ inline constexpr Number kTu102Numbers[] = {
     {Parameter::branch_taken, 1, Known::fitted, "as Hopper"},
     {Parameter::call_interval, 9, Known::fitted, "as Hopper"},
     {Parameter::branch_call, 39, Known::fitted, "as Hopper"},
+    {Parameter::warps_of_sm, 32, Known::published,
+     "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
 inline constexpr Machine kTu102 = {"tu102", "RTX 2080 Ti", kTu102Aliases, 75, kTu102Numbers};
 

@@ -12,6 +12,8 @@ inline constexpr Number kV100Numbers[] = {
     {Parameter::step_latency_f32, 24, Known::fitted, "Raihan et al., figure 9a: 54 cycles less 15 intervals"},
     {Parameter::step_latency_f16, 36, Known::fitted,
      "Raihan et al., section III-C1: 64 cycles less 7 intervals"},
+    {Parameter::warps_of_sm, 64, Known::published,
+     "CUDA C++ Programming Guide 12.9, table of technical specifications"},
 };
 inline constexpr Machine kV100 = {"v100", "V100, Titan V", kV100Aliases, 70, kV100Numbers};
 

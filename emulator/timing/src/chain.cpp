@@ -56,8 +56,8 @@ Program wgmma_program(const Instruction& inst, const MatrixCost& cost, bool a_fr
   TimedOp op;
   op.unit = Unit::tensor;
   op.queued = true;
-  op.interval2 = static_cast<std::uint16_t>(cost.interval2);
-  op.latency = static_cast<std::uint16_t>(cost.latency);
+  op.interval2 = static_cast<std::uint32_t>(cost.interval2);
+  op.latency = static_cast<std::uint32_t>(cost.latency);
   op.destination = {kFirstChainRegister / 2, static_cast<std::uint8_t>(std::min(cost.d_registers, 128))};
   op.flow = Flow::loop;
   op.target = 0;
@@ -94,8 +94,8 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
   program.work = static_cast<double>(inst.m) * inst.n * inst.k * ilp * loop.unroll;
   TimedOp op;
   op.unit = Unit::tensor;
-  op.interval2 = static_cast<std::uint16_t>(cost->interval2);
-  op.latency = static_cast<std::uint16_t>(cost->latency);
+  op.interval2 = static_cast<std::uint32_t>(cost->interval2);
+  op.latency = static_cast<std::uint32_t>(cost->latency);
   const int chains = ilp * parts, total = chains * loop.unroll;
   const int slack = std::max(0, cost->latency - chains * cost->gap);
   for (int i = 0; i < total; ++i) {
@@ -137,7 +137,7 @@ Program load_program(const Machine& machine, const SharedAccess& access, int ilp
   op.unit = Unit::shared;
   op.wavefronts = static_cast<std::uint16_t>(access.wavefronts);
   if (!access.is_matrix)
-    op.latency = static_cast<std::uint16_t>((access.registers - 1) * machine.cycles(Parameter::shared_wide));
+    op.latency = static_cast<std::uint32_t>((access.registers - 1) * machine.cycles(Parameter::shared_wide));
   for (int i = 0; i < ilp * loop.unroll; ++i) {
     const int chain = i % ilp;
     op.write_barrier = static_cast<std::int8_t>(chain % kBarriers);

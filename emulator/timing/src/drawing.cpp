@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "mmaudit/printable.hpp"
+
 namespace mmaudit::timing {
 namespace {
 
@@ -32,7 +34,7 @@ std::string padded(std::string text, std::size_t width) {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text, std::string_view::npos)) {
     if (c == '<')
       out += "&lt;";
     else if (c == '>')

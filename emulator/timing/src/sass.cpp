@@ -103,6 +103,7 @@ std::vector<SassFunction> read_sass(std::string_view text) {
       SassLine one = parsed(address, trimmed(rest.substr(0, rest.find(';'))));
       if (one.opcode.empty()) refuse(number, "no opcode", "an instruction");
       functions.back().lines.push_back(std::move(one));
+      functions.back().lines.back().number = number;
       waits_for_upper = true;
     }
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "mmaudit/printable.hpp"
 #include "mmaudit/timing/sass.hpp"
 
 namespace mmaudit::timing {
@@ -56,7 +57,15 @@ Registers registers_at(const std::vector<std::string_view>& parts, std::size_t i
   return {static_cast<std::int16_t>(first), static_cast<std::uint8_t>(count)};
 }
 
-/// m, n, k in the digits of ".16816": 16, 8 and what is left; ".64x128x16", ".16x8x4" and ".884" too.
+constexpr std::string_view kShapes =
+    "m 8 or 16, n 8, k a power of two from 4 to 256; wgmma: m 64, n a multiple of 8 to 256, k of 8 to 512";
+bool is_shape(int m, int n, int k) {
+  if (k < 4 || (k & (k - 1)) != 0) return false;
+  if (m == 64) return n >= 8 && n <= 256 && n % 8 == 0 && k >= 8 && k <= 512;
+  return (m == 8 || m == 16) && n == 8 && k <= 256;
+}
+
+/// m, n, k in the digits of ".16816": 16, 8 and what is left; ".64x128x16" too; nothing if no GPU has it.
 std::optional<std::array<int, 3>> shape_of(std::string_view opcode) {
   while (!opcode.empty()) {
     const std::size_t dot = opcode.find('.');
@@ -64,21 +73,21 @@ std::optional<std::array<int, 3>> shape_of(std::string_view opcode) {
     opcode.remove_prefix(dot + 1);
     const std::string_view field = opcode.substr(0, opcode.find('.'));
     if (field.size() < 3 || field[0] < '0' || field[0] > '9') continue;
-    if (holds(field, "x")) {
-      std::array<int, 3> shape{};
-      if (std::sscanf(std::string(field).c_str(), "%dx%dx%d", &shape[0], &shape[1], &shape[2]) == 3)
-        return shape;
-      continue;
-    }
-    const bool sixteen = field.starts_with("16");
-    const std::string_view k = field.substr(sixteen ? 3 : 2);
-    return std::array<int, 3>{sixteen ? 16 : 8, 8, std::atoi(std::string(k).c_str())};
+    const std::string text(field);
+    const char* const form = holds(field, "x")          ? "%3dx%3dx%3d%n"
+                             : field.starts_with("168") ? "%2d%1d%3d%n"
+                                                        : "%1d%1d%3d%n";
+    int m = 0, n = 0, k = 0, end = 0;
+    std::sscanf(text.c_str(), form, &m, &n, &k, &end);
+    if (end != static_cast<int>(text.size()) || !is_shape(m, n, k)) return std::nullopt;
+    return std::array<int, 3>{m, n, k};
   }
   return std::nullopt;
 }
 
 bool is_matrix(std::string_view opcode) {
-  return starts_with_any(opcode, {"HMMA", "IMMA", "BMMA", "DMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA"});
+  return starts_with_any(
+      opcode, {"HMMA", "IMMA", "BMMA", "DMMA", "QMMA", "OMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA"});
 }
 
 /// The instruction of the model whose cost a matrix instruction has; only what the cost depends on is set.
@@ -110,6 +119,7 @@ std::optional<Instruction> instruction_of(std::string_view opcode) {
       if (holds(opcode, ".XOR")) inst.multiply = Multiply::xor_popc;
       break;
     case 'Q':
+    case 'O':
       inst.a = Format::e4m3;
       break;
     default:
@@ -122,7 +132,7 @@ std::optional<Instruction> instruction_of(std::string_view opcode) {
 
 int width_of(std::string_view opcode) { return holds(opcode, ".128") ? 4 : holds(opcode, ".64") ? 2 : 1; }
 
-std::uint16_t half_cycles(double cycles) { return static_cast<std::uint16_t>(std::lround(2 * cycles)); }
+std::uint32_t half_cycles(double cycles) { return static_cast<std::uint32_t>(std::lround(2 * cycles)); }
 
 class Reader {
  public:
@@ -212,12 +222,12 @@ class Reader {
     for (int i = first; i <= last; ++i) {
       place_[i] = static_cast<int>(program_.ops.size());
       TimedOp op = op_of(line(i));
-      flow_of(i, first, last, op);
+      flow_of(i, last, op);
       program_.add(op, line(i).opcode + " " + line(i).operands);
     }
   }
 
-  void flow_of(int i, int first, int last, TimedOp& op) {
+  void flow_of(int i, int last, TimedOp& op) {
     const SassLine& one = line(i);
     if (starts_with_any(one.opcode, {"BRA", "CALL"})) {
       const int target = index_of(goes_to(i));
@@ -239,7 +249,6 @@ class Reader {
     } else if (holds(one.opcode, "WARPGROUP.DEPBAR")) {
       op.flow = Flow::drain;
     }
-    (void)first;
   }
 
   void finish() {
@@ -259,9 +268,14 @@ class Reader {
     if (not_taken_ > 0)
       program_.notes.push_back(std::to_string(not_taken_) +
                                " branches inside the loop are taken to be not taken");
+    if (no_unit_ > 0) {
+      program_.work = 0;
+      program_.notes.push_back(std::to_string(no_unit_) +
+                               " matrix instructions have no unit on this machine: no rate");
+    }
     if (unknown_ > 0)
       program_.notes.push_back(std::to_string(unknown_) +
-                               " matrix instructions without a unit on this machine");
+                               " instructions that the model does not know are taken to be of the ALU");
   }
 
   TimedOp op_of(const SassLine& one) {
@@ -275,7 +289,7 @@ class Reader {
     const std::vector<std::string_view> parts = parts_of(one.operands);
     op.destination = registers_at(parts, 0, 1);
     for (std::size_t i = 0; i < op.sources.size(); ++i) op.sources[i] = registers_at(parts, i + 1, 1);
-    op.latency = static_cast<std::uint16_t>(machine_.cycles(Parameter::fixed_latency));
+    op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::fixed_latency));
     if (is_matrix(one.opcode))
       matrix(one, parts, op);
     else
@@ -284,23 +298,25 @@ class Reader {
   }
 
   void matrix(const SassLine& one, const std::vector<std::string_view>& parts, TimedOp& op) {
-    program_.work += multiply_adds_of(one.opcode);
     const auto inst = instruction_of(one.opcode);
-    const bool group = inst && is_wgmma(inst->op);
+    if (!inst)
+      throw std::invalid_argument("line " + std::to_string(one.number) + ": shape: found " +
+                                  printable(one.opcode) + ", allowed: " + std::string(kShapes));
+    const bool group = is_wgmma(inst->op);
     const bool from_registers = group && parts.size() > 1 && register_at(parts[1]) >= 0;
-    const auto cost = inst ? cost_of(machine_, *inst, from_registers) : std::nullopt;
-    op.unit = inst && inst->a == Format::f64 ? Unit::f64 : Unit::tensor;
+    const auto cost = cost_of(machine_, *inst, from_registers);
+    op.unit = inst->a == Format::f64 ? Unit::f64 : Unit::tensor;
     if (!cost) {
-      ++unknown_;
+      ++no_unit_;
       return;
     }
     op.queued = group;
-    op.interval2 = static_cast<std::uint16_t>(cost->interval2);
-    op.latency = static_cast<std::uint16_t>(cost->latency);
+    op.interval2 = static_cast<std::uint32_t>(cost->interval2);
+    op.latency = static_cast<std::uint32_t>(cost->latency);
     op.destination = registers_at(parts, 0, cost->d_registers);
     op.sources = {registers_at(parts, 1, cost->a_registers), registers_at(parts, 2, cost->b_registers),
                   registers_at(parts, 3, cost->d_registers)};
-    if (group) program_.work -= multiply_adds_of(one.opcode) * 3 / 4;  // four warps do one
+    program_.work += multiply_adds_of(one.opcode) / (group ? 4 : 1);  // four warps do one
   }
 
   void occupy(TimedOp& op, Unit unit, Parameter interval) const {
@@ -308,7 +324,7 @@ class Reader {
     op.interval2 = half_cycles(machine_[interval]);
   }
 
-  void other(const SassLine& one, TimedOp& op) const {
+  void other(const SassLine& one, TimedOp& op) {
     const std::string_view opcode = one.opcode;
     if (starts_with_any(opcode,
                         {"NOP", "CS2R", "BAR", "WARPSYNC", "DEPBAR", "WARPGROUP", "BSSY", "BSYNC", "EXIT"}))
@@ -319,7 +335,7 @@ class Reader {
       op.unit = Unit::global;
       op.interval2 = 2;
       op.bytes = 128U * static_cast<unsigned>(width_of(opcode));
-      op.latency = static_cast<std::uint16_t>(machine_.cycles(Parameter::l1_latency));
+      op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::l1_latency));
     } else if (starts_with_any(opcode, {"BRA", "CALL", "RET", "JMP"})) {
       occupy(op, Unit::branch,
              opcode.starts_with("BRA") ? Parameter::alu_interval : Parameter::call_interval);
@@ -335,6 +351,12 @@ class Reader {
       occupy(op, Unit::f64, Parameter::interval_f64);
     } else {
       occupy(op, Unit::alu, Parameter::alu_interval);
+      if (!starts_with_any(opcode,
+                           {"BMSK", "DSETP", "FMNMX",  "FSEL", "FSET", "HMNMX", "HSET",     "IABS", "IADD",
+                            "ICMP", "IMNMX", "ISCADD", "ISET", "LEA",  "LOP",   "MOV",      "P2R",  "PLOP",
+                            "PRMT", "R2P",   "SEL",    "SGXT", "SHF",  "SHL",   "SHR",      "VABS", "VIADD",
+                            "VIMN", "VOTE",  "I2I",    "I2IP", "LEPC", "FCHK",  "NANOSLEEP"}))
+        ++unknown_;
     }
   }
 
@@ -348,7 +370,7 @@ class Reader {
     } else if (starts_with_any(opcode, {"LDS", "STS"})) {
       const int width = width_of(opcode);
       op.wavefronts = static_cast<std::uint16_t>(std::max(options_.conflict_ways, width));
-      op.latency = static_cast<std::uint16_t>((width - 1) * machine_.cycles(Parameter::shared_wide));
+      op.latency = static_cast<std::uint32_t>((width - 1) * machine_.cycles(Parameter::shared_wide));
     }
   }
 
@@ -358,7 +380,7 @@ class Reader {
   Program program_;
   std::map<int, int> place_;                        ///< of a line among the ops
   std::vector<std::pair<int, int>> calls_, jumps_;  ///< op, line
-  int not_taken_ = 0, unknown_ = 0, depth_ = 0;
+  int not_taken_ = 0, no_unit_ = 0, unknown_ = 0, depth_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "launch.hpp"
+#include "mmaudit/printable.hpp"
 #include "state.hpp"
 
 namespace mmaudit::timing {
@@ -15,6 +16,7 @@ class Simulator {
  public:
   Simulator(const Machine& machine, const Program& program, const Launch& launch)
       : ops_(program.ops.data()),
+        text_(program.text.data()),
         size_(static_cast<int>(program.ops.size())),
         launch_(launch),
         scoreboard_(launch.dependences == Dependences::scoreboard),
@@ -169,13 +171,11 @@ class Simulator {
     return free2 / 2 <= now ? 0 : free2 / 2;
   }
 
-  /// Of warps that can issue, the one with the least key does.
-  [[nodiscard]] Time key_of(const Subcore& subcore, int place, int turn, const Warp& warp, Time now) const {
-    if (launch_.order == Order::round_robin) return static_cast<Time>(turn);
-    if (place == subcore.last && warp.ready == now) return 0;
-    if (launch_.order == Order::greedy_then_longest_waiting) return warp.ready + 1;
-    if (launch_.order == Order::greedy_then_oldest) return static_cast<Time>(place) + 1;
-    return subcore.warps.size() - static_cast<std::size_t>(place);
+  /// Of warps that can issue, the one with the least key does: the one that issued last, as long as nothing
+  /// but its own control word has held it up, else the one that has waited longest. Source: the grids of
+  /// docs/results/h200-sweep, which fit neither the youngest (Huerta et al.) nor the oldest (GPGPU-Sim).
+  static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
+    return place == subcore.last && warp.ready == now ? 0 : warp.ready + 1;
   }
 
   void issue_one(Subcore& subcore, Time now) {
@@ -199,7 +199,7 @@ class Simulator {
         wake = std::min(wake, at);
         continue;
       }
-      const Time key = key_of(subcore, place, i, warp, now);
+      const Time key = key_of(subcore, place, warp, now);
       if (warp.wait == Wait::planned) warp.wait = Wait::not_chosen;
       if (key < chosen_key) {
         chosen_key = key;
@@ -296,7 +296,10 @@ class Simulator {
         warp.ready += branch_taken_;
         break;
       case Flow::call:
-        if (warp.depth == kMostDepth) throw std::runtime_error("timing: calls are nested too deeply");
+        if (warp.depth == kMostDepth)
+          throw std::runtime_error("found calls nested deeper than 8 at \"" +
+                                   printable(text_[static_cast<std::size_t>(warp.at - 1)]) +
+                                   "\", allowed: 8");
         warp.stack[warp.depth++] = warp.at;
         warp.at = op.target;
         break;
@@ -350,6 +353,7 @@ class Simulator {
   }
 
   const TimedOp* ops_;
+  const std::string* text_;
   int size_;
   Launch launch_;
   bool scoreboard_;

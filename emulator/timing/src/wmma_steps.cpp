@@ -42,10 +42,10 @@ Program volta_program(const Machine& machine, Format sum) {
   for (const volta::Hmma& one : all) {
     TimedOp op;
     op.unit = Unit::tensor;
-    op.interval2 = static_cast<std::uint16_t>(2 * interval);
+    op.interval2 = static_cast<std::uint32_t>(2 * interval);
     op.latency =
-        static_cast<std::uint16_t>(machine.cycles(is_wide(sum) ? step_latency_f32 : step_latency_f16));
-    op.stall = static_cast<std::uint8_t>(interval);
+        static_cast<std::uint32_t>(machine.cycles(is_wide(sum) ? step_latency_f32 : step_latency_f16));
+    op.stall = static_cast<std::uint8_t>(std::min(interval, 15));  // the unit holds the rest up
     // The sums stay in the tensor cores' buffers from set to set; only what the last set writes is waited
     // for.
     const auto block = static_cast<std::int16_t>(64 + 2 * one.step);

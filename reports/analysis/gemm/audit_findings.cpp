@@ -54,16 +54,20 @@ void about_tensor(const GemmAudit& audit, const TensorFacts& one, std::vector<st
     out.push_back(fmt::format("{} holds numbers beyond binary32, up to {:.3g}.", one.role, one.largest));
 }
 
-/// A conversion that makes zeros of most of an operand, and what keeps them.
-void about_underflow(const GemmAuditRow& row, std::string_view role, const CastCounts& counts,
-                     std::vector<std::string>& out) {
+/// A conversion that makes zeros of most of an operand, and which of `all` of the run keeps most of them.
+void about_underflow(const GemmAuditRow& row, std::string_view role, CastCounts GemmAuditRow::*operand,
+                     const std::vector<const GemmAuditRow*>& all, std::vector<std::string>& out) {
+  const CastCounts& counts = row.*operand;
   if (counts.underflow <= counts.elements / 2) return;
-  const GemmDtype* dtype = find_gemm_dtype(row.dtype);
-  const bool scalable = dtype != nullptr && dtype->scalable;
-  const std::string_view keeps = scalable && row.scaling == "none"     ? "--scale tensor keeps them"
-                                 : scalable && row.scaling == "tensor" ? "--scale 1x128 keeps more"
-                                 : scalable                            ? "no scale keeps them"
-                                            : "scale the tensor, or take a type of more exponents";
+  const GemmAuditRow* best = &row;
+  for (const GemmAuditRow* one : all)
+    if ((one->*operand).elements == counts.elements && (one->*operand).underflow < (best->*operand).underflow)
+      best = one;
+  const std::uint64_t left = (best->*operand).underflow;
+  const std::string keeps =
+      best == &row ? "nothing in this run keeps more of them"
+                   : fmt::format("{} with scale {} keeps {}", best->dtype, best->scaling,
+                                 left == 0 ? "all of them" : fmt::format("all but {}", grouped(left)));
   out.push_back(fmt::format("{} of {} elements of {} become zero in {} with scale {}: {}.",
                             grouped(counts.underflow), grouped(counts.elements), role, row.dtype, row.scaling,
                             keeps));
@@ -99,9 +103,10 @@ std::vector<const GemmAuditRow*> conversions(const GemmAudit& audit) {
 std::vector<std::string> findings(const GemmAudit& audit) {
   std::vector<std::string> out;
   for (const TensorFacts& one : audit.tensors) about_tensor(audit, one, out);
-  for (const GemmAuditRow* row : conversions(audit)) {
-    about_underflow(*row, "A", row->cast_a, out);
-    about_underflow(*row, "B", row->cast_b, out);
+  const std::vector<const GemmAuditRow*> all = conversions(audit);
+  for (const GemmAuditRow* row : all) {
+    about_underflow(*row, "A", &GemmAuditRow::cast_a, all, out);
+    about_underflow(*row, "B", &GemmAuditRow::cast_b, all, out);
   }
   const bool no_rows = audit.m == 0 || audit.n == 0;
   if (no_rows) out.push_back(fmt::format("D has no element ({} x {}).", audit.m, audit.n));

@@ -111,7 +111,7 @@ std::string failures_text(const Rows& failing) {
   return fmt::format("{}", fmt::join(out, "; "));
 }
 
-/// "nvf4 1.04e-01 (with channels 77 and 640 in BF16, 1.24e-02 of its quantization is left)".
+/// "nvf4 1.04e-01 (with channels 77 and 640 in BF16, a quantization error of 1.24e-02)".
 std::string least_text(const GemmAuditRow& row) {
   if (!has_total(row)) return row.dtype + " overflows";
   std::string text = fmt::format("{} {}", row.dtype, error_text(row.errors.total));
@@ -184,7 +184,7 @@ std::string reason_line(const GemmAudit& audit, const Rows& rows) {
         [](const GemmAuditRow* x, const GemmAuditRow* y) { return x->errors.total < y->errors.total; });
     if (has_total(**least) && has_total(**most) && rows.front()->verdict != GemmVerdict::not_judged)
       why += fmt::format(", total {} to {}", error_text((*least)->errors.total),
-                         error_text((*most)->errors.total), *audit.limit);
+                         error_text((*most)->errors.total));
   }
   std::string line =
       fmt::format("{}: {} ({})", subjects_text(audit, rows), name_of(rows.front()->verdict), why);

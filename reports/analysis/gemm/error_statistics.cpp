@@ -139,8 +139,10 @@ GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& con
 
 Interval total_interval(std::span<const double> exact, const GemmElements& elements, std::uint64_t columns,
                         bool whole_rows, bool whole_columns, std::uint64_t seed) {
-  constexpr std::uint64_t kResamples = 400;
+  constexpr std::uint64_t kResamples = 400, kFewest = 8;
   const std::uint64_t rows = columns == 0 ? 0 : exact.size() / columns;
+  if ((!whole_rows && rows < kFewest) || (!whole_columns && columns < kFewest))
+    return {0, std::numeric_limits<double>::infinity()};
   std::vector<double> found;
   std::vector<double> of_row(rows), of_column(columns);
   const auto draw = [](std::vector<double>& weights, bool whole, const Draws& draws) {

@@ -90,8 +90,8 @@ std::pair<std::string, std::string> reason_of(const GemmAuditRow& row) {
   return sized("quantization", errors.quantization);
 }
 
-/// Something that changes only what is to blame.
-std::string general_advice(const GemmAuditRow& row) {
+/// Something that changes only what is to blame and that the run did not try.
+std::string general_advice(const GemmAuditRow& row, const GemmAudit& audit) {
   if (row.errors.overflow != 0)
     return row.accumulation == "half" ? "binary32 accumulators" : "a type with more exponents, or scaling";
   switch (cause_of(row.errors)) {
@@ -106,11 +106,19 @@ std::string general_advice(const GemmAuditRow& row) {
   }
   const GemmDtype* dtype = find_gemm_dtype(row.dtype);
   const bool scalable = dtype != nullptr && dtype->scalable;
-  if (scalable && row.scaling == "none") return "--scale tensor";
-  if (scalable && row.scaling == "tensor" && (underflow_of(row) > 0 || saturated_of(row) > 0))
+  const auto untried = [&](std::string_view scaling) {
+    return std::none_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& one) {
+      return one.dtype == row.dtype && one.scaling == scaling && one.architecture == row.architecture;
+    });
+  };
+  if (scalable && row.scaling == "none" && untried("tensor")) return "--scale tensor";
+  if (scalable && row.scaling == "tensor" && (underflow_of(row) > 0 || saturated_of(row) > 0) &&
+      untried("1x128"))
     return "--scale 1x128";
-  return underflow_of(row) > kMany ? "a type with more exponents, or scaling"
-                                   : "a type with more fraction bits";
+  if (underflow_of(row) <= kMany) return "a type with more fraction bits";
+  return dtype != nullptr && spec_of(dtype->element).exponent_bits >= spec_of(Format::f32).exponent_bits
+             ? "tensors of larger numbers: no type here has more exponents"
+             : "a type with more exponents";
 }
 
 /// Distance in what a user would have to change.
@@ -125,7 +133,7 @@ std::string advice_of(const GemmAuditRow& row, const GemmAudit& audit) {
     if (other.verdict != GemmVerdict::pass || other.architecture != row.architecture) continue;
     if (nearest == nullptr || distance(row, other) < distance(row, *nearest)) nearest = &other;
   }
-  if (nearest == nullptr) return general_advice(row);
+  if (nearest == nullptr) return general_advice(row, audit);
   std::string text = "passes here:";
   if (nearest->dtype != row.dtype) text += " " + nearest->dtype;
   if (nearest->scaling != row.scaling) text += " --scale " + nearest->scaling;

@@ -206,6 +206,15 @@ TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
   bad["instructions"][0]["instruction"] = "mma.x";
   refused(bad, "instructions[0].instruction: found mma.x");
   bad = good;
+  bad["instructions"].push_back(good["instructions"][0]);
+  refused(bad, " twice, allowed: every instruction once");
+  bad = good;
+  bad["instructions"][0]["families"].push_back(good["instructions"][0]["families"][0]);
+  refused(bad, " twice, allowed: every input class once");
+  bad = good;
+  bad["instructions"][0]["families"].clear();
+  refused(bad, "instructions[0].families: found nothing");
+  bad = good;
   bad["schema"] = "other";
   refused(bad, "schema: found other");
   bad = good;

@@ -290,6 +290,29 @@ TEST(Usage, NumbersAreFiniteAndFit) {
   }
 }
 
+TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
+      {{"nope"}, "command: found nope, allowed: audit, explain, "},
+      {{"audits"}, "(did you mean audit?) (see `mmaudit --help`)"},
+      {{}, "command: found none, allowed: audit, "},
+      {{"baseline", "recrod"}, "command: found recrod, allowed: record (did you mean record?)"},
+      {{"doctor", "extra"}, "argument: found extra, allowed: none here (see `mmaudit doctor --help`)"},
+      {{"time", "--wrps", "4"},
+       "option: found --wrps, allowed: the options of the help (did you mean --warps?)"},
+      {{"time", "--warps", "4", "--warps", "8"}, "--warps: found 2 values, allowed: 1"},
+      {{"list", "--inst", "x", "--json"}, "--inst: found with --json, allowed: one of them"},
+      {{"matmul", "--factor-a"}, "--factor-a: found nothing, allowed: a value"},
+      {{"matmul"}, "--inst: found nothing, allowed: a value"},
+      {{"explain", "--json=x"}, "--json: found x, allowed: no value"},
+      {{"sweep", "gate"}, "SWEEP: found nothing, allowed: a value (see `mmaudit sweep gate --help`)"}};
+  for (const auto& [arguments, text] : refused) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kBadInput) << text;
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err << text;
+  }
+}
+
 TEST(Usage, WrongOptionsAreOneLine) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
                                                     {"frobnicate"},

@@ -107,6 +107,48 @@ TEST_F(HostileInput, LawsThatJudgedNothingAreNotGood) {
   EXPECT_NE(outcome.out.find("nothing was judged"), std::string::npos) << outcome.out;
 }
 
+TEST_F(HostileInput, NoCommandWritesOverWhatItReads) {
+  const std::string text = "kept", file = write("x.npy", text), other = write("y.npy", text);
+  std::filesystem::create_symlink(file, path("link.npy"));
+  const std::string kernel =
+      write("k.ptx", "//! shared a 0x0000400800800100 f16 128x16 = file " + file + "\n");
+  const std::string inst = "mma.m16n8k16.f32.f16.f16.f32", sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"matmul", "--inst", inst, "--a", file, "--b", other, "--out", path("link.npy")},
+           {"emulate", "--inst", inst, "--a", file, "--b", other, "--out", file},
+           {"convert", "--to", "bf16", "--in", file, "--out", file},
+           {"pack", "--inst", sparse, "--a", file, "--out", file, "--metadata", path("m.npy")},
+           {"pack", "--inst", sparse, "--a", file, "--out", path("m.npy"), "--metadata", path("m.npy")},
+           {"tcgen05", "run", kernel, "--out", path("link.npy")},
+           {"sweep", "report", file, "--html", file},
+           {"diff", file, other, "--json", file},
+           {"explain", "--tile", file, "--svg", file},
+           {"time", "sass", file, "--kernel", "k", "--svg", file},
+           {"time", "explain", "--machine", file, "--svg", file},
+           {"campaign", "--merge", file, "--out", file}}) {
+    refused(run(command), "allowed: a file of its own");
+    EXPECT_EQ(corpus::text_of_file(file), text) << command[0];
+  }
+}
+
+TEST_F(HostileInput, NothingThatContradictsIsDropped) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"audit", "--a", "x.npy", "--b", "y.npy", "--b-transposed", "--no-b-transposed"},
+       "--b-transposed: found 2 values"},
+      {{"audit", "--a", "x.npy", "--b", "y.npy", "--corpus", "x"}, "--corpus: found with tensors"},
+      {{"explain", "--tile", "x", "--a", "1"}, "allowed: one of them"},
+      {{"convert", "--to", "e4m3", "--ptx", "cvt.rn.satfinite.e2m1x2.f32", "1,2"}, "allowed: one of them"},
+      {{"convert", "--to", "e4m3", "--random", "0x1", "1"}, "--random: found without --round rs"},
+      {{"campaign", "--list", "--part", "0/2"}, "allowed: one of them"},
+      {{"campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e3", "--seed", "1", "--part",
+        "4095/4096"},
+       "which has no work items"},
+      {{"verify", "--inst", ""}, "--inst: found nothing"},
+      {{"campaign", "--inst", ""}, "--inst: found nothing"},
+      {{"baseline", "record", "--out", "-", "--inst", ""}, "--inst: found nothing"}};
+  for (const auto& [command, text] : commands) refused(run(command), text);
+}
+
 TEST_F(HostileInput, VerifyNeedsANameOfADataset) {
   refused(run({"verify", "--dataset", ""}), "--dataset: found nothing");
 }

@@ -146,6 +146,12 @@ TEST_F(MatmulCommand, RefusesScalesAndMetadataInOneLine) {
   refused(scaled({"--scale-layout", "tiled"}), {"--scale-layout", "tiled", "blocked"});
   refused(scaled({"--factor-a", "x"}), {"x"});
   refused(scaled({"--factor-a", path("A.npy")}), {"--factor-a", "F16", "one F32"});
+  for (const char* bad : {"nan", "inf", "1e400"})
+    refused(scaled({"--factor-a", bad}), {"--factor-a: found", bad, "finite"});
+  save<std::uint32_t>("NaN.npy", DType::f32, {1}, 0x7FC00000U);
+  refused(scaled({"--factor-b", path("NaN.npy")}), {"--factor-b: found nan", "finite"});
+  refused(scaled({"--factor-a", "1e30", "--factor-b", "1e30"}), {"product beyond binary32"});
+  refused(scaled({"--scale-layout", "blocked"}), {"--scale-layout: found blocked without scales"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--scale-a", path("S4.npy")}),
           {"--scale-a", "block-scaled instructions only"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--metadata", path("S4.npy")}), {"--metadata", "sparse"});
@@ -200,6 +206,7 @@ TEST_F(MatmulCommand, RefusesInOneLine) {
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "-1"}),
           {"--split-k", "-1", "allowed: 0 or more"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--d-format", "e4m3"}), {"e4m3", "f32, f16, bf16"});
+  refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--beta", "1"}), {"--beta: found 1 without --c"});
   refused(matmul(kWgmmaF16, "A.npy", "B.npy", {"--simd", "sse9"}), {"--simd", "portable"});
   refused(matmul("mma.m8n8k4.f32.f16.f16.f16", "A.npy", "B.npy", {"--arch", "volta"}),
           {"C of f16", "D of f32"});

@@ -67,6 +67,20 @@ TEST_F(Sweep, CompareFailsOnARegressionOnly) {
   EXPECT_NE(outcome.out.find("SLOW"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Sweep, GateOfAnotherProgramIsRefused) {
+  const std::string sweep = save("sweep.json", 29);
+  corpus::write_file_atomically(
+      path("other.sass"),
+      std::string_view(
+          "\tcode for sm_90a\n\t\tFunction : "
+          "_ZN7mmaudit6sweeps5timedINS0_3MmaINS0_27Mma_m16n8k8_f32_f16_f16_f32EEELi1ELi16EEEvNS0_"
+          "9TimedArgsE\n        /*0000*/                   CS2R R2, SR_CLOCKLO ;\n"
+          "        /*0010*/                   CS2R R4, SR_CLOCKLO ;\n"));
+  refused(run({"sweep", "gate", sweep, path("other.sass"), "--out", path("gated")}),
+          "other.sass: found no code of a measured point of");
+  EXPECT_EQ(files(), 2U);
+}
+
 TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   sweeps::SweepResult result;
   result.provenance.compute_capability = 90;

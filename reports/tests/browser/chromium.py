@@ -10,6 +10,24 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
          "--remote-debugging-pipe"]
 
+FAILED = []
+
+
+def check(what, found, good):
+    print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"), flush=True)
+    if not good:
+        FAILED.append(what)
+
+
+def axe_rules():
+    """axe-core's text; empty, and said so, where MMAUDIT_AXE names none."""
+    name = os.environ.get("MMAUDIT_AXE", "")
+    if not name:
+        print("note  axe-core not run: first pip install --target build/axe --no-deps axe-core-python")
+        return ""
+    with open(name) as file:
+        return file.read()
+
 
 class Chromium:
     """Commands go to descriptor 3 of the browser and answers come from 4, as JSON with a zero byte at the end."""

@@ -15,7 +15,7 @@ import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from chromium import Chromium  # noqa: E402
+from chromium import FAILED, Chromium, axe_rules, check  # noqa: E402
 
 CASES, BATCH, FULL, SHOWN = 10000, 500, 20, 150  # every FULL-th trace is compared whole
 MOST_BYTES = 2 << 20
@@ -24,13 +24,6 @@ READY = ("new Promise((done) => { const wait = setInterval(() => { if (document.
          "performance.getEntriesByType('paint').length) "
          "{ clearInterval(wait); done(); } }, 10); })")
 SHOWN_D = "document.querySelector('#panel-1 .d code').textContent"
-FAILED = []
-
-
-def check(what, found, good):
-    print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"), flush=True)
-    if not good:
-        FAILED.append(what)
 
 
 def load_library(path):
@@ -370,8 +363,7 @@ def shots(browser, url, folder):
 def main():
     chromium, explorer, library_path = sys.argv[1:4]
     url = pathlib.Path(explorer).resolve().as_uri()
-    axe = os.environ.get("MMAUDIT_AXE", "")
-    axe = pathlib.Path(axe).read_text() if axe else ""
+    axe = axe_rules()
     size = pathlib.Path(explorer).stat().st_size
     check(f"the page is one file of {size} bytes, at most {MOST_BYTES}", size, size <= MOST_BYTES)
     library = load_library(library_path)
@@ -399,8 +391,6 @@ def main():
         policy(browser, url)
         accessible(browser, url, axe)
         measure(browser, url)
-        if not axe:
-            print("note  axe-core not run: first pip install --target build/axe --no-deps axe-core-python")
     print(f"{len(FAILED)} failed")
     return 1 if FAILED else 0
 

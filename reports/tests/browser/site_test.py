@@ -16,15 +16,7 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "docs" / "site"))
 import build  # noqa: E402
-from chromium import Chromium  # noqa: E402
-
-FAILED = []
-
-
-def check(what, found, good):
-    print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"))
-    if not good:
-        FAILED.append(what)
+from chromium import FAILED, Chromium, axe_rules, check  # noqa: E402
 
 
 def faults(folder):
@@ -116,8 +108,7 @@ def served(browser, site):
 
 def main():
     chromium, explorer = sys.argv[1:3]
-    axe = os.environ.get("MMAUDIT_AXE", "")
-    axe = pathlib.Path(axe).read_text() if axe else ""
+    axe = axe_rules()
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
         done = subprocess.run([sys.executable, "-B", build.__file__, explorer, folder], capture_output=True, text=True)
@@ -146,8 +137,6 @@ def main():
                 search(browser, (site / "index.html").as_uri(), site.as_uri())
                 served(browser, site)
         faults(folder)
-        if not axe:
-            print("note  axe-core not run: first pip install --target build/axe --no-deps axe-core-python")
     print(f"{len(FAILED)} failed")
     return 1 if FAILED else 0
 

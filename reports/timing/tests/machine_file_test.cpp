@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "mmaudit/error.hpp"
+#include "mmaudit/timing/chain.hpp"
+#include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -29,6 +31,26 @@ TEST(MachineFile, ChangesNumbersOfABuiltInMachine) {
   EXPECT_EQ(machine.cycles(Parameter::latency_wide), find_machine("ga100")->cycles(Parameter::latency_wide));
 }
 
+TEST(MachineFile, ASlowerUnitTakesLonger) {
+  for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "wgmma.m64n256k16.f32.f16.f16"}) {
+    double before = 0;
+    for (const char* rate : {"8", "1", "0.5", "0.1"}) {
+      const std::string text(rate);
+      const Machine machine =
+          machine_of_file(file_with(R"({"like": "hopper", "numbers": {"tensor.rate.f16_f32": )" + text +
+                                    R"(, "wgmma.rate": )" + text + "}}"));
+      const auto program = chain_program(machine, *find_instruction(name), 1, kPaperLoop);
+      ASSERT_TRUE(program);
+      Launch launch;
+      launch.warps = 4;
+      launch.trips = 2;
+      const double cycles = simulate(machine, *program, launch).cycles_per_step;
+      EXPECT_GT(cycles, before) << name << " " << rate;
+      before = cycles;
+    }
+  }
+}
+
 TEST(MachineFile, RefusesInOneLine) {
   EXPECT_NE(refusal_of("[]").find("file: found [], allowed:"), std::string::npos);
   EXPECT_NE(refusal_of(R"({"like": "pascal", "numbers": {}})").find("like: found \"pascal\", allowed: v100"),
@@ -41,6 +63,13 @@ TEST(MachineFile, RefusesInOneLine) {
       std::string::npos);
   EXPECT_NE(refusal_of(R"({"like": "ga100", "number": {}})").find("key: found \"number\""),
             std::string::npos);
+  for (const char* name : {"tensor.rate.f16_f32", "wgmma.rate", "shared.bytes"})
+    EXPECT_NE(refusal_of(R"({"like": "hopper", "numbers": {")" + std::string(name) + R"(": 1e-300}})")
+                  .find("allowed: 0 where there is no such unit, or a rate from 0.1"),
+              std::string::npos)
+        << name;
+  EXPECT_TRUE(
+      refusal_of(R"({"like": "ga100", "numbers": {"foo": 3}})").ends_with("`mmaudit time machines` prints"));
   EXPECT_NE(refusal_of(R"({"like": )").find("found no valid JSON"), std::string::npos);
 }
 

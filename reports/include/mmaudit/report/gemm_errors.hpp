@@ -130,7 +130,8 @@ GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& con
 
 /// What: 95 % interval of errors_of().total over all rows and columns of which these were drawn at random: a
 /// bootstrap over rows and over columns, independently (400 resamples; percentiles). `whole_rows`: every row
-/// is here, and none is resampled; likewise columns.
+/// is here, and none is resampled; likewise columns. From fewer than 8 rows or columns that are not all of
+/// them nothing follows: 0 to infinity.
 Interval total_interval(std::span<const double> exact, const GemmElements& elements, std::uint64_t columns,
                         bool whole_rows, bool whole_columns, std::uint64_t seed);
 

@@ -40,6 +40,8 @@ class Machine {
   [[nodiscard]] const Cta& cta(int index) const;
   /// Elements of an output fill (by its place in program.fills), raw bits, row-major.
   [[nodiscard]] std::vector<std::uint64_t> output(std::size_t fill) const;
+  /// How many of its elements the program did not write; output() has 0 there.
+  [[nodiscard]] std::size_t not_stored(std::size_t fill) const;
   /// What: tensor memory of a CTA as text, one character per 8 columns and warp's lanes: '.' free,
   /// '-' allocated, else what last touched it: D, A, a and b (scales), m (metadata), c (cp), s (st), >
   /// (shift).

@@ -80,6 +80,7 @@ namespace mmaudit::timing {
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
   X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
   X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
+  X(warps_of_sm, "sm.warps", "warps", "that a multiprocessor holds")                                         \
   X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \
   X(clock_mhz, "clock", "MHz", "that the published rates of the whole GPU were held at")
 

@@ -44,8 +44,8 @@ struct TimedOp {
   std::uint8_t wait_mask = 0;      ///< barriers that must be released before issue
   // What it costs.
   bool queued = false;           ///< asynchronous: wgmma
-  std::uint16_t interval2 = 0;   ///< half cycles the unit is occupied
-  std::uint16_t latency = 0;     ///< cycles from the start in the unit to the result
+  std::uint32_t interval2 = 0;   ///< half cycles the unit is occupied
+  std::uint32_t latency = 0;     ///< cycles from the start in the unit to the result
   std::uint16_t wavefronts = 0;  ///< of an access to shared memory
   std::uint32_t bytes = 0;       ///< of an access to global memory, all lanes
   std::int32_t target = -1;      ///< index of an instruction

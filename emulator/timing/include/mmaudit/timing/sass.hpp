@@ -28,6 +28,7 @@ struct SassLine {
   std::uint32_t address = 0;
   std::string predicate, opcode, operands;
   ControlWord control;
+  std::size_t number = 0;  ///< of the line in the file, from 1
 };
 
 struct SassFunction {
@@ -49,11 +50,12 @@ struct SassOptions {
 /// most instructions, of those between the last two readings of the clock where there are two; calls are
 /// followed. Its branches: the last one is taken until the trips are over, forward ones with a predicate
 /// are not taken, others are. `steps` is by how much the loop's counter moves. Errors: std::invalid_argument,
-/// in one clause, where there is no loop.
+/// in one clause, where there is no loop, or with the line of a matrix instruction of a shape that no GPU
+/// has. `work` is 0, and a note says why, where the machine has no unit for a matrix instruction of the loop.
 Program program_of(const Machine& machine, const SassFunction& function, const SassOptions& options = {});
 
 /// Multiply-adds of a matrix instruction by its shape: 2048 of "HMMA.16816.F32", k of ".SP." in full; 0 for
-/// other opcodes.
+/// other opcodes and for shapes that no GPU has.
 double multiply_adds_of(std::string_view opcode);
 
 }  // namespace mmaudit::timing

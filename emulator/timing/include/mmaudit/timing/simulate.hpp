@@ -12,17 +12,6 @@
 
 namespace mmaudit::timing {
 
-/// Which warp a scheduler takes when several can issue. Greedy: the one that issued last, as long as nothing
-/// but its own control word has held it up. Source: of the youngest, Huerta et al., arXiv 2503.20481; of the
-/// oldest, GPGPU-Sim; of the one that has waited longest, the grids of docs/results/h200-sweep, which fit no
-/// other.
-enum class Order : std::uint8_t {
-  greedy_then_longest_waiting,
-  greedy_then_youngest,
-  greedy_then_oldest,
-  round_robin
-};
-
 /// Why a warp did not issue.
 enum class Wait : std::uint8_t { planned, barrier, registers, unit, queue, drain, not_chosen };
 inline constexpr int kWaits = 7;
@@ -32,7 +21,6 @@ struct Launch {
   int warps = 1;
   int trips = 64;  ///< of the loop
   Dependences dependences = Dependences::control_words;
-  Order order = Order::greedy_then_longest_waiting;
   int recorded = 0;  ///< instructions to keep for a drawing
   // Of the scoreboard; switched off only to see a test fail.
   bool checks_raw = true, checks_waw = true;
