@@ -126,9 +126,9 @@ class Screener {
       out_.works.push_back(work.result);
       uploads_.push_back({upload(work.a), upload(work.b), upload(work.metadata), upload(work.expected), 0});
     }
-    zeros_ = Buffer(kMostWords * kWarpgroupLanes * sizeof(std::uint32_t));
-    cuda_check(cudaMemset(zeros_.data(), 0, kMostWords * kWarpgroupLanes * sizeof(std::uint32_t)),
-               "clearing C");
+    constexpr std::size_t kBytes = sizeof(std::uint32_t) * kMostWords * kWarpgroupLanes;
+    zeros_ = Buffer(kBytes);
+    cuda_check(cudaMemset(zeros_.data(), 0, kBytes), "clearing C");
     caught_ = Buffer(kMostCaught * sizeof(Caught));
     count_ = Buffer(sizeof(std::uint32_t));
     out_.power_limit = meter_.limit();
