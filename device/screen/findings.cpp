@@ -25,7 +25,7 @@ double GpuResult::fma() const {
 }
 
 std::pair<int, int> GpuResult::covered() const {
-  std::map<std::string, int> most;  // multiprocessors of a type: those of its input sets are the same ones
+  std::map<std::string, int> most;  // multiprocessors of a type, the same for each input set
   for (const WorkResult& one : works) {
     int& seen = most[one.work.name()];
     seen = std::max(seen, one.multiprocessors);

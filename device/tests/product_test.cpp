@@ -150,7 +150,7 @@ TEST_F(ProductsOnDevice, GiveTheBitsOfThePlainCore) {
   EXPECT_GE(ran, 1'000'000U);
 }
 
-/// Scales about 1 that lie close together, as those of tensors do: what the kernel for groups is made for.
+/// Scales about 1 that lie close together, as scales of tensors do: what the kernel for groups is made for.
 /// Then C is made so large, or so small, that alignment cuts something off.
 TEST_F(ProductsOnDevice, TakeScalesAndSumsOfEveryDistance) {
   std::size_t ran = 0;

@@ -43,7 +43,7 @@ struct Filled : MmaBody<Line, false> {
     __device__ __forceinline__ void run(int steps) {
       repeat<kChains, kCopies>(steps, [this](int, int chain) { step(chain); });
     }
-    /// The words are compared with those of the same chain once more.
+    /// The words are compared with the words of the same chain once more.
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
       Chains again(args, at);
 #pragma unroll 1

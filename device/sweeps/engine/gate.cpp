@@ -1,10 +1,10 @@
 // Whether the code of a timed kernel is what its point says.
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "mmaudit/sweeps/sass.hpp"
+#include "mmaudit/timing/sass.hpp"
 #include "sweeps/matrix/matrix_benchmark.hpp"
 
 namespace mmaudit::sweeps {
@@ -22,12 +22,6 @@ double expected(const Opcodes& opcodes, const SassRule& rule) {
 }
 
 double called(std::string_view opcode) { return opcode.starts_with("CALL") ? 1 : 0; }
-
-int number(std::string_view digits) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc{} && end == digits.data() + digits.size() ? value : 0;
-}
 
 /// Empty when enough was found.
 std::string shortage(const SassLoop& loop, double found, double needed, std::string_view what) {
@@ -56,25 +50,12 @@ bool matches(std::string_view opcode, const std::vector<std::string_view>& opcod
   });
 }
 
-double fma_of_opcode(std::string_view opcode) {
-  const std::vector<std::string_view> parts = split(opcode, '.');
-  if (std::none_of(std::begin(kUnits), std::end(kUnits),
-                   [&](const Unit& unit) { return unit.opcode == parts[0]; }))
-    return 0;
-  for (const std::string_view part : parts) {
-    if (const std::vector<std::string_view> sides = split(part, 'x'); sides.size() == 3)
-      return 1.0 * number(sides[0]) * number(sides[1]) * number(sides[2]);
-    if (part.starts_with("168")) return 16.0 * 8 * number(part.substr(3));
-    if (part.starts_with("88")) return 8.0 * 8 * number(part.substr(2));
-  }
-  return 0;
-}
-
 std::string why_not_timed(const Benchmark& benchmark, const Point& point, const SassKernel& code) {
   if (code.main() == nullptr) return "no loop with a counter between the readings of the clock";
   const double chains = std::max(1, point.number("ilp"));
   const bool matrix = benchmark.instruction.has_value();
-  const bool spelled_out = matrix && sum(code.between, fma_of_opcode) == 0 && sum(code.between, called) > 0;
+  const bool spelled_out =
+      matrix && sum(code.between, timing::multiply_adds_of) == 0 && sum(code.between, called) > 0;
   for (const SassLoop& loop : code.loops) {
     if (loop.steps == 0) continue;
     double found = 0, needed = chains * loop.steps;
@@ -85,7 +66,7 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
       what = "calls of the function that spells the instruction out";
     } else if (matrix) {
       const Instruction is = instruction_at(*benchmark.instruction, point);
-      found = sum(loop.opcodes, fma_of_opcode);
+      found = sum(loop.opcodes, timing::multiply_adds_of);
       needed *= 1.0 * is.m * is.n * is.k;
       what = "multiply-adds of matrix instructions";
     } else {

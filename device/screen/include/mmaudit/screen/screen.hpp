@@ -34,7 +34,7 @@ struct Work {
 };
 
 struct Options {
-  std::vector<Instruction> instructions;  ///< those of screened() that are wanted
+  std::vector<Instruction> instructions;  ///< the wanted part of screened()
   std::vector<InputSet> inputs;
   double seconds = 600;        ///< of screening, per GPU
   bool bursts = true;          ///< every other pass switches all multiprocessors on and off

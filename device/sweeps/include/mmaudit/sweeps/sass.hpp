@@ -62,10 +62,6 @@ using SassBySymbol = std::map<std::string, SassKernel>;
 /// True when an opcode is one of these: "HMMA" is every HMMA, "LDS.64" every LDS.64.
 bool matches(std::string_view opcode, const std::vector<std::string_view>& opcodes);
 
-/// Multiply-adds of a matrix instruction by its shape: 2048 of "HMMA.16816.F32", k of ".SP." in full; 0 for
-/// other opcodes.
-double fma_of_opcode(std::string_view opcode);
-
 /// What: why a point does not time what it says: a turn of a loop holds fewer of the expected instructions
 /// (or multiply-adds) than its steps need, or spills registers. Empty when it does.
 std::string why_not_timed(const Benchmark& benchmark, const Point& point, const SassKernel& code);
