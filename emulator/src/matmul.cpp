@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "epilogue.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/slices.hpp"
@@ -50,34 +51,6 @@ unsigned threads_of(const Matmul& problem, const MatmulOptions& options) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(most, 1, asked));
 }
 
-/// fma(alpha, sum, beta * c), then to the output: bits.
-std::uint64_t finish(const Epilogue& epilogue, std::uint64_t sum_bits, const FormatSpec& sum_format,
-                     std::uint64_t c_bits) {
-  const FormatSpec output = spec_of(epilogue.output), f32 = spec_of(Format::f32);
-  const auto value = [&](std::uint64_t bits, const FormatSpec& format) {
-    const Operand x = unpack(format, {}, bits);
-    if (x.kind == Kind::nan) return std::nanf("");
-    if (x.kind == Kind::infinite) return x.negative ? -INFINITY : INFINITY;
-    const float magnitude_of =
-        std::ldexp(static_cast<float>(magnitude(x.significand)), x.exponent - format.fraction_bits);
-    return x.negative ? -magnitude_of : magnitude_of;
-  };
-  const float sum = value(sum_bits, sum_format);
-  const float result = epilogue.beta == 0
-                           ? epilogue.alpha * sum
-                           : std::fma(epilogue.alpha, sum, epilogue.beta * value(c_bits, output));
-  OutputRule rule;
-  rule.format = output.id;
-  rule.fraction_bits = output.fraction_bits;
-  rule.rounding = Rounding::nearest_even;
-  rule.zero_sign = ZeroSign::ieee;
-  if (std::isnan(result)) return nan_bits(rule, output);
-  if (std::isinf(result)) return infinity_bits(output, result < 0);
-  const Operand x = unpack(f32, {}, std::bit_cast<std::uint32_t>(result));
-  return round_to_output(magnitude(x.significand), x.negative, x.exponent - f32.fraction_bits, rule, output,
-                         x.negative);
-}
-
 /// Everything about the product that a thread reads.
 struct Job {
   const Instruction& instruction;
@@ -109,7 +82,7 @@ void store_d(const Job& job, const Tile& tile, int sum, const TileSums& sums) {
     const std::uint64_t first = element(problem, tile, i, 0);
     for (std::uint64_t j = 0; problem.epilogue && j < tile.columns; ++j) {
       const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, first + j) : 0;
-      bits[j] = finish(*problem.epilogue, bits[j], job.sum_format, c);
+      bits[j] = finished(*problem.epilogue, bits[j], job.sum_format, c);
     }
     if (bytes == 4) {  // the copy is fast for a known width
       for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, 4, first + j, bits[j]);
@@ -217,6 +190,9 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& datapa
     return refuse("promote", std::to_string(problem.promote),
                   "a multiple of k = " + k + " of the instruction");
   if (problem.split_k == 0) return refuse("split_k", "0", "1 or more");
+  if (problem.slice_tile % static_cast<std::uint64_t>(instruction.k) != 0)
+    return refuse("slice_tile", std::to_string(problem.slice_tile),
+                  "a multiple of k = " + k + " of the instruction");
   if ((problem.promote != 0 || problem.split_k > 1) && !f32_sums) {
     return refuse(problem.promote != 0 ? "promote" : "split_k",
                   "sums of " + std::string(name_of(instruction.d)), "sums of f32 (totals are binary32)");

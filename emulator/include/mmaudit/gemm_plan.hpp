@@ -1,0 +1,86 @@
+#pragma once
+// The plan of a whole product: in which order, formats and roundings a kernel of a library sums it. A plan is
+// data; predict() turns it and the operands into D.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/matmul.hpp"
+#include "mmaudit/name_in.hpp"
+
+namespace mmaudit {
+
+/// How the tiles of K are dealt to slices. A slice is contiguous; slice 0 has the lowest k.
+enum class SliceRule : std::uint8_t {
+  even,     ///< ceil(tiles / slices) tiles each; the last slices are shorter or have none
+  balanced  ///< tiles / slices each, and one more for the first tiles % slices
+};
+enum class SliceOrder : std::uint8_t { ascending, descending };
+/// How a binary32 operand of a tf32 instruction becomes a tf32 one; other operands are taken as they are.
+enum class InputRounding : std::uint8_t { toward_zero, nearest_even, nearest_away };
+
+namespace names {
+inline constexpr std::string_view kSliceRule[] = {"even", "balanced"};
+inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending"};
+inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_even", "nearest_away"};
+}  // namespace names
+
+struct GemmPlan {
+  Instruction instruction;   ///< its chain sums a slice, in ascending k from +0
+  std::uint64_t tile_k = 0;  ///< bounds of slices are multiples of it; 0: of the instruction's k
+  std::uint64_t slices = 1;
+  SliceRule slice_rule = SliceRule::even;
+  SliceOrder slice_order = SliceOrder::ascending;  ///< in which sums of slices are added, in binary32 to
+                                                   ///< nearest even, to a total that starts from +0
+  Format partial = Format::f32;  ///< f32, f16 or bf16: the sum of a slice is rounded to it before the add
+  std::uint64_t promote = 0;     ///< as Matmul's, inside a slice
+  InputRounding input = InputRounding::toward_zero;
+  Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
+
+  bool operator==(const GemmPlan&) const = default;
+};
+
+/// Shows `visit` every field of a plan under its name in files: instruction(name, value), count(name, value,
+/// least), choice(name, names, value), format(name, value).
+template <typename Plan, typename Visit>
+void for_each_field(Plan& plan, Visit&& visit) {
+  visit.instruction("instruction", plan.instruction);
+  visit.count("tile_k", plan.tile_k, 0);
+  visit.count("slices", plan.slices, 1);
+  visit.choice("slice_rule", names::kSliceRule, plan.slice_rule);
+  visit.choice("slice_order", names::kSliceOrder, plan.slice_order);
+  visit.format("partial", plan.partial);
+  visit.count("promote", plan.promote, 0);
+  visit.choice("input", names::kInputRounding, plan.input);
+  visit.format("output", plan.output);
+}
+
+/// "wgmma.m64n64k16.f32.f16.f16, tile K 64, 3 slices, output f16": the fields that are not as in GemmPlan{}.
+std::string text_of(const GemmPlan& plan);
+
+/// Elements of K that belong together: [first, last).
+struct KRange {
+  std::uint64_t first = 0, last = 0;
+  bool operator==(const KRange&) const = default;
+};
+/// The slices of K by ascending k, without empty ones; none where k is 0.
+std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k);
+
+/// What computes one chain per element: matmul(), or the same on a GPU.
+using Product = std::function<void(const Instruction&, const Datapath&, const Matmul&)>;
+
+/// Why predict() can't do this, as "field: found X, allowed: Y"; empty when it can.
+std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem);
+
+/// What: D as a kernel of this plan computes it. Shapes: as Matmul; A and B of a tf32 instruction are
+/// binary32. `problem` has no promote and no split_k of its own; without an epilogue D has the format
+/// plan.output, with one the epilogue's output, which is plan.output too. C is the epilogue's. Range and
+/// rounding: any bit pattern; as the fields of GemmPlan say. Errors: none when why_no_prediction() is empty,
+/// but what `product` throws.
+void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem, const Product& product);
+
+}  // namespace mmaudit

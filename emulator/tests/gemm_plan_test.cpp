@@ -1,0 +1,147 @@
+// predict(): slices as data against sums done by hand, and a plan with one wrong field against the right one.
+#include "mmaudit/gemm_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "tile.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+GemmPlan plan_of(const char* instruction) {
+  GemmPlan plan;
+  plan.instruction = instruction_of(instruction);
+  return plan;
+}
+
+/// A tf32 product whose partial sums cancel, so that D is what the roundings leave.
+struct Sums {
+  std::uint64_t m = 3, n = 5, k = 1000;
+  Floats a, b;
+
+  Sums() : a(m * k), b(k * n) {
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal;
+    for (float& x : a) x = normal(random);
+    for (float& x : b) x = normal(random);
+    for (std::uint64_t i = 0; i < m; ++i)
+      for (std::uint64_t p = k / 2; p < k; ++p) a[i * k + p] = -a[i * k + p - k / 2];
+    for (std::uint64_t p = k / 2; p < k; ++p)
+      for (std::uint64_t j = 0; j < n; ++j) b[p * n + j] = b[(p - k / 2) * n + j];
+  }
+  [[nodiscard]] Floats by(const GemmPlan& plan) const {
+    const Datapath datapath = hopper_row(plan.instruction);
+    Floats d(m * n, NAN);
+    Matmul problem;
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+    problem.a = a.data();
+    problem.b = b.data();
+    problem.d = d.data();
+    EXPECT_EQ(why_no_prediction(plan, datapath, problem), "");
+    predict(plan, datapath, problem,
+            [](const Instruction& instruction, const Datapath& model, const Matmul& product) {
+              matmul(instruction, model, product);
+            });
+    return d;
+  }
+};
+
+constexpr const char* kTf32 = "mma.m16n8k8.f32.tf32.tf32.f32";
+
+TEST(GemmPlan, slices_are_whole_tiles) {
+  GemmPlan plan = plan_of(kTf32);
+  plan.tile_k = 32;
+  plan.slices = 11;
+  const std::vector<KRange> even = slices_of(plan, 1000);  // 32 tiles, 3 of them per slice
+  ASSERT_EQ(even.size(), 11U);
+  EXPECT_EQ(even[1], (KRange{96, 192}));
+  EXPECT_EQ(even[10], (KRange{960, 1000}));
+  plan.slices = 10;  // 3 tiles for the first two slices, 3 for ...: 32 = 2 * 4 + 8 * 3
+  plan.slice_rule = SliceRule::balanced;
+  const std::vector<KRange> balanced = slices_of(plan, 1000);
+  ASSERT_EQ(balanced.size(), 10U);
+  EXPECT_EQ(balanced[0], (KRange{0, 128}));
+  EXPECT_EQ(balanced[2], (KRange{256, 352}));
+  EXPECT_EQ(balanced[9], (KRange{928, 1000}));
+  plan.slices = 1000;
+  EXPECT_EQ(slices_of(plan, 40).size(), 2U);
+  EXPECT_TRUE(slices_of(plan, 0).empty());
+}
+
+TEST(GemmPlan, the_slices_apart_are_matmuls_slices) {
+  const Sums sums;
+  GemmPlan plan = plan_of(kTf32);
+  plan.tile_k = 32;
+  plan.slices = 4;  // 32 tiles: both rules cut them alike
+  const Floats together = sums.by(plan);
+  plan.slice_rule = SliceRule::balanced;
+  EXPECT_EQ(sums.by(plan), together);
+}
+
+TEST(GemmPlan, every_field_changes_bits) {
+  const Sums sums;
+  GemmPlan plan = plan_of(kTf32);
+  plan.tile_k = 32;
+  plan.slices = 5;
+  plan.input = InputRounding::nearest_even;
+  const Floats right = sums.by(plan);
+  std::vector<GemmPlan> wrong(7, plan);
+  wrong[0].tile_k = 16;
+  wrong[1].slices = 6;
+  wrong[2].slice_order = SliceOrder::descending;
+  wrong[3].slice_rule = SliceRule::balanced;
+  wrong[4].promote = 128;
+  wrong[5].input = InputRounding::toward_zero;
+  wrong[6].partial = Format::bf16;
+  for (const GemmPlan& each : wrong) EXPECT_NE(sums.by(each), right) << text_of(each);
+}
+
+TEST(GemmPlan, sums_of_slices_are_added_in_order_and_rounded_first) {
+  const Sums sums;
+  GemmPlan plan = plan_of(kTf32);
+  plan.tile_k = 8;
+  plan.slices = 2;
+  plan.slice_rule = SliceRule::balanced;
+  plan.partial = Format::bf16;
+  GemmPlan chain = plan_of(kTf32);
+  Sums low = sums, high = sums;
+  for (std::uint64_t i = 0; i < sums.m; ++i)
+    for (std::uint64_t p = 0; p < sums.k; ++p) (p < 504 ? high : low).a[i * sums.k + p] = 0;
+  const Floats first = low.by(chain), second = high.by(chain), d = sums.by(plan);
+  const FormatSpec bf16 = spec_of(Format::bf16);
+  const auto rounded = [&](float x) {
+    return static_cast<float>(decode_value(encode_nearest_even(x, bf16), bf16));
+  };
+  for (std::size_t e = 0; e < d.size(); ++e) EXPECT_EQ(d[e], rounded(first[e]) + rounded(second[e]));
+}
+
+TEST(GemmPlan, refusals_name_the_field) {
+  GemmPlan plan = plan_of(kTf32);
+  const Datapath datapath = hopper_row(plan.instruction);
+  plan.tile_k = 12;
+  plan.slices = 2;
+  EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}),
+            "slice_tile: found 12, allowed: a multiple of k = 8 of the instruction");
+  plan.tile_k = 16;
+  plan.partial = Format::e4m3;
+  EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}), "partial: found e4m3, allowed: f32, f16, bf16");
+}
+
+TEST(GemmPlan, says_what_is_not_the_default) {
+  GemmPlan plan = plan_of(kTf32);
+  plan.tile_k = 32;
+  plan.slices = 3;
+  plan.slice_order = SliceOrder::descending;
+  EXPECT_EQ(text_of(plan), "mma.m16n8k8.f32.tf32.tf32.f32, tile k 32, slices 3, slice order descending");
+}
+
+}  // namespace
+}  // namespace mmaudit::test
