@@ -5,6 +5,7 @@
 #include <charconv>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace mmaudit {
 namespace {
@@ -275,16 +276,17 @@ const Alias* find_alias(std::string_view name) {
   return nullptr;
 }
 
-/// Levenshtein's distance.
+/// How many letters are changed, left out, put in, or swapped with the next one.
 std::size_t distance(std::string_view x, std::string_view y) {
-  std::vector<std::size_t> row(y.size() + 1);
+  std::vector<std::size_t> before, above, row(y.size() + 1);  // of the first i - 2, i - 1 and i letters of x
   std::iota(row.begin(), row.end(), 0);
-  for (const char c : x) {
-    std::size_t corner = row[0]++;
-    for (std::size_t j = 0; j < y.size(); ++j) {
-      const std::size_t changed = corner + (c == y[j] ? 0U : 1U);
-      corner = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+  for (std::size_t i = 1; i <= x.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= y.size(); ++j) {
+      row[j] = std::min({above[j - 1] + (x[i - 1] == y[j - 1] ? 0U : 1U), above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();

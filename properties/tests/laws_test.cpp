@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "law_runs.hpp"
+#include "mmaudit/laws/report.hpp"
 #include "mmaudit/mutants/mutants.hpp"
 #include "mmaudit/oracles/reference.hpp"
 
@@ -99,6 +100,19 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
   const LawResult result = check_law(mute, subject, model_backend(hopper), {.seed = kSeed, .dots = 100});
   EXPECT_FALSE(result.good());
   EXPECT_NE(result.complaint().find("of the kind that it speaks of"), std::string::npos);
+}
+
+TEST(Laws, OneOfTwoThatAppliedToNothingSpoilsTheReport) {
+  LawResult judged, skipped;
+  judged.judged = 1;
+  skipped.skipped = "not on this GPU";
+  LawReport report;
+  report.laws = {{nullptr, {judged}}, {nullptr, {skipped}}};
+  EXPECT_TRUE(report.laws[0].good());
+  EXPECT_FALSE(report.laws[1].good());
+  EXPECT_FALSE(report.good());
+  report.laws[1].may_be_silent = true;
+  EXPECT_TRUE(report.good());
 }
 
 TEST(Laws, ABoundThatNoInputComesNearIsAComplaint) {

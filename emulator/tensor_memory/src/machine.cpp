@@ -12,7 +12,7 @@
 namespace mmaudit::tmem {
 namespace {
 
-constexpr int kMostSteps = 10'000;
+constexpr std::size_t kMostSteps = 10'000;
 constexpr std::size_t kMostRegisters = 16384;
 
 /// Element `index` of a fill that is made and not read.
@@ -116,6 +116,7 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
   }
   if (state.slots > kMostRegisters)
     return "registers: found " + std::to_string(state.slots) + " names, allowed at most 16384";
+  if (!state.undeclared.empty()) return state.undeclared;
   for (const PtxInstruction& instruction : state.program.instructions) {
     const std::string_view group = instruction.after("cta_group::");
     if (state.cta_group.empty()) state.cta_group = group;
@@ -123,9 +124,11 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
     return "line " + std::to_string(instruction.line) + ": " + printable(instruction.text) + ": " +
            refuse(rule("cta_group_same"), std::string(group) + " after " + state.cta_group);
   }
-  for (int steps = 0; !state.ended && state.next < state.program.instructions.size(); ++steps) {
+  // Only a loop takes more steps than there are instructions.
+  const std::size_t most = kMostSteps + state.program.instructions.size();
+  for (std::size_t steps = 0; !state.ended && state.next < state.program.instructions.size(); ++steps) {
     state.instruction = &state.program.instructions[state.next];
-    if (steps == kMostSteps) state.fail("wait_forever", "10000 steps");
+    if (steps == most) state.fail("wait_forever", std::to_string(most) + " steps");
     if (state.refusal.empty()) state.execute();
     if (!state.refusal.empty())
       return "line " + std::to_string(state.instruction->line) + ": " + printable(state.instruction->text) +

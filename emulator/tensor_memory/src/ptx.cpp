@@ -1,60 +1,14 @@
 #include "mmaudit/tensor_memory/ptx.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
-#include "mmaudit/names.hpp"
-#include "mmaudit/printable.hpp"
+#include "ptx_text.hpp"
 
 namespace mmaudit::tmem {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{4} << 20, kMostElements = std::size_t{1} << 20;
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; (at = text.find_first_not_of(" \t", at)) != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(" \t", at), text.size());
-    words.emplace_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
-std::string found(std::string_view what, std::string_view text, std::string_view allowed) {
-  return std::string(what)
-      .append(": found \"")
-      .append(printable(text))
-      .append("\", allowed ")
-      .append(allowed);
-}
-
-/// An integer as PTX spells it; nullopt when it is none.
-std::optional<std::int64_t> number_of(std::string_view text) {
-  bool negative = false;
-  if (!text.empty() && text.front() == '-') {
-    negative = true;
-    text.remove_prefix(1);
-  }
-  int base = 10;
-  if (text.size() > 2 && text[0] == '0' &&
-      (text[1] == 'x' || text[1] == 'X' || text[1] == 'f' || text[1] == 'F')) {
-    base = 16;  // 0f3F800000 is a binary32 by its bits
-    text.remove_prefix(2);
-  }
-  if (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return static_cast<std::int64_t>(negative ? ~value + 1 : value);
-}
+constexpr std::size_t kMostText = std::size_t{4} << 20;
 
 /// The parts of `text` between commas outside of brackets and braces.
 std::vector<std::string_view> list_of(std::string_view text) {
@@ -185,69 +139,22 @@ std::string read_variable(std::string_view text, std::uint32_t& next, PtxProgram
   return {};
 }
 
-/// "//! shared a 0xDESC f16 128x16 [mn] [cta 1] = random 1", "//! global D 0x0 f32 128x64".
-std::string read_fill(std::string_view text, Fill& fill) {
-  constexpr std::string_view kForm =
-      "shared (a|b|scales|words) PLACE FORMAT ROWSxCOLUMNS [mn] [cta 1] = (file F|random "
-      "SEED|iota|zero|values "
-      "LIST), or global PLACE FORMAT ROWSxCOLUMNS";
-  const auto equals = text.find('=');
-  const std::vector<std::string> words = words_of(text.substr(0, equals));
-  const bool global = !words.empty() && words[0] == "global";
-  std::size_t at = 1;
-  if (!global) {
-    if (words.size() < 2 || words[0] != "shared" || equals == std::string_view::npos)
-      return found("//!", text, kForm);
-    constexpr std::string_view kRoles[] = {"a", "b", "scales", "words"};
-    const auto* const role = std::find(std::begin(kRoles), std::end(kRoles), words[1]);
-    if (role == std::end(kRoles)) return found("//! shared", words[1], "a, b, scales or words");
-    fill.role = static_cast<Fill::Role>(role - std::begin(kRoles));
-    at = 2;
-  } else {
-    fill.role = Fill::Role::output;
+/// ".reg .b32 %r<40>", ".reg .pred %p, %q": what registers there are.
+std::string read_registers(std::string_view text, PtxProgram& program) {
+  const std::size_t first = text.find('%');
+  if (first == std::string_view::npos) return found(".reg", text, "\".reg .TYPE %NAME<COUNT>\"");
+  for (std::string_view one : list_of(text.substr(first))) {
+    std::uint32_t count = 0;
+    if (const auto open = one.find('<'); open != std::string_view::npos) {
+      const auto given = number_of(one.substr(open + 1, one.size() - open - 2));
+      if (one.back() != '>' || !given || *given < 1 || *given > std::int64_t{kMostElements})
+        return found(".reg", one, "%NAME<COUNT>, COUNT from 1 to 2^20");
+      count = static_cast<std::uint32_t>(*given);
+      one = one.substr(0, open);
+    }
+    std::uint32_t& most = program.declared[std::string(one)];
+    most = std::max(most, count);
   }
-  if (words.size() < at + 3) return found("//!", text, kForm);
-  const auto place = number_of(words[at]);
-  if (!place) return found("//! place", words[at], "a number");
-  fill.place = static_cast<std::uint64_t>(*place);
-  const bool descriptor = fill.role == Fill::Role::a || fill.role == Fill::Role::b;
-  if (!descriptor && fill.place >> 32 != 0) return found("//! place", words[at], "an address below 2^32");
-  std::string format = words[at + 1];
-  if (format == "e2m1x2") {
-    fill.dense4 = true;
-    format = "e2m1";
-  }
-  const auto known = read_format(format);
-  if (!known) return found("//! format", words[at + 1], "a format, or e2m1x2: two to a byte");
-  fill.format = *known;
-  const std::string& size = words[at + 2];
-  const auto cross = size.find('x');
-  const auto rows = number_of(std::string_view(size).substr(0, cross));
-  const auto columns =
-      cross == std::string::npos ? std::nullopt : number_of(std::string_view(size).substr(cross + 1));
-  if (!rows || !columns || *rows < 1 || *columns < 1 || *rows > 65536 || *columns > 65536 ||
-      static_cast<std::size_t>(*rows * *columns) > kMostElements)
-    return found("//! size", size, "ROWSxCOLUMNS, at most 2^20 elements");
-  fill.rows = static_cast<int>(*rows);
-  fill.columns = static_cast<int>(*columns);
-  if (fill.role == Fill::Role::scales && fill.columns > 4)
-    return found("//! size", size, "at most 4 scales per row");
-  for (std::size_t i = at + 3; i < words.size(); ++i) {
-    if (words[i] == "mn")
-      fill.transposed = true;
-    else if (words[i] == "cta" && i + 1 < words.size() && (words[i + 1] == "0" || words[i + 1] == "1"))
-      fill.cta = words[++i] == "1" ? 1 : 0;
-    else
-      return found("//!", words[i], "mn or cta 0 or cta 1");
-  }
-  if (global) return {};
-  const std::string_view source = trimmed(text.substr(equals + 1));
-  const std::size_t end = std::min(source.find(' '), source.size());
-  fill.source = source.substr(0, end);
-  fill.argument = trimmed(source.substr(end));
-  constexpr std::string_view kSources[] = {"file", "random", "iota", "zero", "values"};
-  if (std::find(std::begin(kSources), std::end(kSources), fill.source) == std::end(kSources))
-    return found("//! source", fill.source, "file F, random SEED, iota, zero or values LIST");
   return {};
 }
 
@@ -255,6 +162,16 @@ std::string read_fill(std::string_view text, Fill& fill) {
 struct Reader {
   PtxProgram& program;
   std::uint32_t next_variable = 0;
+  int open_braces = 0, entries = 0;
+
+  /// Counts the braces of `text`; why they can't be, or nothing.
+  std::string braces(std::string_view text) {
+    for (const char c : text) {
+      open_braces += c == '{' ? 1 : c == '}' ? -1 : 0;
+      if (open_braces < 0) return "brace: found \"}\", allowed after \"{\"";
+    }
+    return {};
+  }
 
   std::string statement(std::string_view text, int line) {
     text = trimmed(text);
@@ -267,12 +184,15 @@ struct Reader {
       program.labels[std::string(name)] = program.instructions.size();
       text = trimmed(text.substr(colon + 1));
     }
-    while (!text.empty() && (text.front() == '{' || text.front() == '}')) text = trimmed(text.substr(1));
+    while (!text.empty() && (text.front() == '{' || text.front() == '}')) {
+      if (std::string reason = braces(text.substr(0, 1)); !reason.empty()) return reason;
+      text = trimmed(text.substr(1));
+    }
     if (text.empty()) return {};
     if (text.front() == '.') {
       if (text.starts_with(".shared") || text.starts_with(".extern .shared"))
         return read_variable(text, next_variable, program);
-      return {};
+      return text.starts_with(".reg") ? read_registers(text, program) : "";
     }
     PtxInstruction instruction;
     instruction.line = line;
@@ -282,9 +202,12 @@ struct Reader {
   }
 
   /// A line that ends without ';': what stands outside of instructions.
-  void head(std::string_view line) {
+  std::string head(std::string_view line) {
     constexpr std::string_view kTarget = ".target";
     if (line.starts_with(kTarget)) program.target = trimmed(line.substr(kTarget.size()));
+    if (line.find(".entry") != std::string_view::npos && ++entries > 1)
+      return found(".entry", line, "one kernel in a file");
+    return braces(line);
   }
 };
 
@@ -344,7 +267,7 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
     }
     if (const auto comment = line.find("//"); comment != std::string::npos) line.erase(comment);
     if (pending.empty() && is_head(trimmed(line))) {
-      reader.head(trimmed(line));
+      if (std::string reason = reader.head(trimmed(line)); !reason.empty()) return at(line_number, reason);
       continue;
     }
     for (const char c : line) {
@@ -369,8 +292,21 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
     }
   }
   const std::string_view rest = trimmed(pending);
-  const bool end_only = rest.find_first_not_of("{}() ") == std::string_view::npos;
-  return end_only ? "" : at(first_line, found("instruction", rest, "a semicolon at its end"));
+  if (rest.find_first_not_of("{}() ") != std::string_view::npos)
+    return at(first_line, found("instruction", rest, "a semicolon at its end"));
+  if (std::string reason = reader.braces(rest); !reason.empty()) return at(line_number, reason);
+  if (reader.open_braces != 0)
+    return at(line_number,
+              "braces: found " + std::to_string(reader.open_braces) + " open at the end, allowed 0");
+  return program.instructions.empty() ? "found no instruction, allowed the PTX of a kernel" : "";
+}
+
+bool is_declared(const PtxProgram& program, std::string_view name) {
+  if (program.declared.empty() || program.declared.contains(name)) return true;
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const auto counted = program.declared.find(name.substr(0, digits));
+  const auto number = number_of(name.substr(digits));
+  return counted != program.declared.end() && number && *number < std::int64_t{counted->second};
 }
 
 }  // namespace mmaudit::tmem

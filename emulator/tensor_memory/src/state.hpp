@@ -45,7 +45,8 @@ struct Machine::State {
   std::vector<std::array<std::array<char, kColumns>, kQuarters>> letters;
   std::map<std::pair<int, std::uint32_t>, MBarrier> barriers;
   std::array<Collector, 5> collectors;
-  std::size_t slots = 0;  ///< registers per thread
+  std::size_t slots = 0;   ///< registers per thread
+  std::string undeclared;  ///< which register no .reg declares, and on which line
   std::vector<std::uint64_t> registers;
   std::vector<RegisterState> register_states;
   std::map<std::size_t, std::vector<std::uint64_t>> outputs;

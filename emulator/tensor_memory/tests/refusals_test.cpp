@@ -287,6 +287,40 @@ TEST(Refusals, MessagesNameLineInstructionFoundAndAllowed) {
             "256 or 512 (PTX ISA 9.0, 9.7.16.7.1)");
 }
 
+TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
+  using Change = std::pair<std::string, std::string>;
+  for (const auto& [change, wanted] : std::vector<std::pair<Change, std::string>>{
+           {{"%r<300>", "%r<4>"}, "register: found %r10, allowed one that .reg declares"},
+           {{"%r<300>", "%r<4000000000>"}, "COUNT from 1 to 2^20"},
+           {{"%r<300>", "%r<-1>"}, "COUNT from 1 to 2^20"},
+           {{"%r<300>", "%r<300"}, "COUNT from 1 to 2^20"},
+           {{".reg .b32 %r<300>", ".reg .b32"}, ".reg .TYPE %NAME<COUNT>"},
+           {{"smem[65536]", "smem[18446744073709551615]"}, "within 2^18 bytes"},
+           {{"smem[65536]", "smem[-1]"}, "within 2^18 bytes"},
+           {{"{\n.reg", "{\n{\n.reg"}, "braces: found 1 open at the end, allowed 0"},
+           {{"{\n.reg", "{\n}\n}\n.reg"}, "brace: found \"}\""},
+           {{".visible .entry", ".visible .entry other()\n{\nret;\n}\n.visible .entry"}, "one kernel in a file"}}) {
+    std::string text = base();
+    const std::size_t at = text.find(change.first);
+    ASSERT_NE(at, std::string::npos) << change.first;
+    text.replace(at, change.first.size(), change.second);
+    const std::string reason = run_case(text);
+    EXPECT_NE(reason.find(wanted), std::string::npos) << change.second << ": " << reason;
+  }
+  EXPECT_EQ(run_case(""), "found no instruction, allowed the PTX of a kernel");
+  for (const auto& [source, wanted] :
+       std::vector<Change>{{"random", "something after random"}, {"zero zero", "nothing after zero"}})
+    EXPECT_NE(run_case("//! shared words 0x0 f32 1x1 = " + source + "\nret;\n").find(wanted),
+              std::string::npos)
+        << source;
+}
+
+TEST(Refusals, ALongProgramWithoutALoopWaitsForNothing) {
+  std::string text;
+  for (int i = 0; i < 10'001; ++i) text += "mov.u32 %r1, 1;\n";
+  EXPECT_EQ(run_case(text + "ret;\n"), "");
+}
+
 TEST(Forms, MaskedLanesKeepTheirD) {
   // Lanes 0, 1 and 64 are not written: they keep what the store put there.
   std::string text = base();

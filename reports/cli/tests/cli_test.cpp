@@ -294,6 +294,7 @@ TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
       {{"nope"}, "command: found nope, allowed: audit, explain, "},
       {{"audits"}, "(did you mean audit?) (see `mmaudit --help`)"},
+      {{"audti"}, "(did you mean audit?) (see `mmaudit --help`)"},
       {{}, "command: found none, allowed: audit, "},
       {{"baseline", "recrod"}, "command: found recrod, allowed: record (did you mean record?)"},
       {{"doctor", "extra"}, "argument: found extra, allowed: none here (see `mmaudit doctor --help`)"},

@@ -113,6 +113,7 @@ TEST(CampaignJournal, RefusesALineThatWasEdited) {
            {"instruction", -1, "an integer from 0"},
            {"family", 0.5, "an integer from 0"},
            {"dots", 0, "as many as its batches have"},
+           {"dots", std::uint64_t{1} << 40, "as many as its batches have"},
            {"mismatches", std::uint64_t{1} << 60, "mismatches, seconds, examples"},
            {"mismatches", 0, "mismatches, seconds, examples"},
            {"seconds", -1, "mismatches, seconds, examples"},

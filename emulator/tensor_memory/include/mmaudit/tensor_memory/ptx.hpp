@@ -59,7 +59,13 @@ struct PtxProgram {
   std::map<std::string, std::size_t, std::less<>> labels;       ///< to the index of an instruction
   std::map<std::string, std::uint32_t, std::less<>> variables;  ///< of .shared, to their addresses
   std::vector<Fill> fills;
+  /// Registers that ".reg" declares: "%p", or "%r" with 40 for "%r<40>". Empty: a fragment that declares
+  /// none.
+  std::map<std::string, std::uint32_t, std::less<>> declared;
 };
+
+/// Whether ".reg" declares `name`; true in a fragment without declarations.
+bool is_declared(const PtxProgram& program, std::string_view name);
 
 /// What: reads a text. Errors: "line N: WHAT: found X, allowed Y"; empty when `program` was filled.
 std::string parse_ptx(std::string_view text, PtxProgram& program);

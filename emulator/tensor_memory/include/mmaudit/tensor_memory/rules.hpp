@@ -103,7 +103,7 @@ inline constexpr Rule kRules[] = {
     {"order_async", "order", "tcgen05.commit and a wait on its mbarrier between mma, cp or shift and what is not pipelined with it", "9.7.16.6.2"},
     {"order_fence", "order", "tcgen05.fence::after_thread_sync after the wait", "9.7.16.6.4.2"},
     {"mbarrier_init", "mbarrier", "one that mbarrier.init initialised", "9.7.16.12.1"},
-    {"wait_forever", "program", "an end within 10000 steps: a wait is never satisfied", "9.7.16.12.1"},
+    {"wait_forever", "program", "an end within 10000 steps more than it has instructions: a wait is never satisfied", "9.7.16.12.1"},
 };
 
 inline constexpr Gap kGaps[] = {

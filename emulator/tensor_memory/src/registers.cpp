@@ -1,0 +1,108 @@
+// Registers of a program and of the hardware: their places, what reads and writes them.
+#include <algorithm>
+#include <iterator>
+
+#include "mmaudit/printable.hpp"
+#include "state.hpp"
+
+namespace mmaudit::tmem {
+namespace {
+
+/// Registers of the hardware, as a function of CTA and thread.
+struct Special {
+  std::string_view name;
+  int (*value)(int cta, int thread);
+};
+constexpr Special kSpecials[] = {
+    {"%tid.x", [](int, int thread) { return thread; }},
+    {"%tid.y", [](int, int) { return 0; }},
+    {"%tid.z", [](int, int) { return 0; }},
+    {"%ntid.x", [](int, int) { return kThreads; }},
+    {"%laneid", [](int, int thread) { return thread % kWarpLanes; }},
+    {"%warpid", [](int, int thread) { return thread / kWarpLanes; }},
+    {"%ctaid.x", [](int cta, int) { return cta; }},
+    {"%cluster_ctarank", [](int cta, int) { return cta; }},
+    {"%cluster_ctaid.x", [](int cta, int) { return cta; }},
+};
+
+const Special* special(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kSpecials), std::end(kSpecials),
+                                         [&](const Special& one) { return one.name == name; });
+  return found == std::end(kSpecials) ? nullptr : found;
+}
+
+}  // namespace
+
+void Machine::State::name_registers() {
+  std::map<std::string, int, std::less<>> names;
+  int line = 0;
+  const auto slot = [&](const std::string& name) {
+    if (special(name) != nullptr || !name.starts_with('%')) return -1;
+    if (undeclared.empty() && !is_declared(program, name))
+      undeclared = "line " + std::to_string(line) + ": register: found " + printable(name) +
+                   ", allowed one that .reg declares";
+    return names.try_emplace(name, static_cast<int>(names.size())).first->second;
+  };
+  const auto note = [&](Operand& operand, const auto& self) -> void {
+    operand.slot = slot(operand.name);
+    operand.second_slot = slot(operand.second);
+    for (Operand& element : operand.elements) self(element, self);
+  };
+  for (PtxInstruction& one : program.instructions) {
+    line = one.line;
+    one.predicate_slot = slot(one.predicate);
+    for (Operand& operand : one.operands) note(operand, note);
+  }
+  slots = names.size();
+}
+
+std::uint64_t Machine::State::value(int thread, const Operand& operand) {
+  using Kind = Operand::Kind;
+  if (operand.kind == Kind::immediate) return static_cast<std::uint64_t>(operand.value);
+  if (operand.kind == Kind::symbol) {
+    const auto found = program.variables.find(operand.name);
+    if (found == program.variables.end())
+      fail("name: found \"" + printable(operand.name) + "\", allowed a .shared variable");
+    return found == program.variables.end() ? 0 : found->second;
+  }
+  if (operand.kind == Kind::vector) {
+    fail("operand: found a vector, allowed a register or a number");
+    return 0;
+  }
+  if (operand.slot < 0) {
+    if (const Special* known = special(operand.name))
+      return static_cast<std::uint64_t>(known->value(thread / kThreads, thread % kThreads));
+    fail("register: found " + printable(operand.name) + ", allowed one of the program");
+    return 0;
+  }
+  const std::size_t at = register_place(thread, operand.slot);
+  if (register_states[at] == RegisterState::loading)
+    fail("order_ld", operand.name + ", which tcgen05.ld may still be writing");
+  if (register_states[at] == RegisterState::undefined)
+    fail("register: found " + printable(operand.name) +
+         ", which holds no known value, allowed one that was written");
+  return operand.negated ? (registers[at] == 0 ? 1U : 0U) : registers[at];
+}
+
+void Machine::State::assign(int thread, const Operand& operand, std::uint64_t bits, RegisterState state) {
+  if (operand.kind != Operand::Kind::reg) {
+    if (operand.kind == Operand::Kind::symbol && operand.name == "_") return;
+    return fail("destination: found no register, allowed a register");
+  }
+  if (operand.slot < 0)
+    return fail("destination: found " + printable(operand.name) + ", allowed a register that can be written");
+  const std::size_t at = register_place(thread, operand.slot);
+  registers[at] = bits;
+  register_states[at] = state;
+}
+
+std::uint64_t Machine::State::address(int thread, const Operand& operand) {
+  Operand base = operand;
+  base.kind = operand.name.empty()
+                  ? Operand::Kind::immediate
+                  : (operand.name.front() == '%' ? Operand::Kind::reg : Operand::Kind::symbol);
+  if (operand.name.empty()) return static_cast<std::uint64_t>(operand.value);
+  return value(thread, base) + static_cast<std::uint64_t>(operand.value);
+}
+
+}  // namespace mmaudit::tmem
