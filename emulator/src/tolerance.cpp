@@ -5,84 +5,58 @@
 #include <limits>
 #include <sstream>
 
-#include "mmaudit/convert.hpp"
-#include "mmaudit/detail/slices.hpp"
-#include "mmaudit/error_bound.hpp"
-#include "mmaudit/raw_words.hpp"
+#include "mmaudit/detail/parallel.hpp"
+#include "tolerance_element.hpp"
 
 namespace mmaudit {
 namespace {
 
-/// Two binary64 words: what the additions round off is kept.
-struct Sum {
-  double high = 0, low = 0;
-  void add(double x) {
-    const double sum = high + x, back = sum - high;
-    low += (high - (sum - back)) + (x - back);
-    high = sum;
-  }
-  [[nodiscard]] double value() const { return std::isfinite(high) ? high + low : high; }
-};
+constexpr std::uint64_t kColumns = 32;  // decoded at a time, for all rows
 
-int exponent_of(double x, const FormatSpec& format) {
-  return x == 0 ? -10000 : std::max(std::ilogb(x), format.min_exponent());
-}
-
-/// One element: its products in the order of the chains.
-class Element {
+/// Columns of B of one matrix, or a row of A, as factors.
+class Operands {
  public:
-  Element(const DotPlan& plan, const ChainErrorBound& chain, const Instruction& instruction,
-          const Matmul& problem)
-      : plan_(plan), chain_(chain), problem_(problem), depth_(static_cast<std::uint64_t>(instruction.k)) {}
+  Operands(const DotPlan& plan, const Instruction& instruction, const Matmul& problem)
+      : plan_(plan),
+        problem_(problem),
+        stored_(stored_k(instruction, problem)),
+        blocks_(scale_blocks(instruction, problem)) {}
 
-  void run(std::uint64_t matrix, std::uint64_t i, std::uint64_t j, double c, double& exact,
-           double& bound) const {
-    const std::uint64_t slice = std::max<std::uint64_t>(detail::slice_length(problem_, depth_), depth_);
-    const std::uint64_t length = problem_.promote != 0 ? problem_.promote : slice;
-    const bool totals = problem_.promote != 0 || problem_.split_k > 1;
-    Sum sum;
-    sum.add(c);
-    // C starts the first chain, or the total of promotion: as part of the running sum it costs no less.
-    double magnitude = std::fabs(c), error = 0;
-    double of_chain = std::fabs(c);
-    int largest = exponent_of(c, plan_.d);
-    for (std::uint64_t first = 0; first < problem_.k; first += slice) {
-      for (std::uint64_t at = first; at < std::min(problem_.k, first + slice); at += length) {
-        const std::uint64_t last = std::min({problem_.k, first + slice, at + length});
-        for (std::uint64_t k = at; k < last; ++k) {
-          const double a = value(problem_.a, plan_.a, (matrix * problem_.m + i) * problem_.k + k);
-          const double b = value(problem_.b, plan_.b, (matrix * problem_.k + k) * problem_.n + j);
-          sum.add(a * b);
-          of_chain += std::fabs(a * b);
-          magnitude += std::fabs(a * b);
-          if (a != 0 && b != 0)
-            largest = std::max(largest, exponent_of(a, plan_.a) + exponent_of(b, plan_.b));
-        }
-        error += chain_(detail::quotient_up(last - at, depth_), {of_chain * (1 + kGrowth), largest});
-        if (totals) error += 2 * total_error_bound(magnitude + error);
-        of_chain = 0;
-        largest = -10000;
-      }
-    }
-    exact = sum.value();
-    const double most = decode_value(plan_.d.max_finite_bits(), plan_.d);
-    bound = !std::isfinite(exact)           ? std::numeric_limits<double>::quiet_NaN()
-            : magnitude + error >= most / 2 ? std::numeric_limits<double>::infinity()
-                                            : error + 0x1p-50 * magnitude;
+  void row(std::uint64_t i, detail::Factors& out) const {
+    detail::read_factors(plan_, plan_.a,
+                         {problem_.a, i * stored_, 1, stored_, problem_.scale_a, i * blocks_, 1}, out);
+    if (problem_.metadata == nullptr) return;
+    const std::uint8_t* positions = problem_.metadata + i * stored_;
+    const auto kept = static_cast<std::uint64_t>(plan_.sparsity.kept);
+    out.at.resize(stored_);
+    for (std::uint64_t k = 0; k < stored_; ++k)
+      out.at[k] = k / kept * static_cast<std::uint64_t>(plan_.sparsity.group) + positions[k];
+  }
+  void column(std::uint64_t matrix, std::uint64_t j, detail::Factors& out) const {
+    detail::read_factors(plan_, plan_.b,
+                         {problem_.b, matrix * problem_.k * problem_.n + j, problem_.n, problem_.k,
+                          problem_.scale_b, matrix * blocks_ * problem_.n + j, problem_.n},
+                         out);
   }
 
  private:
-  /// Sums of absolute values in binary64 are a little off.
-  static constexpr double kGrowth = 0x1p-30;
-  static double value(const void* from, const FormatSpec& format, std::uint64_t index) {
-    return decode_value(load_word(from, format.storage_bytes(), index), format);
-  }
-
   const DotPlan& plan_;
-  const ChainErrorBound& chain_;
   const Matmul& problem_;
-  std::uint64_t depth_;
+  std::uint64_t stored_, blocks_;
 };
+
+/// Whether every element of D has the bits of matmul(); any NaN equals any NaN.
+bool has_bits_of_model(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
+  const FormatSpec d = spec_of(instruction.d);
+  const std::uint64_t count = problem.batch * problem.m * problem.n, bytes = d.storage_bytes();
+  std::vector<std::byte> model(count * bytes);
+  Matmul same = problem;
+  same.d = model.data();
+  matmul(instruction, datapath, same);
+  for (std::uint64_t e = 0; e < count; ++e)
+    if (load_word(problem.d, bytes, e) != load_word(model.data(), bytes, e)) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -90,28 +64,36 @@ std::string why_no_tolerance(const Instruction& instruction, const Datapath& dat
                              const Matmul& problem) {
   if (std::string why = why_no_matmul(instruction, datapath, problem); !why.empty()) return why;
   if (problem.epilogue) return "epilogue: found one, allowed: none";
-  if (is_sparse(instruction.op) || instruction.scale != Format::none)
-    return "instruction: found " + name_of(instruction) + ", allowed: a dense one without block scales";
+  if (is_sparse(instruction.op) && datapath.metadata != MetadataRule::selected)
+    return "row: found metadata that select other elements, allowed: those that they name";
   const std::string why = why_no_error_bound(make_plan(instruction, datapath));
   return why.empty() ? std::string() : "row: found " + why + ", allowed: fused dot-adds that truncate";
 }
 
-GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& datapath,
-                             const Matmul& problem) {
+GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
+                             unsigned threads) {
   const DotPlan plan = make_plan(instruction, datapath);
-  const ChainErrorBound chain(plan);
-  const Element element(plan, chain, instruction, problem);
+  const detail::ElementTolerance element(instruction, plan, problem);
+  const Operands operands(plan, instruction, problem);
   GemmTolerance out;
-  out.exact.resize(problem.batch * problem.m * problem.n);
-  out.bound.resize(out.exact.size());
-  std::uint64_t e = 0;
-  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
-    for (std::uint64_t i = 0; i < problem.m; ++i)
-      for (std::uint64_t j = 0; j < problem.n; ++j, ++e) {
+  for (std::vector<double>* each : {&out.exact, &out.bound, &out.drift, &out.deviation, &out.spacing})
+    each->resize(problem.batch * problem.m * problem.n);
+  const std::uint64_t panels = detail::quotient_up(problem.n, kColumns);
+  detail::parallel_for(problem.batch * panels, threads, [&](std::uint64_t task) {
+    const std::uint64_t matrix = task / panels, first = task % panels * kColumns;
+    std::vector<detail::Factors> columns(std::min(kColumns, problem.n - first));
+    for (std::uint64_t j = 0; j < columns.size(); ++j) operands.column(matrix, first + j, columns[j]);
+    detail::Factors row;
+    for (std::uint64_t i = matrix * problem.m; i < (matrix + 1) * problem.m; ++i) {
+      operands.row(i, row);
+      for (std::uint64_t j = 0; j < columns.size(); ++j) {
+        const std::uint64_t e = i * problem.n + first + j;
         const double c =
             problem.c == nullptr ? 0 : decode_value(load_word(problem.c, plan.d.storage_bytes(), e), plan.d);
-        element.run(matrix, i, j, c, out.exact[e], out.bound[e]);
+        element.run(row, columns[j], c, e, out);
       }
+    }
+  });
   return out;
 }
 
@@ -143,6 +125,7 @@ GemmCheck check_gemm(const Instruction& instruction, const Datapath& datapath, c
     check.worst_found = found;
     check.worst_bound = bound;
   }
+  check.vacuous = check.vacuous && !has_bits_of_model(instruction, datapath, problem);
   return check;
 }
 

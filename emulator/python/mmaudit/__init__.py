@@ -10,11 +10,12 @@ from ._audit import audit
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
-from ._products import Check, Tolerance, assert_gemm_close, matmul, tolerance, within
+from ._products import Check, Closeness, Tolerance, assert_gemm_close, close, matmul, tolerance, within
 from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Audit", "Batch", "Check", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures", "assert_gemm_close", "audit",
-    "convert", "cvt", "emulate", "explain", "instructions", "law", "list", "load", "matmul", "tolerance", "within",
+    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
+    "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "instructions", "law", "list",
+    "load", "matmul", "tolerance", "within",
 ]

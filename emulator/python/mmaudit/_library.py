@@ -67,6 +67,15 @@ class GemmCheck(_Sized):
     ]
 
 
+class GemmCloseness(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("close", c_int32), ("follows", c_int32), ("elements", c_uint64), ("bit_exact", c_uint64),
+        ("beyond", c_uint64), ("drift", c_double), ("drift_limit", c_double), ("spread", c_double),
+        ("spread_limit", c_double), ("worst_matrix", c_uint64), ("worst_row", c_uint64), ("worst_column", c_uint64),
+        ("worst_exact", c_double), ("worst_found", c_double), ("worst_model", c_double), ("worst_limit", c_double),
+    ]
+
+
 class Dot(_Sized):
     _fields_ = [
         ("size", c_size_t), ("arch", c_char_p), ("inst", c_char_p), ("a", In), ("b", In), ("c", In),
@@ -134,12 +143,13 @@ lib.mmaudit_matmul.argtypes = [POINTER(Product)]
 lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
 lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
 lib.mmaudit_check_gemm.argtypes = [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)]
+lib.mmaudit_check_gemm_close.argtypes = [POINTER(Product), c_double, POINTER(GemmCloseness), POINTER(c_void_p)]
 lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
 lib.mmaudit_shrink.argtypes = [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)]
 lib.mmaudit_convert.argtypes = [POINTER(Cast)]
 lib.mmaudit_cvt.argtypes = [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)]
 for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_tolerance", "check_gemm",
-              "explain", "shrink", "convert", "cvt"):
+              "check_gemm_close", "explain", "shrink", "convert", "cvt"):
     getattr(lib, "mmaudit_" + _name).restype = c_int
 
 

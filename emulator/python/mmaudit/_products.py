@@ -126,12 +126,14 @@ class Tolerance(NamedTuple):
 def tolerance(
     a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
     promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
+    scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
+    metadata: Optional[np.ndarray] = None,
 ) -> Tolerance:
     """The exact value of every element of D = A * B + C, and the largest |D - exact| that the arithmetic of the
     instruction allows.
 
     Args:
-        a, b, c, inst, arch, promote, split_k, rounding, saturate: as in matmul(). With ``rounding``, exact values
+        a, b, c, inst, arch, promote, split_k, scales, metadata, rounding, saturate: as in matmul(). With ``rounding``, exact values
             are computed from the converted operands.
     Returns: (exact, bound), each (..., M, N).
     Range and rounding: exact within 2^-50 of the sum of all |a b|; the bound is a worst case (docs/audit.md). One
@@ -139,7 +141,8 @@ def tolerance(
     Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
+    work, _kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
+                                   scale_a, scale_b, scale_layout, metadata)
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
     return Tolerance(exact.reshape(shape), bound.reshape(shape))
@@ -151,7 +154,7 @@ class Check:
     is within its bound and a D of zeros would not be."""
 
     within: bool  #: no element is off by more than its bound, and no NaN is unexpected
-    vacuous: bool  #: a D of zeros would pass too: the check says nothing
+    vacuous: bool  #: a D of zeros would pass too, and this one has not the bits of matmul()
     elements: int  #: number checked
     beyond: int  #: number off by more than their bound
     worst: Tuple[int, int, int]  #: matrix, row and column of the largest |D - exact| / bound; leading dimensions counted through
@@ -164,23 +167,37 @@ class Check:
         return self.within and not self.vacuous
 
 
+def _compared(
+    d: Any, a: Any, b: Any, c: Optional[Any], inst: str, arch: str, promote: Optional[int], split_k: int,
+    rounding: Optional[str], saturate: bool, scale_a: Optional[Any], scale_b: Optional[Any], scale_layout: str,
+    metadata: Optional[Any],
+) -> Tuple[_library.Product, List[np.ndarray]]:
+    """A product structure whose D is the caller's, and the arrays it points to."""
+    spec = _library.instruction(arch, inst)
+    work, kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
+                                 scale_a, scale_b, scale_layout, metadata)
+    d = _arrays.operand("d", d, spec.d.decode(), Casting())
+    _arrays.require_shape("d", d, shape, "as A B")
+    work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only
+    return work, [*kept, d]
+
+
 def within(
     d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
     promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
+    scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
+    metadata: Optional[np.ndarray] = None,
 ) -> Check:
     """Whether a D from anywhere, say a kernel, stays within tolerance() of A * B + C.
 
     Args:
         d: (..., M, N): in the instruction's format of D, never converted.
-        a, b, c, inst, arch, promote, split_k, rounding, saturate: as in tolerance().
+        a, b, c, inst, arch, promote, split_k, scales, metadata, rounding, saturate: as in tolerance().
     Returns: a Check, true where D passes and a D of zeros would not.
     Raises: ValueError, as tolerance().
     """
-    spec = _library.instruction(arch, inst)
-    work, _kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate))
-    d = _arrays.operand("d", d, spec.d.decode(), Casting())
-    _arrays.require_shape("d", d, shape, "as A B")
-    work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only
+    work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, rounding, saturate, scale_a, scale_b, scale_layout,
+                            metadata)
     found, line = _library.GemmCheck(), c_void_p()
     _library.check(lib.mmaudit_check_gemm(byref(work), byref(found), byref(line)))
     try:
@@ -194,15 +211,74 @@ def within(
     )
 
 
-def assert_gemm_close(d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, **how: Any) -> Check:
-    """within() as an assertion, for tests of kernels; the fixture of the same name of the pytest plugin.
+@dataclass(frozen=True)
+class Closeness:
+    """How a D compares with matmul()'s by chance. True in a condition when it is what another order inside the chains
+    of the same arithmetic could give."""
 
-    Args: as within() takes them.
-    Returns: the Check.
-    Raises: AssertionError with the line of the check where D is beyond its bound, and where a D of zeros would pass too.
+    close: bool  #: bit-exact, or everything below is what chance allows
+    follows: bool  #: D follows the model's order, so that elements which differ are wrong
+    elements: int  #: number compared
+    bit_exact: int  #: number with the bits of matmul()
+    beyond: int  #: number further from matmul()'s than chance allows
+    drift: float  #: mean of (D - model) / deviation, away from zero
+    drift_limit: float
+    spread: float  #: mean size of D's errors over the model's; chance allows 1 / spread_limit to spread_limit
+    spread_limit: float
+    worst: Tuple[int, int, int]  #: matrix, row and column of the largest share of its limit
+    exact: float  #: at the worst element, as are `found`, `model` and `limit`
+    found: float
+    model: float
+    limit: float
+    explanation: str  #: the verdict, its reasons and the worst element in one line
+
+    def __bool__(self) -> bool:
+        return self.close
+
+
+def close(
+    d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
+    promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
+    scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
+    metadata: Optional[np.ndarray] = None, false_alarm: float = 1e-6, threads: int = 0,
+) -> Closeness:
+    """Whether a D from anywhere, say a kernel, is what the arithmetic of the instruction gives, up to the order inside
+    its chains. A missing instruction, another promotion interval, other scales and one wrong element are caught.
+
+    Args:
+        d: (..., M, N): in the instruction's format of D, never converted.
+        a, b, c, inst, arch, promote, split_k, scales, metadata, rounding, saturate: as in matmul().
+        false_alarm: chance that a correct D does not pass. threads: 0: one per core.
+    Returns: a Closeness. A D with the bits of matmul() always passes.
+    Raises: ValueError, in one line "field: found X, allowed: Y".
+    """
+    work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, rounding, saturate, scale_a, scale_b, scale_layout,
+                            metadata)
+    if not 0 <= threads <= 4096:
+        raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
+    work.threads = threads
+    found, line = _library.GemmCloseness(), c_void_p()
+    _library.check(lib.mmaudit_check_gemm_close(byref(work), false_alarm, byref(found), byref(line)))
+    try:
+        explanation = string_at(line.value or 0).decode()
+    finally:
+        lib.mmaudit_free(line)
+    return Closeness(
+        bool(found.close), bool(found.follows), found.elements, found.bit_exact, found.beyond, found.drift,
+        found.drift_limit, found.spread, found.spread_limit, (found.worst_matrix, found.worst_row, found.worst_column),
+        found.worst_exact, found.worst_found, found.worst_model, found.worst_limit, explanation,
+    )
+
+
+def assert_gemm_close(d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, **how: Any) -> Closeness:
+    """close() as an assertion, for tests of kernels; the fixture of the same name of the pytest plugin.
+
+    Args: as close() takes them.
+    Returns: the Closeness.
+    Raises: AssertionError with the line of the check where D is not close.
     """
     __tracebackhide__ = True  # pytest shows the caller
-    check = within(d, a, b, c, **how)
-    if not check:
-        raise AssertionError(check.explanation)
-    return check
+    found = close(d, a, b, c, **how)
+    if not found:
+        raise AssertionError(found.explanation)
+    return found

@@ -75,8 +75,9 @@ class Checks(unittest.TestCase):
         self.assertFalse(mmaudit.within(d, a, b, inst=FP8))
 
     def test_zeros_say_nothing(self):
-        a, b = np.zeros((3, 32), np.uint8), np.zeros((32, 3), np.uint8)
-        check = mmaudit.within(np.zeros((3, 3), np.float32), a, b, inst=FP8)
+        a, b = operands(4096)
+        self.assertTrue(mmaudit.within(mmaudit.matmul(a, b, inst=FP8), a, b, inst=FP8))  # its bits: never vacuous
+        check = mmaudit.within(np.zeros((5, 7), np.float32), a, b, inst=FP8)
         self.assertTrue(check.within and check.vacuous)
         self.assertFalse(check)
 
@@ -93,6 +94,51 @@ class Checks(unittest.TestCase):
             self.assertNotIn("\n", str(raised.exception))
         with self.assertRaisesRegex(ValueError, r"^row: found .*, allowed: fused dot-adds that truncate"):
             mmaudit.tolerance(np.ones((8, 4)), np.ones((4, 8)), inst="mma.m8n8k4.f64.f64.f64.f64")
+
+
+class Closeness(unittest.TestCase):
+    def setUp(self):
+        self.a, self.b = operands(2048, 48, 48)
+
+    def d(self, a=None, **more):
+        return mmaudit.matmul(self.a if a is None else a, self.b, inst=FP8, **more)
+
+    def test_the_model_passes_and_bits_are_counted(self):
+        found = mmaudit.assert_gemm_close(self.d(promote=128), self.a, self.b, inst=FP8, promote=128)
+        self.assertEqual((found.elements, found.bit_exact, found.beyond), (2304, 2304, 0))
+        zeros = np.zeros((4, 32), np.uint8)
+        mmaudit.assert_gemm_close(np.zeros((4, 4), np.float32), zeros, zeros.T.copy(), inst=FP8)
+
+    def test_a_missing_step_is_caught(self):
+        less = self.a.copy()
+        less[:, 512:544] = 0
+        self.assertFalse(mmaudit.close(self.d(less), self.a, self.b, inst=FP8))
+        self.assertTrue(mmaudit.within(self.d(less), self.a, self.b, inst=FP8).within)  # the worst case allows it
+
+    def test_another_promotion_is_caught(self):
+        with self.assertRaisesRegex(AssertionError, "another promotion"):
+            mmaudit.assert_gemm_close(self.d(promote=256), self.a, self.b, inst=FP8, promote=128)
+
+    def test_one_wrong_element_is_named(self):
+        d = self.d()
+        d[3, 5] *= np.float32(1 + 2.0**-8)
+        found = mmaudit.close(d, self.a, self.b, inst=FP8)
+        self.assertFalse(found)
+        self.assertTrue(found.follows)
+        self.assertEqual((found.worst, found.bit_exact), ((0, 3, 5), 2303))
+
+    def test_swapped_scales_are_caught(self):
+        inst = "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0"
+        rng = np.random.default_rng(2)
+        x, y = rng.integers(125, 130, (48, 64), np.uint8), rng.integers(125, 130, (64, 48), np.uint8)
+        d = mmaudit.matmul(self.a, self.b, inst=inst, arch="blackwell", scale_a=x, scale_b=y)
+        mmaudit.assert_gemm_close(d, self.a, self.b, inst=inst, arch="blackwell", scale_a=x, scale_b=y)
+        with self.assertRaises(AssertionError):
+            mmaudit.assert_gemm_close(d, self.a, self.b, inst=inst, arch="blackwell", scale_a=y.T.copy(), scale_b=x.T.copy())
+
+    def test_false_alarm_is_a_probability(self):
+        with self.assertRaisesRegex(ValueError, r"^false_alarm: found 0.0*, allowed: above 0 and below 1"):
+            mmaudit.close(self.d(), self.a, self.b, inst=FP8, false_alarm=0)
 
 
 if __name__ == "__main__":

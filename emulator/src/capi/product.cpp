@@ -159,6 +159,34 @@ mmaudit_gemm_check given_check(const GemmCheck& found) {
   return out;
 }
 
+GemmCloseness closeness(const mmaudit_product& work, double false_alarm) {
+  if (!(false_alarm > 0 && false_alarm < 1))
+    refuse("false_alarm", "found " + std::to_string(false_alarm) + ", allowed: above 0 and below 1");
+  const Product x = toleranced(work, true);
+  return check_gemm_close(x.inst, x.datapath->datapath, x.problem, {false_alarm, work.threads});
+}
+
+mmaudit_gemm_closeness given_closeness(const GemmCloseness& found) {
+  mmaudit_gemm_closeness out{};
+  out.close = found.close() ? 1 : 0;
+  out.follows = found.follows ? 1 : 0;
+  out.elements = found.elements;
+  out.bit_exact = found.bit_exact;
+  out.beyond = found.beyond;
+  out.drift = found.drift;
+  out.drift_limit = found.drift_limit;
+  out.spread = found.spread;
+  out.spread_limit = found.spread_limit;
+  out.worst_matrix = found.worst_matrix;
+  out.worst_row = found.worst_row;
+  out.worst_column = found.worst_column;
+  out.worst_exact = found.worst_exact;
+  out.worst_found = found.worst_found;
+  out.worst_model = found.worst_model;
+  out.worst_limit = found.worst_limit;
+  return out;
+}
+
 }  // namespace
 }  // namespace mmaudit::capi
 
@@ -187,6 +215,16 @@ int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result, 
     if (result == nullptr) refuse("result", "found null, allowed: a structure");
     const mmaudit::GemmCheck found = checked(taken(work));
     give(given_check(found), result);
+    if (explanation != nullptr) give_text(explanation, [&] { return found.explanation(); });
+  });
+}
+
+int mmaudit_check_gemm_close(const mmaudit_product* work, double false_alarm, mmaudit_gemm_closeness* result,
+                             char** explanation) {
+  return guarded([&] {
+    if (result == nullptr) refuse("result", "found null, allowed: a structure");
+    const mmaudit::GemmCloseness found = closeness(taken(work), false_alarm);
+    give(given_closeness(found), result);
     if (explanation != nullptr) give_text(explanation, [&] { return found.explanation(); });
   });
 }
