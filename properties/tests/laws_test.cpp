@@ -103,11 +103,13 @@ TEST(Laws, ALawThatSaysNothingIsAComplaint) {
 }
 
 TEST(Laws, OneOfTwoThatAppliedToNothingSpoilsTheReport) {
+  const Law law{.name = "any", .statement = "", .source = "", .judge = [](const Case&) { return silent(); }};
   LawResult judged, skipped;
+  judged.law = skipped.law = &law;
   judged.judged = 1;
   skipped.skipped = "not on this GPU";
   LawReport report;
-  report.laws = {{nullptr, {judged}}, {nullptr, {skipped}}};
+  report.laws = {{&law, {judged}}, {&law, {skipped}}};
   EXPECT_TRUE(report.laws[0].good());
   EXPECT_FALSE(report.laws[1].good());
   EXPECT_FALSE(report.good());
