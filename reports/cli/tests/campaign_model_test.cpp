@@ -119,6 +119,9 @@ TEST_F(CampaignOnModel, RefusesWhatItCantDo) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, kBadInput) << bad[0];
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    if (bad[0] != "--merge") {
+      EXPECT_NE(outcome.err.find(bad[0] + ": found "), std::string::npos) << outcome.err;
+    }
   }
 }
 
