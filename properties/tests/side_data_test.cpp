@@ -108,6 +108,10 @@ TEST(SideData, EveryRowAsTilesAndAsProducts) {
   EXPECT_GE(scaled.size(), 2 * (25U + 3U));  // mma and tcgen05: 25 pairs of elements, 3 kinds of 4 bits
 }
 
+/// Depth that vector code reads at once, at most. A product must be deeper, so that a second part of its
+/// operands is read.
+constexpr std::size_t kChunk = 256;
+
 /// A product of several instructions over K, the last of them a piece, made of tiles whose D is the C of the
 /// next one.
 struct Chain {
@@ -119,17 +123,17 @@ struct Chain {
   Chain(const Probe& probe, gen::InputClass input_class, std::uint64_t seed, std::uint64_t piece)
       : tiles(probe.instruction) {
     const Instruction& inst = probe.instruction;
-    constexpr std::size_t kTiles = 3;
-    gen::append_class(tiles, gen::make_generator_plan(inst, probe.datapath), input_class, seed, 0, kTiles, 0);
     const TileExtents x(inst);
-    k = (kTiles - 1) * x.k + piece;
+    const std::size_t count = kChunk / x.k + 2;
+    gen::append_class(tiles, gen::make_generator_plan(inst, probe.datapath), input_class, seed, 0, count, 0);
+    k = (count - 1) * x.k + piece;
     cut(inst, x, piece);
     const std::size_t of_a = spec_of(inst.a).storage_bytes(), of_b = spec_of(inst.b).storage_bytes();
     const auto along_k = [&](auto& out, const auto& from, std::size_t a_row, std::size_t last) {
       for (std::size_t i = 0; i < x.m; ++i)
-        for (std::size_t t = 0; t < kTiles; ++t) {
+        for (std::size_t t = 0; t < count; ++t) {
           const auto first = from.begin() + static_cast<std::ptrdiff_t>((t * x.m + i) * a_row);
-          out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(t + 1 < kTiles ? a_row : last));
+          out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(t + 1 < count ? a_row : last));
         }
     };
     const std::size_t stored_piece = piece * x.stored / x.k;
@@ -139,14 +143,15 @@ struct Chain {
       const auto length = static_cast<std::size_t>(inst.scale_block);
       const std::size_t last = (piece + length - 1) / length;
       along_k(scale_a, tiles.scale_a, x.blocks, last);
-      scale_b.assign(tiles.scale_b.begin(),
-                     tiles.scale_b.begin() + static_cast<std::ptrdiff_t>((2 * x.blocks + last) * x.n));
+      scale_b.assign(
+          tiles.scale_b.begin(),
+          tiles.scale_b.begin() + static_cast<std::ptrdiff_t>(((count - 1) * x.blocks + last) * x.n));
     }
     if (is_sparse(inst.op)) along_k(metadata, tiles.metadata, x.stored, stored_piece);
-    c.assign(tiles.c.begin(), tiles.c.begin() + static_cast<std::ptrdiff_t>(tiles.c.size() / kTiles));
+    c.assign(tiles.c.begin(), tiles.c.begin() + static_cast<std::ptrdiff_t>(tiles.c.size() / count));
     expected = c;
     const TileView all = tiles.view();
-    for (std::size_t t = 0; t < kTiles; ++t) {
+    for (std::size_t t = 0; t < count; ++t) {
       TileView one = all;
       one.tiles = 1;
       one.a = static_cast<const std::byte*>(all.a) + t * x.m * x.stored * of_a;
@@ -221,6 +226,38 @@ TEST(SideData, ChainsOverKWithAPieceAtTheEnd) {
   }
   std::printf("%zu elements compared\n", compared);
   EXPECT_GE(compared, 300'000U);
+}
+
+/// A group of zeros has no exponent, whatever its scale: C keeps its bits.
+TEST(SideData, ZerosUnderLargeScalesLeaveCAsItIs) {
+  std::size_t compared = 0;
+  for (Probe& probe : probes()) {
+    if (probe.instruction.scale == Format::none) continue;
+    probe.instruction.m = kRows;
+    probe.instruction.n = kColumns;
+    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const FormatSpec scale = spec_of(probe.instruction.scale);
+    const TileExtents x(probe.instruction);
+    const std::uint64_t one = one_bits(scale), largest = scale.max_finite_bits();
+    for (std::uint64_t part = 1; part <= 16; ++part) {
+      const auto large = static_cast<std::uint8_t>(one + (largest - one) * part / 16);
+      TileBatch tiles(probe.instruction);
+      gen::append_class(tiles, plan, gen::InputClass::normal, kSeed, 0, 1, 0);
+      const std::size_t of_a = spec_of(probe.instruction.a).storage_bytes();
+      const std::size_t of_b = spec_of(probe.instruction.b).storage_bytes();
+      for (std::size_t k = 0; k < x.k; ++k) {  // neither a row of A nor a column of B is zero
+        for (std::size_t i = 0; i < x.m && k % 2 == 0; ++i) store_bits(tiles.a, of_a, i * x.k + k, 0);
+        for (std::size_t j = 0; j < x.n && k % 2 != 0; ++j) store_bits(tiles.b, of_b, k * x.n + j, 0);
+      }
+      for (std::size_t e = 0; e < x.m * x.n; ++e)  // small, with all its bits
+        store_bits(tiles.c, 4, e, (load_bits(tiles.c, 4, e) & 0x807FFFFFU) | (127U - 40U) << 23 | 1U);
+      std::fill(tiles.scale_a.begin(), tiles.scale_a.end(), large);
+      std::fill(tiles.scale_b.begin(), tiles.scale_b.end(), large);
+      compared += compare(probe, tiles, "zeros");
+      EXPECT_EQ(tiles.d, tiles.c) << name_of(probe.instruction);
+    }
+  }
+  EXPECT_GE(compared, 50'000U);
 }
 
 /// Scales about 1 that lie close together, as scales of tensors do: what the vector code for groups is made

@@ -35,6 +35,7 @@ inline const int mmaudit_planted_number = [] {
   return number == nullptr ? 0 : std::atoi(number);
 }();
 
+// Never true where the compiler tries an initializer of a const integer as a constant: plant a statement there.
 constexpr bool mmaudit_planted(int number) {
   return !std::is_constant_evaluated() && mmaudit_planted_number == number;
 }
