@@ -83,7 +83,8 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
     const std::vector<Scaling> found = find_scalings(name);
     if (found.empty())
       throw InputError(fmt::format(
-          "--scale: found {}, allowed: none, tensor, row, 1x128, mx (both of mx-floor, mx-ceil)", name));
+          "--scale: found {}, allowed: none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil)",
+          name));
     scalings.insert(scalings.end(), found.begin(), found.end());
   }
   const std::vector<Accumulation> accumulations =
@@ -200,7 +201,11 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   require_known_side(request, b);
   require_match(a, b, c);
   const std::uint64_t m = a.rows(), n = b.columns(), k = a.columns();
-  const SampleSize size = m == 0 || n == 0 ? SampleSize{} : sample_of(request, m, n, k);
+  SampleSize size = m == 0 || n == 0 ? SampleSize{} : sample_of(request, m, n, k);
+  const bool tiles = std::any_of(whole.combinations.begin(), whole.combinations.end(),
+                                 [](const GemmCombination& one) { return one.scaling == Scaling::tiles; });
+  // A factor of 128 x 128 needs its 128 columns: all columns, and fewer rows.
+  if (tiles && size.columns < n) size = {std::max<std::uint64_t>(1, size.rows * size.columns / n), n};
   const std::vector<std::uint64_t> rows = sampled(size.rows, m, 2 * request.seed);
   const std::vector<std::uint64_t> columns = sampled(size.columns, n, 2 * request.seed + 1);
   const std::vector<std::uint64_t> depth = everything(rows.empty() || columns.empty() ? 0 : k);

@@ -57,6 +57,8 @@ static void to_json(Json& out, const CastCounts& from) {
          MMAUDIT_FIELD(saturated), MMAUDIT_FIELD(not_finite)};
 }
 
+static void to_json(Json& out, const RowError& from) { out = {MMAUDIT_FIELD(row), MMAUDIT_FIELD(error)}; }
+
 /// A number that does not exist or is infinite is null.
 static void to_json(Json& out, const GemmErrors& from) {
   const auto number = [any = from.compared != 0](double x) {
@@ -245,12 +247,24 @@ static void to_json(Json& out, const GemmAuditRow& from) {
   out["cast_a"]["bits_lost"] = from.cast_a.bits_lost;
   out["cast_b"]["bits_lost"] = from.cast_b.bits_lost;
   out.update(Json(from.errors));
+  const auto number = [&](double x) {
+    return from.errors.compared != 0 && std::isfinite(x) ? Json(x) : Json(nullptr);
+  };
+  out["sqnr_db"] = number(from.errors.sqnr());
+  out["cosine"] = number(from.errors.cosine);
+  out["by_row"] = {{"middle", number(from.errors.middle_row)}, {"largest", from.errors.rows}};
   out["channels"] = from.channels;
   out["error_map"] = from.map;
   if (from.worst) out["worst"] = *from.worst;  // the errors have its place and two values alone
 }
 
 std::string to_json(const GemmAudit& from) {
+  Json rows = from.rows_of;
+  for (std::size_t i = 0; i < from.rows_of.size(); ++i) {
+    const GemmErrors& errors = from.rows_of[i].errors;
+    const double times = from.reference.value_or(0) > 0 ? errors.total / *from.reference : NAN;
+    rows[i]["times_bf16"] = errors.compared != 0 && std::isfinite(times) ? Json(times) : Json(nullptr);
+  }
   Json use = Json::array();
   for (const GemmAuditRow* row : to_use(from))
     use.push_back({{"architecture", row->architecture},
@@ -272,7 +286,7 @@ std::string to_json(const GemmAudit& from) {
                   {"bf16_total", or_null(from.reference)},
                   MMAUDIT_FIELD(method),
                   MMAUDIT_FIELD(tensors),
-                  {"rows", from.rows_of},
+                  {"rows", std::move(rows)},
                   {"findings", findings(from)},
                   MMAUDIT_FIELD(remarks),
                   MMAUDIT_FIELD(left_out)});

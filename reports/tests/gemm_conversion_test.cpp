@@ -51,6 +51,26 @@ TEST(MxScales, FloorSaturatesAndCeilDoesNot) {
   EXPECT_EQ(combination("blackwell", "nvf4", Scaling::mx_ceil, "plain").scaling, Scaling::mx);
 }
 
+TEST(SoftwareScales, OneFactorOf128x128IsOneOfItsColumns) {
+  const Problem problem = drawn(Distribution::outlier_channels, 3, 300, 200);
+  const GemmCombination tiles = combination("hopper", "e4m3", Scaling::tiles, "promote:128");
+  const GemmCombination blocks = combination("hopper", "e4m3", Scaling::blocks, "promote:128");
+  const ConvertedOperands found = convert_operands(tiles.dtype, tiles.scaling, problem.operands());
+  const ConvertedOperands apart = convert_operands(blocks.dtype, blocks.scaling, problem.operands());
+  EXPECT_EQ(found.a.factors, apart.a.factors);
+  ASSERT_EQ(found.b.factors.size(), 300U * 2U);
+  for (std::uint64_t column = 0; column < 300; ++column)
+    for (std::uint64_t block = 0; block < 2; ++block) {
+      double largest = 0;
+      for (std::uint64_t j = column / 128 * 128; j < std::min<std::uint64_t>(300, column / 128 * 128 + 128);
+           ++j)
+        for (std::uint64_t k = block * 128; k < std::min<std::uint64_t>(200, block * 128 + 128); ++k)
+          largest = std::max(largest, std::fabs(problem.b[k * 300 + j]));
+      ASSERT_EQ(found.b.factor(column, block), static_cast<float>(largest / 448)) << column << " " << block;
+    }
+  EXPECT_GE(computed(tiles, problem).errors.total, computed(blocks, problem).errors.total * 0.9);
+}
+
 TEST(CastCounts, SaturationBeginsWhereRoundingLeavesTheFormat) {
   // 464 is the tie between 448, the largest number, and 480, which E4M3 lacks.
   Problem problem = filled(1, 1, 8, 1, 1);

@@ -65,6 +65,9 @@ inline const GemmCombination kSome[] = {
     combination("volta", "f16", Scaling::none, "plain"),
     combination("blackwell", "mxf8", Scaling::mx_ceil, "promote:64"),
     combination("blackwell", "nvf4", Scaling::mx, "plain"),
+    combination("blackwell", "mxf6", Scaling::mx_floor, "plain"),
+    combination("blackwell", "mxf6-e3m2", Scaling::mx_ceil, "plain"),
+    combination("hopper", "e4m3", Scaling::tiles, "promote:128"),
 };
 
 }  // namespace mmaudit::report

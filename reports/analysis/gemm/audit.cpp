@@ -212,7 +212,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
   const GemmCombination* last = nullptr;
   for (const Planned& one : all) {
     const GemmCombination& c = one.combination;
-    const bool fast = is_fast(one.path);
+    const bool fast = is_fast(one.path) || c.scaling == Scaling::tiles;  // tiles of the whole B
     if (!fast && !part) {
       part = first_part(x, slow_size(x));
       part->exact = exact_product(part->operands);
@@ -232,6 +232,8 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
     row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
     row.channels = channels;
     row.map = error_map(reference, elements.result, operands.n, request.rows, request.columns);
+    if (!request.rows.empty())
+      for (RowError& each : row.errors.rows) each.row = request.rows[each.row];
     if (!request.rows.empty()) row.errors.worst_row = request.rows[row.errors.worst_row];
     if (!request.columns.empty()) row.errors.worst_column = request.columns[row.errors.worst_column];
     if (row.worst) row.worst->row = row.errors.worst_row, row.worst->column = row.errors.worst_column;

@@ -229,6 +229,17 @@ Table records_of(const GemmAudit& audit) {
   add("quantization", &GemmErrors::quantization);
   add("accumulation_error", &GemmErrors::accumulation);
   add("output_error", &GemmErrors::output);
+  const auto add_number = [&](const char* name, auto value) {
+    fields.push_back(
+        {name, [=](const Row& row) { return number(value(row.errors), row.errors.compared != 0); }});
+  };
+  add_number("sqnr_db", [](const GemmErrors& e) { return e.sqnr(); });
+  add("cosine", &GemmErrors::cosine);
+  add_number("times_bf16",
+             [bf16 = audit.reference.value_or(0)](const GemmErrors& e) { return e.total / bf16; });
+  add("middle_row_error", &GemmErrors::middle_row);
+  add_number("worst_row_error",
+             [](const GemmErrors& e) { return e.rows.empty() ? e.total : e.rows[0].error; });
   add("p50_ulp", &GemmErrors::p50_ulp);
   add("p99_ulp", &GemmErrors::p99_ulp);
   add("max_ulp", &GemmErrors::max_ulp);

@@ -17,6 +17,8 @@ std::string value_text(const GemmErrors& errors, double value) {
   return std::isfinite(value) ? error_text(value) : "infinite";
 }
 
+double decibels_of(double error) { return -20 * std::log10(error); }
+
 std::string interval_text(const GemmErrors& errors) {
   if (!errors.interval || errors.compared == 0 || errors.total == 0) return "-";
   const double most = std::max(errors.interval->high - errors.total, errors.total - errors.interval->low);
@@ -109,12 +111,36 @@ RowFields figures_of(const GemmAudit& audit) {
   const auto lost = [](std::uint64_t CastCounts::*value) {
     return [value](const Row& row) { return percent_text(lost_share(row, value)); };
   };
+  const auto decibels = [](auto value) {
+    return [value](const Row& row) {
+      return row.errors.compared == 0    ? "-"
+             : std::isfinite(value(row)) ? fmt::format("{:.1f}", value(row))
+                                         : "exact";
+    };
+  };
   const auto bounded = [](const GemmErrors& e) { return e.bound && e.compared != 0; };
+  // A terminal has room for one of these: a sample's interval says how much its figures are worth.
+  const bool sampled = std::any_of(audit.rows_of.begin(), audit.rows_of.end(),
+                                   [](const Row& row) { return row.errors.interval.has_value(); });
   return {{{"Total", true}, part(&GemmErrors::total)},
-          {{"95 % +-", true}, [](const Row& row) { return interval_text(row.errors); }},
+          {{"95 % +-", true, !sampled}, [](const Row& row) { return interval_text(row.errors); }},
           {{"Quanti- zation", true}, part(&GemmErrors::quantization)},
           {{"Accum.", true}, part(&GemmErrors::accumulation)},
           {{"Output", true}, part(&GemmErrors::output)},
+          {{"SQNR dB", true, sampled}, decibels([](const Row& row) { return row.errors.sqnr(); })},
+          {{"Cosine", true, true},
+           [](const Row& row) {
+             return row.errors.compared != 0 ? fmt::format("{:.9f}", row.errors.cosine) : "-";
+           }},
+          {{"x BF16", true, true},
+           [&audit](const Row& row) {
+             const double bf16 = audit.reference.value_or(0);
+             return row.errors.compared != 0 && bf16 > 0 ? fmt::format("{:.3g}", row.errors.total / bf16)
+                                                         : "-";
+           }},
+          {{"Worst row dB", true, true}, decibels([](const Row& row) {
+             return row.errors.rows.empty() ? row.errors.sqnr() : decibels_of(row.errors.rows.front().error);
+           })},
           {{"p99 ulp", true}, ulp(&GemmErrors::p99_ulp)},
           {{"max ulp", true, true}, ulp(&GemmErrors::max_ulp)},
           {{"Bias", true, true}, drift(&GemmErrors::bias)},
@@ -242,7 +268,8 @@ std::string subject_text(const GemmAuditRow& row, bool several) {
 std::string_view columns_remark() {
   return "Total: D against the exact product. Quantization: the exact product of the converted operands "
          "against it. Accum.: the sum that leaves the tensor core against that. Output: scales applied and D "
-         "rounded. The three add up element by element. ulp: of D's type at the exact value. To zero, "
+         "rounded. The three add up element by element. SQNR: of D. ulp: of D's type at the exact value. To "
+         "zero, "
          "saturated: of the operand that loses more.";
 }
 

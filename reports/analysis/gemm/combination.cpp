@@ -26,6 +26,8 @@ constexpr GemmDtype kDtypes[] = {
     {"tf32-raw", "TF32, raw FP32 bits", Format::tf32, Format::none, 0, kCut, Format::f32, false},
     {"mxf8", "MXFP8 E4M3", Format::e4m3, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
     {"mxf8-e5m2", "MXFP8 E5M2", Format::e5m2, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
+    {"mxf6", "MXFP6 E2M3", Format::e2m3, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
+    {"mxf6-e3m2", "MXFP6 E3M2", Format::e3m2, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
     {"mxf4", "MXFP4", Format::e2m1, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},
     {"nvf4", "NVFP4", Format::e2m1, Format::ue4m3, 16, kSaturatingCast, Format::bf16, false},
 };
@@ -39,16 +41,17 @@ constexpr GemmDtype kPairs[] = {
 
 /// What others call a row, where it is no format's name.
 constexpr std::pair<std::string_view, std::string_view> kUsualNames[] = {
-    {"nvfp4", "nvf4"}, {"mxfp4", "mxf4"}, {"mxfp8", "mxf8"}, {"mxfp8-e5m2", "mxf8-e5m2"}};
+    {"nvfp4", "nvf4"}, {"mxfp4", "mxf4"},      {"mxfp8", "mxf8"},     {"mxfp8-e5m2", "mxf8-e5m2"},
+    {"mxfp6", "mxf6"}, {"mxfp6-e2m3", "mxf6"}, {"mxf6-e2m3", "mxf6"}, {"mxfp6-e3m2", "mxf6-e3m2"}};
 
 struct NamedScaling {
   std::string_view name;
   Scaling scaling;
 };
-constexpr NamedScaling kScalings[] = {{"none", Scaling::none},      {"tensor", Scaling::tensor},
-                                      {"row", Scaling::row},        {"1x128", Scaling::blocks},
-                                      {"mx", Scaling::mx},          {"mx-floor", Scaling::mx_floor},
-                                      {"mx-ceil", Scaling::mx_ceil}};
+constexpr NamedScaling kScalings[] = {{"none", Scaling::none},         {"tensor", Scaling::tensor},
+                                      {"row", Scaling::row},           {"1x128", Scaling::blocks},
+                                      {"128x128", Scaling::tiles},     {"mx", Scaling::mx},
+                                      {"mx-floor", Scaling::mx_floor}, {"mx-ceil", Scaling::mx_ceil}};
 
 /// Newest unit first; the others are not what a kernel would use for a whole product.
 constexpr Op kPreference[] = {Op::tcgen05, Op::wgmma, Op::mma};
@@ -70,8 +73,9 @@ std::string why_no_scaling(const GemmCombination& c) {
     return fmt::format("no instruction scales blocks of {}", dtype.name);
   if (c.scaling == Scaling::none || dtype.scale != Format::none) return {};
   const bool leaves = c.accumulation.promote != 0 && kScaleBlock % c.accumulation.promote == 0;
-  if (c.scaling == Scaling::blocks && !leaves)
-    return "scales of 1x128 are applied when a sum leaves the tensor core: promote:128 or a divisor";
+  if (along_k(c.scaling) && !leaves)
+    return "scales of 1x128 and 128x128 are applied when a sum leaves the tensor core: promote:128 or a "
+           "divisor";
   return {};
 }
 

@@ -126,14 +126,22 @@ class Conversion {
       out_.factors = {factor_for(largest, most_)};
       return;
     }
-    const std::uint64_t length =
-        scaling == Scaling::blocks ? kScaleBlock : std::max<std::uint64_t>(layout_.depth, 1);
+    const std::uint64_t length = along_k(scaling) ? kScaleBlock : std::max<std::uint64_t>(layout_.depth, 1);
     const std::vector<double> sizes = largest_of_blocks(x_, layout_, length);
     if (sizes.empty()) return;
     out_.lanes = layout_.lanes;
     out_.blocks = sizes.size() / layout_.lanes;
     out_.factors.clear();
-    for (const double each : sizes) out_.factors.push_back(factor_for(each, most_));
+    // One factor for 128 x 128 is one for 128 lanes.
+    const std::uint64_t together = scaling == Scaling::tiles ? kScaleBlock : 1;
+    for (std::uint64_t lane = 0; lane < out_.lanes; ++lane)
+      for (std::uint64_t block = 0; block < out_.blocks; ++block) {
+        double largest_of_tile = 0;
+        const std::uint64_t first = lane / together * together;
+        for (std::uint64_t each = first; each < std::min(first + together, out_.lanes); ++each)
+          largest_of_tile = std::max(largest_of_tile, sizes[each * out_.blocks + block]);
+        out_.factors.push_back(factor_for(largest_of_tile, most_));
+      }
   }
 
   void micro_scales(Scaling scaling, double largest) {
@@ -237,7 +245,8 @@ ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, cons
                                    const MatmulOptions& how, const ConvertedOperand* b) {
   const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
   ConvertedOperands out{dtype, scaling, m, n, k, {}, {}, {}};
-  out.a = Conversion(dtype, scaling, operands.a, {m, k, k, 1}, operands.largest_a).run(how.threads);
+  const Scaling of_a = scaling == Scaling::tiles ? Scaling::blocks : scaling;
+  out.a = Conversion(dtype, of_a, operands.a, {m, k, k, 1}, operands.largest_a).run(how.threads);
   GemmDtype of_b = dtype;
   of_b.element = dtype.element_b();
   out.b = b != nullptr

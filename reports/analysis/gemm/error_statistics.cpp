@@ -44,6 +44,9 @@ class SquareSum {
     return std::ldexp(std::sqrt(ratio(sum_, others.sum_)), exponent_ - others.exponent_);
   }
   void clear() { sum_ = 0; }
+  /// x in these units.
+  [[nodiscard]] double scaled(double x) const { return x * unit_; }
+  [[nodiscard]] double sum() const { return sum_; }
 
  private:
   static int exponent_of(double largest) {
@@ -59,6 +62,18 @@ struct Sums {
   double size = 0, size_converted = 0, error = 0, magnitude = 0, drift = 0;
 };
 
+/// The rows of the largest errors, and the error in the middle. Rows without a size are left out.
+void keep_rows(std::vector<RowError> rows, GemmErrors& out) {
+  constexpr std::size_t kListed = 8;
+  std::erase_if(rows, [](const RowError& row) { return !std::isfinite(row.error); });
+  if (rows.empty()) return;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const RowError& x, const RowError& y) { return x.error > y.error; });
+  out.middle_row = rows[rows.size() / 2].error;
+  rows.resize(std::min(rows.size(), kListed));
+  out.rows = std::move(rows);
+}
+
 /// The largest finite magnitude that `value(e)` takes.
 template <class Value>
 double largest_of(std::size_t count, const Value& value) {
@@ -69,6 +84,8 @@ double largest_of(std::size_t count, const Value& value) {
 }
 
 }  // namespace
+
+double GemmErrors::sqnr() const { return -20 * std::log10(total); }
 
 GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& converted,
                      const GemmElements& elements, Format output) {
@@ -84,11 +101,19 @@ GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& con
   SquareSum accumulation(largest_of(count, [&](std::size_t e) { return sum[e] - converted.product[e]; }));
   SquareSum rounding(largest_of(count, [&](std::size_t e) { return result[e] - sum[e]; }));
   SquareSum bound(largest_of(bounds.size(), [&](std::size_t e) { return bounds[e]; }));
+  SquareSum result_squares(largest_of(count, [&](std::size_t e) { return result[e]; }));
+  SquareSum row_error = total, row_size = exact_squares;
+  double together = 0;  // the scalar product of D and the exact product, in the units of both
+  std::vector<RowError> rows;
   std::vector<float> ulps;
   ulps.reserve(exact.size());
   double worst = -1;
   for (std::size_t e = 0; e < exact.size(); ++e) {
     const double x = exact[e], q = converted.product[e], s = elements.accumulator[e], d = elements.result[e];
+    if (e % converted.n == 0) {
+      if (e != 0) rows.push_back({e / converted.n - 1, row_error.over(row_size)});
+      row_error.clear(), row_size.clear();
+    }
     if (!std::isfinite(x)) {
       ++out.no_exact;
       continue;
@@ -101,6 +126,9 @@ GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& con
     const double error = d - x;
     exact_squares.add(x);
     total.add(error);
+    result_squares.add(d);
+    row_size.add(x), row_error.add(error);
+    together += exact_squares.scaled(x) * result_squares.scaled(d);
     quantization.add(q - x);
     accumulation.add(s - q);
     rounding.add(d - s);
@@ -123,6 +151,9 @@ GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& con
     out.worst_exact = x;
     out.worst_result = d;
   }
+  if (count != 0) rows.push_back({(count - 1) / converted.n, row_error.over(row_size)});
+  keep_rows(std::move(rows), out);
+  out.cosine = ratio(together, std::sqrt(exact_squares.sum()) * std::sqrt(result_squares.sum()));
   out.zero_product = out.compared != 0 && sums.size == 0;
   out.total = total.over(exact_squares);
   out.quantization = quantization.over(exact_squares);

@@ -70,7 +70,7 @@ std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, co
 
 std::vector<double> model_sums(const GemmCombination& combination, const GemmPath& path,
                                const ConvertedOperands& converted, const MatmulOptions& how) {
-  const bool factors = combination.scaling == Scaling::blocks && path.instruction.scale == Format::none;
+  const bool factors = along_k(combination.scaling) && path.instruction.scale == Format::none;
   return factors ? by_blocks(combination, path, converted, how)
                  : one_product(combination, path, converted, how);
 }
@@ -85,7 +85,7 @@ GemmElements compute_elements(const GemmCombination& combination, const GemmPath
   out.result.resize(sums.size());
   const Format to = combination.output == Format::none ? combination.dtype.output : combination.output;
   const FormatSpec output = spec_of(to);
-  const bool scales = combination.scaling != Scaling::blocks;
+  const bool scales = !along_k(combination.scaling);
   for (std::uint64_t e = 0; e < sums.size(); ++e) {
     const float factor_a = scales ? x.a.factor(e / x.n) : 1.0F,
                 factor_b = scales ? x.b.factor(e % x.n) : 1.0F;

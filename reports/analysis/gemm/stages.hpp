@@ -11,7 +11,7 @@
 namespace mmaudit::report {
 
 /// A (m, k) times B (k, n), every `block` of k (0: all of it) times factor(i, j, block). Two binary64 words
-/// an element of D (Ogita, Rump, Oishi 2005, Sum2), products rounded once where they don't fit one.
+/// an element of D (Ogita, Rump, Oishi 2005, Sum2), which take a plain sum of every 32 products.
 std::vector<double> blocked_product(
     std::uint64_t m, std::uint64_t n, std::uint64_t k, std::span<const double> a, std::span<const double> b,
     std::uint64_t block, const std::function<double(std::uint64_t, std::uint64_t, std::uint64_t)>& factor,
@@ -21,7 +21,7 @@ std::vector<double> blocked_product(
 std::vector<double> converted_product(const ConvertedOperands& x, const MatmulOptions& how);
 
 /// The sums of converted operands as they leave the tensor cores and the totals, (m, n): in units of the
-/// elements, with Scaling::blocks in units of the operands.
+/// elements, with factors along K in units of the operands.
 std::vector<double> model_sums(const GemmCombination& combination, const GemmPath& path,
                                const ConvertedOperands& converted, const MatmulOptions& how);
 

@@ -79,7 +79,7 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
   const std::vector<Run> a = runs_of(x.a, plan.grouped, x.m, x.k, division);
   const std::vector<Run> b = runs_of(x.b, plan.grouped, x.n, x.k, division);
   const std::uint64_t runs = x.m == 0 ? 0 : a.size() / x.m;
-  const bool blocks = c.scaling == Scaling::blocks, shrinks = chain_bound.only_shrinks();
+  const bool blocks = along_k(c.scaling), shrinks = chain_bound.only_shrinks();
   std::vector<double> out(x.m * x.n);
   detail::parallel_for(x.m, how.threads, [&](std::uint64_t i) {
     for (std::uint64_t j = 0; j < x.n; ++j) {

@@ -52,9 +52,7 @@ ConvertedOperands cut(const ConvertedOperands& whole, std::uint64_t depth) {
 
 /// Scales that are not applied along the way.
 double last_factor(const ConvertedOperands& x) {
-  return x.scaling == Scaling::blocks
-             ? 1.0
-             : static_cast<double>(x.a.factor(0)) * static_cast<double>(x.b.factor(0));
+  return along_k(x.scaling) ? 1.0 : static_cast<double>(x.a.factor(0)) * static_cast<double>(x.b.factor(0));
 }
 
 std::vector<WorstStep> steps_of(const GemmCombination& combination, const GemmPath& path,

@@ -44,6 +44,7 @@ enum class Scaling : std::uint8_t {
   row,       ///< one per row of A and one per column of B
   blocks,    ///< "1x128": one per 128 k of each row of A and column of B; applied in binary32 when the
              ///< block's sum leaves the tensor core
+  tiles,     ///< "128x128": as blocks, but B has one per 128 k of 128 columns (DeepSeek's weights)
   mx,        ///< by the instruction: the block scales of a dtype that has only one rule for them
   mx_floor,  ///< by the instruction: a power of two per 32 k that may saturate the largest (OCP)
   mx_ceil    ///< the same, rounded up until nothing saturates (RCEIL)
@@ -52,6 +53,8 @@ std::string_view name_of(Scaling scaling);
 /// The scalings of this name: "mx" means both rules for powers of two. Empty for anything else.
 std::vector<Scaling> find_scalings(std::string_view name);
 constexpr bool by_instruction(Scaling scaling) { return scaling >= Scaling::mx; }
+/// Factors that differ along K: binary32 totals take them.
+constexpr bool along_k(Scaling scaling) { return scaling == Scaling::blocks || scaling == Scaling::tiles; }
 inline constexpr std::uint64_t kScaleBlock = 128;
 /// The scaling of such operands when only one is computed.
 Scaling usual_scaling(const GemmDtype& dtype);

@@ -30,6 +30,12 @@ struct Interval {
   double low = 0, high = 0;
 };
 
+/// A row of D: the norm of its error over the norm of the exact row.
+struct RowError {
+  std::uint64_t row = 0;
+  double error = 0;
+};
+
 /// Every error is relative to the exact product: Frobenius norms over the norm of the exact product, means
 /// over the mean magnitude of its elements. Only elements that were compared count.
 struct GemmErrors {
@@ -42,6 +48,7 @@ struct GemmErrors {
   double quantization = 0;     ///< product of the converted operands - exact
   double accumulation = 0;     ///< accumulator before D's rounding - product of the converted operands
   double output = 0;           ///< D - accumulator: the factors of the scales, and D's type
+  double cosine = 0;           ///< of the angle between D and the exact product, both as vectors
   double max_ulp = 0, p50_ulp = 0, p99_ulp = 0;  ///< |D - exact| in units in the last place of D's type
   double bias = 0;                               ///< mean of D - exact
   double magnitude_bias = 0;                     ///< mean of |D| - |exact|
@@ -52,6 +59,11 @@ struct GemmErrors {
   /// The largest |D - exact|.
   std::uint64_t worst_row = 0, worst_column = 0;
   double worst_exact = 0, worst_result = 0;
+  std::vector<RowError> rows;  ///< the 8 largest, that first
+  double middle_row = 0;       ///< half of the rows have a larger error
+
+  /// Signal to quantization noise of D, in decibels: infinite where nothing differs.
+  [[nodiscard]] double sqnr() const;
 };
 
 /// Operands as numbers: A (m, k), B (k, n), C (m, n) or empty, row-major and contiguous.
@@ -62,7 +74,7 @@ struct GemmOperands {
   double largest_a = 0, largest_b = 0;
 };
 
-/// The product of the operands as they are, in binary64 with compensated sums: within 2^-52 of the sum of all
+/// The product of the operands as they are, in binary64 with compensated sums: within 2^-48 of the sum of all
 /// |a_k b_k|, and NaN or infinite where they are. (m, n).
 std::vector<double> exact_product(const GemmOperands& operands, const MatmulOptions& how = {});
 
