@@ -17,19 +17,7 @@ void run_fast(const Instruction& inst, const Datapath& datapath, const TileView&
       batch.modifiers != nullptr &&
       std::any_of(batch.modifiers, batch.modifiers + batch.tiles, [](std::uint8_t x) { return x != 0; });
   if (modified || !fast_serves(inst, datapath)) return emulate(inst, datapath, batch);
-  Matmul product;
-  product.batch = batch.tiles;
-  product.m = static_cast<std::uint64_t>(inst.m);
-  product.n = static_cast<std::uint64_t>(inst.n);
-  product.k = static_cast<std::uint64_t>(inst.k);
-  product.a = batch.a;
-  product.b = batch.b;
-  product.c = batch.c;
-  product.d = batch.d;
-  product.scale_a = batch.scale_a;
-  product.scale_b = batch.scale_b;
-  product.metadata = batch.metadata;
-  matmul(inst, datapath, product);
+  matmul(inst, datapath, product_of(inst, batch));
 }
 
 void run_plain(const Instruction& inst, const Datapath& datapath, const TileView& batch) {
@@ -55,6 +43,22 @@ Backend backend_by_datapath(
     run(inst, entry->datapath, batch);
   };
   return {std::move(name), why_not, by_datapath};
+}
+
+Matmul product_of(const Instruction& inst, const TileView& batch) {
+  Matmul product;
+  product.batch = batch.tiles;
+  product.m = static_cast<std::uint64_t>(inst.m);
+  product.n = static_cast<std::uint64_t>(inst.n);
+  product.k = static_cast<std::uint64_t>(inst.k);
+  product.a = batch.a;
+  product.b = batch.b;
+  product.c = batch.c;
+  product.d = batch.d;
+  product.scale_a = batch.scale_a;
+  product.scale_b = batch.scale_b;
+  product.metadata = batch.metadata;
+  return product;
 }
 
 Backend model_backend(const Architecture& architecture) {

@@ -173,7 +173,8 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
   add("--dtype-b", request.dtype_b, "of B");
   add("--scale", request.scales,
-      "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the dtype")
+      "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the "
+      "dtype")
       .comma_separated();
   add("--policy", request.policies, "of plain, promote:P, split-k:S, half; default: plain and promote:128")
       .comma_separated();

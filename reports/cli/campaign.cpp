@@ -44,22 +44,24 @@ Setup on_model(const CampaignOptions& options) {
   if (setup.reference == nullptr)
     setup.reference = &require_architecture(options.context, options.architecture);
   setup.model = own != nullptr ? own : setup.reference;
+  setup.kernels = options.on == "gpu-model";
   return setup;
 }
 
 Setup on_threads(const CampaignOptions& options, int processes) {
-  if (options.gpus != 1) throw InputError("--gpus: found with --on model, allowed: with --on hardware");
+  if (options.gpus != 1)
+    throw InputError("--gpus: found with --on model, allowed: with --on hardware, gpu-model");
   Setup setup = on_model(options);
   const unsigned cores = std::thread::hardware_concurrency() / static_cast<unsigned>(processes);
   setup.threads = options.threads != 0 ? options.threads : std::max(1U, cores);
   return setup;
 }
 
-Setup on_gpus(const CampaignOptions& options) {
+/// The GPUs that the options ask for.
+std::vector<device::DeviceInfo> gpus_of(const CampaignOptions& options) {
   if (options.threads != 0)
-    throw InputError("--threads: found with --on hardware, allowed: with --on model (the GPU computes)");
-  if (!options.architecture.empty())
-    throw InputError("--arch: found with --on hardware, allowed: with --on model (the GPU says what it is)");
+    throw InputError(fmt::format("--threads: found with --on {}, allowed: with --on model (the GPU computes)",
+                                 options.on));
   const device::DeviceInfo any = require_device();
   std::vector<device::DeviceInfo> gpus = device::devices();
   std::erase_if(gpus, [&](const device::DeviceInfo& x) { return x.name != any.name; });
@@ -69,9 +71,17 @@ Setup on_gpus(const CampaignOptions& options) {
   std::rotate(gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(options.first_gpu % gpus.size()),
               gpus.end());
   if (options.gpus != 0) gpus.resize(options.gpus);
+  return gpus;
+}
+
+Setup on_gpus(const CampaignOptions& options) {
+  if (!options.architecture.empty())
+    throw InputError(
+        "--arch: found with --on hardware, allowed: with --on model, gpu-model (the GPU says what it is)");
   Setup setup;
-  setup.model = options.context.own() != nullptr ? options.context.own() : &architecture_of(any);
-  setup.gpus = std::move(gpus);
+  setup.gpus = gpus_of(options);
+  setup.model =
+      options.context.own() != nullptr ? options.context.own() : &architecture_of(setup.gpus.front());
   return setup;
 }
 
@@ -100,7 +110,7 @@ Plan plan_of(const CampaignOptions& options, const Setup& setup) {
 
 int list_plan(const CampaignOptions& options) {
   Setup setup;
-  if (options.on == "model")
+  if (options.on != "hardware")
     setup = on_model(options);
   else
     setup.model = &require_architecture(options.context, options.architecture);
@@ -146,7 +156,10 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
     shard = {static_cast<std::size_t>(ranks->rank), static_cast<std::size_t>(ranks->size)};
   }
   const int processes = ranks == nullptr ? 1 : ranks->local_size;
-  const Setup setup = options.on == "model" ? on_threads(options, processes) : on_gpus(options);
+  Setup setup = options.on == "model"       ? on_threads(options, processes)
+                : options.on == "gpu-model" ? on_model(options)
+                                            : on_gpus(options);
+  if (setup.kernels) setup.gpus = gpus_of(options);
   const Plan plan = plan_of(options, setup);
   if (const std::size_t items = items_of(plan).size(); ranks == nullptr && shard.index >= items)
     throw InputError(fmt::format(
@@ -239,13 +252,15 @@ void add_campaign(Command& app) {
        "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
   command.section("What is compared");
   command
-      .option("--on", options->on,
-              "hardware: this GPU; model: no GPU, the fast path of the model is the reference")
-      .one_of({"hardware", "model"});
-  command.option(
-      "--arch ARCH", options->architecture,
-      "with --on model: architecture of the reference (default: the compute capability of --model, "
-      "else hopper)");
+      .option(
+          "--on", options->on,
+          "hardware: this GPU; model: no GPU, the fast path of the model is the reference; gpu-model: the "
+          "same on this GPU, whose kernels of products are the reference")
+      .one_of({"hardware", "model", "gpu-model"});
+  command.option("--arch ARCH", options->architecture,
+                 "with --on model, gpu-model: architecture of the reference (default: the compute capability "
+                 "of --model, "
+                 "else hopper)");
   add_filter_option(command, options->instructions).comma_separated();
   command.option("--family", options->families, "only input classes whose name contains one of these")
       .comma_separated();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "mmaudit/matmul.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/tile_batch.hpp"
 
@@ -24,6 +25,9 @@ struct Backend {
 Backend backend_by_datapath(
     const Architecture& architecture, std::string name,
     std::function<void(const Instruction& instruction, const Datapath& datapath, const TileView& batch)> run);
+
+/// The tiles of a batch as a batch of products of one instruction each; modifiers are left out.
+Matmul product_of(const Instruction& instruction, const TileView& batch);
 
 /// The model on this machine.
 Backend model_backend(const Architecture& architecture);

@@ -1,8 +1,9 @@
-// Batches without a GPU: one tile product per batch, or several of a narrow instruction.
+// The model against itself: one tile product per batch, or several of a narrow instruction.
 #include <algorithm>
 
 #include "campaign/workers.hpp"
 #include "mmaudit/comparison.hpp"
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast.hpp"
 #include "mmaudit/generators/tiles.hpp"
 
@@ -10,12 +11,16 @@ namespace mmaudit::campaign {
 namespace {
 
 constexpr std::uint64_t kBatchDots = std::uint64_t{1} << 12, kItemProducts = std::uint64_t{1} << 21;
+constexpr std::uint64_t kKernelDots = std::uint64_t{1} << 20, kKernelItemDots = std::uint64_t{1} << 25;
+constexpr const char* kKernels = "kernels";  // the engine of those that a GPU runs
 
 /// A tile product: `side` tiles each of A, B and C, where every tile of A meets every tile of B. It is one
 /// tile of a wider instruction, whose rows and columns fill the vectors of the fast path.
 struct TileProduct {
-  explicit TileProduct(const Instruction& inst)
+  TileProduct(const Instruction& inst, bool kernels)
       : narrow(inst), wide(inst), side(inst.m * inst.n < 1024 ? 4 : 2) {
+    const auto of_tile = static_cast<std::uint64_t>(inst.m) * static_cast<std::uint64_t>(inst.n);
+    while (kernels && of_tile * static_cast<std::uint64_t>(4 * side * side) <= kKernelDots) side *= 2;
     wide.m = static_cast<std::int16_t>(inst.m * side);
     wide.n = static_cast<std::int16_t>(inst.n * side);
   }
@@ -32,6 +37,7 @@ struct TileProduct {
 TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, gen::InputClass input_class,
                    std::uint64_t seed, std::uint64_t number) {
   const auto [narrow, wide, side] = product;
+  const unsigned threads = side > 4 ? 0 : 1;
   TileBatch batch(wide, 1);
   const auto shape = gen::tile_shape(plan, input_class, seed, number);
   const auto first = number * static_cast<std::uint64_t>(side);
@@ -39,13 +45,14 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
   const auto fill = [&](gen::Matrix which, std::vector<std::byte>& buffer, Format format, int rows,
                         int columns, int m, int n, const auto& tile) {
     const std::size_t bytes = spec_of(format).storage_bytes();
-    std::size_t at = 0;
-    for (int i = 0; i < rows; ++i)
+    ::mmaudit::detail::parallel_for(static_cast<std::uint64_t>(rows), threads, [&](std::uint64_t row) {
+      const int i = static_cast<int>(row);
       for (int j = 0; j < columns; ++j)
-        store_bits(buffer, bytes, at++,
+        store_bits(buffer, bytes, row * static_cast<std::uint64_t>(columns) + static_cast<std::uint64_t>(j),
                    gen::generate(plan, input_class, seed, which,
                                  first + static_cast<std::uint64_t>(tile(i / m, j / n)), i % m, j % n, number,
                                  shape));
+    });
   };
   const auto of_row = [](int row, int) { return row; };
   const auto of_column = [](int, int column) { return column; };
@@ -58,6 +65,21 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
   fill(gen::Matrix::a, batch.a, narrow.a, wide.m, stored, narrow.m, stored, of_row);
   fill(gen::Matrix::b, batch.b, narrow.b, narrow.k, wide.n, narrow.k, narrow.n, of_column);
   fill(gen::Matrix::c, batch.c, narrow.c, wide.m, wide.n, narrow.m, narrow.n, of_both);
+  const int blocks = narrow.scale_block == 0 ? 0 : narrow.k / narrow.scale_block;
+  const auto fill_scales = [&](gen::Matrix which, std::vector<std::uint8_t>& scales, int rows, int columns,
+                               int m, int n, const auto& tile) {
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j)
+        scales[static_cast<std::size_t>(i) * static_cast<std::size_t>(columns) +
+               static_cast<std::size_t>(j)] =
+            static_cast<std::uint8_t>(gen::generate(plan, input_class, seed, which,
+                                                    first + static_cast<std::uint64_t>(tile(i / m, j / n)),
+                                                    i % m, j % n, number, shape));
+  };
+  if (blocks != 0) {
+    fill_scales(gen::Matrix::scale_a, batch.scale_a, wide.m, blocks, narrow.m, blocks, of_row);
+    fill_scales(gen::Matrix::scale_b, batch.scale_b, blocks, wide.n, blocks, narrow.n, of_column);
+  }
   for (std::size_t at = 0; at < batch.metadata.size(); ++at) {
     const int row = static_cast<int>(at) / stored, column = static_cast<int>(at) % stored;
     batch.metadata[at] =
@@ -88,11 +110,11 @@ void compare(const TileProduct& product, const TileView& expected, const void* f
 
 }  // namespace
 
-device::WorkResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
-                                 const WorkItem& item) {
+device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
+                               const WorkItem& item) {
   const PlannedInstruction& one = plan.instructions[item.instruction];
   const gen::InputClass input_class = plan.input_classes[item.input_class];
-  const TileProduct product(one.instruction);
+  const TileProduct product(one.instruction, one.engine == kKernels);
   const gen::GeneratorPlan generator = gen::make_generator_plan(one.instruction, one.entry->datapath);
   device::WorkResult result;
   for (std::uint64_t i = item.first_batch * product.per_batch();
@@ -111,14 +133,16 @@ device::WorkResult check_on_host(const Backend& reference, const Backend& model,
   return result;
 }
 
-PlannedInstruction plan_on_host(const Instruction& instruction, const DatapathEntry& entry,
-                                const DatapathEntry& reference) {
-  const TileProduct product(instruction);
+PlannedInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
+                                 const DatapathEntry& reference, bool kernels) {
+  const TileProduct product(instruction, kernels);
   return {.instruction = instruction,
           .entry = &entry,
-          .engine = fast_serves(instruction, reference.datapath) ? "vectors" : "tiles",
+          .engine = kernels                                        ? kKernels
+                    : fast_serves(instruction, reference.datapath) ? "vectors"
+                                                                   : "tiles",
           .batch_dots = product.dots() * product.per_batch(),
-          .item_dots = kItemProducts / static_cast<std::uint64_t>(instruction.k),
+          .item_dots = kernels ? kKernelItemDots : kItemProducts / static_cast<std::uint64_t>(instruction.k),
           .reference = &reference};
 }
 

@@ -33,20 +33,36 @@ std::vector<std::function<Worker()>> Setup::workers() const {
     for (const device::DeviceInfo& gpu : gpus) makers.emplace_back([gpu] { return gpu_worker(gpu); });
     return makers;
   }
+  for (const device::DeviceInfo& gpu : gpus)
+    makers.emplace_back(
+        [fast = device::product_backend(gpu, *reference, device::DeviceModel::fast),
+         plain = device::product_backend(gpu, *model, device::DeviceModel::plain)]() -> Worker {
+          return [fast, plain](const Plan& plan, const WorkItem& item) {
+            return check_model(fast, plain, plan, item);
+          };
+        });
+  if (kernels) return makers;
   makers.assign(threads, [fast = fast_backend(*reference), plain = plain_backend(*model)]() -> Worker {
     return [fast, plain](const Plan& plan, const WorkItem& item) {
-      return check_on_host(fast, plain, plan, item);
+      return check_model(fast, plain, plan, item);
     };
   });
   return makers;
 }
 
 Backend Setup::reference_backend() const {
-  return reference == nullptr ? device::hardware_backend(gpus.front()) : fast_backend(*reference);
+  if (reference == nullptr) return device::hardware_backend(gpus.front());
+  return kernels ? device::product_backend(gpus.front(), *reference, device::DeviceModel::fast)
+                 : fast_backend(*reference);
 }
 
 Provenance Setup::provenance() const {
   if (reference == nullptr) return device::provenance_of(gpus.front());
+  if (kernels) {
+    Provenance provenance = device::provenance_of(gpus.front());
+    provenance.gpu += " (the model against itself)";
+    return provenance;
+  }
   Provenance provenance;
   provenance.gpu = "none (the model against itself)";
   provenance.driver = provenance.cuda = "none";
@@ -63,17 +79,29 @@ PlannedInstruction plan_on_gpu(const Instruction& instruction, const DatapathEnt
           .item_dots = engine == "plain" ? kPlainDots : kDots};
 }
 
+namespace {
+
+bool served_by_kernels(const Setup& setup, const Instruction& inst) {
+  using device::DeviceModel;
+  return device::product_backend({}, *setup.reference, DeviceModel::fast).why_not(inst, 0).empty() &&
+         device::product_backend({}, *setup.model, DeviceModel::plain).why_not(inst, 0).empty();
+}
+
+}  // namespace
+
 std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
                                                   const std::vector<Instruction>& candidates) {
   std::vector<PlannedInstruction> planned;
   for (const Instruction& inst : candidates) {
     const DatapathEntry* entry = find_datapath(*setup.model, inst);
-    if (entry == nullptr || inst.scale != Format::none) continue;
+    if (entry == nullptr) continue;
     if (setup.reference == nullptr) {
+      if (inst.scale != Format::none) continue;
       if (setup.gpus.empty() || device::why_not(setup.gpus.front(), inst).empty())
         planned.push_back(plan_on_gpu(inst, *entry));
     } else if (const DatapathEntry* reference = find_datapath(*setup.reference, inst)) {
-      planned.push_back(plan_on_host(inst, *entry, *reference));
+      if (!setup.kernels || served_by_kernels(setup, inst))
+        planned.push_back(plan_of_model(inst, *entry, *reference, setup.kernels));
     }
   }
   return planned;

@@ -1,6 +1,6 @@
 #pragma once
-// Who runs work items: GPUs compare the hardware with the model, threads of the host compare the fast path
-// of the model with its plain core.
+// Who runs work items: GPUs compare the hardware with the model, threads of the host or GPUs compare the fast
+// path of the model with its plain core.
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,7 +21,8 @@ struct Setup {
   const Architecture* reference =
       nullptr;                           ///< datapaths of the fast path; null: the hardware is the reference
   std::vector<device::DeviceInfo> gpus;  ///< one worker each
-  unsigned threads = 1;                  ///< workers of the host, when the hardware is not the reference
+  unsigned threads = 1;                  ///< workers of the host, when there are neither GPUs nor hardware
+  bool kernels = false;                  ///< the model against itself on `gpus`, by the kernels of products
 
   /// Makes the worker of a thread, in that thread.
   [[nodiscard]] std::vector<std::function<Worker()>> workers() const;
@@ -31,10 +32,10 @@ struct Setup {
 
 /// `entry` on a GPU against the hardware.
 PlannedInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry);
-/// `entry` by the plain core against `reference` by the fast path.
-PlannedInstruction plan_on_host(const Instruction& instruction, const DatapathEntry& entry,
-                                const DatapathEntry& reference);
-/// The candidates that both sides of `setup` have; block-scaled ones are left out.
+/// `entry` by the plain core against `reference` by the fast path; `kernels`: both on a GPU.
+PlannedInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
+                                 const DatapathEntry& reference, bool kernels);
+/// The candidates that both sides of `setup` have; block-scaled ones are left out where hardware is one.
 std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
                                                   const std::vector<Instruction>& candidates);
 
@@ -44,9 +45,9 @@ std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
 std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
                                const std::string& model_file);
 
-/// Batches of the host, run one after another.
-device::WorkResult check_on_host(const Backend& reference, const Backend& model, const Plan& plan,
-                                 const WorkItem& item);
+/// Batches that the host makes, run one after another.
+device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
+                               const WorkItem& item);
 
 // The work items of a campaign, taken off one list by several workers.
 

@@ -49,6 +49,16 @@ TEST_F(CampaignOnModel, EveryInstructionAgreesAndSaysWhereItRan) {
   EXPECT_GT(vectors, 40U);
 }
 
+TEST_F(CampaignOnModel, TakesBlockScalesOfEveryInputClass) {
+  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--arch", "blackwell", "--inst",
+                               "scale_vec", "--dots", "1", "--seed", "3", "--out", path("x.json")});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  const nlohmann::json result = read("x.json");
+  EXPECT_EQ(result.at("mismatches"), 0);
+  EXPECT_GT(result.at("instructions").size(), 20U);
+  for (const nlohmann::json& one : result.at("instructions")) EXPECT_EQ(one.at("engine"), "vectors") << one;
+}
+
 /// In a process of its own, which alone has the --model that it loads.
 Outcome run_apart(const std::vector<std::string>& arguments, const std::string& scratch) {
   const pid_t child = fork();

@@ -105,15 +105,15 @@ TEST(CampaignHost, WhatIsNotWrittenDiffers) {
   const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   const DatapathEntry& entry = *find_datapath(hopper, instruction);
   Plan plan = small_plan(1);
-  plan.instructions = {plan_on_host(instruction, entry, entry)};
+  plan.instructions = {plan_of_model(instruction, entry, entry, false)};
   const WorkItem item{0, 1, 1, 2};
   const Backend writes_nothing = {.name = "nothing",
                                   .why_not = [](const Instruction&, std::uint8_t) { return std::string(); },
                                   .run = [](const Instruction&, const TileView&) {}};
-  const device::WorkResult nothing = check_on_host(writes_nothing, writes_nothing, plan, item);
+  const device::WorkResult nothing = check_model(writes_nothing, writes_nothing, plan, item);
   EXPECT_EQ(nothing.dots, dots_of(plan, item));
   EXPECT_EQ(nothing.mismatches, nothing.dots);
-  const device::WorkResult same = check_on_host(model_backend(hopper), plain_backend(hopper), plan, item);
+  const device::WorkResult same = check_model(model_backend(hopper), plain_backend(hopper), plan, item);
   EXPECT_EQ(same.dots, dots_of(plan, item));
   EXPECT_EQ(same.mismatches, 0U);
 }
