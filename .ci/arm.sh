@@ -15,4 +15,4 @@ cmake --preset arm64 >/dev/null
 cmake --build --preset arm64
 ctest --test-dir build/arm64/emulator --no-tests=error --output-on-failure -j2
 ctest --test-dir build/arm64/properties -R '^fast_path_test$' --no-tests=error --output-on-failure
-qemu-aarch64 build/arm64/bin/mmaudit -q verify
+qemu-aarch64 build/arm64/bin/corpus_test --gtest_filter='Recordings.*'

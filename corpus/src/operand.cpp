@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
@@ -32,12 +35,26 @@ void require_shape(const char* option, const std::string& file, Tensor& tensor, 
     fits = fits && (sizes[i] == 0 || tensor.shape[i] == sizes[i]);
     allowed.push_back(sizes[i] == 0 ? "any" : std::to_string(sizes[i]));
   }
-  if (!fits)
-    throw InputError(fmt::format("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns)", file,
-                                 option, to_string(tensor.shape), fmt::join(allowed, ", ")));
+  if (fits) return;
+  const bool exchanged = tensor.shape.size() == 3 && (wanted.rows == 0 || tensor.shape[2] == wanted.rows) &&
+                         (wanted.columns == 0 || tensor.shape[1] == wanted.columns);
+  throw InputError(fmt::format("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns){}", file,
+                               option, to_string(tensor.shape), fmt::join(allowed, ", "),
+                               exchanged ? "; with rows and columns exchanged it fits" : ""));
 }
 
 }  // namespace
+
+void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes) {
+  const std::uint64_t rows = tensor.shape[1], columns = tensor.shape[2];
+  const std::vector<std::byte> from = tensor.data;
+  for (std::uint64_t matrix = 0; matrix < tensor.shape[0]; ++matrix)
+    for (std::uint64_t i = 0; i < rows; ++i)
+      for (std::uint64_t j = 0; j < columns; ++j)
+        std::copy_n(&from[((matrix * rows + i) * columns + j) * bytes], bytes,
+                    &tensor.data[((matrix * columns + j) * rows + i) * bytes]);
+  std::swap(tensor.shape[1], tensor.shape[2]);
+}
 
 Operand load_operand(const char* option, const std::string& file, const FormatSpec& format,
                      const MatrixShape& wanted, const CastRule* cast) {

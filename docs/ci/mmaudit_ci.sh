@@ -12,7 +12,7 @@
 #   MMAUDIT_LAYER     arguments of mmaudit audit, separated by spaces: --a x.npy --b w.npy --dtype e4m3 --max-rel-fro 5e-2
 #   MMAUDIT_BASELINE  the kept baseline (baselines/mmaudit.json); where it is missing and GITHUB_TOKEN is set, the
 #                     artifact mmaudit-baseline of the default branch
-#   MMAUDIT_ACCEPT    true: the new bits become the baseline
+#   MMAUDIT_ACCEPT    true: the new bits become the baseline, as a file at MMAUDIT_BASELINE or as the artifact
 #   MMAUDIT_INST      only instructions whose name contains one of these
 #   MMAUDIT_OUT       folder of what the steps write (mmaudit-out): baseline.json, diff.json, layer.*
 #   MMAUDIT_SUMMARY   Markdown is appended here (GITHUB_STEP_SUMMARY, else summary.md of that folder)
@@ -126,7 +126,13 @@ step_baseline() {
   tool baseline record "${arguments[@]}" --out "$out/new.json" >/dev/null
   if [[ ${MMAUDIT_ACCEPT:-false} == true ]]; then
     mv "$out/new.json" "$out/baseline.json"
-    echo "accepted: $out/baseline.json is the baseline" | tee -a "$summary"
+    # On GitHub the artifact is the baseline; elsewhere, and where there is a file of it, the file.
+    if [[ -z ${GITHUB_TOKEN:-} || -e $kept ]]; then
+      mkdir -p "$(dirname "$kept")" && cp "$out/baseline.json" "$kept"
+      echo "accepted: $kept is the baseline: commit it" | tee -a "$summary"
+    else
+      echo "accepted: $out/baseline.json is the baseline" | tee -a "$summary"
+    fi
     return 0
   fi
   if [[ ! -e $kept && -n ${GITHUB_TOKEN:-} ]] && fetch_baseline "$out/kept.json" 2>"$out/fetch.txt"; then kept=$out/kept.json; fi

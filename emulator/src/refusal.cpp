@@ -14,8 +14,8 @@ std::string refused(std::string_view name, const std::vector<std::string>& allow
   std::string list;
   for (const std::string& one : allowed) add(list, one);
   const std::string nearest = nearest_word(name, allowed);
-  return "found \"" + printable(name) + "\", allowed: " + list +
-         (nearest.empty() ? "" : " (did you mean " + nearest + "?)");
+  return "found \"" + printable(name) + "\"" + (nearest.empty() ? "" : " (did you mean " + nearest + "?)") +
+         ", allowed: " + list;
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ TEST(CInterface, RefusesInOneLineAndWritesNothing) {
     const char* line;
   };
   const Case cases[] = {
-      {[](mmaudit_tiles& x, const auto&) { x.arch = "hoper"; }, "arch: found \"hoper\", allowed: volta"},
+      {[](mmaudit_tiles& x, const auto&) { x.arch = "hoper"; },
+       "arch: found \"hoper\" (did you mean hopper?), allowed: volta"},
       {[](mmaudit_tiles& x, const auto&) { x.arch = "volta"; },
        "inst: found mma.m16n8k16.f32.f16.f16.f32, which volta lacks"},
       {[](mmaudit_tiles& x, const auto&) { x.inst = "mma"; }, "inst: found \"mma\", allowed"},

@@ -119,6 +119,7 @@ TEST(Names, Architectures) {
     EXPECT_EQ(found->name, name) << typed;
   }
   EXPECT_NE(why_no_architecture("hoper").find("did you mean hopper?"), std::string::npos);
+  EXPECT_NE(why_no_architecture("H10").find("did you mean h100?"), std::string::npos);
   EXPECT_EQ(why_no_architecture("xyzxyz").find("did you mean"), std::string::npos);
 }
 

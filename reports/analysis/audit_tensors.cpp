@@ -23,7 +23,7 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 26;
 
 /// " (fp8 is e4m3 or e5m2)"; empty for what has no usual meaning.
 std::string hint_of(std::string_view name) {
-  const std::string_view meaning = meaning_of(name);
+  const std::string_view meaning = name == "fp4" ? "mxf4 or nvf4" : meaning_of(name);
   return meaning.empty() ? "" : fmt::format(" ({} is {})", name, meaning);
 }
 

@@ -63,16 +63,27 @@ BaselineCause cause_of(const Baseline& of, const BaselineInstruction& before,
                        const BaselineInstruction& after) {
   const Instruction& instruction = before.instruction;
   std::vector<Again> classes;
+  // Inputs of a class may depend on the datapath: those of another model stay out, the others can still tell.
+  const char* missing = "no input class is in both files";
+  bool changed = false;
   for (const BaselineFamily& was : before.families) {
     const BaselineFamily* is = find_named(after.families, &BaselineFamily::family, was.family);
     if (is == nullptr) continue;
-    if (was.inputs != is->inputs) return unexplained("the inputs differ, nothing was compared");
+    if (was.inputs != is->inputs) {
+      missing = "the inputs differ where bits may have changed";
+      continue;
+    }
     std::optional<TileBatch> inputs = inputs_again(of, instruction, was);
-    if (!inputs) return unexplained("this mmaudit makes other inputs than these files have");
+    if (!inputs) {
+      missing = "this mmaudit makes other inputs than these files have";
+      continue;
+    }
+    changed = changed || was.hash != is->hash;
     // A changed class first: most candidates fall there.
     classes.insert(was.hash == is->hash ? classes.end() : classes.begin(),
                    Again{std::move(*inputs), &was.d, &is->d});
   }
+  if (!changed) return unexplained(missing);
   const Architecture& own = *find_architecture(of.architecture);
   const Datapath& right = find_datapath(own, instruction)->datapath;
   const bool old_is_model = gives(instruction, right, classes, &Again::old_bits);

@@ -126,6 +126,10 @@ int audit(const Options& options, const Context& context) {
 }
 
 int audit_tensors(TensorOptions& options, const Context& context) {
+  if (options.request.limit >= 1)
+    throw InputError(
+        fmt::format("--max-rel-fro: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05",
+                    options.request.limit));
   const std::vector<std::string> one = {""};
   for (const std::string& name : options.architectures.empty() ? one : options.architectures)
     options.request.architectures.push_back(&require_architecture(context, name));
@@ -161,7 +165,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
     return command.option(name, value, text).group(kTensorGroup);
   };
   report::TensorAuditRequest& request = options.request;
-  add("--a FILE", request.a, "A (M, K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
+  add("--a FILE", request.a, "A (M, K), or (..., K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
   add("--b FILE", request.b, "B (K, N)");
   add("--c FILE", request.c, "C (M, N), added in the epilogue");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
@@ -203,7 +207,7 @@ void add_audit(Command& app) {
       "audit",
       "The main job: verify the model, then report the error level of every data type; with --a and --b the "
       "errors of that product",
-      {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --dtype mxf8,nvf4 --max-rel-fro 5%",
+      {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --arch b200 --dtype mxf8,nvf4 --max-rel-fro 5%",
        "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
   command
       .option("--arch ARCH", tensors->architectures, "architecture to report on (with --a and --b several)")
@@ -220,7 +224,8 @@ void add_audit(Command& app) {
   command.option("--dots", options->dots, "on a GPU: fresh dot products per instruction").range(1.0, 1e15);
   command.flag("--no-study", options->no_study, "leave out the errors of whole products");
   const Option seed =
-      command.option("--seed", options->seed, "seed of the fresh inputs on a GPU and of a sample");
+      command.option("--seed", options->seed,
+                     "seed of the fresh inputs on a GPU; of a sample of tensors, there 1 by default");
   command.option("--json FILE", options->json, "write the JSON; without a file print it instead")
       .alone_means("-");
   const Option transposed = add_tensor_options(command, *tensors);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
@@ -28,7 +29,7 @@ struct MatmulOptions {
   bool has_alpha = false, has_beta = false;
   std::uint64_t promote = 0, split_k = 1, memory = 0;
   unsigned threads = 0;
-  bool plain = false, json = false, gpu = false, saturate = false;
+  bool plain = false, json = false, gpu = false, saturate = false, b_transposed = false;
 };
 
 /// Bytes the system could give to a program now; the largest number where it does not say.
@@ -127,6 +128,16 @@ void report(const MatmulOptions& options, const Instruction& instruction, const 
                         corpus::safetensors_name(d.dtype), corpus::to_string(d.shape), timing.seconds, rate));
 }
 
+/// B as (batch, K, N).
+corpus::Operand load_b(const MatmulOptions& options, const FormatSpec& format, const Matmul& problem,
+                       const CastRule* cast) {
+  corpus::MatrixShape wanted{problem.batch, problem.k, 0};
+  if (options.b_transposed) std::swap(wanted.rows, wanted.columns);
+  corpus::Operand b = corpus::load_operand("--b", options.b, format, wanted, cast);
+  if (options.b_transposed) exchange_rows_and_columns(b.tensor, format.storage_bytes());
+  return b;
+}
+
 int execute(const MatmulOptions& options, const Context& context) {
   const Instruction instruction = require_instruction(options.instruction);
   const Architecture& architecture = require_architecture(context, options.architecture);
@@ -164,8 +175,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.m = a.tensor.shape[1];
   const std::uint64_t stored = a.tensor.shape[2];
   problem.k = is_sparse(instruction.op) ? 2 * stored : stored;
-  const corpus::Operand b =
-      corpus::load_operand("--b", options.b, spec_of(instruction.b), {problem.batch, problem.k, 0}, cast);
+  const corpus::Operand b = load_b(options, spec_of(instruction.b), problem, cast);
   problem.n = b.tensor.shape[2];
   const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
   std::optional<corpus::Operand> c;
@@ -235,6 +245,8 @@ void add_matmul(Command& app) {
               "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]; sparse (M, K/2)")
       .required();
   command.option("--b FILE", options->b, "B: (K, N) or (batch, K, N), row-major").required();
+  command.flag("--b-transposed", options->b_transposed,
+               "the file of B is (N, K), as the weight of torch.nn.Linear");
   command.option("--c FILE", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
   command.option("--scale-a FILE", options->scale_a,
                  "block-scaled: scale bytes of A, (M, K / block) or with a batch; omitted: every scale is 1");

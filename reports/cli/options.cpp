@@ -144,7 +144,15 @@ Option& Option::default_text(const std::string& text) {
 }
 
 Option& Option::comma_separated() {
-  return with([&](CLI::Option& own) { own.delimiter(','); });
+  return with([&](CLI::Option& own) {
+    own.delimiter(',');
+    own.transform(CLI::Validator(
+        [](std::string& text) {
+          text = CLI::detail::trim(text);
+          return Refusal();
+        },
+        ""));
+  });
 }
 
 Option& Option::one_of(std::initializer_list<std::string> allowed) {

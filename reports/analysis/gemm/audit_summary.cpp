@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "audit_tables.hpp"
@@ -142,6 +144,20 @@ std::string use_text(const GemmAudit& audit, const Rows& use) {
   return text;
 }
 
+/// " hopper has no nvf4, mxf4.": types asked for that a GPU can't compute in any way.
+std::string lacking_text(const GemmAudit& audit) {
+  std::map<std::string, std::set<std::string>> lacking;
+  for (const GemmAbsent& one : audit.absent)
+    if (std::none_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& row) {
+          return row.architecture == one.architecture && row.dtype == one.dtype;
+        }))
+      lacking[one.architecture].insert(one.dtype);
+  std::string text;
+  for (const auto& [architecture, dtypes] : lacking)
+    text += fmt::format(" {} has no {}.", printable(architecture), fmt::join(dtypes, ", "));
+  return text;
+}
+
 /// "e4m3 tensor, row (plain)": what of an audit these rows of one type are.
 std::string subjects_of_type(const GemmAudit& audit, const Rows& rows) {
   const auto scalings = distinct(rows, [](const GemmAuditRow& row) { return row.scaling; });
@@ -230,13 +246,15 @@ std::string headline(const GemmAudit& audit) {
           return std::tuple(!has_total(*x), x->errors.total) < std::tuple(!has_total(*y), y->errors.total);
         });
     const GemmAuditRow& row = **nearest;
-    if (!has_total(row)) return "Nothing passes: every combination overflows.";
-    return fmt::format("Nothing passes. {} comes nearest: error {}, limit {:.3g} ({}: {}).", in_words(row),
-                       error_text(row.errors.total), *audit.limit, name_of(row.verdict), row.why);
+    if (!has_total(row)) return "Nothing passes: every combination overflows." + lacking_text(audit);
+    return fmt::format("Nothing passes. {} comes nearest: error {}, limit {:.3g} ({}: {}).{}", in_words(row),
+                       error_text(row.errors.total), *audit.limit, name_of(row.verdict), row.why,
+                       lacking_text(audit));
   }
   std::erase_if(failing, [](const GemmAuditRow* row) { return row->verdict != GemmVerdict::fail; });
-  return failing.empty() ? use_text(audit, use) + "."
-                         : fmt::format("{}; {}.", use_text(audit, use), failures_text(failing));
+  return (failing.empty() ? use_text(audit, use) + "."
+                          : fmt::format("{}; {}.", use_text(audit, use), failures_text(failing))) +
+         lacking_text(audit);
 }
 
 std::string least_errors(const GemmAudit& audit) {

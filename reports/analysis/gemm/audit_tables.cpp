@@ -68,9 +68,10 @@ double lost_share(const GemmAuditRow& row, std::uint64_t CastCounts::*lost) {
 }
 
 bool several_architectures(const GemmAudit& audit) {
-  return std::any_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& row) {
-    return row.architecture != audit.rows_of[0].architecture;
-  });
+  if (audit.rows_of.empty()) return false;
+  const auto another = [&](const auto& one) { return one.architecture != audit.rows_of[0].architecture; };
+  return std::any_of(audit.rows_of.begin(), audit.rows_of.end(), another) ||
+         std::any_of(audit.absent.begin(), audit.absent.end(), another);
 }
 
 namespace {

@@ -219,17 +219,17 @@ TEST_F(AuditTensors, SmallNumbersUnderflowAndItSaysSo) {
 
 TEST_F(AuditTensors, NanAndEmptyTensorsAreRows) {
   save_values("nan.npy", {10, 96}, std::vector<float>(960, std::numeric_limits<float>::quiet_NaN()));
-  const Outcome nan = audit({"--dtype", "e4m3,bf16", "--max-rel-fro", "1"}, "nan.npy");
+  const Outcome nan = audit({"--dtype", "e4m3,bf16", "--max-rel-fro", "0.99"}, "nan.npy");
   EXPECT_EQ(nan.code, kMismatch);
   EXPECT_NE(nan.out.find("NOT JUDGED"), std::string::npos) << nan.out;
   EXPECT_NE(nan.out.find("960"), std::string::npos);
   save_values("empty.npy", {0, 96}, {});
-  const Outcome empty = audit({"--max-rel-fro", "1"}, "empty.npy");
+  const Outcome empty = audit({"--max-rel-fro", "0.99"}, "empty.npy");
   EXPECT_EQ(empty.code, kMismatch);
   EXPECT_NE(empty.out.find("there is no element"), std::string::npos) << empty.out << empty.err;
   save_values("flat.npy", {10, 0}, {});
   save_values("flat_b.npy", {0, 6}, {});
-  const Outcome flat = audit({"--max-rel-fro", "1"}, "flat.npy", "flat_b.npy");
+  const Outcome flat = audit({"--max-rel-fro", "0.99"}, "flat.npy", "flat_b.npy");
   EXPECT_EQ(flat.code, kMismatch);
   EXPECT_NE(flat.out.find("the exact product is zero"), std::string::npos) << flat.out;
 }
@@ -237,7 +237,7 @@ TEST_F(AuditTensors, NanAndEmptyTensorsAreRows) {
 TEST_F(AuditTensors, WhatSaysNothingIsNotJudged) {
   const auto not_judged = [&](const char* name, const std::vector<float>& values, const char* why) {
     save_values(name, {10, 96}, values);
-    const Outcome outcome = audit({"--dtype", "e4m3,bf16", "--max-rel-fro", "1"}, name);
+    const Outcome outcome = audit({"--dtype", "e4m3,bf16", "--max-rel-fro", "0.99"}, name);
     EXPECT_EQ(outcome.code, kMismatch) << name;
     EXPECT_NE(outcome.out.find("NOT JUDGED"), std::string::npos) << outcome.out;
     EXPECT_NE(outcome.out.find(why), std::string::npos) << outcome.out;
@@ -339,11 +339,33 @@ TEST_F(AuditTensors, EveryScaleNamesItsRule) {
   EXPECT_EQ(one.out.find("mx-floor"), std::string::npos) << one.out;
 }
 
+TEST_F(AuditTensors, EveryPositionOfASequenceIsARow) {
+  const corpus::Tensor flat = corpus::load_tensor(path("A.npy"));
+  corpus::Tensor deep = flat;
+  deep.shape = {2, flat.shape[0] / 2, flat.shape[1]};
+  corpus::write_npy(path("deep.npy"), deep);
+  const Outcome of_flat = audit({"--dtype", "bf16, e4m3"}),
+                of_deep = audit({"--dtype", "bf16,e4m3"}, "deep.npy");
+  EXPECT_EQ(of_deep.code, of_flat.code) << of_deep.err;
+  const auto figures = [](const std::string& text) { return text.substr(text.find("Relative error of D")); };
+  EXPECT_EQ(figures(of_deep.out), figures(of_flat.out));
+}
+
+TEST_F(AuditTensors, SaysWhichGpuAndWhatAnotherLacks) {
+  const Outcome outcome = audit({"--arch", "hopper,blackwell", "--dtype", "nvf4", "--max-rel-fro", "50%"});
+  EXPECT_EQ(outcome.out.find("Use nvf4 with scale mx and plain sums on blackwell"), 0U) << outcome.out;
+  EXPECT_NE(outcome.out.find("hopper has no nvf4."), std::string::npos) << outcome.out;
+  const Outcome ampere = audit({"--arch", "ampere", "--dtype", "e4m3,bf16", "--max-rel-fro", "50%"});
+  EXPECT_NE(ampere.out.find(" ampere has no e4m3."), std::string::npos) << ampere.out;
+}
+
 TEST_F(AuditTensors, NumbersAreFinite) {
   refused(audit({"--max-rel-fro", "nan"}), {"--max-rel-fro: found nan"});
   refused(audit({"--max-rel-fro", "inf"}), {"--max-rel-fro: found inf"});
   const Outcome zero = audit({"--max-rel-fro", "0"});
   refused(zero, {"--max-rel-fro: found 0, allowed: a number above 0"});
+  for (const char* useless : {"1", "2", "200%"})
+    refused(audit({"--max-rel-fro", useless}), {"--max-rel-fro: found ", "allowed: below 1"});
   const Outcome outcome = audit({"--dtype", "bf16", "--max-rel-fro", "5%", "--json"});
   EXPECT_EQ(nlohmann::json::parse(outcome.out).at("limit"), 0.05);
 }
@@ -380,9 +402,9 @@ TEST_F(AuditTensors, ShapesWithoutDataTakeNoMemory) {
   const std::uint64_t many = std::uint64_t{1} << 40;
   save_values("tall.npy", {many, 0}, {});
   save_values("flat.npy", {0, 6}, {});
-  EXPECT_EQ(audit({"--dtype", "bf16", "--max-rel-fro", "1"}, "tall.npy", "flat.npy").code, kMismatch);
+  EXPECT_EQ(audit({"--dtype", "bf16", "--max-rel-fro", "0.99"}, "tall.npy", "flat.npy").code, kMismatch);
   save_values("none.npy", {0, 96}, {});
-  EXPECT_EQ(audit({"--dtype", "bf16", "--max-rel-fro", "1"}, "none.npy").code, kMismatch);
+  EXPECT_EQ(audit({"--dtype", "bf16", "--max-rel-fro", "0.99"}, "none.npy").code, kMismatch);
 }
 
 TEST_F(AuditTensors, RefusesInOneLine) {
@@ -402,7 +424,7 @@ TEST_F(AuditTensors, RefusesInOneLine) {
                                                                          std::vector<std::uint8_t>(6)));
   refused(audit({}, "raw.npy"), {"raw.npy", "--a dtype: found U8", "BF16"});
   save("cube.npy", {2, 3, 4});
-  refused(audit({}, "cube.npy"), {"--a shape: found [2, 3, 4]"});
+  refused(audit({}, "A.npy", "cube.npy"), {"--b shape: found [2, 3, 4], allowed: two dimensions"});
   refused(run({"audit", "--arch", "hopper,ada"}), {"--arch: found 2"});
 }
 

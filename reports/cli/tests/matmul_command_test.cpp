@@ -61,6 +61,22 @@ TEST_F(MatmulCommand, AnySizeAndC) {
   for (const float x : result.as<float>()) EXPECT_EQ(x, 66.5F);
 }
 
+TEST_F(MatmulCommand, ATransposedFileIsTheSameB) {
+  std::vector<float> b, transposed(std::size_t{33} * 7);
+  for (std::size_t i = 0; i < transposed.size(); ++i) b.push_back(static_cast<float>(i % 50));
+  for (std::size_t i = 0; i < transposed.size(); ++i) transposed[i % 7 * 33 + i / 7] = b[i];
+  corpus::write_npy(path("B.npy"), corpus::make_tensor<float>("x", DType::f32, {33, 7}, b));
+  corpus::write_npy(path("T.npy"), corpus::make_tensor<float>("x", DType::f32, {7, 33}, transposed));
+  ASSERT_EQ(matmul(kWgmmaF16, "A.npy", "B.npy", {"--round", "rn"}).code, kAllGood);
+  const Tensor expected = d();
+  std::filesystem::remove(path("D.npy"));
+  refused(matmul(kWgmmaF16, "A.npy", "T.npy", {"--round", "rn"}),
+          {"--b shape: found [1, 7, 33]", "with rows and columns exchanged it fits"});
+  const Outcome outcome = matmul(kWgmmaF16, "A.npy", "T.npy", {"--round", "rn", "--b-transposed"});
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_EQ(d().data, expected.data);
+}
+
 TEST_F(MatmulCommand, BytesAreFp8AndRawInIsRawOut) {
   const Outcome outcome =
       matmul("wgmma.m64n64k32.f32.e4m3.e4m3", "A8.npy", "B8.npy", {"--promote", "128", "--json"});

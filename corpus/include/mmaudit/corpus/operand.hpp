@@ -31,6 +31,9 @@ struct Operand {
 Operand load_operand(const char* option, const std::string& file, const FormatSpec& format,
                      const MatrixShape& wanted, const CastRule* cast = nullptr);
 
+/// (count, rows, columns) becomes (count, columns, rows), elements of `bytes` each.
+void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes);
+
 /// D of this shape, zeros: raw bits if C, or without C A, was raw bits.
 Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const Operand& a,
                      const std::optional<Operand>& c);
