@@ -1,0 +1,118 @@
+#include "masks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "mmaudit/arithmetic/unpack.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/raw_words.hpp"
+
+namespace mmaudit::probe {
+namespace {
+
+int least_exponent(const FormatSpec& format) { return format.min_exponent() - format.fraction_bits; }
+
+std::uint64_t power_bits(const FormatSpec& format, int exponent, bool negative) {
+  const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
+  const std::uint64_t bits =
+      exponent >= format.min_exponent()
+          ? (static_cast<std::uint64_t>(exponent + format.bias) << format.fraction_bits) * unit
+          : unit << (exponent - least_exponent(format));
+  return bits | (negative ? format.sign_bit() : 0);
+}
+
+/// Bits that any known datapath keeps below the largest addend, and one to spare.
+constexpr int kKept = 27, kKeptDouble = 54;
+
+}  // namespace
+
+MaskedGemm::MaskedGemm(const UnknownGemm& gemm) : gemm_(gemm) {
+  const FormatSpec a = spec_of(gemm.a), b = spec_of(gemm.b), d = spec_of(gemm.d);
+  const bool binary64 = gemm.d == Format::f64;
+  const int kept = binary64 ? kKeptDouble : kKept;
+  // A sum of binary16 steps has to hold the large value too.
+  constexpr int kMost = 60;
+  const int most = std::min({a.max_exponent() + b.max_exponent(), d.max_exponent(), kMost});
+  const int large = most;
+  large_.a = std::min(a.max_exponent(), large - std::min(b.max_exponent(), large / 2));
+  large_.b = large - large_.a;
+  constexpr int kApart = 48;
+  // c is one of the leaves: D's format holds the small value as well.
+  const int lowest = std::max(
+      {least_exponent(a) + least_exponent(b), large - kApart - (binary64 ? kApart : 0), least_exponent(d)});
+  small_.a = std::max(least_exponent(a), lowest - std::max(least_exponent(b), lowest / 2));
+  small_.b = lowest - small_.a;
+  // Sums of 13 fraction bits count so far, and D has to.
+  const int bits = std::min({large - lowest - kept, 12, int{d.fraction_bits}});
+  if (bits < 0)
+    throw InputError("type: found " + std::string(name_of(gemm.a)) + " and " + std::string(name_of(gemm.b)) +
+                     ", allowed: formats whose products reach over 27 binades");
+  most_small_ = std::uint64_t{1} << bits;
+  a_.resize(gemm.m * gemm.k * a.storage_bytes());
+  b_.resize(gemm.k * gemm.n * b.storage_bytes());
+  if (gemm.with_c) c_.resize(gemm.m * gemm.n * d.storage_bytes());
+  d_.resize(gemm.m * gemm.n * d.storage_bytes());
+}
+
+void MaskedGemm::place(std::size_t row, std::uint64_t leaf, const Powers& power, bool negative) {
+  const FormatSpec a = spec_of(gemm_.a), b = spec_of(gemm_.b), d = spec_of(gemm_.d);
+  if (leaf == gemm_.k) {
+    store_word(c_.data(), d.storage_bytes(), row * gemm_.n + row, power_bits(d, power.a + power.b, negative));
+    return;
+  }
+  store_word(a_.data(), a.storage_bytes(), row * gemm_.k + leaf, power_bits(a, power.a, negative));
+  store_word(b_.data(), b.storage_bytes(), leaf * gemm_.n + row, power_bits(b, power.b, false));
+}
+
+std::optional<std::uint64_t> MaskedGemm::count_at(std::size_t row) const {
+  const FormatSpec d = spec_of(gemm_.d);
+  const std::uint64_t bits = load_word(d_.data(), d.storage_bytes(), row * gemm_.n + row);
+  double value = 0;
+  if (gemm_.d == Format::f64) {
+    value = std::bit_cast<double>(bits);
+  } else {
+    const Operand x = unpack(d, UnpackRule{}, bits);
+    if (x.kind != Kind::finite) return std::nullopt;
+    value = x.significand == 0 ? 0 : std::ldexp(x.significand, x.exponent - d.fraction_bits);
+  }
+  const double count = std::ldexp(value, -(small_.a + small_.b));
+  if (!(count >= 0) || count > static_cast<double>(most_small_) || count != std::floor(count))
+    return std::nullopt;
+  return static_cast<std::uint64_t>(count);
+}
+
+std::vector<std::optional<std::uint64_t>> MaskedGemm::left(const std::vector<Mask>& masks,
+                                                           const std::vector<std::uint64_t>& small) {
+  // A mask with many small values becomes several, whose counts are added.
+  struct Part {
+    std::size_t mask, first;
+  };
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    for (std::size_t first = 0; first < small.size(); first += most_small_) parts.push_back({i, first});
+  std::vector<std::optional<std::uint64_t>> counts(masks.size(), 0);
+  const auto rows = static_cast<std::size_t>(std::min(gemm_.m, gemm_.n));
+  for (std::size_t begin = 0; begin < parts.size(); begin += rows) {
+    const std::size_t here = std::min(rows, parts.size() - begin);
+    for (auto* buffer : {&a_, &b_, &c_}) std::fill(buffer->begin(), buffer->end(), std::byte{0});
+    for (std::size_t row = 0; row < here; ++row) {
+      const Part& part = parts[begin + row];
+      const Mask& mask = masks[part.mask];
+      const std::size_t last = std::min<std::size_t>(small.size(), part.first + most_small_);
+      for (std::size_t i = part.first; i < last; ++i) place(row, small[i], small_, false);
+      place(row, mask.plus, large_, false);
+      place(row, mask.minus, large_, true);
+    }
+    ++calls_;
+    gemm_.run(a_.data(), b_.data(), gemm_.with_c ? c_.data() : nullptr, d_.data());
+    for (std::size_t row = 0; row < here; ++row) {
+      std::optional<std::uint64_t>& count = counts[parts[begin + row].mask];
+      const std::optional<std::uint64_t> found = count_at(row);
+      count = count && found ? std::optional(*count + *found) : std::nullopt;
+    }
+  }
+  return counts;
+}
+
+}  // namespace mmaudit::probe

@@ -1,0 +1,360 @@
+#include "mmaudit/probe/reveal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "masks.hpp"
+#include "mmaudit/datapath_text.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/generators/input_classes.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "tree_search.hpp"
+
+namespace mmaudit::probe {
+namespace {
+
+using gen::InputClass;
+
+/// What random products are made of: sums that round, sums that cancel, exponents far apart, and the ends of
+/// the range.
+constexpr InputClass kClasses[] = {InputClass::normal,        InputClass::wide_window,
+                                   InputClass::cancellation,  InputClass::narrow_window,
+                                   InputClass::mostly_zeros,  InputClass::sparse_powers,
+                                   InputClass::random_finite, InputClass::special_values};
+
+/// Operands of one product and the callable's D.
+struct Answer {
+  std::vector<std::byte> a, b, d;
+};
+
+/// Other plans of the same bits that a finding lists.
+constexpr std::size_t kMostAlike = 8;
+
+/// An instruction of an architecture.
+struct Candidate {
+  std::string architecture;
+  Instruction instruction;
+  Datapath datapath;
+  Evidence evidence;
+};
+
+std::vector<Candidate> candidates_of(const UnknownGemm& gemm,
+                                     std::span<const Architecture* const> architectures) {
+  std::vector<Candidate> all;
+  for (const Architecture* architecture : architectures)
+    for (Instruction inst : kInstructions) {
+      inst = with_shape(inst, kWgmmaMinN);
+      const DatapathEntry* entry = find_datapath(*architecture, inst);
+      if (entry == nullptr || is_sparse(inst.op) || inst.scale != Format::none) continue;
+      const bool tf32 = gemm.a == Format::f32 && gemm.b == Format::f32 && inst.a == Format::tf32;
+      if (!tf32 && (inst.a != gemm.a || inst.b != gemm.b)) continue;
+      if (inst.d != Format::f32 && inst.d != gemm.d) continue;
+      // Where C of the chain is not of D's format, only the first instruction of a chain is.
+      if (inst.c != inst.d) continue;
+      all.push_back({std::string(architecture->name), inst, entry->datapath, entry->evidence});
+    }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& x, const Candidate& y) { return x.evidence < y.evidence; });
+  return all;
+}
+
+/// Where the k of a node lie; none where they are not neighbours.
+std::optional<KRange> range_of(const SumTree& tree) {
+  const std::vector<std::uint64_t> ks = leaves_of(tree);
+  if (ks.back() - ks.front() + 1 != ks.size()) return std::nullopt;
+  return KRange{ks.front(), ks.back() + 1};
+}
+
+/// Whether a node adds two sums.
+bool adds_sums(const SumTree& tree) {
+  return tree.children.size() == 2 && !tree.children[0].leaf() && !tree.children[1].leaf();
+}
+
+/// Lengths that promotion may have, and slices: what the sums of the tree allow.
+struct Hints {
+  std::set<std::uint64_t> promote{0};
+  std::vector<std::vector<KRange>> slices;
+};
+
+/// Lengths of the sums that are added to others.
+void collect_lengths(const SumTree& tree, std::set<std::uint64_t>& lengths) {
+  if (!adds_sums(tree)) return;
+  for (const SumTree& child : tree.children) {
+    const std::optional<KRange> range = range_of(child);
+    if (range && !adds_sums(child)) lengths.insert(range->last - range->first);
+    collect_lengths(child, lengths);
+  }
+}
+
+Hints hints_of(const SumTree& tree) {
+  Hints hints;
+  collect_lengths(tree, hints.promote);
+  // Which of two sums is the running one, and where the first slice ends, the tree does not say: every
+  // reading is one hint.
+  for (const bool ascending : {true, false}) {
+    std::vector<KRange> split;
+    const SumTree* running = &tree;
+    while (adds_sums(*running)) {
+      const std::optional<KRange> part = range_of(running->children[ascending ? 1 : 0]);
+      running = &running->children[ascending ? 0 : 1];
+      const std::optional<KRange> rest = range_of(*running);
+      if (!part || !rest) break;
+      split.push_back(*part);
+      std::vector<KRange> slices = split;
+      slices.push_back(*rest);
+      std::sort(slices.begin(), slices.end(), [](KRange x, KRange y) { return x.first < y.first; });
+      hints.slices.push_back(std::move(slices));
+    }
+  }
+  return hints;
+}
+
+std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& gemm, const Hints& hints) {
+  GemmPlan plan;
+  plan.instruction = candidate.instruction;
+  plan.output = gemm.d;
+  std::vector<GemmPlan> plans;
+  std::set<std::uint64_t> promotes;
+  for (const std::uint64_t promote : hints.promote)
+    if (promote % static_cast<std::uint64_t>(candidate.instruction.k) == 0) promotes.insert(promote);
+  for (const std::uint64_t promote : promotes) {
+    plan.promote = promote;
+    plans.push_back(plan);
+  }
+  for (const std::vector<KRange>& slices : hints.slices) {
+    std::uint64_t tile = 0;
+    for (const KRange range : slices) tile = std::gcd(tile, range.first);
+    for (const SliceRule rule : {SliceRule::even, SliceRule::balanced})
+      for (const SliceOrder order : {SliceOrder::ascending, SliceOrder::descending})
+        for (const std::uint64_t promote : promotes) {
+          GemmPlan cut = plan;
+          cut.slices = slices.size();
+          cut.slice_rule = rule;
+          cut.slice_order = order;
+          cut.promote = promote;
+          // The bounds are multiples of the tile: of the largest that gives them.
+          for (cut.tile_k = tile; cut.tile_k != 0; cut.tile_k = cut.tile_k % 2 == 0 ? cut.tile_k / 2 : 0)
+            if (slices_of(cut, gemm.k) == slices) {
+              plans.push_back(cut);
+              break;
+            }
+        }
+  }
+  return plans;
+}
+
+/// Roundings that the tree does not show.
+std::vector<GemmPlan> roundings_of(const GemmPlan& plan) {
+  std::vector<GemmPlan> all;
+  const bool tf32 = plan.instruction.a == Format::tf32;
+  for (const InputRounding input :
+       {InputRounding::toward_zero, InputRounding::nearest_even, InputRounding::nearest_away}) {
+    if (input != InputRounding::toward_zero && !tf32) continue;
+    for (const Format partial : {Format::f32, plan.output}) {
+      if (partial == Format::f32 && !all.empty() && all.back().input == input) continue;
+      if (partial != Format::f32 && (plan.slices == 1 || (partial != Format::f16 && partial != Format::bf16)))
+        continue;
+      GemmPlan one = plan;
+      one.input = input;
+      one.partial = partial;
+      all.push_back(one);
+    }
+  }
+  return all;
+}
+
+class Revealer {
+ public:
+  Revealer(const UnknownGemm& gemm, std::span<const Architecture* const> architectures,
+           const GemmOptions& options)
+      : gemm_(gemm), architectures_(architectures), options_(options) {}
+
+  GemmFinding run() {
+    say("masks");
+    MaskedGemm masked(gemm_);
+    GemmFinding finding;
+    const std::uint64_t leaves = gemm_.k + (gemm_.with_c ? 1 : 0);
+    const auto tree = measured_tree(masked, leaves, finding.why_no_tree);
+    if (tree) {
+      finding.tree = *tree;
+      say("plans");
+      ask();
+      match(finding);
+    } else {
+      finding.why_no_plan = "there is no tree";
+    }
+    finding.calls = masked.calls() + answers_.size();
+    return finding;
+  }
+
+ private:
+  void say(const std::string& what) const {
+    if (options_.progress) options_.progress(what);
+  }
+
+  /// Random products, one class after another.
+  void ask() {
+    Instruction inst;
+    inst.a = gemm_.a;
+    inst.b = gemm_.b;
+    inst.c = inst.d = gemm_.d;
+    inst.m = static_cast<std::int16_t>(std::min<std::uint64_t>(gemm_.m, 64));
+    inst.n = static_cast<std::int16_t>(std::min<std::uint64_t>(gemm_.n, 64));
+    constexpr int kPeriod = 64;
+    inst.k = kPeriod;
+    const gen::GeneratorPlan plan = gen::make_generator_plan(inst, Datapath{});
+    for (std::uint64_t i = 0; i < options_.products; ++i) {
+      Answer one;
+      const InputClass input_class = kClasses[i % std::size(kClasses)];
+      fill(one.a, plan, input_class, gen::Matrix::a, gemm_.m, gemm_.k, i);
+      fill(one.b, plan, input_class, gen::Matrix::b, gemm_.k, gemm_.n, i);
+      one.d.resize(gemm_.m * gemm_.n * spec_of(gemm_.d).storage_bytes());
+      std::vector<std::byte> c(gemm_.with_c ? one.d.size() : 0);
+      gemm_.run(one.a.data(), one.b.data(), gemm_.with_c ? c.data() : nullptr, one.d.data());
+      answers_.push_back(std::move(one));
+    }
+  }
+  void fill(std::vector<std::byte>& out, const gen::GeneratorPlan& plan, InputClass input_class,
+            gen::Matrix which, std::uint64_t rows, std::uint64_t columns, std::uint64_t tile) const {
+    const std::size_t bytes = spec_of(which == gen::Matrix::a ? gemm_.a : gemm_.b).storage_bytes();
+    out.resize(rows * columns * bytes);
+    for (std::uint64_t i = 0; i < rows; ++i)
+      for (std::uint64_t j = 0; j < columns; ++j)
+        store_word(out.data(), bytes, i * columns + j,
+                   gen::generate(plan, input_class, options_.seed, which, tile, static_cast<int>(i),
+                                 static_cast<int>(j)));
+  }
+
+  /// Elements of D that a plan does not give, over the products up to the first with any; NaNs of other bits
+  /// apart: a library may make its own.
+  std::uint64_t wrong(const Candidate& candidate, const GemmPlan& plan, std::uint64_t& compared,
+                      std::uint64_t& nans) const {
+    const std::size_t bytes = spec_of(gemm_.d).storage_bytes();
+    compared = nans = 0;
+    for (const Answer& one : answers_) {
+      std::vector<std::byte> d(one.d.size());
+      Matmul problem;
+      problem.batch = 1;
+      problem.m = gemm_.m;
+      problem.n = gemm_.n;
+      problem.k = gemm_.k;
+      problem.a = one.a.data();
+      problem.b = one.b.data();
+      problem.d = d.data();
+      if (!why_no_prediction(plan, candidate.datapath, problem).empty()) return one.d.size() / bytes;
+      predict(plan, candidate.datapath, problem,
+              [](const Instruction& inst, const Datapath& model, const Matmul& work) {
+                MatmulOptions how;
+                how.threads = 0;
+                matmul(inst, model, work, how);
+              });
+      compared += d.size() / bytes;
+      if (d == one.d) continue;
+      std::uint64_t count = 0;
+      for (std::size_t i = 0; i < d.size() / bytes; ++i) {
+        const std::uint64_t found = load_word(d.data(), bytes, i), theirs = load_word(one.d.data(), bytes, i);
+        if (found == theirs) continue;
+        const bool both = is_nan(found) && is_nan(theirs);
+        (both ? nans : count) += 1U;
+      }
+      if (count != 0) return count;
+    }
+    return 0;
+  }
+  /// Where a prediction takes seconds the first plan is enough.
+  [[nodiscard]] bool large() const {
+    constexpr double kSoon = 1 << 24;
+    return static_cast<double>(gemm_.m) * static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k) > kSoon;
+  }
+  [[nodiscard]] bool is_nan(std::uint64_t bits) const {
+    const FormatSpec d = spec_of(gemm_.d);
+    return d.specials == Specials::ieee && (bits & d.magnitude_mask()) > d.infinity_bits();
+  }
+
+  void match(GemmFinding& finding) {
+    SumTree tree = finding.tree;
+    if (gemm_.with_c) finding.c_place = take_c(tree);
+    const Hints hints = hints_of(tree);
+    bool same_tree = false;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const Candidate& candidate : candidates_of(gemm_, architectures_))
+      for (const GemmPlan& shape : plans_of(candidate, gemm_, hints)) {
+        if (tree_of(shape, candidate.datapath, gemm_.k) != tree) continue;
+        same_tree = true;
+        for (const GemmPlan& plan : roundings_of(shape)) {
+          if (finding.plan && (finding.alike.size() == kMostAlike || large())) return;
+          std::uint64_t compared = 0, nans = 0;
+          const std::uint64_t mismatches = wrong(candidate, plan, compared, nans);
+          if (mismatches == 0 && finding.plan) {
+            finding.alike.push_back(candidate.architecture + " " + text_of(plan));
+            continue;
+          }
+          if (mismatches == 0) {
+            finding.plan = plan;
+            finding.architecture = candidate.architecture;
+          }
+          if (mismatches <= least) {
+            least = finding.mismatches = mismatches;
+            finding.verified = compared;
+            finding.other_nans = nans;
+          }
+        }
+      }
+    if (finding.plan) return;
+    finding.why_no_plan = same_tree ? "plans with this tree give other bits on random data"
+                                    : "no plan of an instruction of these architectures has this tree";
+  }
+
+  /// Removes leaf K and says where it stood.
+  std::string take_c(SumTree& tree) const {
+    std::vector<SumTree>& children = tree.children;
+    const auto at = std::find_if(children.begin(), children.end(),
+                                 [&](const SumTree& x) { return x.leaf() && x.k == gemm_.k; });
+    if (at != children.end() && children.size() == 2) {
+      tree = std::move(children[at == children.begin() ? 1 : 0]);
+      return "added last, to the finished sum";
+    }
+    const bool first = removed(tree);
+    return first ? "in the first step, one more addend" : "inside the sum";
+  }
+  /// True where c stood beside products alone: in the step that starts a chain.
+  bool removed(SumTree& tree) const {
+    for (std::size_t i = 0; i < tree.children.size(); ++i) {
+      SumTree& child = tree.children[i];
+      if (!child.leaf()) {
+        if (const std::vector<std::uint64_t> ks = leaves_of(child); ks.back() == gemm_.k)
+          return removed(child);
+        continue;
+      }
+      if (child.k != gemm_.k) continue;
+      const bool alone =
+          std::all_of(tree.children.begin(), tree.children.end(), [](const SumTree& x) { return x.leaf(); });
+      tree.children.erase(tree.children.begin() + static_cast<std::ptrdiff_t>(i));
+      tree = sum_of(std::move(tree.children));
+      return alone;
+    }
+    return false;
+  }
+
+  const UnknownGemm& gemm_;
+  std::span<const Architecture* const> architectures_;
+  const GemmOptions& options_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace
+
+GemmFinding reveal(const UnknownGemm& gemm, std::span<const Architecture* const> architectures,
+                   const GemmOptions& options) {
+  for (const Format format : {gemm.a, gemm.b, gemm.d})
+    if (spec_of(format).integer() || spec_of(format).signless)
+      throw InputError("type: found " + std::string(name_of(format)) +
+                       ", allowed: floating-point formats (sums of integers are exact in every order)");
+  if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) throw InputError("m, n, k: found 0, allowed: 1 or more");
+  return Revealer(gemm, architectures, options).run();
+}
+
+}  // namespace mmaudit::probe

@@ -1,0 +1,222 @@
+// Kernels whose plan is known, seen as callables alone: reveal() finds the plan, and says so where there is
+// none.
+#include "mmaudit/probe/reveal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "mmaudit/error.hpp"
+#include "mmaudit/matmul.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+using probe::GemmFinding;
+using probe::UnknownGemm;
+
+struct Kernel {
+  const char* architecture;
+  GemmPlan plan;
+  std::uint64_t m = 16, n = 24, k = 512;
+};
+
+GemmPlan plan_of(const char* instruction, Format output = Format::f32) {
+  GemmPlan plan;
+  plan.instruction = find_instruction(instruction).value();
+  plan.output = output;
+  return plan;
+}
+
+UnknownGemm played(const Kernel& kernel) {
+  const Instruction inst = kernel.plan.instruction;
+  UnknownGemm gemm{kernel.m, kernel.n, kernel.k, inst.a, inst.b, kernel.plan.output, false, {}};
+  if (inst.a == Format::tf32) gemm.a = gemm.b = Format::f32;
+  const Datapath datapath = find_datapath(*find_architecture(kernel.architecture), inst)->datapath;
+  gemm.run = [kernel, datapath](const void* a, const void* b, const void* /*c*/, void* d) {
+    Matmul problem;
+    problem.batch = 1;
+    problem.m = kernel.m;
+    problem.n = kernel.n;
+    problem.k = kernel.k;
+    problem.a = a;
+    problem.b = b;
+    problem.d = d;
+    ASSERT_EQ(why_no_prediction(kernel.plan, datapath, problem), "");
+    predict(
+        kernel.plan, datapath, problem,
+        [](const Instruction& one, const Datapath& model, const Matmul& work) { matmul(one, model, work); });
+  };
+  return gemm;
+}
+
+GemmFinding revealed(const UnknownGemm& gemm, const char* architecture) {
+  const Architecture* known[] = {find_architecture(architecture)};
+  return reveal(gemm, known, {.seed = 3});
+}
+
+std::uint64_t elements(const Kernel& kernel) { return kernel.m * kernel.n * 8; }
+
+void expect_found(const Kernel& kernel) {
+  const GemmFinding found = revealed(played(kernel), kernel.architecture);
+  SCOPED_TRACE(text_of(kernel.plan) + "\n" + text_of(found.tree, kernel.k));
+  EXPECT_EQ(found.why_no_tree, "");
+  ASSERT_TRUE(found.plan) << found.why_no_plan;
+  const Datapath datapath =
+      find_datapath(*find_architecture(kernel.architecture), kernel.plan.instruction)->datapath;
+  const Datapath theirs =
+      find_datapath(*find_architecture(found.architecture), found.plan->instruction)->datapath;
+  EXPECT_EQ(probe::tree_of(*found.plan, theirs, kernel.k), probe::tree_of(kernel.plan, datapath, kernel.k));
+  EXPECT_EQ(found.plan->input, kernel.plan.input);
+  EXPECT_EQ(found.plan->output, kernel.plan.output);
+  EXPECT_EQ(found.plan->partial, kernel.plan.partial);
+  EXPECT_EQ(found.mismatches, 0U);
+  EXPECT_EQ(found.verified, elements(kernel));
+}
+
+TEST(Reveal, chains_of_each_kind_of_instruction) {
+  expect_found({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16")});
+  expect_found({"hopper", plan_of("wgmma.m64n8k16.f32.bf16.bf16", Format::bf16)});
+  expect_found({"hopper", plan_of("wgmma.m64n8k16.f16.f16.f16", Format::f16)});
+  expect_found({"hopper", plan_of("mma.m16n8k8.f32.f16.f16.f32", Format::f16)});
+  expect_found({"hopper", plan_of("wgmma.m64n8k32.f32.e4m3.e4m3")});
+  expect_found({"hopper", plan_of("mma.m16n8k32.f32.e4m3.e5m2.f32")});
+  expect_found({"ada", plan_of("mma.m16n8k32.f32.e4m3.e4m3.f32", Format::bf16)});
+  expect_found({"ampere", plan_of("mma.m16n8k8.f32.tf32.tf32.f32")});
+  expect_found({"volta", plan_of("mma.m8n8k4.f32.f16.f16.f32")});
+  expect_found({"hopper", plan_of("mma.m8n8k4.f32.f16.f16.f32"), 8, 8, 100});
+  expect_found({"hopper", plan_of("mma.m8n8k4.f64.f64.f64.f64", Format::f64), 8, 8, 64});
+}
+
+TEST(Reveal, promotion_and_slices) {
+  Kernel kernel{"hopper", plan_of("wgmma.m64n8k32.f32.e4m3.e4m3", Format::bf16)};
+  kernel.plan.promote = 128;
+  expect_found(kernel);
+  kernel = {"ampere", plan_of("mma.m16n8k8.f32.tf32.tf32.f32")};
+  kernel.plan.slices = 3;
+  kernel.plan.tile_k = 32;
+  kernel.plan.input = InputRounding::nearest_even;
+  expect_found(kernel);
+  kernel.plan.slice_rule = SliceRule::balanced;
+  kernel.plan.slices = 5;
+  kernel.plan.input = InputRounding::nearest_away;
+  expect_found(kernel);
+  kernel = {"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16", Format::f16)};
+  kernel.plan.slices = 4;
+  kernel.plan.partial = Format::f16;
+  expect_found(kernel);
+  kernel.plan.partial = Format::f32;
+  kernel.plan.slices = 2;
+  kernel.k = 96;
+  expect_found(kernel);
+}
+
+TEST(Reveal, the_odd_one) {
+  Kernel kernel{"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 16, 16, 1152};
+  kernel.plan.promote = 96;
+  kernel.plan.slices = 3;
+  kernel.plan.slice_order = SliceOrder::descending;
+  expect_found(kernel);
+  kernel.k = 1000;
+  kernel.plan.promote = 192;
+  kernel.plan.tile_k = 64;
+  expect_found(kernel);
+}
+
+/// C in the chain, or added by an epilogue.
+UnknownGemm with_c(bool last) {
+  Kernel kernel{"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 16, 16, 64};
+  UnknownGemm gemm = played(kernel);
+  gemm.with_c = true;
+  gemm.run = [kernel, last](const void* a, const void* b, const void* c, void* d) {
+    Matmul problem;
+    problem.batch = 1;
+    problem.m = kernel.m;
+    problem.n = kernel.n;
+    problem.k = kernel.k;
+    problem.a = a;
+    problem.b = b;
+    problem.c = c;
+    problem.d = d;
+    if (last) problem.epilogue = Epilogue{1, 1, Format::f32};
+    matmul(kernel.plan.instruction,
+           find_datapath(*find_architecture("hopper"), kernel.plan.instruction)->datapath, problem);
+  };
+  return gemm;
+}
+
+TEST(Reveal, the_place_of_c) {
+  const GemmFinding first = revealed(with_c(false), "hopper");
+  EXPECT_EQ(first.c_place, "in the first step, one more addend");
+  EXPECT_TRUE(first.plan) << first.why_no_plan;
+  const GemmFinding last = revealed(with_c(true), "hopper");
+  EXPECT_EQ(last.c_place, "added last, to the finished sum");
+  EXPECT_TRUE(last.plan) << last.why_no_plan;
+}
+
+TEST(Reveal, a_function_that_ignores_c_is_no_sum_with_c) {
+  UnknownGemm gemm = played({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 32});
+  gemm.with_c = true;
+  const GemmFinding found = revealed(gemm, "hopper");
+  EXPECT_EQ(found.why_no_tree, "masks of k 0 and c leave a D that is no sum of small values");
+  EXPECT_FALSE(found.plan);
+}
+
+// Float sums of a CPU loop: one product at a time, multiplied and added with two roundings.
+UnknownGemm loop(bool pairwise) {
+  UnknownGemm gemm{8, 8, 16, Format::f32, Format::f32, Format::f32, false, {}};
+  gemm.run = [pairwise](const void* a, const void* b, const void* /*c*/, void* d) {
+    const auto* x = static_cast<const float*>(a);
+    const auto* y = static_cast<const float*>(b);
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 8; ++j) {
+        float part[16];
+        for (std::size_t k = 0; k < 16; ++k) part[k] = x[i * 16 + k] * y[k * 8 + j];
+        for (std::size_t width = 8; pairwise && width != 0; width /= 2)
+          for (std::size_t k = 0; k < width; ++k) part[k] += part[k + width];
+        for (std::size_t k = 1; !pairwise && k < 16; ++k) part[0] += part[k];
+        static_cast<float*>(d)[i * 8 + j] = part[0];
+      }
+  };
+  return gemm;
+}
+
+TEST(Reveal, a_tree_without_a_plan_is_shown) {
+  const GemmFinding found = revealed(loop(true), "hopper");
+  EXPECT_EQ(found.why_no_tree, "");
+  EXPECT_FALSE(found.plan);
+  EXPECT_EQ(leaves_of(found.tree).size(), 16U);
+  ASSERT_EQ(found.tree.children.size(), 2U);
+  const std::vector<std::uint64_t> even{0, 2, 4, 6, 8, 10, 12, 14};
+  EXPECT_EQ(leaves_of(found.tree.children[0]), even);
+  const GemmFinding chain = revealed(loop(false), "hopper");
+  EXPECT_EQ(chain.why_no_tree, "");
+  EXPECT_EQ(text_of(chain.tree, 16).substr(0, 10), "k 0-15: 15");
+}
+
+// The same tree with another rounding of partial sums is not the same bits.
+TEST(Reveal, a_wrong_rounding_is_no_plan) {
+  UnknownGemm gemm = played({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 64});
+  const auto exact = gemm.run;
+  gemm.run = [exact](const void* a, const void* b, const void* c, void* d) {
+    exact(a, b, c, d);
+    auto* bits = static_cast<std::uint32_t*>(d);
+    for (std::size_t i = 0; i < 64; ++i) bits[i] &= ~std::uint32_t{1};
+  };
+  const GemmFinding found = revealed(gemm, "hopper");
+  EXPECT_EQ(found.why_no_tree, "");
+  EXPECT_FALSE(found.plan);
+  EXPECT_EQ(found.why_no_plan, "plans with this tree give other bits on random data");
+  EXPECT_GT(found.mismatches, 0U);
+}
+
+TEST(Reveal, formats_without_masks_are_refused) {
+  UnknownGemm gemm = played({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 64});
+  gemm.a = Format::s8;
+  EXPECT_THROW(revealed(gemm, "hopper"), InputError);
+  gemm.a = gemm.b = Format::e2m3;
+  EXPECT_THROW(revealed(gemm, "hopper"), InputError);
+}
+
+}  // namespace
+}  // namespace mmaudit::test
