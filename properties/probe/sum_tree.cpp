@@ -19,9 +19,11 @@ const SumTree kNothing{~std::uint64_t{0}, {}};
 /// One instruction over [first, first + k), added to `sum`; k from `end` on is padding.
 SumTree instruction_sum(const DotPlan& plan, SumTree sum, std::uint64_t first, std::uint64_t end) {
   const AddendPlace place = plan.datapath.addend;
-  SumTree inner = place == AddendPlace::in_first_step ? std::move(sum) : kNothing;
+  SumTree inner = kNothing;
+  if (place == AddendPlace::in_first_step) std::swap(inner, sum);
   const auto add_step = [&](int start, int count) {
-    std::vector<SumTree> parts{place == AddendPlace::before_each_nearest ? kNothing : std::move(inner)};
+    std::vector<SumTree> parts;
+    if (place != AddendPlace::before_each_nearest) parts.push_back(std::move(inner));
     for (int i = start; i < start + count; ++i) {
       const std::uint64_t k =
           first + static_cast<std::uint64_t>(evaluation_k(plan.datapath.order, plan.k, i));
