@@ -1,6 +1,8 @@
 #include "mmaudit/gemm_plan.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "epilogue.hpp"
@@ -22,7 +24,12 @@ struct Words {
     std::replace(out.begin(), out.end(), '_', ' ');
     return out;
   }
-  void instruction(std::string_view /*name*/, const Instruction& value) { add(name_of(value)); }
+  void instruction(std::string_view /*name*/, const Instruction& value) {
+    if (value.k == 1)
+      add("fma of " + std::string(name_of(value.a)) + " and " + std::string(name_of(value.b)));
+    else
+      add(name_of(value));
+  }
   void count(std::string_view name, std::uint64_t value, std::uint64_t least) {
     if (value != least) add(spaced(name) + " " + std::to_string(value));
   }
@@ -30,33 +37,66 @@ struct Words {
   void choice(std::string_view name, const std::string_view (&names)[Count], Enum value) {
     if (value != Enum{}) add(spaced(name) + " " + spaced(name_in(names, value)));
   }
+  void boolean(std::string_view name, bool value) {
+    if (value) add(spaced(name));
+  }
   void format(std::string_view name, Format value) {
     if (value != Format::f32) add(spaced(name) + " " + std::string(name_of(value)));
   }
 };
 
-std::uint64_t tile_of(const GemmPlan& plan) {
-  return plan.tile_k != 0 ? plan.tile_k : static_cast<std::uint64_t>(plan.instruction.k);
+std::uint64_t step_of(const GemmPlan& plan) {
+  return plan.scalar ? 1 : static_cast<std::uint64_t>(plan.instruction.k);
 }
+std::uint64_t tile_of(const GemmPlan& plan) { return plan.tile_k != 0 ? plan.tile_k : step_of(plan); }
 
-/// Columns [range.first, range.last) of a (batch * m, k) matrix, contiguous.
-std::vector<std::byte> columns_of(const void* a, std::uint64_t rows, std::uint64_t k, KRange range,
+/// A slice as one chain takes it: `head` elements of K, +0 up to whole instructions, then the others.
+struct Packing {
+  std::vector<KRange> ranges;
+  std::uint64_t head = 0, padding = 0, elements = 0;
+
+  Packing(const GemmPlan& plan, std::vector<KRange> slice) : ranges(std::move(slice)) {
+    for (const KRange& range : ranges) elements += range.last - range.first;
+    head = plan.head_tile == 0 ? 0 : elements % plan.head_tile;
+    if (head == 0) return;
+    padding = (step_of(plan) - head % step_of(plan)) % step_of(plan);
+    KRange& first = ranges.front();  // the head is a range of its own
+    const std::uint64_t cut = first.first + head;
+    if (cut < first.last) {
+      ranges.insert(ranges.begin(), {first.first, cut});
+      ranges[1].first = cut;
+    }
+  }
+  [[nodiscard]] std::uint64_t length() const { return elements + padding; }
+  /// Copies the slice; `unit` bytes belong to one element of K.
+  void copy(const std::byte* from, std::byte* to, std::size_t unit) const {
+    std::uint64_t done = 0;
+    for (const KRange& range : ranges) {
+      const std::uint64_t count = range.last - range.first;
+      std::memcpy(to + (done + (head != 0 && done >= head ? padding : 0)) * unit, from + range.first * unit,
+                  count * unit);
+      done += count;
+    }
+  }
+};
+
+/// The columns of a slice of a (rows, k) matrix, contiguous.
+std::vector<std::byte> columns_of(const void* a, std::uint64_t rows, std::uint64_t k, const Packing& slice,
                                   std::size_t bytes) {
-  const std::size_t length = (range.last - range.first) * bytes;
-  std::vector<std::byte> out(rows * length);
+  std::vector<std::byte> out(rows * slice.length() * bytes);
   for (std::uint64_t row = 0; row < rows; ++row)
-    std::memcpy(out.data() + row * length, static_cast<const std::byte*>(a) + (row * k + range.first) * bytes,
-                length);
+    slice.copy(static_cast<const std::byte*>(a) + row * k * bytes, out.data() + row * slice.length() * bytes,
+               bytes);
   return out;
 }
 
-/// Rows [range.first, range.last) of every (k, n) matrix of a batch.
-std::vector<std::byte> rows_of(const Matmul& problem, KRange range, std::size_t bytes) {
-  const std::size_t row = problem.n * bytes, length = (range.last - range.first) * row;
-  std::vector<std::byte> out(problem.batch * length);
+/// The rows of a slice of every (k, n) matrix of a batch.
+std::vector<std::byte> rows_of(const Matmul& problem, const Packing& slice, std::size_t bytes) {
+  const std::size_t row = problem.n * bytes;
+  std::vector<std::byte> out(problem.batch * slice.length() * row);
   for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
-    std::memcpy(out.data() + matrix * length,
-                static_cast<const std::byte*>(problem.b) + (matrix * problem.k + range.first) * row, length);
+    slice.copy(static_cast<const std::byte*>(problem.b) + matrix * problem.k * row,
+               out.data() + matrix * slice.length() * row, row);
   return out;
 }
 
@@ -72,58 +112,136 @@ std::vector<std::byte> rounded_to_tf32(const void* from, std::uint64_t count, In
   return out;
 }
 
+/// What matmul() does by itself: slices as it cuts and adds them, padding at the end.
+bool in_one_piece(const GemmPlan& plan, std::uint64_t k) {
+  if (plan.scalar || (plan.head_tile != 0 && k % plan.head_tile != 0)) return false;
+  return plan.slices == 1 || (plan.slice_rule == SliceRule::even && plan.partial == Format::f32 &&
+                              plan.total == Format::f32 && plan.head_tile == 0 &&
+                              plan.tile_k % step_of(plan) == 0 && plan.slice_order == SliceOrder::ascending);
+}
+
 /// The product as matmul() takes it, with everything of the plan that matmul() can say.
 Matmul whole(const GemmPlan& plan, const Matmul& problem) {
   Matmul out = problem;
   out.promote = plan.promote;
-  out.split_k = plan.slices;
-  out.slice_tile = plan.slices > 1 ? plan.tile_k : 0;
+  if (plan.slices > 1 && in_one_piece(plan, problem.k)) {
+    out.split_k = plan.slices;
+    out.slice_tile = plan.tile_k;
+  }
   if (!out.epilogue && plan.output != plan.instruction.d) out.epilogue = Epilogue{1, 0, plan.output};
   return out;
 }
 
-/// The slices apart, each a product of its own, and their sums added one after another.
-void sum_slices(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem,
-                const Product& product) {
-  const DotPlan dot = make_plan(plan.instruction, datapath);
-  const FormatSpec f32 = spec_of(Format::f32), partial = spec_of(plan.partial);
-  const std::uint64_t elements = problem.batch * problem.m * problem.n;
-  std::vector<std::uint32_t> total(elements), sums(elements);
-  std::vector<KRange> slices = slices_of(plan, problem.k);
-  if (plan.slice_order == SliceOrder::descending) std::reverse(slices.begin(), slices.end());
-  for (const KRange& slice : slices) {
-    Matmul part = problem;
-    part.k = slice.last - slice.first;
-    const auto a = columns_of(problem.a, problem.batch * problem.m, problem.k, slice, dot.a.storage_bytes());
-    const auto b = rows_of(problem, slice, dot.b.storage_bytes());
+/// The binary32 number that bits of a format spell; tf32 with all its bits.
+float value_of(const void* base, const FormatSpec& format, std::uint64_t index) {
+  const std::uint64_t bits = load_word(base, format.storage_bytes(), index);
+  return static_cast<float>(decode_value(bits, format.id == Format::tf32 ? spec_of(Format::f32) : format));
+}
+
+/// sums = a chain of binary32 fma per element; every `promote` of k it is added to a total and starts again.
+void scalar_product(const GemmPlan& plan, const Matmul& part, std::uint32_t* sums) {
+  const FormatSpec a = spec_of(plan.instruction.a), b = spec_of(plan.instruction.b);
+  const std::uint64_t stride = plan.promote == 0 ? part.k : plan.promote;
+  std::vector<float> row(part.n), total(part.n), of_b(part.k * part.n);
+  for (std::uint64_t matrix = 0; matrix < part.batch; ++matrix) {
+    for (std::uint64_t e = 0; e < of_b.size(); ++e) of_b[e] = value_of(part.b, b, matrix * of_b.size() + e);
+    for (std::uint64_t i = matrix * part.m; i < (matrix + 1) * part.m; ++i) {
+      std::fill(total.begin(), total.end(), 0.0F);
+      for (std::uint64_t first = 0; first < part.k; first += stride) {
+        std::fill(row.begin(), row.end(), 0.0F);
+        for (std::uint64_t k = first; k < std::min(part.k, first + stride); ++k) {
+          const float x = value_of(part.a, a, i * part.k + k);
+          for (std::uint64_t j = 0; j < part.n; ++j) row[j] = std::fma(x, of_b[k * part.n + j], row[j]);
+        }
+        for (std::uint64_t j = 0; j < part.n; ++j) total[j] += row[j];
+      }
+      for (std::uint64_t j = 0; j < part.n; ++j)
+        sums[i * part.n + j] = std::isnan(total[j]) ? 0x7FFFFFFF : std::bit_cast<std::uint32_t>(total[j]);
+    }
+  }
+}
+
+using Sums = std::vector<std::uint32_t>;
+
+/// The slices apart, each a product of its own, and their sums added.
+class SlicedProduct {
+ public:
+  SlicedProduct(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem, const Product& product)
+      : plan_(plan),
+        datapath_(datapath),
+        problem_(problem),
+        product_(product),
+        rule_(make_plan(plan.instruction, datapath).datapath.output),
+        slices_(slice_ranges_of(plan, problem.k)) {
+    if (rule_.format != Format::f32) rule_ = OutputRule{};
+  }
+  [[nodiscard]] Sums total() const {
+    const std::size_t count = slices_.size();
+    if (plan_.slice_order == SliceOrder::bisected && count > 0) return bisected(0, count);
+    if (plan_.slice_order == SliceOrder::halved && count > 0) return halved();
+    Sums out(problem_.batch * problem_.m * problem_.n);
+    for (std::size_t s = 0; s < count; ++s)
+      add(out, sum_of(plan_.slice_order == SliceOrder::descending ? count - 1 - s : s));
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t rounded(std::uint32_t bits, Format format) const {
+    if (format == Format::f32) return bits;
+    const FormatSpec f32 = spec_of(Format::f32), to = spec_of(format);
+    return static_cast<std::uint32_t>(cast_bits(cast_bits(bits, f32, to, {}), to, f32, {}));
+  }
+  void add(Sums& total, const Sums& sums) const {
+    const FormatSpec f32 = spec_of(Format::f32);
+    for (std::size_t e = 0; e < total.size(); ++e)
+      total[e] = rounded(
+          static_cast<std::uint32_t>(add_rounded(total[e], sums[e], f32, Rounding::nearest_even, rule_)),
+          plan_.total);
+  }
+  [[nodiscard]] Sums sum_of(std::size_t slice) const {
+    const Packing packing(plan_, slices_[slice]);
+    Sums sums(problem_.batch * problem_.m * problem_.n);
+    Matmul part = problem_;
+    part.k = packing.length();
+    const auto a = columns_of(problem_.a, problem_.batch * problem_.m, problem_.k, packing,
+                              spec_of(plan_.instruction.a).storage_bytes());
+    const auto b = rows_of(problem_, packing, spec_of(plan_.instruction.b).storage_bytes());
     part.a = a.data();
     part.b = b.data();
     part.c = nullptr;
     part.d = sums.data();
-    part.promote = plan.promote;
+    part.promote = plan_.promote;
     part.epilogue.reset();
-    product(plan.instruction, datapath, part);
-    for (std::uint64_t e = 0; e < elements; ++e) {
-      const std::uint64_t sum = plan.partial == Format::f32
-                                    ? sums[e]
-                                    : cast_bits(cast_bits(sums[e], f32, partial, {}), partial, f32, {});
-      total[e] = static_cast<std::uint32_t>(
-          add_rounded(total[e], sum, f32, Rounding::nearest_even, dot.datapath.output));
-    }
+    if (plan_.scalar)
+      scalar_product(plan_, part, sums.data());
+    else
+      product_(plan_.instruction, datapath_, part);
+    for (std::uint32_t& each : sums) each = rounded(each, plan_.partial);
+    return sums;
   }
-  const std::size_t bytes = spec_of(plan.output).storage_bytes();
-  const Epilogue epilogue = problem.epilogue.value_or(Epilogue{1, 0, plan.output});
-  for (std::uint64_t e = 0; e < elements; ++e) {
-    const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, e) : 0;
-    store_word(problem.d, bytes, e, finished(epilogue, total[e], f32, c));
+  [[nodiscard]] Sums bisected(std::size_t first, std::size_t last) const {
+    if (last - first == 1) return sum_of(first);
+    const std::size_t middle = last - std::bit_floor(last - first - 1);
+    Sums out = bisected(first, middle);
+    add(out, bisected(middle, last));
+    return out;
   }
-}
+  /// Lanes without a slice have +0.
+  [[nodiscard]] Sums halved() const {
+    std::vector<Sums> lanes(plan_.slices, Sums(problem_.batch * problem_.m * problem_.n));
+    for (std::size_t s = 0; s < slices_.size(); ++s) lanes[s] = sum_of(s);
+    for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
+      for (std::size_t i = 0; i < half; ++i) add(lanes[i], lanes[i + half]);
+    return lanes[0];
+  }
 
-/// What matmul() does by itself: slices as it cuts and adds them.
-bool in_one_piece(const GemmPlan& plan) {
-  return plan.slices == 1 || (plan.slice_rule == SliceRule::even && plan.partial == Format::f32 &&
-                              plan.slice_order == SliceOrder::ascending);
-}
+  const GemmPlan& plan_;
+  const Datapath& datapath_;
+  const Matmul& problem_;
+  const Product& product_;
+  OutputRule rule_;
+  std::vector<std::vector<KRange>> slices_;
+};
 
 std::string refusal(const char* field, const std::string& found, const std::string& allowed) {
   return std::string(field) + ": found " + found + ", allowed: " + allowed;
@@ -131,25 +249,50 @@ std::string refusal(const char* field, const std::string& found, const std::stri
 
 }  // namespace
 
+Instruction scalar_instruction(Format a, Format b) {
+  Instruction out{};
+  out.a = a;
+  out.b = b;
+  out.c = out.d = Format::f32;
+  out.m = out.n = out.k = 1;
+  return out;
+}
+
 std::string text_of(const GemmPlan& plan) {
   Words words;
   for_each_field(plan, words);
   return words.text;
 }
 
-std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k) {
+std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint64_t k) {
   const std::uint64_t tile = tile_of(plan), tiles = detail::quotient_up(k, tile);
   const std::uint64_t slices = std::min(std::max<std::uint64_t>(plan.slices, 1), tiles);
-  const bool even = plan.slice_rule == SliceRule::even;
-  std::vector<KRange> out;
+  std::vector<std::vector<KRange>> out;
   out.reserve(slices);
-  for (std::uint64_t slice = 0, first = 0; first < tiles; ++slice) {
-    const std::uint64_t count =
-        even ? detail::quotient_up(tiles, slices) : tiles / slices + (slice < tiles % slices ? 1 : 0);
-    const std::uint64_t last = std::min(first + count, tiles);
-    out.push_back({first * tile, std::min(last * tile, k)});
-    first = last;
+  const auto range = [&](std::uint64_t first, std::uint64_t last) {
+    return KRange{first * tile, std::min(last * tile, k)};
+  };
+  if (plan.slice_rule == SliceRule::cyclic) {
+    out.resize(slices);
+    for (std::uint64_t t = 0; t < tiles; ++t) out[t % slices].push_back(range(t, t + 1));
+    return out;
   }
+  for (std::uint64_t slice = 0, first = 0; first < tiles; ++slice) {
+    const std::uint64_t rest = tiles % slices;
+    const bool one_more = plan.slice_rule == SliceRule::balanced ? slice < rest : slice >= slices - rest;
+    const std::uint64_t count = plan.slice_rule == SliceRule::even ? detail::quotient_up(tiles, slices)
+                                                                   : tiles / slices + (one_more ? 1 : 0);
+    out.push_back({range(first, std::min(first + count, tiles))});
+    first += count;
+  }
+  return out;
+}
+
+std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k) {
+  const std::vector<std::vector<KRange>> ranges = slice_ranges_of(plan, k);
+  std::vector<KRange> out;
+  out.reserve(ranges.size());
+  for (const std::vector<KRange>& slice : ranges) out.push_back({slice.front().first, slice.back().last});
   return out;
 }
 
@@ -161,24 +304,42 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   if (problem.epilogue && problem.epilogue->output != plan.output)
     return refusal("epilogue output", std::string(name_of(problem.epilogue->output)),
                    std::string(name_of(plan.output)) + ", the plan's output");
-  if (plan.partial != Format::f32 && plan.partial != Format::f16 && plan.partial != Format::bf16)
-    return refusal("partial", std::string(name_of(plan.partial)), "f32, f16, bf16");
+  for (const auto& [field, format] : {std::pair{"partial", plan.partial}, {"total", plan.total}})
+    if (format != Format::f32 && format != Format::f16 && format != Format::bf16)
+      return refusal(field, std::string(name_of(format)), "f32, f16, bf16");
+  if (plan.slice_order == SliceOrder::halved && !std::has_single_bit(plan.slices))
+    return refusal("slices", std::to_string(plan.slices), "a power of two with slice_order halved");
+  constexpr std::uint64_t kMostSlices = 1 << 20;
+  if (plan.slices == 0 || plan.slices > kMostSlices)
+    return refusal("slices", std::to_string(plan.slices), "1 to " + std::to_string(kMostSlices));
+  if (plan.scalar) return plan.head_tile != 0 ? refusal("scalar", "true with head_tile", "without it") : "";
+  if (plan.head_tile % static_cast<std::uint64_t>(plan.instruction.k) != 0)
+    return refusal("head_tile", std::to_string(plan.head_tile),
+                   "a multiple of k = " + std::to_string(plan.instruction.k) + " of the instruction");
   if (problem.c != nullptr && !problem.epilogue)
     return refusal("c", "some", "with an epilogue, which adds it");
-  return why_no_matmul(plan.instruction, datapath, whole(plan, problem));
+  Matmul work = whole(plan, problem);
+  if (plan.slices > 1) work.split_k = plan.slices;  // refuses sums that can't be added
+  return why_no_matmul(plan.instruction, datapath, work);
 }
 
 void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem, const Product& product) {
   Matmul work = problem;
   std::vector<std::byte> a, b;
-  if (plan.input != InputRounding::toward_zero && plan.instruction.a == Format::tf32) {
+  if (!plan.scalar && plan.input != InputRounding::toward_zero && plan.instruction.a == Format::tf32) {
     a = rounded_to_tf32(problem.a, problem.batch * problem.m * problem.k, plan.input);
     b = rounded_to_tf32(problem.b, problem.batch * problem.k * problem.n, plan.input);
     work.a = a.data();
     work.b = b.data();
   }
-  if (in_one_piece(plan)) return product(plan.instruction, datapath, whole(plan, work));
-  sum_slices(plan, datapath, work, product);
+  if (in_one_piece(plan, problem.k)) return product(plan.instruction, datapath, whole(plan, work));
+  const Sums total = SlicedProduct(plan, datapath, work, product).total();
+  const std::size_t bytes = spec_of(plan.output).storage_bytes();
+  const Epilogue epilogue = problem.epilogue.value_or(Epilogue{1, 0, plan.output});
+  for (std::uint64_t e = 0; e < total.size(); ++e) {
+    const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, e) : 0;
+    store_word(problem.d, bytes, e, finished(epilogue, total[e], spec_of(Format::f32), c));
+  }
 }
 
 }  // namespace mmaudit

@@ -13,6 +13,7 @@ namespace mmaudit::test {
 namespace {
 
 using Floats = std::vector<float>;
+using Ranges = std::vector<KRange>;
 
 GemmPlan plan_of(const char* instruction) {
   GemmPlan plan;
@@ -60,20 +61,28 @@ TEST(GemmPlan, slices_are_whole_tiles) {
   GemmPlan plan = plan_of(kTf32);
   plan.tile_k = 32;
   plan.slices = 11;
-  const std::vector<KRange> even = slices_of(plan, 1000);  // 32 tiles, 3 of them per slice
+  const auto even = slice_ranges_of(plan, 1000);  // 32 tiles, 3 of them per slice
   ASSERT_EQ(even.size(), 11U);
-  EXPECT_EQ(even[1], (KRange{96, 192}));
-  EXPECT_EQ(even[10], (KRange{960, 1000}));
+  EXPECT_EQ(even[1], Ranges({{96, 192}}));
+  EXPECT_EQ(even[10], Ranges({{960, 1000}}));
   plan.slices = 10;  // 3 tiles for the first two slices, 3 for ...: 32 = 2 * 4 + 8 * 3
   plan.slice_rule = SliceRule::balanced;
-  const std::vector<KRange> balanced = slices_of(plan, 1000);
+  const auto balanced = slice_ranges_of(plan, 1000);
   ASSERT_EQ(balanced.size(), 10U);
-  EXPECT_EQ(balanced[0], (KRange{0, 128}));
-  EXPECT_EQ(balanced[2], (KRange{256, 352}));
-  EXPECT_EQ(balanced[9], (KRange{928, 1000}));
+  EXPECT_EQ(balanced[0], Ranges({{0, 128}}));
+  EXPECT_EQ(balanced[2], Ranges({{256, 352}}));
+  EXPECT_EQ(balanced[9], Ranges({{928, 1000}}));
+  plan.slice_rule = SliceRule::balanced_last;
+  const auto last = slice_ranges_of(plan, 1000);
+  EXPECT_EQ(last[0], Ranges({{0, 96}}));
+  EXPECT_EQ(last[9], Ranges({{896, 1000}}));
+  EXPECT_EQ(slices_of(plan, 1000)[9], (KRange{896, 1000}));
+  plan.slice_rule = SliceRule::cyclic;
+  const auto cyclic = slice_ranges_of(plan, 1000);
+  EXPECT_EQ(cyclic[1], Ranges({{32, 64}, {352, 384}, {672, 704}, {992, 1000}}));
   plan.slices = 1000;
-  EXPECT_EQ(slices_of(plan, 40).size(), 2U);
-  EXPECT_TRUE(slices_of(plan, 0).empty());
+  EXPECT_EQ(slice_ranges_of(plan, 40).size(), 2U);
+  EXPECT_TRUE(slice_ranges_of(plan, 0).empty());
 }
 
 TEST(GemmPlan, the_slices_apart_are_matmuls_slices) {
@@ -93,7 +102,7 @@ TEST(GemmPlan, every_field_changes_bits) {
   plan.slices = 5;
   plan.input = InputRounding::nearest_even;
   const Floats right = sums.by(plan);
-  std::vector<GemmPlan> wrong(7, plan);
+  std::vector<GemmPlan> wrong(12, plan);
   wrong[0].tile_k = 16;
   wrong[1].slices = 6;
   wrong[2].slice_order = SliceOrder::descending;
@@ -101,6 +110,11 @@ TEST(GemmPlan, every_field_changes_bits) {
   wrong[4].promote = 128;
   wrong[5].input = InputRounding::toward_zero;
   wrong[6].partial = Format::bf16;
+  wrong[7].total = Format::bf16;
+  wrong[8].tile_k = 4;  // slices of 200: a cut inside an instruction
+  wrong[9].slice_rule = SliceRule::cyclic;
+  wrong[10].slice_order = SliceOrder::bisected;
+  wrong[11].scalar = true;
   for (const GemmPlan& each : wrong) EXPECT_NE(sums.by(each), right) << text_of(each);
 }
 
@@ -123,13 +137,49 @@ TEST(GemmPlan, sums_of_slices_are_added_in_order_and_rounded_first) {
   for (std::size_t e = 0; e < d.size(); ++e) EXPECT_EQ(d[e], rounded(first[e]) + rounded(second[e]));
 }
 
+TEST(GemmPlan, the_rest_of_a_slice_comes_first) {
+  Sums sums;
+  GemmPlan plan = plan_of(kTf32), chain = plan;
+  plan.head_tile = 32;  // 1000 mod 32 = 8
+  EXPECT_EQ(sums.by(plan), sums.by(chain));
+  sums.k = 993;  // 993 mod 32 = 1: one product and seven zeros, then 124 instructions
+  Sums padded = sums;
+  padded.k = 1000;
+  for (std::uint64_t i = 0; i < sums.m; ++i)
+    for (std::uint64_t p = 0; p < padded.k; ++p)
+      padded.a[i * padded.k + p] = p == 0 ? sums.a[i * sums.k] : p < 8 ? 0 : sums.a[i * sums.k + p - 7];
+  for (std::uint64_t p = 0; p < padded.k; ++p)
+    for (std::uint64_t j = 0; j < sums.n; ++j)
+      padded.b[p * sums.n + j] = p == 0 ? sums.b[j] : p < 8 ? 0 : sums.b[(p - 7) * sums.n + j];
+  EXPECT_EQ(sums.by(plan), padded.by(chain));
+  EXPECT_NE(sums.by(plan), sums.by(chain));
+}
+
+TEST(GemmPlan, lanes_of_scalar_sums_meet_in_a_tree) {
+  const Sums sums;
+  GemmPlan plan = plan_of(kTf32);
+  plan.scalar = true;
+  plan.tile_k = 64;
+  plan.slices = 4;
+  plan.slice_rule = SliceRule::cyclic;
+  plan.slice_order = SliceOrder::halved;
+  const Floats d = sums.by(plan);
+  for (std::uint64_t i = 0; i < sums.m; ++i)
+    for (std::uint64_t j = 0; j < sums.n; ++j) {
+      float lane[4] = {};
+      for (std::uint64_t p = 0; p < sums.k; ++p)
+        lane[p / 64 % 4] = std::fma(sums.a[i * sums.k + p], sums.b[p * sums.n + j], lane[p / 64 % 4]);
+      EXPECT_EQ(d[i * sums.n + j], (lane[0] + lane[2]) + (lane[1] + lane[3]));
+    }
+}
+
 TEST(GemmPlan, refusals_name_the_field) {
   GemmPlan plan = plan_of(kTf32);
   const Datapath datapath = hopper_row(plan.instruction);
-  plan.tile_k = 12;
-  plan.slices = 2;
+  plan.head_tile = 12;
   EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}),
-            "slice_tile: found 12, allowed: a multiple of k = 8 of the instruction");
+            "head_tile: found 12, allowed: a multiple of k = 8 of the instruction");
+  plan.head_tile = 0;
   plan.tile_k = 16;
   plan.partial = Format::e4m3;
   EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}), "partial: found e4m3, allowed: f32, f16, bf16");

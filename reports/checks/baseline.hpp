@@ -14,6 +14,7 @@
 #include "mmaudit/backend.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/dot_case.hpp"
+#include "mmaudit/gemm_problem.hpp"
 #include "mmaudit/provenance.hpp"
 #include "progress.hpp"
 
@@ -39,9 +40,10 @@ struct BaselineInstruction {
   std::vector<BaselineFamily> families;
 };
 
-/// One matrix product by cuBLASLt; `d` is column-major.
+/// One matrix product by cuBLASLt; `d` is row-major.
 struct BaselineProduct : BaselineBits {
-  std::string problem = {};  ///< "e4m3-fast 64 x 64 x 16384"
+  std::string problem = {};  ///< name_of() of a GemmProblem
+  std::string plan = {};     ///< its plan in words; "unknown"; empty in older files
   std::vector<std::pair<std::string, std::int64_t>> algorithm = {};
   std::size_t element_bytes = 1;
 };
@@ -65,8 +67,8 @@ struct Baseline {
 void record_baseline(const Architecture& architecture, int n, const std::vector<std::string>& filters,
                      const Backend& backend, Progress& progress, Baseline& out);
 
-/// Products of cuBLASLt into `out`, or why there are none.
-void record_products(const device::DeviceInfo& gpu, Baseline& out);
+/// Products of cuBLASLt into `out`, or why there are none; of the usual problems where there are no others.
+void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProblem>& problems, Baseline& out);
 
 std::string to_json(const Baseline& baseline);
 /// InputError "<file>: field: found ..., allowed: ..." for anything else than what to_json() writes.
@@ -93,6 +95,7 @@ struct BaselineProductChange {
   std::string problem;
   std::string algorithm;  ///< "tile 15 -> 18, split_k 1 -> 4"; empty: the same
   std::uint64_t elements = 0, differing = 0;
+  std::string plan = {};  ///< the plan of before and of after, where both are known and differ
 };
 
 struct BaselineDiff {

@@ -34,6 +34,7 @@ class Reader {
     if (!value_.is_object() || !value_.contains(key)) refuse(key.c_str(), "nothing", "a value");
     return {value_.at(key), fmt::format("{}{}{}", where_, where_.ends_with(": ") ? "" : ".", key)};
   }
+  [[nodiscard]] bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
   [[nodiscard]] std::string text() const {
     if (!value_.is_string()) refuse(nullptr, value_.type_name(), "text");
     return value_.get<std::string>();
@@ -109,14 +110,16 @@ Json json_of(const BaselineProduct& product) {
   Json algorithm = Json::object();
   for (const auto& [name, value] : product.algorithm) algorithm[name] = value;
   return {{"problem", product.problem}, {"algorithm", std::move(algorithm)},      {"inputs", product.inputs},
-          {"hash", product.hash},       {"element_bytes", product.element_bytes}, {"d", hex_of(product.d)}};
+          {"hash", product.hash},       {"element_bytes", product.element_bytes}, {"d", hex_of(product.d)},
+          {"plan", product.plan}};
 }
 
 BaselineProduct product_of(const Reader& reader) {
   std::string problem = reader.at("problem").text();
   auto algorithm = reader.at("algorithm").numbers();
-  return {bits_of(reader, reader.at("d").text().size() / 2), std::move(problem), std::move(algorithm),
-          reader.at("element_bytes").count(8)};
+  std::string plan = reader.has("plan") ? reader.at("plan").text() : "";
+  return {bits_of(reader, reader.at("d").text().size() / 2), std::move(problem), std::move(plan),
+          std::move(algorithm), reader.at("element_bytes").count(8)};
 }
 
 }  // namespace
@@ -222,6 +225,7 @@ std::string to_json(const BaselineDiff& diff) {
   for (const BaselineProductChange& each : diff.product_changes)
     products.push_back({{"problem", each.problem},
                         {"algorithm", each.algorithm},
+                        {"plan", each.plan},
                         {"elements", each.elements},
                         {"differing", each.differing}});
   const Json out = {{"schema", "mmaudit.baseline.diff/1"},

@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "baseline.hpp"
-#include "mmaudit/convert.hpp"
+#include "gemm/compare.hpp"
 #include "mmaudit/corpus/checksum.hpp"
-#include "mmaudit/device/cublaslt.hpp"
+#include "mmaudit/device/library.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -21,7 +20,7 @@ struct LibraryShape {
 constexpr LibraryShape kLibraryShapes[] = {{64, 64, 16384}, {128, 256, 4096}, {16, 512, 1024}};
 
 struct LibraryKind {
-  Format operand;
+  Format type;
   bool fast;
 };
 constexpr LibraryKind kLibraryKinds[] = {{Format::e4m3, false},
@@ -30,13 +29,18 @@ constexpr LibraryKind kLibraryKinds[] = {{Format::e4m3, false},
                                          {Format::f16, false},
                                          {Format::tf32, false}};
 
-/// Uniform in [-1, 1), rounded to the format.
-std::vector<std::byte> operand_of(std::uint64_t count, const FormatSpec& format, std::uint64_t seed) {
-  std::vector<std::byte> out(count * format.storage_bytes());
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const double x = static_cast<double>(splitmix64(seed) >> 40) * 0x1p-23 - 1;
-    gen::store_bits(out, format.storage_bytes(), i, encode_nearest_even(x, format));
-  }
+std::vector<GemmProblem> usual_problems() {
+  std::vector<GemmProblem> out;
+  for (const LibraryKind& kind : kLibraryKinds)
+    for (const LibraryShape& shape : kLibraryShapes) {
+      GemmProblem& x = out.emplace_back();
+      x.type = kind.type;
+      x.fast_accum = kind.fast;
+      x.m = shape.m;
+      x.n = shape.n;
+      x.k = shape.k;
+      x.transposed_b = true;
+    }
   return out;
 }
 
@@ -55,36 +59,41 @@ std::string algorithm_change(const BaselineProduct& before, const BaselineProduc
   return out;
 }
 
+/// Both plans where they differ.
+std::string plan_change(const std::string& before, const std::string& after) {
+  if (before == after || before.empty() || after.empty()) return {};
+  return before + " -> " + after;
+}
+
 }  // namespace
 
-void record_products(const device::DeviceInfo& gpu, Baseline& out) {
-  out.why_no_products = device::why_no_cublaslt();
-  out.cublaslt = device::cublaslt_version();
+void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProblem>& problems, Baseline& out) {
+  out.why_no_products = device::why_no_library();
+  out.cublaslt = device::library_version();
   if (!out.why_no_products.empty()) return;
-  for (const LibraryKind& kind : kLibraryKinds)
-    for (const LibraryShape& depths : kLibraryShapes) {
-      const device::LibraryProblem problem{kind.operand, kind.fast, depths.m, depths.n, depths.k};
-      const FormatSpec format = spec_of(kind.operand);
-      const std::vector<std::byte> a = operand_of(problem.m * problem.k, format, 2 * out.provenance.seed),
-                                   b = operand_of(problem.n * problem.k, format, 2 * out.provenance.seed + 1);
-      BaselineProduct product;
-      product.problem = device::name_of(problem);
-      try {
-        device::LibraryAnswer answer = device::run_cublaslt(gpu, problem, a.data(), b.data());
-        product.algorithm = std::move(answer.algorithm);
-        product.d = std::move(answer.d);
-      } catch (const EnvironmentError& error) {  // e4m3 needs a GPU that has it
-        out.left_out.push_back(fmt::format("cuBLASLt {}: {}", product.problem, error.what()));
-        continue;
-      }
-      product.element_bytes = spec_of(device::output_of(problem)).storage_bytes();
-      corpus::Checksum inputs;
-      inputs.update(a);
-      inputs.update(b);
-      product.inputs = inputs.hex();
-      product.hash = corpus::checksum_of(product.d);
-      out.products.push_back(std::move(product));
+  device::LibrarySession session(gpu);
+  for (const GemmProblem& problem : problems.empty() ? usual_problems() : problems) {
+    const GemmInputs inputs = inputs_of(problem, out.provenance.seed);
+    BaselineProduct product;
+    product.problem = name_of(problem);
+    try {
+      device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b());
+      const std::optional<GemmPlan> plan = plan_of(problem, answer.call);
+      product.plan = plan ? text_of(*plan) : "unknown";
+      product.algorithm = std::move(answer.call.algorithm);
+      product.d = std::move(answer.d);
+    } catch (const EnvironmentError& error) {  // e4m3 needs a GPU that has it
+      out.left_out.push_back(fmt::format("cuBLASLt {}: {}", product.problem, error.what()));
+      continue;
     }
+    product.element_bytes = spec_of(output_of(problem)).storage_bytes();
+    corpus::Checksum sums;
+    sums.update(inputs.a);
+    sums.update(inputs.b);
+    product.inputs = sums.hex();
+    product.hash = corpus::checksum_of(product.d);
+    out.products.push_back(std::move(product));
+  }
 }
 
 void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out) {
@@ -95,7 +104,8 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
       continue;
     }
     ++out.products;
-    BaselineProductChange change{was.problem, algorithm_change(was, *is), 0, 0};
+    BaselineProductChange change{was.problem, algorithm_change(was, *is), 0, 0,
+                                 plan_change(was.plan, is->plan)};
     const std::size_t bytes = std::max<std::size_t>(was.element_bytes, 1);
     change.elements = was.d.size() / bytes;
     const bool comparable = was.inputs == is->inputs && was.d.size() == is->d.size();
@@ -110,11 +120,12 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
 }
 
 std::string product_text(const BaselineProductChange& change) {
-  return fmt::format("cuBLASLt {}: {}{}\n", change.problem,
+  return fmt::format("cuBLASLt {}: {}{}{}\n", change.problem,
                      change.differing == 0
                          ? std::string("another algorithm, the same bits")
                          : fmt::format("{} of {} elements differ", change.differing, change.elements),
-                     change.algorithm.empty() ? "; the same algorithm" : "; " + change.algorithm);
+                     change.algorithm.empty() ? "; the same algorithm" : "; " + change.algorithm,
+                     change.plan.empty() ? "" : "; plan: " + change.plan);
 }
 
 }  // namespace mmaudit::checks

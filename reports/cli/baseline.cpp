@@ -5,13 +5,14 @@
 
 #include "baseline.hpp"
 #include "common.hpp"
+#include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/device/backends.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct RecordBaselineOptions {
-  std::string on, architecture, out;
+  std::string on, architecture, out, problems;
   std::vector<std::string> instructions;
   std::uint64_t seed = 1, tiles = 1;
   int n = 8;
@@ -33,6 +34,9 @@ const Architecture& required_of(const device::DeviceInfo& gpu, const std::string
 int record_baseline_file(const RecordBaselineOptions& options, const Context& context) {
   try_outputs({{"--out", options.out}}, {{"--model", context.model_file}});
   const bool hardware = on_hardware(options.on);
+  std::vector<GemmProblem> problems;
+  if (!options.problems.empty())
+    problems = corpus::read_gemm_problems(text_of_file(options.problems), options.problems);
   Baseline baseline;
   baseline.on = hardware ? "hardware" : "model";
   baseline.tiles = options.tiles;
@@ -47,7 +51,7 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
     const device::DeviceInfo gpu = require_device();
     baseline.provenance = device::provenance_of(gpu);
     record(required_of(gpu, options.architecture), device::hardware_backend(gpu));
-    record_products(gpu, baseline);
+    record_products(gpu, problems, baseline);
   } else {
     const Architecture& architecture = require_architecture(context, options.architecture);
     record(architecture, model_backend(architecture));
@@ -93,6 +97,9 @@ void add_baseline(Command& app) {
   add_architecture_options(command, options->architecture);
   add_filter_option(command, options->instructions).comma_separated();
   command.option("--out FILE", options->out, "the file; - prints it").required();
+  command.option(
+      "--problems FILE", options->problems,
+      "products of cuBLASLt to run instead of the usual ones: JSON lines, or its log (docs/gemm.md)");
   command.section("What the generators make");
   command.option("--seed", options->seed, "seed of the generators");
   command.option("--tiles", options->tiles, "tiles per input class")

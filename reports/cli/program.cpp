@@ -11,6 +11,7 @@
 #include "command_text.hpp"
 #include "common.hpp"
 #include "context.hpp"
+#include "gemm.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/version.hpp"
 
@@ -26,7 +27,7 @@ struct Purpose {
 std::vector<Purpose> purposes() {
   return {{"Choose a data type", {add_audit}},
           {"See what an instruction does", {add_explain, add_list, add_layout, add_convert}},
-          {"Compute the same bits", {add_matmul, add_tiles, add_pack, add_tcgen05}},
+          {"Compute the same bits", {add_matmul, add_gemm, add_tiles, add_pack, add_tcgen05}},
           {"Check a GPU, a driver, the model",
            {add_verify, add_laws, add_campaign, add_record, add_baseline, add_diff, add_screen}},
           {"Measure speed", {add_sweep, add_time}},

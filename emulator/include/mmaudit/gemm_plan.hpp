@@ -14,30 +14,46 @@
 
 namespace mmaudit {
 
-/// How the tiles of K are dealt to slices. A slice is contiguous; slice 0 has the lowest k.
+/// How the tiles of K are dealt to slices. Slice 0 has the lowest k.
 enum class SliceRule : std::uint8_t {
-  even,     ///< ceil(tiles / slices) tiles each; the last slices are shorter or have none
-  balanced  ///< tiles / slices each, and one more for the first tiles % slices
+  even,           ///< contiguous, ceil(tiles / slices) tiles each; the last slices are shorter or have none
+  balanced,       ///< contiguous, tiles / slices each, and one more for the first tiles % slices
+  balanced_last,  ///< the same, with one more for the last tiles % slices
+  cyclic          ///< tile t to slice t % slices
 };
-enum class SliceOrder : std::uint8_t { ascending, descending };
+/// How sums of slices are added, in binary32 to nearest even.
+enum class SliceOrder : std::uint8_t {
+  ascending,   ///< one after another to a total that starts from +0
+  descending,  ///< the same from the last slice on
+  bisected,    ///< the sum of the first and the sum of the rest, each found in this way; the rest is the
+               ///< largest power of two below their number: (0 (1 2)), ((0 1) ((2 3) (4 5)))
+  halved       ///< slice i and slice i + count / 2, then half as many sums, until one is left; a power of two
+};
 /// How a binary32 operand of a tf32 instruction becomes a tf32 one; other operands are taken as they are.
 enum class InputRounding : std::uint8_t { toward_zero, nearest_even, nearest_away };
 
 namespace names {
-inline constexpr std::string_view kSliceRule[] = {"even", "balanced"};
-inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending"};
+inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic"};
+inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved"};
 inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_even", "nearest_away"};
 }  // namespace names
 
 struct GemmPlan {
-  Instruction instruction;   ///< its chain sums a slice, in ascending k from +0
-  std::uint64_t tile_k = 0;  ///< bounds of slices are multiples of it; 0: of the instruction's k
+  Instruction instruction;  ///< its chain sums a slice, in ascending k from +0
+  /// No matrix instruction: a chain of binary32 fma over k, from +0; of the instruction only the formats of A
+  /// and B count, and tf32 stands for all bits of a binary32.
+  bool scalar = false;
+  std::uint64_t tile_k =
+      0;  ///< bounds of slices are multiples of it; 0: of the instruction's k (scalar: of 1)
   std::uint64_t slices = 1;
   SliceRule slice_rule = SliceRule::even;
-  SliceOrder slice_order = SliceOrder::ascending;  ///< in which sums of slices are added, in binary32 to
-                                                   ///< nearest even, to a total that starts from +0
+  SliceOrder slice_order = SliceOrder::ascending;
   Format partial = Format::f32;  ///< f32, f16 or bf16: the sum of a slice is rounded to it before the add
-  std::uint64_t promote = 0;     ///< as Matmul's, inside a slice
+  Format total = Format::f32;    ///< f32, f16 or bf16: the total is rounded to it after every add
+  /// Where a slice is no whole number of tiles this long, the rest of it comes first, padded with +0 to whole
+  /// instructions; 0: the padding stands at the end.
+  std::uint64_t head_tile = 0;
+  std::uint64_t promote = 0;  ///< as Matmul's, inside a slice
   InputRounding input = InputRounding::toward_zero;
   Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
 
@@ -45,21 +61,27 @@ struct GemmPlan {
 };
 
 /// Shows `visit` every field of a plan under its name in files: instruction(name, value), count(name, value,
-/// least), choice(name, names, value), format(name, value).
+/// least), choice(name, names, value), format(name, value), boolean(name, value).
 template <typename Plan, typename Visit>
 void for_each_field(Plan& plan, Visit&& visit) {
   visit.instruction("instruction", plan.instruction);
+  visit.boolean("scalar", plan.scalar);
   visit.count("tile_k", plan.tile_k, 0);
   visit.count("slices", plan.slices, 1);
   visit.choice("slice_rule", names::kSliceRule, plan.slice_rule);
   visit.choice("slice_order", names::kSliceOrder, plan.slice_order);
   visit.format("partial", plan.partial);
+  visit.format("total", plan.total);
+  visit.count("head_tile", plan.head_tile, 0);
   visit.count("promote", plan.promote, 0);
   visit.choice("input", names::kInputRounding, plan.input);
   visit.format("output", plan.output);
 }
 
-/// "wgmma.m64n64k16.f32.f16.f16, tile K 64, 3 slices, output f16": the fields that are not as in GemmPlan{}.
+/// What a scalar plan has in the place of an instruction.
+Instruction scalar_instruction(Format a, Format b);
+
+/// "wgmma.m64n64k16.f32.f16.f16, tile k 64, slices 3, output f16": the fields that are not as in GemmPlan{}.
 std::string text_of(const GemmPlan& plan);
 
 /// Elements of K that belong together: [first, last).
@@ -67,7 +89,9 @@ struct KRange {
   std::uint64_t first = 0, last = 0;
   bool operator==(const KRange&) const = default;
 };
-/// The slices of K by ascending k, without empty ones; none where k is 0.
+/// The slices of K, each as ranges of ascending k, without empty slices; none where k is 0.
+std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint64_t k);
+/// The same where each slice is one range, as it is for every rule but cyclic: from its first to its last k.
 std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k);
 
 /// What computes one chain per element: matmul(), or the same on a GPU.

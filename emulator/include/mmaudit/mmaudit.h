@@ -161,6 +161,28 @@ MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
  */
 MMAUDIT_API int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes);
 
+typedef struct mmaudit_gemm {
+  size_t size;
+  const char* like;     /* "cublaslt" or "cublas"; null: "cublaslt" */
+  const char* type;     /* of A and B: f16, bf16, tf32, e4m3, e5m2, s8 */
+  const char* d_format; /* null: the type's usual one */
+  const char* layout;   /* as the library was given A and B: nn, nt, tn, tt; null: nn */
+  uint64_t m, n, k;
+  mmaudit_in a, b; /* (m, k), (k, n), whatever the layout */
+  mmaudit_out d;   /* (m, n) */
+  /* Either the plan, "instruction=NAME tile_k=64 slices=3", fields of docs/gemm.md with a blank between, */
+  const char* plan;
+  /* or what the library did: names of its kernels, one per line; "split_k=3 reduction=2 custom=0"; and the
+   * dimensions of the first kernel, 0 where they are not known. */
+  const char *kernels, *algorithm;
+  uint32_t grid[3], block[3], cluster[3];
+  uint32_t threads; /* 0: one per core; no influence on the result */
+} mmaudit_gemm;
+
+/* What: D = A * B with the bits that cuBLASLt or cublasGemmEx returns by this plan. `plan_text`, unless null:
+ * the plan in words; free with mmaudit_free(). MMAUDIT_BAD_INPUT where the plan is not known. */
+MMAUDIT_API int mmaudit_gemm_predict(const mmaudit_gemm* work, char** plan_text);
+
 /* The tolerance of a product: the exact value of A B + C of every element, and the largest |D - exact| that
  * the arithmetic of the instruction allows (docs/audit.md). `work` without d and without an epilogue; `exact`
  * and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a NaN or infinite

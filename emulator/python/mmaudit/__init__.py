@@ -7,6 +7,7 @@
 """
 from ._arrays import load
 from ._audit import audit
+from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
@@ -16,6 +17,6 @@ from ._views import Audit, Trace
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
-    "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "instructions", "law", "list",
+    "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "gemm", "instructions", "law", "list",
     "load", "matmul", "tolerance", "within",
 ]

@@ -59,6 +59,15 @@ class Product(_Sized):
     ]
 
 
+class Gemm(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("like", c_char_p), ("type", c_char_p), ("d_format", c_char_p), ("layout", c_char_p),
+        ("m", c_uint64), ("n", c_uint64), ("k", c_uint64), ("a", In), ("b", In), ("d", Out), ("plan", c_char_p),
+        ("kernels", c_char_p), ("algorithm", c_char_p), ("grid", c_uint32 * 3), ("block", c_uint32 * 3),
+        ("cluster", c_uint32 * 3), ("threads", c_uint32),
+    ]
+
+
 class GemmCheck(_Sized):
     _fields_ = [
         ("size", c_size_t), ("within", c_int32), ("vacuous", c_int32), ("elements", c_uint64), ("beyond", c_uint64),
@@ -140,6 +149,7 @@ lib.mmaudit_find_instruction.argtypes = [c_char_p, c_char_p, POINTER(Instruction
 lib.mmaudit_list.argtypes = [c_char_p, POINTER(c_void_p)]
 lib.mmaudit_emulate.argtypes = [POINTER(Tiles)]
 lib.mmaudit_matmul.argtypes = [POINTER(Product)]
+lib.mmaudit_gemm_predict.argtypes = [POINTER(Gemm), c_void_p]
 lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
 lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
 lib.mmaudit_check_gemm.argtypes = [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)]
@@ -148,8 +158,8 @@ lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
 lib.mmaudit_shrink.argtypes = [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)]
 lib.mmaudit_convert.argtypes = [POINTER(Cast)]
 lib.mmaudit_cvt.argtypes = [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)]
-for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_tolerance", "check_gemm",
-              "check_gemm_close", "explain", "shrink", "convert", "cvt"):
+for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_predict",
+              "gemm_tolerance", "check_gemm", "check_gemm_close", "explain", "shrink", "convert", "cvt"):
     getattr(lib, "mmaudit_" + _name).restype = c_int
 
 

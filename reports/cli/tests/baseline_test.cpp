@@ -154,6 +154,7 @@ TEST_F(BaselineFiles, ProductsOfALibrary) {
   BaselineProduct product;
   product.problem = "f16 1 x 2 x 3";
   product.algorithm = {{"id", 66}, {"tile", 15}, {"split_k", 1}};
+  product.plan = "wgmma.m64n64k16.f32.f16.f16";
   product.inputs = "x";
   product.element_bytes = 2;
   product.d = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
@@ -173,9 +174,13 @@ TEST_F(BaselineFiles, ProductsOfALibrary) {
   EXPECT_NE(to_text(diff).find("another algorithm, the same bits"), std::string::npos) << to_text(diff);
   EXPECT_NE(to_text(diff).find("cuBLASLt: 131000, was 130000"), std::string::npos);
   after.products[0].d[3] = std::byte{9};
+  after.products[0].plan += ", slices 3";
   diff = diff_baselines(before, after);
   EXPECT_FALSE(diff.same());
   EXPECT_NE(to_text(diff).find("1 of 2 elements differ"), std::string::npos) << to_text(diff);
+  EXPECT_NE(to_text(diff).find("plan: wgmma.m64n64k16.f32.f16.f16 -> wgmma.m64n64k16.f32.f16.f16, slices 3"),
+            std::string::npos)
+      << to_text(diff);
   after.products.clear();
   EXPECT_FALSE(diff_baselines(before, after).same());
 }

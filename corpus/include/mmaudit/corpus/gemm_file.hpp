@@ -1,0 +1,38 @@
+#pragma once
+// Products, plans and what libraries did as JSON, and the log that cuBLASLt writes.
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/gemm_problem.hpp"
+
+namespace mmaudit::corpus {
+
+// Readers throw InputError of one line, "<where>: <field>: found ..., allowed: ...".
+
+nlohmann::json to_json(const GemmProblem& problem);
+GemmProblem gemm_problem_of(const nlohmann::json& json, const std::string& where);
+nlohmann::json to_json(const GemmPlan& plan);
+GemmPlan gemm_plan_of(const nlohmann::json& json, const std::string& where);
+nlohmann::json to_json(const LibraryCall& call);
+LibraryCall library_call_of(const nlohmann::json& json, const std::string& where);
+
+/// A product of seeded operands (gen::gemm_operand), and the bits of D where some rows meet some columns.
+struct GemmSample {
+  GemmProblem problem;
+  LibraryCall call;
+  std::uint64_t seed = 0;
+  std::vector<std::uint64_t> rows, columns;
+  std::vector<std::uint64_t> d;  ///< rows.size() * columns.size() bits, row by row
+};
+/// One per line.
+std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::string& file);
+std::string line_of(const GemmSample& sample);
+
+/// What: the problems of a text: one JSON object per line, or the log of CUBLASLT_LOG_LEVEL=5, of which the
+/// lines of cublasLtMatmul and of cublasGemmEx' own product count, each problem once. Errors: InputError,
+/// also where there is no problem.
+std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::string& file);
+
+}  // namespace mmaudit::corpus

@@ -1,0 +1,305 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/corpus/gemm_file.hpp"
+#include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The fields of an object, each read at most once; what is left over at the end is refused.
+class Fields {
+ public:
+  Fields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json.is_object()) refuse("", json, "an object");
+  }
+  void count(std::string_view field, std::uint64_t& value, std::uint64_t least = 0) {
+    const Json* const found = take(field);
+    if (found == nullptr) return;
+    if (!found->is_number_unsigned() || found->get<std::uint64_t>() < least)
+      refuse(field, *found, fmt::format("an integer from {}", least));
+    value = found->get<std::uint64_t>();
+  }
+  void boolean(std::string_view field, bool& value) {
+    const Json* const found = take(field);
+    if (found == nullptr) return;
+    if (!found->is_boolean()) refuse(field, *found, "true or false");
+    value = found->get<bool>();
+  }
+  void format(std::string_view field, Format& value) {
+    const std::string text = this->text(field);
+    if (text.empty()) return;
+    const auto found = read_format(text);
+    if (!found) throw InputError(fmt::format("{}: {}", at(field), why_no_format(printable(text, 40))));
+    value = *found;
+  }
+  template <typename Enum, std::size_t Count>
+  void choice(std::string_view field, const std::string_view (&names)[Count], Enum& value) {
+    const std::string text = this->text(field);
+    if (text.empty()) return;
+    const auto* const found = std::find(names, names + Count, text);
+    if (found == names + Count) refuse(field, text, fmt::format("{}", fmt::join(names, ", ")));
+    value = static_cast<Enum>(found - names);
+  }
+  void instruction(std::string_view field, Instruction& value) {
+    const std::string text = this->text(field);
+    if (text.empty()) refuse(field, "nothing", "a name of `mmaudit list`");
+    const auto found = find_instruction(text);
+    if (!found) refuse(field, text, "a name of `mmaudit list`");
+    value = *found;
+  }
+  std::string text(std::string_view field) {
+    const Json* const found = take(field);
+    if (found == nullptr) return {};
+    if (!found->is_string()) refuse(field, *found, "text");
+    return found->get<std::string>();
+  }
+  const Json* take(std::string_view field) {
+    known_.emplace_back(field);
+    const auto at = json_.find(std::string(field));
+    return at == json_.end() ? nullptr : &*at;
+  }
+  void refuse_unknown() const {
+    for (const auto& [key, value] : json_.items())
+      if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+        const std::string near = nearest_word(key, known_);
+        refuse("", key, near.empty() ? fmt::format("the fields {}", fmt::join(known_, ", ")) : near + "?");
+      }
+  }
+  [[noreturn]] void refuse(std::string_view field, const Json& found, std::string_view allowed) const {
+    const std::string shown = found.is_string() ? found.get<std::string>()
+                                                : found.dump(-1, ' ', true, Json::error_handler_t::replace);
+    throw InputError(fmt::format("{}: found {}, allowed: {}", at(field), printable(shown, 60), allowed));
+  }
+
+ private:
+  [[nodiscard]] std::string at(std::string_view field) const {
+    return field.empty() ? where_ : fmt::format("{}: {}", where_, field);
+  }
+  const Json& json_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+/// Writes the fields of a plan that are not as in GemmPlan{}.
+struct PlanWriter {
+  Json out = Json::object();
+
+  void instruction(std::string_view name, const Instruction& value) {
+    out[std::string(name)] = name_of(value);
+  }
+  void boolean(std::string_view name, bool value) {
+    if (value) out[std::string(name)] = true;
+  }
+  void count(std::string_view name, std::uint64_t value, std::uint64_t least) {
+    if (value != least) out[std::string(name)] = value;
+  }
+  template <typename Enum, std::size_t Count>
+  void choice(std::string_view name, const std::string_view (&names)[Count], Enum value) {
+    if (value != Enum{}) out[std::string(name)] = name_in(names, value);
+  }
+  void format(std::string_view name, Format value) {
+    if (value != Format::f32) out[std::string(name)] = name_of(value);
+  }
+};
+
+/// The sizes of a problem by name; what is 0 unless given need not be there.
+template <typename Problem, typename Visit>
+void for_each_size(Problem& problem, const Visit& visit) {
+  visit("lda", problem.lda);
+  visit("ldb", problem.ldb);
+  visit("ldd", problem.ldd);
+  visit("offset_a", problem.offset_a);
+  visit("offset_b", problem.offset_b);
+  visit("offset_d", problem.offset_d);
+}
+
+std::vector<std::uint64_t> numbers(const Json* json, std::size_t most, const std::string& where) {
+  if (json == nullptr || !json->is_array() || json->size() > most)
+    throw InputError(fmt::format("{}: found no list, allowed: up to {} integers", where, most));
+  std::vector<std::uint64_t> out;
+  out.reserve(json->size());
+  for (const Json& each : *json) {
+    if (!each.is_number_unsigned())
+      throw InputError(fmt::format("{}: found {}, allowed: integers", where, each.type_name()));
+    out.push_back(each.get<std::uint64_t>());
+  }
+  return out;
+}
+
+void dimensions(const Json* json, std::uint32_t (&out)[3], const std::string& where) {
+  if (json == nullptr) return;
+  const std::vector<std::uint64_t> found = numbers(json, 3, where);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] > UINT32_MAX)
+      throw InputError(fmt::format("{}: found {}, allowed: 32 bits", where, found[i]));
+    out[i] = static_cast<std::uint32_t>(found[i]);
+  }
+}
+
+}  // namespace
+
+Json to_json(const GemmProblem& problem) {
+  const GemmProblem usual;
+  Json out = {{"api", name_in(names::kGemmApi, problem.api)},
+              {"type", name_of(problem.type)},
+              {"d", name_of(output_of(problem))},
+              {"m", problem.m},
+              {"n", problem.n},
+              {"k", problem.k},
+              {"layout", layout_of(problem)}};
+  for_each_size(problem, [&](const char* name, std::uint64_t value) {
+    if (value != 0) out[name] = value;
+  });
+  if (problem.fast_accum) out["fast_accum"] = true;
+  if (!problem.reduced_reduction) out["reduced_reduction"] = false;
+  if (problem.workspace != usual.workspace) out["workspace"] = problem.workspace;
+  return out;
+}
+
+GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
+  Fields fields(json, where);
+  GemmProblem out;
+  fields.choice("api", names::kGemmApi, out.api);
+  out.type = Format::none;
+  fields.format("type", out.type);
+  fields.format("d", out.d);
+  fields.count("m", out.m);
+  fields.count("n", out.n);
+  fields.count("k", out.k);
+  enum class Layout : std::uint8_t { nn, nt, tn, tt } layout = Layout::nn;
+  fields.choice("layout", names::kLayout, layout);
+  out.transposed_a = layout == Layout::tn || layout == Layout::tt;
+  out.transposed_b = layout == Layout::nt || layout == Layout::tt;
+  for_each_size(out, [&](const char* name, std::uint64_t& value) { fields.count(name, value); });
+  fields.boolean("fast_accum", out.fast_accum);
+  fields.boolean("reduced_reduction", out.reduced_reduction);
+  fields.count("workspace", out.workspace);
+  fields.refuse_unknown();
+  if (const std::string why = why_no_problem(out); !why.empty()) throw InputError(where + ": " + why);
+  return out;
+}
+
+Json to_json(const GemmPlan& plan) {
+  PlanWriter writer;
+  for_each_field(plan, writer);
+  if (!plan.scalar) return writer.out;
+  writer.out.erase("instruction");
+  writer.out["a"] = name_of(plan.instruction.a);
+  writer.out["b"] = name_of(plan.instruction.b);
+  return writer.out;
+}
+
+GemmPlan gemm_plan_of(const Json& json, const std::string& where) {
+  GemmPlan out;
+  Fields fields(json, where);
+  bool scalar = false;
+  fields.boolean("scalar", scalar);
+  if (!scalar) {
+    for_each_field(out, fields);
+  } else {
+    Json rest = json;
+    for (const char* const name : {"a", "b"}) rest.erase(name);
+    rest["instruction"] = "mma.m16n8k8.f32.f16.f16.f32";  // any: only its formats count
+    Fields others(rest, where);
+    for_each_field(out, others);
+    others.refuse_unknown();
+    out.instruction = scalar_instruction(Format::f32, Format::f32);
+    fields.format("a", out.instruction.a);
+    fields.format("b", out.instruction.b);
+    return out;
+  }
+  fields.refuse_unknown();
+  return out;
+}
+
+Json to_json(const LibraryCall& call) {
+  Json algorithm = Json::object(), kernels = Json::array();
+  for (const auto& [name, value] : call.algorithm) algorithm[name] = value;
+  for (const KernelLaunch& each : call.kernels) {
+    Json one = {{"name", each.name}, {"grid", each.grid}, {"block", each.block}};
+    if (each.cluster[0] != 0) one["cluster"] = each.cluster;
+    kernels.push_back(std::move(one));
+  }
+  return {{"algorithm", std::move(algorithm)}, {"kernels", std::move(kernels)}};
+}
+
+LibraryCall library_call_of(const Json& json, const std::string& where) {
+  Fields fields(json, where);
+  LibraryCall out;
+  if (const Json* const algorithm = fields.take("algorithm"); algorithm != nullptr) {
+    if (!algorithm->is_object()) fields.refuse("algorithm", *algorithm, "names with integers");
+    for (const auto& [name, value] : algorithm->items()) {
+      if (!value.is_number_integer()) fields.refuse("algorithm", value, "integers");
+      out.algorithm.emplace_back(name, value.get<std::int64_t>());
+    }
+  }
+  if (const Json* const kernels = fields.take("kernels"); kernels != nullptr) {
+    if (!kernels->is_array()) fields.refuse("kernels", *kernels, "a list");
+    for (const Json& each : *kernels) {
+      Fields one(each, where + ": kernels");
+      KernelLaunch launch;
+      launch.name = one.text("name");
+      dimensions(one.take("grid"), launch.grid, where + ": grid");
+      dimensions(one.take("block"), launch.block, where + ": block");
+      dimensions(one.take("cluster"), launch.cluster, where + ": cluster");
+      one.refuse_unknown();
+      out.kernels.push_back(std::move(launch));
+    }
+  }
+  fields.refuse_unknown();
+  return out;
+}
+
+std::string line_of(const GemmSample& sample) {
+  const Json out = {{"problem", to_json(sample.problem)},
+                    {"call", to_json(sample.call)},
+                    {"seed", sample.seed},
+                    {"rows", sample.rows},
+                    {"columns", sample.columns},
+                    {"d", sample.d}};
+  return out.dump() + "\n";
+}
+
+std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::string& file) {
+  std::vector<GemmSample> out;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string where = fmt::format("{}: line {}", file, line);
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (one.empty()) continue;
+    const Json json = parse_bounded(one, where, "a sample of a product per line");
+    Fields fields(json, where);
+    GemmSample sample;
+    const Json *const problem = fields.take("problem"), *const call = fields.take("call");
+    sample.problem = gemm_problem_of(problem == nullptr ? Json() : *problem, where + ": problem");
+    sample.call = library_call_of(call == nullptr ? Json() : *call, where + ": call");
+    fields.count("seed", sample.seed);
+    constexpr std::size_t kMost = 64;
+    sample.rows = numbers(fields.take("rows"), kMost, where + ": rows");
+    sample.columns = numbers(fields.take("columns"), kMost, where + ": columns");
+    sample.d = numbers(fields.take("d"), kMost * kMost, where + ": d");
+    fields.refuse_unknown();
+    const auto beyond = [](const std::vector<std::uint64_t>& all, std::uint64_t most) {
+      return std::any_of(all.begin(), all.end(), [&](std::uint64_t each) { return each >= most; });
+    };
+    if (sample.d.size() != sample.rows.size() * sample.columns.size() || sample.d.empty() ||
+        beyond(sample.rows, sample.problem.m) || beyond(sample.columns, sample.problem.n))
+      throw InputError(where +
+                       ": rows, columns, d: found others, allowed: of the problem, a d for each pair");
+    out.push_back(std::move(sample));
+  }
+  if (out.empty()) throw InputError(file + ": found no sample, allowed: one or more");
+  return out;
+}
+
+}  // namespace mmaudit::corpus

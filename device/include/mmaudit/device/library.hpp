@@ -1,0 +1,48 @@
+#pragma once
+// Matrix products by cuBLASLt and cublasGemmEx, with what the library chose and the kernels it started. The
+// libraries and CUPTI are looked for when asked, not linked.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mmaudit/device/runner.hpp"
+#include "mmaudit/gemm_problem.hpp"
+
+namespace mmaudit::device {
+
+struct LibraryAnswer {
+  LibraryCall call;
+  std::vector<std::byte> d;  ///< (m, n), row-major, without gaps
+  double seconds = 0;        ///< of one product on the GPU; 0: not timed
+};
+
+/// Why there is no cuBLASLt here, in one line; empty where there is one.
+std::string why_no_library();
+/// "130100"; empty where there is none.
+std::string library_version();
+/// Why kernels have no names here, in one line; empty where they have.
+std::string why_no_kernel_names();
+
+/// Handles, workspace and buffers for products on one GPU. Not for several threads.
+class LibrarySession {
+ public:
+  /// EnvironmentError where the library is absent or fails.
+  explicit LibrarySession(const DeviceInfo& device);
+  ~LibrarySession();
+  LibrarySession(const LibrarySession&) = delete;
+  LibrarySession& operator=(const LibrarySession&) = delete;
+
+  /// What: the product, by the first algorithm of the heuristic or the pinned one. `a` and `b`: raw bits as
+  /// stored, extents_of(problem) elements. `repeats`: runs of which `seconds` is the mean; 0: not timed.
+  /// Errors: EnvironmentError where the library has no algorithm or fails.
+  LibraryAnswer run(const GemmProblem& problem, const void* a, const void* b, int repeats = 0);
+  /// The algorithm that the heuristic of cuBLASLt takes for this problem is used for every later one.
+  void pin(const GemmProblem& problem);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mmaudit::device

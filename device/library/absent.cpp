@@ -1,0 +1,20 @@
+// Stands in where there is no CUDA.
+#include "mmaudit/device/library.hpp"
+
+namespace mmaudit::device {
+
+struct LibrarySession::State {};
+
+std::string why_no_library() { return "built without CUDA"; }
+std::string library_version() { return {}; }
+std::string why_no_kernel_names() { return why_no_library(); }
+
+LibrarySession::LibrarySession(const DeviceInfo& /*device*/) { throw EnvironmentError(why_no_library()); }
+LibrarySession::~LibrarySession() = default;
+LibraryAnswer LibrarySession::run(const GemmProblem& /*problem*/, const void* /*a*/, const void* /*b*/,
+                                  int /*repeats*/) {
+  throw EnvironmentError(why_no_library());
+}
+void LibrarySession::pin(const GemmProblem& /*problem*/) { throw EnvironmentError(why_no_library()); }
+
+}  // namespace mmaudit::device

@@ -1,0 +1,82 @@
+#pragma once
+// What of cuBLAS 12 and 13 is called: types and numbers as cublasLt.h and cublas_api.h have them, so that no
+// header of the library is needed. Both libraries keep them stable within and across these major versions.
+#include <library_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace mmaudit::device::cublas {
+
+using Handle = void*;
+using Desc = void*;
+using Layout = void*;
+using Preference = void*;
+
+struct Algo {
+  std::uint64_t data[8];
+};
+struct HeuristicResult {
+  Algo algo;
+  std::size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
+static_assert(sizeof(HeuristicResult) == 96);
+
+enum Operation : int { kNormal = 0, kTransposed = 1 };
+enum Compute : int { kCompute32F = 68, kCompute32FTf32 = 77, kCompute32I = 72 };
+enum MathMode : int { kDefaultMath = 0, kTf32Math = 3, kNoReducedReduction = 16 };
+enum DescAttribute : int { kTransA = 3, kTransB = 4, kFastAccum = 25 };
+enum PreferenceAttribute : int { kMaxWorkspace = 1, kAlignA = 5, kAlignB = 6, kAlignC = 7, kAlignD = 8 };
+inline constexpr int kNumericalFlags = 15;   ///< CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
+inline constexpr int kDefaultTensorOp = 99;  ///< CUBLAS_GEMM_DEFAULT_TENSOR_OP
+inline constexpr int kLogTrace = 5;
+
+/// An attribute of an algorithm: its name here, its number and its bytes.
+struct AlgoAttribute {
+  const char* name;
+  int id;
+  std::size_t bytes;
+};
+inline constexpr AlgoAttribute kAlgoAttributes[] = {
+    {"id", 0, 4},     {"tile", 1, 4},   {"split_k", 2, 4},     {"reduction", 3, 4}, {"swizzle", 4, 4},
+    {"custom", 5, 4}, {"stages", 6, 4}, {"inner_shape", 7, 2}, {"cluster", 8, 2}};
+
+/// The functions; `why` says what is missing.
+struct Api {
+  int (*lt_create)(Handle*);
+  int (*lt_destroy)(Handle);
+  std::size_t (*lt_version)();
+  int (*lt_matmul)(Handle, Desc, const void*, const void*, Layout, const void*, Layout, const void*,
+                   const void*, Layout, void*, Layout, const Algo*, void*, std::size_t, void*);
+  int (*lt_heuristic)(Handle, Desc, Layout, Layout, Layout, Layout, Preference, int, HeuristicResult*, int*);
+  int (*lt_attribute)(const Algo*, int, void*, std::size_t, std::size_t*);
+  int (*lt_capability)(const Algo*, int, void*, std::size_t, std::size_t*);
+  int (*desc_create)(Desc*, int, cudaDataType_t);
+  int (*desc_destroy)(Desc);
+  int (*desc_set)(Desc, int, const void*, std::size_t);
+  int (*layout_create)(Layout*, cudaDataType_t, std::uint64_t, std::uint64_t, std::int64_t);
+  int (*layout_destroy)(Layout);
+  int (*preference_create)(Preference*);
+  int (*preference_destroy)(Preference);
+  int (*preference_set)(Preference, int, const void*, std::size_t);
+  int (*log_callback)(void (*)(int, const char*, const char*));
+  int (*log_level)(int);
+  int (*log_file)(std::FILE*);
+  int (*create)(Handle*);
+  int (*destroy)(Handle);
+  int (*set_workspace)(Handle, void*, std::size_t);
+  int (*set_math_mode)(Handle, int);
+  int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, cudaDataType_t, int, const void*,
+                 cudaDataType_t, int, const void*, void*, cudaDataType_t, int, int, int);
+  std::string why;
+};
+
+/// Found once; cublasGemmEx' own part may be missing: `create` is null then.
+const Api& api();
+
+}  // namespace mmaudit::device::cublas

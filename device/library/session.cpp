@@ -1,0 +1,275 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "library/cublas_abi.hpp"
+#include "library/kernel_log.hpp"
+#include "mmaudit/device/library.hpp"
+#include "mmaudit/library_log.hpp"
+#include "run/cuda_check.hpp"
+#include "run/cuda_event.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+void require_success(int status, const char* what) {
+  if (status != 0) throw EnvironmentError(std::string(what) + ": cuBLAS status " + std::to_string(status));
+}
+
+struct DataType {
+  Format format;
+  cudaDataType_t number;
+};
+constexpr DataType kDataTypes[] = {{Format::f16, CUDA_R_16F},      {Format::bf16, CUDA_R_16BF},
+                                   {Format::tf32, CUDA_R_32F},     {Format::f32, CUDA_R_32F},
+                                   {Format::e4m3, CUDA_R_8F_E4M3}, {Format::e5m2, CUDA_R_8F_E5M2},
+                                   {Format::s8, CUDA_R_8I},        {Format::s32, CUDA_R_32I}};
+cudaDataType_t data_type(Format format) {
+  for (const DataType& each : kDataTypes)
+    if (each.format == format) return each.number;
+  throw InputError("type: found another one, allowed: f16, bf16, tf32, e4m3, e5m2, s8");
+}
+
+/// Owns what a create function of the library makes.
+class Owned {
+ public:
+  explicit Owned(int (*destroy)(void*)) : destroy_(destroy) {}
+  ~Owned() {
+    if (handle_ != nullptr) destroy_(handle_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  void** put() { return &handle_; }
+  [[nodiscard]] void* get() const { return handle_; }
+
+ private:
+  void* handle_ = nullptr;
+  int (*destroy_)(void*);
+};
+
+/// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.
+std::uint32_t alignment_of(std::uint64_t bytes) {
+  std::uint32_t out = 256;
+  while (bytes % out != 0) out /= 2;
+  return out;
+}
+
+std::uint64_t or_tight(std::uint64_t ld, std::uint64_t tight) { return ld == 0 ? tight : ld; }
+
+/// A problem as the column-major library is asked: its first operand is B, its second A.
+struct Request {
+  Owned desc, first, second, d, preference;
+  std::uint64_t ld_first, ld_second, ld_d;
+  int op_first, op_second;
+
+  explicit Request(const GemmProblem& x)
+      : desc(cublas::api().desc_destroy),
+        first(cublas::api().layout_destroy),
+        second(cublas::api().layout_destroy),
+        d(cublas::api().layout_destroy),
+        preference(cublas::api().preference_destroy),
+        ld_first(or_tight(x.ldb, x.transposed_b ? x.k : x.n)),
+        ld_second(or_tight(x.lda, x.transposed_a ? x.m : x.k)),
+        ld_d(or_tight(x.ldd, x.n)),
+        op_first(x.transposed_b ? cublas::kTransposed : cublas::kNormal),
+        op_second(x.transposed_a ? cublas::kTransposed : cublas::kNormal) {
+    const cublas::Api& lt = cublas::api();
+    const bool integer = x.type == Format::s8, fp8 = x.type == Format::e4m3 || x.type == Format::e5m2;
+    const int compute = integer                  ? cublas::kCompute32I
+                        : x.type == Format::tf32 ? cublas::kCompute32FTf32
+                                                 : cublas::kCompute32F;
+    require_success(lt.desc_create(desc.put(), compute, integer ? CUDA_R_32I : CUDA_R_32F),
+                    "cublasLtMatmulDescCreate");
+    set(cublas::kTransA, op_first);
+    set(cublas::kTransB, op_second);
+    if (fp8) set(cublas::kFastAccum, static_cast<std::int8_t>(x.fast_accum ? 1 : 0));
+    const auto signed_of = [](std::uint64_t ld) { return static_cast<std::int64_t>(ld); };
+    require_success(lt.layout_create(first.put(), data_type(b_type_of(x)), x.transposed_b ? x.k : x.n,
+                                     x.transposed_b ? x.n : x.k, signed_of(ld_first)),
+                    "layout of B");
+    require_success(lt.layout_create(second.put(), data_type(x.type), x.transposed_a ? x.m : x.k,
+                                     x.transposed_a ? x.k : x.m, signed_of(ld_second)),
+                    "layout of A");
+    require_success(lt.layout_create(d.put(), data_type(output_of(x)), x.n, x.m, signed_of(ld_d)),
+                    "layout of D");
+    require_success(lt.preference_create(preference.put()), "cublasLtMatmulPreferenceCreate");
+    prefer(cublas::kMaxWorkspace, x.workspace);
+    const auto bytes = [](Format format, std::uint64_t count) {
+      return count * spec_of(format).storage_bytes();
+    };
+    prefer(cublas::kAlignA, alignment_of(bytes(b_type_of(x), x.offset_b)));
+    prefer(cublas::kAlignB, alignment_of(bytes(x.type, x.offset_a)));
+    prefer(cublas::kAlignC, alignment_of(bytes(output_of(x), x.offset_d)));
+    prefer(cublas::kAlignD, alignment_of(bytes(output_of(x), x.offset_d)));
+  }
+
+  [[nodiscard]] cublas::HeuristicResult chosen(cublas::Handle handle, const GemmProblem& problem) const {
+    cublas::HeuristicResult out{};
+    int found = 0;
+    const int status = cublas::api().lt_heuristic(handle, desc.get(), first.get(), second.get(), d.get(),
+                                                  d.get(), preference.get(), 1, &out, &found);
+    if (status != 0 || found == 0)
+      throw EnvironmentError("cuBLASLt has no algorithm for " + name_of(problem) + " (status " +
+                             std::to_string(status) + ")");
+    return out;
+  }
+
+ private:
+  template <typename T>
+  void set(int attribute, T value) {
+    require_success(cublas::api().desc_set(desc.get(), attribute, &value, sizeof value),
+                    "cublasLtMatmulDesc");
+  }
+  template <typename T>
+  void prefer(int attribute, T value) {
+    require_success(cublas::api().preference_set(preference.get(), attribute, &value, sizeof value),
+                    "cublasLtMatmulPreference");
+  }
+};
+
+std::vector<std::pair<std::string, std::int64_t>> attributes_of(const cublas::HeuristicResult& chosen) {
+  std::vector<std::pair<std::string, std::int64_t>> out;
+  for (const cublas::AlgoAttribute& each : cublas::kAlgoAttributes) {
+    std::int32_t value = 0;
+    std::size_t written = 0;
+    if (cublas::api().lt_attribute(&chosen.algo, each.id, &value, each.bytes, &written) == 0)
+      out.emplace_back(each.name, value);
+  }
+  std::int64_t flags = 0;
+  std::size_t written = 0;
+  if (cublas::api().lt_capability(&chosen.algo, cublas::kNumericalFlags, &flags, sizeof flags, &written) == 0)
+    out.emplace_back("flags", flags);
+  out.emplace_back("workspace", static_cast<std::int64_t>(chosen.workspace));
+  return out;
+}
+
+thread_local std::string* log_text = nullptr;
+/// Keeps the last message that names an algorithm.
+void on_log(int /*level*/, const char* /*function*/, const char* message) {
+  if (log_text != nullptr && std::string_view(message).find("algo=[") != std::string_view::npos)
+    *log_text = message;
+}
+
+}  // namespace
+
+std::string why_no_library() { return cublas::api().why; }
+std::string library_version() {
+  return cublas::api().why.empty() ? std::to_string(cublas::api().lt_version()) : "";
+}
+std::string why_no_kernel_names() { return why_no_kernel_log(); }
+
+struct LibrarySession::State {
+  Owned lt{cublas::api().lt_destroy}, blas{cublas::api().destroy};
+  Buffer workspace;
+  std::uint64_t workspace_bytes = 0;
+  std::optional<cublas::HeuristicResult> pinned;
+
+  void need_workspace(std::uint64_t bytes) {
+    if (bytes <= workspace_bytes) return;
+    workspace = Buffer(bytes);
+    workspace_bytes = bytes;
+  }
+  int multiply(const GemmProblem& x, const Request& request, const cublas::HeuristicResult& chosen,
+               const char* a, const char* b, char* d) const;
+};
+
+int LibrarySession::State::multiply(const GemmProblem& x, const Request& request,
+                                    const cublas::HeuristicResult& chosen, const char* a, const char* b,
+                                    char* d) const {
+  const float one = 1, zero = 0;
+  const std::int32_t one_i = 1, zero_i = 0;
+  const bool integer = x.type == Format::s8;
+  const void *const alpha = integer ? static_cast<const void*>(&one_i) : &one,
+                    *const beta = integer ? static_cast<const void*>(&zero_i) : &zero;
+  const cublas::Api& api = cublas::api();
+  if (x.api == GemmApi::cublaslt)
+    return api.lt_matmul(lt.get(), request.desc.get(), alpha, b, request.first.get(), a, request.second.get(),
+                         beta, d, request.d.get(), d, request.d.get(), &chosen.algo, workspace.data(),
+                         x.workspace, nullptr);
+  const int mode = (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
+                   (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);
+  require_success(api.set_workspace(blas.get(), workspace.data(), x.workspace), "cublasSetWorkspace");
+  require_success(api.set_math_mode(blas.get(), mode), "cublasSetMathMode");
+  const auto whole = [](std::uint64_t value) { return static_cast<int>(value); };
+  return api.gemm_ex(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
+                     alpha, b, data_type(b_type_of(x)), whole(request.ld_first), a, data_type(x.type),
+                     whole(request.ld_second), beta, d, data_type(output_of(x)), whole(request.ld_d),
+                     integer ? cublas::kCompute32I : cublas::kCompute32F, cublas::kDefaultTensorOp);
+}
+
+LibrarySession::LibrarySession(const DeviceInfo& device) {
+  if (const std::string why = why_no_library(); !why.empty()) throw EnvironmentError(why);
+  cuda_check(cudaSetDevice(device.ordinal), "choosing the device");
+  state_ = std::make_unique<State>();
+  require_success(cublas::api().lt_create(state_->lt.put()), "cublasLtCreate");
+  if (cublas::api().create != nullptr)
+    require_success(cublas::api().create(state_->blas.put()), "cublasCreate");
+  require_success(cublas::api().log_callback(on_log), "cublasLtLoggerSetCallback");
+  // Without a file of its own the log also goes to standard output.
+  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
+  if (nowhere != nullptr) require_success(cublas::api().log_file(nowhere), "cublasLtLoggerSetFile");
+}
+LibrarySession::~LibrarySession() = default;
+
+void LibrarySession::pin(const GemmProblem& problem) {
+  state_->pinned = Request(problem).chosen(state_->lt.get(), problem);
+}
+
+LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, const void* b, int repeats) {
+  if (const std::string why = why_no_problem(problem); !why.empty()) throw InputError(why);
+  if (problem.api == GemmApi::cublas && state_->blas.get() == nullptr)
+    throw EnvironmentError("no libcublas.so.13 or .12 on this machine");
+  const Request request(problem);
+  const bool lt = problem.api == GemmApi::cublaslt;
+  const cublas::HeuristicResult chosen = !lt              ? cublas::HeuristicResult{}
+                                         : state_->pinned ? *state_->pinned
+                                                          : request.chosen(state_->lt.get(), problem);
+  state_->need_workspace(problem.workspace);
+  const GemmExtents extents = extents_of(problem).value_or(GemmExtents{});
+  const std::size_t element = spec_of(output_of(problem)).storage_bytes(),
+                    a_bytes = extents.a * spec_of(problem.type).storage_bytes(),
+                    b_bytes = extents.b * spec_of(b_type_of(problem)).storage_bytes(),
+                    d_bytes = extents.d * element;
+  const Buffer on_a(a_bytes), on_b(b_bytes), on_d(d_bytes);
+  copy_in(on_a.data(), a, a_bytes);
+  copy_in(on_b.data(), b, b_bytes);
+  cuda_check(cudaMemset(on_d.data(), 0xA5, d_bytes), "clearing D");  // an element that is not written shows
+  const char* const first_a = on_a.data<char>() + problem.offset_a * spec_of(problem.type).storage_bytes();
+  const char* const first_b =
+      on_b.data<char>() + problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
+  char* const first_d = on_d.data<char>() + problem.offset_d * element;
+  LibraryAnswer answer;
+  std::string logged;
+  {
+    KernelLog kernels;
+    if (!lt) {
+      log_text = &logged;
+      cublas::api().log_level(cublas::kLogTrace);
+    }
+    const int status = state_->multiply(problem, request, chosen, first_a, first_b, first_d);
+    log_text = nullptr;
+    if (!lt) cublas::api().log_level(0);
+    require_success(status, lt ? "cublasLtMatmul" : "cublasGemmEx");
+    answer.call.kernels = kernels.take();
+  }
+  answer.call.algorithm = lt ? attributes_of(chosen) : algorithm_of_log(logged);
+  cuda_check(cudaDeviceSynchronize(), "the product");
+  answer.d.resize(problem.m * problem.n * element);
+  cuda_check(cudaMemcpy2D(answer.d.data(), problem.n * element, first_d, request.ld_d * element,
+                          problem.n * element, problem.m, cudaMemcpyDeviceToHost),
+             "copying D");
+  if (repeats > 0) {
+    Event begin, end;
+    begin.record();
+    for (int i = 0; i < repeats; ++i)
+      require_success(state_->multiply(problem, request, chosen, first_a, first_b, first_d),
+                      "the product again");
+    end.record();
+    cuda_check(cudaEventSynchronize(end.get()), "timing the product");
+    answer.seconds = Event::seconds(begin, end) / repeats;
+  }
+  return answer;
+}
+
+}  // namespace mmaudit::device

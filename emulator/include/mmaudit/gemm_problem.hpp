@@ -1,0 +1,104 @@
+#pragma once
+// A product as a library is asked for it, what the library chose, and the plan that follows from the choice.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/gemm_plan.hpp"
+
+namespace mmaudit {
+
+enum class GemmApi : std::uint8_t { cublaslt, cublas };
+
+/// D (m, n) = A (m, k) B (k, n), all row-major, as torch.mm has them; the library, which is column-major, is
+/// asked for the transposes. alpha 1, beta 0.
+struct GemmProblem {
+  GemmApi api = GemmApi::cublaslt;
+  Format type = Format::f16;  ///< of A and B: f16, bf16, e4m3, e5m2 (with a B of e4m3), s8, tf32 (binary32 in
+                              ///< memory)
+  Format d = Format::none;    ///< none: of the type; of tf32 f32, of FP8 bf16, of s8 s32
+  std::uint64_t m = 0, n = 0, k = 0;
+  bool transposed_a = false;                ///< A is stored as (k, m)
+  bool transposed_b = false;                ///< B is stored as (n, k)
+  std::uint64_t lda = 0, ldb = 0, ldd = 0;  ///< elements from one stored row to the next; 0: no gap
+  std::uint64_t offset_a = 0, offset_b = 0, offset_d = 0;  ///< elements in front, which spoil the alignment
+  bool fast_accum = false;                                 ///< FP8: sums stay in the tensor core
+  bool reduced_reduction = true;  ///< cublas: sums of slices may be kept in D's type, torch's default
+  std::uint64_t workspace = std::uint64_t{32} << 20;  ///< bytes
+
+  bool operator==(const GemmProblem&) const = default;
+};
+
+namespace names {
+inline constexpr std::string_view kGemmApi[] = {"cublaslt", "cublas"};
+inline constexpr std::string_view kLayout[] = {"nn", "nt", "tn", "tt"};
+}  // namespace names
+
+Format output_of(const GemmProblem& problem);
+Format b_type_of(const GemmProblem& problem);
+/// "nn", "nt", "tn" or "tt": A, then B.
+std::string_view layout_of(const GemmProblem& problem);
+/// "cublaslt bf16 -> bf16 nt 64 x 64 x 16384", with what is not the default behind it.
+std::string name_of(const GemmProblem& problem);
+/// As "field: found X, allowed: Y"; empty when a library may be asked.
+std::string why_no_problem(const GemmProblem& problem);
+/// Elements that A, B and D take in memory, offsets and gaps included; nullopt beyond 2^63 of them.
+struct GemmExtents {
+  std::uint64_t a = 0, b = 0, d = 0;
+};
+std::optional<GemmExtents> extents_of(const GemmProblem& problem);
+
+struct KernelLaunch {
+  std::string name;                                            ///< mangled or not
+  std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};  ///< cluster 0: none
+
+  bool operator==(const KernelLaunch&) const = default;
+};
+
+/// What a library did for one problem.
+struct LibraryCall {
+  /// Of the algorithm: "id", "tile", "stages", "split_k", "reduction", "swizzle", "custom", "inner_shape",
+  /// "cluster", "workspace", "flags"; numbers as in cublasLt.h. What the library lacks is left out.
+  std::vector<std::pair<std::string, std::int64_t>> algorithm;
+  std::vector<KernelLaunch> kernels;  ///< in the order of their launches
+
+  bool operator==(const LibraryCall&) const = default;
+};
+std::optional<std::int64_t> attribute_of(const LibraryCall& call, std::string_view name);
+
+/// Kernels whose names have all `parts` and what is known of them.
+struct KernelFamily {
+  /// Which slices there are, and where they begin.
+  enum class Cut : std::uint8_t {
+    none,      ///< one slice
+    tiles,     ///< split_k slices of whole tiles; the kernel's name says a tile's K
+    lines,     ///< split_k slices cut at 128 bytes of K where that divides K and an operand is contiguous
+               ///< along K, else at 16
+    dealt,     ///< split_k slices, tile t to slice t % split_k
+    segments,  ///< as many per tile of D as the grid has room for
+    lanes,     ///< 16 threads, element k to thread k % 16
+    quarters,  ///< 4 contiguous slices
+    blocks     ///< as many as the block has rows: 64 elements each in turn, 1 where the option is odd
+  };
+  std::string_view name;
+  std::string_view parts[3];     ///< of the first kernel's name; empty ones are not asked for
+  std::string_view types;        ///< formats of A that it serves, with blanks between
+  std::string_view instruction;  ///< "{}" stands for the format of A, then of B; empty: scalar
+  Cut cut = Cut::none;
+  bool head = false;  ///< the rest of a slice comes first
+  std::uint64_t promote = 0;
+  std::uint64_t most_k = 0;      ///< 0: any; else the largest K for which it is known
+  std::string_view source = {};  ///< how it is known
+};
+std::span<const KernelFamily> kernel_families();
+
+/// What: the plan of a product whose library call is known. Returns: nullopt where no family says how the
+/// kernels sum; `why` (may be null) then says in one line what is not known. Source: the families' rows.
+std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call,
+                                std::string* why = nullptr);
+
+}  // namespace mmaudit

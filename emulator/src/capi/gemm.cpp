@@ -1,0 +1,165 @@
+// The C interface: a library's product by its plan.
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "guard.hpp"
+#include "mmaudit/gemm_problem.hpp"
+#include "mmaudit/library_log.hpp"
+#include "mmaudit/names.hpp"
+
+namespace mmaudit::capi {
+namespace {
+
+constexpr const char* kFields = "plan";
+
+/// Reads the fields of a plan from "name=value name=value".
+class PlanReader {
+ public:
+  explicit PlanReader(std::string_view text) : text_(text) {}
+
+  void instruction(std::string_view name, Instruction& value) {
+    const auto word = take(name);
+    if (!word || value.k == 1) return;  // scalar
+    value = capi::instruction_of(std::string(*word).c_str());
+  }
+  void boolean(std::string_view name, bool& value) {
+    if (const auto word = take(name)) value = *word == "1" || *word == "True" || *word == "true";
+  }
+  void count(std::string_view name, std::uint64_t& value, std::uint64_t least) {
+    const auto word = take(name);
+    if (!word) return;
+    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
+    if (error != std::errc{} || end != word->data() + word->size() || value < least)
+      refuse(kFields, std::string(name) + ": found " + std::string(*word) + ", allowed: an integer from " +
+                          std::to_string(least));
+  }
+  void format(std::string_view name, Format& value) {
+    if (const auto word = take(name)) value = capi::format_of(name, std::string(*word).c_str()).id;
+  }
+  template <typename Enum, std::size_t Count>
+  void choice(std::string_view name, const std::string_view (&names)[Count], Enum& value) {
+    const auto word = take(name);
+    if (!word) return;
+    const auto* const found = std::find(names, names + Count, *word);
+    if (found == names + Count)
+      refuse(kFields,
+             std::string(name) + ": found " + std::string(*word) + ", allowed: a name of docs/gemm.md");
+    value = static_cast<Enum>(found - names);
+  }
+  /// Refuses words that no field has taken.
+  void finish() const {
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      const std::string_view name = word.substr(0, word.find('='));
+      if (!word.empty() && std::find(taken_.begin(), taken_.end(), name) == taken_.end())
+        refuse(kFields, "found " + std::string(name) + ", allowed: a field of docs/gemm.md");
+    }
+  }
+
+ private:
+  std::optional<std::string_view> take(std::string_view name) {
+    taken_.push_back(name);
+    return log::value_in(text_, name);
+  }
+  std::string_view text_;
+  std::vector<std::string_view> taken_;
+};
+
+GemmProblem problem_of(const mmaudit_gemm& work) {
+  GemmProblem out;
+  out.m = work.m;
+  out.n = work.n;
+  out.k = work.k;
+  out.type = capi::format_of("type", work.type).id;
+  if (work.d_format != nullptr) out.d = capi::format_of("d_format", work.d_format).id;
+  const std::string_view layout = work.layout == nullptr ? "nn" : work.layout;
+  const auto* const found = std::find(std::begin(names::kLayout), std::end(names::kLayout), layout);
+  if (found == std::end(names::kLayout))
+    refuse("layout", "found " + std::string(layout) + ", allowed: nn, nt, tn, tt");
+  out.transposed_a = layout[0] == 't';
+  out.transposed_b = layout[1] == 't';
+  const std::string_view api = work.like == nullptr ? "cublaslt" : work.like;
+  if (api != "cublaslt" && api != "cublas")
+    refuse("like", "found " + std::string(api) + ", allowed: cublaslt, cublas");
+  out.api = api == "cublas" ? GemmApi::cublas : GemmApi::cublaslt;
+  if (const std::string why = why_no_problem(out); !why.empty()) throw Refused{why};
+  return out;
+}
+
+GemmPlan given_plan(const mmaudit_gemm& work, const GemmProblem& problem) {
+  GemmPlan plan;
+  plan.output = output_of(problem);
+  PlanReader reader(work.plan);
+  bool scalar = false;
+  reader.boolean("scalar", scalar);
+  if (scalar) plan.instruction = scalar_instruction(problem.type, b_type_of(problem));
+  for_each_field(plan, reader);
+  reader.finish();
+  if (!scalar && plan.instruction.k == 0) refuse("plan", "found no instruction, allowed: instruction=NAME");
+  return plan;
+}
+
+GemmPlan plan_for(const mmaudit_gemm& work, const GemmProblem& problem) {
+  if ((work.plan == nullptr) == (work.kernels == nullptr))
+    refuse("plan, kernels",
+           std::string("found ") + (work.plan == nullptr ? "neither" : "both") + ", allowed: one");
+  if (work.plan != nullptr) return given_plan(work, problem);
+  LibraryCall call;
+  const std::string_view attributes = work.algorithm == nullptr ? "" : work.algorithm;
+  for (const char* const name : {"split_k", "reduction", "custom"})
+    if (const auto value = log::number_in(attributes, name)) call.algorithm.emplace_back(name, *value);
+  for (std::string_view rest = work.kernels; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    call.kernels.emplace_back().name = name;
+  }
+  if (!call.kernels.empty()) {
+    std::copy(std::begin(work.grid), std::end(work.grid), call.kernels[0].grid);
+    std::copy(std::begin(work.block), std::end(work.block), call.kernels[0].block);
+    std::copy(std::begin(work.cluster), std::end(work.cluster), call.kernels[0].cluster);
+  }
+  std::string why;
+  const auto plan = plan_of(problem, call, &why);
+  if (!plan) refuse("kernels", "found " + why + ", allowed: kernels of docs/gemm.md");
+  return *plan;
+}
+
+void run_gemm(const mmaudit_gemm& work, char** plan_text) {
+  const GemmProblem problem = problem_of(work);
+  const GemmPlan plan = plan_for(work, problem);
+  const FormatSpec output = spec_of(plan.output);
+  require("a", work.a, {{"m", work.m}, {"k", work.k}}, spec_of(problem.type));
+  require("b", work.b, {{"k", work.k}, {"n", work.n}}, spec_of(b_type_of(problem)));
+  require("d", work.d, {{"m", work.m}, {"n", work.n}}, output);
+  require_apart("a", work.d, work.a);
+  require_apart("b", work.d, work.b);
+  const Datapath datapath =
+      plan.scalar ? Datapath{} : entry_of(architecture_of("hopper"), plan.instruction).datapath;
+  Matmul product;
+  product.m = work.m;
+  product.n = work.n;
+  product.k = work.k;
+  product.a = work.a.data;
+  product.b = work.b.data;
+  product.d = work.d.data;
+  if (const std::string why = why_no_prediction(plan, datapath, product); !why.empty()) throw Refused{why};
+  predict(plan, datapath, product,
+          [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
+            MatmulOptions options;
+            options.threads = work.threads;
+            matmul(instruction, model, part, options);
+          });
+  if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
+}
+
+}  // namespace
+}  // namespace mmaudit::capi
+
+using namespace mmaudit::capi;
+
+extern "C" int mmaudit_gemm_predict(const mmaudit_gemm* work, char** plan_text) {
+  return guarded([&] { run_gemm(taken(work), plan_text); });
+}

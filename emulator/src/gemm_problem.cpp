@@ -1,0 +1,98 @@
+#include "mmaudit/gemm_problem.hpp"
+
+namespace mmaudit {
+namespace {
+
+bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
+
+std::string refusal(const char* field, const std::string& found, const std::string& allowed) {
+  return std::string(field) + ": found " + found + ", allowed: " + allowed;
+}
+
+/// offset + (rows - 1) * ld + columns.
+std::optional<std::uint64_t> extent(std::uint64_t rows, std::uint64_t columns, std::uint64_t ld,
+                                    std::uint64_t offset) {
+  std::uint64_t out = 0;
+  if (rows == 0 || columns == 0) return 0;
+  if (__builtin_mul_overflow(rows - 1, ld == 0 ? columns : ld, &out) ||
+      __builtin_add_overflow(out, columns, &out) || __builtin_add_overflow(out, offset, &out) ||
+      out > (std::uint64_t{1} << 63))
+    return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+Format output_of(const GemmProblem& problem) {
+  if (problem.d != Format::none) return problem.d;
+  if (problem.type == Format::tf32) return Format::f32;
+  if (problem.type == Format::s8) return Format::s32;
+  return is_fp8(problem.type) ? Format::bf16 : problem.type;
+}
+
+Format b_type_of(const GemmProblem& problem) {
+  return problem.type == Format::e5m2 ? Format::e4m3 : problem.type;
+}
+
+std::string_view layout_of(const GemmProblem& problem) {
+  return names::kLayout[(problem.transposed_a ? 2 : 0) + (problem.transposed_b ? 1 : 0)];
+}
+
+std::string name_of(const GemmProblem& problem) {
+  std::string out(name_in(names::kGemmApi, problem.api));
+  out += " " + std::string(name_of(problem.type)) + " -> " + std::string(name_of(output_of(problem))) + " " +
+         std::string(layout_of(problem)) + " " + std::to_string(problem.m) + " x " +
+         std::to_string(problem.n) + " x " + std::to_string(problem.k);
+  if (problem.fast_accum) out += " fast";
+  if (!problem.reduced_reduction) out += " full-reduction";
+  const GemmProblem plain;
+  for (const auto& [name, value, usual] : {std::tuple{"lda", problem.lda, plain.lda},
+                                           {"ldb", problem.ldb, plain.ldb},
+                                           {"ldd", problem.ldd, plain.ldd},
+                                           {"offset_a", problem.offset_a, plain.offset_a},
+                                           {"offset_b", problem.offset_b, plain.offset_b},
+                                           {"offset_d", problem.offset_d, plain.offset_d},
+                                           {"workspace", problem.workspace, plain.workspace}})
+    if (value != usual) out += " " + std::string(name) + " " + std::to_string(value);
+  return out;
+}
+
+std::string why_no_problem(const GemmProblem& problem) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // cuBLAS counts in int
+  for (const auto& [field, value] : {std::pair{"m", problem.m}, {"n", problem.n}, {"k", problem.k}})
+    if (value == 0 || value >= kMost) return refusal(field, std::to_string(value), "1 to 2147483647");
+  const Format type = problem.type, d = output_of(problem);
+  const bool known = type == Format::f16 || type == Format::bf16 || type == Format::tf32 ||
+                     type == Format::s8 || is_fp8(type);
+  if (!known) return refusal("type", std::string(name_of(type)), "f16, bf16, tf32, e4m3, e5m2, s8");
+  const bool exact = type == Format::tf32 || type == Format::s8;
+  const Format only = type == Format::s8 ? Format::s32 : Format::f32;
+  if (exact ? d != only
+            : d != Format::f32 && d != type && !(is_fp8(type) && (d == Format::bf16 || d == Format::f16)))
+    return refusal("d", std::string(name_of(d)),
+                   exact          ? std::string(name_of(only))
+                   : is_fp8(type) ? "bf16, f16, f32"
+                                  : std::string(name_of(type)) + ", f32");
+  if (is_fp8(type) && problem.api == GemmApi::cublas) return refusal("api", "cublas with FP8", "cublaslt");
+  if (is_fp8(type) && (problem.transposed_a || !problem.transposed_b))
+    return refusal("layout", std::string(layout_of(problem)), "nt with FP8");
+  if (problem.fast_accum && !is_fp8(type)) return refusal("fast_accum", "true", "false but with FP8");
+  for (const auto& [field, ld, least] :
+       {std::tuple{"lda", problem.lda, problem.transposed_a ? problem.m : problem.k},
+        {"ldb", problem.ldb, problem.transposed_b ? problem.k : problem.n},
+        {"ldd", problem.ldd, problem.n}})
+    if (ld != 0 && (ld < least || ld >= kMost))
+      return refusal(field, std::to_string(ld), "0 or " + std::to_string(least) + " to 2147483647");
+  if (!extents_of(problem)) return refusal("sizes", "more than 2^63 elements", "less");
+  return {};
+}
+
+std::optional<GemmExtents> extents_of(const GemmProblem& x) {
+  const auto a = x.transposed_a ? extent(x.k, x.m, x.lda, x.offset_a) : extent(x.m, x.k, x.lda, x.offset_a);
+  const auto b = x.transposed_b ? extent(x.n, x.k, x.ldb, x.offset_b) : extent(x.k, x.n, x.ldb, x.offset_b);
+  const auto d = extent(x.m, x.n, x.ldd, x.offset_d);
+  if (!a || !b || !d) return std::nullopt;
+  return GemmExtents{*a, *b, *d};
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,340 @@
+// Which plan the kernels of a library follow: rows per family of kernels.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <climits>
+
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/gemm_problem.hpp"
+
+namespace mmaudit {
+namespace {
+
+using Cut = KernelFamily::Cut;
+
+constexpr std::string_view kRecorded = "H200, cuBLAS 13.1.0.3: corpus/plans/h200-cublas-13.1.jsonl";
+
+// The first row that fits counts. What FP8's promotion and the grids' segments are: docs/gemm.md.
+constexpr KernelFamily kFamilies[] = {
+    {"integers", {}, "s8", "mma.m16n8k32.s32.s8.s8.s32", Cut::none, false, 0, 0, kRecorded},
+    {"nvjet, promoted",
+     {"nvjet_sm90_", "algo2"},
+     "e4m3 e5m2",
+     "wgmma.m64n64k32.f32.{}.{}",
+     Cut::tiles,
+     false,
+     128,
+     0,
+     kRecorded},
+    {"nvjet FP8",
+     {"nvjet_sm90_"},
+     "e4m3 e5m2",
+     "wgmma.m64n64k32.f32.{}.{}",
+     Cut::tiles,
+     false,
+     0,
+     0,
+     kRecorded},
+    {"nvjet", {"nvjet_sm90_"}, "f16 bf16", "wgmma.m64n64k16.f32.{}.{}", Cut::tiles, false, 0, 0, kRecorded},
+    {"CUTLASS m16n8k8",
+     {"cutlass_", "tensorop_", "s1688gemm"},
+     "f16 bf16 tf32",
+     "mma.m16n8k8.f32.{}.{}.f32",
+     Cut::lines,
+     true,
+     0,
+     0,
+     kRecorded},
+    {"CUTLASS m16n8k16",
+     {"cutlass_", "tensorop_", "s16816gemm"},
+     "f16 bf16",
+     "mma.m16n8k16.f32.{}.{}.f32",
+     Cut::lines,
+     true,
+     0,
+     0,
+     kRecorded},
+    {"CUTLASS wmma",
+     {"cutlass_", "wmma_tensorop_", "s161616gemm"},
+     "f16 bf16",
+     "mma.m16n8k16.f32.{}.{}.f32",
+     Cut::lines,
+     true,
+     0,
+     0,
+     kRecorded},
+    {"xmma sm90",
+     {"sm90_xmma_gemm_f32f32_tf32f32", "segment_k_off"},
+     "tf32",
+     "wgmma.m64n64k8.f32.{}.{}",
+     Cut::none,
+     false,
+     0,
+     0,
+     kRecorded},
+    {"xmma sm90, segments",
+     {"sm90_xmma_gemm_f32f32_tf32f32", "segment_k_on"},
+     "tf32",
+     "wgmma.m64n64k8.f32.{}.{}",
+     Cut::segments,
+     false,
+     0,
+     0,
+     kRecorded},
+    {"xmma sm80",
+     {"sm80_xmma_gemm_f32f32_tf32f32", "tensor16x8x8"},
+     "tf32",
+     "mma.m16n8k8.f32.{}.{}.f32",
+     Cut::dealt,
+     false,
+     0,
+     0,
+     kRecorded},
+    {"xmma sm80, scalar",
+     {"sm80_xmma_gemm_f32f32_f32f32", "ffma"},
+     "tf32",
+     "",
+     Cut::none,
+     false,
+     0,
+     0,
+     kRecorded},
+    {"gemv, transposed",
+     {"gemv2T_kernel_val", "Li128ELi16ELi4ELi4E"},
+     "f16 bf16 tf32",
+     "",
+     Cut::lanes,
+     false,
+     32,
+     0,
+     kRecorded},
+    {"gemv, few columns",
+     {"gemmSN_TN_kernel", "Li128ELi16ELi2ELi4E"},
+     "f16 bf16",
+     "",
+     Cut::lanes,
+     false,
+     32,
+     128,
+     kRecorded},
+    {"gemm of few rows",
+     {"gemmSN_NN_kernel", "Li256ELi4ELi2ELi8E"},
+     "bf16",
+     "",
+     Cut::quarters,
+     false,
+     0,
+     64,
+     kRecorded},
+    {"gemv, blocks",
+     {"5gemvx6kernel", "ELb1ELb0ELb0ELi"},
+     "f16 bf16 tf32",
+     "",
+     Cut::blocks,
+     false,
+     0,
+     0,
+     kRecorded},
+    {"gemv", {"gemv2N_kernel", "Li128ELi1ELi2ELi4ELi1E"}, "bf16", "", Cut::none, false, 0, 64, kRecorded},
+};
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+bool serves(const KernelFamily& family, Format type) {
+  const std::string padded = " " + std::string(family.types) + " ";
+  return has(padded, " " + std::string(name_of(type)) + " ");
+}
+
+bool fits(const KernelFamily& family, Format type, std::string_view kernel) {
+  return serves(family, type) && std::all_of(std::begin(family.parts), std::end(family.parts),
+                                             [&](std::string_view part) { return has(kernel, part); });
+}
+
+std::optional<Instruction> instruction_of(const KernelFamily& family, Format a, Format b) {
+  std::string name(family.instruction);
+  for (const Format each : {a, b})
+    if (const std::size_t at = name.find("{}"); at != std::string::npos) name.replace(at, 2, name_of(each));
+  return find_instruction(name);
+}
+
+std::optional<std::uint64_t> number_at(std::string_view text, std::size_t& at) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  at = static_cast<std::size_t>(end - text.data());
+  return value;
+}
+
+/// The K of "..._64x32_128x4_...": a tile, then its K and the stages. 0: the name does not say it.
+std::uint64_t tile_k_in(std::string_view kernel) {
+  for (std::size_t at = kernel.find('_'); at != std::string_view::npos; at = kernel.find('_', at + 1)) {
+    std::size_t p = at + 1;
+    const auto is = [&](char c) { return p < kernel.size() && kernel[p] == c && ++p != 0; };
+    if (!number_at(kernel, p) || !is('x') || !number_at(kernel, p) || !is('_')) continue;
+    const std::optional<std::uint64_t> k = number_at(kernel, p);
+    if (k && is('x') && number_at(kernel, p)) return *k;
+  }
+  return 0;
+}
+
+constexpr std::uint64_t kCutlassTileK = 32;  ///< of CUTLASS kernels whose names don't say it
+
+/// Whether the library may read 128 bytes of K at once: an operand is contiguous along K, and K is whole.
+bool whole_lines(const GemmProblem& problem, std::uint64_t line) {
+  return (!problem.transposed_a || problem.transposed_b) && problem.k % line == 0;
+}
+
+/// The format that splitKreduce_kernel reads, the third argument of its template.
+Format partial_of(std::string_view reduce_kernel, Format output) {
+  constexpr std::string_view kName = "splitKreduce_kernelILi32ELi16Ei";
+  const std::size_t at = reduce_kernel.find(kName);
+  if (at == std::string_view::npos) return Format::f32;
+  return reduce_kernel[at + kName.size()] == 'f' ? Format::f32 : output;
+}
+
+std::string refuse_plan(const std::string& kernel) {
+  return "no plan for the kernel " + (kernel.empty() ? "(none seen)" : kernel.substr(0, 120));
+}
+
+/// Rows, columns and K of a tile, "tilesize128x64x32"; rows are of our D, of which there are m.
+std::optional<std::array<std::uint64_t, 3>> tilesize_in(std::string_view kernel) {
+  constexpr std::string_view kWord = "tilesize";
+  std::size_t at = kernel.find(kWord);
+  if (at == std::string_view::npos) return std::nullopt;
+  at += kWord.size();
+  std::array<std::uint64_t, 3> out{};
+  for (std::uint64_t& each : out) {
+    const auto value = number_at(kernel, at);
+    if (!value || *value == 0) return std::nullopt;
+    each = *value;
+    ++at;
+  }
+  return out;
+}
+
+/// Segments of K per tile of D, as many as the grid has blocks for; clusters that stand over the edge of D
+/// count whole. 0 where it is not known: tiles that get different numbers, and more than 16 segments in
+/// clusters that stand over the edge.
+std::uint64_t segments_of(const GemmProblem& problem, const KernelLaunch& launch,
+                          const std::array<std::uint64_t, 3>& tile) {
+  const auto tiles = [](std::uint64_t size, std::uint64_t tile_size, std::uint64_t cluster) {
+    const std::uint64_t count = detail::quotient_up(size, tile_size);
+    return detail::quotient_up(count, cluster) * cluster;
+  };
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1];
+  const std::uint64_t exact = tiles(problem.m, tile[0], 1) * tiles(problem.n, tile[1], 1);
+  const std::uint64_t padded = tiles(problem.m, tile[0], std::max(launch.cluster[1], 1U)) *
+                               tiles(problem.n, tile[1], std::max(launch.cluster[0], 1U));
+  constexpr std::uint64_t kMostPadded = 16;
+  const std::uint64_t segments = blocks / padded;
+  const bool known = blocks % padded == 0 && segments > 1 && (segments <= kMostPadded || padded == exact);
+  return known ? segments : 0;
+}
+
+/// The plan, but for its slices.
+GemmPlan start_of(const KernelFamily& family, const GemmProblem& problem) {
+  GemmPlan plan;
+  plan.scalar = family.instruction.empty();
+  if (plan.scalar) {
+    plan.instruction = scalar_instruction(problem.type, b_type_of(problem));
+  } else {
+    plan.instruction = instruction_of(family, problem.type, b_type_of(problem)).value_or(Instruction{});
+    if (problem.type == Format::tf32) plan.input = InputRounding::nearest_even;
+  }
+  plan.output = output_of(problem);
+  plan.promote = family.promote;
+  return plan;
+}
+
+/// Slices of a split product and what becomes of their sums.
+void split(const GemmProblem& problem, const KernelFamily& family, const LibraryCall& call,
+           std::uint64_t tile, std::uint64_t slices, GemmPlan& plan) {
+  plan.slices = slices;
+  plan.tile_k = tile;
+  if (family.cut == Cut::dealt) plan.slice_rule = SliceRule::cyclic;
+  if (family.cut == Cut::lines) {
+    const std::uint64_t line = 128 / spec_of(problem.type).storage_bytes();
+    plan.tile_k = whole_lines(problem, line) ? line : line / 8;
+  }
+  if (call.kernels.size() == 1)
+    plan.total = plan.output;  // the slices take turns at D
+  else
+    plan.partial = partial_of(call.kernels[1].name, plan.output);
+}
+
+}  // namespace
+
+std::span<const KernelFamily> kernel_families() { return kFamilies; }
+
+std::optional<std::int64_t> attribute_of(const LibraryCall& call, std::string_view name) {
+  for (const auto& [key, value] : call.algorithm)
+    if (key == name) return value;
+  return std::nullopt;
+}
+
+std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call, std::string* why) {
+  const auto unknown = [&](const std::string& text) {
+    if (why != nullptr) *why = text;
+    return std::nullopt;
+  };
+  const KernelLaunch launch = call.kernels.empty() ? KernelLaunch{} : call.kernels.front();
+  const std::string& kernel = launch.name;
+  const auto* const family =
+      std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const KernelFamily& each) {
+        return !kernel.empty() && fits(each, problem.type, kernel) &&
+               (each.most_k == 0 || problem.k <= each.most_k);
+      });
+  if (family == std::end(kFamilies)) return unknown(refuse_plan(kernel));
+  GemmPlan plan = start_of(*family, problem);
+  if (problem.type == Format::s8) return plan;  // exact: in whatever order
+  const std::int64_t asked = attribute_of(call, "split_k").value_or(1);
+  const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;
+  const bool alone = call.kernels.size() == 1;
+  const std::string other = refuse_plan(kernel) + " with split_k " + std::to_string(slices);
+  const auto tiles = tilesize_in(kernel);
+  switch (family->cut) {
+    case Cut::none:
+      return slices == 1 && alone ? std::optional(plan) : unknown(other);
+    case Cut::tiles:
+    case Cut::lines: {
+      const std::uint64_t tile = tile_k_in(kernel);
+      if (family->head) plan.head_tile = tile == 0 ? kCutlassTileK : tile;
+      if (slices == 1) return plan;
+      if (tile == 0 && !family->head) return unknown(other);
+      split(problem, *family, call, tile, slices, plan);
+      return plan;
+    }
+    case Cut::dealt:
+      if (slices == 1 && alone) return plan;
+      if (!tiles || slices == 1 || alone) return unknown(other);
+      split(problem, *family, call, (*tiles)[2], slices, plan);
+      return plan;
+    case Cut::segments: {
+      constexpr std::uint64_t kMostBisected = 8;
+      plan.slices = tiles ? segments_of(problem, launch, *tiles) : 0;
+      if (plan.slices == 0 || !alone) return unknown(refuse_plan(kernel) + ": segments of several lengths");
+      plan.tile_k = (*tiles)[2];
+      plan.slice_rule = SliceRule::balanced_last;
+      plan.slice_order = plan.slices <= kMostBisected ? SliceOrder::bisected : SliceOrder::descending;
+      return plan;
+    }
+    case Cut::lanes:
+    case Cut::quarters:
+      plan.slices = family->cut == Cut::lanes ? 16 : 4;
+      if (family->cut == Cut::lanes) plan.slice_rule = SliceRule::cyclic;
+      return slices == 1 && alone ? std::optional(plan) : unknown(other);
+    case Cut::blocks: {
+      const std::int64_t option = attribute_of(call, "custom").value_or(-1);
+      plan.slices = launch.block[1];
+      plan.tile_k = option % 2 == 0 ? 64 : 1;
+      plan.slice_rule = SliceRule::cyclic;
+      plan.slice_order = SliceOrder::halved;
+      const bool known = slices == 1 && alone && option >= 0 && std::has_single_bit(plan.slices);
+      return known ? std::optional(plan) : unknown(other);
+    }
+  }
+  return unknown(other);
+}
+
+}  // namespace mmaudit

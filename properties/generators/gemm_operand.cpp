@@ -1,0 +1,45 @@
+#include "mmaudit/generators/gemm_operand.hpp"
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
+
+namespace mmaudit::gen {
+namespace {
+
+constexpr std::uint64_t hashed(std::uint64_t x) { return splitmix64(x); }
+
+/// Where in the first half the partner of `k` stands, an element of the second half.
+constexpr std::uint64_t partner(std::uint64_t k, std::uint64_t half) {
+  constexpr std::uint64_t kTurn = 37;  // no power of two: partners meet in no tile
+  return (k - half + half - kTurn % half) % half;
+}
+
+}  // namespace
+
+std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std::uint64_t outer,
+                           std::uint64_t k, std::uint64_t depth) {
+  const std::uint64_t half = depth / 2, which = side == GemmSide::b ? 1 : 0;
+  const bool cancels = half != 0 && k >= half && k < 2 * half && (which == 1 || outer % 2 == 0);
+  const std::uint64_t from = cancels ? partner(k, half) : k;
+  const std::uint64_t word = hashed(hashed(2 * seed + which) ^ hashed(outer * 0x100000001U + from));
+  if (format == Format::s8) return word & 0xFF;
+  double x = static_cast<double>(word >> 40) * 0x1p-23 - 1;
+  const bool fp8 = format == Format::e4m3 || format == Format::e5m2;
+  x = fp8 ? 16 * x / static_cast<double>(1U << (word & 3)) : x / static_cast<double>(1U << (word & 7));
+  if (cancels && which == 0) x = -x;
+  return encode_nearest_even(x, spec_of(format == Format::tf32 ? Format::f32 : format));
+}
+
+std::vector<std::byte> gemm_operands(std::uint64_t seed, GemmSide side, Format format,
+                                     const std::vector<std::uint64_t>& outer, std::uint64_t depth) {
+  const std::size_t bytes = spec_of(format).storage_bytes(), count = outer.size();
+  std::vector<std::byte> out(count * depth * bytes);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::uint64_t k = 0; k < depth; ++k)
+      store_word(out.data(), bytes, side == GemmSide::a ? i * depth + k : k * count + i,
+                 gemm_operand(seed, side, format, outer[i], k, depth));
+  return out;
+}
+
+}  // namespace mmaudit::gen

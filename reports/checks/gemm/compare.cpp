@@ -1,0 +1,133 @@
+#include "gemm/compare.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/device/matmul.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/generators/gemm_operand.hpp"
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/raw_words.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+/// A matrix as a library stores it.
+struct Storage {
+  std::uint64_t rows, columns, ld, offset, elements;
+  bool transposed;
+  std::size_t bytes;
+};
+
+/// Nothing where it is stored as it is.
+std::vector<std::byte> stored(const std::vector<std::byte>& matrix, const Storage& how) {
+  const std::uint64_t tight = how.transposed ? how.rows : how.columns, ld = how.ld == 0 ? tight : how.ld;
+  if (!how.transposed && ld == tight && how.offset == 0) return {};
+  std::vector<std::byte> out(how.elements * how.bytes,
+                             std::byte{0x7F});  // what is not an element must not count
+  detail::parallel_for(how.rows, 0, [&](std::uint64_t i) {
+    for (std::uint64_t j = 0; j < how.columns; ++j)
+      std::memcpy(&out[(how.offset + (how.transposed ? j * ld + i : i * ld + j)) * how.bytes],
+                  &matrix[(i * how.columns + j) * how.bytes], how.bytes);
+  });
+  return out;
+}
+
+std::vector<std::byte> filled(std::uint64_t seed, gen::GemmSide side, Format format, std::uint64_t outer,
+                              std::uint64_t depth) {
+  const std::size_t bytes = spec_of(format).storage_bytes();
+  std::vector<std::byte> out(outer * depth * bytes);
+  const bool of_a = side == gen::GemmSide::a;
+  detail::parallel_for(of_a ? outer : depth, 0, [&](std::uint64_t row) {
+    const std::uint64_t columns = of_a ? depth : outer;
+    for (std::uint64_t column = 0; column < columns; ++column)
+      store_word(out.data(), bytes, row * columns + column,
+                 gen::gemm_operand(seed, side, format, of_a ? row : column, of_a ? column : row, depth));
+  });
+  return out;
+}
+
+}  // namespace
+
+GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
+  const GemmExtents extents = extents_of(x).value_or(GemmExtents{});
+  GemmInputs out;
+  out.a = filled(seed, gen::GemmSide::a, x.type, x.m, x.k);
+  out.b = filled(seed, gen::GemmSide::b, b_type_of(x), x.n, x.k);
+  out.stored_a = stored(
+      out.a, {x.m, x.k, x.lda, x.offset_a, extents.a, x.transposed_a, spec_of(x.type).storage_bytes()});
+  out.stored_b = stored(
+      out.b, {x.k, x.n, x.ldb, x.offset_b, extents.b, x.transposed_b, spec_of(b_type_of(x)).storage_bytes()});
+  return out;
+}
+
+std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& plan, const void* a,
+                                 const void* b, const device::DeviceInfo* on_gpu) {
+  std::vector<std::byte> d(problem.m * problem.n * spec_of(plan.output).storage_bytes());
+  Matmul product;
+  product.m = problem.m;
+  product.n = problem.n;
+  product.k = problem.k;
+  product.a = a;
+  product.b = b;
+  product.d = d.data();
+  predict_on_hopper(plan, product,
+                    [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
+                      if (on_gpu != nullptr)
+                        for (const auto how : {device::DeviceModel::fast, device::DeviceModel::plain})
+                          if (device::why_no_matmul_on_device(instruction, model, part, how).empty()) {
+                            device::matmul_on_device(*on_gpu, instruction, model, part, how);
+                            return;
+                          }
+                      MatmulOptions options;
+                      options.threads = 0;
+                      matmul(instruction, model, part, options);
+                    });
+  return d;
+}
+
+GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
+                            const GemmProblem& problem, const CompareOptions& options) {
+  GemmOutcome out;
+  out.problem = problem;
+  const GemmInputs inputs = inputs_of(problem, options.seed + index);
+  std::vector<std::byte> d;
+  try {
+    device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b());
+    out.ran = true;
+    out.call = std::move(answer.call);
+    d = std::move(answer.d);
+  } catch (const EnvironmentError& error) {
+    out.why = error.what();
+    return out;
+  }
+  out.plan = plan_of(problem, out.call, &out.why);
+  std::vector<std::byte> expected;
+  if (out.plan && options.bits) {
+    expected = predicted(problem, *out.plan, inputs.a.data(), inputs.b.data(), &gpu);
+    const std::size_t bytes = spec_of(output_of(problem)).storage_bytes();
+    out.elements = problem.m * problem.n;
+    for (std::uint64_t e = 0; d != expected && e < out.elements; ++e) {
+      const std::uint64_t is = load_word(d.data(), bytes, e), should = load_word(expected.data(), bytes, e);
+      if (is == should) continue;
+      if (out.wrong++ != 0) continue;
+      out.row = e / problem.n;
+      out.column = e % problem.n;
+      out.expected = should;
+      out.found = is;
+    }
+  }
+  if (options.save) options.save(index, problem, d, expected);
+  return out;
+}
+
+bool passed(const std::vector<GemmOutcome>& outcomes) {
+  return std::any_of(outcomes.begin(), outcomes.end(),
+                     [](const GemmOutcome& each) { return each.elements != 0; }) &&
+         std::all_of(outcomes.begin(), outcomes.end(),
+                     [](const GemmOutcome& each) { return each.wrong == 0; });
+}
+
+}  // namespace mmaudit::checks

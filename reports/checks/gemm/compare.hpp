@@ -1,0 +1,66 @@
+#pragma once
+// What a library returns against what its plan predicts.
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gemm/samples.hpp"
+#include "mmaudit/device/library.hpp"
+#include "mmaudit/gemm_problem.hpp"
+
+namespace mmaudit::checks {
+
+/// The operands of a whole product, from a seed: as the model takes them and as the library stores them.
+struct GemmInputs {
+  std::vector<std::byte> a, b;                ///< (m, k), (k, n)
+  std::vector<std::byte> stored_a, stored_b;  ///< with layouts, gaps and offsets; empty: as a, as b
+  [[nodiscard]] const void* library_a() const { return stored_a.empty() ? a.data() : stored_a.data(); }
+  [[nodiscard]] const void* library_b() const { return stored_b.empty() ? b.data() : stored_b.data(); }
+};
+GemmInputs inputs_of(const GemmProblem& problem, std::uint64_t seed);
+
+/// What: D, (m, n) in storage width, by the plan. `on_gpu`: the model on this GPU where it can. Errors:
+/// InputError where the model can't.
+std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& plan, const void* a,
+                                 const void* b, const device::DeviceInfo* on_gpu);
+
+struct GemmOutcome {
+  GemmProblem problem;
+  LibraryCall call;
+  std::optional<GemmPlan> plan;
+  std::string why;  ///< no plan, or the library refused
+  bool ran = false;
+  std::uint64_t elements = 0, wrong = 0;
+  std::uint64_t row = 0, column = 0, expected = 0, found = 0;  ///< of the first wrong element
+};
+
+/// How to compare: the GPU, or without a comparison only which plan a problem takes.
+struct CompareOptions {
+  std::uint64_t seed = 1;
+  bool bits = true;
+  /// Called with both D's, the library's and the predicted one (empty without a plan).
+  std::function<void(std::size_t, const GemmProblem&, const std::vector<std::byte>&,
+                     const std::vector<std::byte>&)>
+      save;
+};
+GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
+                            const GemmProblem& problem, const CompareOptions& options);
+
+/// `count` problems of each of the names "f16", "bf16", "tf32", "e4m3", "e4m3-fast", "e5m2-fast", "s8": tiny
+/// to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models, all layouts, both
+/// APIs.
+std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
+                                         const std::vector<std::string>& types);
+
+/// One line per type: problems, known plans, elements and wrong ones; then the kernels without a plan.
+std::string summary_of(const std::vector<GemmOutcome>& outcomes);
+/// One line per problem: its plan, or why there is none, and what differs.
+std::string text_of(const GemmOutcome& outcome);
+std::string json_of(const std::vector<GemmOutcome>& outcomes);
+/// Whether every element of every known plan is right, and there is one.
+bool passed(const std::vector<GemmOutcome>& outcomes);
+
+}  // namespace mmaudit::checks

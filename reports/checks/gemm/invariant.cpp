@@ -1,0 +1,175 @@
+#include "gemm/invariant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/error.hpp"
+#include "mmaudit/printable.hpp"
+#include "mmaudit/raw_words.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+constexpr std::uint64_t kRows = 2;  ///< of D that are compared: one that cancels and an ordinary one
+
+/// Position of a float's bits among all floats of its format, so that neighbours differ by 1.
+std::int64_t rank_of(std::uint64_t bits, const FormatSpec& format) {
+  const auto magnitude = static_cast<std::int64_t>(bits & format.magnitude_mask());
+  return (bits & format.sign_bit()) != 0 ? -magnitude : magnitude;
+}
+
+std::vector<std::uint64_t> first_columns(std::uint64_t n) {
+  constexpr std::uint64_t kMost = 64;
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = 0; i < std::min(n, kMost); ++i) out.push_back(i * n / std::min(n, kMost));
+  return out;
+}
+
+}  // namespace
+
+InvariantResult invariant_ranges(device::LibrarySession& session, const GemmProblem& layer,
+                                 const InvariantOptions& options) {
+  InvariantResult out;
+  out.layer = layer;
+  GemmProblem x = layer;
+  x.m = options.sizes.back();
+  const GemmInputs inputs = inputs_of(x, options.seed);
+  if (options.pin != 0) {
+    x.m = options.pin;
+    session.pin(x);
+  }
+  const FormatSpec format = spec_of(output_of(layer));
+  const std::size_t bytes = format.storage_bytes();
+  std::vector<std::byte> last;
+  const std::vector<std::uint64_t> columns = first_columns(layer.n);
+  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> predictions;  // by plan
+  for (const std::uint64_t m : options.sizes) {
+    x.m = m;
+    if (options.progress) options.progress(1);
+    device::LibraryAnswer answer;
+    try {
+      answer = session.run(x, inputs.a.data(), inputs.library_b(), 1);
+    } catch (const EnvironmentError&) {
+      out.refused.push_back(m);
+      continue;
+    }
+    out.seconds += answer.seconds;
+    const std::uint64_t rows = std::min(m, kRows);
+    answer.d.resize(rows * layer.n * bytes);
+    const std::optional<GemmPlan> plan = plan_of(x, answer.call);
+    const std::string words = plan ? mmaudit::text_of(*plan) : "unknown plan";
+    out.unknown += plan ? 0 : 1;
+    if (plan) {  // a plan gives the same bits for every M
+      auto known = std::find_if(predictions.begin(), predictions.end(),
+                                [&](const auto& each) { return each.first == words; });
+      if (known == predictions.end())
+        known = predictions.insert(predictions.end(),
+                                   {words, predicted_bits(x, *plan, options.seed, {0, 1}, columns)});
+      for (std::uint64_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns.size(); ++j)
+          out.wrong += known->second[i * columns.size() + j] !=
+                               load_word(answer.d.data(), bytes, i * layer.n + columns[j])
+                           ? 1
+                           : 0;
+    }
+    const std::size_t common = std::min(last.size(), answer.d.size());
+    if (!last.empty() && std::memcmp(last.data(), answer.d.data(), common) == 0) {
+      InvariantRange& range = out.ranges.back();
+      range.last = m;
+      if (std::find(range.plans.begin(), range.plans.end(), words) == range.plans.end())
+        range.plans.push_back(words);
+    } else {
+      InvariantRange range{m, m, {words}};
+      range.elements = common / bytes;
+      for (std::uint64_t e = 0; e < range.elements; ++e) {
+        const std::uint64_t was = load_word(last.data(), bytes, e), is = load_word(answer.d.data(), bytes, e);
+        if (was == is) continue;
+        ++range.differing;
+        if (e / layer.n % 2 == 0) continue;  // a row whose exact sums are 0
+        const std::int64_t apart = rank_of(was, format) - rank_of(is, format);
+        range.worst_ulp = std::max(range.worst_ulp, static_cast<std::uint64_t>(std::abs(apart)));
+      }
+      if (!out.ranges.empty()) {  // another plan is what the plans predict to break the bits
+        const std::vector<std::string>& before = out.ranges.back().plans;
+        range.predicted = plan && std::find(before.begin(), before.end(), words) == before.end();
+      }
+      out.ranges.push_back(std::move(range));
+    }
+    last = std::move(answer.d);
+  }
+  if (out.ranges.empty()) throw EnvironmentError("the library refuses every M of this layer");
+  return out;
+}
+
+std::string text_of(const InvariantResult& result) {
+  std::string out =
+      fmt::format("{} -> {} {} N {} K {}\n", name_of(result.layer.type), name_of(output_of(result.layer)),
+                  layout_of(result.layer), result.layer.n, result.layer.k);
+  for (const InvariantRange& each : result.ranges) {
+    out += fmt::format("M {} to {}: {}", each.first, each.last, each.plans.front());
+    if (each.plans.size() > 1) out += fmt::format(" and {} more plans", each.plans.size() - 1);
+    if (each.elements != 0)
+      out += fmt::format("; {} of {} elements changed, by up to {} ulp{}", each.differing, each.elements,
+                         each.worst_ulp, each.predicted ? "" : ", which the plans don't say");
+    out += "\n";
+  }
+  out += fmt::format(
+      "{} ranges; {} M without a known plan; {} predicted elements wrong; {:.3f} ms for all products\n",
+      result.ranges.size(), result.unknown, result.wrong, result.seconds * 1e3);
+  return out;
+}
+
+std::string json_of(const InvariantResult& result) {
+  nlohmann::json ranges = nlohmann::json::array();
+  for (const InvariantRange& each : result.ranges)
+    ranges.push_back({{"first", each.first},
+                      {"last", each.last},
+                      {"plans", each.plans},
+                      {"elements", each.elements},
+                      {"differing", each.differing},
+                      {"worst_ulp", each.worst_ulp},
+                      {"predicted", each.predicted}});
+  const nlohmann::json out = {{"schema", "mmaudit.gemm.invariant/1"},
+                              {"type", name_of(result.layer.type)},
+                              {"layout", layout_of(result.layer)},
+                              {"n", result.layer.n},
+                              {"k", result.layer.k},
+                              {"ranges", std::move(ranges)},
+                              {"refused", result.refused},
+                              {"unknown", result.unknown},
+                              {"wrong", result.wrong},
+                              {"seconds", result.seconds}};
+  return out.dump(1) + "\n";
+}
+
+std::string svg_of(const InvariantResult& result) {
+  constexpr double kWidth = 900, kHeight = 90, kLeft = 10;
+  const double last = std::log2(static_cast<double>(result.ranges.back().last) + 1);
+  const auto x_of = [&](std::uint64_t m) {
+    return kLeft + (kWidth - 2 * kLeft) * std::log2(static_cast<double>(m)) / last;
+  };
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
+      "font-size=\"11\">\n",
+      kWidth, kHeight);
+  constexpr const char* kShades[] = {"#4477aa", "#ddaa33"};
+  for (std::size_t i = 0; i < result.ranges.size(); ++i) {
+    const InvariantRange& each = result.ranges[i];
+    out += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"20\" width=\"{:.1f}\" height=\"30\" fill=\"{}\"><title>M {} to {}: "
+        "{}</title></rect>\n",
+        x_of(each.first), x_of(each.last + 1) - x_of(each.first), kShades[i % 2], each.first, each.last,
+        each.plans.front());
+  }
+  for (std::uint64_t m = 1; m <= result.ranges.back().last; m *= 2)
+    out += fmt::format("<text x=\"{:.1f}\" y=\"68\">{}</text>\n", x_of(m), m);
+  return out + fmt::format(
+                   "<text x=\"{}\" y=\"84\">M; a row of D keeps its bits within one colour</text>\n</svg>\n",
+                   kLeft);
+}
+
+}  // namespace mmaudit::checks

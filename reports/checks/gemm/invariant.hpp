@@ -1,0 +1,46 @@
+#pragma once
+// Over which numbers of rows M a row of D keeps its bits.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gemm/compare.hpp"
+
+namespace mmaudit::checks {
+
+/// Consecutive M in which the first rows of D have the same bits.
+struct InvariantRange {
+  std::uint64_t first = 0, last = 0;  ///< of M
+  std::vector<std::string> plans;     ///< their plans in words, in the order of M, each once
+  /// Against the range before: elements of the rows compared, differing ones, largest difference in units of
+  /// the last place of D, of the row that does not cancel.
+  std::uint64_t elements = 0, differing = 0, worst_ulp = 0;
+  bool predicted = true;  ///< the plans alone say the same bits, and that they differ from the range before
+};
+
+struct InvariantResult {
+  GemmProblem layer;  ///< its m means nothing
+  std::vector<InvariantRange> ranges;
+  std::vector<std::uint64_t> refused;  ///< M that the library refuses
+  std::uint64_t unknown = 0;           ///< M without a known plan
+  std::uint64_t wrong = 0;             ///< elements of the rows compared that a known plan predicts wrongly
+  double seconds = 0;                  ///< of all products on the GPU, each once
+};
+
+struct InvariantOptions {
+  std::uint64_t seed = 1, pin = 0;   ///< the algorithm of this M for all; 0: the heuristic's for each
+  std::vector<std::uint64_t> sizes;  ///< ascending M
+  std::function<void(std::uint64_t)> progress;
+};
+
+/// What: runs the layer for every M, with the same B and the same first rows of A.
+InvariantResult invariant_ranges(device::LibrarySession& session, const GemmProblem& layer,
+                                 const InvariantOptions& options);
+
+std::string text_of(const InvariantResult& result);
+std::string json_of(const InvariantResult& result);
+/// A picture: the ranges of M along a logarithmic axis.
+std::string svg_of(const InvariantResult& result);
+
+}  // namespace mmaudit::checks

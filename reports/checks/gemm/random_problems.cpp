@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <string_view>
+
+#include "gemm/compare.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/splitmix64.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+/// A stream of seeded choices.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t below(std::uint64_t count) { return splitmix64(state_) % count; }
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + below(high - low + 1); }
+  bool one_in(std::uint64_t count) { return below(count) == 0; }
+  template <std::size_t Count>
+  std::uint64_t of(const std::uint64_t (&values)[Count]) {
+    return values[below(Count)];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+constexpr std::uint64_t kPowers[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
+constexpr std::uint64_t kLayers[] = {1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192, 11008, 14336};
+constexpr std::uint64_t kTokens[] = {1,   2,   3,   4,   8,   16,  17,   32,   48,  64,
+                                     100, 128, 200, 256, 512, 777, 1024, 2048, 4096};
+constexpr std::uint64_t kFew[] = {16, 32, 64, 128, 256, 512};
+constexpr std::uint64_t kLong[] = {8192, 16384, 32768, 65536};
+
+void draw_sizes(Draw& draw, GemmProblem& x) {
+  switch (draw.below(6)) {
+    case 0:
+      x.m = draw.between(1, 64), x.n = draw.between(1, 64), x.k = draw.between(16, 256);
+      break;
+    case 1:
+      x.m = draw.of(kPowers), x.n = draw.of(kPowers), x.k = draw.of(kPowers);
+      break;
+    case 2:
+      x.m = draw.between(1, 16), x.n = draw.between(16, 8192),
+      x.k = draw.between(16, draw.one_in(3) ? 65536 : 8192);
+      if (draw.one_in(2)) std::swap(x.m, x.n);
+      break;
+    case 3:
+      x.m = draw.between(1, 2500), x.n = draw.between(1, 2500), x.k = draw.between(16, 5000);
+      break;
+    case 4:
+      x.m = draw.of(kTokens), x.n = draw.of(kLayers), x.k = draw.of(kLayers);
+      break;
+    default:
+      x.m = draw.between(1, 512), x.n = draw.between(1, 512), x.k = draw.between(8192, 65536);
+      if (draw.one_in(2)) x.m = draw.of(kFew), x.n = draw.of(kFew), x.k = draw.of(kLong);
+  }
+}
+
+GemmProblem draw_problem(Draw& draw, Format type, bool fast) {
+  GemmProblem x;
+  x.type = type;
+  x.fast_accum = fast;
+  const bool fp8 = type == Format::e4m3 || type == Format::e5m2, integer = type == Format::s8;
+  draw_sizes(draw, x);
+  const std::uint64_t whole = fp8 ? 16 : integer ? 4 : draw.one_in(2) ? 8 : 1;  // what alignment asks for
+  const auto rounded = [&](std::uint64_t size) { return detail::quotient_up(size, whole) * whole; };
+  x.k = rounded(x.k);
+  if (fp8 || integer || !draw.one_in(3)) x.n = rounded(x.n);
+  x.transposed_a = !fp8 && draw.one_in(2);
+  x.transposed_b = fp8 || draw.one_in(2);
+  if (integer && x.transposed_a) x.m = rounded(x.m);
+  if (draw.one_in(12)) x.lda = (x.transposed_a ? x.m : x.k) + whole;
+  if (draw.one_in(12)) x.ldd = x.n + whole;
+  if (!fp8 && !integer && draw.one_in(12)) x.offset_a = draw.below(2), x.offset_b = draw.below(5);
+  const bool narrow = type == Format::f16 || type == Format::bf16;
+  if (narrow && draw.one_in(5)) x.d = Format::f32;
+  if (fp8 && draw.one_in(3)) x.d = draw.one_in(2) ? Format::f16 : Format::f32;
+  x.api = !fp8 && draw.one_in(2) ? GemmApi::cublas : GemmApi::cublaslt;
+  x.reduced_reduction = x.api == GemmApi::cublaslt || !draw.one_in(6);
+  return x;
+}
+
+struct Kind {
+  std::string_view name;
+  Format type;
+  bool fast;
+};
+constexpr Kind kKinds[] = {{"f16", Format::f16, false},       {"bf16", Format::bf16, false},
+                           {"tf32", Format::tf32, false},     {"e4m3", Format::e4m3, false},
+                           {"e4m3-fast", Format::e4m3, true}, {"e5m2-fast", Format::e5m2, true},
+                           {"s8", Format::s8, false}};
+
+}  // namespace
+
+std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
+                                         const std::vector<std::string>& types) {
+  constexpr std::uint64_t kMostWork = 600'000'000'000;  // multiply-adds
+  std::vector<GemmProblem> out;
+  for (const std::string& name : types) {
+    const auto* const kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                          [&](const Kind& each) { return each.name == name; });
+    if (kind == std::end(kKinds))
+      throw InputError("--type: found " + name +
+                       ", allowed: f16, bf16, tf32, e4m3, e4m3-fast, e5m2-fast, s8");
+    Draw draw(seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32));
+    for (std::uint64_t drawn = 0; drawn < count;) {
+      const GemmProblem x = draw_problem(draw, kind->type, kind->fast);
+      if (x.m * x.n * x.k > kMostWork || !why_no_problem(x).empty()) continue;
+      out.push_back(x);
+      ++drawn;
+    }
+  }
+  return out;
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,28 @@
+#pragma once
+// Recorded products against their plans.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/corpus/gemm_file.hpp"
+
+namespace mmaudit::checks {
+
+/// predict() with the datapath that hopper has. InputError where it has none, or the plan can't be computed.
+void predict_on_hopper(const GemmPlan& plan, const Matmul& product, const Product& by);
+
+/// The bits of D where `rows` meet `columns`, as the plan says, from seeded operands; (rows, columns).
+/// Errors: InputError where hopper can't compute the plan.
+std::vector<std::uint64_t> predicted_bits(const GemmProblem& problem, const GemmPlan& plan,
+                                          std::uint64_t seed, const std::vector<std::uint64_t>& rows,
+                                          const std::vector<std::uint64_t>& columns);
+
+struct SampleOutcome {
+  std::optional<GemmPlan> plan;
+  std::string why;  ///< there is no plan
+  std::uint64_t elements = 0, wrong = 0;
+};
+SampleOutcome check_sample(const corpus::GemmSample& sample);
+
+}  // namespace mmaudit::checks

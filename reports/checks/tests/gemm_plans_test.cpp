@@ -1,0 +1,155 @@
+// The recorded samples of every plan, replayed without a GPU; a plan with one wrong field is told apart.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "gemm/compare.hpp"
+#include "gemm/samples.hpp"
+#include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/library_log.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+std::vector<corpus::GemmSample> recorded() {
+  std::vector<corpus::GemmSample> out;
+  for (const auto& file : std::filesystem::directory_iterator(MMAUDIT_TEST_PLANS)) {
+    const std::string name = file.path().filename().string();
+    auto more = corpus::read_gemm_samples(corpus::text_of_file(file.path()), name);
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
+}
+
+TEST(GemmPlans, every_sample_is_predicted) {
+  std::uint64_t elements = 0;
+  for (const corpus::GemmSample& sample : recorded()) {
+    const SampleOutcome found = check_sample(sample);
+    ASSERT_TRUE(found.plan) << name_of(sample.problem) << ": " << found.why;
+    EXPECT_EQ(found.wrong, 0U) << name_of(sample.problem) << ": " << text_of(*found.plan);
+    elements += found.elements;
+  }
+  EXPECT_GT(elements, 1000U);
+}
+
+/// Samples that a changed plan gives other bits for, of those that the change applies to.
+struct Told {
+  int apply = 0, differ = 0;
+};
+Told told_by(const std::function<bool(GemmPlan&)>& change) {
+  Told out;
+  for (const corpus::GemmSample& sample : recorded()) {
+    const std::optional<GemmPlan> plan = plan_of(sample.problem, sample.call);
+    GemmPlan wrong = plan.value_or(GemmPlan{});
+    if (!plan || sample.problem.type == Format::s8 || !change(wrong)) continue;
+    ++out.apply;
+    const auto bits = predicted_bits(sample.problem, wrong, sample.seed, sample.rows, sample.columns);
+    out.differ += bits != sample.d ? 1 : 0;
+  }
+  return out;
+}
+
+TEST(GemmPlans, a_wrong_field_turns_samples_red) {
+  const std::pair<const char*, std::function<bool(GemmPlan&)>> changes[] = {
+      {"tile K", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && (plan.tile_k *= 2) != 0; }},
+      {"slices", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && ++plan.slices != 0; }},
+      {"order",
+       [](GemmPlan& plan) {
+         if (plan.slices < 3) return false;
+         plan.slice_order =
+             plan.slice_order == SliceOrder::ascending ? SliceOrder::descending : SliceOrder::ascending;
+         return true;
+       }},
+      {"promotion", [](GemmPlan& plan) { return plan.promote > 64 && (plan.promote /= 2) != 0; }},
+      {"head", [](GemmPlan& plan) { return plan.head_tile != 0 && (plan.head_tile = 0) == 0; }},
+      {"input",
+       [](GemmPlan& plan) {
+         const bool applies = plan.input == InputRounding::nearest_even;
+         plan.input = InputRounding::nearest_away;
+         return applies;
+       }},
+      {"total", [](GemmPlan& plan) {
+         const bool applies = plan.total != Format::f32;
+         plan.total = Format::f32;
+         return applies;
+       }}};
+  for (const auto& [name, change] : changes) {
+    const Told told = told_by(change);
+    EXPECT_GT(told.apply, 0) << name;
+    EXPECT_GT(told.differ, 0) << name << " of " << told.apply;
+  }
+}
+
+TEST(GemmPlans, json_says_the_same_plan) {
+  for (const corpus::GemmSample& sample : recorded()) {
+    const std::optional<GemmPlan> plan = plan_of(sample.problem, sample.call);
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(text_of(corpus::gemm_plan_of(corpus::to_json(*plan), "plan")), text_of(*plan));
+    EXPECT_EQ(corpus::gemm_problem_of(corpus::to_json(sample.problem), "problem").k, sample.problem.k);
+    EXPECT_EQ(corpus::library_call_of(corpus::to_json(sample.call), "call"), sample.call);
+  }
+}
+
+TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
+  const auto of_json = corpus::read_gemm_problems(
+      R"({"type": "bf16", "d": "f32", "m": 3, "n": 40, "k": 16, "layout": "nt", "fast_accum": false})", "x");
+  ASSERT_EQ(of_json.size(), 1U);
+  EXPECT_EQ(name_of(of_json[0]), "cublaslt bf16 -> f32 nt 3 x 40 x 16");
+  const char* const log =
+      "[2026][cublasLt][1][Trace][cublasLtSSSMatmul] A=0X7 Adesc=[type=R_32F rows=256 cols=8192 ld=264] "
+      "B=0X7 "
+      "Bdesc=[type=R_32F rows=256 cols=4096 ld=256] C=0X7 Cdesc=[type=R_32F rows=8192 cols=4096 ld=8200] "
+      "D=0X7 "
+      "Ddesc=[type=R_32F rows=8192 cols=4096 ld=8200] computeDesc=[computeType=COMPUTE_32F_FAST_TF32 "
+      "scaleType=R_32F "
+      "transa=OP_T smCountTarget=132] algo=[algoId=43 reductionScheme=REDUCTION_SCHEME_COMPUTE_TYPE "
+      "numSplitsK=-1]\n";
+  const auto of_log = corpus::read_gemm_problems(std::string(log) + log, "x");
+  ASSERT_EQ(of_log.size(), 1U);
+  EXPECT_EQ(name_of(of_log[0]), "cublas tf32 -> f32 nt 4096 x 8192 x 256 ldb 264 ldd 8200");
+  const auto algorithm = algorithm_of_log(log);
+  EXPECT_EQ(algorithm, (std::vector<std::pair<std::string, std::int64_t>>{
+                           {"id", 43}, {"split_k", -1}, {"reduction", 2}, {"custom", 0}}));
+}
+
+TEST(GemmPlans, bad_input_is_one_line) {
+  const auto refusal = [](const char* text) -> std::string {
+    try {
+      corpus::read_gemm_problems(text, "f");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(""), "f: found no product, allowed: JSON lines, or a log of CUBLASLT_LOG_LEVEL=5");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 0, "n": 1, "k": 1})"),
+            "f: line 1: m: found 0, allowed: 1 to 2147483647");
+  EXPECT_EQ(refusal(R"({"type": "e4m3", "m": 16, "n": 16, "k": 16})"),
+            "f: line 1: layout: found nn, allowed: nt with FP8");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "layuot": "nn"})"),
+            "f: line 1: found layuot, allowed: layout?");
+}
+
+TEST(GemmPlans, an_unknown_kernel_has_no_plan) {
+  corpus::GemmSample sample = recorded().front();
+  for (KernelLaunch& each : sample.call.kernels) each.name = "somebody_elses_kernel";
+  sample.problem.type = Format::f16;
+  sample.problem.d = Format::f16;
+  std::string why;
+  EXPECT_FALSE(plan_of(sample.problem, sample.call, &why));
+  EXPECT_EQ(why, "no plan for the kernel somebody_elses_kernel");
+}
+
+TEST(GemmPlans, random_problems_are_the_same_for_the_same_seed) {
+  const auto one = random_problems(5, 20, {"bf16", "e4m3-fast", "s8"}),
+             same = random_problems(5, 20, {"bf16", "e4m3-fast", "s8"});
+  EXPECT_EQ(one, same);
+  ASSERT_EQ(one.size(), 60U);
+  for (const GemmProblem& each : one) EXPECT_EQ(why_no_problem(each), "") << name_of(each);
+}
+
+}  // namespace
+}  // namespace mmaudit::checks

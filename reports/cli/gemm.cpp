@@ -1,0 +1,240 @@
+// mmaudit gemm: the bits of a library's products.
+#include "gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "gemm/compare.hpp"
+#include "gemm/invariant.hpp"
+#include "mmaudit/corpus/gemm_file.hpp"
+#include "mmaudit/corpus/operand.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct ProblemOptions {
+  std::string file, out_dir, json, save;
+  std::vector<std::string> types;
+  std::uint64_t random = 0, seed = 1;
+  bool verbose = false;
+};
+
+std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
+  if (options.file.empty() == (options.random == 0))
+    throw InputError("--problems, --random: found " + std::string(options.file.empty() ? "neither" : "both") +
+                     ", allowed: one of them");
+  if (!options.file.empty()) return corpus::read_gemm_problems(text_of_file(options.file), options.file);
+  const std::vector<std::string> usual = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
+  return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types);
+}
+
+corpus::Tensor tensor_of(const GemmProblem& problem, const std::vector<std::byte>& d) {
+  const FormatSpec format = spec_of(output_of(problem));
+  corpus::Tensor out =
+      corpus::result_tensor(format, {1, problem.m, problem.n}, corpus::Operand{}, std::nullopt);
+  out.shape = {problem.m, problem.n};
+  out.data = d;
+  return out;
+}
+
+int compare(const ProblemOptions& options, const Context& context, bool bits) {
+  try_outputs({{"--json", options.json}, {"--samples", options.save}}, {{"--problems", options.file}});
+  const std::vector<GemmProblem> problems = problems_of(options);
+  if (!options.out_dir.empty()) make_folder(options.out_dir);
+  const device::DeviceInfo gpu = require_device();
+  device::LibrarySession session(gpu);
+  if (const std::string why = device::why_no_kernel_names(); !why.empty())
+    throw EnvironmentError("names of kernels, which plans need: " + why);
+  CompareOptions how;
+  how.seed = options.seed;
+  how.bits = bits;
+  if (!options.out_dir.empty())
+    how.save = [&](std::size_t index, const GemmProblem& problem, const std::vector<std::byte>& library,
+                   const std::vector<std::byte>& model) {
+      const std::string base = fmt::format("{}/{}_", options.out_dir, index + 1);
+      corpus::save_tensor(base + "library.npy", tensor_of(problem, library));
+      if (!model.empty()) corpus::save_tensor(base + "predicted.npy", tensor_of(problem, model));
+    };
+  std::vector<GemmOutcome> outcomes;
+  outcomes.reserve(problems.size());
+  std::string lines;
+  {
+    Progress progress(context.quiet, "gemm", problems.size());
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      outcomes.push_back(compare_problem(session, gpu, i, problems[i], how));
+      const GemmOutcome& last = outcomes.back();
+      if (options.verbose || !bits || last.wrong != 0) lines += checks::text_of(last);
+      progress.advance(1);
+    }
+  }
+  publish(
+      options.json, [&] { return json_of(outcomes); },
+      [&] {
+        return fmt::format("{}cuBLASLt {} on {}\n{}", lines, device::library_version(), gpu.name,
+                           summary_of(outcomes));
+      });
+  return !bits || passed(outcomes) ? kAllGood : kMismatch;
+}
+
+void add_problem_options(Command& command, ProblemOptions& options) {
+  command.section("Which products");
+  command.option("--problems FILE", options.file,
+                 "one JSON object per line (docs/gemm.md), or a log of CUBLASLT_LOG_LEVEL=5");
+  command.option("--random COUNT", options.random, "so many random products per type instead");
+  command
+      .option("--type NAMES", options.types,
+              "types of --random: f16, bf16, tf32, e4m3, e4m3-fast, e5m2-fast, s8")
+      .comma_separated();
+  command.option("--seed", options.seed, "of --random and of the operands");
+  command.section("Output");
+  command.flag("--verbose", options.verbose, "a line for every product");
+  add_result_option(command, options.json);
+}
+
+struct PredictOptions {
+  std::string problem, call, plan, a, b, out;
+  unsigned threads = 0;
+};
+
+GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem) {
+  if (options.plan.empty() == options.call.empty())
+    throw InputError("--plan, --call: found " + std::string(options.plan.empty() ? "neither" : "both") +
+                     ", allowed: one of them");
+  const auto json_of_file = [](const std::string& file) {
+    return corpus::parse_bounded(text_of_file(file), file, "a JSON object");
+  };
+  if (!options.plan.empty()) return corpus::gemm_plan_of(json_of_file(options.plan), options.plan);
+  std::string why;
+  const auto plan = plan_of(problem, corpus::library_call_of(json_of_file(options.call), options.call), &why);
+  if (!plan) throw InputError(options.call + ": found " + why + ", allowed: a call with a known plan");
+  return *plan;
+}
+
+int predict_file(const PredictOptions& options, const Context& /*context*/) {
+  try_outputs({{"--out", options.out}}, {{"--problem", options.problem},
+                                         {"--call", options.call},
+                                         {"--plan", options.plan},
+                                         {"--a", options.a},
+                                         {"--b", options.b}});
+  const GemmProblem problem =
+      corpus::read_gemm_problems(text_of_file(options.problem), options.problem).front();
+  const GemmPlan plan = plan_for(options, problem);
+  const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
+  const corpus::Operand a = corpus::load_operand("--a", options.a, of_a, {1, problem.m, problem.k}, nullptr);
+  const corpus::Operand b = corpus::load_operand("--b", options.b, of_b, {1, problem.k, problem.n}, nullptr);
+  const std::vector<std::byte> d = predicted(problem, plan, a.data(), b.data(), nullptr);
+  corpus::save_tensor(options.out, tensor_of(problem, d));
+  emit("-", fmt::format("{}: {} -> {}\n", name_of(problem), mmaudit::text_of(plan), options.out));
+  return kAllGood;
+}
+
+struct LayerOptions {
+  std::string type = "bf16", layout = "nt", sizes = "1-8192", json, svg;
+  std::uint64_t n = 0, k = 0, seed = 1, pin = 0;
+  bool fast = false;
+};
+
+/// "1-256,512,1024": ascending numbers from 1 to 65536.
+std::vector<std::uint64_t> sizes_of(const std::string& text) {
+  std::vector<std::uint64_t> out;
+  for (const std::string& item : split_list(text)) {
+    std::uint64_t first = 0, last = 0;
+    const char* const end = item.data() + item.size();
+    auto found = std::from_chars(item.data(), end, first);
+    last = first;
+    if (found.ec == std::errc{} && found.ptr != end && *found.ptr == '-')
+      found = std::from_chars(found.ptr + 1, end, last);
+    constexpr std::uint64_t kMost = 65536;
+    if (found.ec != std::errc{} || found.ptr != end || first == 0 || last < first || last > kMost ||
+        (!out.empty() && first <= out.back()))
+      throw InputError("--m: found " + item +
+                       ", allowed: ascending numbers and ranges from 1 to 65536, 1-256,512");
+    for (std::uint64_t m = first; m <= last; ++m) out.push_back(m);
+  }
+  return out;
+}
+
+int invariant(const LayerOptions& options, const Context& context) {
+  try_outputs({{"--json", options.json}, {"--svg", options.svg}}, {});
+  const nlohmann::json json = {
+      {"type", options.type}, {"layout", options.layout}, {"m", 1},
+      {"n", options.n},       {"k", options.k},           {"fast_accum", options.fast}};
+  const GemmProblem layer = corpus::gemm_problem_of(json, "--type, --layout, --n, --k");
+  if (layer.transposed_a) throw InputError("--layout: found " + options.layout + ", allowed: nn, nt");
+  InvariantOptions how;
+  how.seed = options.seed;
+  how.pin = options.pin;
+  how.sizes = sizes_of(options.sizes);
+  device::LibrarySession session(require_device());
+  Progress progress(context.quiet, "gemm invariant", how.sizes.size());
+  how.progress = [&](std::uint64_t done) { progress.advance(done); };
+  const InvariantResult result = invariant_ranges(session, layer, how);
+  if (!options.svg.empty()) emit(options.svg, svg_of(result));
+  publish(
+      options.json, [&] { return json_of(result); }, [&] { return checks::text_of(result); });
+  return result.wrong == 0 ? kAllGood : kMismatch;
+}
+
+}  // namespace
+
+void add_gemm(Command& app) {
+  Command group =
+      app.command("gemm", "Which bits cuBLASLt and cublasGemmEx return, predicted from plans",
+                  {"mmaudit gemm compare --random 20", "mmaudit gemm plans --problems layers.jsonl"});
+  group.requires_command();
+
+  auto of_compare = std::make_shared<ProblemOptions>();
+  Command compared =
+      group.command("compare", "Run the library on this GPU and compare every bit with its plan",
+                    {"mmaudit gemm compare --random 20 --type bf16,e4m3-fast --seed 7",
+                     "mmaudit gemm compare --problems layers.jsonl --out-dir d"});
+  add_problem_options(compared, *of_compare);
+  compared.option("--out-dir DIR", of_compare->out_dir, "write both D's of each product as .npy");
+  compared.runs([of_compare](const Context& context) { return compare(*of_compare, context, true); });
+
+  auto of_plans = std::make_shared<ProblemOptions>();
+  Command plans =
+      group.command("plans", "The plan that each product takes on this GPU, and which are unknown",
+                    {"mmaudit gemm plans --problems layers.jsonl", "mmaudit gemm plans --random 5"});
+  add_problem_options(plans, *of_plans);
+  plans.runs([of_plans](const Context& context) { return compare(*of_plans, context, false); });
+
+  auto of_predict = std::make_shared<PredictOptions>();
+  Command one = group.command(
+      "predict", "D of one product by its plan, without a GPU",
+      {"mmaudit gemm predict --problem p.json --plan plan.json --a a.npy --b b.npy --out d.npy",
+       "mmaudit gemm predict --problem p.json --call call.json --a a.npy --b b.npy --out d.npy"});
+  one.option("--problem FILE", of_predict->problem, "one JSON object (docs/gemm.md)").required();
+  one.option("--plan FILE", of_predict->plan, "a plan as JSON");
+  one.option("--call FILE", of_predict->call,
+             "what the library did: attributes and names of kernels, as JSON");
+  one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout").required();
+  one.option("--b FILE", of_predict->b, "B, (K, N)").required();
+  one.option("--out FILE", of_predict->out, "D, (M, N)").required();
+  one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
+
+  auto of_layer = std::make_shared<LayerOptions>();
+  Command layer =
+      group.command("invariant", "Over which M a row of D keeps its bits on this GPU",
+                    {"mmaudit gemm invariant --type bf16 --n 4096 --k 4096",
+                     "mmaudit gemm invariant --n 4096 --k 4096 --m 1-512 --pin 16 --svg ranges.svg"});
+  layer.option("--type", of_layer->type, "f16, bf16, tf32, e4m3, e5m2 or s8");
+  layer.option("--layout", of_layer->layout, "nn or nt: A, then B");
+  layer.option("--n", of_layer->n, "columns of D").required();
+  layer.option("--k", of_layer->k, "depth").required();
+  layer.option("--m SIZES", of_layer->sizes, "rows: ascending numbers and ranges");
+  layer.flag("--fast-accum", of_layer->fast, "FP8: sums stay in the tensor core");
+  layer.option("--pin M", of_layer->pin, "use the algorithm of this M for every M; 0: the heuristic's");
+  layer.option("--seed", of_layer->seed, "of the operands");
+  layer.section("Output");
+  layer.option("--svg FILE", of_layer->svg, "a picture of the ranges");
+  add_result_option(layer, of_layer->json);
+  layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
+}
+
+}  // namespace mmaudit::cli
