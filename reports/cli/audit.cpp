@@ -165,7 +165,8 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
     return command.option(name, value, text).group(kTensorGroup);
   };
   report::TensorAuditRequest& request = options.request;
-  add("--a FILE", request.a, "A (M, K), or (..., K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
+  add("--a FILE", request.a,
+      "A (M, K), or (..., K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
   add("--b FILE", request.b, "B (K, N)");
   add("--c FILE", request.c, "C (M, N), added in the epilogue");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,

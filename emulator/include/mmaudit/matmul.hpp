@@ -78,11 +78,11 @@ inline constexpr std::uint64_t kMatmulWorkspace = std::uint64_t{256} << 20;
 /// What: D = A * B + C for any sizes, with the bits `datapath` says the hardware produces.
 /// Shapes: as Matmul. K is padded with +0, whose scale is 1, to a multiple of the instruction's k; the M and
 /// N of the instruction don't matter. Metadata: valid, see why_bad_metadata(). Order: ascending k, one
-/// instruction after another; the C of each is the D of the one before. A slice of `split_k` has ceil(ceil(K /
-/// slice_tile) / split_k) tiles of slice_tile. Where there is no epilogue, C starts the total of the first slice with `promote`,
-/// its running sum without. Totals start from +0 otherwise. Range and rounding: any bit pattern; same bits
-/// for any number of threads, any SimdLevel and the plain core. Errors: none when why_no_matmul() is empty;
-/// std::bad_alloc or std::system_error where memory or threads run out.
+/// instruction after another; the C of each is the D of the one before. A slice of `split_k` has ceil(ceil(K
+/// / slice_tile) / split_k) tiles of slice_tile. Where there is no epilogue, C starts the total of the first
+/// slice with `promote`, its running sum without. Totals start from +0 otherwise. Range and rounding: any bit
+/// pattern; same bits for any number of threads, any SimdLevel and the plain core. Errors: none when
+/// why_no_matmul() is empty; std::bad_alloc or std::system_error where memory or threads run out.
 void matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
             const MatmulOptions& options = {});
 

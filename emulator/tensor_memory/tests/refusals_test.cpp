@@ -299,7 +299,8 @@ TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
            {{"smem[65536]", "smem[-1]"}, "within 2^18 bytes"},
            {{"{\n.reg", "{\n{\n.reg"}, "braces: found 1 open at the end, allowed 0"},
            {{"{\n.reg", "{\n}\n}\n.reg"}, "brace: found \"}\""},
-           {{".visible .entry", ".visible .entry other()\n{\nret;\n}\n.visible .entry"}, "one kernel in a file"}}) {
+           {{".visible .entry", ".visible .entry other()\n{\nret;\n}\n.visible .entry"},
+            "one kernel in a file"}}) {
     std::string text = base();
     const std::size_t at = text.find(change.first);
     ASSERT_NE(at, std::string::npos) << change.first;
