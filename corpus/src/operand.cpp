@@ -80,7 +80,7 @@ Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const O
   // Bytes of unsigned integers are raw bits and numbers alike: only C can ask for a raw D.
   const bool raw = c ? c->raw : a.raw && !format.integer();
   Tensor d;
-  d.name = "D";
+  d.name.assign(1, 'D');  // GCC 12 sees an overflow in = "D"
   d.dtype = raw ? raw_type(format) : value_type(format.id);
   d.shape = {shape.count, shape.rows, shape.columns};
   d.data.resize(shape.count * shape.rows * shape.columns * format.storage_bytes());

@@ -148,7 +148,8 @@ std::string use_text(const GemmAudit& audit, const Rows& use) {
 std::string lacking_text(const GemmAudit& audit) {
   std::map<std::string, std::set<std::string>> lacking;
   for (const GemmAbsent& one : audit.absent)
-    if (std::none_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& row) {
+    if (one.why.starts_with(one.architecture + " has no instruction") &&
+        std::none_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& row) {
           return row.architecture == one.architecture && row.dtype == one.dtype;
         }))
       lacking[one.architecture].insert(one.dtype);

@@ -111,7 +111,7 @@ TEST_F(HostileInput, NoCommandWritesOverWhatItReads) {
   const std::string text = "kept", file = write("x.npy", text), other = write("y.npy", text);
   std::filesystem::create_symlink(file, path("link.npy"));
   const std::string kernel =
-      write("k.ptx", "//! shared a 0x0000400800800100 f16 128x16 = file " + file + "\n");
+      write("k.ptx", "//! shared a 0x0000400800800100 f16 128x16 = file " + file + "\nret;\n");
   const std::string inst = "mma.m16n8k16.f32.f16.f16.f32", sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"matmul", "--inst", inst, "--a", file, "--b", other, "--out", path("link.npy")},
