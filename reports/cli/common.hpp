@@ -121,6 +121,8 @@ void add_convert(Command& app);
 void add_layout(Command& app);
 void add_matmul(Command& app);
 void add_pack(Command& app);
+void add_probe(Command& app);
+void add_gemm_reveal(Command& gemm);  // a command of mmaudit gemm
 void add_sweep(Command& app);
 void add_laws(Command& app);
 void add_campaign(Command& app);

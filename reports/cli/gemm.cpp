@@ -235,6 +235,8 @@ void add_gemm(Command& app) {
   layer.option("--svg FILE", of_layer->svg, "a picture of the ranges");
   add_result_option(layer, of_layer->json);
   layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
+
+  add_gemm_reveal(group);
 }
 
 }  // namespace mmaudit::cli

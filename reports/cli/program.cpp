@@ -26,7 +26,7 @@ struct Purpose {
 /// In the order of help.
 std::vector<Purpose> purposes() {
   return {{"Choose a data type", {add_audit}},
-          {"See what an instruction does", {add_explain, add_list, add_layout, add_convert}},
+          {"See what an instruction does", {add_explain, add_list, add_layout, add_convert, add_probe}},
           {"Compute the same bits", {add_matmul, add_gemm, add_tiles, add_pack, add_tcgen05}},
           {"Check a GPU, a driver, the model",
            {add_verify, add_laws, add_campaign, add_record, add_baseline, add_diff, add_screen}},

@@ -7,6 +7,7 @@
 """
 from ._arrays import load
 from ._audit import audit
+from ._callable import probe, reveal
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
@@ -18,5 +19,5 @@ __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
     "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "gemm", "instructions", "law", "list",
-    "load", "matmul", "tolerance", "within",
+    "load", "matmul", "probe", "reveal", "tolerance", "within",
 ]

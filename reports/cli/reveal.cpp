@@ -1,0 +1,107 @@
+// mmaudit gemm reveal: a matrix product that no plan describes, shown by masks.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "common.hpp"
+#include "foreign.hpp"
+#include "probe_text.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct RevealOptions {
+  ForeignOptions function;
+  std::string type = "f16", b, d = "f32", architecture, json;
+  std::uint64_t m = 64, n = 64, k = 1024, seed = 1;
+  bool with_c = false;
+};
+
+Format format_option(const char* option, const std::string& name) {
+  const std::optional<Format> format = find_format(name);
+  if (!format || spec_of(*format).integer() || spec_of(*format).signless)
+    throw InputError(
+        fmt::format("{}: found {}, allowed: f64, f32, bf16, f16, e4m3, e5m2, e3m2, e2m3", option, name));
+  return *format;
+}
+
+probe::UnknownGemm gemm_of(const RevealOptions& options) {
+  probe::UnknownGemm gemm;
+  gemm.m = options.m;
+  gemm.n = options.n;
+  gemm.k = options.k;
+  gemm.a = format_option("--type", options.type);
+  gemm.b = options.b.empty() ? gemm.a : format_option("--b", options.b);
+  gemm.d = format_option("--d", options.d);
+  gemm.with_c = options.with_c;
+  constexpr double kMostElements = 1e9;
+  const auto product = [](std::uint64_t x, std::uint64_t y) {
+    return static_cast<double>(x) * static_cast<double>(y);
+  };
+  for (const double elements : {product(gemm.m, gemm.k), product(gemm.k, gemm.n), product(gemm.m, gemm.n)})
+    if (elements > kMostElements)
+      throw InputError(fmt::format("--m, --n, --k: found a matrix of {:.3g} elements, allowed: up to {:.0g}",
+                                   elements, kMostElements));
+  return gemm;
+}
+
+int execute(const RevealOptions& options, const Context& context) {
+  probe::UnknownGemm gemm = gemm_of(options);
+  try_outputs({{"--json", options.json}}, {});
+  std::vector<const Architecture*> known;
+  if (options.architecture.empty() && context.own() == nullptr)
+    for (const Architecture& one : architectures()) known.push_back(&one);
+  else
+    known.push_back(&require_architecture(context, options.architecture));
+  const auto function = start(options.function, checks::Signature::gemm);
+  gemm.run = [&](const void* a, const void* b, const void* c, void* d) {
+    const auto bytes = [](Format format, std::uint64_t elements) {
+      return elements * spec_of(format).storage_bytes();
+    };
+    checks::ForeignCall call;
+    call.sizes = {gemm.m, gemm.n, gemm.k};
+    call.inputs[0] = {a, bytes(gemm.a, gemm.m * gemm.k)};
+    call.inputs[1] = {b, bytes(gemm.b, gemm.k * gemm.n)};
+    if (c != nullptr) call.inputs[2] = {c, bytes(gemm.d, gemm.m * gemm.n)};
+    call.d = d;
+    call.d_size = bytes(gemm.d, gemm.m * gemm.n);
+    function->call(call);
+  };
+  probe::GemmOptions how{.seed = options.seed};
+  Progress progress(context.quiet, "reveal", 0);
+  how.progress = [&](const std::string& what) { progress.advance(0, what); };
+  const probe::GemmFinding finding = probe::reveal(gemm, known, how);
+  publish(
+      options.json, [&] { return checks::to_json(finding, gemm); },
+      [&] { return checks::to_text(finding, gemm); });
+  return finding.plan ? kAllGood : kMismatch;
+}
+
+}  // namespace
+
+void add_gemm_reveal(Command& gemm) {
+  auto options = std::make_shared<RevealOptions>();
+  Command command = gemm.command("reveal", "Find the plan of a product from the callable alone",
+                                 {"mmaudit gemm reveal ./libmine.so:my_gemm --type f16 --d f32 --k 4096",
+                                  "mmaudit gemm reveal --command 'python3 kernel.py' --type e4m3 --d bf16"});
+  command.option(
+      "function", options->function.library,
+      "LIBRARY:FUNCTION: int f(uint64_t m, uint64_t n, uint64_t k, const void* a, const void* b, const "
+      "void* c, void* d)");
+  add_foreign_options(command, options->function);
+  command.section("The product");
+  command.option("--m", options->m, "rows of D").range(1, 1e9);
+  command.option("--n", options->n, "columns of D").range(1, 1e9);
+  command.option("--k", options->k, "columns of A").range(1, 1e9);
+  command.option("--type FORMAT", options->type, "of A and B; f32 where a kernel rounds to TF32");
+  command.option("--b FORMAT", options->b, "of B where it has another");
+  command.option("--d FORMAT", options->d, "of D, and of C");
+  command.flag("--with-c", options->with_c, "the function reads C: find its place too");
+  command.option("--arch ARCH", options->architecture, "whose instructions the plan may have (default: all)");
+  add_model_option(command);
+  command.option("--seed", options->seed, "seed of the random products");
+  add_result_option(command, options->json);
+  command.runs([options](const Context& context) { return execute(*options, context); });
+}
+
+}  // namespace mmaudit::cli
