@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kRows = 8, kColumns = 32, kSeed = 1;
 constexpr std::uint64_t kPromotions[] = {32, 64, 128, 256, 512};
 
-std::vector<report::Accumulation> accumulations_of(const report::GemmDtype& dtype) {
-  std::vector<report::Accumulation> out = {{}, {.promote = 0, .split_k = 1, .half = true}};
+std::vector<Accumulation> accumulations_of(const GemmDtype& dtype) {
+  std::vector<Accumulation> out = {{}, {.promote = 0, .split_k = 1, .half = true}};
   if (dtype.scale == Format::none && dtype.scalable && spec_of(dtype.element).storage_bits == 8)
     for (const std::uint64_t promote : kPromotions)
       out.push_back({.promote = promote, .split_k = 1, .half = false});
@@ -82,17 +82,17 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
                             b = report::draw_b(report::Distribution::normal, kAccuracyK, kColumns, kSeed);
   const report::GemmOperands operands{kRows, kColumns, kAccuracyK, a, b, {}, 0, 0};
   const std::vector<double> exact = report::exact_product(operands);
-  for (const report::GemmDtype& dtype : report::gemm_dtypes())
-    for (const report::Accumulation& accumulation : accumulations_of(dtype)) {
-      report::GemmCombination combination;
+  for (const GemmDtype& dtype : gemm_dtypes())
+    for (const Accumulation& accumulation : accumulations_of(dtype)) {
+      GemmCombination combination;
       combination.architecture = architecture;
       combination.dtype = dtype;
       // Sums of binary16 overflow where operands are scaled up to the format's largest number.
-      combination.scaling = accumulation.half ? report::Scaling::none : report::usual_scaling(dtype);
+      combination.scaling = accumulation.half ? Scaling::none : usual_scaling(dtype);
       combination.accumulation = accumulation;
       combination.output = accumulation.half ? Format::f16 : dtype.output;
-      combination = report::settled(combination);
-      const report::GemmPath path = report::find_path(combination);
+      combination = settled(combination);
+      const GemmPath path = find_path(combination);
       if (!path.why_not.empty()) continue;
       const report::ConvertedOperands converted =
           report::convert_operands(combination.dtype, combination.scaling, operands);
@@ -102,7 +102,7 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
       if (is_wgmma(open.op)) open.n = 0;
       AccuracyRow row;
       row.title = dtype.title;
-      row.accumulation = report::name_of(accumulation);
+      row.accumulation = name_of(accumulation);
       row.element = dtype.element;
       row.instruction = mmaudit::name_of(open);
       row.total = errors.total;

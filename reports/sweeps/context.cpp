@@ -14,7 +14,7 @@ constexpr char kAccuracyRemark[] =
 
 /// Lines of the shipped census for the GPU of the sweep.
 report::Table census_of_target(int compute_capability) {
-  report::Table table{.title = "What the instructions become", .columns = {"instruction", "SASS", ""}};
+  report::Table table{.title = "What the instructions become", .columns = {"instruction", "SASS", "how"}};
   const std::string target = fmt::format("sm_{}", compute_capability);
   for (const std::string_view line : split(shipped_census(), '\n')) {
     const std::vector<std::string_view> cells = split(line, ',');

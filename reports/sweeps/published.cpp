@@ -39,13 +39,18 @@ bool same_point(const PublishedRow& row, const Point& point, bool any_grid) {
   });
 }
 
+enum class Unit { left_out, printed };
+
 template <typename Wanted>
-std::string text_of(const Point& point, bool any_grid, std::string_view PublishedRow::*value, Wanted wanted) {
+std::string text_of(const Point& point, bool any_grid, std::string_view PublishedRow::*value, Wanted wanted,
+                    Unit unit = Unit::left_out) {
   std::string text;
   for (const PublishedRow& row : published_rows()) {
     if ((row.*value).empty() || !wanted(row) || !same_point(row, point, any_grid)) continue;
     if (!text.empty()) text += ", ";
-    text += std::string(row.*value) + " (" + std::string(row.gpu) + ", " + std::string(row.table) + ")";
+    text += std::string(row.*value);
+    if (unit == Unit::printed) text += " " + std::string(row.unit);
+    text += " (" + std::string(row.gpu) + ", " + std::string(row.table) + ")";
   }
   return text;
 }
@@ -73,6 +78,11 @@ std::string published_rates(const Point& point) {
   // With a clock beside it, it is a rate under a power limit.
   const auto wanted = [](const PublishedRow& row) { return row.unit == "TFLOPS" && row.mhz.empty(); };
   return point.axis("scope") != "gpu" ? "" : text_of(point, true, &PublishedRow::rate, wanted);
+}
+
+std::string published_bytes(const Point& point) {
+  const auto wanted = [](const PublishedRow& row) { return row.unit != "TFLOPS"; };
+  return point.axis("scope") != "gpu" ? "" : text_of(point, true, &PublishedRow::rate, wanted, Unit::printed);
 }
 
 std::string published_efficiency(const Point& point) {

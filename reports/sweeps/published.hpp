@@ -16,7 +16,7 @@ struct PublishedRow {
   std::vector<std::string_view> subjects;                           ///< names of benchmarks
   std::vector<std::pair<std::string_view, std::string_view>> axes;  ///< (name, value)
   std::string_view cycles, rate;
-  std::string_view unit;  ///< of the rate: "FMA/clk/SM", "B/clk/SM", "TFLOPS" (or TOPS)
+  std::string_view unit;  ///< of the rate: "FMA/clk/SM", "B/clk/SM", "B/clk", "GB/s", "TFLOPS" (or TOPS)
   std::string_view mhz, watts, per_watt;
 };
 
@@ -29,6 +29,8 @@ const std::vector<PublishedRow>& published_rows();
 std::string published_cycles(const Point& point);
 /// Rates of a whole GPU; the point must be one of scope "gpu". Warps and ilp may differ.
 std::string published_rates(const Point& point);
+/// Rates in bytes with their units; the point must be one of scope "gpu". Warps and ilp may differ.
+std::string published_bytes(const Point& point);
 /// Rates per watt; the point must be one of scope "energy". Warps and ilp may differ.
 std::string published_efficiency(const Point& point);
 /// Cycles of a whole product, which is no point of a sweep.

@@ -119,6 +119,12 @@ Table chains_table(const SweepResult& result, const Points& points, const String
   return table_of(std::string("(warps, ILP) cycles, ") + rate, grids, fields);
 }
 
+std::string_view name_of_summary(std::string_view tag) {
+  for (const SummarySpec& spec : summary_specs())
+    if (spec.tag == tag) return spec.name;
+  return tag;
+}
+
 /// One line per point with the fewest warps.
 Table points_table(const SweepResult& result, const Points& points, const Strings& axes, const char* rate) {
   Points shown = with_measured_init(result, points);
@@ -128,8 +134,18 @@ Table points_table(const SweepResult& result, const Points& points, const String
   for (const std::string& axis : axes) fields.push_back(axis_column(axis, axis));
   fields.insert(fields.end(), {column("cycles", tag::kCycles, 2),
                                {{rate, true}, [](const Point* point) { return number(point->rate(), 1); }},
-                               share_column("of peak", tag::kShareHeld),
-                               published_column("published cycles", published_cycles)});
+                               share_column("of peak", tag::kShareHeld)});
+  // What the benchmarks themselves found.
+  for (const char* tag :
+       {tag::kNearHit, tag::kFarHit, tag::kNearMiss, tag::kFarMiss, tag::kFarShare, tag::kAgain, tag::kExpect,
+        tag::kIssue, tag::kWait, tag::kLeastBlock, tag::kMostBlock, tag::kDistinct})
+    if (std::any_of(shown.begin(), shown.end(),
+                    [&](const Point* point) { return point->get(tag).has_value(); }))
+      fields.push_back(column(name_of_summary(tag), tag, tag == tag::kFarShare ? 2 : 1));
+  if (std::any_of(shown.begin(), shown.end(),
+                  [](const Point* point) { return point->get(tag::kOperationsPerSecond); }))
+    fields.push_back(column("Gop/s", tag::kOperationsPerSecond, 0, 1e-9));
+  fields.push_back(published_column("published cycles", published_cycles));
   return table_of(fmt::format("{} warps", warps), shown, fields);
 }
 
@@ -144,7 +160,9 @@ std::vector<Section> family_sections(const SweepResult& result) {
   std::vector<Section> sections;
   for (const Points& points : grouped(measured, family_of)) {
     const std::string_view family = family_of(*points.front());
-    const char* rate = points.front()->get(tag::kBytes) ? "B/clk/SM" : "FMA/clk/SM";
+    const char* rate = points.front()->get(tag::kBytes)        ? "B/clk/SM"
+                       : points.front()->get(tag::kOperations) ? "operations/clk/SM"
+                                                               : "FMA/clk/SM";
     const Strings axes = own_axes(points);
     Table table = has_chains(points) ? chains_table(result, points, axes, rate)
                                      : points_table(result, points, axes, rate);
@@ -177,6 +195,25 @@ Table gpu_table(const SweepResult& result) {
        share_column("of peak held", tag::kShareHeld),
        share_column("of nominal", tag::kShareNominal),
        published_column("published", published_rates)});
+}
+
+Table bytes_table(const SweepResult& result) {
+  return table_of("Bytes of the whole GPU, by CUDA events",
+                  points_with(result, [](const Point& point) { return point.get(tag::kBytesPerSecond); }),
+                  {kSubject,
+                   kCoordinates,
+                   column("GB/s", tag::kBytesPerSecond, 0, 1e-9),
+                   {{"of memory's peak", true},
+                    [](const Point* point) {
+                      const bool memory = point->axis("level") == "memory" && point->get(tag::kMemoryPeak);
+                      return memory
+                                 ? percent(*point->get(tag::kBytesPerSecond) / *point->get(tag::kMemoryPeak))
+                                 : std::string("-");
+                    }},
+                   column("B/clk/SM", tag::kBytes, 1),
+                   share_column("noise", tag::kEventsNoise),
+                   column("MHz held", tag::kClock, 0, 1e-6),
+                   published_column("published", published_bytes)});
 }
 
 Table energy_table(const SweepResult& result) {
@@ -288,7 +325,7 @@ report::Report report_of(const SweepResult& result) {
   report.meta.push_back(method_of(result));
   report.sections.push_back(section_of(findings_table(result)));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
-  for (const auto table : {gpu_table, energy_table, falls_table, skipped_table, wrong_table}) {
+  for (const auto table : {gpu_table, bytes_table, energy_table, falls_table, skipped_table, wrong_table}) {
     report.sections.push_back(section_of(table(result)));
     report.sections.back().folded = true;
   }

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -35,6 +36,7 @@ struct Launch {
   TimedKernel kernel;
   Setup setup;
   unsigned blocks = 1, threads = 0, shared = 0;
+  int blocks_per_multiprocessor = 1;
   int slots_per_block = 1;
   bool whole_gpu = false;
   [[nodiscard]] std::size_t slots() const { return blocks * static_cast<std::size_t>(slots_per_block); }
@@ -47,6 +49,8 @@ class GpuMachine final : public Machine {
     cuda_check(cudaSetDevice(ordinal()), "selecting the device");
     shared_optin_ = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal());
     shared_multiprocessor_ = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal());
+    memory_peak_ = 2e3 * attribute(cudaDevAttrMemoryClockRate, ordinal()) *
+                   attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal()) / 8;
     nominal_hz_ = 1e3 * attribute(cudaDevAttrClockRate, ordinal());
   }
 
@@ -76,6 +80,14 @@ class GpuMachine final : public Machine {
       return out;
     }
     Launch launch = prepare(kernel, benchmark.setup(point, &bench_), point);
+    if (launch.blocks == 0) {
+      out.skipped = "the GPU can't hold such a cluster";
+      return out;
+    }
+    out.blocks = static_cast<int>(launch.blocks);
+    out.blocks_per_multiprocessor = launch.blocks_per_multiprocessor;
+    if (launch.whole_gpu && memory_bytes_ > 0 && memory_peak_ > 0)
+      out.others[tag::kMemoryPeak] = memory_peak_;
     if (point.axis("scope") == "energy")
       run_for_energy(rule, launch, out);
     else
@@ -92,19 +104,86 @@ class GpuMachine final : public Machine {
     launch.whole_gpu = point.axis("scope") != "sm";
     launch.slots_per_block = warps / launch.setup.warps_per_slot;
     launch.threads = static_cast<unsigned>(warps * kWarpLanes);
-    launch.blocks = launch.whole_gpu ? static_cast<unsigned>(bench_.device().multiprocessors) : 1;
+    const Placement& placement = launch.setup.placement;
+    if (launch.whole_gpu && placement.blocks_per_multiprocessor > 0)
+      launch.blocks_per_multiprocessor = placement.blocks_per_multiprocessor;
+    launch.blocks =
+        launch.whole_gpu
+            ? static_cast<unsigned>(bench_.device().multiprocessors * launch.blocks_per_multiprocessor)
+            : 1;
+    if (placement.blocks > 0) launch.blocks = static_cast<unsigned>(placement.blocks);
     int shared = launch.setup.shared_bytes;
     // More than half of the shared memory: no two blocks meet on a multiprocessor.
-    if (launch.whole_gpu)
+    const bool alone = launch.whole_gpu && placement.blocks_per_multiprocessor == 0;
+    if (alone || placement.cluster > 1)
       shared = std::max(shared, std::min(shared_optin_, shared_multiprocessor_ / 2 + 1024));
     cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                "asking for shared memory");
     launch.shared = static_cast<unsigned>(shared);
+    if (placement.cluster > 1)
+      launch.blocks = static_cast<unsigned>(placement.cluster * clusters_of(kernel, launch));
+    if (launch.blocks == 0) return launch;
+    if (const std::size_t bytes = launch.setup.memory_bytes + launch.blocks * launch.setup.block_memory_bytes;
+        memory_bytes_ != bytes) {
+      memory_ = Buffer();  // first free, then allocate: either may be most of the GPU's memory
+      memory_ = Buffer(bytes);
+      memory_bytes_ = bytes;
+    }
+    launch.setup.args.memory = memory_.data();
+    launch.setup.args.memory_bytes = memory_bytes_;
     results_ = Buffer(launch.result_bytes());
     stamps_ = Buffer(launch.slots() * sizeof(Stamp));
     launch.setup.args.d = results_.data();
     launch.setup.args.stamps = stamps_.data<Stamp>();
+    if (launch.setup.fill) {
+      launch.setup.fill(launch.setup.args);
+      cuda_check(cudaDeviceSynchronize(), "filling memory for a timed kernel");
+    }
     return launch;
+  }
+
+  /// A launch of clusters, which needs attributes beside the grid; `attributes` must live as long.
+  static cudaLaunchConfig_t config_of(const Launch& launch, std::array<cudaLaunchAttribute, 2>& attributes) {
+    const Placement& placement = launch.setup.placement;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {static_cast<unsigned>(placement.cluster), 1, 1};
+    attributes[1].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+    attributes[1].val.clusterSchedulingPolicyPreference =
+        static_cast<cudaClusterSchedulingPolicy>(placement.policy);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = {launch.blocks, 1, 1};
+    config.blockDim = {launch.threads, 1, 1};
+    config.dynamicSmemBytes = launch.shared;
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned>(attributes.size());
+    return config;
+  }
+
+  /// How many clusters run at once: one on one multiprocessor's behalf, or as many as the GPU holds.
+  static int clusters_of(const TimedKernel& kernel, Launch launch) {
+    cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+               "asking for large clusters");
+    launch.blocks = static_cast<unsigned>(launch.setup.placement.cluster);
+    std::array<cudaLaunchAttribute, 2> attributes = {};
+    const cudaLaunchConfig_t config = config_of(launch, attributes);
+    int most = 0;
+    if (cudaOccupancyMaxActiveClusters(&most, kernel.function, &config) != cudaSuccess) {
+      cudaGetLastError();
+      most = 0;
+    }
+    return launch.whole_gpu ? most : std::min(most, 1);
+  }
+
+  static void start(const Launch& launch) {
+    if (launch.setup.placement.cluster == 1) {
+      launch.kernel.launch(launch.setup.args, launch.blocks, launch.threads, launch.shared);
+      return;
+    }
+    std::array<cudaLaunchAttribute, 2> attributes = {};
+    const cudaLaunchConfig_t config = config_of(launch, attributes);
+    TimedArgs args = launch.setup.args;
+    void* parameters[] = {&args};
+    cuda_check(cudaLaunchKernelExC(&config, launch.kernel.function, parameters), "launching clusters");
   }
 
   void run_all(const RunRule& rule, Launch& launch, Measurement& out) {
@@ -131,6 +210,7 @@ class GpuMachine final : public Machine {
       seen.push_back(launch.whole_gpu ? out.samples.back().event_seconds : out.samples.back().cycles);
     }
     compare(launch, out);
+    if (launch.setup.observe) launch.setup.observe(found_, reader_of(launch), steps, out);
   }
 
   /// The first part of the time is there for power and temperature to settle.
@@ -173,7 +253,7 @@ class GpuMachine final : public Machine {
   Sample run_once(const Launch& launch, Measurement* out = nullptr) {
     const TimedArgs& args = launch.setup.args;
     begin_.record();
-    launch.kernel.launch(args, launch.blocks, launch.threads, launch.shared);
+    start(launch);
     end_.record();
     cuda_check(cudaGetLastError(), "launching a timed kernel");
     if (out != nullptr && launch.whole_gpu) read_reasons(*out);
@@ -199,20 +279,24 @@ class GpuMachine final : public Machine {
   /// The result of each slot against what it must be; chains of one warp against one another.
   void compare(const Launch& launch, Measurement& out) {
     for (const Stamp& stamp : found_) out.differing += stamp.chains_differ;
-    const TimedArgs& args = launch.setup.args;
-    const auto read = [&] {
+    launch.setup.check(reader_of(launch), launch.slots_per_block, launch.setup.args.steps, out);
+  }
+
+  static ReadResult reader_of(const Launch& launch) {
+    return [&launch] {
       std::vector<std::byte> seen(launch.result_bytes());
-      device::copy_out(seen.data(), args.d, seen.size());
+      device::copy_out(seen.data(), launch.setup.args.d, seen.size());
       return seen;
     };
-    launch.setup.check(read, launch.slots_per_block, args.steps, out);
   }
 
   Workbench bench_;
   EnergyMeter meter_;
   int shared_optin_ = 0, shared_multiprocessor_ = 0;
   double nominal_hz_ = 0;
-  Buffer results_, stamps_;
+  Buffer results_, stamps_, memory_;
+  std::size_t memory_bytes_ = 0;
+  double memory_peak_ = 0;  ///< bytes per second: two transfers per clock of the memory, its bus wide
   std::vector<Stamp> found_;
   Event begin_, end_;
 };

@@ -35,6 +35,25 @@ constexpr SummarySpec kSummarySpecs[] = {
     {tag::kThermal,      "Thermal",     "share",  "runs after which NVML named a temperature or the board's brake as a reason"},
     {tag::kPerStep,      "SASS/step",   "",       "expected SASS instructions of a step of a chain, in the loop; none: the code was not read"},
     {tag::kFalls,        "Falls",       "share",  "by which the rate is below the best of fewer warps and chains, where more than noise"},
+    {tag::kOperations,   "Op/clk/SM",   "",       "operations a cycle a multiprocessor, from the cycles; packed ones count each part"},
+    {tag::kOperationsPerSecond, "Op/s",  "op/s",  "operations over the time by CUDA events, launch included"},
+    {tag::kBytesPerSecond, "B/s",       "B/s",    "bytes over the time by CUDA events"},
+    {tag::kMemoryPeak,   "Memory",      "B/s",    "what the clock and the bus of the memory allow"},
+    {tag::kLeastBlock,   "Least block", "cycles", "one step of the block that takes least, last run"},
+    {tag::kMostBlock,    "Most block",  "cycles", "one step of the block that takes longest, last run"},
+    {tag::kBlocks,       "Blocks",      "",       "of a run"},
+    {tag::kDistinct,     "SMs",         "",       "multiprocessors on which the blocks of the last run were"},
+    {tag::kNearHit,      "Near hit",    "cycles", "median of the lesser group of loads of lines that the second-level cache holds"},
+    {tag::kFarHit,       "Far hit",     "cycles", "median of the greater group"},
+    {tag::kNearMiss,     "Near miss",   "cycles", "median of the lesser group of loads of lines that it does not hold"},
+    {tag::kFarMiss,      "Far miss",    "cycles", "median of the greater group"},
+    {tag::kHitSpread,    "Hit spread",  "cycles", "distance of the quartiles of near or far hits, the larger"},
+    {tag::kMissSpread,   "Miss spread", "cycles", "distance of the quartiles of near or far misses, the larger"},
+    {tag::kFarShare,     "Far",         "share",  "of the loads that are in the greater group"},
+    {tag::kAgain,        "Again",       "cycles", "a second load of the same line, median"},
+    {tag::kIssue,        "Issue",       "cycles", "until the copy is issued, median"},
+    {tag::kExpect,       "Expect",      "cycles", "until the barrier expects the bytes, median"},
+    {tag::kWait,         "Wait",        "cycles", "until the barrier lets go, median"},
 };
 // clang-format on
 
@@ -47,7 +66,11 @@ std::optional<double> Point::get(std::string_view summary) const {
   return at == summaries.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::optional<double> Point::rate() const { return get(tag::kFma) ? get(tag::kFma) : get(tag::kBytes); }
+std::optional<double> Point::rate() const {
+  for (const char* tag : {tag::kFma, tag::kBytes, tag::kOperations})
+    if (const std::optional<double> found = get(tag)) return found;
+  return std::nullopt;
+}
 
 std::string_view Point::axis(std::string_view name) const {
   for (const auto& [axis, value] : axes)

@@ -6,11 +6,13 @@
 #include <cstdlib>
 
 #include "mmaudit/sweeps/symbol.hpp"
+#include "mmaudit/timing/sass.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
 
-constexpr int kUncalled = 2;  ///< functions that functions call; deeper ones are not followed
+constexpr int kMostSteps = 1024;  ///< of a turn; what moves by more is no counter of steps
+constexpr int kUncalled = 2;      ///< functions that functions call; deeper ones are not followed
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
@@ -18,40 +20,16 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r\n;") + 1);
 }
 
-/// "0x1f", "-0x1f" and "0xffffffe1" alike; 0 where there is no number.
-int number_at(std::string_view text) {
-  const bool minus = text.starts_with('-');
-  if (minus) text.remove_prefix(1);
-  if (!text.starts_with("0x")) return 0;
-  std::uint32_t value = 0;
-  std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
-  return minus ? -static_cast<int>(value) : static_cast<int>(value);
-}
-
-/// The parts of "R4, R4.reuse, 0x10" without blanks and modifiers.
-std::vector<std::string_view> operands_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (const std::string_view part : split(text, ',')) {
-    const std::string_view operand = trimmed(part);
-    parts.push_back(operand.substr(0, operand.find('.')));
-  }
-  return parts;
-}
-
-/// By how much an instruction moves a counter, 0 for every other.
+/// By how much an instruction moves a counter of steps, 0 for every other.
 int moved_by(std::string_view opcode, std::string_view operands) {
-  constexpr std::string_view kAdds[] = {"IADD3", "UIADD3", "VIADD", "IADD", "IMAD.IADD"};
-  if (std::none_of(std::begin(kAdds), std::end(kAdds), [&](std::string_view add) { return opcode == add; }))
-    return 0;
-  const std::vector<std::string_view> parts = operands_of(operands);
-  if (parts.size() < 3 || parts[0] != parts[1]) return 0;
-  return std::abs(number_at(parts[2]));
+  const int by = timing::counter_step(opcode, operands);
+  return by <= kMostSteps ? by : 0;
 }
 
 /// Where a branch or a call goes, -1 where its text does not say.
 int goes_to(std::string_view operands) {
   const std::size_t at = operands.find("0x");
-  return at == std::string_view::npos ? -1 : number_at(operands.substr(at));
+  return at == std::string_view::npos ? -1 : timing::sass_number(operands.substr(at));
 }
 
 bool is_clock(std::string_view operands) { return operands.find("SR_CLOCKLO") != std::string_view::npos; }
@@ -110,7 +88,8 @@ void SassReader::finish() {
   for (std::size_t i = 0; i < code_.size(); ++i)
     if (is_clock(code_[i].operands)) clocks.push_back(i);
   if (!symbol_.empty() && clocks.size() > 1) {
-    const std::size_t first = clocks[clocks.size() - 2] + 1, last = clocks.back();
+    // Entering, beginning, ending; readings between them are part of what is timed.
+    const std::size_t first = clocks[clocks.size() > 2 ? 1 : 0] + 1, last = clocks.back();
     SassKernel kernel{.target = target_,
                       .symbol = symbol_,
                       .copies = std::max(1, std::atoi(symbol_.c_str() + symbol_.rfind(' ') + 1)),

@@ -216,14 +216,20 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
     out[tag::kCompared] = static_cast<double>(measured.compared);
     out[tag::kDiffering] = static_cast<double>(measured.differing);
   }
-  const auto [fma, bytes] = benchmark.work(point);
+  for (const auto& [tag, value] : measured.others) out[tag] = value;
+  const auto [fma, bytes, operations] = benchmark.work(point);
+  const int blocks = measured.blocks > 0 ? measured.blocks : gpu.multiprocessors;
   const double ceiling = benchmark.ceiling(gpu.compute_capability);
   if (fma > 0 && cycles.median > 0) out[tag::kFma] = fma / cycles.median;
-  if (bytes > 0 && cycles.median > 0) out[tag::kBytes] = bytes / cycles.median;
+  if (bytes > 0 && cycles.median > 0)
+    out[tag::kBytes] = bytes * measured.blocks_per_multiprocessor / cycles.median;
+  if (operations > 0 && cycles.median > 0) out[tag::kOperations] = operations / cycles.median;
   if (const std::string why = why_impossible(point, ceiling, gpu, code); !why.empty())
     return refused(point, why);
   if (code != nullptr) out[tag::kPerStep] = sass_per_step(benchmark, point, *code);
   if (ceiling > 0 && point.rate()) out[tag::kShareHeld] = *point.rate() / ceiling;
+  if (operations > 0 && events.median > 0 && measured.blocks > 1)
+    out[tag::kOperationsPerSecond] = operations * measured.steps * blocks / events.median;
   if (point.axis("scope") == "sm") return point;
   // A run on one multiprocessor is too short for the clock of single samples to mean anything.
   double throttled = 0;
@@ -235,6 +241,8 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
     out[tag::kPowerCap] = static_cast<double>(measured.power_capped) / measured.reasons_read;
     out[tag::kThermal] = static_cast<double>(measured.thermal) / measured.reasons_read;
   }
+  if (bytes > 0 && events.median > 0)
+    out[tag::kBytesPerSecond] = bytes * measured.steps * blocks / events.median;
   if (fma > 0 && events.median > 0) {
     const double rate = 2 * fma * measured.steps * gpu.multiprocessors / events.median;
     out[tag::kFlops] = rate;

@@ -12,7 +12,7 @@ constexpr char kMma[] = "mma.m16n8k16.f32.f16.f16.f32";
 /// 32-bit words per lane of a load or store.
 inline int words_of(const Benchmark& benchmark, const Point& point) {
   return static_cast<int>(benchmark.work(point).bytes /
-                          (4 * 32 * point.number("warps") * point.number("ilp")));
+                          (4 * 32 * point.number("warps") * std::max(1, point.number("ilp"))));
 }
 inline bool is_wgmma(const Benchmark& benchmark) {
   return benchmark.instruction && mmaudit::is_wgmma(benchmark.instruction->op);
@@ -23,7 +23,7 @@ inline bool is_sparse(const Benchmark& benchmark) {
 
 /// Cycles of a step; the default behaves as the papers describe tensor cores and shared memory.
 inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
-  const int warps = point.number("warps"), ilp = point.number("ilp");
+  const int warps = point.number("warps"), ilp = std::max(1, point.number("ilp"));
   if (is_wgmma(benchmark)) {
     const int n = point.number("n"), warpgroups = warps / 4;
     const bool registers = point.axis("a") == "registers";

@@ -75,6 +75,15 @@ TEST(Sass, TheLoopAndItsStepsAreRead) {
   EXPECT_EQ(kernels[0].main()->opcodes, (Opcodes{{"BRA", 1}, {"HMMA.16816.F32", 16}, {"UIADD3", 1}}));
 }
 
+TEST(Sass, ACounterMayNameItsCarries) {
+  std::vector<std::string> code = loop_of(16, 1);
+  code[0] = "UIADD3 UR4, UPT, UPT, UR4, 0x10, URZ";
+  const std::vector<SassKernel> kernels = kernels_of(listing(f16_symbol(1, 16), code));
+  ASSERT_EQ(kernels.size(), 1U);
+  ASSERT_NE(kernels[0].main(), nullptr);
+  EXPECT_EQ(kernels[0].main()->steps, 16);
+}
+
 TEST(Sass, TheLastKernelOfACubinBelongsToItsOwnTarget) {
   std::string text = listing(f16_symbol(1, 16), loop_of(16, 1));
   text += "code for sm_100a\n";

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
@@ -148,6 +149,20 @@ TEST(Census, IsTheTableOfAPaper) {
   }
   EXPECT_EQ(same, 15);
   EXPECT_EQ(other, 3);
+}
+
+/// A loop that was not found counts as a step what stands between the two clocks: seven steps or more. The
+/// most that a step has is eight DMMA for m16n8k16.
+TEST(Census, AStepIsAFewInstructionsOnEveryTarget) {
+  int native = 0;
+  for (const char* target : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
+    for (const auto& [subject, matrix] : shipped(target)) {
+      if (matrix.find("MMA") == std::string::npos) continue;
+      ++native;
+      EXPECT_LE(std::atoi(matrix.c_str()), 8) << target << ' ' << subject << ' ' << matrix;
+    }
+  EXPECT_GE(native, 200);
+  EXPECT_EQ(shipped("sm_120a").at("wmma.m8n8k4.f64.f64.f64.f64"), "DMMA.8x8x4");
 }
 
 TEST(Census, HasTheOctetsOfVolta) {

@@ -4,6 +4,7 @@
 // else knows them by name.
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ namespace mmaudit::sweeps {
 
 /// What one step does: one instruction in each chain of each slot of a block.
 struct Work {
-  double fma = 0, bytes = 0;
+  double fma = 0, bytes = 0, operations = 0;
 };
 
 /// What the loop of a timed kernel must hold: instructions of one of these opcodes ("HMMA" stands for every
@@ -26,6 +27,14 @@ struct Work {
 struct SassRule {
   std::vector<std::string_view> opcodes;
   double per_step = 1;
+};
+
+/// How the blocks of a launch are put on the GPU.
+struct Placement {
+  int cluster = 1;  ///< blocks of a cluster; scope sm: one cluster, gpu: as many as run at once
+  int policy = 0;   ///< of clusters: 0 the default, 1 spread, 2 load balancing
+  int blocks_per_multiprocessor = 0;  ///< of scope gpu; 0: one, with so much shared memory that no two meet
+  int blocks = 0;                     ///< 0: as the scope says
 };
 
 /// Copies the result of each slot from the GPU.
@@ -37,8 +46,16 @@ struct Setup {
   int warps_per_slot = 1;      ///< warps that share a stamp and a result
   int shared_bytes = 0;        ///< dynamic shared memory of a block
   std::size_t slot_bytes = 0;  ///< of a result
+  Placement placement = {};
+  /// Global memory, TimedArgs::memory: in all, and for each block.
+  std::size_t memory_bytes = 0, block_memory_bytes = 0;
+  std::function<void(const TimedArgs& args)> fill =
+      {};  ///< writes it before the first run; null: not written
   /// Compares the results after so many steps with what they must be: adds to `compared` and `differing`.
   std::function<void(const ReadResult& read, int slots_per_block, int steps, Measurement& out)> check;
+  /// What else the last run says: adds to `out.others`. Null: nothing.
+  std::function<void(std::span<const Stamp> stamps, const ReadResult& read, int steps, Measurement& out)>
+      observe = {};
 };
 
 class Workbench;  // what the GPU offers to a setup: matrix/operands.hpp
@@ -59,7 +76,8 @@ struct Benchmark {
   /// False for coordinates that no point can have; null: all exist.
   std::function<bool(const Point&)> exists = {};
   std::function<Work(const Point&)> work;
-  /// FMA or bytes per clock per multiprocessor that the GPU can do at most; 0 where no document says.
+  /// FMA, bytes or operations per clock per multiprocessor that the GPU can do at most; 0 where no document
+  /// says.
   std::function<double(int compute_capability)> ceiling;
 
   /// Why this GPU can't run a point; empty when it can. Null: it can.

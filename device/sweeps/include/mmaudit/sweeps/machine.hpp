@@ -1,6 +1,7 @@
 #pragma once
 // The seam between what is swept and what runs: a GPU, or in tests a formula.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,11 @@ struct Measurement {
   std::vector<Sample> samples;
   std::uint64_t compared = 0, differing = 0;  ///< elements of results
   int registers = 0;
-  double joules = 0, seconds = 0;  ///< scope energy: over all samples
-  double power_limit = 0;          ///< watts; 0: not known
+  int blocks = 0;                        ///< of a run; 0: one per multiprocessor
+  int blocks_per_multiprocessor = 1;     ///< that run at once
+  std::map<std::string, double> others;  ///< what the benchmark itself found, by tag
+  double joules = 0, seconds = 0;        ///< scope energy: over all samples
+  double power_limit = 0;                ///< watts; 0: not known
   int reasons_read = 0;  ///< runs of all multiprocessors during which NVML said why the clock is what it is
   int power_capped = 0,
       thermal = 0;  ///< how often it named the power limit; a temperature or the board's brake

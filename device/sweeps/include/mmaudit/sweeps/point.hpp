@@ -36,7 +36,17 @@ inline constexpr char kCycles[] = "cycles/median", kCyclesNoise[] = "cycles/nois
                       kDiffering[] = "bits/differing", kRegisters[] = "registers", kWatts[] = "power/watts",
                       kFlopsPerWatt[] = "power/flops_per_watt", kLimit[] = "power/limit",
                       kPowerCap[] = "power/share_power_cap", kThermal[] = "power/share_thermal",
-                      kPerStep[] = "sass/per_step", kFalls[] = "grid/falls";
+                      kPerStep[] = "sass/per_step", kFalls[] = "grid/falls",
+                      kOperations[] = "rate/operations_per_clk_sm",
+                      kOperationsPerSecond[] = "rate/operations", kBytesPerSecond[] = "rate/bytes",
+                      kMemoryPeak[] = "memory/peak", kLeastBlock[] = "latency/least_block",
+                      kMostBlock[] = "latency/most_block", kBlocks[] = "blocks",
+                      kDistinct[] = "blocks/multiprocessors", kNearHit[] = "latency/near_hit",
+                      kFarHit[] = "latency/far_hit", kNearMiss[] = "latency/near_miss",
+                      kFarMiss[] = "latency/far_miss", kHitSpread[] = "latency/hit_spread",
+                      kMissSpread[] = "latency/miss_spread", kFarShare[] = "latency/far_share",
+                      kAgain[] = "latency/again", kIssue[] = "latency/issue", kExpect[] = "latency/expect",
+                      kWait[] = "latency/wait";
 }  // namespace tag
 
 /// One point of a sweep: what is timed, a value for each of its axes, and what was measured there.
@@ -47,7 +57,7 @@ struct Point {
   std::map<std::string, double> summaries = {};           ///< by tag
 
   [[nodiscard]] std::optional<double> get(std::string_view summary) const;
-  /// FMA or bytes per clock per multiprocessor.
+  /// FMA, bytes or operations per clock per multiprocessor.
   [[nodiscard]] std::optional<double> rate() const;
   /// Value of an axis, empty without it.
   [[nodiscard]] std::string_view axis(std::string_view name) const;

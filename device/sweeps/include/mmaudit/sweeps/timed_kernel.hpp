@@ -1,5 +1,6 @@
 #pragma once
 // What a timed kernel is told and what it writes.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -25,6 +26,8 @@ struct TimedArgs {
   int tiles = 0;                   ///< slot s of a block takes tile s % tiles
   int steps = 0;                   ///< of each chain, a multiple of 128
   int parameter = 0;               ///< whatever the benchmark passes to its kernel
+  void* memory = nullptr;          ///< global memory that Setup asks for
+  std::size_t memory_bytes = 0;
 };
 
 /// A kernel of a point. A build without CUDA knows its symbol alone.

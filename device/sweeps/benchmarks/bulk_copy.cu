@@ -1,0 +1,246 @@
+// Copies of the engine that copies from global to shared memory: the time of one alone, in its parts, and
+// what copies in flight move.
+#include <cstring>
+
+#include "mmaudit/fragment.hpp"
+#include "sweeps/memory/global_memory.cuh"
+#ifdef __CUDACC__
+#include "ptx/async_copy.cuh"
+#include "ptx/bulk_copy.cuh"
+#endif
+
+namespace mmaudit::sweeps {
+
+/// Copies with so many in flight per block. Alone: each is waited for, and the clock read between its parts.
+template <int kInFlight>
+struct BulkCopy;
+
+namespace {
+
+struct CopyResult {
+  std::uint32_t issue = 0, expect = 0, wait = 0;  ///< cycles of all copies, alone
+  std::uint32_t copied = 0, differing = 0;        ///< words looked at, and those that are not what was copied
+};
+
+constexpr int kInFlightMost = 3, kAloneBytes = 128;
+constexpr std::uint32_t kStageAlignment = 128;
+
+MMAUDIT_HD constexpr std::uint32_t copied_word(std::uint32_t index) {
+  return index * 0x9E3779B1U + 0x7F4A7C15U;
+}
+
+}  // namespace
+
+#ifdef __CUDACC__
+
+static __global__ void fill_words(const TimedArgs args) {
+  auto* words = static_cast<std::uint32_t*>(args.memory);
+  for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < args.memory_bytes / 4;
+       i += gridDim.x * blockDim.x)
+    words[i] = copied_word(static_cast<std::uint32_t>(i));
+}
+
+extern __shared__ __align__(128) unsigned char copy_bytes[];
+
+/// Where a block's copies come from.
+struct Walk {
+  std::uint32_t first, stride, chunks, bytes;
+};
+
+template <int kInFlight>
+struct BulkCopy {
+  static constexpr bool kExists = device::kTargetCapability >= 90, kAlone = kInFlight == 1;
+  static constexpr int kLanes = 32, kMostThreads = 32;
+
+  /// By how many chunks a block goes on: past the chunks of all other blocks; alone by most of a golden
+  /// ratio, so that neighbours are not copied one after the other.
+  static __device__ constexpr std::uint32_t stride_of(std::uint32_t blocks, std::uint32_t chunks,
+                                                      bool alone) {
+    return alone ? static_cast<std::uint32_t>(std::uint64_t{chunks} * 0x9E3779B1U >> 32) | 1
+                 : blocks % chunks;
+  }
+  /// Words of a stage, every 32nd of them, that differ from the chunk of a step. No part of the loop
+  /// that is timed.
+  static __device__ __noinline__ std::uint32_t differing_words(Walk walk, std::uint32_t step,
+                                                               std::uint32_t at, std::uint32_t lane) {
+    const auto* words = reinterpret_cast<const volatile std::uint32_t*>(copy_bytes + at);
+    const auto chunk =
+        static_cast<std::uint32_t>((std::uint64_t{step} * walk.stride + walk.first) % walk.chunks);
+    std::uint32_t differing = 0;
+    for (std::uint32_t word = lane; word < walk.bytes / 4; word += 32)
+      differing += words[word] != copied_word(chunk * (walk.bytes / 4) + word) ? 1 : 0;
+    return differing;
+  }
+
+  template <int>
+  struct Chains {
+    CopyResult result;
+    Walk walk;
+    std::uint32_t stages, barriers, lane, step = 0, next;
+    std::uint64_t memory;
+    bool look;
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
+      const auto bytes = static_cast<std::uint32_t>(args.parameter);
+      const auto chunks = static_cast<std::uint32_t>(args.memory_bytes / bytes);
+      memory = reinterpret_cast<std::uint64_t>(args.memory);
+      lane = static_cast<std::uint32_t>(at.lane);
+      barriers = static_cast<std::uint32_t>(__cvta_generic_to_shared(copy_bytes));
+      stages = barriers + kStageAlignment;
+      next = kAlone ? __shfl_sync(~0U, some_place(chunks), 0) : blockIdx.x % chunks;
+      walk = {next, stride_of(gridDim.x, chunks, kAlone), chunks, bytes};
+      look = args.steps <= kLookedAtSteps;
+      if (at.lane == 0) {
+        for (int stage = 0; stage < kInFlight; ++stage) device::barrier_init(barriers + 8 * stage, 1);
+        device::barrier_init_done();
+      }
+      __syncwarp();
+    }
+    /// Starts the copy of this step. Alone: with the clock between its parts.
+    __device__ __forceinline__ void issue() {
+      const std::uint32_t stage = step % kInFlight;
+      const std::uint64_t from = memory + std::uint64_t{next} * walk.bytes;
+      next += walk.stride;
+      if (next >= walk.chunks) next -= walk.chunks;
+      if (lane == 0) {
+        const auto begin = static_cast<std::uint32_t>(read_clock());
+        device::barrier_expect(barriers + 8 * stage, static_cast<int>(walk.bytes));
+        const auto expected = static_cast<std::uint32_t>(read_clock());
+        device::copy_bulk(stages + stage * walk.bytes, from, walk.bytes, barriers + 8 * stage);
+        if constexpr (kAlone) {
+          result.expect += expected - begin;
+          result.issue += static_cast<std::uint32_t>(read_clock()) - expected;
+        }
+      }
+      ++step;
+    }
+    /// Waits for the copy of an earlier step.
+    __device__ __forceinline__ void wait(std::uint32_t of) {
+      const auto begin = static_cast<std::uint32_t>(read_clock());
+      device::barrier_wait(barriers + 8 * (of % kInFlight), of / kInFlight % 2);
+      if constexpr (kAlone) result.wait += static_cast<std::uint32_t>(read_clock()) - begin;
+      if (look) look_at(of);
+    }
+    __device__ __forceinline__ void look_at(std::uint32_t of) {
+      result.copied += (walk.bytes / 4 + 31 - lane) / 32;
+      result.differing += differing_words(walk, of, kStageAlignment + of % kInFlight * walk.bytes, lane);
+      __syncwarp();
+    }
+    template <int kTurn>
+    __device__ __forceinline__ void run(int steps) {
+#pragma unroll 1
+      for (int i = 0; i < steps; i += kTurn) {
+        if constexpr (kAlone) {
+          issue();
+          wait(step - 1);
+        } else {
+          if (step >= kInFlight) wait(step - kInFlight);
+          issue();
+        }
+      }
+      if constexpr (!kAlone)
+        for (std::uint32_t of = step - kInFlight; of < step; ++of) wait(of);
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      if (!look)
+        for (std::uint32_t of = step - kInFlight; of < step; ++of) look_at(of);
+      result.copied = __reduce_add_sync(~0U, result.copied);
+      result.differing = __reduce_add_sync(~0U, result.differing);
+      if (at.lane == 0) static_cast<CopyResult*>(args.d)[at.slot] = result;
+      return false;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+constexpr AxisSpec kSizeAxis = {.name = "bytes",
+                                .number = true,
+                                .least = 16,
+                                .most = 16384,
+                                .usual = "[128,1024,2048,4096,8192,12288,16384]",
+                                .quick = "[128,4096,16384]",
+                                .meaning = "bytes of a copy"};
+constexpr AxisSpec kBlocksPerAxis = {.name = "ctas",
+                                     .number = true,
+                                     .least = 1,
+                                     .most = 4,
+                                     .usual = "[1,2,3,4]",
+                                     .quick = "[1,4]",
+                                     .meaning = "blocks per multiprocessor"};
+
+CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot) {
+  CopyResult found;
+  std::memcpy(&found, seen.data() + slot * sizeof(found), sizeof(found));
+  return found;
+}
+
+template <int kInFlight>
+Benchmark copies(const char* name) {
+  constexpr bool kAlone = kInFlight == 1;
+  Benchmark benchmark;
+  benchmark.name = name;
+  benchmark.family = kAlone ? "Bulk copies alone" : "Bulk copies in flight";
+  benchmark.place = kAlone ? 260 : 270;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kSizeAxis};
+  if (!kAlone) benchmark.axes.push_back(kBlocksPerAxis);
+  benchmark.whole_gpu = !kAlone;
+  if (!kAlone) benchmark.published = {"Luo 5"};
+  benchmark.sass = {{"UBLKCP"}, 1};
+  benchmark.exists = [](const Point& point) {
+    const bool alone_bytes = point.number("bytes") == kAloneBytes;
+    if (point.number("warps") != 1 || level_of(point) == Level::first) return false;
+    return kAlone ? alone_bytes || point.number("bytes") == 4096 : !alone_bytes;
+  };
+  benchmark.why_not = [](const device::DeviceInfo& device, const Point& point) -> std::string {
+    if (device.compute_capability < 90) return "bulk copies need compute capability 9.0";
+    return !kAlone && point.axis("scope") == "sm" && point.number("ctas") > 1
+               ? "several blocks per multiprocessor run on all of them"
+               : "";
+  };
+  benchmark.work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; };
+  benchmark.ceiling = [](int) { return 0.0; };
+  benchmark.kernel = [](const Point&) { return timed_kernel<BulkCopy<kInFlight>, 1, 1>(); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    constexpr std::size_t kSecondBytes = std::size_t{16} << 20, kMemoryBytes = std::size_t{2} << 30;
+    Setup setup;
+    const int bytes = point.number("bytes");
+    setup.args.parameter = bytes;
+    setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlight * bytes;
+    setup.slot_bytes = sizeof(CopyResult);
+    setup.memory_bytes = level_of(point) == Level::second ? kSecondBytes : kMemoryBytes;
+    if (!kAlone) setup.placement.blocks_per_multiprocessor = point.number("ctas");
+#ifdef __CUDACC__
+    setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
+#endif
+    setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
+      const std::vector<std::byte> seen = read();
+      const int looked_at = steps <= kLookedAtSteps ? steps : kInFlight;
+      for (std::size_t slot = 0; slot < seen.size() / sizeof(CopyResult); ++slot) {
+        const CopyResult found = result_at(seen, slot);
+        out.compared += found.copied;
+        out.differing += found.differing;
+        if (found.copied != static_cast<std::uint32_t>(looked_at * (bytes / 4))) ++out.differing;
+      }
+    };
+    if (kAlone)
+      setup.observe = [](std::span<const Stamp>, const ReadResult& read, int steps, Measurement& out) {
+        const CopyResult found = result_at(read(), 0);
+        out.others[tag::kIssue] = 1.0 * found.issue / steps;
+        out.others[tag::kExpect] = 1.0 * found.expect / steps;
+        out.others[tag::kWait] = 1.0 * found.wait / steps;
+      };
+    return setup;
+  };
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_bulk_copy() {
+  return {copies<1>("cp.async.bulk"), copies<kInFlightMost>("cp.async.bulk+inflight")};
+}
+
+}  // namespace mmaudit::sweeps

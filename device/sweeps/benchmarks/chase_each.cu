@@ -1,0 +1,129 @@
+// A chase that reads the clock around each load. Each line is loaded twice past the first-level cache: the
+// first load misses the second-level cache, the next one hits it.
+#include <cstddef>
+#include <cstring>
+
+#include "sweeps/memory/global_memory.cuh"
+
+namespace mmaudit::sweeps {
+
+struct EachLoad;
+
+namespace {
+
+struct EachResult {
+  ChaseResult chase;
+  std::uint32_t first[kRecorded], again[kRecorded];  ///< cycles of the last loads
+};
+
+}  // namespace
+
+#ifdef __CUDACC__
+
+struct EachLoad {
+  static constexpr bool kExists = true;
+  static constexpr int kLanes = 32, kMostThreads = 32;
+
+  template <int>
+  struct Chains {
+    std::uint64_t address, read;
+    EachResult* out;
+    std::uint32_t start;
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
+      const auto lines = static_cast<std::uint32_t>(args.memory_bytes / kLineBytes);
+      read = warm_up<device::Cached::second_level>(args, at.lane);
+      start = __shfl_sync(~0U, some_place(lines), 0);
+      address = ring_address(args, line_at(start, lines));
+      out = static_cast<EachResult*>(args.d) + at.slot;
+      __syncwarp();
+    }
+    /// Cycles of a load, until its result can be used.
+    static __device__ __forceinline__ std::uint32_t timed_load(std::uint64_t from, std::uint64_t& to) {
+      const auto begin = static_cast<std::uint32_t>(read_clock());
+      to = device::load_address<device::Cached::second_level>(from);
+      // The second reading needs the loaded word, so it waits for it.
+      std::uint32_t end = 0;
+      asm volatile(
+          "{\n"
+          ".reg .pred never;\n"
+          "setp.eq.u64 never, %1, 0;\n"
+          "@!never mov.u32 %0, %%clock;\n"
+          "}"
+          : "+r"(end)
+          : "l"(to)
+          : "memory");
+      return end - begin;
+    }
+    template <int kCopies>
+    __device__ __forceinline__ void run(int steps) {
+      extern __shared__ std::uint32_t cycles[];
+      repeat<1, kCopies>(steps, [&, step = 0](int, int) mutable {
+        std::uint64_t next = 0;
+        const std::uint64_t here = address;
+        cycles[step] = timed_load(here, address);
+        cycles[kRecorded + step] = timed_load(here, next);
+        step = (step + 1) % kRecorded;
+      });
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs&, const Place& at) {
+      extern __shared__ std::uint32_t cycles[];
+      for (int i = at.lane; i < kRecorded; i += 32) {
+        out->first[i] = cycles[i];
+        out->again[i] = cycles[kRecorded + i];
+      }
+      out->chase = {start, place_of(address) + (read == 1 ? 1 : 0)};
+      return false;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+/// More than half of the second-level cache, as Luo et al. chase it; and far more than all of it.
+constexpr std::size_t kResidentBytes = std::size_t{40} << 20, kMemoryBytes = std::size_t{256} << 20;
+constexpr int kCopies = 1;
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_chase_each() {
+  Benchmark benchmark;
+  benchmark.name = "ld.relaxed.gpu.global.u64+each";
+  benchmark.family = "Loads of global memory, one by one";
+  benchmark.place = 210;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis};
+  benchmark.sass = {{"LDG"}, 2};
+  benchmark.exists = [](const Point& point) {
+    return point.number("warps") == 1 && level_of(point) != Level::first;
+  };
+  benchmark.work = [](const Point&) { return Work{.bytes = 2 * sizeof(std::uint64_t)}; };
+  benchmark.ceiling = [](int) { return 0.0; };
+  benchmark.kernel = [](const Point&) { return timed_kernel<EachLoad, 1, kCopies>(); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    const bool resident = level_of(point) == Level::second;
+    const std::size_t bytes = resident ? kResidentBytes : kMemoryBytes;
+    Setup setup;
+    setup.slot_bytes = sizeof(EachResult);
+    setup.shared_bytes = 2 * kRecorded * sizeof(std::uint32_t);
+    setup.memory_bytes = bytes;
+#ifdef __CUDACC__
+    setup.fill = fill_with_ring;
+#endif
+    setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
+      check_chases(read(), sizeof(EachResult), static_cast<std::uint32_t>(bytes / kLineBytes), steps, out);
+    };
+    setup.observe = [resident](std::span<const Stamp>, const ReadResult& read, int, Measurement& out) {
+      const std::vector<std::byte> seen = read();
+      EachResult result;
+      std::memcpy(&result, seen.data(), sizeof(result));
+      group_loads({std::begin(result.first), std::end(result.first)},
+                  {std::begin(result.again), std::end(result.again)}, resident, out);
+    };
+    return setup;
+  };
+  return {benchmark};
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,330 @@
+// Loads of the shared memory of another block of the cluster, its own block's included: latency, and what all
+// blocks together can load. The neighbours form a ring: each block reads the one `peer` places on.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "mmaudit/fragment.hpp"
+#include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/shared_memory.hpp"
+#ifdef __CUDACC__
+#include "ptx/cluster.cuh"
+#include "ptx/line.cuh"
+#include "ptx/shared_memory.cuh"
+#endif
+
+namespace mmaudit::sweeps {
+
+struct ClusterChase;
+template <int kWords>
+struct ClusterStream;
+
+namespace {
+
+constexpr int kCopies = 8;
+/// Shared memory that is read.
+constexpr int kBlockWords = 4096;
+
+/// A word of the block of this rank.
+MMAUDIT_HD constexpr std::uint32_t block_word(int rank, int word) {
+  return pattern_word(word + kBlockWords * rank);
+}
+
+/// How a kernel is told which block to read: its distance, and whether all read one block.
+struct Peer {
+  int distance;
+  bool broadcast;
+};
+MMAUDIT_HD constexpr int packed(Peer peer) { return peer.distance * 2 + (peer.broadcast ? 1 : 0); }
+MMAUDIT_HD constexpr int peer_of(int parameter, int rank, int cluster) {
+  return (parameter % 2 == 1 ? 0 : rank + parameter / 2) % cluster;
+}
+
+}  // namespace
+
+#ifdef __CUDACC__
+
+extern __shared__ __align__(32) unsigned char cluster_bytes[];
+
+/// A chase: each word read is the address of itself in the block that is read.
+struct ClusterChase {
+  static constexpr bool kExists = device::kTargetCapability >= 90;
+  static constexpr int kLanes = 32, kMostThreads = 32;
+
+  template <int>
+  struct Chains {
+    std::uint32_t address, first;
+    int rank, peer;
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
+      const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(cluster_bytes));
+      rank = device::block_rank();
+      peer = peer_of(args.parameter, rank, device::cluster_blocks());
+      first = device::address_in(own, peer);
+      // The reader's address of the word, written by its owner: who reads this block?
+      const int blocks = device::cluster_blocks();
+      const int reader = (rank + blocks - peer_of(args.parameter, 0, blocks)) % blocks;
+      if (at.lane < 8) {
+        // Eight words 128 bytes apart, one chased after the other. Shared addresses of a block's words are
+        // the same for every reader.
+        auto* words = reinterpret_cast<std::uint32_t*>(cluster_bytes);
+        words[32 * at.lane] = device::address_in(own, rank) + 128 * ((at.lane + 1) % 8);
+        words[32 * at.lane + 1] = static_cast<std::uint32_t>(reader);
+      }
+      device::cluster_wait();
+      address = first;
+    }
+    template <int kTurn>
+    __device__ __forceinline__ void run(int steps) {
+      repeat<1, kTurn>(steps, [this](int, int) { device::load_cluster(address, address); });
+      asm volatile("" ::"r"(address));
+    }
+    /// The address that the chase ended at, from the block's start, who should have read it, its rank and
+    /// place.
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      std::uint32_t reader = 0;
+      device::load_cluster(reader, address + 4);
+      auto* out = static_cast<std::uint32_t*>(args.d) + at.slot * kResultWords;
+      if (at.lane == 0) {
+        out[0] = address - first;
+        out[1] = reader;
+        out[2] = static_cast<std::uint32_t>(rank);
+        out[3] = static_cast<std::uint32_t>(peer);
+      }
+      device::cluster_wait();
+      return false;
+    }
+  };
+};
+
+/// Loads that wait for nothing, all summed.
+template <int kWords>
+struct ClusterStream {
+  static constexpr bool kExists = device::kTargetCapability >= 90;
+  static constexpr int kLanes = 32, kMostThreads = 1024;
+
+  template <int kChains>
+  struct Chains {
+    std::uint32_t from;
+    std::uint32_t sum[kChains];
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place&) {
+      const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(cluster_bytes));
+      const int rank = device::block_rank(), threads = static_cast<int>(blockDim.x);
+      auto* words = reinterpret_cast<std::uint32_t*>(cluster_bytes);
+      for (int word = static_cast<int>(threadIdx.x); word < kBlockWords; word += threads)
+        words[word] = block_word(rank, word);
+      const int peer = peer_of(args.parameter, rank, device::cluster_blocks());
+      // Warp after warp reads 512 bytes further on.
+      from = device::address_in(own, peer) + (threadIdx.x % 32 * kWords + threadIdx.x / 32 * 128) * 4;
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) sum[chain] = 0;
+      device::cluster_wait();
+    }
+    template <int kTurn>
+    __device__ __forceinline__ void run(int steps) {
+      constexpr int kTogether = kChains * kWords >= 16 ? 1 : 2;
+#pragma unroll 1
+      for (int i = 0; i < steps; i += kTurn)
+#pragma unroll
+        for (int j = 0; j < kTurn; j += kTogether) {
+          std::uint32_t r[kTogether][kChains][kWords];
+#pragma unroll
+          for (int copy = 0; copy < kTogether; ++copy)
+#pragma unroll
+            for (int chain = 0; chain < kChains; ++chain) device::load_cluster_words(r[copy][chain], from);
+#pragma unroll
+          for (int copy = 0; copy < kTogether; ++copy)
+#pragma unroll
+            for (int chain = 0; chain < kChains; ++chain)
+#pragma unroll
+              for (int w = 0; w < kWords; ++w) sum[chain] += r[copy][chain][w];
+        }
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      std::uint32_t total = 0;
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) total += sum[chain];
+      static_cast<std::uint32_t*>(args.d)[at.slot * 32 + at.lane] = total;
+      device::cluster_wait();
+      return false;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+constexpr AxisSpec kClusterAxis = {.name = "cluster",
+                                   .number = true,
+                                   .least = 1,
+                                   .most = 16,
+                                   .words = "1,2,4,8,16",
+                                   .usual = "[1,2,4,8,16]",
+                                   .quick = "[1,2,16]",
+                                   .meaning = "blocks of a cluster"};
+constexpr AxisSpec kPeerAxis = {
+    .name = "peer",
+    .number = true,
+    .least = 0,
+    .most = 15,
+    .usual = "[0:15:1]",
+    .quick = "[0,1]",
+    .meaning = "the block that is read: so many places on in the cluster; 0: the own one"};
+constexpr AxisSpec kPatternAxis = {.name = "reads",
+                                   .words = "own,ring,pair,broadcast",
+                                   .usual = "[own,ring,pair,broadcast]",
+                                   .quick = "[own,ring]",
+                                   .meaning = "which block of the cluster all blocks read"};
+constexpr AxisSpec kPolicyAxis = {.name = "policy",
+                                  .words = "default,spread,balance",
+                                  .usual = "[default,spread,balance]",
+                                  .quick = "[default]",
+                                  .meaning = "how clusters are put on multiprocessors"};
+
+std::string needs_hopper(const device::DeviceInfo& device, const Point&) {
+  return device.compute_capability < 90 ? "clusters need compute capability 9.0" : "";
+}
+
+std::vector<std::uint32_t> words_of(const std::vector<std::byte>& seen) {
+  std::vector<std::uint32_t> words(seen.size() / sizeof(std::uint32_t));
+  std::memcpy(words.data(), seen.data(), words.size() * sizeof(std::uint32_t));
+  return words;
+}
+
+/// Multiprocessors, and the blocks that took least and most.
+void observe_blocks(std::span<const Stamp> stamps, int steps, Measurement& out) {
+  std::set<std::uint32_t> places;
+  double least = 0, most = 0;
+  for (const Stamp& stamp : stamps) {
+    const double cycles = static_cast<double>(stamp.clock_end - stamp.clock_begin) / steps;
+    least = places.empty() ? cycles : std::min(least, cycles);
+    most = std::max(most, cycles);
+    places.insert(stamp.multiprocessor);
+  }
+  out.others[tag::kLeastBlock] = least;
+  out.others[tag::kMostBlock] = most;
+  out.others[tag::kDistinct] = static_cast<double>(places.size());
+  out.others[tag::kBlocks] = out.blocks;
+}
+
+Benchmark cluster_benchmark(const char* name) {
+  Benchmark benchmark;
+  benchmark.name = name;
+  benchmark.published = {"Luo 7"};
+  benchmark.sass = {{"LD", "LDS"}, 1};
+  benchmark.ceiling = [](int) { return 0.0; };
+  benchmark.why_not = needs_hopper;
+  return benchmark;
+}
+
+Benchmark chase_in_cluster() {
+  Benchmark benchmark = cluster_benchmark("ld.shared::cluster.u32");
+  benchmark.family = "Chases of a cluster's shared memory";
+  benchmark.place = 240;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kClusterAxis, kPeerAxis};
+  benchmark.exists = [](const Point& point) {
+    return point.number("warps") == 1 && point.number("peer") < point.number("cluster");
+  };
+  benchmark.work = [](const Point&) { return Work{.bytes = 4}; };
+  benchmark.kernel = [](const Point&) { return timed_kernel<ClusterChase, 1, kCopies>(); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup;
+    const int cluster = point.number("cluster"), distance = point.number("peer");
+    setup.args.parameter = packed({distance, false});
+    setup.shared_bytes = 4 * kBlockWords;
+    setup.slot_bytes = kResultWords * sizeof(std::uint32_t);
+    setup.placement.cluster = cluster;
+    setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
+      const std::vector<std::uint32_t> words = words_of(read());
+      for (std::size_t block = 0; block < words.size() / kResultWords; ++block) {
+        const std::uint32_t* found = &words[block * kResultWords];
+        const auto rank = static_cast<std::uint32_t>(block) % static_cast<std::uint32_t>(cluster);
+        const auto peer = (rank + static_cast<std::uint32_t>(distance)) % static_cast<std::uint32_t>(cluster);
+        const bool right = found[0] == 128U * (static_cast<std::uint32_t>(steps) % 8) && found[1] == rank &&
+                           found[2] == rank && found[3] == peer;
+        ++out.compared;
+        out.differing += right ? 0 : 1;
+      }
+    };
+    setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
+      observe_blocks(stamps, steps, out);
+    };
+    return setup;
+  };
+  return benchmark;
+}
+
+template <int kWords>
+TimedKernel stream_kernel(const Point& point) {
+  switch (point.number("ilp")) {
+    case 1:
+      return timed_kernel<ClusterStream<kWords>, 1, kCopies>();
+    case 2:
+      return timed_kernel<ClusterStream<kWords>, 2, kCopies>();
+    case 4:
+      return timed_kernel<ClusterStream<kWords>, 4, kCopies>();
+    default:
+      return {};
+  }
+}
+
+template <int kWords>
+Benchmark stream_in_cluster(const char* name) {
+  Benchmark benchmark = cluster_benchmark(name);
+  benchmark.family = "Streams from a cluster's shared memory";
+  benchmark.place = 250;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kIlpAxis, kClusterAxis, kPatternAxis, kPolicyAxis};
+  benchmark.whole_gpu = true;
+  benchmark.exists = [](const Point& point) {
+    const int warps = point.number("warps"), ilp = point.number("ilp"), cluster = point.number("cluster");
+    const std::string_view reads = point.axis("reads");
+    // A pair is the ring of two; policies matter to the ring.
+    if (reads == "own" ? cluster > 2 : cluster == 1) return false;
+    if (reads == "pair" && cluster == 2) return false;
+    if (point.axis("policy") != "default" && (reads != "ring" || warps != 32 || ilp != 4)) return false;
+    return (warps == 2 || warps == 4 || warps == 8 || warps == 32) && (ilp == 1 || ilp == 2 || ilp == 4);
+  };
+  benchmark.work = [](const Point& point) {
+    return Work{.bytes = 4.0 * kWords * kWarpLanes * point.number("warps") * point.number("ilp")};
+  };
+  benchmark.kernel = stream_kernel<kWords>;
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup;
+    const int cluster = point.number("cluster"), ilp = point.number("ilp");
+    const std::string_view reads = point.axis("reads"), policy = point.axis("policy");
+    const Peer peer{reads == "ring" ? 1 : reads == "pair" ? cluster / 2 : 0, reads == "broadcast"};
+    setup.args.parameter = packed(peer);
+    setup.shared_bytes = 4 * kBlockWords;
+    setup.slot_bytes = kWarpLanes * sizeof(std::uint32_t);
+    setup.placement.cluster = cluster;
+    setup.placement.policy = policy == "spread" ? 1 : policy == "balance" ? 2 : 0;
+    setup.check = [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
+      const std::vector<std::uint32_t> sums = words_of(read());
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const auto slot = static_cast<int>(i / kWarpLanes), lane = static_cast<int>(i % kWarpLanes);
+        const int rank = slot / slots_per_block % cluster;
+        const int word = lane * kWords + slot % slots_per_block * 128;
+        std::uint32_t once = 0;
+        for (int w = 0; w < kWords; ++w) once += block_word(peer_of(packed(peer), rank, cluster), word + w);
+        ++out.compared;
+        out.differing += sums[i] != once * static_cast<std::uint32_t>(steps * ilp) ? 1 : 0;
+      }
+    };
+    setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
+      observe_blocks(stamps, steps, out);
+    };
+    return setup;
+  };
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_cluster() {
+  return {chase_in_cluster(), stream_in_cluster<1>("stream.ld.shared::cluster.u32"),
+          stream_in_cluster<4>("stream.ld.shared::cluster.v4.u32")};
+}
+
+}  // namespace mmaudit::sweeps

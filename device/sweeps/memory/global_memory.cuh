@@ -1,0 +1,61 @@
+#pragma once
+// Bodies of kernels that time loads of global memory.
+#include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/global_memory.hpp"
+#include "sweeps/memory/ring.hpp"
+#ifdef __CUDACC__
+#include "ptx/global_memory.cuh"
+#endif
+
+namespace mmaudit::sweeps {
+
+#ifdef __CUDACC__
+
+/// A line of a ring.
+struct RingLine {
+  std::uint64_t next;   ///< address of the next line
+  std::uint32_t place;  ///< of this one
+};
+
+__device__ __forceinline__ std::uint64_t ring_address(const TimedArgs& args, std::uint32_t line) {
+  return reinterpret_cast<std::uint64_t>(args.memory) + std::uint64_t{line} * kLineBytes;
+}
+
+/// Each line of args.memory gets the address of the next one.
+static __global__ void fill_ring(const TimedArgs args) {
+  const auto lines = static_cast<std::uint32_t>(args.memory_bytes / kLineBytes);
+  for (std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x; place < lines;
+       place += gridDim.x * blockDim.x) {
+    auto* line = reinterpret_cast<RingLine*>(ring_address(args, line_at(place, lines)));
+    line->next = ring_address(args, line_at(place + 1 == lines ? 0 : place + 1, lines));
+    line->place = place;
+  }
+}
+
+/// Every lane of a warp calls this: a read of every line of a footprint that a cache may hold. What it
+/// returns must be used, or nothing is read.
+template <device::Cached kCached>
+__device__ __forceinline__ std::uint64_t warm_up(const TimedArgs& args, int lane) {
+  std::uint64_t seen = 0;
+  if (args.memory_bytes > kWarmedBytes) return seen;
+  const auto lines = static_cast<std::uint32_t>(args.memory_bytes / kLineBytes);
+#pragma unroll 8
+  for (auto line = static_cast<std::uint32_t>(lane); line < lines; line += 32)
+    seen |= device::load_address<kCached>(ring_address(args, line));
+  return seen;
+}
+
+__device__ __forceinline__ std::uint32_t place_of(std::uint64_t address) {
+  return reinterpret_cast<const RingLine*>(address)->place;
+}
+
+/// A place that differs from run to run: lines that a former run loaded are not likely to be loaded again.
+__device__ __forceinline__ std::uint32_t some_place(std::uint32_t lines) {
+  return scrambled(static_cast<std::uint32_t>(read_nanoseconds() >> 5), 31) % lines;
+}
+
+inline void fill_with_ring(const TimedArgs& args) { fill_ring<<<1024, 256>>>(args); }
+
+#endif
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,47 @@
+#pragma once
+// What benchmarks of global memory have in common.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mmaudit/sweeps/benchmark.hpp"
+
+namespace mmaudit::sweeps {
+
+/// Where the words of a stream are: each block has a region of its own.
+enum class Level : std::uint8_t { first, second, memory };
+inline constexpr AxisSpec kLevelAxis = {.name = "level",
+                                        .words = "l1,l2,memory",
+                                        .usual = "[l1,l2,memory]",
+                                        .quick = "[l1,l2,memory]",
+                                        .meaning = "where the words of a stream are"};
+
+Level level_of(const Point& point);
+
+/// Footprints up to this one are read once before they are timed; larger ones fit into no cache.
+inline constexpr std::size_t kWarmedBytes = std::size_t{96} << 20;
+
+/// Runs of at most so many steps look at everything that they copied: the warm-up's.
+inline constexpr int kLookedAtSteps = 128;
+
+/// Loads of a chase whose cycles are kept one by one: the last ones.
+inline constexpr int kRecorded = 1024;
+
+/// What a chase of a ring writes.
+struct ChaseResult {
+  std::uint32_t start = 0, end = 0;  ///< places
+};
+
+/// What: the chase of every slot went as far round the ring of `lines` as it had steps.
+void check_chases(const std::vector<std::byte>& seen, std::size_t slot_bytes, std::uint32_t lines, int steps,
+                  Measurement& out);
+
+/// What: cycles of first loads of lines and of second loads of the same lines, in groups; adds to
+/// `out.others`. A line that was loaded just before is in the near half of the second-level cache: what takes
+/// no longer is a near hit. What takes longer falls into three groups. Resident lines: far hits, near misses
+/// and the rest. Lines in memory: near misses, far misses and those that wait for an address too. Range: at
+/// least one load.
+void group_loads(const std::vector<double>& first, std::vector<double> again, bool resident,
+                 Measurement& out);
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,66 @@
+// DPX functions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sweeps/findings.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+std::optional<double> latency(const SweepResult& result, std::string_view subject) {
+  return value_at(result, {.subject = subject}, tag::kCycles);
+}
+
+/// The largest and the least ratio of a function's rate to the rate of the same in plain C++.
+void gains(const SweepResult& result, std::string_view type, Finding& out) {
+  double least = 0, largest = 0;
+  for (const char* form : {"vimax3_", "vimin3_", "viaddmax_", "viaddmin_", "vibmax_", "vibmin_"}) {
+    const std::string name = form + std::string(type);
+    const auto rates = numbers({best_rate(result, name, 1, 32), best_rate(result, name + "+plain", 1, 32)});
+    if (rates.empty()) continue;
+    const double ratio = rates[0] / rates[1];
+    least = largest == 0 ? ratio : std::min(least, ratio);
+    largest = std::max(largest, ratio);
+  }
+  if (largest == 0) return;
+  out.holds = least > 1.5;
+  out.measured = fmt::format("{:.2f} to {:.2f} times", least, largest);
+}
+
+std::optional<double> wave(const SweepResult& result, std::string_view blocks) {
+  return value_at(result, {.subject = "viaddmax_s16x2+waves", .warps = 32, .others = {{"blocks", blocks}}},
+                  tag::kOperationsPerSecond);
+}
+
+}  // namespace
+
+std::vector<Statement> statements_dpx() {
+  using Result = const SweepResult&;
+  return {
+      {"Functions of two signed 16-bit numbers are faster than plain C++", "Luo 8",
+       [](Result result, Finding& out) { gains(result, "s16x2", out); }},
+      {"Functions of two unsigned 16-bit numbers are faster than plain C++", "Luo 8",
+       [](Result result, Finding& out) { gains(result, "u16x2", out); }},
+      {"The greatest of three numbers and 0 takes no longer than the greatest of three, within half a cycle",
+       "Luo 8",
+       [](Result result, Finding& out) {
+         const auto found = numbers({latency(result, "vimax3_s32"), latency(result, "vimax3_s32_relu"),
+                                     latency(result, "vimax3_s16x2"), latency(result, "vimax3_s16x2_relu")});
+         if (found.empty()) return;
+         out.holds = found[1] - found[0] <= 0.5 && found[3] - found[2] <= 0.5;
+         out.measured = fmt::format("{:.2f}, {:.2f} cycles (s32), {:.2f}, {:.2f} (s16x2)", found[0], found[1],
+                                    found[2], found[3]);
+       }},
+      {"One block more than there are multiprocessors costs a wave: 132, 133 and 264 blocks", "Luo 8",
+       [](Result result, Finding& out) {
+         const auto found = numbers({wave(result, "132"), wave(result, "133"), wave(result, "264")});
+         if (found.empty() || result.provenance.multiprocessors != 132) return;
+         out.holds = found[1] < 0.6 * found[0] && found[2] > 0.95 * found[0];
+         out.measured = fmt::format("{:.0f}, {:.0f} and {:.0f} billion operations per second",
+                                    1e-9 * found[0], 1e-9 * found[1], 1e-9 * found[2]);
+       }},
+  };
+}
+
+}  // namespace mmaudit::sweeps

@@ -1,0 +1,112 @@
+// Findings on memory, clusters, copies and DPX, on points whose answer is known.
+#include <gtest/gtest.h>
+
+#include "fake_machine.hpp"
+#include "sweeps/findings.hpp"
+#include "sweeps/published.hpp"
+
+namespace mmaudit::sweeps::test {
+namespace {
+
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+void add(SweepResult& result, const std::string& subject, Axes axes,
+         std::map<std::string, double> summaries) {
+  axes.insert(axes.begin(), {"scope", "sm"});
+  result.points.push_back({.subject = subject, .axes = std::move(axes), .summaries = std::move(summaries)});
+}
+void add_gpu(SweepResult& result, const std::string& subject, Axes axes,
+             std::map<std::string, double> summaries) {
+  add(result, subject, std::move(axes), std::move(summaries));
+  result.points.back().set("scope", "gpu");
+}
+
+/// The grid of a GPU that behaves as the papers say; with `wrong` set, in no respect.
+SweepResult grid(bool wrong) {
+  SweepResult result;
+  result.provenance = FakeMachine().provenance();
+  const auto either = [&](double right, double other) { return wrong ? other : right; };
+  const auto cycles = [&](double right, double other) {
+    return std::map<std::string, double>{{tag::kCycles, either(right, other)}};
+  };
+  const Axes one = {{"warps", "1"}};
+  const auto with = [&](Axes axes) {
+    axes.insert(axes.begin(), one.front());
+    return axes;
+  };
+  add(result, "ld.relaxed.cta.global.u64", with({{"kib", "32"}}), cycles(32, 40));
+  add(result, "ld.relaxed.gpu.global.u64", with({{"kib", "8192"}}), cycles(260, 200));
+  add(result, "ld.relaxed.gpu.global.u64", with({{"kib", "524288"}}), cycles(650, 300));
+  add(result, "ld.shared.u32+index", one, cycles(29, 40));
+  add(result, "ld.shared.u32", {{"warps", "1"}, {"ilp", "1"}, {"ways", "1"}}, cycles(23, 23));
+  const std::string each = "ld.relaxed.gpu.global.u64+each";
+  add(result, each, with({{"level", "l2"}}),
+      {{tag::kNearHit, 280}, {tag::kFarHit, either(450, 300)}, {tag::kHitSpread, 40}});
+  add(result, each, with({{"level", "memory"}}),
+      {{tag::kNearMiss, 540}, {tag::kFarMiss, either(710, 560)}, {tag::kMissSpread, 40}});
+  add(result, "stream.ld.v4.u32", with({{"level", "l1"}}), {{tag::kBytes, either(127, 90)}});
+  const auto bytes = [](double rate) { return std::map<std::string, double>{{tag::kBytesPerSecond, rate}}; };
+  add_gpu(result, "stream.ld.v4.u32", {{"level", "l2"}}, bytes(either(20e12, 6e12)));
+  add_gpu(result, "stream.ld.v4.u32", {{"level", "memory"}},
+          {{tag::kBytesPerSecond, either(4.6e12, 4e12)}, {tag::kMemoryPeak, 4.8e12}});
+  add(result, "cp.async.bulk", with({{"level", "l2"}, {"bytes", "128"}}), cycles(460, 300));
+  add_gpu(result, "cp.async.bulk+inflight", {{"level", "memory"}, {"bytes", "16384"}},
+          bytes(either(4.6e12, 3e12)));
+  add(result, "ld.shared::cluster.u32", with({{"cluster", "1"}, {"peer", "0"}}), cycles(33, 20));
+  add(result, "ld.shared::cluster.u32", with({{"cluster", "2"}, {"peer", "1"}}),
+      {{tag::kCycles, either(190, 210)},
+       {tag::kLeastBlock, 185},
+       {tag::kMostBlock, 205},
+       {tag::kDistinct, either(2, 1)}});
+  const auto stream = [&](const char* reads, const char* cluster, double rate) {
+    add_gpu(result, "stream.ld.shared::cluster.v4.u32",
+            {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}}, bytes(rate));
+  };
+  stream("ring", "2", either(4e12, 3e12));
+  stream("ring", "4", 3.5e12);
+  stream("broadcast", "2", either(4e12, 1e12));
+  stream("broadcast", "4", 3e12);
+  stream("broadcast", "8", 2e12);
+  for (const char* type : {"s16x2", "u16x2"}) {
+    add(result, std::string("viaddmax_") + type, one, {{tag::kOperations, 120}});
+    add(result, std::string("viaddmax_") + type + "+plain", one, {{tag::kOperations, either(30, 120)}});
+  }
+  for (const char* type : {"s32", "s16x2"}) {
+    add(result, std::string("vimax3_") + type, one, cycles(4.6, 4.6));
+    add(result, std::string("vimax3_") + type + "_relu", one, cycles(4.6, 9));
+  }
+  const auto wave = [&](const char* blocks, double rate) {
+    add(result, "viaddmax_s16x2+waves", {{"warps", "32"}, {"blocks", blocks}},
+        {{tag::kOperationsPerSecond, rate}});
+  };
+  wave("132", 1e12);
+  wave("133", either(0.5e12, 1e12));
+  wave("264", 1e12);
+  return result;
+}
+
+int judged(bool wrong, bool expected) {
+  int count = 0;
+  for (const Finding& finding : findings_of(grid(wrong))) {
+    if (!finding.holds) continue;
+    ++count;
+    EXPECT_EQ(*finding.holds, expected) << finding.statement << ": " << finding.measured;
+    EXPECT_FALSE(finding.measured.empty()) << finding.statement;
+  }
+  return count;
+}
+
+TEST(MemoryFindings, HoldOnAGridThatBehavesAsThePaperSays) { EXPECT_EQ(judged(false, true), 18); }
+TEST(MemoryFindings, EachFailsOnAGridThatContradictsIt) { EXPECT_EQ(judged(true, false), 18); }
+
+TEST(MemoryFindings, PublishedBytesNameTheirUnit) {
+  Point point{.subject = "stream.ld.u32",
+              .axes = {{"scope", "gpu"}, {"warps", "32"}, {"ilp", "4"}, {"level", "l2"}}};
+  EXPECT_EQ(published_bytes(point),
+            "1622.2 B/clk (RTX4090, Luo V), 1853.7 B/clk (A100, Luo V), 4472.3 B/clk (H800, Luo V)");
+  point.set("scope", "sm");
+  EXPECT_EQ(published_bytes(point), "");
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps::test
