@@ -116,7 +116,7 @@ std::optional<GroupCore> group_core(const DotPlan& plan) {
   const Datapath& datapath = plan.datapath;
   constexpr int kLeastFraction = 10, kMostFraction = 38;  // beyond, sums are no exact binary64
   constexpr int kMostSpread = 16;                         // beyond, sums times scales are no 32-bit integers
-  constexpr int kLeastUnit = -148;                        // of two sides and two elements
+  constexpr int kLeastUnit = -149;                        // of C and of two sides and two elements
   if (!detail::groups_plainly(plan) || !detail::has_small_integers(plan.a) ||
       !detail::has_small_integers(plan.b) || plan.k != kGroupDepth || plan.segments != 1 ||
       datapath.products_per_step < plan.k || datapath.group != 16 ||

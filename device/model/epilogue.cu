@@ -24,28 +24,33 @@ __device__ std::uint32_t rounded(Format format, float x) {
   return bits;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    epilogue_kernel(const Epilogue epilogue, Format sum_format, const void* sums, const void* c, void* d,
-                    std::uint64_t count) {
+__global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs args, std::uint64_t count) {
+  const Epilogue& epilogue = args.epilogue;
   const int bytes = epilogue.output == Format::f32 ? 4 : 2;
+  const bool factors = args.factors.any() && args.factors.block == 0;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * kThreads) {
-    const float sum = number(sum_format, load(sums, sum_format == Format::f16 ? 2 : 4, i));
-    const float addend = c != nullptr ? number(epilogue.output, load(c, bytes, i)) : 0.0F;
-    const float result = epilogue.beta == 0
-                             ? __fmul_rn(epilogue.alpha, sum)
-                             : __fmaf_rn(epilogue.alpha, sum, __fmul_rn(epilogue.beta, addend));
-    store(d, bytes, i, rounded(epilogue.output, result));
+    const float sum = number(args.sum_format, load(args.sums, args.sum_format == Format::f16 ? 2 : 4, i));
+    const float addend = args.c != nullptr ? number(epilogue.output, load(args.c, bytes, i)) : 0.0F;
+    float alpha = epilogue.alpha;
+    if (factors) {
+      const std::uint64_t matrix = i / args.n / args.m;
+      alpha = __fmul_rn(args.factors.a.at(matrix, i / args.n % args.m, 0),
+                        args.factors.b.at(matrix, i % args.n, 0));
+    }
+    const float result =
+        epilogue.beta == 0 ? __fmul_rn(alpha, sum) : __fmaf_rn(alpha, sum, __fmul_rn(epilogue.beta, addend));
+    store(args.d, bytes, i, rounded(epilogue.output, result));
   }
 }
 
 }  // namespace
 
-void launch_epilogue(const Epilogue& epilogue, Format sum_format, const void* sums, const void* c, void* d,
-                     std::uint64_t count) {
+void launch_epilogue(const EpilogueArgs& args, Stream stream) {
   constexpr std::uint64_t kMost = 1U << 16;
+  const std::uint64_t count = args.batch * args.m * args.n;
   const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMost));
-  epilogue_kernel<<<blocks, kThreads>>>(epilogue, sum_format, sums, c, d, count);
+  epilogue_kernel<<<blocks, kThreads, 0, stream>>>(args, count);
   cuda_check(cudaGetLastError(), "launching the epilogue");
 }
 

@@ -26,11 +26,15 @@ __device__ void for_each(const Element& element) {
     for (int c = 0; c < kColumns; ++c) element(r, c);
 }
 
+/// Where sums go during the product.
+enum class Into { sums, totals, scaled_totals };
+
 /// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every
-/// `slice`.
-template <bool Half, bool AddendLast, bool Totals, int Step>
+/// `slice`; scaled ones take it times its factors.
+template <bool Half, bool AddendLast, Into Where, int Step>
 __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     gemm_kernel(const CoreRules rules, const GemmArgs args) {
+  constexpr bool kTotals = Where != Into::sums;
   extern __shared__ uint4 memory[];
   const int chunk = Step == 0 ? chunk_of(rules) : kChunk;
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
@@ -47,11 +51,11 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       return d0 + (row + static_cast<unsigned>(r)) * args.n + column + static_cast<unsigned>(c);
     };
     Sums<kRows> sums;
-    [[maybe_unused]] float total[Totals ? 2 : 1][kRows][kColumns] = {};
+    [[maybe_unused]] float total[kTotals ? 2 : 1][kRows][kColumns] = {};
     if (args.c != nullptr) {
       for_each([&](int r, int c) {
         const double x = there(r, c) ? to_sum(Half, load_raw(args.c, Half, at(r, c))) : 0.0;
-        if (Totals && args.stride != 0)
+        if (kTotals && args.stride != 0)
           total[0][r][c] = static_cast<float>(x);
         else
           sums.of[r][c] = x;
@@ -64,6 +68,15 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       });
       sums = {};
     };
+    const auto fold_scaled = [&](float(&into)[kRows][kColumns], std::uint64_t block) {
+      for_each([&](int r, int c) {
+        if (!there(r, c)) return;
+        const float factor = __fmul_rn(args.factors.a.at(matrix, row + static_cast<unsigned>(r), block),
+                                       args.factors.b.at(matrix, column + static_cast<unsigned>(c), block));
+        into[r][c] = __fmaf_rn(factor, static_cast<float>(sums.of[r][c]), into[r][c]);
+      });
+      sums = {};
+    };
     const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
     const std::uint64_t depth = padded(args.k, static_cast<unsigned>(chunk));
     const std::uint32_t* a = args.a + matrix * depth * a_pitch + first_row;
@@ -71,15 +84,21 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     [[maybe_unused]] Cuts cuts(args);
     for (std::uint64_t k0 = 0; k0 < args.k;) {
       std::uint64_t count = min(args.k - k0, static_cast<std::uint64_t>(chunk));
-      if constexpr (Totals) count = cuts.before(count);
+      if constexpr (kTotals) count = cuts.before(count);
       // The last instruction is whole: the padding is +0.
       const auto whole = static_cast<int>(padded(count, static_cast<unsigned>(rules.depth)));
       stage<kRows>(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
       k0 += count;
       run<Half, AddendLast, Step>(rules, panels, whole, sums);
-      if constexpr (Totals)
+      if constexpr (kTotals)
         cuts.advance(
-            count, k0 >= args.k, [&](int into) { fold_sums(total[into]); },
+            count, k0 >= args.k,
+            [&](int into) {
+              if constexpr (Where == Into::scaled_totals)
+                fold_scaled(total[into], (k0 - 1) / args.factors.block);
+              else
+                fold_sums(total[into]);
+            },
             [&] {
               for_each([&](int r, int c) {
                 total[1][r][c] = add_nearest<false>(total[1][r][c], total[0][r][c], rules.nan);
@@ -90,7 +109,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     for_each([&](int r, int c) {
       if (!there(r, c)) return;
       double x = sums.of[r][c];
-      if constexpr (Totals) x = static_cast<double>(args.slice != 0 ? total[1][r][c] : total[0][r][c]);
+      if constexpr (kTotals) x = static_cast<double>(args.slice != 0 ? total[1][r][c] : total[0][r][c]);
       const std::uint32_t bits = from_sum(Half, x, rules);
       if constexpr (Half)
         static_cast<std::uint16_t*>(args.d)[at(r, c)] = static_cast<std::uint16_t>(bits);
@@ -100,11 +119,11 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
   }
 }
 
-template <bool Half, bool AddendLast, bool Totals, int Step = 0>
+template <bool Half, bool AddendLast, Into Where, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
   if constexpr (Step != 0)  // its chunk has one size
-    if (rules.depth > kChunk) return start<Half, AddendLast, Totals>(rules, args);
-  const auto kernel = gemm_kernel<Half, AddendLast, Totals, Step>;
+    if (rules.depth > kChunk) return start<Half, AddendLast, Where>(rules, args);
+  const auto kernel = gemm_kernel<Half, AddendLast, Where, Step>;
   const std::size_t bytes = static_cast<std::size_t>(Panels::words(chunk_of(rules))) * sizeof(std::uint32_t);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
@@ -113,7 +132,7 @@ void start(const CoreRules& rules, const GemmArgs& args) {
   const dim3 grid(static_cast<unsigned>((args.n + kBlockColumns - 1) / kBlockColumns),
                   static_cast<unsigned>((args.m + kBlockRows - 1) / kBlockRows),
                   static_cast<unsigned>(std::min(args.batch, kMostMatrices)));
-  kernel<<<grid, kThreads<kRows>, bytes>>>(rules, args);
+  kernel<<<grid, kThreads<kRows>, bytes, args.stream>>>(rules, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
@@ -123,8 +142,10 @@ void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
   const bool totals = args.stride != 0 || args.slice != 0;
   for_rules(rules, [&]<bool Half, bool AddendLast, int Step>() {
     if constexpr (!Half)
-      if (totals) return start<Half, AddendLast, true>(rules, args);
-    start<Half, AddendLast, false, Step>(rules, args);
+      if (totals)
+        return args.factors.block != 0 ? start<Half, AddendLast, Into::scaled_totals>(rules, args)
+                                       : start<Half, AddendLast, Into::totals>(rules, args);
+    start<Half, AddendLast, Into::sums, Step>(rules, args);
   });
 }
 

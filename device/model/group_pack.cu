@@ -95,27 +95,28 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-void start(const GroupCore& core, const Lines& lines, std::uint64_t matrices, const PackedGroups& to) {
+void start(const GroupCore& core, const Lines& lines, std::uint64_t matrices, const PackedGroups& to,
+           Stream stream) {
   constexpr std::uint64_t kMost = 1U << 20;
   const std::uint64_t blocks = (packed_sides(matrices, lines.count, lines.k) + kThreads - 1) / kThreads;
   if (blocks == 0) return;
-  pack_kernel<<<static_cast<unsigned>(blocks < kMost ? blocks : kMost), kThreads>>>(core, lines, matrices,
-                                                                                    to);
+  pack_kernel<<<static_cast<unsigned>(blocks < kMost ? blocks : kMost), kThreads, 0, stream>>>(core, lines,
+                                                                                               matrices, to);
   cuda_check(cudaGetLastError(), "launching the packing");
 }
 
 }  // namespace
 
 void launch_group_packing(const GroupCore& core, const RawProduct& product, std::uint64_t matrices,
-                          const PackedGroups& a, const PackedGroups& b) {
+                          const PackedGroups& a, const PackedGroups& b, Stream stream) {
   start(core,
         {product.a, core.plan.a, product.scale_a, product.m, product.k, product.blocks, product.m * product.k,
          product.k, 1, false},
-        matrices, a);
+        matrices, a, stream);
   start(core,
         {product.b, core.plan.b, product.scale_b, product.n, product.k, product.blocks, product.k * product.n,
          1, product.n, true},
-        matrices, b);
+        matrices, b, stream);
 }
 
 }  // namespace mmaudit::device

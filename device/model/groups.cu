@@ -259,7 +259,7 @@ void start(const GroupCore& core, const RawProduct& product, const PackedGroups&
   const dim3 grid(static_cast<unsigned>((args.m + kTileRows - 1) / kTileRows),
                   static_cast<unsigned>((args.n + kTileColumns - 1) / kTileColumns),
                   static_cast<unsigned>(args.batch < kMostMatrices ? args.batch : kMostMatrices));
-  grouped_kernel<Scales, Totals><<<grid, kThreads>>>(core, product, a, b, args);
+  grouped_kernel<Scales, Totals><<<grid, kThreads, 0, args.stream>>>(core, product, a, b, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 

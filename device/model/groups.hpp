@@ -50,7 +50,7 @@ std::optional<GroupCore> group_core(const DotPlan& plan);
 
 /// Start the packing of A and B, and the product.
 void launch_group_packing(const GroupCore& core, const RawProduct& product, std::uint64_t matrices,
-                          const PackedGroups& a, const PackedGroups& b);
+                          const PackedGroups& a, const PackedGroups& b, Stream stream = nullptr);
 void launch_grouped_gemm(const GroupCore& core, const RawProduct& product, const PackedGroups& a,
                          const PackedGroups& b, const GemmArgs& args);
 

@@ -23,11 +23,24 @@ __global__ void __launch_bounds__(kThreads)
       into = add_rounded(into, from, plan.step.output, Rounding::nearest_even, plan.datapath.output);
       from = 0;
     };
+    const auto fold_scaled = [&](std::uint64_t& from, std::uint64_t& into, std::uint64_t block) {
+      const float factor = __fmul_rn(args.factors.a.at(at.matrix, at.row, block),
+                                     args.factors.b.at(at.matrix, at.column, block));
+      into = __float_as_uint(__fmaf_rn(factor, __uint_as_float(static_cast<std::uint32_t>(from)),
+                                       __uint_as_float(static_cast<std::uint32_t>(into))));
+      from = 0;
+    };
     Cuts cuts(args);
     for (std::uint64_t first = 0; first < args.k; first += k) {
       sum = plain::instruction(plan, product, at, first, sum);
       cuts.advance(
-          k, first + k >= args.k, [&](int into) { fold(sum, total[into]); },
+          k, first + k >= args.k,
+          [&](int into) {
+            if (args.factors.block != 0)
+              fold_scaled(sum, total[into], first / args.factors.block);
+            else
+              fold(sum, total[into]);
+          },
           [&] { fold(total[0], total[1]); });
     }
     store(args.d, bytes, i, cuts.any() ? total[args.slice != 0 ? 1 : 0] : sum);
@@ -39,7 +52,8 @@ __global__ void __launch_bounds__(kThreads)
 void launch_plain_gemm(const DotPlan& plan, const RawProduct& product, const GemmArgs& args) {
   constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t blocks = (args.batch * args.m * args.n + kThreads - 1) / kThreads;
-  plain_gemm_kernel<<<static_cast<unsigned>(std::min(blocks, kMost)), kThreads>>>(plan, product, args);
+  plain_gemm_kernel<<<static_cast<unsigned>(std::min(blocks, kMost)), kThreads, 0, args.stream>>>(
+      plan, product, args);
   cuda_check(cudaGetLastError(), "launching the plain core");
 }
 

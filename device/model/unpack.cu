@@ -100,13 +100,13 @@ __global__ void __launch_bounds__(kTile* kTile)
 }  // namespace
 
 void launch_unpack(const CoreRules& rules, const CoreDecode& decode, const UnpackSource& source,
-                   std::uint32_t* words) {
+                   std::uint32_t* words, Stream stream) {
   static_assert(kChunk % kTile == 0 && kUnpackedPad % kTile == 0);
   constexpr std::uint64_t kMostMatrices = 65535;
   const dim3 grid(static_cast<unsigned>(padded(source.elements, kUnpackedPad) / kTile),
                   static_cast<unsigned>(padded(source.depth, source.chunk) / kTile),
                   static_cast<unsigned>(source.matrices < kMostMatrices ? source.matrices : kMostMatrices));
-  unpack_kernel<<<grid, dim3(kTile, kTile)>>>(rules, decode, source, words);
+  unpack_kernel<<<grid, dim3(kTile, kTile), 0, stream>>>(rules, decode, source, words);
   cuda_check(cudaGetLastError(), "launching the unpacking");
 }
 

@@ -6,6 +6,7 @@
 
 #include "mmaudit/detail/quotient_up.hpp"
 #include "model/core_rules.hpp"
+#include "model/stream.hpp"
 
 namespace mmaudit::device {
 
@@ -68,6 +69,6 @@ constexpr std::uint64_t unpacked_words(const UnpackSource& source) {
 
 /// Starts it; `words` has unpacked_words(). `decode` is rules.a or rules.b.
 void launch_unpack(const CoreRules& rules, const CoreDecode& decode, const UnpackSource& source,
-                   std::uint32_t* words);
+                   std::uint32_t* words, Stream stream = nullptr);
 
 }  // namespace mmaudit::device

@@ -26,6 +26,7 @@ mmaudit_format described(const NamedFormat& format) {
   out.is_signed = has_sign ? 1 : 0;
   out.has_infinity = !spec.integer() && spec.specials == Specials::ieee ? 1 : 0;
   out.has_nan = !spec.integer() && spec.specials != Specials::finite ? 1 : 0;
+  out.nan_at_minus_zero = !spec.integer() && spec.specials == Specials::nan_at_minus_zero ? 1 : 0;
   return out;
 }
 

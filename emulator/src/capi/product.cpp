@@ -6,22 +6,11 @@
 #include "guard.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/fast.hpp"
-#include "mmaudit/matmul.hpp"
 #include "mmaudit/scale_layout.hpp"
 #include "mmaudit/tolerance.hpp"
+#include "product.hpp"
 
 namespace mmaudit::capi {
-namespace {
-
-/// The request for a matrix product, checked except for its arrays.
-struct Product {
-  Instruction inst;
-  const DatapathEntry* datapath = nullptr;
-  Matmul problem;
-  MatmulOptions options;
-  bool blocked = false;                        ///< the caller's scales are; the problem's never are
-  std::vector<std::uint8_t> scale_a, scale_b;  ///< what blocked ones became
-};
 
 Product product_of(const mmaudit_product& work) {
   Product x;
@@ -65,8 +54,25 @@ Product product_of(const mmaudit_product& work) {
   }
   if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, x.problem); !why.empty())
     throw Refused{why + " with " + name_of(x.inst)};
+  const auto factors = [&](const char* field, mmaudit_in given_ones, std::uint64_t lanes) {
+    LaneFactors out;
+    if (!given(given_ones)) return out;
+    const std::uint64_t block = work.factor_block;
+    const std::uint64_t blocks = block == 0 ? 1 : detail::quotient_up(work.k, block);
+    out.base = static_cast<const float*>(given_ones.data);
+    if (given_ones.data != nullptr && given_ones.bytes == sizeof(float) && block == 0) return out;
+    require(field, given_ones, {{"batch", work.batch}, {"lanes", lanes}, {"blocks", blocks}},
+            spec_of(Format::f32));
+    out.matrix_stride = lanes * blocks, out.lane_stride = blocks, out.block_stride = 1;
+    return out;
+  };
+  x.factors = {factors("factor_a", work.factor_a, work.m), factors("factor_b", work.factor_b, work.n),
+               work.factor_block};
+  if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty()) throw Refused{why};
   return x;
 }
+
+namespace {
 
 /// Scales of `rows` rows of A or columns of B; blocked ones become plain in `kept`.
 void take_scales(const char* field, mmaudit_in bytes, ScaleOwner owner, std::uint64_t rows, const Product& x,
@@ -89,7 +95,8 @@ void take_scales(const char* field, mmaudit_in bytes, ScaleOwner owner, std::uin
   scales = kept.data();
 }
 
-/// A, B, scales and metadata; C and D where they are read or written.
+}  // namespace
+
 void take_operands(const mmaudit_product& work, Product& x, bool d) {
   const Format output = x.problem.epilogue ? x.problem.epilogue->output : x.inst.d;
   const std::uint64_t stored = stored_k(x.inst, x.problem);
@@ -109,6 +116,8 @@ void take_operands(const mmaudit_product& work, Product& x, bool d) {
     refuse("metadata", why);
 }
 
+namespace {
+
 void run_product(const mmaudit_product& work) {
   Product x = product_of(work);
   take_operands(work, x, true);
@@ -118,11 +127,12 @@ void run_product(const mmaudit_product& work) {
   require_apart("scale_a", work.d, work.scale_a);
   require_apart("scale_b", work.d, work.scale_b);
   require_apart("metadata", work.d, work.metadata);
-  matmul(x.inst, x.datapath->datapath, x.problem, x.options);
+  scaled_matmul(x.inst, x.datapath->datapath, x.problem, x.factors, x.options);
 }
 
 Product toleranced(const mmaudit_product& work, bool d) {
   Product x = product_of(work);
+  if (x.factors.any()) refuse("factor_a", "found with a tolerance, allowed without one");
   if (const std::string why = why_no_tolerance(x.inst, x.datapath->datapath, x.problem); !why.empty())
     throw Refused{why + " with " + name_of(x.inst)};
   take_operands(work, x, d);

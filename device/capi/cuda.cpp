@@ -1,0 +1,59 @@
+// libmmaudit_cuda.so: mmaudit_cuda.h.
+#include "mmaudit/mmaudit_cuda.h"
+
+#include "capi/product.hpp"
+#include "capi/quantize.hpp"
+#include "model/product.hpp"
+#include "model/quantize.hpp"
+
+namespace mmaudit::capi {
+namespace {
+
+Product on_device(const mmaudit_product& work) {
+  Product x = product_of(work);
+  if (x.blocked) refuse("scale_layout", "found blocked with device pointers, allowed: rows");
+  if (given(work.metadata)) refuse("metadata", "found with device pointers, allowed: dense instructions");
+  return x;
+}
+
+device::DeviceProduct product_on_device(const Product& x) {
+  return {x.inst, x.datapath->datapath, x.problem, x.factors,
+          x.options.fast ? device::DeviceModel::fast : device::DeviceModel::plain};
+}
+
+}  // namespace
+}  // namespace mmaudit::capi
+
+using namespace mmaudit::capi;
+
+extern "C" {
+
+const char* mmaudit_cuda_last_error(void) { return mmaudit_last_error(); }
+
+int mmaudit_cuda_workspace(const mmaudit_product* work, uint64_t* bytes) {
+  return guarded([&] {
+    if (bytes == nullptr) refuse("bytes", "found null, allowed: where to put the number");
+    *bytes = product_on_device(on_device(taken(work))).workspace();
+  });
+}
+
+int mmaudit_cuda_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace) {
+  return guarded([&] {
+    const mmaudit_product given_one = taken(work);
+    Product x = on_device(given_one);
+    take_operands(given_one, x, true);
+    const auto product = product_on_device(x);
+    if (workspace.bytes < product.workspace() || (workspace.data == nullptr && product.workspace() != 0))
+      refuse("workspace", "found " + std::to_string(workspace.bytes) +
+                              " bytes, allowed: " + std::to_string(product.workspace()) + " or more");
+    product.launch(workspace.data, static_cast<mmaudit::device::Stream>(stream));
+  });
+}
+
+int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream) {
+  return guarded([&] {
+    mmaudit::device::launch_quantize(quantization_of(taken(work)),
+                                     static_cast<mmaudit::device::Stream>(stream));
+  });
+}
+}

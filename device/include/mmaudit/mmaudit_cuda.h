@@ -1,0 +1,32 @@
+/* The C interface of mmaudit on a GPU, libmmaudit_cuda.so: products and quantizations of device memory, on a
+ * stream, with the bits of mmaudit_matmul() and mmaudit_quantize(). Nothing is copied, allocated or waited
+ * for, so that calls can be captured in a CUDA graph. Pointers in the structures are device pointers of the
+ * current device; statuses as in mmaudit.h. */
+#ifndef MMAUDIT_MMAUDIT_CUDA_H
+#define MMAUDIT_MMAUDIT_CUDA_H
+
+#include "mmaudit/mmaudit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why this thread's last failed call of this library failed. */
+MMAUDIT_API const char* mmaudit_cuda_last_error(void);
+
+/* Bytes of device memory that mmaudit_cuda_matmul() needs; of pointers, only whether they are null matters.
+ */
+MMAUDIT_API int mmaudit_cuda_workspace(const mmaudit_product* work, uint64_t* bytes);
+
+/* mmaudit_matmul() as kernels on `stream` (a cudaStream_t; null: the default one). Dense and block-scaled
+ * instructions, scales in rows. `workspace` must stay until the kernels are done. */
+MMAUDIT_API int mmaudit_cuda_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace);
+
+/* mmaudit_quantize() as kernels on `stream`. */
+MMAUDIT_API int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

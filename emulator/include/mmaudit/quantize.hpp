@@ -1,0 +1,110 @@
+#pragma once
+// Numbers to elements, scales and factors of one operand, as the scalings of GemmCombination say. The rules
+// are host and device code, so a GPU gives the same bits.
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/gemm_combination.hpp"
+
+namespace mmaudit {
+
+/// What the rules need of a GemmDtype and a Scaling: plain data, passed to kernels by value.
+struct QuantizeRule {
+  FormatSpec element, scale;  ///< scale.id none: the instruction reads no scales
+  CastRule cast;
+  std::uint64_t scale_block = 0;   ///< elements of k per scale
+  std::uint64_t factor_block = 0;  ///< elements of k per factor; 0: all of them
+  bool factor_per_lane = false;
+  bool per_tensor = false;  ///< one factor of software for all
+  bool round_up = false;    ///< mx_ceil
+  double most = 0;          ///< largest number of `element`
+
+  [[nodiscard]] MMAUDIT_HD constexpr bool scaled() const { return scale.id != Format::none; }
+  /// A factor of the whole tensor comes from its largest magnitude.
+  [[nodiscard]] MMAUDIT_HD constexpr bool one_factor() const {
+    return scaled() ? !scale.no_zero : per_tensor;
+  }
+};
+
+/// The factor that brings `largest` to `to`: a normal binary32 number, 1 where `largest` is zero.
+MMAUDIT_HD inline float factor_for(double largest, double to) {
+  if (largest == 0) return 1;
+  constexpr double kLeast = 0x1p-126, kMost = 0x1.fffffep127;
+  const double factor = largest / to;
+  return static_cast<float>(factor < kLeast ? kLeast : factor > kMost ? kMost : factor);
+}
+
+/// The one factor of a tensor of this largest magnitude: with scales it leaves room for the largest scale.
+MMAUDIT_HD inline float factor_of_tensor(const QuantizeRule& rule, double largest) {
+  const double most = rule.scaled() ? decode_value(rule.scale.max_finite_bits(), rule.scale) : 1.0;
+  return factor_for(largest, rule.most * most);
+}
+
+/// The scale that the instruction applies to a block of this largest magnitude. Source: convert_operands()'s
+/// (docs/audit.md).
+MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, double factor) {
+  const FormatSpec& scale = rule.scale;
+  if (largest == 0) return static_cast<std::uint8_t>(encode_nearest_even(1, scale));
+  if (!scale.no_zero)
+    return static_cast<std::uint8_t>(encode_nearest_even(largest / rule.most / factor, scale, true));
+  int exponent = ilogb(largest) - rule.element.max_exponent();
+  if (rule.round_up && ldexp(largest, -exponent) > rule.most) ++exponent;
+  if (exponent < scale.min_exponent()) exponent = scale.min_exponent();
+  if (exponent > scale.max_exponent()) exponent = scale.max_exponent();
+  return static_cast<std::uint8_t>(encode_nearest_even(ldexp(1.0, exponent), scale));
+}
+
+/// x as it is rounded to an element: over its scale `by` and its factor. A scale that became zero leaves
+/// nothing of its block.
+MMAUDIT_HD inline double scaled_down(double x, double by, double factor) {
+  const double whole = by * factor;
+  return by == 0 ? copysign(0.0, x) : whole == 1 ? x : x / whole;
+}
+
+/// `of_b`: of a pair of dtypes B has the other.
+QuantizeRule quantize_rule(const GemmDtype& dtype, Scaling scaling, bool of_b);
+
+/// One operand of `batch` products. A lane is a row of A or a column of B.
+struct Quantization {
+  QuantizeRule rule;
+  std::uint64_t batch = 1, lanes = 0, k = 0;
+  const void* x = nullptr;
+  FormatSpec from;                                                ///< of x, floating
+  std::uint64_t batch_stride = 0, lane_stride = 0, k_stride = 0;  ///< of x, in elements
+  /// Largest finite magnitudes: of the tensor, where one_factor(); and of what a scale or a factor covers,
+  /// (batch, lanes, blocks) with scales, (batch, lanes, factor blocks) with factors per lane.
+  const float* tensor_largest = nullptr;
+  const float* largest = nullptr;
+  bool k_outside = false;          ///< elements and scales are written as B takes them: k before lanes
+  void* elements = nullptr;        ///< (batch, lanes, k), or (batch, k, lanes)
+  std::uint8_t* scales = nullptr;  ///< (batch, lanes, blocks), or (batch, blocks, lanes)
+  float* factors = nullptr;        ///< one, or (batch, lanes, factor blocks); unless the scaling has none
+
+  [[nodiscard]] MMAUDIT_HD std::uint64_t scale_blocks() const {
+    return rule.scale_block == 0 ? 0 : detail::quotient_up(k, rule.scale_block);
+  }
+  [[nodiscard]] MMAUDIT_HD std::uint64_t factor_blocks() const {
+    return rule.factor_block == 0 ? 1 : detail::quotient_up(k, rule.factor_block);
+  }
+  /// Where the scale of block i of row `row` of (batch, lanes) lies.
+  [[nodiscard]] MMAUDIT_HD std::uint64_t scale_at(std::uint64_t row, std::uint64_t i) const {
+    const std::uint64_t blocks = scale_blocks();
+    return k_outside ? (row / lanes * blocks + i) * lanes + row % lanes : row * blocks + i;
+  }
+  /// Of `factors`; 0: the scaling has none.
+  [[nodiscard]] MMAUDIT_HD std::uint64_t factor_count() const {
+    return rule.factor_per_lane ? batch * lanes * factor_blocks() : rule.one_factor() ? 1 : 0;
+  }
+  [[nodiscard]] MMAUDIT_HD std::uint64_t largest_count() const {
+    return rule.scaled() ? batch * lanes * scale_blocks() : rule.factor_per_lane ? factor_count() : 0;
+  }
+};
+
+/// What: elements, scales and factors. Range and rounding: docs/audit.md, "What is computed". Errors: none;
+/// the pointers are as Quantization says.
+void quantize(const Quantization& work, unsigned threads = 0);
+
+}  // namespace mmaudit

@@ -1,0 +1,70 @@
+"""Operands of every product of a module in one file, for mmaudit audit --capture."""
+import json
+from os import PathLike
+from typing import Any, Dict, List, Union
+
+import torch
+from torch import Tensor, nn
+
+from ._compare import called
+from ._emulate import Seen, emulate
+from ._operator import largest_finite
+
+SCHEMA = "mmaudit.capture/1"
+
+
+def _sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
+    """`most` of `count` indices at random, ascending; all of them where there are no more."""
+    if count <= most:
+        return torch.arange(count)
+    return torch.randperm(count, generator=draw)[:most].sort().values
+
+
+def capture(
+    module: nn.Module, batch: Any, out: "Union[str, PathLike[str]]", *, rows: int = 256, columns: int = 256,
+    matrices: int = 4, seed: int = 0,
+) -> List[Dict[str, Any]]:
+    """Runs a batch and writes A and B of every forward product to a safetensors file.
+
+    Args:
+        module, batch: as in compare(); the module computes as it is.
+        out: the file. rows, columns: at most so many rows of A and columns of B are kept, at random, with all of K;
+            matrices: at most so many products of a batched one (the heads of attention). seed: of what is drawn.
+    Returns: what the file says of every product: {"name", "layer", "kind", "op", "m", "n", "k", "largest_a",
+        "largest_b"}; tensors are "<name>.a", (rows, k), and "<name>.b", (k, columns), in their own dtype, and
+        "<name>.largest", the largest magnitudes of the whole A and B.
+    Raises: ValueError for a module without products; ImportError without safetensors.
+    """
+    try:
+        from safetensors.torch import save_file
+    except ImportError as error:
+        raise ImportError("mmaudit.torch.capture: found no safetensors, allowed: pip install safetensors") from error
+    draw = torch.Generator().manual_seed(seed)
+    tensors: Dict[str, Tensor] = {}
+    products: List[Dict[str, Any]] = []
+    counted: Dict[str, int] = {}
+
+    def keep(seen: Seen) -> None:
+        batches, m, k = seen.a.shape
+        n = seen.b.shape[2]
+        number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
+        for matrix in _sampled(batches, matrices, draw).tolist():
+            name = f"{seen.site.layer or 'module'}#{number}" + (f"[{matrix}]" if batches > 1 else "")
+            a, b = seen.a[matrix], seen.b[matrix]
+            largest = [float(largest_finite(one).amax()) if one.numel() else 0.0 for one in (seen.a, seen.b)]
+            tensors[name + ".largest"] = torch.tensor(largest)
+            some_rows, some_columns = _sampled(m, rows, draw), _sampled(n, columns, draw)
+            for of, one in ((".a", a[some_rows.to(a.device)]), (".b", b[:, some_columns.to(b.device)])):
+                tensors[name + of] = one.detach().cpu().clone(memory_format=torch.contiguous_format)
+            products.append({
+                "name": name, "layer": seen.site.layer, "kind": seen.site.kind, "op": seen.op, "m": m, "n": n, "k": k,
+                "largest_a": largest[0], "largest_b": largest[1]})
+
+    torch.manual_seed(seed)
+    with torch.no_grad(), emulate(module, None, watch=keep):
+        called(module, batch)
+    if not products:
+        raise ValueError("module: found no matrix products, allowed: a module that runs some")
+    head = json.dumps({"schema": SCHEMA, "seed": seed, "products": products})
+    save_file(tensors, str(out), metadata={"mmaudit": head})
+    return products

@@ -1,0 +1,135 @@
+"""The same batch through the same module under several plans: how errors grow from layer to layer, logits, loss."""
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ._emulate import Seen, emulate
+from ._plan import Choice, Plan
+
+SCHEMA = "mmaudit.compare/1"
+Loss = Callable[[Any], Tensor]
+
+
+def called(module: nn.Module, batch: Any) -> Any:
+    """module(batch): a mapping as keywords, a tuple or list as arguments, anything else as the one argument."""
+    if isinstance(batch, Mapping):
+        return module(**batch)
+    if isinstance(batch, (tuple, list)):
+        return module(*batch)
+    return module(batch)
+
+
+def _logits(output: Any) -> Tensor:
+    """The tensor of an output: itself, its field `logits`, or the first of a tuple."""
+    found = getattr(output, "logits", output)
+    found = found[0] if isinstance(found, (tuple, list)) else found
+    if not isinstance(found, Tensor):
+        raise ValueError(
+            f"module: found an output of {type(output).__name__}, allowed: a tensor, a tuple, or one with logits")
+    return found.detach()
+
+
+def relative_error(x: Tensor, reference: Tensor) -> float:
+    """Norm of x - reference over the norm of reference, Frobenius, in binary64."""
+    exact = reference.double()
+    return float((x.double() - exact).norm() / exact.norm())
+
+
+class Comparison(Dict[str, Any]):
+    """What compare() found, as JSON holds it; printed as two tables."""
+
+    def __str__(self) -> str:
+        names = list(self["plans"])
+        width = max([len("layer"), *map(len, self["layers"])])
+        columns = [max(len(name), 9) for name in names]
+        lines = ["Relative error of every layer's output:",
+                 "  ".join(["layer".ljust(width), *(name.rjust(one) for name, one in zip(names, columns))])]
+        for layer in self["layers"]:
+            cells = [self["plans"][name]["layers"].get(layer) for name in names]
+            lines.append("  ".join([layer.ljust(width), *(
+                ("-" if cell is None else f"{cell:.2e}").rjust(one) for cell, one in zip(cells, columns))]))
+        lines += ["", "Logits:", f"{'plan':{max(map(len, names), default=4)}}  rel. error  KL, nats  top-1 same" + (
+            "      loss  loss - reference" if self["loss"] is not None else "")]
+        for name in names:
+            row = self["plans"][name]
+            text = f"{name:{max(map(len, names))}}  {row['relative_error']:10.2e}  {row['kl']:8.2e}"
+            text += f"  {row['top1']:10.2%}"
+            if self["loss"] is not None:
+                text += f"  {row['loss']:8.4f}  {row['loss'] - self['loss']:+16.5f}"
+            lines.append(text)
+        if self["loss"] is not None:
+            lines.append(f"loss of the module as it is: {self['loss']:.4f}")
+        return "\n".join(lines)
+
+
+def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch: Optional[Callable[[Seen], None]],
+         outputs: Dict[str, Tensor], names: Optional[Sequence[str]]) -> Any:
+    hooks = []
+
+    def keep(name: str) -> Callable[..., None]:
+        def hook(_: nn.Module, __: Any, output: Any) -> None:
+            found = output[0] if isinstance(output, (tuple, list)) and output else output
+            if isinstance(found, Tensor) and found.is_floating_point():
+                outputs[name] = found.detach()
+        return hook
+
+    for name, one in module.named_modules():
+        if names is None or name in names:
+            hooks.append(one.register_forward_hook(keep(name)))
+    torch.manual_seed(seed)
+    try:
+        with torch.no_grad(), emulate(module, plan, watch=watch) as emulation:
+            return called(module, batch), emulation.products
+    finally:
+        for one in hooks:
+            one.remove()
+
+
+def compare(
+    module: nn.Module, batch: Any, plans: "Union[Sequence[str], Mapping[str, Plan | Choice]]", *,
+    loss: Optional[Loss] = None, seed: int = 0,
+) -> Comparison:
+    """Runs a batch through a module as it is, and under every plan.
+
+    Args:
+        module: as it is to be measured: call module.eval() first, or dropout is drawn, the same for every plan.
+        batch: the argument of the module; a tuple of them, or a mapping of keywords.
+        plans: names of recipes, or plans by a name of your own.
+        loss: gives the loss of an output of the module.
+        seed: of torch, before every run.
+    Returns: {"schema", "seed", "loss", "layers": names of modules that run products, in that order, "plans": {name:
+        {"products", "layers": {name: relative error of its output}, "relative_error", "kl", "top1", "loss"}}}. KL is
+        the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
+        same largest logit; both over the last axis of the output, computed in binary64.
+    Raises: ValueError for a plan that is none.
+    """
+    named = plans if isinstance(plans, Mapping) else {name: name for name in plans}
+    chosen = {name: Plan.of(one, module) for name, one in named.items()}
+    layers: List[str] = []
+    reference: Dict[str, Tensor] = {}
+
+    def note(seen: Seen) -> None:
+        if seen.site.layer not in layers:
+            layers.append(seen.site.layer)
+
+    exact, _ = _run(module, batch, None, seed, note, reference, None)
+    logits = _logits(exact)
+    log_p = F.log_softmax(logits.double(), -1)
+    of_loss = None if loss is None else float(loss(exact))
+    result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
+    for name, plan in chosen.items():
+        outputs: Dict[str, Tensor] = {}
+        found, products = _run(module, batch, plan, seed, None, outputs, layers)
+        mine = _logits(found)
+        log_q = F.log_softmax(mine.double(), -1)
+        result["plans"][name] = {
+            "products": products,
+            "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
+            "relative_error": relative_error(mine, logits),
+            "kl": float((log_p.exp() * (log_p - log_q)).sum(-1).mean()),
+            "top1": float((mine.argmax(-1) == logits.argmax(-1)).double().mean()),
+            "loss": None if loss is None else float(loss(found)),
+        }
+    return result

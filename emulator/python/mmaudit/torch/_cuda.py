@@ -1,0 +1,65 @@
+"""The model on a GPU: libmmaudit_cuda.so, loaded when the first tensor on a GPU comes."""
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
+from functools import lru_cache
+from pathlib import Path
+from typing import List
+
+import torch
+
+from .. import _library
+
+
+def _candidates() -> List[str]:
+    given = os.environ.get("MMAUDIT_CUDA_LIBRARY")
+    if given:
+        return [given]
+    here = [str(Path(__file__).parents[1] / "libmmaudit_cuda.so")]
+    beside = os.environ.get("MMAUDIT_LIBRARY")
+    return here + ([str(Path(beside).with_name("libmmaudit_cuda.so"))] if beside else []) + ["libmmaudit_cuda.so.0"]
+
+
+@lru_cache(maxsize=1)
+def _lib() -> ctypes.CDLL:
+    reasons = []
+    for candidate in _candidates():
+        try:
+            lib = ctypes.CDLL(candidate)
+            break
+        except OSError as error:
+            reasons.append(str(error))
+    else:
+        raise RuntimeError(
+            "a device: found cuda without libmmaudit_cuda.so (" + "; ".join(reasons) + "), allowed: tensors on the "
+            "CPU, or the library of a build with CUDA, beside libmmaudit.so or as $MMAUDIT_CUDA_LIBRARY")
+    lib.mmaudit_cuda_last_error.restype = c_char_p
+    lib.mmaudit_cuda_workspace.argtypes = [POINTER(_library.Product), POINTER(c_uint64)]
+    lib.mmaudit_cuda_matmul.argtypes = [POINTER(_library.Product), c_void_p, _library.Out]
+    lib.mmaudit_cuda_quantize.argtypes = [POINTER(_library.Quantization), c_void_p]
+    for name in ("workspace", "matmul", "quantize"):
+        getattr(lib, "mmaudit_cuda_" + name).restype = c_int
+    return lib
+
+
+def _check(status: int) -> None:
+    if status == 0:
+        return
+    line = _lib().mmaudit_cuda_last_error().decode()
+    raise ValueError(line) if status == 2 else RuntimeError(line)
+
+
+def matmul(work: _library.Product, place: torch.device) -> None:
+    """mmaudit_matmul() on device pointers, on the current stream; work space from torch's allocator."""
+    with torch.cuda.device(place):
+        needed = c_uint64()
+        _check(_lib().mmaudit_cuda_workspace(byref(work), byref(needed)))
+        space = torch.empty(needed.value, dtype=torch.uint8, device=place)
+        out = _library.Out(space.data_ptr(), needed.value)
+        _check(_lib().mmaudit_cuda_matmul(byref(work), torch.cuda.current_stream(place).cuda_stream, out))
+
+
+def quantize(work: _library.Quantization, place: torch.device) -> None:
+    """mmaudit_quantize() on device pointers, on the current stream."""
+    with torch.cuda.device(place):
+        _check(_lib().mmaudit_cuda_quantize(byref(work), torch.cuda.current_stream(place).cuda_stream))

@@ -1,0 +1,280 @@
+"""A module whose products have the bits of a plan, forward and backward."""
+from collections import deque
+from contextlib import ExitStack
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, Tuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from ._operator import find_path, largest_finite, matmul, product
+from ._plan import Choice, Plan, Recipe
+from ._tensors import NUMBERS
+
+aten = torch.ops.aten
+
+
+class Site(NamedTuple):
+    """Where a product is: the module, its class, and whether it is a product of the backward pass."""
+
+    layer: str
+    kind: str
+    backward: bool
+
+
+class Seen(NamedTuple):
+    """A product as watchers see it: A and B with a batch axis, before they are quantized, and D."""
+
+    site: Site
+    op: str
+    a: Tensor
+    b: Tensor
+    d: Tensor
+    recipe: Optional[Recipe]
+
+
+class _Forward(NamedTuple):
+    """What the backward products of a forward product need to know."""
+
+    site: Site
+    storages: Set[int]
+    kept: bool
+
+
+class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
+    """Hands the products that reach the dispatcher to an Emulation."""
+
+    def __init__(self, owner: "Emulation") -> None:
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
+        self.owner = owner
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        kwargs = kwargs or {}
+        rule = _PRODUCTS.get(func)
+        if rule is not None:
+            return rule(self.owner, func, args, kwargs)
+        if func in _COMPOSITE:
+            with self:
+                found = func.decompose(*args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return func(*args, **kwargs)
+
+
+def _storage(x: Tensor) -> int:
+    return x.untyped_storage().data_ptr() if x.device.type != "meta" else id(x)
+
+
+class Emulation:
+    """emulate() returns it. `products` counts what was emulated and what the plan kept."""
+
+    def __init__(self, module: nn.Module, plan: Plan, watch: Optional[Callable[[Seen], None]] = None) -> None:
+        self.plan, self.module, self._watch = plan, module, watch
+        self._mode = _Mode(self)
+        self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
+        self._stack: List[Tuple[str, str]] = []
+        self._parameters = {_storage(one) for one in module.parameters()}
+        self._forward: Dict[int, _Forward] = {}
+        self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
+        self._exit: Optional[ExitStack] = None
+        linear = [one for one in module.modules() if isinstance(one, nn.Linear)] if plan.keep_first_last else []
+        self._kept = {_storage(one.weight) for one in linear[:1] + linear[-1:]}
+
+    # ---- where we are ----------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> "Emulation":
+        self._exit = ExitStack()
+        for name, one in self.module.named_modules():
+            self._exit.callback(one.register_forward_pre_hook(self._entering(name, type(one).__name__)).remove)
+            self._exit.callback(one.register_forward_hook(self._leaving, always_call=True).remove)
+        self._exit.enter_context(sdpa_kernel(SDPBackend.MATH))  # whose two products are ordinary ones
+        self._exit.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
+        torch.backends.mha.set_fastpath_enabled(False)  # one operator for all of nn.MultiheadAttention
+        self._exit.enter_context(self._mode)
+        return self
+
+    def __exit__(self, *what: Any) -> None:
+        assert self._exit is not None
+        self._exit.close()
+        self._stack.clear()
+        self._forward.clear()
+
+    def _entering(self, name: str, kind: str) -> Callable[..., None]:
+        def enter(*_: Any) -> None:
+            self._stack.append((name, kind))
+        return enter
+
+    def _leaving(self, *_: Any) -> None:
+        if self._stack:
+            self._stack.pop()
+
+    def _where(self, operands: Tuple[Tensor, Tensor]) -> Tuple[Site, bool, Optional[int]]:
+        """The site of a product, whether its layer is the first or the last and kept, and in the backward pass which
+        operand, if any, is the gradient."""
+        node = torch._C._current_autograd_node()
+        if node is None:
+            layer, kind = self._stack[-1] if self._stack else ("", type(self.module).__name__)
+            site, storages = Site(layer, kind, False), {_storage(one) for one in operands}
+            kept = not self._kept.isdisjoint(storages)
+            if torch.is_grad_enabled():
+                self._forward[torch.autograd._get_sequence_nr() - 1] = _Forward(site, storages, kept)
+            return site, kept, None
+        found = self._forward.get(node._sequence_nr())
+        if found is None:
+            return Site("", type(self.module).__name__, True), False, None
+        known = [_storage(one) in found.storages for one in operands]
+        gradient = known.index(False) if known.count(False) == 1 else None
+        return found.site._replace(backward=True), found.kept, gradient
+
+    # ---- products --------------------------------------------------------------------------------------------------
+
+    def run(self, func: Any, a: Tensor, b: Tensor, native: Callable[[], Tensor], wide: bool = False) -> Tensor:
+        """A * B, both (batch, rows, columns), in the operands' type or (wide) at least float32; `native` where the plan
+        keeps it."""
+        if a.dtype not in NUMBERS or b.dtype not in NUMBERS:
+            return native()  # integers, complex numbers: no recipe converts them
+        site, kept, gradient = self._where((a, b))
+        decides, recipe = self.plan.choice(site.layer, site.kind)
+        if not decides and not kept:
+            return native()
+        if kept:
+            recipe = None
+        if recipe is None:
+            with _disable_current_modes():  # kept: a plan around this one has no say either
+                d = native()
+        else:
+            out = torch.promote_types(a.dtype, b.dtype)
+            d = self._product(site, gradient, recipe, a, b, torch.promote_types(out, torch.float32) if wide else out)
+        self.products["kept" if recipe is None else "emulated"] += 1
+        if self._watch is not None:
+            self._watch(Seen(site, str(func), a, b, d, recipe))
+        return d
+
+    def _product(self, site: Site, gradient: Optional[int], recipe: Recipe, a: Tensor, b: Tensor,
+                 out: torch.dtype) -> Tensor:
+        dtype = recipe.dtype
+        if gradient is not None and recipe.gradient is not None:
+            pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
+            dtype = "-".join(pair)
+        path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
+        scaling_b = path.scaling
+        if path.scaling == "128x128" and _storage(b) not in self._parameters:
+            scaling_b = "1x128"  # only weights have tiles
+        largest_a = largest_b = None
+        if recipe.history:
+            role = "none" if gradient is None else str(gradient)
+            largest_a = self._delayed(site, "a" + role, recipe.history, a)
+            largest_b = self._delayed(site, "b" + role, recipe.history, b)
+        return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
+                       scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
+
+    def _delayed(self, site: Site, role: str, length: int, x: Tensor) -> Tensor:
+        """The largest of the tensors before, of this one where there is none yet; this one joins them."""
+        size = largest_finite(x)
+        now = (size.amax() if size.numel() else x.new_zeros(())).to(torch.float32)
+        kept = self._history.setdefault((site, role), deque(maxlen=length))
+        largest = torch.stack(list(kept)).amax() if kept else now
+        kept.append(now)
+        return largest
+
+
+def _plus(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any], batched: bool) -> Tensor:
+    """addmm and baddbmm: beta * C + alpha * (A B), the sum in binary32 or the tensors' own wider type."""
+    c, a, b = args[0], args[1], args[2]
+    beta, alpha = kwargs.get("beta", 1), kwargs.get("alpha", 1)
+
+    def finish(d: Tensor) -> Tensor:
+        wide = torch.promote_types(d.dtype, torch.float32)
+        total = d.to(wide) * alpha if alpha != 1 else d.to(wide)
+        if beta != 0:
+            total = total + (c.to(wide) * beta if beta != 1 else c.to(wide))
+        return total.to(c.dtype)
+
+    def native() -> Tensor:
+        result: Tensor = func(*args, **kwargs)
+        return result
+
+    marker: List[bool] = []
+
+    def remembered() -> Tensor:
+        marker.append(True)
+        return native()
+
+    x, y = (a, b) if batched else (a.unsqueeze(0), b.unsqueeze(0))
+    d = self.run(func, x, y, remembered, wide=True)
+    if marker:
+        return d
+    return finish(d if batched else d.squeeze(0))
+
+
+def _mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
+    a, b = args[0], args[1]
+    return self.run(func, a.unsqueeze(0), b.unsqueeze(0), lambda: func(*args, **kwargs).unsqueeze(0)).squeeze(0)
+
+
+def _bmm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
+    return self.run(func, args[0], args[1], lambda: func(*args, **kwargs))
+
+
+def _mv(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
+    a, v = args[0], args[1]
+    d = self.run(func, a.unsqueeze(0), v.reshape(1, -1, 1), lambda: func(*args, **kwargs).reshape(1, -1, 1))
+    return d.reshape(-1)
+
+
+def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
+    """torch._scaled_mm: its operands are elements already; the recipe says only which GPU adds them, and how."""
+    names = ("self", "mat2", "scale_a", "scale_b", "bias", "scale_result", "out_dtype", "use_fast_accum")
+    given = {**dict(zip(names, args)), **kwargs}
+    a, b, of_a, of_b = (given[name] for name in names[:4])
+    site, kept, _ = self._where((a, b))
+    decides, recipe = self.plan.choice(site.layer, site.kind)
+    if not decides or recipe is None or kept:
+        result: Tensor = func(*args, **kwargs)
+        return result
+    formats = {torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2"}
+    if a.dtype not in formats or b.dtype not in formats or of_a.dtype != torch.float32 or of_b.dtype != torch.float32:
+        raise ValueError(f"torch._scaled_mm: found {a.dtype} with {of_a.dtype} scales, allowed in emulate(): "
+                         "float8_e4m3fn and float8_e5m2 with binary32 scales of a tensor, or of rows and columns")
+    pair = [formats[a.dtype], formats[b.dtype]]
+    dtype = pair[0] if pair[0] == pair[1] else "-".join(pair)
+    row = of_a.numel() != 1 or of_b.numel() != 1
+    path = find_path(recipe.arch, dtype, "row" if row else "tensor", recipe.policy)
+    out = given.get("out_dtype") or torch.bfloat16
+    d = matmul(a, b, inst=path.inst, arch=recipe.arch, promote=path.promote, split_k=path.split_k,
+               d_format=NUMBERS[out] if given.get("bias") is None else "f32", factor_a=of_a.reshape(-1),
+               factor_b=of_b.reshape(-1))
+    if given.get("bias") is not None:
+        d = (d + given["bias"].to(torch.float32)).to(out)
+    self.products["emulated"] += 1
+    return d
+
+
+_PRODUCTS: Dict[Any, Callable[..., Tensor]] = {
+    aten.mm.default: _mm,
+    aten.bmm.default: _bmm,
+    aten.mv.default: _mv,
+    aten.addmm.default: lambda self, func, args, kwargs: _plus(self, func, args, kwargs, False),
+    aten.baddbmm.default: lambda self, func, args, kwargs: _plus(self, func, args, kwargs, True),
+    aten._scaled_mm.default: _scaled_mm,
+}
+# What reaches a dispatch mode whole where autograd does not take it apart (torch.inference_mode).
+_COMPOSITE = {aten.linear.default, aten.matmul.default, aten.einsum.default, aten.scaled_dot_product_attention.default,
+              aten._scaled_dot_product_attention_math.default}
+
+
+def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None) -> Emulation:
+    """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
+
+    Products come from nn.Linear, torch.matmul, mm, bmm, addmm, baddbmm, mv, einsum, torch._scaled_mm and attention
+    (computed as two products and a softmax). Gradients pass the rounding straight through, and backward products run
+    inside the context are emulated like forward ones, with the recipe of their layer.
+
+    Args:
+        plan: the name of a recipe (RECIPES), a Recipe, a Plan, or the JSON of a plan (docs/torch.md) as an object or
+            the name of a file. Plans nest: what the inner one does not name is left to the outer one.
+        watch: called with every product.
+    Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has.
+    """
+    return Emulation(module, Plan.of(plan, module), watch)

@@ -1,0 +1,290 @@
+"""Two operators of torch: products with the bits of an instruction, and what their operands become under a scaling."""
+import math
+from ctypes import byref
+from functools import cache
+from typing import List, NamedTuple, Optional, Tuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import _library
+from .._library import lib
+from . import _cuda
+from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+
+
+class Path(NamedTuple):
+    """The instruction of a dtype, scaling and accumulation on an architecture, and what scales it takes."""
+
+    inst: str
+    scaling: str
+    a: str
+    b: str
+    d: str
+    scale: Optional[str]
+    output: str
+    scale_block: int
+    factor_block: int
+    factor_per_lane: bool
+    factor_per_tensor: bool
+    promote: int
+    split_k: int
+
+
+@cache
+def find_path(arch: str, dtype: str, scaling: Optional[str], policy: str) -> Path:
+    """ValueError, in one line, where the architecture has no instruction for it. Source: mmaudit audit's own search."""
+    work = _library.GemmPath()
+    work.arch, work.dtype = _library.encoded(arch), _library.encoded(dtype)
+    work.scaling, work.policy = _library.encoded(scaling), _library.encoded(policy)
+    _library.check(lib.mmaudit_find_path(byref(work)))
+    scale = work.scale.decode() if work.scale else None
+    return Path(work.inst.decode(), work.taken_scaling.decode(), work.a.decode(), work.b.decode(), work.d.decode(),
+                scale, work.output.decode(), work.scale_block, work.factor_block, bool(work.factor_per_lane),
+                bool(work.factor_per_tensor), work.promote, work.split_k)
+
+
+def _shape(a: Tensor, b: Tensor) -> List[int]:
+    for field, x in (("a", a), ("b", b)):
+        if x.dim() < 2:
+            raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: two dimensions or more")
+    if b.dim() > 2 and a.shape[:-2] != b.shape[:-2]:
+        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+    return [*a.shape[:-1], b.shape[-1]]
+
+
+def _output(arch: str, inst: str, d_format: Optional[str]) -> torch.dtype:
+    return dtype_of(d_format if d_format is not None else formats_of(arch, inst).d)
+
+
+@torch.library.custom_op("mmaudit::matmul", mutates_args=())
+def _matmul(
+    a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
+    factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
+    promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
+    factor_block: int, threads: int,
+) -> Tensor:
+    spec = formats_of(arch, inst)
+    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
+                          metadata=metadata)
+    require_dtype("a", a, spec.a)
+    require_dtype("b", b, spec.b)
+    d = torch.empty(_shape(a, b), dtype=_output(arch, inst, d_format), device=place)
+    batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
+    stored, n = a.shape[-1], b.shape[-1]
+    m, k = (math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2]), stored * (2 if spec.sparse else 1)
+    if b.shape[-2] != k:
+        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {k} rows, as A has columns")
+    work = _library.Product()
+    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
+    work.batch, work.m, work.n, work.k = batch, m, n, k
+    if c is not None:
+        require_shape("c", c, tuple(d.shape), "as D")
+        require_dtype("c", c, d_format if d_format is not None else spec.d)
+    for field, scale in (("scale_a", scale_a), ("scale_b", scale_b)):
+        if scale is None:
+            continue
+        if spec.scale is None:
+            raise ValueError(
+                f"{field}: found with {spec.name}, allowed with block-scaled instructions only (kind_mx...)")
+        require_dtype(field, scale, spec.scale)
+    for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
+        if factor is not None and factor.dtype != torch.float32:
+            raise ValueError(f"{field} dtype: found {factor.dtype}, allowed: torch.float32")
+    kept = [None if x is None else x.contiguous() for x in (a, b, c, scale_a, scale_b, factor_a, factor_b, metadata)]
+    work.a, work.b, work.c, work.scale_a, work.scale_b, work.factor_a, work.factor_b, work.metadata = map(taken, kept)
+    work.d = written(d)
+    work.promote, work.split_k, work.threads = promote, split_k, threads
+    work.epilogue, work.alpha, work.beta = int(epilogue), alpha, beta
+    work.d_format = _library.encoded(d_format) if epilogue else None
+    work.scale_layout, work.factor_block = _library.encoded(scale_layout), factor_block
+    if place.type == "cuda":
+        _cuda.matmul(work, place)
+    else:
+        _library.check(lib.mmaudit_matmul(byref(work)))
+    return d
+
+
+@_matmul.register_fake
+def _(
+    a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
+    factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
+    promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
+    factor_block: int, threads: int,
+) -> Tensor:
+    return a.new_empty(_shape(a, b), dtype=_output(arch, inst, d_format))
+
+
+def matmul(
+    a: Tensor, b: Tensor, c: Optional[Tensor] = None, *, inst: str, arch: str = "hopper", promote: Optional[int] = None,
+    split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None, d_format: Optional[str] = None,
+    scale_a: Optional[Tensor] = None, scale_b: Optional[Tensor] = None, scale_layout: str = "rows",
+    factor_a: "Tensor | float | None" = None, factor_b: "Tensor | float | None" = None, factor_block: int = 0,
+    metadata: Optional[Tensor] = None, threads: int = 0,
+) -> Tensor:
+    """D = A * B + C of any sizes with the bits of mmaudit.matmul(), on the CPU or on the GPU that the tensors are on.
+
+    Args:
+        a: (..., M, K); b: (K, N), or (..., K, N) with the leading dimensions of A; c: (..., M, N) in D's dtype, or None
+            for +0. dtypes: of the instruction's formats (bfloat16, float8_e4m3fn, float8_e5m2, float16, float32
+            for f32 and tf32, int8), or uint8 with one element per byte for e2m1, e2m3, e3m2, u8 and raw bits. Nothing
+            is converted: quantize() does that. Contiguous tensors are not copied.
+        inst, arch, promote, split_k, alpha, beta, d_format, scale_a, scale_b, scale_layout, metadata: as in
+            mmaudit.matmul(); scales as float8_e8m0fnu, or uint8.
+        factor_a, factor_b: binary32 factors of software. A number, or a tensor of one, (batch, M) or (batch, N): D =
+            fl32(factor_a factor_b) * sum. With factor_block, (batch, M or N, blocks of k): every `promote` of k total =
+            fma(fl32(factor_a factor_b), sum, total) in binary32.
+        threads: on the CPU; 0: one per core. No influence on the result.
+    Returns: D, (..., M, N), on the device of A and, on a GPU, on its current stream.
+    Raises: ValueError, in one line "field: found X, allowed: Y"; RuntimeError where CUDA or memory fails.
+    """
+    if not isinstance(factor_a, Tensor) and not isinstance(factor_b, Tensor):
+        if factor_a is not None or factor_b is not None:
+            factors = np.float32(1 if factor_a is None else factor_a) * np.float32(1 if factor_b is None else factor_b)
+            alpha = float(np.float32(1 if alpha is None else alpha) * factors)
+        factor_a = factor_b = None
+    of_a = _factor(factor_a, a)
+    of_b = _factor(factor_b, a)
+    epilogue = any(x is not None for x in (alpha, beta, d_format, of_a, of_b))
+    counts = (("promote", promote or 0, 0), ("split_k", split_k, 1), ("factor_block", factor_block, 0))
+    for field, value, least in counts:
+        if not least <= value < 2**63:
+            raise ValueError(f"{field}: found {value}, allowed: {least} to 2^63 - 1")
+    result: Tensor = _matmul(
+        a, b, c, scale_a, scale_b, of_a, of_b, metadata, inst, arch, promote or 0, split_k, epilogue,
+        1.0 if alpha is None else alpha, 0.0 if beta is None else beta, (d_format or "f32") if epilogue else None,
+        scale_layout, factor_block, threads,
+    )
+    return result
+
+
+def _factor(factor: "Tensor | float | None", like: Tensor) -> Optional[Tensor]:
+    if factor is None or isinstance(factor, Tensor):
+        return factor
+    return torch.tensor([factor], dtype=torch.float32, device=like.device)
+
+
+def largest_finite(x: Tensor) -> Tensor:
+    """|x|, 0 where it is not finite."""
+    return torch.nan_to_num(x.abs(), nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _largest_of(x: Tensor, path: Path, of_b: bool) -> Tensor:
+    """Largest magnitudes of what each scale or factor of x, (batch, lanes, k), covers; in tiles, 128 lanes share it."""
+    size = largest_finite(x)
+    lanes, k = x.shape[1], x.shape[2]
+    block = path.scale_block or path.factor_block or max(k, 1)
+    blocks = -(-k // block)
+    size = torch.nn.functional.pad(size, (0, blocks * block - k))
+    size = size.reshape(x.shape[0], lanes, blocks, block).amax(-1) if k else size.new_zeros(x.shape[0], lanes, 0)
+    if path.scaling == "128x128" and of_b and lanes:
+        tiles = -(-lanes // 128)
+        size = torch.nn.functional.pad(size, (0, 0, 0, tiles * 128 - lanes))
+        size = size.reshape(x.shape[0], tiles, 128, blocks).amax(2).repeat_interleave(128, 1)[:, :lanes]
+    return size.to(torch.float32).contiguous()
+
+
+def _outputs(x: Tensor, path: Path, of_b: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    batch, rows, columns = x.shape
+    k, lanes = (rows, columns) if of_b else (columns, rows)
+    elements = x.new_empty((batch, rows, columns), dtype=dtype_of(path.b if of_b else path.a))
+    blocks = -(-k // path.scale_block) if path.scale_block else 0
+    scale_dtype = dtype_of(path.scale) if path.scale else torch.uint8
+    scales = x.new_empty((batch, blocks, lanes) if of_b else (batch, lanes, blocks), dtype=scale_dtype)
+    factors = 1 if path.factor_per_tensor else 0
+    of_lanes = (batch, lanes, -(-k // path.factor_block) if path.factor_block else 1)
+    shape = of_lanes if path.factor_per_lane else (factors,)
+    return elements, scales, x.new_empty(shape, dtype=torch.float32)
+
+
+@torch.library.custom_op("mmaudit::quantize", mutates_args=())
+def _quantize(
+    x: Tensor, of_b: bool, arch: str, dtype: str, scaling: Optional[str], policy: str, tensor_largest: Optional[Tensor],
+    threads: int,
+) -> Tuple[Tensor, Tensor, Tensor]:
+    path = find_path(arch, dtype, scaling, policy)
+    place = require_place(x=x, tensor_largest=tensor_largest)
+    elements, scales, factors = _outputs(x, path, of_b)
+    lanes_first = x.transpose(1, 2) if of_b else x
+    work = _library.Quantization()
+    work.dtype, work.scaling = _library.encoded(dtype), _library.encoded(path.scaling)
+    work.of_b, work.threads = int(of_b), threads
+    work.batch, work.lanes, work.k = lanes_first.shape
+    work.from_ = NUMBERS[x.dtype].encode()
+    work.batch_stride, work.lane_stride, work.k_stride = lanes_first.stride()
+    span = 1 + sum((count - 1) * stride for count, stride in zip(x.shape, x.stride())) if x.numel() else 0
+    work.x = _library.In(x.data_ptr(), span * x.element_size())
+    largest = _largest_of(lanes_first, path, of_b) if path.scale_block or path.factor_per_lane else None
+    if path.factor_per_tensor and tensor_largest is None:
+        of_all = largest if largest is not None else largest_finite(x)
+        tensor_largest = of_all.amax() if of_all.numel() else x.new_zeros(())
+    if tensor_largest is not None:
+        tensor_largest = tensor_largest.to(torch.float32)
+    work.tensor_largest, work.largest = taken(tensor_largest), taken(largest)
+    work.elements, work.scales, work.factors = written(elements), written(scales), written(factors)
+    if place.type == "cuda":
+        _cuda.quantize(work, place)
+    else:
+        _library.check(lib.mmaudit_quantize(byref(work)))
+    return elements, scales, factors
+
+
+@_quantize.register_fake
+def _(
+    x: Tensor, of_b: bool, arch: str, dtype: str, scaling: Optional[str], policy: str, tensor_largest: Optional[Tensor],
+    threads: int,
+) -> Tuple[Tensor, Tensor, Tensor]:
+    return _outputs(x, find_path(arch, dtype, scaling, policy), of_b)
+
+
+class Quantized(NamedTuple):
+    """One operand as matmul() takes it."""
+
+    elements: Tensor
+    scales: Optional[Tensor]  #: of the instruction
+    factors: Optional[Tensor]  #: of software
+    path: Path
+
+
+def quantize(
+    x: Tensor, dtype: str, scaling: Optional[str] = None, *, of_b: bool = False, arch: str = "hopper",
+    policy: str = "plain", tensor_largest: Optional[Tensor] = None, threads: int = 0,
+) -> Quantized:
+    """Elements, scales and factors of one operand, as `mmaudit audit` converts it (docs/audit.md).
+
+    Args:
+        x: (rows, columns) or (batch, rows, columns) of float32, float16, bfloat16 or float64; any strides. Rows of A
+            and columns of B (of_b) have the scales.
+        dtype, scaling, policy: as --dtype, --scale and --policy of mmaudit audit; scaling None: the usual one.
+        tensor_largest: a tensor of one number that takes the place of the largest magnitude (delayed scaling); with
+            scalings of whole tensors and nvf4.
+    Returns: Quantized; elements of x's shape, scales and factors of its rows or columns with a batch axis.
+    Range and rounding: mmaudit audit's; non-finite numbers do not count for a scale. Raises: ValueError.
+    """
+    if x.dtype not in NUMBERS:
+        raise ValueError(f"x dtype: found {x.dtype}, allowed: {', '.join(str(one) for one in NUMBERS)}")
+    if x.dim() not in (2, 3):
+        raise ValueError(f"x shape: found {list(x.shape)}, allowed: two or three dimensions")
+    path = find_path(arch, dtype, scaling, policy)
+    elements, scales, factors = _quantize(
+        x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)
+    return Quantized(elements.reshape(x.shape), scales if path.scale else None,
+                     factors if factors.numel() else None, path)
+
+
+def product(
+    a: Tensor, b: Tensor, out: torch.dtype, *, arch: str, dtype: str, scaling_a: Optional[str],
+    scaling_b: Optional[str], policy: str, largest_a: Optional[Tensor] = None, largest_b: Optional[Tensor] = None,
+) -> Tensor:
+    """A * B, both (batch, rows, columns), quantized and multiplied, in dtype `out` by one rounding."""
+    x = quantize(a, dtype, scaling_a, arch=arch, policy=policy, tensor_largest=largest_a)
+    y = quantize(b, dtype, scaling_b, of_b=True, arch=arch, policy=policy, tensor_largest=largest_b)
+    path = y.path
+    name = NUMBERS[out] if out != torch.float64 else "f32"
+    d_format = None if x.factors is None and y.factors is None and name == path.d else name
+    return matmul(
+        x.elements, y.elements, inst=path.inst, arch=arch, promote=path.promote, split_k=path.split_k,
+        d_format=d_format, scale_a=x.scales, scale_b=y.scales, factor_a=x.factors, factor_b=y.factors,
+        factor_block=path.factor_block,
+    ).to(out)

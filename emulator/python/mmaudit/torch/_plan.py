@@ -1,0 +1,169 @@
+"""Which products of a module are computed in which arithmetic: recipes as rows, plans as JSON."""
+import json
+from dataclasses import asdict, dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from os import PathLike
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+from torch import nn
+
+from ._operator import find_path
+
+SCHEMA = "mmaudit.plan/1"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The arithmetic of one product: how operands are scaled and rounded, and which GPU multiplies them."""
+
+    arch: str
+    dtype: str  #: as --dtype of mmaudit audit
+    scaling: Optional[str] = None  #: as --scale; None: the usual one of the dtype
+    policy: str = "plain"  #: as --policy
+    gradient: Optional[str] = None  #: dtype of gradients in the backward products; None: as the other operands
+    history: int = 0  #: delayed scaling: the factor of a tensor is that of the largest of the last `history` ones
+    source: str = ""  #: who runs it so
+
+    def checked(self) -> "Recipe":
+        """Itself; ValueError, in one line, where the architecture can't do it."""
+        path = find_path(self.arch, self.dtype, self.scaling, self.policy)
+        if self.history < 0 or (self.history and not path.factor_per_tensor):
+            raise ValueError(
+                f"history: found {self.history} with scaling {path.scaling}, allowed: from 0, with a factor per tensor")
+        if self.gradient is not None:
+            find_path(self.arch, f"{self.gradient}-{self.dtype}", self.scaling, self.policy)
+        return self
+
+
+#: Recipes as people run them, by name. Which arithmetic a GPU has for them is the model's to say.
+RECIPES: Dict[str, Recipe] = {
+    "bf16": Recipe("hopper", "bf16", source="torch.autocast with bfloat16 on an H100"),
+    "tf32": Recipe("ampere", "tf32", source="torch.backends.cuda.matmul.allow_tf32 on an A100"),
+    "bf16-ampere": Recipe("ampere", "bf16", source="torch.autocast with bfloat16 on an A100"),
+    "fp16-volta": Recipe("volta", "f16", "none", source="torch.autocast with float16 on a V100"),
+    "fp8-tensor": Recipe("hopper", "e4m3", "tensor", "plain", "e5m2",
+                         source="current scaling, fast accumulation (Transformer Engine Float8CurrentScaling; "
+                                "torch._scaled_mm with use_fast_accum)"),
+    "fp8-tensor-promoted": Recipe("hopper", "e4m3", "tensor", "promote:128", "e5m2",
+                                  source="the same with every 128 of k added in binary32"),
+    "fp8-delayed": Recipe("hopper", "e4m3", "tensor", "plain", "e5m2", 1024,
+                          source="Transformer Engine DelayedScaling, HYBRID, amax_history_len 1024, their maximum"),
+    "fp8-1x128": Recipe("hopper", "e4m3", "128x128", "promote:128",
+                        source="DeepSeek-V3 (arXiv 2412.19437, section 3.3): 1x128 activations, 128x128 weights"),
+    "mxfp8-floor": Recipe("blackwell", "mxf8", "mx-floor", source="OCP Microscaling 1.0, section 6.3"),
+    "mxfp8-ceil": Recipe("blackwell", "mxf8", "mx-ceil",
+                         source="scales rounded up (Transformer Engine, torchao RCEIL)"),
+    "mxfp4": Recipe("blackwell", "mxf4", "mx-floor", source="OCP Microscaling 1.0, section 6.3"),
+    "nvfp4": Recipe("blackwell", "nvf4", "mx",
+                    source="ue4m3 scales of 16 under one factor per tensor (Transformer Engine)"),
+}
+
+Choice = Union[str, Recipe, Mapping[str, Any], None]
+KEEP = "keep"
+
+
+def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
+    """A recipe, by name or fields; None: the product stays as it is."""
+    if choice is None or choice == KEEP:
+        return None
+    if isinstance(choice, Recipe):
+        return choice.checked()
+    if isinstance(choice, str):
+        if choice not in RECIPES:
+            raise ValueError(
+                f"{where}: found {choice!r}, allowed: {', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
+        return RECIPES[choice].checked()
+    if not isinstance(choice, Mapping):
+        raise ValueError(f"{where}: found {type(choice).__name__}, allowed: a name or the fields of a recipe")
+    given = dict(choice)
+    base = given.pop("recipe", None)
+    names = [one.name for one in fields(Recipe)]
+    for name in given:
+        if name not in names:
+            raise ValueError(f"{where}: found the field {name!r}, allowed: recipe, {', '.join(names)}")
+    if base is not None:
+        found = recipe_of(where, base)
+        if found is None:
+            raise ValueError(f"{where}: found {KEEP!r} with other fields, allowed: alone")
+        return replace(found, **given).checked()
+    if "arch" not in given or "dtype" not in given:
+        lacking = "dtype" if "arch" in given else "arch"
+        raise ValueError(f"{where}: found no {lacking}, allowed: arch and dtype, or recipe")
+    return Recipe(**given).checked()
+
+
+@dataclass
+class Plan:
+    """Recipes by layer: the first of `layers` that matches decides, else `default`.
+
+    A key of `layers` is a glob over names of modules ("blocks.*.mlp.*"; "" is the module itself) or the name of a class
+    ("Linear"). A product belongs to the innermost module whose forward runs it.
+    """
+
+    default: Optional[Recipe] = None
+    layers: List[Tuple[str, Optional[Recipe]]] = field(default_factory=list)
+    keep_first_last: bool = False  #: the first and the last nn.Linear stay as they are
+    falls_through: bool = False  #: what no layer matches is left to the plan around this one
+
+    def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
+        """Whether the plan decides on this layer, and how; None: it stays as it is."""
+        for key, recipe in self.layers:
+            if key == kind or fnmatchcase(name, key):
+                return True, recipe
+        return not self.falls_through, self.default
+
+    @classmethod
+    def of(cls, given: "Plan | Choice | PathLike[str]", module: Optional[nn.Module] = None) -> "Plan":
+        """A plan from a recipe's name, a recipe, a JSON file or what it holds."""
+        if isinstance(given, Plan):
+            return given
+        if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
+            with open(given, encoding="utf-8") as file:
+                given = json.load(file)
+        if given is None or isinstance(given, (str, Recipe)):
+            return cls(recipe_of("plan", given))
+        if not isinstance(given, Mapping):
+            raise ValueError(
+                f"plan: found {type(given).__name__}, allowed: a recipe, its name, an object or a file of JSON")
+        allowed = ("schema", "default", "layers", "keep_first_last")
+        if "recipe" in given or any(one.name in given for one in fields(Recipe)):
+            return cls(recipe_of("plan", given))
+        for name in given:
+            if name not in allowed:
+                raise ValueError(f"plan: found the field {name!r}, allowed: {', '.join(allowed)}")
+        if given.get("schema", SCHEMA) != SCHEMA:
+            raise ValueError(f"plan schema: found {given['schema']!r}, allowed: {SCHEMA}")
+        layers = given.get("layers", {})
+        if not isinstance(layers, Mapping):
+            raise ValueError(f"plan layers: found {type(layers).__name__}, allowed: an object")
+        plan = cls(recipe_of("plan default", given.get("default")),
+                   [(key, recipe_of(f"plan layers {key!r}", value)) for key, value in layers.items()],
+                   bool(given.get("keep_first_last", False)), "default" not in given)
+        if module is not None:
+            plan.require_matches(module)
+        return plan
+
+    def require_matches(self, module: nn.Module) -> None:
+        """ValueError for a key that no module of `module` has."""
+        for key, _ in self.layers:
+            if not any(key == type(one).__name__ or fnmatchcase(name, key) for name, one in module.named_modules()):
+                names = ", ".join(repr(name) for name, _ in list(module.named_modules())[1:4])
+                raise ValueError(
+                    f"plan layers: found {key!r}, which no module matches, allowed: globs over names such as {names}")
+
+    def to_json(self) -> str:
+        """As of() reads it."""
+        def plain(recipe: Optional[Recipe]) -> Any:
+            if recipe is None:
+                return KEEP
+            for name, one in RECIPES.items():
+                if one == recipe:
+                    return name
+            return asdict(recipe)
+
+        out: Dict[str, Any] = {"schema": SCHEMA}
+        if not self.falls_through:
+            out["default"] = plain(self.default)
+        out["layers"] = {key: plain(recipe) for key, recipe in self.layers}
+        out["keep_first_last"] = self.keep_first_last
+        return json.dumps(out, indent=2)

@@ -1,0 +1,222 @@
+"""emulate(): which products are taken, in which recipe, and that gradients arrive."""
+import json
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import mmaudit.torch as mt
+from common import same_bits
+from mmaudit.torch._operator import product
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(32, 2, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32))
+
+    def forward(self, x):
+        return x + self.attention(x, x, x, need_weights=False)[0] + self.mlp(x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.block, self.last = nn.Linear(16, 32), Block(), nn.Linear(32, 8, bias=False)
+
+    def forward(self, x):
+        return self.last(self.block(self.first(x)))
+
+
+def run(module, x, plan, train=False):
+    seen = []
+    with mt.emulate(module, plan, watch=seen.append) as emulation:
+        y = module(x)
+        if train:
+            y.square().sum().backward()
+    return y, seen, emulation
+
+
+def expected(recipe, a, b):
+    return product(a[None], b[None], torch.float32, arch=recipe.arch, dtype=recipe.dtype, scaling_a=recipe.scaling,
+                   scaling_b=recipe.scaling, policy=recipe.policy)[0]
+
+
+@pytest.mark.parametrize("name", [name for name in mt.RECIPES if name != "fp8-delayed"])
+def test_a_linear_layer_is_the_product_of_its_recipe(name):
+    layer, x, recipe = nn.Linear(160, 24), torch.randn(3, 10, 160), mt.RECIPES[name]
+    y, seen, _ = run(layer, x, name)
+    d = expected(recipe, x.reshape(30, 160), layer.weight.t())
+    assert same_bits(y.reshape(30, 24), d + layer.bias)
+    assert [one.site.kind for one in seen] == ["Linear"]
+
+
+def test_every_kind_of_product_is_taken():
+    class All(nn.Module):
+        def forward(self, x):
+            y = torch.matmul(x, x.transpose(-1, -2)) + torch.bmm(x, x.mT) + x @ x.mT
+            y = torch.baddbmm(y, x, x.mT, beta=0.5, alpha=2.0) + torch.einsum("bij,bkj->bik", x, x)
+            y = y + torch.addmm(y[0], x[0], x[0].t()) + torch.mm(x[0], x[0].t()) + F.linear(x, x[0])
+            return y + torch.mv(x[0], x[0][0]) + F.scaled_dot_product_attention(x, x, x)[..., :1]
+
+    x = torch.randn(2, 6, 32)
+    y, seen, emulation = run(All(), x, "nvfp4")
+    assert emulation.products == {"emulated": 11, "kept": 0}
+    reference = All()(x)
+    assert 0.01 < float((y - reference).norm() / reference.norm()) < 0.5
+    with torch.inference_mode():
+        again, _, emulation = run(All(), x, "nvfp4")
+    assert emulation.products["emulated"] == 11 and same_bits(y, again)
+
+
+def test_integers_stay_as_they_are():
+    class Counts(nn.Module):
+        def forward(self, x):
+            return x @ x
+
+    x = torch.arange(9).reshape(3, 3)
+    y, _, emulation = run(Counts(), x, "bf16")
+    assert (y == x @ x).all() and emulation.products["emulated"] == 0
+
+
+def test_dtypes_of_results_are_torchs():
+    for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64):
+        layer = nn.Linear(32, 8).to(dtype)
+        y, _, _ = run(layer, torch.randn(4, 32, dtype=dtype), "mxfp8-ceil")
+        assert y.dtype == dtype
+
+
+def test_backward_products_belong_to_their_layers_and_gradients_pass_straight_through():
+    net, x = Net(), torch.randn(2, 5, 16)
+    net(x).square().sum().backward()
+    exact = {name: one.grad.clone() for name, one in net.named_parameters()}
+    net.zero_grad()
+    _, seen, _ = run(net, x, "mxfp8-ceil", train=True)
+    for name, one in net.named_parameters():
+        assert 0 < float((one.grad - exact[name]).norm() / exact[name].norm()) < 0.2, name
+    backward = [one.site.layer for one in seen if one.site.backward]
+    assert backward.count("last") == 2 and backward.count("first") == 1 and backward.count("block.mlp.0") == 2
+    assert backward.count("block.attention") == 4 + 4  # two products of attention and two projections
+
+
+def test_gradients_have_a_dtype_of_their_own():
+    layer, x = nn.Linear(64, 64, bias=False), torch.randn(32, 64, requires_grad=True)
+    recipe = mt.RECIPES["fp8-tensor"]
+    with mt.emulate(layer, recipe):
+        layer(x).backward(torch.ones(32, 64) * 1.1)
+    grad = product(torch.full((1, 32, 64), 1.1), layer.weight[None], torch.float32, arch="hopper", dtype="e5m2-e4m3",
+                   scaling_a="tensor", scaling_b="tensor", policy="plain")[0]
+    assert same_bits(x.grad, grad)
+
+
+def test_training_goes_on():
+    torch.manual_seed(3)
+    net, x = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 1)), torch.randn(128, 16)
+    y, optimizer = x[:, :1] * x[:, 1:2], torch.optim.Adam(net.parameters(), 1e-2)
+    losses = []
+    with mt.emulate(net, "nvfp4"):
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = F.mse_loss(net(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(float(loss.detach()))
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def test_delayed_scaling_uses_the_largest_before():
+    layer, recipe = nn.Linear(32, 8, bias=False), mt.RECIPES["fp8-delayed"]
+    small, large = torch.randn(4, 32), 100 * torch.randn(4, 32)
+    with mt.emulate(layer, recipe):
+        first, second, third = layer(small), layer(large), layer(large)
+    current = mt.RECIPES["fp8-tensor"]
+    assert same_bits(first, expected(current, small, layer.weight.t()))
+    assert float(second.detach().abs().max()) < 0.2 * float(third.detach().abs().max())
+    assert same_bits(third, expected(current, large, layer.weight.t()))
+
+
+def test_weights_alone_have_tiles():
+    layer, x = nn.Linear(256, 256, bias=False), torch.randn(8, 256)
+    with torch.no_grad():
+        layer.weight[0] *= 100
+    y, _, _ = run(layer, x, "fp8-1x128")
+    rows = product(x[None], layer.weight.t()[None], torch.float32, arch="hopper", dtype="e4m3", scaling_a="1x128",
+                   scaling_b="1x128", policy="promote:128")[0]
+    assert not same_bits(y, rows)
+
+
+def test_plans_name_layers_by_glob_and_by_class():
+    net, x = Net(), torch.randn(2, 5, 16)
+    layers = {"block.mlp.*": "bf16", "MultiheadAttention": "keep"}
+    plan = {"default": "nvfp4", "layers": layers, "keep_first_last": True}
+    _, seen, emulation = run(net, x, plan)
+    by_layer = {one.site.layer: one.recipe and one.recipe.dtype for one in seen}
+    assert by_layer == {"first": None, "block.attention": None, "block.mlp.0": "bf16", "block.mlp.2": "bf16",
+                        "last": None}
+    assert emulation.products == {"emulated": 2, "kept": 6}
+
+
+def test_what_is_kept_is_bit_for_bit_torchs():
+    net, x = Net(), torch.randn(2, 5, 16)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        reference = net(x)
+    assert same_bits(run(net, x, "keep")[0], reference)
+
+
+def test_plans_nest():
+    net, x = Net(), torch.randn(2, 5, 16)
+    outer, inner = [], []
+    within = {"layers": {"block.mlp.*": "bf16", "first": "keep"}}
+    with mt.emulate(net, "nvfp4", watch=outer.append), mt.emulate(net, within, watch=inner.append):
+        net(x)
+    assert [one.site.layer for one in inner] == ["first", "block.mlp.0", "block.mlp.2"]
+    assert {one.site.layer for one in outer} == {"block.attention", "last"}
+
+
+def test_plans_are_json(tmp_path):
+    layers = {"a.*": {"recipe": "fp8-tensor", "policy": "promote:64"}, "b": "keep"}
+    plan = mt.Plan.of({"default": "nvfp4", "layers": layers})
+    path = tmp_path / "plan.json"
+    path.write_text(plan.to_json())
+    assert mt.Plan.of(str(path)) == plan and mt.Plan.of(path) == plan
+    assert json.loads(plan.to_json())["schema"] == "mmaudit.plan/1"
+
+
+@pytest.mark.parametrize("plan,line", [
+    ("nvfp5", "plan: found 'nvfp5', allowed: keep, bf16"),
+    ({"default": "bf16", "layer": {}}, "plan: found the field 'layer', allowed: schema, default"),
+    ({"layers": {"nowhere.*": "bf16"}}, "found 'nowhere.\\*', which no module matches"),
+    ({"arch": "hopper", "dtype": "nvf4"}, "hopper has no instruction for nvf4"),
+    ({"arch": "hopper"}, "plan: found no dtype"),
+    ({"arch": "hopper", "dtype": "e4m3", "scale": "tensor"}, "found the field 'scale', allowed: recipe, arch"),
+    ({"arch": "hopper", "dtype": "bf16", "history": 4}, "history: found 4 with scaling none"),
+    (3, "plan: found int"),
+])
+def test_refusals_are_one_line(plan, line):
+    with pytest.raises(ValueError, match=line) as refused:
+        mt.emulate(Net(), plan)
+    assert "\n" not in str(refused.value)
+
+
+def test_hooks_are_gone_after_an_error():
+    net = Net()
+    with pytest.raises(ValueError, match="b shape: found"), mt.emulate(net, "bf16"):
+        net(torch.randn(2, 5, 17))
+    assert not any(one._forward_pre_hooks or one._forward_hooks for one in net.modules())
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+def test_scaled_mm_is_added_as_the_recipe_says():
+    class Scaled(nn.Module):
+        def forward(self, a, b, of_a, of_b):
+            return torch._scaled_mm(a, b, scale_a=of_a, scale_b=of_b, out_dtype=torch.bfloat16)
+
+    a, b = torch.randn(16, 64).to(torch.float8_e4m3fn), torch.randn(32, 64).to(torch.float8_e4m3fn).t()
+    of_a, of_b = torch.tensor(0.5), torch.tensor(0.125)
+    with mt.emulate(Scaled(), "fp8-tensor") as emulation:
+        d = Scaled()(a, b, of_a, of_b)
+    assert emulation.products["emulated"] == 1
+    assert same_bits(d, mt.matmul(a, b, inst="wgmma.m64n64k32.f32.e4m3.e4m3", d_format="bf16", factor_a=0.5,
+                                  factor_b=0.125))

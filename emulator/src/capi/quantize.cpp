@@ -1,0 +1,147 @@
+// The C interface: the instruction of a dtype, scaling and accumulation; numbers to elements, scales and
+// factors.
+#include "quantize.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mmaudit/names.hpp"
+
+namespace mmaudit::capi {
+namespace {
+
+[[noreturn]] void refuse_name(std::string_view field, const char* name,
+                              const std::vector<std::string>& allowed) {
+  std::string clause = "found ", list;
+  clause.append(name == nullptr ? "null" : name);
+  if (name != nullptr)
+    if (const std::string near = nearest_word(name, allowed); !near.empty())
+      refuse(field, clause.append(", allowed: did you mean ").append(near).append("?"));
+  for (const std::string& one : allowed) list.append(list.empty() ? "" : ", ").append(one);
+  refuse(field, clause.append(", allowed: ").append(list));
+}
+
+template <std::size_t Size>
+void put(const std::string& text, char (&out)[Size]) {
+  if (text.size() >= Size) refuse("size", "found a name of more characters than its field has");
+  std::memcpy(out, text.c_str(), text.size() + 1);
+}
+
+Accumulation policy_of(const char* name) {
+  if (name == nullptr) return {};
+  const auto found = find_accumulation(name);
+  if (!found) refuse_name("policy", name, {"plain", "half", "promote:128", "split-k:2"});
+  return *found;
+}
+
+void find(mmaudit_gemm_path* out) {
+  mmaudit_gemm_path path = taken(out);
+  GemmCombination combination;
+  combination.architecture = &architecture_of(path.arch);
+  combination.dtype = dtype_of(path.dtype);
+  combination.scaling = scaling_of(path.scaling, combination.dtype);
+  combination.accumulation = policy_of(path.policy);
+  combination = settled(combination);
+  const GemmPath found = mmaudit::find_path(combination);
+  if (!found.why_not.empty())
+    refuse("dtype, scaling, policy",
+           "found " + std::string(combination.dtype.name) + ", " + std::string(name_of(combination.scaling)) +
+               ", " + name_of(combination.accumulation) + ", which can't be computed: " + found.why_not);
+  const QuantizeRule rule = quantize_rule(combination.dtype, combination.scaling, false);
+  put(name_of(found.instruction), path.inst);
+  put(std::string(name_of(combination.scaling)), path.taken_scaling);
+  const auto named = [](Format format) { return format == Format::none ? nullptr : name_of(format).data(); };
+  path.a = named(found.instruction.a), path.b = named(found.instruction.b),
+  path.d = named(found.instruction.d);
+  path.scale = named(found.instruction.scale);
+  path.output = named(combination.output);
+  path.scale_block = rule.scale_block;
+  path.factor_block = rule.factor_block;
+  path.factor_per_lane = rule.factor_per_lane ? 1 : 0;
+  path.factor_per_tensor = rule.one_factor() ? 1 : 0;
+  path.promote = combination.accumulation.promote;
+  path.split_k = combination.accumulation.split_k;
+  give(path, out);
+}
+
+}  // namespace
+
+GemmDtype dtype_of(const char* name) {
+  if (name != nullptr)
+    if (const GemmDtype* row = find_gemm_dtype(name)) return *row;
+  std::vector<std::string> allowed;
+  for (const GemmDtype& each : gemm_dtypes()) allowed.emplace_back(each.name);
+  refuse_name("dtype", name, allowed);
+}
+
+Scaling scaling_of(const char* name, const GemmDtype& dtype) {
+  if (name == nullptr) return usual_scaling(dtype);
+  const std::vector<Scaling> found = find_scalings(name);
+  if (found.empty())
+    refuse_name("scaling", name, {"none", "tensor", "row", "1x128", "128x128", "mx-floor", "mx-ceil"});
+  return found[0];
+}
+
+Quantization quantization_of(const mmaudit_quantization& work) {
+  GemmCombination combination;
+  combination.dtype = dtype_of(work.dtype);
+  combination.scaling = scaling_of(work.scaling, combination.dtype);
+  combination = settled(combination);
+  const bool of_b = work.of_b != 0;
+  Quantization out;
+  out.rule = quantize_rule(combination.dtype, combination.scaling, of_b);
+  out.batch = work.batch, out.lanes = work.lanes, out.k = work.k;
+  out.from = capi::format_of("from", work.from);
+  if (out.from.integer() || out.from.storage_bits < 16)
+    refuse("from", "found " + std::string(name_of(out.from.id)) + ", allowed: f64, f32, f16, bf16");
+  out.x = work.x.data;
+  out.batch_stride = work.batch_stride, out.lane_stride = work.lane_stride, out.k_stride = work.k_stride;
+  const std::uint64_t numbers = work.batch * work.lanes * work.k;
+  const Axis batch{"batch", work.batch}, lanes{"lanes", work.lanes}, depth{"k", work.k};
+  const FormatSpec f32 = spec_of(Format::f32);
+  bytes_of("elements", {batch, lanes, depth}, spec_of(Format::f64));  // refused where sizes exceed 64 bits
+  if (numbers != 0) {
+    std::uint64_t last = 0;
+    const std::pair<std::uint64_t, std::uint64_t> axes[] = {
+        {work.batch, work.batch_stride}, {work.lanes, work.lane_stride}, {work.k, work.k_stride}};
+    for (const auto& [count, stride] : axes) {
+      std::uint64_t step = 0;
+      if (__builtin_mul_overflow(count - 1, stride, &step) || __builtin_add_overflow(last, step, &last))
+        refuse("x strides", "found an element beyond 64 bits, allowed: within x");
+    }
+    if (work.x.data == nullptr || work.x.bytes / out.from.storage_bytes() <= last)
+      refuse("x", "found " + std::to_string(work.x.bytes) + " bytes, allowed: those up to element " +
+                      std::to_string(last));
+  }
+  const Axis blocks{"blocks", out.rule.scaled() ? out.scale_blocks() : out.factor_blocks()};
+  if (out.rule.one_factor()) require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);
+  if (out.largest_count() != 0) require("largest", work.largest, {batch, lanes, blocks}, f32);
+  require("elements", work.elements, {batch, lanes, depth}, out.rule.element);
+  if (out.rule.scaled()) require("scales", work.scales, {batch, lanes, blocks}, kByte);
+  if (out.factor_count() != 0) require("factors", work.factors, {{"factors", out.factor_count()}}, f32);
+  out.tensor_largest = static_cast<const float*>(work.tensor_largest.data);
+  out.largest = static_cast<const float*>(work.largest.data);
+  out.k_outside = of_b;
+  out.elements = work.elements.data;
+  out.scales = static_cast<std::uint8_t*>(work.scales.data);
+  out.factors = static_cast<float*>(work.factors.data);
+  return out;
+}
+
+}  // namespace mmaudit::capi
+
+using namespace mmaudit::capi;
+
+extern "C" {
+
+int mmaudit_find_path(mmaudit_gemm_path* path) {
+  return guarded([&] { find(path); });
+}
+
+int mmaudit_quantize(const mmaudit_quantization* work) {
+  return guarded([&] {
+    const mmaudit_quantization given_one = taken(work);
+    mmaudit::quantize(quantization_of(given_one), given_one.threads);
+  });
+}
+}

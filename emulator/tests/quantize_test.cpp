@@ -1,0 +1,223 @@
+// What operands become under a scaling, and products whose sums software scales.
+#include "mmaudit/quantize.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mmaudit/mmaudit.h"
+#include "mmaudit/scaled_matmul.hpp"
+
+namespace mmaudit {
+namespace {
+
+/// Numbers of wide range, the same ones every time.
+std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
+  std::vector<float> out(count);
+  for (float& x : out) {
+    seed = seed * 1664525U + 1013904223U;
+    x = static_cast<float>(static_cast<std::int32_t>(seed)) *
+        std::ldexp(1.0F, -31 - static_cast<int>(seed >> 8 & 7));
+  }
+  return out;
+}
+
+/// Largest magnitudes of every `length` of k of (lanes, k).
+std::vector<float> largest_of(const std::vector<float>& x, std::uint64_t k, std::uint64_t length) {
+  std::vector<float> out;
+  for (std::uint64_t lane = 0; lane < x.size() / k; ++lane)
+    for (std::uint64_t first = 0; first < k; first += length) {
+      float most = 0;
+      for (std::uint64_t i = first; i < std::min(first + length, k); ++i)
+        most = std::max(most, std::fabs(x[lane * k + i]));
+      out.push_back(most);
+    }
+  return out;
+}
+
+struct Operand {
+  std::vector<std::uint8_t> elements, scales;
+  std::vector<float> factors;
+};
+
+/// (lanes, k) as A takes it, or (k, lanes) as B does.
+Operand quantized(const char* dtype, Scaling scaling, const std::vector<float>& x, std::uint64_t k,
+                  bool of_b) {
+  Quantization work;
+  work.rule = quantize_rule(*find_gemm_dtype(dtype), scaling, of_b);
+  work.lanes = x.size() / k, work.k = k;
+  work.x = x.data(), work.from = spec_of(Format::f32);
+  work.lane_stride = k, work.k_stride = 1;
+  work.k_outside = of_b;
+  const std::uint64_t length = work.rule.scaled()            ? work.rule.scale_block
+                               : work.rule.factor_block != 0 ? work.rule.factor_block
+                                                             : k;
+  const std::vector<float> largest = largest_of(x, k, length), of_tensor = largest_of(x, x.size(), x.size());
+  work.largest = largest.data(), work.tensor_largest = of_tensor.data();
+  Operand out;
+  out.elements.resize(x.size());
+  out.scales.resize(work.lanes * work.scale_blocks());
+  out.factors.resize(work.factor_count());
+  work.elements = out.elements.data(), work.scales = out.scales.data(), work.factors = out.factors.data();
+  quantize(work, 2);
+  return out;
+}
+
+TEST(Quantize, TheLargestBecomesTheFormatsLargest) {
+  const std::vector<float> x = {0.5F, -3.0F, 1.5F, 0.0F};
+  const Operand tensor = quantized("e4m3", Scaling::tensor, x, 2, false);
+  ASSERT_EQ(tensor.factors.size(), 1U);
+  EXPECT_EQ(tensor.factors[0], static_cast<float>(3.0 / 448));
+  EXPECT_EQ(tensor.elements[1], 0xFE);  // -448
+  EXPECT_EQ(tensor.elements[3], 0);
+  const Operand rows = quantized("e4m3", Scaling::row, x, 2, false);
+  EXPECT_EQ(rows.factors, (std::vector<float>{static_cast<float>(3.0 / 448), static_cast<float>(1.5 / 448)}));
+  EXPECT_EQ(rows.elements[2], 0x7E);
+}
+
+TEST(Quantize, ScalesOfBlocksArePowersOfTwoRoundedAsTheRuleSays) {
+  std::vector<float> x(32, 0.0F);
+  x[3] = 3.9F;  // 3.9 / 448 lies between 2^-7 and 2^-6
+  EXPECT_EQ(quantized("mxf8", Scaling::mx_floor, x, 32, false).scales[0], 127 + 1 - 8);
+  EXPECT_EQ(quantized("mxf8", Scaling::mx_ceil, x, 32, false).scales[0], 127 - 6);
+  EXPECT_EQ(quantized("mxf8", Scaling::mx_floor, x, 32, false).elements[3], 0x7E);  // saturated
+  EXPECT_EQ(quantized("mxf8", Scaling::mx_ceil, std::vector<float>(32, 0.0F), 32, false).scales[0], 127);
+}
+
+TEST(Quantize, NvFp4HasTwoLevels) {
+  std::vector<float> x(32, 0.25F);
+  x[20] = 12.0F;
+  const Operand found = quantized("nvf4", Scaling::mx, x, 32, false);
+  ASSERT_EQ(found.factors.size(), 1U);
+  EXPECT_EQ(found.factors[0], static_cast<float>(12.0 / (6 * 448)));
+  EXPECT_EQ(found.scales[1], 0x7E);    // 448 in ue4m3
+  EXPECT_EQ(found.elements[20], 0x7);  // 6
+  EXPECT_EQ(found.elements[0], 0x7);   // 0.25 is the largest of its own block
+}
+
+TEST(Quantize, OfBIsTheSameTurned) {
+  const std::vector<float> x = numbers(std::size_t{5} * 96, 3);
+  for (const auto& [dtype, scaling] :
+       {std::pair{"mxf8", Scaling::mx_ceil}, {"nvf4", Scaling::mx}, {"e4m3", Scaling::blocks}}) {
+    const Operand a = quantized(dtype, scaling, x, 96, false), b = quantized(dtype, scaling, x, 96, true);
+    const std::uint64_t blocks = a.scales.size() / 5;
+    for (std::uint64_t lane = 0; lane < 5; ++lane) {
+      for (std::uint64_t k = 0; k < 96; ++k) EXPECT_EQ(a.elements[lane * 96 + k], b.elements[k * 5 + lane]);
+      for (std::uint64_t i = 0; i < blocks; ++i)
+        EXPECT_EQ(a.scales[lane * blocks + i], b.scales[i * 5 + lane]);
+    }
+    EXPECT_EQ(a.factors, b.factors);
+  }
+}
+
+TEST(Quantize, AFactorIsANormalNumber) {
+  EXPECT_EQ(factor_for(0, 448), 1.0F);
+  EXPECT_EQ(factor_for(1e-44, 448), 0x1p-126F);
+  EXPECT_EQ(scaled_down(3, 0, 1), 0.0);
+  EXPECT_TRUE(std::signbit(scaled_down(-3, 0, 1)));
+}
+
+TEST(ScaledMatmul, FactorsOfBlocksJoinTheTotalByOneRounding) {
+  const auto inst = *find_instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
+  const Architecture& hopper = *find_architecture("hopper");
+  const Datapath& datapath = find_datapath(hopper, inst)->datapath;
+  const Operand a = quantized("e4m3", Scaling::blocks, numbers(std::size_t{3} * 300, 5), 300, false),
+                b = quantized("e4m3", Scaling::blocks, numbers(std::size_t{4} * 300, 6), 300, true);
+  std::vector<float> d(12), expected(12, 0.0F);
+  Matmul whole;
+  whole.m = 3, whole.n = 4, whole.k = 300, whole.promote = 128;
+  whole.a = a.elements.data(), whole.b = b.elements.data(), whole.d = d.data();
+  whole.epilogue = Epilogue{};
+  const ProductFactors factors{{a.factors.data(), 9, 3, 1}, {b.factors.data(), 12, 3, 1}, 128};
+  ASSERT_EQ(why_no_factors(inst, whole, factors), "");
+  scaled_matmul(inst, datapath, whole, factors);
+  for (std::uint64_t block = 0; block < 3; ++block) {
+    const std::uint64_t first = 128 * block, count = std::min<std::uint64_t>(128, 300 - first);
+    std::vector<std::uint8_t> part;
+    for (std::uint64_t i = 0; i < 3; ++i)
+      part.insert(part.end(), &a.elements[i * 300 + first], &a.elements[i * 300 + first] + count);
+    std::vector<float> sums(12);
+    Matmul one;
+    one.m = 3, one.n = 4, one.k = count;
+    one.a = part.data(), one.b = &b.elements[first * 4], one.d = sums.data();
+    matmul(inst, datapath, one);
+    for (std::size_t e = 0; e < 12; ++e)
+      expected[e] =
+          std::fma(a.factors[e / 4 * 3 + block] * b.factors[e % 4 * 3 + block], sums[e], expected[e]);
+  }
+  EXPECT_EQ(d, expected);
+}
+
+TEST(ScaledMatmul, SaysWhatItCannot) {
+  const auto inst = *find_instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
+  const float one = 1;
+  Matmul problem;
+  problem.m = 1, problem.n = 1, problem.k = 128, problem.promote = 96;
+  const ProductFactors factors{{&one, 0, 0, 0}, {}, 128};
+  EXPECT_EQ(why_no_factors(inst, problem, factors),
+            "epilogue: found another one with factors, allowed: alpha 1, beta 0");
+  problem.epilogue = Epilogue{};
+  EXPECT_EQ(why_no_factors(inst, problem, factors),
+            "promote: found 96, allowed: a divisor of factor_block 128");
+  EXPECT_EQ(why_no_factors(inst, problem, {}), "");
+}
+
+TEST(GemmPath, NamesTheInstructionOrWhyThereIsNone) {
+  mmaudit_gemm_path path{};
+  path.size = sizeof path;
+  path.arch = "blackwell", path.dtype = "nvfp4";
+  ASSERT_EQ(mmaudit_find_path(&path), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(path.scale_block, 16U);
+  EXPECT_EQ(std::string(path.scale), "ue4m3");
+  EXPECT_EQ(path.factor_per_tensor, 1);
+  path.dtype = "nvf5";
+  EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
+  EXPECT_EQ(std::string(mmaudit_last_error()), "dtype: found nvf5, allowed: did you mean nvf4?");
+  path.arch = "volta", path.dtype = "e4m3";
+  EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
+  EXPECT_NE(std::string(mmaudit_last_error()).find("volta has no instruction for e4m3"), std::string::npos);
+}
+
+TEST(Quantize, TheCInterfaceChecksEverySizeFirst) {
+  const std::vector<float> x(64, 1.0F), largest(1, 1.0F);
+  std::vector<std::uint8_t> elements(64, 0xAA);
+  std::vector<float> factors(1);
+  mmaudit_quantization good{};
+  good.size = sizeof good;
+  good.dtype = "e4m3", good.scaling = "tensor", good.from = "f32";
+  good.batch = 1, good.lanes = 2, good.k = 32, good.batch_stride = 64, good.lane_stride = 32,
+  good.k_stride = 1;
+  good.x = {x.data(), 256};
+  good.tensor_largest = {largest.data(), 4};
+  good.elements = {elements.data(), 64};
+  good.factors = {factors.data(), 4};
+  struct Case {
+    void (*spoil)(mmaudit_quantization&);
+    const char* line;
+  };
+  const Case cases[] = {
+      {[](mmaudit_quantization& w) { w.x.bytes = 252; },
+       "x: found 252 bytes, allowed: those up to element 63"},
+      {[](mmaudit_quantization& w) { w.lane_stride = 33; }, "x: found 256 bytes"},
+      {[](mmaudit_quantization& w) { w.k_stride = UINT64_MAX / 2; }, "x strides: found"},
+      {[](mmaudit_quantization& w) { w.from = "e4m3"; }, "from: found e4m3, allowed: f64, f32, f16, bf16"},
+      {[](mmaudit_quantization& w) { w.elements.bytes = 63; }, "elements: found 63 bytes"},
+      {[](mmaudit_quantization& w) { w.factors = {}; }, "factors: found"},
+      {[](mmaudit_quantization& w) { w.tensor_largest = {}; }, "tensor_largest: found"},
+      {[](mmaudit_quantization& w) { w.scaling = "rows"; }, "scaling: found rows"},
+      {[](mmaudit_quantization& w) { w.k = UINT64_MAX / 2; }, "elements: found"}};
+  for (const Case& one : cases) {
+    mmaudit_quantization work = good;
+    one.spoil(work);
+    EXPECT_EQ(mmaudit_quantize(&work), MMAUDIT_BAD_INPUT) << one.line;
+    EXPECT_EQ(std::string(mmaudit_last_error()).rfind(one.line, 0), 0U) << mmaudit_last_error();
+    EXPECT_EQ(elements, std::vector<std::uint8_t>(64, 0xAA));
+  }
+  ASSERT_EQ(mmaudit_quantize(&good), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(elements, std::vector<std::uint8_t>(64, 0x7E));
+}
+
+}  // namespace
+}  // namespace mmaudit
