@@ -25,6 +25,10 @@ install(FILES ${PROJECT_BINARY_DIR}/mmaudit.pc DESTINATION ${CMAKE_INSTALL_LIBDI
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+if(TARGET mmaudit_cuda)
+  install(TARGETS mmaudit_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+  install(FILES device/include/mmaudit/mmaudit_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mmaudit)
+endif()
 if(TARGET mmaudit)
   install(TARGETS mmaudit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # Where the tool looks for recordings: share/mmaudit above it.

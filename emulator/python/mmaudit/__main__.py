@@ -1,6 +1,7 @@
 """`python -m mmaudit`: what the package knows, for a look without a program. The tool itself is `mmaudit`."""
 import argparse
 import json
+import os
 import sys
 from typing import List, Optional
 
@@ -36,4 +37,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    sys.exit(status)

@@ -14,7 +14,7 @@ from ._library import lib
 try:
     import ml_dtypes as _ml  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError:  # optional: without it FP8 and bf16 are raw bits
-    _ml = None
+    _ml = None  # type: ignore[assignment, unused-ignore]
 
 _RAW: "dict[int, np.dtype]" = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
 # Formats that numpy has.
@@ -102,7 +102,7 @@ def load(path: "Union[str, PathLike[str]]") -> np.ndarray:
     that format until numpy computes with them; any other file as numpy.load() gives it.
     Raises: what numpy.load() raises; no file that holds Python objects is read.
     """
-    array = np.load(path, allow_pickle=False)
+    array: np.ndarray = np.load(path, allow_pickle=False)
     if not isinstance(array, np.ndarray) or array.dtype.kind != "V" or array.dtype.names is not None:
         return array
     with open(path, "rb") as file:

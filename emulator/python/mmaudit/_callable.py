@@ -84,10 +84,11 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
     of_bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     dtypes = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
               "e4m3": getattr(torch, "float8_e4m3fn", None), "e5m2": getattr(torch, "float8_e5m2", None)}
-    if dtypes.get(name) is None:
+    dtype = dtypes.get(name)
+    if dtype is None:
         raise ValueError(f"type: found {name}, allowed for tensors: f64, f32, f16, bf16, e4m3, e5m2")
     size = _arrays.raw_dtype(name).itemsize
-    return torch.frombuffer(bytearray(raw), dtype=of_bits[size]).view(dtypes[name]).reshape(shape).to(device)
+    return torch.frombuffer(bytearray(raw), dtype=of_bits[size]).view(dtype).reshape(shape).to(device)
 
 
 def _bits(d: Any, name: str, shape: Tuple[int, ...]) -> bytes:

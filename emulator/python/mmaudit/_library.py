@@ -1,8 +1,21 @@
 """Finds and loads libmmaudit.so, and declares its structures with the names and fields of mmaudit.h."""
 import ctypes
 import os
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint32
-from ctypes import c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_int32,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -30,6 +43,7 @@ class Format(_Sized):
         ("size", c_size_t), ("name", c_char_p), ("storage_bits", c_uint32), ("value_bits", c_uint32),
         ("exponent_bits", c_uint32), ("fraction_bits", c_uint32), ("bias", c_int32), ("is_integer", c_int32),
         ("is_signed", c_int32), ("has_infinity", c_int32), ("has_nan", c_int32),
+        ("nan_at_minus_zero", c_int32),
     ]
 
 
@@ -55,7 +69,26 @@ class Product(_Sized):
         ("n", c_uint64), ("k", c_uint64), ("a", In), ("b", In), ("c", In), ("d", Out), ("promote", c_uint64),
         ("split_k", c_uint64), ("threads", c_uint32), ("epilogue", c_uint32), ("alpha", c_float),
         ("beta", c_float), ("d_format", c_char_p), ("simd", c_char_p), ("plain", c_uint32),
-        ("scale_a", In), ("scale_b", In), ("metadata", In), ("scale_layout", c_char_p),
+        ("scale_a", In), ("scale_b", In), ("metadata", In), ("scale_layout", c_char_p), ("factor_a", In),
+        ("factor_b", In), ("factor_block", c_uint64),
+    ]
+
+
+class GemmPath(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("arch", c_char_p), ("dtype", c_char_p), ("scaling", c_char_p), ("policy", c_char_p),
+        ("inst", c_char * 96), ("taken_scaling", c_char * 16), ("a", c_char_p), ("b", c_char_p), ("d", c_char_p),
+        ("scale", c_char_p), ("output", c_char_p), ("scale_block", c_uint64), ("factor_block", c_uint64),
+        ("factor_per_lane", c_int32), ("factor_per_tensor", c_int32), ("promote", c_uint64), ("split_k", c_uint64),
+    ]
+
+
+class Quantization(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("dtype", c_char_p), ("scaling", c_char_p), ("of_b", c_uint32), ("threads", c_uint32),
+        ("batch", c_uint64), ("lanes", c_uint64), ("k", c_uint64), ("from_", c_char_p), ("x", In),
+        ("batch_stride", c_uint64), ("lane_stride", c_uint64), ("k_stride", c_uint64), ("tensor_largest", In),
+        ("largest", In), ("elements", Out), ("scales", Out), ("factors", Out),
     ]
 
 
@@ -149,6 +182,8 @@ lib.mmaudit_find_instruction.argtypes = [c_char_p, c_char_p, POINTER(Instruction
 lib.mmaudit_list.argtypes = [c_char_p, POINTER(c_void_p)]
 lib.mmaudit_emulate.argtypes = [POINTER(Tiles)]
 lib.mmaudit_matmul.argtypes = [POINTER(Product)]
+lib.mmaudit_find_path.argtypes = [POINTER(GemmPath)]
+lib.mmaudit_quantize.argtypes = [POINTER(Quantization)]
 lib.mmaudit_gemm_predict.argtypes = [POINTER(Gemm), c_void_p]
 lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
 lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
@@ -159,7 +194,8 @@ lib.mmaudit_shrink.argtypes = [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shr
 lib.mmaudit_convert.argtypes = [POINTER(Cast)]
 lib.mmaudit_cvt.argtypes = [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)]
 for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_predict",
-              "gemm_tolerance", "check_gemm", "check_gemm_close", "explain", "shrink", "convert", "cvt"):
+              "gemm_tolerance", "check_gemm", "check_gemm_close", "explain", "shrink", "convert", "cvt", "find_path",
+              "quantize"):
     getattr(lib, "mmaudit_" + _name).restype = c_int
 
 

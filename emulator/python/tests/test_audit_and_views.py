@@ -51,9 +51,9 @@ class Audits(WithTool):
             mmaudit.audit(x.astype(np.int64), w)
         with self.assertRaisesRegex(ValueError, "two dimensions or more"):
             mmaudit.audit(x[0], w)
-        with mock.patch.dict("os.environ", {"MMAUDIT_TOOL": "", "PATH": "", "HOME": "/nonexistent"}):
-            with self.assertRaisesRegex(RuntimeError, "found no program of this name, allowed: one on PATH"):
-                mmaudit.audit(x, w)
+        nowhere = mock.patch.dict("os.environ", {"MMAUDIT_TOOL": "", "PATH": "", "HOME": "/nonexistent"})
+        with nowhere, self.assertRaisesRegex(RuntimeError, "found no program of this name, allowed: one on PATH"):
+            mmaudit.audit(x, w)
 
     def test_a_notebook_shows_it(self):
         x, w = layer()
