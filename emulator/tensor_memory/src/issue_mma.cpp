@@ -199,7 +199,7 @@ void Machine::State::mma() {
   MmaResult result = run_mma(mma, operands, entry->datapath, used);
   fail(result.refusal);
   if (!refusal.empty()) return;
-  const std::vector<std::byte>& content = form.weight_stationary ? result.tiles[0].b : result.tiles[0].a;
+  const std::vector<std::byte>& content = form.weight_stationary ? result.tiles[0].b : result.collected_a;
   if (!use_collector(form, form.weight_stationary ? operands.b : operands.a, content)) return;
   constexpr char kLetters[] = {'A', 'a', 'b', 'm'};
   for (std::size_t i = 0; i < used.size(); ++i) {

@@ -67,16 +67,21 @@ void read_a(Part& part) {
   const Address base = Address::of(static_cast<std::uint32_t>(part.operands.a));
   const int width = mma.dense4() ? 4 : spec_of(inst.a).storage_bits, each = 32 / width;
   for (int row = 0; row < rows; ++row) {
-    const int source = part.mma.form.ashift && row + 1 < rows ? row + 1 : row;
     for (int k = 0; k < stored; ++k) {
       const int column = base.column + k / each;
-      const std::uint32_t word = part.word(base.lane + d_lane(mma.layout, source, 0), column);
+      const std::uint32_t word = part.word(base.lane + d_lane(mma.layout, row, 0), column);
       for (int block = 1; block < mma.layout.blocks && part.refusal.empty(); ++block)
-        if (part.word(base.lane + d_lane(mma.layout, source, block), column) != word)
+        if (part.word(base.lane + d_lane(mma.layout, row, block), column) != word)
           part.refusal = not_modelled(gap("a_halves"));
       put(row, k, word >> (k % each * width) & ((std::uint64_t{1} << width) - 1));
     }
   }
+}
+
+/// .ashift: every row of A but the last becomes the row after it. The collector buffer holds A before that.
+void shift_a(TileBatch& tile, int rows) {
+  const std::size_t row = tile.a.size() / static_cast<std::size_t>(rows);
+  std::copy(tile.a.begin() + static_cast<std::ptrdiff_t>(row), tile.a.end(), tile.a.begin());
 }
 
 /// The scales of `count` rows of A or columns of B: entry i in lane i % 32, column i / 32, in the lane
@@ -240,6 +245,8 @@ MmaResult run_mma(const Mma& mma, const MmaOperands& operands, const Datapath& d
     if (part.refusal.empty() && mma.form.sparse) read_metadata(part);
     if (part.refusal.empty() && operands.read_d) read_c(part);
     result.refusal = part.refusal;
+    if (result.tiles.empty()) result.collected_a = tile.a;
+    if (mma.form.ashift) shift_a(tile, mma.rows());
     result.tiles.push_back(std::move(tile));
   }
   // Every CTA holds a share of B's columns, and all of them read all of it.

@@ -3,70 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "base_program.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
-#include "programs.hpp"
 
 namespace mmaudit::tmem {
 namespace {
 
-// The lines that the cases change. A lies at 0x1000, B at 0x3000, scales and metadata at 0x8000.
-constexpr const char* kAlloc = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 128;";
-constexpr const char* kDealloc = "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;";
-constexpr const char* kMma = "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
-constexpr const char* kLoad = "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6];";
-constexpr const char* kStore = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r6+64], {%r1, %r2};";
-constexpr const char* kCopy = "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+100], %rd3;";
-constexpr const char* kCommit =
-    "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+8];";
-constexpr const char* kFence = "tcgen05.fence::after_thread_sync;\n";
-constexpr const char* kIdesc = "mov.b32 %r4, 0x08100010;";  // f16, D f32, M = 128, N = 64
-constexpr const char* kADesc = "mov.b64 %rd1, 0x0000400800800100;";
-constexpr const char* kBDesc = "mov.b64 %rd2, 0x0000400800400300;";
-
-/// The base: a copy, a store, an MMA, a commit and its wait, a load.
-std::string base() {
-  std::string text = test::prologue();
-  for (const char* const line : {kADesc, kBDesc, "mov.b64 %rd3, 0x0000400800800800;", kIdesc})
-    text += std::string(line) + "\n";
-  text += std::string(kStore) + "\ntcgen05.wait::st.sync.aligned;\n" + kCopy + "\n" + kMma + "\n" +
-          test::commit_and_wait() + kLoad + "\ntcgen05.wait::ld.sync.aligned;\nadd.u32 %r22, %r20, %r21;\n" +
-          test::epilogue();
-  return text;
-}
-
-/// A base with another MMA: `extra` copies beside it, its own descriptor.
-std::string with_mma(const std::string& mma, const std::string& idesc, const std::string& extra = "") {
-  std::string text = base();
-  const auto replace = [&](const std::string& from, const std::string& to) {
-    text.replace(text.find(from), from.size(), to);
-  };
-  replace(kIdesc, "mov.b32 %r4, " + idesc + ";");
-  replace(kMma, extra + mma);
-  // M = 64 leaves half of the lanes unwritten: what a load of them gives may not be used.
-  if (idesc.starts_with("0x04")) replace("add.u32 %r22, %r20, %r21;\n", "");
-  return text;
-}
-
-const std::string kScaleCopies =
-    "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+80], %rd3;\n@%p2 "
-    "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+84], %rd3;\n";
-const std::string kScaled =
-    "@%p2 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [%r3], %rd1, %rd2, %r4, "
-    "[%r3+80], [%r3+84], %p3;";
-const std::string kFours =
-    "@%p2 tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::2X [%r3], %rd1, %rd2, %r4, "
-    "[%r3+80], [%r3+84], %p3;";
-const std::string kSparse =
-    "@%p2 tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd1, %rd2, [%r3+100], %r4, %p3;";
-const std::string kStationary = "@%p2 tcgen05.mma.ws.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
-// 128 metadata words 0x44444444 stand where the copy of 128x128b reads.
-const std::string kMetadataFill = "//! shared words 0x8000 u8 1x2048 = metadata\n";
-
-std::string metadata_base(const std::string& mma) {
-  std::string text = with_mma(mma, "0x08100014");
-  text.insert(0, kMetadataFill);
-  return text;
-}
+using namespace test;
 
 /// One case: the name of the rule or gap, a program, and the text in it that becomes another.
 struct Case {
@@ -228,18 +171,6 @@ std::vector<Case> cases() {
   };
 }
 
-/// The metadata of the base: every group has its first two elements.
-std::string run_case(std::string text) {
-  const bool fills = text.find("= metadata") != std::string::npos;
-  if (fills) text.replace(text.find("= metadata"), 10, "= zero");
-  PtxProgram program;
-  std::string reason = parse_ptx(text, program);
-  if (!reason.empty()) return reason;
-  if (fills) program.fills[0].elements.assign(2048, 0x44);
-  Machine machine(program, test::blackwell());
-  return machine.run();
-}
-
 TEST(Refusals, EveryIllegalOperandIsRefusedForItsReason) {
   std::set<std::string> rules;
   const std::vector<Case> all = cases();
@@ -320,99 +251,6 @@ TEST(Refusals, ALongProgramWithoutALoopWaitsForNothing) {
   std::string text;
   for (int i = 0; i < 10'001; ++i) text += "mov.u32 %r1, 1;\n";
   EXPECT_EQ(run_case(text + "ret;\n"), "");
-}
-
-TEST(Forms, MaskedLanesKeepTheirD) {
-  // Lanes 0, 1 and 64 are not written: they keep what the store put there.
-  std::string text = base();
-  const auto replace = [&](const std::string& from, const std::string& to) {
-    text.replace(text.find(from), from.size(), to);
-  };
-  replace(kStore,
-          "mov.u32 %r40, 3;\nmov.u32 %r41, 0;\nmov.u32 %r42, 1;\ntcgen05.st.sync.aligned.32x32b.x2.b32 "
-          "[%r6], {%r1, %r2};");
-  replace(kMma,
-          "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, {%r40, %r41, %r42, %r41}, %p3;");
-  PtxProgram program;
-  ASSERT_EQ(parse_ptx(text, program), "");
-  Machine machine(program, test::blackwell());
-  ASSERT_EQ(machine.run(), "");
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const bool kept = lane == 0 || lane == 1 || lane == 64;
-    EXPECT_EQ(machine.cta(0).memory.at(lane, 0), kept ? static_cast<std::uint32_t>(lane) : 0U) << lane;
-  }
-}
-
-TEST(Forms, CollectorReuseKnowsItsMatrix) {
-  std::string text = base();
-  const std::string
-      fill = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r3], %rd1, %rd2, %r4, %p3;\n",
-      use = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::use [%r3], %rd1, %rd2, %r4, %p4;\n",
-      last = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::lastuse [%r3], %rd1, %rd2, %r4, %p4;\n",
-      other = "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::use [%r3], %rd2, %rd2, %r4, %p4;\n";
-  const auto run_with = [&](const std::string& mmas) {
-    std::string changed = text;
-    return run_case(changed.replace(changed.find(kMma), std::string(kMma).size(), mmas));
-  };
-  EXPECT_EQ(run_with(fill + use + use + last), "");
-  EXPECT_NE(run_with(fill + last + use).find("an empty one"), std::string::npos);
-  EXPECT_NE(run_with(fill + other).find("another matrix"), std::string::npos);
-  EXPECT_NE(
-      run_with(fill +
-               "@%p2 st.shared.b32 [4096], %r10;\nmov.u32 %r50, 7;\n@%p2 st.shared.b32 [4096], %r50;\n" + use)
-          .find("changed since"),
-      std::string::npos);
-}
-
-TEST(Forms, ScaleInputDIsExactOrRefused) {
-  // D holds 1.0, then 2^-149: times 2^-3 the first is 0.125, the second is not a binary32.
-  for (const auto& [bits, wanted] : {std::pair{"0x3F800000", "0x3E000000"}, std::pair{"0x00000001", ""}}) {
-    std::string text = base();
-    const auto replace = [&](const std::string& from, const std::string& to) {
-      text.replace(text.find(from), from.size(), to);
-    };
-    std::string store =
-        std::string("mov.u32 %r40, ") + bits + ";\ntcgen05.st.sync.aligned.32x32b.x64.b32 [%r6], {";
-    for (int i = 0; i < 64; ++i) store += i == 0 ? "%r40" : ", %r40";
-    replace(kStore, store + "};");
-    replace(kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p4, 3;");
-    PtxProgram program;
-    ASSERT_EQ(parse_ptx(text, program), "");
-    Machine machine(program, test::blackwell());
-    const std::string reason = machine.run();
-    if (std::string(wanted).empty())
-      EXPECT_NE(reason.find(not_modelled(gap("scale_d_rounds"))), std::string::npos) << reason;
-    else
-      EXPECT_EQ(test::hex(machine.cta(0).memory.at(5, 17)), "0x3e000000") << reason;
-  }
-}
-
-TEST(Forms, AshiftTakesTheRowAfter) {
-  // A in tensor memory: 32-bit words that cp put there; the same MMA with .ashift gives D one lane up.
-  const auto d_of = [](const std::string& qualifier) {
-    std::string text = base();
-    const auto replace = [&](const std::string& from, const std::string& to) {
-      text.replace(text.find(from), from.size(), to);
-    };
-    replace(kCopy, "@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+100], %rd1;");
-    replace(kMma,
-            "@%p2 tcgen05.mma.cta_group::1.kind::f16" + qualifier + " [%r3], [%r3+100], %rd2, %r4, %p3;");
-    text.insert(0,
-                "//! shared a 0x0000400800800100 f16 128x16 = random 1\n//! shared b 0x0000400800400300 f16 "
-                "16x64 = random 2\n");
-    PtxProgram program;
-    EXPECT_EQ(parse_ptx(text, program), "");
-    Machine machine(program, test::blackwell());
-    EXPECT_EQ(machine.run(), "");
-    std::vector<std::uint32_t> d(kLanes);
-    for (int lane = 0; lane < kLanes; ++lane)
-      d[static_cast<std::size_t>(lane)] = machine.cta(0).memory.at(lane, 33);
-    return d;
-  };
-  const std::vector<std::uint32_t> plain = d_of(""), shifted = d_of(".ashift");
-  EXPECT_NE(plain[0], plain[1]);
-  for (std::size_t lane = 0; lane < 127; ++lane) EXPECT_EQ(shifted[lane], plain[lane + 1]);
-  EXPECT_EQ(shifted[127], plain[127]);
 }
 
 }  // namespace

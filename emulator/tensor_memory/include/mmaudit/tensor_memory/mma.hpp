@@ -37,6 +37,7 @@ struct MmaOperands {
 struct MmaResult {
   std::string refusal;  ///< empty: it ran
   std::vector<TileBatch> tiles;
+  std::vector<std::byte> collected_a;  ///< A of the first CTA as a collector buffer holds it: before .ashift
 };
 
 /// Columns of tensor memory by what the instruction does with them, the same in every CTA.

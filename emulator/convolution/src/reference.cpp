@@ -1,0 +1,124 @@
+#include "mmaudit/convert.hpp"
+#include "mmaudit/matmul.hpp"
+#include "mmaudit/splitmix64.hpp"
+#include "operands.hpp"
+
+namespace mmaudit::conv {
+namespace {
+
+std::uint64_t bytes_of(std::initializer_list<int> sizes, Format format) {
+  std::uint64_t bytes = spec_of(format).storage_bytes();
+  for (const int size : sizes) bytes *= static_cast<std::uint64_t>(size);
+  return bytes;
+}
+
+std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
+  const int unused = 64 - format.value_bits();
+  return format.encoding == Encoding::signed_integer ? static_cast<std::int64_t>(bits << unused) >> unused
+                                                     : static_cast<std::int64_t>(bits << unused >> unused);
+}
+
+}  // namespace
+
+std::string why_not(const Instruction& instruction) {
+  const auto refuse = [](const std::string& found) {
+    return "instruction: found " + found + ", allowed a dense one without block scales, of numbers";
+  };
+  if (is_sparse(instruction.op)) return refuse("a sparse one");
+  if (instruction.scale != Format::none) return refuse("block scales");
+  if (instruction.a == Format::b1) return refuse("single bits");
+  return instruction.c == instruction.d ? ""
+                                        : "instruction: found C of " + std::string(name_of(instruction.c)) +
+                                              " with D of " + std::string(name_of(instruction.d)) +
+                                              ", allowed C and D of one format, which a chain needs";
+}
+
+std::uint64_t bytes_of_activations(const Shape& shape, const Instruction& instruction) {
+  return bytes_of({shape.images, shape.height, shape.width, shape.channels}, instruction.a);
+}
+
+std::uint64_t bytes_of_weights(const Shape& shape, const Instruction& instruction) {
+  return bytes_of({shape.filters, shape.rows, shape.columns, shape.channels}, instruction.b);
+}
+
+std::vector<std::byte> random_elements(const FormatSpec& format, std::uint64_t bytes, std::uint64_t& state) {
+  std::vector<std::byte> elements(bytes);
+  for (std::size_t i = 0; i < bytes / format.storage_bytes(); ++i) {
+    const std::uint64_t word = splitmix64(state);
+    // 21 bits, from -2^20: binary64 keeps all of them, the others round.
+    const double value = word % 10 == 0 ? 0 : static_cast<double>(word >> 43) * 0x1p-17 - 8;
+    store_bits(elements, format.storage_bytes(), i,
+               format.integer() ? word >> (64 - format.value_bits()) : encode_nearest_even(value, format));
+  }
+  return elements;
+}
+
+std::vector<std::uint64_t> reference(const Problem& problem) {
+  const Shape& shape = problem.shape;
+  const Instruction& inst = problem.instruction;
+  const int k = inst.k, blocks = blocks_of(shape, k);
+  const auto depth =
+      static_cast<std::size_t>(shape.rows) * static_cast<std::size_t>(shape.columns * blocks * k);
+  const std::size_t a_bytes = spec_of(inst.a).storage_bytes(), b_bytes = spec_of(inst.b).storage_bytes(),
+                    d_bytes = spec_of(inst.d).storage_bytes();
+  std::vector<std::byte> a(depth * a_bytes), b(depth * b_bytes), d(d_bytes);
+  Matmul chain;
+  chain.m = chain.n = 1;
+  chain.k = depth;
+  chain.a = a.data();
+  chain.b = b.data();
+  chain.d = d.data();
+  MatmulOptions plain;
+  plain.fast = false;
+  const std::vector<Run> runs = runs_of(shape);
+  std::vector<std::uint64_t> outputs;
+  outputs.reserve(shape.outputs());
+  for (int position = 0; position < shape.positions(); ++position) {
+    for (int filter = 0; filter < shape.filters; ++filter) {
+      std::size_t i = 0;
+      for (const Run& run : runs) {
+        for (int first = 0; first < blocks * k; first += k) {
+          for (const int s : run.s) {
+            const Pixel pixel = pixel_at(shape, position, run.r, s);
+            for (int channel = first; channel < first + k; ++channel, ++i) {
+              store_bits(a, a_bytes, i, activation(problem, pixel, channel));
+              store_bits(b, b_bytes, i, weight(problem, filter, run.r, s, channel));
+            }
+          }
+        }
+      }
+      matmul(inst, problem.datapath, chain, plain);
+      outputs.push_back(load_bits(d, d_bytes, 0));
+    }
+  }
+  return outputs;
+}
+
+std::vector<std::int64_t> exact_reference(const Problem& problem) {
+  const Shape& shape = problem.shape;
+  const FormatSpec a = spec_of(problem.instruction.a), b = spec_of(problem.instruction.b);
+  std::vector<std::int64_t> outputs;
+  for (int image = 0; image < shape.images; ++image) {
+    for (int p = 0; p < shape.out_height(); ++p) {
+      for (int q = 0; q < shape.out_width(); ++q) {
+        for (int filter = 0; filter < shape.filters; ++filter) {
+          std::int64_t sum = 0;
+          for (int r = 0; r < shape.rows; ++r) {
+            for (int s = 0; s < shape.columns; ++s) {
+              const int y = p * shape.stride_y + r * shape.dilation_y - shape.padding_y;
+              const int x = q * shape.stride_x + s * shape.dilation_x - shape.padding_x;
+              if (y < 0 || y >= shape.height || x < 0 || x >= shape.width) continue;
+              for (int channel = 0; channel < shape.channels; ++channel)
+                sum += integer_of(activation(problem, {image, y, x}, channel), a) *
+                       integer_of(weight(problem, filter, r, s, channel), b);
+            }
+          }
+          outputs.push_back(sum);
+        }
+      }
+    }
+  }
+  return outputs;
+}
+
+}  // namespace mmaudit::conv
