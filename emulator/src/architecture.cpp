@@ -26,10 +26,10 @@ constexpr auto kArchitectures = [] {
 constexpr std::string_view kEvidence[] = {"recorded", "replayed", "literature", "user"};
 
 /// What vendors and shops write around the name of a GPU, and what does not change its arithmetic.
-constexpr std::string_view kAround[] = {"nvidia", "geforce", "tesla", "sxm",  "sxm2",      "sxm3", "sxm4",
-                                        "sxm5",   "pcie",    "nvl",   "hbm3", "16gb",      "24gb", "32gb",
-                                        "40gb",   "48gb",    "64gb",  "80gb", "94gb",      "96gb", "141gb",
-                                        "gpu",    "laptop",  "super", "ti",   "generation"};
+constexpr std::string_view kAround[] = {
+    "nvidia", "amd",  "instinct", "radeon", "geforce", "tesla",  "sxm",   "sxm2", "sxm3",      "sxm4",
+    "sxm5",   "pcie", "nvl",      "hbm3",   "16gb",    "24gb",   "32gb",  "40gb", "48gb",      "64gb",
+    "80gb",   "94gb", "96gb",     "141gb",  "gpu",     "laptop", "super", "ti",   "generation"};
 
 /// A name in small letters and digits alone, without what stands around it: "NVIDIA GeForce RTX 4090" is
 /// "rtx4090", "9.0", "compute_90" and "sm_90" are "sm90".

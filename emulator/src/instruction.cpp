@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
 // In the order of Op.
-constexpr std::string_view kOps[] = {"mma", "wgmma", "mma.sp", "wgmma.sp", "wmma", "tcgen05"};
+constexpr std::string_view kOps[] = {"mma", "wgmma", "mma.sp", "wgmma.sp", "wmma", "tcgen05", "mfma"};
 
 std::string_view op_text(Op op) { return kOps[static_cast<int>(op)]; }
 
@@ -23,6 +23,24 @@ std::string shape_text(const Instruction& inst) {
   const std::string m = inst.m == 0 ? "M" : std::to_string(inst.m);
   const std::string n = inst.n == 0 ? "N" : std::to_string(inst.n);
   return "m" + m + "n" + n + "k" + std::to_string(inst.k);
+}
+
+/// AMD's name of an element of A or B.
+std::string_view amd_name(Format format) {
+  return format == Format::e4m3fnuz   ? "fp8"
+         : format == Format::e5m2fnuz ? "bf8"
+         : format == Format::tf32     ? "xf32"
+                                      : name_of(format);
+}
+
+/// As CDNA1 and CDNA2 write it; what CDNA3 added as CDNA3 does.
+std::string mfma_name(const Instruction& inst) {
+  std::string name = "v_mfma_" + std::string(name_of(inst.d)) + "_" + std::to_string(inst.m) + "x" +
+                     std::to_string(inst.n) + "x" + std::to_string(inst.k);
+  const std::string a(amd_name(inst.a)), b(amd_name(inst.b));
+  if (inst.unit == units::mfma_fp8) return name + "_" + a + "_" + b;
+  if (inst.unit == units::mfma_xf32) return name + "_" + a;
+  return name + a + (inst.unit == units::mfma_bf16_1k ? "_1k" : "");
 }
 
 /// The m and n that a name spells, and the name with them replaced as the table row `row` has them; m = -1
@@ -86,6 +104,7 @@ std::string plain_spelling(std::string_view name) {
 }  // namespace
 
 std::string name_of(const Instruction& inst) {
+  if (inst.op == Op::mfma) return mfma_name(inst);
   std::string name = std::string(op_text(inst.op)) + "." + shape_text(inst);
   if (inst.kind != MmaKind::none)
     name += std::string(".kind_") + std::string(kKinds[static_cast<int>(inst.kind)]);

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "name_words.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -17,13 +19,6 @@ std::string lower(std::string_view text) {
 }
 
 bool is_format(std::string_view word) { return word == "a" || word == "b" || find_format(word).has_value(); }
-
-/// An instruction in words, however it was spelled.
-struct Words {
-  std::string shape;                 ///< "m16n8k16"; of SASS "16816" or "16x8x16"
-  std::vector<std::string> formats;  ///< D, A, B, then C and the scales' where they are named
-  std::set<std::string> rest;        ///< "mma", "sp", "kind_f8f6f4", "satfinite", "xor", ...
-};
 
 /// What PTX says beside the name: fixed, or without influence on the bits.
 constexpr std::string_view kFixed[] = {
@@ -152,6 +147,7 @@ Words words_of(std::string_view typed) {
   const std::size_t first = std::min(typed.find_first_not_of(" \t\n\""), typed.size());
   std::string text = lower(typed.substr(first));
   text.resize(std::min(text.find_first_of(" \t\n\\\"{;<("), text.size()));
+  if (const auto amd = mfma_words(text)) return *amd;
   if (const auto atom = cutlass_words(text)) return *atom;
   const std::vector<std::string> parts = split(text);
   for (const SassHead& head : kSass)
@@ -317,6 +313,11 @@ bool means(std::string_view text, const Instruction& instruction) {
 }
 
 std::string nearest_instruction(std::string_view text) {
+  // Names of Blackwell's instructions in SASS and CUTLASS, which don't hold the types.
+  constexpr std::string_view kWithoutTypes[] = {"sm100_", "sm120_", "utc", "omma"};
+  const std::string small = lower(text);
+  for (const std::string_view part : kWithoutTypes)
+    if (small.find(part) != std::string::npos) return {};
   const Words typed = words_of(text);
   if (typed.shape.empty() && !has_word(typed, "kind_")) return {};
   int best = 9;  // less has too little in common
@@ -363,6 +364,11 @@ std::string nearest_word(std::string_view name, const std::vector<std::string>& 
     if (apart < best) best = apart, nearest = word;
   }
   return nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& allowed) {
+  const std::string nearest = nearest_word(name, allowed);
+  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
 }
 
 }  // namespace mmaudit

@@ -50,6 +50,10 @@ Number decode(const FormatSpec& format, std::uint64_t bits, bool read_ignored_bi
   const std::uint64_t field = (read >> p) % (largest_field + 1);
   Number x;
   x.negative = !format.signless && (read >> (p + format.exponent_bits)) % 2 == 1;
+  if (format.specials == Specials::nan_at_minus_zero && x.negative && field == 0 && fraction == 0) {
+    x.nan = true;
+    return x;
+  }
   if (field == largest_field) {
     if (format.specials == Specials::nan_only) {
       x.nan = fraction == (1ULL << p) - 1;

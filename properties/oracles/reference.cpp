@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "mmaudit/arithmetic/staged_dot.hpp"
 #include "number.hpp"
 #include "reference_parts.hpp"
 
@@ -17,6 +18,16 @@ void apply_subnormal_rule(Number& x, const FormatSpec& format, SubnormalRule rul
   if (rule == SubnormalRule::flushed) x.value = {};
 }
 
+/// The same, also where -0 becomes +0.
+void apply_rules_of_zero(Number& x, const FormatSpec& format, SubnormalRule rule) {
+  if (rule == SubnormalRule::flushed_to_plus && !x.nan && !x.infinite &&
+      (x.zero() || leading_exponent(x.value) < format.min_exponent())) {
+    x.value = {};
+    x.negative = false;
+  }
+  apply_subnormal_rule(x, format, rule);
+}
+
 Number decode_factor(const FormatSpec& stored, const Datapath& datapath, std::uint64_t bits, bool negate) {
   Number x = decode(stored, bits, datapath.read_ignored_bits);
   FormatSpec seen = stored;
@@ -24,7 +35,7 @@ Number decode_factor(const FormatSpec& stored, const Datapath& datapath, std::ui
     seen = spec_of(datapath.widen_to);
     x.spelled = x.zero() ? seen.min_exponent() : std::max(leading_exponent(x.value), seen.min_exponent());
   }
-  apply_subnormal_rule(x, seen, datapath.subnormal_operand);
+  apply_rules_of_zero(x, seen, datapath.subnormal_operand);
   if (negate) {
     x.negative = !x.negative;
     x.value.significand = -x.value.significand;
@@ -188,6 +199,17 @@ std::uint64_t reference_dot(const Instruction& instruction, const Datapath& data
   if ((modifiers & kScaleDZero) != 0) c = 0;
   if (datapath.arithmetic == Arithmetic::integer)
     return reference_integer_dot(instruction, datapath, evaluation.all(), a, b, c);
+  if (is_staged(datapath.arithmetic)) {
+    const FormatSpec of_a = spec_of(instruction.a), of_b = spec_of(instruction.b);
+    std::vector<Number> x, y;
+    for (const std::size_t k : evaluation.all()) {
+      x.push_back(decode_factor(of_a, datapath, a[k], (modifiers & kNegateA) != 0));
+      y.push_back(decode_factor(of_b, datapath, b[k], (modifiers & kNegateB) != 0));
+    }
+    Number addend = decode(spec_of(instruction.c), c, false);
+    apply_rules_of_zero(addend, spec_of(instruction.c), datapath.subnormal_addend);
+    return reference_staged_dot(instruction, datapath, x, y, addend);
+  }
   if (datapath.arithmetic == Arithmetic::fma_chain) {
     std::uint64_t running = c;
     for (const std::size_t k : evaluation.all()) running = fused_multiply_add(a[k], b[k], running, datapath);

@@ -36,6 +36,10 @@ std::uint64_t reference_integer_dot(const Instruction& instruction, const Datapa
                                     std::span<const std::size_t> order, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::uint64_t c);
 
+/// exact_dot_add, rounded_tree and two_stage_dot_add over operands in the order of evaluation; bits of D.
+std::uint64_t reference_staged_dot(const Instruction& instruction, const Datapath& datapath,
+                                   std::span<const Number> a, std::span<const Number> b, Number c);
+
 /// The scale that the rules give to the block of position k; `bytes` empty: 1.
 Number scale_of(const Instruction& instruction, const Datapath& datapath, std::span<const std::uint8_t> bytes,
                 std::size_t k);

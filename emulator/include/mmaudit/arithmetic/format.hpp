@@ -2,7 +2,7 @@
 // Number formats as plain numbers. A new format is one enumerator and one entry of kFormats.
 // Sources: OCP 8-bit floating point specification 1.0 (e4m3, e5m2), OCP Microscaling formats
 // specification 1.0 (e3m2, e2m3, e2m1, ue8m0), PTX ISA 9.0 "Alternate floating-point data formats" (bf16,
-// tf32, ue4m3), IEEE 754-2019 (the rest).
+// tf32, ue4m3), arXiv 2206.02915 (e5m2fnuz, e4m3fnuz: CDNA3's bf8 and fp8), IEEE 754-2019 (the rest).
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,14 +31,17 @@ enum class Format : std::uint8_t {
   u8,
   s4,
   u4,
-  b1
+  b1,
+  e5m2fnuz,
+  e4m3fnuz
 };
 
 /// Which encodings of the largest exponent field are not finite numbers.
 enum class Specials : std::uint8_t {
-  ieee,      ///< fraction 0: infinity; anything else: NaN
-  nan_only,  ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
-  finite     ///< every encoding is a finite number (e3m2, e2m3, e2m1)
+  ieee,               ///< fraction 0: infinity; anything else: NaN
+  nan_only,           ///< all ones: NaN; everything else is finite, there is no infinity (e4m3)
+  nan_at_minus_zero,  ///< the code of -0: NaN; everything else is finite (e4m3fnuz, e5m2fnuz)
+  finite              ///< every encoding is a finite number (e3m2, e2m3, e2m1)
 };
 
 /// What the bits of an element spell. An integer has no exponent: fraction_bits is its width.
@@ -82,8 +85,9 @@ struct FormatSpec {
     return (std::uint64_t{1} << (exponent_bits + fraction_bits + ignored_low_bits)) - 1;
   }
   /// What the conversion instructions write for a NaN: every bit of the value below the sign set, sign clear;
-  /// in a format without NaN the largest number.
+  /// in a format without NaN the largest number, in one without -0 the code of -0.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t conversion_nan_bits() const {
+    if (specials == Specials::nan_at_minus_zero) return sign_bit();
     return (magnitude_mask() >> ignored_low_bits) << ignored_low_bits;
   }
   /// Bits of +infinity (only meaningful for Specials::ieee), in the storage width.
@@ -114,6 +118,8 @@ inline constexpr NamedFormat kFormats[] = {
     {"f16",  "FP16",        {Format::f16,  16,     0,       5, 10,     15, Specials::ieee}},
     {"e5m2", "FP8 E5M2",    {Format::e5m2,  8,     0,       5,  2,     15, Specials::ieee}},
     {"e4m3", "FP8 E4M3",    {Format::e4m3,  8,     0,       4,  3,      7, Specials::nan_only}},
+    {"e5m2fnuz", "FP8 E5M2FNUZ", {Format::e5m2fnuz, 8, 0,   5,  2,     16, Specials::nan_at_minus_zero}},
+    {"e4m3fnuz", "FP8 E4M3FNUZ", {Format::e4m3fnuz, 8, 0,   4,  3,      8, Specials::nan_at_minus_zero}},
     {"e3m2", "FP6 E3M2",    {Format::e3m2,  8,     0,       3,  2,      3, Specials::finite}},
     {"e2m3", "FP6 E2M3",    {Format::e2m3,  8,     0,       2,  3,      1, Specials::finite}},
     {"e2m1", "FP4 E2M1",    {Format::e2m1,  8,     0,       2,  1,      1, Specials::finite}},

@@ -35,6 +35,10 @@ MMAUDIT_HD constexpr Operand unpack(const FormatSpec& format, UnpackRule rule, s
   const std::uint64_t exponent_mask = (std::uint64_t{1} << format.exponent_bits) - 1;
   const std::uint64_t fraction = (bits >> format.ignored_low_bits) & payload_mask;
   const std::uint64_t field = (bits >> (format.ignored_low_bits + format.fraction_bits)) & exponent_mask;
+  if (format.specials == Specials::nan_at_minus_zero && x.negative && fraction == 0 && field == 0) {
+    x.kind = Kind::nan;
+    return x;
+  }
   if (field == exponent_mask) {
     const bool dirty =
         rule.read_ignored_bits && (bits & ((std::uint64_t{1} << format.ignored_low_bits) - 1)) != 0;
@@ -58,6 +62,9 @@ MMAUDIT_HD constexpr Operand unpack(const FormatSpec& format, UnpackRule rule, s
     exponent -= shift;
   } else if (rule.subnormal == SubnormalRule::flushed) {
     significand = 0;
+  } else if (rule.subnormal == SubnormalRule::flushed_to_plus) {
+    significand = 0;
+    x.negative = false;
   }
   if (significand == 0 && rule.zero == ZeroRule::no_part) exponent = kZeroExponent;
   x.significand = x.negative ? -significand : significand;

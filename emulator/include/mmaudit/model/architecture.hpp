@@ -21,8 +21,10 @@ struct DatapathEntry {
 struct Architecture {
   std::string_view name;                      ///< what listings print
   std::span<const std::string_view> aliases;  ///< accepted besides the name, case-insensitive
-  int compute_capability;  ///< ten times major plus minor; the least that the datapaths stand for
+  /// Ten times major plus minor; the least that the datapaths stand for. Of AMD the gfx number, gfx90a: 910.
+  int compute_capability;
   std::span<const DatapathEntry> datapaths;
+  std::string_view target = {};  ///< "gfx908"; empty: NVIDIA, whose target is the compute capability
 };
 
 inline constexpr std::string_view kDefaultArchitecture = "hopper";  ///< where the user names none

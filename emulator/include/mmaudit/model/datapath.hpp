@@ -13,8 +13,17 @@ enum class Arithmetic : std::uint8_t {
   integer,  ///< exact integers, wrapped or clamped to D. Of the rules below it reads order, block and the
             ///< three rules of integers.
   grouped_dot_add,  ///< block-scaled: fused_dot_add of the exact, scaled sums of groups of products
-  fma_chain  ///< fma(a_k, b_k, s) in evaluation order, s = c first, IEEE 754. Of the rules below it reads
-             ///< order, nan_priority, output.rounding and output.nan; overflow is IEEE's of the rounding.
+  fma_chain,  ///< fma(a_k, b_k, s) in evaluation order, s = c first, IEEE 754. Of the rules below it reads
+              ///< order, nan_priority, output.rounding and output.nan; overflow is IEEE's of the rounding.
+  exact_dot_add,     ///< L products and c added exactly, rounded once
+  rounded_tree,      ///< every product rounded to D's format, the L of a step added in a binary tree of
+                     ///< neighbours, and their sum added to c: every rounding is the output's
+  two_stage_dot_add  ///< the products of a step aligned to their own exponent, truncated to F bits and added
+                     ///< exactly, in `partial_sums` interleaved sums; then the sums, and then their sum and
+                     ///< c, aligned and rounded toward minus infinity; the result cut to sum_fraction_bits in
+                     ///< the same way, and rounded. The last three read, of the rules below, order, block,
+                     ///< the two rules of subnormals, product_overflow and output. Source of each:
+                     ///< numerics.md.
 };
 enum class Rounding : std::uint8_t { toward_zero, nearest_even, down, up };
 /// The order in which the k of one instruction are evaluated, and the segments that are never mixed in one
@@ -50,9 +59,20 @@ enum class ProductRule : std::uint8_t {
 /// How the datapath reads a subnormal of the format it sees (the widened one, where operands are widened).
 /// For addends it covers c of the first step and the running sum of the later ones.
 enum class SubnormalRule : std::uint8_t {
-  kept,        ///< exponent 1 - bias, significand below 1
-  normalised,  ///< significand shifted up to [1, 2), exponent lowered
-  flushed      ///< read as zero of its sign: infinity times it is infinity times zero
+  kept,            ///< exponent 1 - bias, significand below 1
+  normalised,      ///< significand shifted up to [1, 2), exponent lowered
+  flushed,         ///< read as zero of its sign: infinity times it is infinity times zero
+  flushed_to_plus  ///< read as +0, and so is -0
+};
+/// A product of finite factors beyond the largest exponent of D's format.
+enum class ProductOverflow : std::uint8_t {
+  wide,     ///< is a number like any other
+  infinity  ///< is an infinity of its sign
+};
+/// two_stage_dot_add: c below the last bit that is kept of it.
+enum class FarAddend : std::uint8_t {
+  floored,  ///< a negative one becomes minus one unit
+  dropped   ///< becomes 0 when its exponent is below E - F - 1
 };
 enum class ZeroSign : std::uint8_t {
   plus,    ///< every zero result is +0
@@ -165,6 +185,11 @@ struct Datapath {
   ScaleSign scale_sign = ScaleSign::ignored;
   ScaleNan scale_nan = ScaleNan::always;
   SubnormalRule subnormal_scale = SubnormalRule::kept;
+  /// exact_dot_add and two_stage_dot_add only; the next three: two_stage_dot_add only.
+  ProductOverflow product_overflow = ProductOverflow::wide;
+  std::int16_t partial_sums = 1;        ///< sums that the products of a step go to in turn
+  std::int16_t sum_fraction_bits = 31;  ///< bits below the leading one that the sum of a step keeps
+  FarAddend far_addend = FarAddend::floored;
   std::int16_t group = 16;  ///< grouped_dot_add only, as the next two: products of one group
   GroupExponent group_exponent = GroupExponent::of_scales;
   CancelledGroup cancelled_group = CancelledGroup::counts;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mmaudit/model/instruction_fields.hpp"
+#include "mmaudit/model/instructions/mfma.hpp"
 #include "mmaudit/model/instructions/mma.hpp"
 #include "mmaudit/model/instructions/mma_f8f6f4.hpp"
 #include "mmaudit/model/instructions/mma_integer.hpp"
@@ -16,10 +17,10 @@
 
 namespace mmaudit {
 /// In the order that listings print.
-inline constexpr auto kInstructions =
-    detail::joined<Instruction>(instructions::kMma, instructions::kWgmma, instructions::kMmaInteger,
-                                instructions::kMmaSparse, instructions::kWgmmaSparse, instructions::kWmma,
-                                instructions::kMmaF8f6f4, instructions::kMmaScaled, instructions::kTcgen05);
+inline constexpr auto kInstructions = detail::joined<Instruction>(
+    instructions::kMma, instructions::kWgmma, instructions::kMmaInteger, instructions::kMmaSparse,
+    instructions::kWgmmaSparse, instructions::kWmma, instructions::kMmaF8f6f4, instructions::kMmaScaled,
+    instructions::kTcgen05, instructions::kMfma);
 
 /// True when this wgmma or tcgen05 exists with n columns. Source: PTX ISA 9.0, shapes of
 /// wgmma.mma_async and tcgen05.mma.
@@ -57,7 +58,8 @@ constexpr Instruction with_shape(Instruction inst, int n) {
 /// "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
 /// "tcgen05.m128n64k16.kind_f16.f32.f16.f16",
 /// "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0". What PTX puts into tcgen05's
-/// instruction descriptor (shape, formats, saturation) stands where mma has it.
+/// instruction descriptor (shape, formats, saturation) stands where mma has it. AMD's instructions have AMD's
+/// names, of several the oldest: "v_mfma_f32_32x32x8f16", "v_mfma_f32_16x16x32_fp8_bf8".
 std::string name_of(const Instruction& instruction);
 
 /// The instruction a name spells, with n filled in; nullopt when none matches (also for a shape that

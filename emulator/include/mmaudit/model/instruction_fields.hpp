@@ -12,7 +12,7 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, wmma, tcgen05 };
+enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, wmma, tcgen05, mfma };
 
 /// The warpgroup's form: A and B from shared memory, modifiers, one accumulator.
 constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
@@ -45,7 +45,7 @@ struct Instruction {
   std::int16_t m = 0, n = 0, k = 0;
   Format d = Format::none, a = Format::none, b = Format::none, c = Format::none;
   MatrixUnit unit = {};
-  std::int16_t min_compute_capability = 0;  ///< ten times major plus minor
+  std::int16_t min_compute_capability = 0;  ///< as Architecture's
   bool satfinite = false;                   ///< clamps an integer D instead of wrapping it
   Multiply multiply = Multiply::product;
   MmaKind kind = MmaKind::none;

@@ -8,8 +8,9 @@ namespace mmaudit {
 namespace names {
 
 /// Every list has one name per enumerator, in their order.
-inline constexpr std::string_view kArithmetic[] = {"fused_dot_add", "integer", "grouped_dot_add",
-                                                   "fma_chain"};
+inline constexpr std::string_view kArithmetic[] = {"fused_dot_add",    "integer",       "grouped_dot_add",
+                                                   "fma_chain",        "exact_dot_add", "rounded_tree",
+                                                   "two_stage_dot_add"};
 inline constexpr std::string_view kRounding[] = {"RZ", "RNE", "RD", "RU"};
 inline constexpr std::string_view kOrder[] = {"ascending", "pairs_of_four", "descending", "halves",
                                               "even_then_odd"};
@@ -19,7 +20,9 @@ inline constexpr std::string_view kAlignment[] = {"truncate_magnitude", "floor_t
                                                   "nearest_even"};
 inline constexpr std::string_view kZero[] = {"no_part", "operand_exponent"};
 inline constexpr std::string_view kProduct[] = {"unnormalised", "normalised"};
-inline constexpr std::string_view kSubnormal[] = {"kept", "normalised", "flushed"};
+inline constexpr std::string_view kSubnormal[] = {"kept", "normalised", "flushed", "flushed_to_plus"};
+inline constexpr std::string_view kProductOverflow[] = {"wide", "infinity"};
+inline constexpr std::string_view kFarAddend[] = {"floored", "dropped"};
 inline constexpr std::string_view kZeroSign[] = {"plus", "of_sum", "ieee"};
 inline constexpr std::string_view kOverflow[] = {"infinity", "max_finite"};
 inline constexpr std::string_view kInfinityTimesZero[] = {"nan", "zero"};
@@ -64,6 +67,10 @@ constexpr void for_each_rule(Model& model, Visit&& visit) {
   visit.choice("scale_sign", names::kScaleSign, model.scale_sign);
   visit.choice("scale_nan", names::kScaleNan, model.scale_nan);
   visit.choice("subnormal_scale", names::kSubnormal, model.subnormal_scale);
+  visit.choice("product_overflow", names::kProductOverflow, model.product_overflow);
+  visit.integer("partial_sums", model.partial_sums, 1, 2);
+  visit.integer("sum_fraction_bits", model.sum_fraction_bits, 24, 40);
+  visit.choice("far_addend", names::kFarAddend, model.far_addend);
   visit.integer("group", model.group, 1, 64);
   visit.choice("group_exponent", names::kGroupExponent, model.group_exponent);
   visit.choice("cancelled_group", names::kCancelledGroup, model.cancelled_group);
