@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds that can be written down: make_seeds.py [FOLDER]. What a fuzzer found lies beside them, named found_*."""
 import json
+import random
 import struct
 import sys
 
@@ -228,5 +229,13 @@ seed("regressions", "number", line(c=[1]))
 seed("regressions", "modifiers", line(modifiers=["80"]))
 seed("regressions", "deep", '{"law":' + "[" * 2000)
 seed("regressions", "empty", "")
+
+# Of fuzz_side_data: instruction, M, N, K, promotion, then metadata or scales, and elements.
+draws = random.Random(17)
+for number in range(0, 240, 8):
+    k = 30 if number == 16 else 63
+    metadata = [3, 1] if number % 80 == 72 else [0, 1] if number % 16 == 8 else [0, 1, 2, 3]
+    body = bytes(metadata) * 64 + bytes(draws.randrange(256) for _ in range(700))
+    seed("side_data", f"{number:03}", struct.pack("<HBBBB", number, number, 3 * number % 256, k, number // 8) + body)
 
 import result_seeds  # noqa: E402, F401: writes its half

@@ -173,7 +173,8 @@ TEST(SlowProbe, every_built_in_row_is_found_again) {
   for (const Architecture& architecture : architectures())
     for (const Instruction& listed : kInstructions) {
       const DatapathEntry* entry = find_datapath(architecture, listed);
-      if (entry == nullptr) continue;
+      // A probe asks for one alignment per step.
+      if (entry == nullptr || is_staged(entry->datapath.arithmetic)) continue;
       // Two instructions that differ in M, N and name alone are one function.
       Instruction inst = small(listed), key = inst;
       key.m = key.n = 0;

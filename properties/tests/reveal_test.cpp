@@ -28,20 +28,25 @@ GemmPlan plan_of(const char* instruction, Format output = Format::f32) {
   return plan;
 }
 
+Matmul problem_of(const Kernel& kernel, const void* a, const void* b, void* d) {
+  Matmul problem;
+  problem.batch = 1;
+  problem.m = kernel.m;
+  problem.n = kernel.n;
+  problem.k = kernel.k;
+  problem.a = a;
+  problem.b = b;
+  problem.d = d;
+  return problem;
+}
+
 UnknownGemm played(const Kernel& kernel) {
   const Instruction inst = kernel.plan.instruction;
   UnknownGemm gemm{kernel.m, kernel.n, kernel.k, inst.a, inst.b, kernel.plan.output, false, {}};
   if (inst.a == Format::tf32) gemm.a = gemm.b = Format::f32;
   const Datapath datapath = find_datapath(*find_architecture(kernel.architecture), inst)->datapath;
   gemm.run = [kernel, datapath](const void* a, const void* b, const void* /*c*/, void* d) {
-    Matmul problem;
-    problem.batch = 1;
-    problem.m = kernel.m;
-    problem.n = kernel.n;
-    problem.k = kernel.k;
-    problem.a = a;
-    problem.b = b;
-    problem.d = d;
+    const Matmul problem = problem_of(kernel, a, b, d);
     ASSERT_EQ(why_no_prediction(kernel.plan, datapath, problem), "");
     predict(
         kernel.plan, datapath, problem,
@@ -129,15 +134,8 @@ UnknownGemm with_c(bool last) {
   UnknownGemm gemm = played(kernel);
   gemm.with_c = true;
   gemm.run = [kernel, last](const void* a, const void* b, const void* c, void* d) {
-    Matmul problem;
-    problem.batch = 1;
-    problem.m = kernel.m;
-    problem.n = kernel.n;
-    problem.k = kernel.k;
-    problem.a = a;
-    problem.b = b;
+    Matmul problem = problem_of(kernel, a, b, d);
     problem.c = c;
-    problem.d = d;
     if (last) problem.epilogue = Epilogue{1, 1, Format::f32};
     matmul(kernel.plan.instruction,
            find_datapath(*find_architecture("hopper"), kernel.plan.instruction)->datapath, problem);

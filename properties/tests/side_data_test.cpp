@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/backend.hpp"
 #include "mmaudit/matmul.hpp"
 #include "probe.hpp"
 
@@ -49,26 +50,11 @@ std::vector<MatmulOptions> every_way(const Probe& probe) {
   return ways;
 }
 
-/// A batch of tiles as a batch of products.
-Matmul product_of(const TileBatch& tiles) {
-  Matmul problem;
-  problem.batch = tiles.tiles;
-  problem.m = static_cast<std::uint64_t>(tiles.instruction.m);
-  problem.n = static_cast<std::uint64_t>(tiles.instruction.n);
-  problem.k = static_cast<std::uint64_t>(tiles.instruction.k);
-  problem.a = tiles.a.data();
-  problem.b = tiles.b.data();
-  problem.c = tiles.c.data();
-  if (!tiles.scale_a.empty()) problem.scale_a = tiles.scale_a.data();
-  if (!tiles.scale_b.empty()) problem.scale_b = tiles.scale_b.data();
-  if (!tiles.metadata.empty()) problem.metadata = tiles.metadata.data();
-  return problem;
-}
-
 std::size_t compare(const Probe& probe, TileBatch& tiles, const std::string& what) {
-  emulate(probe.instruction, probe.datapath, tiles.view());
+  const TileView view = tiles.view();
+  emulate(probe.instruction, probe.datapath, view);
   const std::vector<std::byte> expected = tiles.d;
-  Matmul problem = product_of(tiles);
+  Matmul problem = product_of(probe.instruction, view);
   for (const MatmulOptions& options : every_way(probe)) {
     std::vector<std::byte> d(expected.size(), std::byte{0xA5});
     problem.d = d.data();
@@ -165,8 +151,8 @@ struct Chain {
     }
   }
 
-  [[nodiscard]] Matmul problem() const {
-    Matmul out = product_of(tiles);
+  [[nodiscard]] Matmul problem() {
+    Matmul out = product_of(tiles.instruction, tiles.view());
     out.batch = 1;
     out.k = k;
     out.a = a.data();
@@ -210,8 +196,8 @@ TEST(SideData, ChainsOverKWithAPieceAtTheEnd) {
     const auto group = static_cast<std::uint64_t>(sparsity_of(probe.instruction).group);
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const std::uint64_t piece = std::max<std::uint64_t>(k * static_cast<std::uint64_t>(f + 1) / 11, 1);
-      const Chain chain(probe, static_cast<gen::InputClass>(f), kSeed,
-                        std::min(k, (piece + group - 1) / group * group));
+      Chain chain(probe, static_cast<gen::InputClass>(f), kSeed,
+                  std::min(k, (piece + group - 1) / group * group));
       Matmul problem = chain.problem();
       for (const MatmulOptions& options : every_way(probe)) {
         std::vector<std::byte> d(chain.expected.size(), std::byte{0xA5});

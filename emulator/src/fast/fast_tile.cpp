@@ -112,11 +112,11 @@ class FastTile final : public fast::VectorSums {
     if (!sparse) return;
     for (std::uint64_t p = 0; p < panels; ++p) {
       fast::Bounds* bounds = &b_bounds_[p * steps_.size()];
-      for (int i = 1; !ascending_ && i < chunk.step_count; ++i) {
+      for (int i = 1; !keeps_groups_ && i < chunk.step_count; ++i) {
         bounds[0].low = std::min(bounds[0].low, bounds[i].low);
         bounds[0].high = std::max(bounds[0].high, bounds[i].high);
       }
-      for (int i = 1; !ascending_ && i < chunk.step_count; ++i) bounds[i] = bounds[0];
+      for (int i = 1; !keeps_groups_ && i < chunk.step_count; ++i) bounds[i] = bounds[0];
       spread_exponents(depth, &packed_[p * fast::kPanel * b_depth_],
                        &b_exponent_[p * fast::kPanel * b_words_]);
     }
@@ -143,7 +143,10 @@ class FastTile final : public fast::VectorSums {
   }
 
   void make_selection() {
+    keeps_groups_ = ascending_;
     for (fast::Step step : steps_) {
+      keeps_groups_ =
+          keeps_groups_ && step.start % plan_.sparsity.kept == 0 && step.count % plan_.sparsity.kept == 0;
       step.start = static_cast<std::int16_t>(2 * step.start);
       step.count = static_cast<std::int16_t>(2 * step.count);
       b_steps_.push_back(step);
@@ -291,6 +294,7 @@ class FastTile final : public fast::VectorSums {
   std::size_t depth_;  ///< of a whole chunk
   const std::vector<fast::Step>& steps_;
   bool ascending_ = true;
+  bool keeps_groups_ = true;  ///< a sparse step meets the rows of B beside it, and no others
   std::uint64_t chunk_start_ = 0;
   std::vector<std::int32_t> order_;
   fast::Aligned<float> a_value_, b_value_;
@@ -314,13 +318,16 @@ class FastTile final : public fast::VectorSums {
 std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, SimdLevel level) {
   const DotPlan plan = make_plan(instruction, datapath);
+  if (fast::serves_binary64(plan)) return fast::binary64_tile(plan, problem, level);
+  if (fast::serves_integers(plan)) return fast::integer_tile(plan, problem, level);
   if (const auto rules = fast::group_rules(plan)) return fast::grouped_tile(plan, *rules, problem, level);
   return std::make_unique<FastTile>(plan, *fast::fast_plan(plan), problem, level);
 }
 
 bool fast_serves(const Instruction& instruction, const Datapath& datapath) {
   const DotPlan plan = make_plan(instruction, datapath);
-  return fast::group_rules(plan) || fast::fast_plan(plan);
+  return fast::serves_binary64(plan) || fast::serves_integers(plan) || fast::group_rules(plan) ||
+         fast::fast_plan(plan);
 }
 
 std::string_view name_of(SimdLevel level) {

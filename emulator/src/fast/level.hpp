@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "binary64_level.hpp"
 #include "group_level.hpp"
+#include "integer_level.hpp"
 
 namespace mmaudit::fast {
 
@@ -157,6 +159,8 @@ struct Level {
   void (*pack_group_b)(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
                        const PackedGroupsB& out, GroupBounds& bounds);
   void (*multiply_groups)(const GroupMultiply& work);
+  void (*multiply_integers)(const IntegerMultiply& work);
+  void (*multiply_binary64)(const Binary64Multiply& work);
 };
 
 extern const Level kPortable, kAvx2, kAvx512;

@@ -1,7 +1,6 @@
 #include "vector_sums.hpp"
 
 namespace mmaudit::fast {
-namespace {
 
 const Level& table_of(SimdLevel level) {
 #ifdef MMAUDIT_FAST_X86
@@ -11,8 +10,6 @@ const Level& table_of(SimdLevel level) {
   static_cast<void>(level);
   return kPortable;
 }
-
-}  // namespace
 
 VectorSums::VectorSums(const DotPlan& plan, const Matmul& problem, SimdLevel level)
     : plan_(plan),

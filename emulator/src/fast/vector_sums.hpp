@@ -62,6 +62,9 @@ struct StepList {
   }
 };
 
+/// The functions of a level, which must be there.
+const Level& table_of(SimdLevel level);
+
 class VectorSums : public TileSums {
  public:
   void start(const Tile& tile) override;
@@ -91,6 +94,15 @@ class VectorSums : public TileSums {
     return i * columns_ + j / kPanel * kPanel + static_cast<std::size_t>(place_[j % kPanel]);
   }
 };
+
+/// Whether integer_tile() computes this plan: exact sums of bytes that wrap, or clamp at an instruction's
+/// end.
+bool serves_integers(const DotPlan& plan);
+std::unique_ptr<TileSums> integer_tile(const DotPlan& plan, const Matmul& problem, SimdLevel level);
+
+/// The same of binary64_tile(): chains of multiply-adds to nearest even.
+bool serves_binary64(const DotPlan& plan);
+std::unique_ptr<TileSums> binary64_tile(const DotPlan& plan, const Matmul& problem, SimdLevel level);
 
 std::unique_ptr<TileSums> grouped_tile(const DotPlan& plan, const GroupRules& rules, const Matmul& problem,
                                        SimdLevel level);

@@ -161,6 +161,7 @@ MMAUDIT_HD constexpr std::uint64_t special(const FormatSpec& format, Stream& ran
       return format.specials == Specials::ieee ? sign | format.infinity_bits() | low
                                                : sign | format.max_finite_bits();
     case 2: {
+      if (format.specials == Specials::nan_at_minus_zero) return format.sign_bit();
       if (format.specials == Specials::nan_only) return sign | (format.sign_bit() - 1);
       const std::uint64_t payload = random.next() & (least_normal - 1);
       return sign | format.infinity_bits() | (payload == 0 ? 1 : payload);
