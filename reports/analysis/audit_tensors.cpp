@@ -27,15 +27,21 @@ std::string hint_of(std::string_view name) {
   return meaning.empty() ? "" : fmt::format(" ({} is {})", name, meaning);
 }
 
+/// Says what was found, the name that it may mean, and what is allowed.
+[[noreturn]] void refuse(std::string_view option, const std::string& name,
+                         const std::vector<std::string>& allowed, std::string_view more = {}) {
+  throw InputError(fmt::format("{}: found {}{}, allowed: {}{}{}", option, name, did_you_mean(name, allowed),
+                               fmt::join(allowed, ", "), more, hint_of(name)));
+}
+
 /// What `find` gives for every name; InputError names the option and what it allows.
 template <class Find>
-auto chosen(std::string_view option, const std::vector<std::string>& names, std::string_view allowed,
-            const Find& find) {
+auto chosen(std::string_view option, const std::vector<std::string>& names,
+            const std::vector<std::string>& allowed, std::string_view more, const Find& find) {
   std::vector<std::decay_t<decltype(*find(names.front()))>> out;
   for (const std::string& name : names) {
     const auto found = find(name);
-    if (!found)
-      throw InputError(fmt::format("{}: found {}, allowed: {}{}", option, name, allowed, hint_of(name)));
+    if (!found) refuse(option, name, allowed, more);
     out.push_back(*found);
   }
   return out;
@@ -46,22 +52,22 @@ template <class Value>
 std::optional<Value> chosen_one(std::string_view option, const std::string& name,
                                 const std::vector<std::pair<std::string_view, Value>>& values) {
   if (name.empty()) return std::nullopt;
-  std::string allowed;
+  std::vector<std::string> allowed;
   for (const auto& [each, value] : values) {
     if (each == name) return value;
-    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", each);
+    allowed.emplace_back(each);
   }
-  throw InputError(fmt::format("{}: found {}, allowed: {}", option, name, allowed));
+  refuse(option, name, allowed);
 }
 
 std::vector<GemmDtype> dtypes_of(const TensorAuditRequest& request) {
   const bool pair = !request.dtype_a.empty() || !request.dtype_b.empty();
   std::vector<std::string> names = request.dtypes;
   if (names.empty() && !pair) names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
-  std::vector<std::string_view> allowed;
-  for (const GemmDtype& dtype : gemm_dtypes()) allowed.push_back(dtype.name);
-  std::vector<GemmDtype> out = chosen("--dtype", names, fmt::format("{}", fmt::join(allowed, ", ")),
-                                      [](const std::string& name) { return find_gemm_dtype(name); });
+  std::vector<std::string> allowed;
+  for (const GemmDtype& dtype : gemm_dtypes()) allowed.emplace_back(dtype.name);
+  std::vector<GemmDtype> out =
+      chosen("--dtype", names, allowed, "", [](const std::string& name) { return find_gemm_dtype(name); });
   if (!pair) return out;
   const GemmDtype* found = find_gemm_dtype(request.dtype_a, request.dtype_b);
   if (found == nullptr)
@@ -82,14 +88,13 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   for (const std::string& name : request.scales) {
     const std::vector<Scaling> found = find_scalings(name);
     if (found.empty())
-      throw InputError(fmt::format(
-          "--scale: found {}, allowed: none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil)",
-          name));
+      refuse("--scale", name, {"none", "tensor", "row", "1x128", "128x128", "mx", "mx-floor", "mx-ceil"},
+             " (mx is both of the last)");
     scalings.insert(scalings.end(), found.begin(), found.end());
   }
   const std::vector<Accumulation> accumulations =
-      chosen("--policy", policies, "plain, promote:P, split-k:S, half (P and S from 1 to 1048576)",
-             find_accumulation);
+      chosen("--policy", policies, {"plain", "promote:P", "split-k:S", "half"},
+             " (P and S from 1 to 1048576)", find_accumulation);
   const Format output =
       chosen_one<Format>("--d-format", request.output,
                          {{"f32", Format::f32}, {"f16", Format::f16}, {"bf16", Format::bf16}})
@@ -195,7 +200,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
       b("--b", request.b, "B", request.b_transposed.value_or(false));
   std::optional<FileMatrix> c;
   if (!request.c.empty()) c.emplace("--c", request.c, "C", false);
-  std::vector<InputFacts> inputs = inputs_of(request, progress);
+  std::vector<InputFacts> inputs = request.inputs.empty() ? inputs_of(request, progress) : request.inputs;
   if (stamps_of(request) != before)
     throw InputError("--a, --b, --c: found a file that changed while it was read, allowed: files at rest");
   require_known_side(request, b);
@@ -211,8 +216,14 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   const std::vector<std::uint64_t> depth = everything(rows.empty() || columns.empty() ? 0 : k);
   const std::vector<double> a_part = a.part(rows, depth), b_part = b.part(depth, columns);
   const std::vector<double> c_part = c ? c->part(rows, columns) : std::vector<double>{};
-  whole.operands = {rows.size(),       columns.size(),   k, a_part, b_part, c_part,
-                    a.facts().largest, b.facts().largest};
+  whole.operands = {rows.size(),
+                    columns.size(),
+                    k,
+                    a_part,
+                    b_part,
+                    c_part,
+                    request.largest_a != 0 ? request.largest_a : a.facts().largest,
+                    request.largest_b != 0 ? request.largest_b : b.facts().largest};
   whole.whole_m = m;
   whole.whole_n = n;
   whole.rows = rows, whole.columns = columns;

@@ -7,6 +7,7 @@
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/report/audit.hpp"
+#include "mmaudit/report/capture_audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "verify.hpp"
 
@@ -26,6 +27,7 @@ struct TensorOptions {
   report::TensorAuditRequest request;
   std::vector<std::string> architectures;
   std::string json, markdown, csv, junit, html;
+  std::string capture, plan;
   bool b_transposed = false;
 };
 
@@ -60,9 +62,8 @@ std::vector<NamedFile> named(const std::vector<Output>& outputs) {
   return out;
 }
 
-void write(const std::vector<Output>& outputs, const report::Report& report) {
-  std::vector<corpus::TextFile> files;
-  files.reserve(outputs.size());
+void write(const std::vector<Output>& outputs, const report::Report& report,
+           std::vector<corpus::TextFile> files = {}) {
   for (const Output& one : outputs) files.push_back({one.path, report::rendered(report, one.format)});
   corpus::write_files_atomically(files);
 }
@@ -118,11 +119,32 @@ int audit(const Options& options, const Context& context) {
     result.gemm = report::study_gemm(architecture, study);
   }
   const report::Report report = report::report_of(result);
+  write(outputs, report);  // before the text: who reads that may stop early
   emit("-", options.json == "-" ? report.json() : report::rendered(report, "text", colors()));
-  write(outputs, report);
   if (!options.no_files && options.json != "-")
     emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
   return verified.mismatches() == 0 ? kAllGood : kMismatch;
+}
+
+/// --capture: every product of a network, and the plan that --plan asks for.
+int audit_capture(const TensorOptions& options, const std::vector<Output>& files,
+                  const std::vector<Output>& printed, const report::TensorAuditProgress& progress,
+                  const Context& context) {
+  const report::TensorAuditRequest& request = options.request;
+  if (!request.a.empty() || !request.b.empty() || !request.c.empty() || request.b_transposed)
+    throw InputError("--capture: found with --a, --b, --c or --b-transposed, allowed: without them");
+  if (!options.plan.empty() && request.limit <= 0)
+    throw InputError("--plan: found without --max-rel-fro, allowed: with it");
+  report::CaptureAudit audit = report::audit_capture(request, options.capture, progress);
+  name_origin(context, audit.provenance);
+  const report::Report report = report::report_of(audit);
+  std::vector<corpus::TextFile> more;
+  if (!options.plan.empty() && options.plan != "-") more.push_back({options.plan, report::plan_of(audit)});
+  write(files, report, more);
+  for (const Output& each : printed) emit("-", report::rendered(report, each.format));
+  if (options.plan == "-") emit("-", report::plan_of(audit));
+  if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
+  return request.limit <= 0 || audit.passes() ? kAllGood : kMismatch;
 }
 
 int audit_tensors(TensorOptions& options, const Context& context) {
@@ -142,19 +164,26 @@ int audit_tensors(TensorOptions& options, const Context& context) {
   for (const Output& each : choices)
     if (!each.path.empty()) (each.path == "-" ? printed : files).push_back(each);
   const report::TensorAuditRequest& request = options.request;
-  try_outputs(named(files),
-              {{"--a", request.a}, {"--b", request.b}, {"--c", request.c}, {"--model", context.model_file}});
+  std::vector<NamedFile> written = named(files);
+  if (!options.plan.empty() && options.plan != "-") written.push_back({"--plan", options.plan});
+  try_outputs(written, {{"--a", request.a},
+                        {"--b", request.b},
+                        {"--c", request.c},
+                        {"--capture", options.capture},
+                        {"--model", context.model_file}});
   Progress progress(context.quiet);
   for (const Output& each : files) progress.will_write({each.path});
-  report::GemmAudit audit = report::audit_tensors(
-      options.request,
-      {[&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
-       [&](std::uint64_t steps) { progress.advance(steps); }});
+  const report::TensorAuditProgress shown = {
+      [&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
+      [&](std::uint64_t steps) { progress.advance(steps); }};
+  if (!options.capture.empty()) return audit_capture(options, files, printed, shown, context);
+  if (!options.plan.empty()) throw InputError("--plan: found without --capture, allowed: with it");
+  report::GemmAudit audit = report::audit_tensors(options.request, shown);
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
+  write(files, report);
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
   if (printed.empty()) emit("-", report::rendered(report, "text", colors()));
-  write(files, report);
   const bool judged = audit.count(report::GemmVerdict::not_judged) == 0;
   return (audit.limit ? audit.passes() : judged) ? kAllGood : kMismatch;
 }
@@ -169,10 +198,16 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       "A (M, K), or (..., K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
   add("--b FILE", request.b, "B (K, N)");
   add("--c FILE", request.c, "C (M, N), added in the epilogue");
+  add("--capture FILE", options.capture,
+      "instead of A and B: every product of a network, as mmaudit.torch.capture writes them");
+  add("--plan FILE", options.plan,
+      "with --capture: write the cheapest combination of every layer within --max-rel-fro, for "
+      "mmaudit.torch.emulate; - prints it");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup).once();
-  add("--dtype", request.dtypes, "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf4, nvf4")
+  add("--dtype", request.dtypes,
+      "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4")
       .comma_separated();
   add("--dtype-a", request.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
@@ -208,8 +243,9 @@ void add_audit(Command& app) {
       "audit",
       "The main job: verify the model, then report the error level of every data type; with --a and --b the "
       "errors of that product",
-      {"mmaudit audit", "mmaudit audit --a x.npy --b w.npy --arch b200 --dtype mxf8,nvf4 --max-rel-fro 5%",
-       "mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --html audit.html"});
+      {"mmaudit audit",
+       "mmaudit audit --a x.npy --b w.npy --arch b200 --dtype mxf8,nvf4 --max-rel-fro 5% --html audit.html",
+       "mmaudit audit --capture net.safetensors --arch h200,b200 --dtype e4m3,nvf4 --max-rel-fro 5%"});
   command
       .option("--arch ARCH", tensors->architectures, "architecture to report on (with --a and --b several)")
       .comma_separated()

@@ -276,7 +276,7 @@ void add_campaign(Command& app) {
   command.option("--threads", options->threads, "with --on model; 0: one per core")
       .range(0, 4096)
       .takes_last();
-  command.option("--seconds", options->seconds, "begin no work item after this time");
+  command.option("--seconds", options->seconds, "begin no work item after this time").range(0, 1e9);
   command.section("Files, parts and results");
   command
       .option("--journal FILE", options->journal,

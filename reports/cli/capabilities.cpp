@@ -16,6 +16,9 @@ std::string type_of(Format format) {
     case Format::e4m3:
     case Format::e5m2:
       return "fp8";
+    case Format::e4m3fnuz:
+    case Format::e5m2fnuz:
+      return "fp8 fnuz";
     case Format::e3m2:
     case Format::e2m3:
       return "fp6";
@@ -35,6 +38,7 @@ std::string type_of(Format format) {
 /// "mma.sp" of "mma.sp.m16n8k32.f32...", with the format of the scales where there are some.
 std::string interface_of(const Instruction& inst) {
   const std::string name = name_of(inst);
+  if (inst.op == Op::mfma) return "v_mfma";
   std::string out = name.substr(0, name.find(".m"));
   if (inst.scale != Format::none) out += " scaled by " + std::string(name_of(inst.scale));
   return out;

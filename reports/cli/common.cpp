@@ -46,8 +46,7 @@ Option add_instruction_option(Command& command, std::string& instruction) {
 }
 
 Option add_filter_option(Command& command, std::vector<std::string>& instructions) {
-  return command.option("--inst INST", instructions, "only instructions whose name contains one of these")
-      .not_empty("part of a name of `mmaudit list`");
+  return command.option("--inst INST", instructions, "only instructions whose name contains one of these");
 }
 
 void add_corpus_option(Command& command, std::string& folder) {

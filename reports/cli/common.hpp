@@ -129,6 +129,7 @@ void add_campaign(Command& app);
 void add_screen(Command& app);
 void add_time(Command& app);
 void add_tcgen05(Command& app);
+void add_convolution(Command& tcgen05);  // a command of mmaudit tcgen05
 void add_doctor(Command& app);
 void add_shell(Command& app);  // completions, man
 

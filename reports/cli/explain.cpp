@@ -202,9 +202,11 @@ void add_explain(Command& app) {
   add_architecture_options(command, options->architecture);
   command.section("The dot product");
   const Option a =
-      command.option("--a LIST", options->a,
-                     "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0");
-  const Option b = command.option("--b LIST", options->b, "column of B");
+      command
+          .option("--a LIST", options->a,
+                  "row of A: \"1.5,0x3c01,-2^-12,1.5*2^3,inf,nan,max,min,tiny\"; missing values are +0")
+          .may_be_empty();
+  const Option b = command.option("--b LIST", options->b, "column of B").may_be_empty();
   const Option c = command.option("--c X", options->c, "c");
   const Option scale_a = command.option(
       "--scale-a LIST", options->scale_a,

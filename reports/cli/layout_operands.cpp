@@ -3,50 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "common.hpp"
-#include "mmaudit/volta.hpp"
 #include "mmaudit/wmma_fragments.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-/// Known maps of one architecture.
-struct Published {
-  std::string_view architecture, types;  ///< names; a space after each
-  Evidence evidence;
-  std::string_view source;
-  bool any_layout;  ///< else the maps are of A by rows, B by columns and accumulators by rows
-  FragmentMap (*a)(volta::Layout);
-  FragmentMap (*b)(volta::Layout);
-  FragmentMap (*accumulator)(Format);
-};
-
-constexpr std::string_view kSixteen = "wmma.m16n16k16.f32.f16.f16.f32 wmma.m16n16k16.f16.f16.f16.f16 ";
-
-constexpr Published kPublished[] = {
-    {"volta",
-     "wmma.m16n16k16.f32.f16.f16.f32 wmma.m16n16k16.f32.f16.f16.f16 wmma.m16n16k16.f16.f16.f16.f32 "
-     "wmma.m16n16k16.f16.f16.f16.f16 ",
-     Evidence::literature, "Raihan, Goli, Aamodt (ISPASS 2019), accumulators: PTX ISA 9.0, mma.m8n8k4", true,
-     volta::fragment_a, volta::fragment_b, volta::fragment_accumulator},
-    {"turing", kSixteen, Evidence::literature,
-     "Raihan, Goli, Aamodt (ISPASS 2019): each element once, consecutive groups of four lanes hold "
-     "consecutive rows; registers as of mma.m16n8k8, PTX ISA 9.0, which is the HMMA behind it",
-     true, [](volta::Layout) { return hmma16::fragment_a(1); },
-     [](volta::Layout) { return hmma16::fragment_b(1); },
-     [](Format) { return hmma16::fragment_accumulator(); }},
-    {"hopper", "wmma.m16n16k16.f32.f16.f16.f32 ", Evidence::recorded,
-     "read off an NVIDIA H200 (driver 580.159.04) by `layout --discover`", false,
-     [](volta::Layout) { return hmma16::fragment_a(2); }, [](volta::Layout) { return hmma16::fragment_b(2); },
-     [](Format) { return hmma16::fragment_accumulator(); }},
-};
-
 /// "volta, turing, hopper (m16n16k16 of f16), or --discover on a GPU"
 std::string allowed_text() {
   std::vector<std::string_view> names;
-  for (const Published& one : kPublished) names.push_back(one.architecture);
+  for (const WmmaFragments& one : published_wmma_fragments()) names.push_back(one.architecture);
   return fmt::format("{} (m16n16k16 of f16), or --discover on a GPU", fmt::join(names, ", "));
 }
 
@@ -104,11 +70,8 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
     throw InputError(
         fmt::format("--inst: found {}, {}, allowed: with --arch {}", name, kOpen, allowed_text()));
   require_datapath(*architecture, instruction);
-  const auto published =
-      std::find_if(std::begin(kPublished), std::end(kPublished), [&](const Published& one) {
-        return one.architecture == architecture->name && one.types.find(name + " ") != std::string_view::npos;
-      });
-  if (published == std::end(kPublished))
+  const WmmaFragments* published = find_wmma_fragments(architecture->name, instruction);
+  if (published == nullptr)
     throw InputError(fmt::format("--arch: found {} with {}, {}, allowed: {}", architecture->name, name, kOpen,
                                  allowed_text()));
   if (!published->any_layout && (choice.a == "col" || choice.b == "row" || choice.c == "col"))

@@ -8,6 +8,7 @@
 
 #include "capabilities.hpp"
 #include "common.hpp"
+#include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/report/table.hpp"
@@ -62,6 +63,12 @@ std::vector<Line> lines_of(const Architecture& architecture, const std::vector<s
       line.rounding = rounding_text(instruction, entry->datapath);
     }
     if (entry->datapath.arithmetic == Arithmetic::grouped_dot_add) line.groups = entry->datapath.group;
+    if (is_staged(entry->datapath.arithmetic)) {
+      line.l = std::to_string(products_per_step_of(instruction, entry->datapath));
+      if (entry->datapath.arithmetic == Arithmetic::two_stage_dot_add)
+        line.f = std::to_string(entry->datapath.fraction_bits);
+      line.rounding = rounding_text(entry->datapath);
+    }
     if (line.groups != 0 || entry->datapath.arithmetic == Arithmetic::fused_dot_add) {
       line.l = std::to_string(products_per_step_of(instruction, entry->datapath));
       if (cuts_anything(entry->datapath)) {
@@ -92,10 +99,11 @@ std::string block_of(const Architecture& architecture, const std::vector<Line>& 
                               {{"rounding of a step"}, [](const Line& line) { return line.rounding; }},
                               {{"known"}, [](const Line& line) { return line.evidence; }}});
   const std::string capability = capability_text(architecture.compute_capability);
-  const std::string title =
-      markdown ? fmt::format("### {} (compute capability {})\n\n", architecture.name, capability)
-               : fmt::format("{} (compute capability {}; {})\n", architecture.name, capability,
-                             fmt::join(architecture.aliases, ", "));
+  const std::string target =
+      architecture.target.empty() ? "compute capability " + capability : std::string(architecture.target);
+  const std::string title = markdown ? fmt::format("### {} ({})\n\n", architecture.name, target)
+                                     : fmt::format("{} ({}; {})\n", architecture.name, target,
+                                                   fmt::join(architecture.aliases, ", "));
   return title + (markdown ? to_markdown(table) : to_text(table)) + "\n";
 }
 
@@ -110,7 +118,9 @@ std::string overview(const std::vector<const Architecture*>& chosen) {
   };
   std::vector<report::Field<const Architecture*>> fields = {
       {{"architecture"}, [](const Architecture* one) { return one->name; }},
-      {{"cc", true}, [](const Architecture* one) { return capability_text(one->compute_capability); }}};
+      {{"cc", true}, [](const Architecture* one) {
+         return one->target.empty() ? capability_text(one->compute_capability) : std::string(one->target);
+       }}};
   for (const Evidence evidence : {Evidence::recorded, Evidence::replayed, Evidence::literature})
     fields.push_back(
         {{name_of(evidence), true}, [=](const Architecture* one) { return count(*one, evidence); }});

@@ -43,6 +43,12 @@ Refusal refusal(const std::string& text, const std::string& allowed) {
   return fmt::format("found {}, allowed: {}", text.empty() ? "no number" : printable(text), allowed);
 }
 
+/// What an unset variable of a shell gives. The check's name is for options that take it.
+constexpr const char* kNotEmpty = "not empty";
+Refusal refuse_nothing(const std::string& text) {
+  return text.empty() ? "found nothing, allowed: a value" : Refusal();
+}
+
 /// CLI11 reads "" as 0, -1 as the largest unsigned number, a number that is too large as the largest there
 /// is, and nan and inf as they are.
 template <typename T>
@@ -79,7 +85,6 @@ Refusal refuse_word(const CLI::App& at, const std::string& word) {
     for (const CLI::Option* option : app->get_options())
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   const bool of_options = word.starts_with('-');
-  const std::string nearest = word.empty() ? "" : nearest_word(word, of_options ? options : commands);
   return fmt::format("{}: found {}, allowed: {}{}",
                      of_options         ? "option"
                      : commands.empty() ? "argument"
@@ -88,12 +93,12 @@ Refusal refuse_word(const CLI::App& at, const std::string& word) {
                      of_options         ? "the options of the help"
                      : commands.empty() ? "none here"
                                         : fmt::format("{}", fmt::join(commands, ", ")),
-                     nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
+                     word.empty() ? "" : did_you_mean(word, of_options ? options : commands));
 }
 
 /// What CLI11 refuses, as found and allowed: its own words say neither. `words`: what it could not place.
 Refusal refusal_of(const CLI::ParseError& error, const CLI::App& at, const std::vector<std::string>& words) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const auto before = [&](std::string_view end) { return text.substr(0, text.find(end)); };
   const auto after = [&](std::string_view start) { return text.substr(text.find(start) + start.size()); };
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
@@ -221,13 +226,8 @@ Option& Option::once() {
   return with([](CLI::Option& own) { own.multi_option_policy(CLI::MultiOptionPolicy::Throw); });
 }
 
-Option& Option::not_empty(const std::string& allowed) {
-  option_->check(CLI::Validator(
-      [allowed](const std::string& text) {
-        return text.empty() ? fmt::format("found nothing, allowed: {}", allowed) : Refusal();
-      },
-      ""));
-  return *this;
+Option& Option::may_be_empty() {
+  return with([](CLI::Option& own) { own.get_validator(kNotEmpty)->active(false); });
 }
 
 Option& Option::takes_last() {
@@ -261,7 +261,11 @@ Option Command::option(const std::string& names, T& value, const std::string& te
   if (space != std::string::npos) added->type_name(names.substr(space + 1));
   if (has_default(value)) added->capture_default_str();
   using Value = typename Element<T>::Type;
-  if constexpr (std::is_arithmetic_v<Value>) added->check(CLI::Validator(refuse_no_number<Value>, ""));
+  if constexpr (std::is_arithmetic_v<Value>) {
+    added->check(CLI::Validator(refuse_no_number<Value>, ""));
+  } else {
+    added->check(CLI::Validator(refuse_nothing, "", kNotEmpty));
+  }
   return Option(added);
 }
 

@@ -41,8 +41,8 @@ class Option {
   Option& takes_last();
   /// Refuses a second use: where a flag has an opposite, the two may not meet.
   Option& once();
-  /// Refuses an empty text; `allowed` is what it says instead.
-  Option& not_empty(const std::string& allowed);
+  /// An empty text, which an unset variable of a shell gives, is refused unless this allows it.
+  Option& may_be_empty();
   /// The option may stand alone and then means `alone`.
   Option& alone_means(const std::string& alone);
   /// Each use takes one value; the option can be repeated.

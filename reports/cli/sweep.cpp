@@ -222,10 +222,12 @@ int report_on(const SweepReportOptions& options) {
   try_outputs({{"--html", options.html}}, {{"SWEEP", options.sweep}, {"--gemm", options.gemm}});
   const sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
   const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
+  const std::string gemm = options.gemm.empty() ? "" : text_of_file(options.gemm);
+  if (!gemm.empty() && options.html.empty())
+    throw InputError("--gemm: found without --html, allowed: with it: it is for the page");
   if (!options.html.empty()) {
     report::Report report = sweeps::report_of(result);
-    sweeps::add_context(report, result, accuracy, options.gemm.empty() ? "" : text_of_file(options.gemm),
-                        options.gemm);
+    sweeps::add_context(report, result, accuracy, gemm, options.gemm);
     corpus::write_file_atomically(options.html, std::string_view(report::rendered(report, "html")));
   }
   emit("-",

@@ -142,6 +142,7 @@ void add_tcgen05(Command& app) {
   command.runs([options](const Context& context) { return execute(*options, context); });
   group.command("rules", "What a program is refused for, and what is not modelled", {"mmaudit tcgen05 rules"})
       .runs([](const Context&) { return print_rules(); });
+  add_convolution(group);
 }
 
 }  // namespace mmaudit::cli

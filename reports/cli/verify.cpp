@@ -165,10 +165,8 @@ void add_verify(Command& app) {
   command.section("Output");
   add_result_option(command, options->json);
   command.option("--junit FILE", options->junit, "write the result as JUnit XML");
-  command.runs([options, seed, dataset](const Context& context) {
+  command.runs([options, seed](const Context& context) {
     options->has_seed = seed.given();
-    if (dataset.given() && options->dataset.empty())
-      throw InputError("--dataset: found nothing, allowed: a folder");
     return verify(*options, context);
   });
 }

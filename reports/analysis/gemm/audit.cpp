@@ -62,7 +62,8 @@ std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<GemmAb
     if (!one.path.why_not.empty()) {
       if (absent != nullptr)
         absent->push_back({std::string(c.architecture->name), std::string(c.dtype.name),
-                           std::string(name_of(c.scaling)), name_of(c.accumulation), one.path.why_not});
+                           std::string(name_of(c.scaling)), name_of(c.accumulation), one.path.why_not,
+                           one.path.lacks_dtype});
       continue;
     }
     auto at = out.end();
@@ -117,10 +118,10 @@ std::optional<double> reference_of(const GemmAudit& audit, const GemmAuditReques
     const GemmPath path = find_path(c);
     if (!path.why_not.empty()) continue;
     const MatmulOptions quiet = {.threads = how.threads, .level = how.level, .progress = {}};
-    const ConvertedOperands converted = convert_operands(c.dtype, c.scaling, request.operands, quiet);
-    const GemmErrors errors = errors_of(
-        exact, converted, compute_elements(c, path, converted, request.operands.c, quiet), c.output);
-    if (errors.compared != 0 && std::isfinite(errors.total)) return errors.total;
+    const ConvertedOperands converted = convert_alone(c.dtype, c.scaling, request.operands, quiet);
+    const double total =
+        total_error(exact, compute_elements(c, path, converted, request.operands.c, quiet).result);
+    if (std::isfinite(total)) return total;
     return std::nullopt;
   }
   return std::nullopt;
@@ -228,7 +229,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
     const GemmElements elements = compute_elements(c, one.path, converted, operands.c, how);
     GemmAuditRow row = row_of(one, converted);
     name_row(audit.provenance, c, one.path);
-    row.errors = errors_of(reference, converted, elements, c.output);
+    row.errors = errors_of(reference, converted, elements, c.output, how.threads);
     row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
     row.channels = channels;
     row.map = error_map(reference, elements.result, operands.n, request.rows, request.columns);

@@ -38,8 +38,9 @@ void about_tensor(const GemmAudit& audit, const TensorFacts& one, std::vector<st
       out.push_back(fmt::format("Every element of {} is {}: nothing can be compared.", one.role, what));
       return;
     }
-    out.push_back(fmt::format("{} of {} elements of {} are {}; what they reach has no exact value.",
-                              grouped(number), grouped(one.elements), one.role, what));
+    out.push_back(fmt::format("{} of {} elements of {} {} {}; what {} no exact value.", grouped(number),
+                              grouped(one.elements), one.role, number == 1 ? "is" : "are", what,
+                              number == 1 ? "it reaches has" : "they reach has"));
   };
   count(one.nan, "NaN");
   count(one.infinite, "infinite");

@@ -16,15 +16,6 @@ namespace {
 
 using Rows = std::vector<const GemmAuditRow*>;
 
-/// Bits of an element of A or B, whichever has more.
-int width_of(const GemmAuditRow& row) {
-  const auto bits = [](Format format) {
-    return 1 + spec_of(format).exponent_bits + spec_of(format).fraction_bits;
-  };
-  const GemmDtype* dtype = find_gemm_dtype(row.dtype);
-  return dtype == nullptr ? 64 : std::max(bits(dtype->element), bits(dtype->element_b()));
-}
-
 bool has_total(const GemmAuditRow& row) {
   return row.errors.compared != 0 && row.errors.overflow == 0 && std::isfinite(row.errors.total);
 }
@@ -33,7 +24,7 @@ bool has_total(const GemmAuditRow& row) {
 bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y) {
   const auto key = [](const GemmAuditRow& row) {
     const bool one_chain = row.accumulation == "plain" || row.accumulation == "half";
-    return std::tuple(width_of(row), !one_chain, row.errors.total);
+    return std::tuple(element_bits(row), !one_chain, row.errors.total);
   };
   return key(x) < key(y);
 }
@@ -87,8 +78,9 @@ Rows failing_types(const GemmAudit& audit) {
     }
     if (!passes) out.push_back(least);
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const GemmAuditRow* x, const GemmAuditRow* y) { return width_of(*x) < width_of(*y); });
+  std::stable_sort(out.begin(), out.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
+    return element_bits(*x) < element_bits(*y);
+  });
   return out;
 }
 
@@ -148,11 +140,7 @@ std::string use_text(const GemmAudit& audit, const Rows& use) {
 std::string lacking_text(const GemmAudit& audit) {
   std::map<std::string, std::set<std::string>> lacking;
   for (const GemmAbsent& one : audit.absent)
-    if (one.why.starts_with(one.architecture + " has no instruction") &&
-        std::none_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& row) {
-          return row.architecture == one.architecture && row.dtype == one.dtype;
-        }))
-      lacking[one.architecture].insert(one.dtype);
+    if (one.lacks_dtype) lacking[one.architecture].insert(one.dtype);
   std::string text;
   for (const auto& [architecture, dtypes] : lacking)
     text += fmt::format(" {} has no {}.", printable(architecture), fmt::join(dtypes, ", "));
@@ -219,6 +207,14 @@ std::string reason_line(const GemmAudit& audit, const Rows& rows) {
 }
 
 }  // namespace
+
+int element_bits(const GemmAuditRow& row) {
+  const auto bits = [](Format format) {
+    return 1 + spec_of(format).exponent_bits + spec_of(format).fraction_bits;
+  };
+  const GemmDtype* dtype = find_gemm_dtype(row.dtype);
+  return dtype == nullptr ? 64 : std::max(bits(dtype->element), bits(dtype->element_b()));
+}
 
 std::vector<const GemmAuditRow*> to_use(const GemmAudit& audit) {
   Rows out;

@@ -128,7 +128,7 @@ RowFields figures_of(const GemmAudit& audit) {
           {{"Quanti- zation", true}, part(&GemmErrors::quantization)},
           {{"Accum.", true}, part(&GemmErrors::accumulation)},
           {{"Output", true}, part(&GemmErrors::output)},
-          {{"SQNR dB", true, sampled}, decibels([](const Row& row) { return row.errors.sqnr(); })},
+          {{"SQNR dB", true, sampled || several}, decibels([](const Row& row) { return row.errors.sqnr(); })},
           {{"Cosine", true, true},
            [](const Row& row) {
              return row.errors.compared != 0 ? fmt::format("{:.9f}", row.errors.cosine) : "-";
@@ -147,7 +147,7 @@ RowFields figures_of(const GemmAudit& audit) {
           {{"Bias", true, true}, drift(&GemmErrors::bias)},
           {{"Drift of |sum|", true, true}, drift(&GemmErrors::accumulation_drift)},
           {{"To zero", true}, lost(&CastCounts::underflow)},
-          {{"Satu- rated", true, several}, lost(&CastCounts::saturated)},
+          {{"Satu- rated", true}, lost(&CastCounts::saturated)},
           {{"Bound on accum.", true, true},
            [=](const Row& row) { return bounded(row.errors) ? error_text(*row.errors.bound) : "-"; }},
           {{"Largest of bound", true, true},

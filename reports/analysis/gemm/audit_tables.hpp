@@ -20,6 +20,8 @@ bool several_architectures(const GemmAudit& audit);
 /// "hopper e4m3 tensor plain"; the architecture where there are several.
 std::string subject_text(const GemmAuditRow& row, bool several);
 
+/// Bits of an element of A or B, whichever has more.
+int element_bits(const GemmAuditRow& row);
 /// What to use, and which types fail on what.
 std::string headline(const GemmAudit& audit);
 /// The least error of every type of which nothing passes, in one sentence; empty: there is none.

@@ -9,6 +9,7 @@
 #include "element_values.hpp"
 #include "fast_cast.hpp"
 #include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/quantize.hpp"
 #include "stages.hpp"
 
 namespace mmaudit::report {
@@ -42,26 +43,6 @@ std::vector<double> largest_of_blocks(std::span<const double> x, const Layout& l
     }
   }
   return out;
-}
-
-/// The factor that brings `largest` to `to`: a normal binary32 number.
-float factor_for(double largest, double to) {
-  if (largest == 0) return 1;
-  constexpr double kLeast = std::numeric_limits<float>::min(), kMost = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(largest / to, kLeast, kMost));
-}
-
-std::uint8_t scale_byte(const GemmDtype& dtype, Scaling scaling, double largest, double factor) {
-  const FormatSpec scale = spec_of(dtype.scale), element = spec_of(dtype.element);
-  if (largest == 0) return static_cast<std::uint8_t>(encode_nearest_even(1, scale));
-  const double most = decode_value(element.max_finite_bits(), element);
-  if (scale.no_zero) {
-    int exponent = std::ilogb(largest) - element.max_exponent();
-    if (scaling == Scaling::mx_ceil && std::ldexp(largest, -exponent) > most) ++exponent;
-    exponent = std::clamp(exponent, scale.min_exponent(), scale.max_exponent());
-    return static_cast<std::uint8_t>(encode_nearest_even(std::ldexp(1.0, exponent), scale));
-  }
-  return static_cast<std::uint8_t>(encode_nearest_even(largest / most / factor, scale, true));
 }
 
 class Conversion {
@@ -148,13 +129,14 @@ class Conversion {
     const std::vector<double> sizes =
         largest_of_blocks(x_, layout_, static_cast<std::uint64_t>(dtype_.scale_block));
     const FormatSpec scale = spec_of(dtype_.scale);
+    const QuantizeRule rule = quantize_rule(dtype_, scaling, false);
     if (!scale.no_zero) {
       for (const double each : sizes) largest = std::max(largest, each);
-      out_.factors = {factor_for(largest, most_ * decode_value(scale.max_finite_bits(), scale))};
+      out_.factors = {factor_of_tensor(rule, largest)};
     }
     scale_blocks_ = layout_.lanes == 0 ? 0 : sizes.size() / layout_.lanes;
     for (const double each : sizes) {
-      out_.scales.push_back(scale_byte(dtype_, scaling, each, static_cast<double>(out_.factors[0])));
+      out_.scales.push_back(scale_byte(rule, each, static_cast<double>(out_.factors[0])));
       scale_values_.push_back(decode_value(out_.scales.back(), scale));
     }
   }
@@ -167,8 +149,7 @@ class Conversion {
             ? 1.0
             : scale_values_[lane * scale_blocks_ + k / static_cast<std::uint64_t>(dtype_.scale_block)];
     const double whole = by * static_cast<double>(out_.factor(lane, k / kScaleBlock));
-    // A scale that became zero leaves nothing of its block.
-    const double scaled = by == 0 ? std::copysign(0.0, x) : whole == 1 ? x : x / whole;
+    const double scaled = scaled_down(x, by, static_cast<double>(out_.factor(lane, k / kScaleBlock)));
     const std::uint64_t bits = cast_(scaled);
     store(at, bits);
     const double value = decode_(bits);
@@ -241,8 +222,8 @@ CastCounts& CastCounts::operator+=(const CastCounts& other) {
   return *this;
 }
 
-ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
-                                   const MatmulOptions& how, const ConvertedOperand* b) {
+ConvertedOperands convert_alone(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
+                                const MatmulOptions& how, const ConvertedOperand* b) {
   const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
   ConvertedOperands out{dtype, scaling, m, n, k, {}, {}, {}};
   const Scaling of_a = scaling == Scaling::tiles ? Scaling::blocks : scaling;
@@ -252,6 +233,12 @@ ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, cons
   out.b = b != nullptr
               ? *b
               : Conversion(of_b, scaling, operands.b, {n, k, 1, n}, operands.largest_b).run(how.threads);
+  return out;
+}
+
+ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
+                                   const MatmulOptions& how, const ConvertedOperand* b) {
+  ConvertedOperands out = convert_alone(dtype, scaling, operands, how, b);
   out.product = converted_product(out, how);
   for (std::size_t i = 0; i < operands.c.size(); ++i) out.product[i] += operands.c[i];
   return out;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
 #include "stages.hpp"
 
 namespace mmaudit::report {
@@ -37,16 +39,21 @@ double square_of(const Moments& a, const Moments& b) {
   return std::max(0.0, a.e * b.y + a.x * b.e + 2 * a.ex * b.ey);
 }
 
-std::vector<ChannelShare> shares_of(const GemmOperands& x, const ConvertedOperands& converted) {
+std::vector<ChannelShare> shares_of(const GemmOperands& x, const ConvertedOperands& converted,
+                                    unsigned threads) {
   std::vector<Moments> of_a(x.k), of_b(x.k);
-  for (std::uint64_t i = 0; i < x.m; ++i)
-    for (std::uint64_t k = 0; k < x.k; ++k)
-      of_a[k].add(x.a[i * x.k + k], converted.a.values[i * x.k + k] *
-                                        static_cast<double>(converted.a.factor(i, k / kScaleBlock)));
-  for (std::uint64_t k = 0; k < x.k; ++k)
-    for (std::uint64_t j = 0; j < x.n; ++j)
-      of_b[k].add(x.b[k * x.n + j], converted.b.values[k * x.n + j] *
-                                        static_cast<double>(converted.b.factor(j, k / kScaleBlock)));
+  constexpr std::uint64_t kTogether = 64;  // k: whole lines of A
+  detail::parallel_for(detail::quotient_up(x.k, kTogether), threads, [&](std::uint64_t part) {
+    const std::uint64_t first = part * kTogether, last = std::min(x.k, first + kTogether);
+    for (std::uint64_t i = 0; i < x.m; ++i)
+      for (std::uint64_t k = first; k < last; ++k)
+        of_a[k].add(x.a[i * x.k + k], converted.a.values[i * x.k + k] *
+                                          static_cast<double>(converted.a.factor(i, k / kScaleBlock)));
+    for (std::uint64_t k = first; k < last; ++k)
+      for (std::uint64_t j = 0; j < x.n; ++j)
+        of_b[k].add(x.b[k * x.n + j], converted.b.values[k * x.n + j] *
+                                          static_cast<double>(converted.b.factor(j, k / kScaleBlock)));
+  });
   std::vector<ChannelShare> out;
   double all = 0;
   for (std::uint64_t k = 0; k < x.k; ++k) {
@@ -108,7 +115,7 @@ std::vector<std::uint64_t> firsts_of(std::uint64_t count) {
 ChannelStudy channels_of(const GemmOperands& operands, const ConvertedOperands& converted,
                          std::span<const double> exact, const MatmulOptions& how) {
   ChannelStudy out;
-  std::vector<ChannelShare> all = shares_of(operands, converted);
+  std::vector<ChannelShare> all = shares_of(operands, converted, how.threads);
   if (all.empty()) return out;
   const double middle = all[all.size() / 2].share;
   const auto& [element, other] =

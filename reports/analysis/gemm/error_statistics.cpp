@@ -4,7 +4,10 @@
 #include <limits>
 
 #include "draws.hpp"
-#include "mmaudit/report/gemm_errors.hpp"
+#include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/error_bound.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -16,8 +19,8 @@ double ratio(double part, double whole) {
 
 /// Distance of the numbers of `format` around x.
 double unit_at(double x, const FormatSpec& format) {
-  const int exponent = x == 0 ? format.min_exponent() : std::max(std::ilogb(x), format.min_exponent());
-  return std::ldexp(1.0, exponent - format.fraction_bits);
+  const auto exponent = static_cast<int>(detail::exponent_of_magnitude(x));
+  return mmaudit::detail::power_of_two(std::max(exponent, format.min_exponent()) - format.fraction_bits);
 }
 
 /// The value below which `share` of them are; reorders.
@@ -35,7 +38,8 @@ bool compares(double exact, double result) { return std::isfinite(exact) && std:
 /// leave binary64. Such units change no bit of a quotient.
 class SquareSum {
  public:
-  explicit SquareSum(double largest) : exponent_(exponent_of(largest)), unit_(std::ldexp(1.0, -exponent_)) {}
+  explicit SquareSum(double largest = 0)
+      : exponent_(exponent_of(largest)), unit_(std::ldexp(1.0, -exponent_)) {}
 
   void add(double x, double weight = 1) { sum_ += weight * (x * unit_) * (x * unit_); }
   void add(const SquareSum& part, double weight) { sum_ += weight * part.sum_; }  // of the same units
@@ -58,9 +62,50 @@ class SquareSum {
   double unit_, sum_ = 0;
 };
 
-struct Sums {
-  double size = 0, size_converted = 0, error = 0, magnitude = 0, drift = 0;
+/// The largest finite magnitude seen.
+struct Largest {
+  double size = 0;
+  void see(double x) {
+    if (const double magnitude = std::fabs(x); magnitude > size && std::isfinite(magnitude)) size = magnitude;
+  }
 };
+
+/// Of one row, for the units of its sums.
+struct RowSizes {
+  Largest exact, total, quantization, accumulation, rounding, bound, result;
+
+  void operator+=(const RowSizes& row) {
+    exact.see(row.exact.size), total.see(row.total.size), quantization.see(row.quantization.size);
+    accumulation.see(row.accumulation.size), rounding.see(row.rounding.size);
+    bound.see(row.bound.size), result.see(row.result.size);
+  }
+};
+
+/// What the elements of one row add to the figures of all.
+struct RowPart {
+  std::uint64_t compared = 0, no_exact = 0, overflow = 0;
+  double size = 0, size_converted = 0, error = 0, magnitude = 0, drift = 0;
+  double together = 0;  ///< the scalar product of D and the exact product, in the units of both
+  double max_ulp = 0, of_bound = 0;
+  double worst = -1;  ///< the largest error, and where it is
+  std::uint64_t worst_at = 0;
+  SquareSum exact, total, quantization, accumulation, rounding, bound, result;
+
+  void operator+=(const RowPart& row) {
+    compared += row.compared, no_exact += row.no_exact, overflow += row.overflow;
+    size += row.size, size_converted += row.size_converted;
+    error += row.error, magnitude += row.magnitude, drift += row.drift;
+    together += row.together;
+    max_ulp = std::max(max_ulp, row.max_ulp), of_bound = std::max(of_bound, row.of_bound);
+    if (row.worst > worst) worst = row.worst, worst_at = row.worst_at;
+    for (const auto member : {&RowPart::exact, &RowPart::total, &RowPart::quantization,
+                              &RowPart::accumulation, &RowPart::rounding, &RowPart::bound, &RowPart::result})
+      (this->*member).add(row.*member, 1);
+  }
+};
+
+/// Stands in a list of ulps for an element that was not compared.
+constexpr float kNotCompared = -1;
 
 /// The rows of the largest errors, and the error in the middle. Rows without a size are left out.
 void keep_rows(std::vector<RowError> rows, GemmErrors& out) {
@@ -77,10 +122,9 @@ void keep_rows(std::vector<RowError> rows, GemmErrors& out) {
 /// The largest finite magnitude that `value(e)` takes.
 template <class Value>
 double largest_of(std::size_t count, const Value& value) {
-  double largest = 0;
-  for (std::size_t e = 0; e < count; ++e)
-    if (const double size = std::fabs(value(e)); size > largest && std::isfinite(size)) largest = size;
-  return largest;
+  Largest largest;
+  for (std::size_t e = 0; e < count; ++e) largest.see(value(e));
+  return largest.size;
 }
 
 }  // namespace
@@ -88,84 +132,104 @@ double largest_of(std::size_t count, const Value& value) {
 double GemmErrors::sqnr() const { return -20 * std::log10(total); }
 
 GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& converted,
-                     const GemmElements& elements, Format output) {
+                     const GemmElements& elements, Format output, unsigned threads) {
   const FormatSpec format = spec_of(output);
-  GemmErrors out;
-  out.elements = exact.size();
-  Sums sums;
-  const std::size_t count = exact.size();
-  const std::vector<double>&sum = elements.accumulator, &result = elements.result, &bounds = elements.bound;
-  SquareSum exact_squares(largest_of(count, [&](std::size_t e) { return exact[e]; }));
-  SquareSum total(largest_of(count, [&](std::size_t e) { return result[e] - exact[e]; }));
-  SquareSum quantization(largest_of(count, [&](std::size_t e) { return converted.product[e] - exact[e]; }));
-  SquareSum accumulation(largest_of(count, [&](std::size_t e) { return sum[e] - converted.product[e]; }));
-  SquareSum rounding(largest_of(count, [&](std::size_t e) { return result[e] - sum[e]; }));
-  SquareSum bound(largest_of(bounds.size(), [&](std::size_t e) { return bounds[e]; }));
-  SquareSum result_squares(largest_of(count, [&](std::size_t e) { return result[e]; }));
-  SquareSum row_error = total, row_size = exact_squares;
-  double together = 0;  // the scalar product of D and the exact product, in the units of both
-  std::vector<RowError> rows;
-  std::vector<float> ulps;
-  ulps.reserve(exact.size());
-  double worst = -1;
-  for (std::size_t e = 0; e < exact.size(); ++e) {
-    const double x = exact[e], q = converted.product[e], s = elements.accumulator[e], d = elements.result[e];
-    if (e % converted.n == 0) {
-      if (e != 0) rows.push_back({e / converted.n - 1, row_error.over(row_size)});
-      row_error.clear(), row_size.clear();
-    }
+  const std::uint64_t columns = std::max<std::uint64_t>(converted.n, 1), count = exact.size(),
+                      rows = detail::quotient_up(count, columns);
+  const std::vector<double>&q = converted.product, &s = elements.accumulator, &d = elements.result,
+        &bounds = elements.bound;
+  const auto by_rows = [&](const auto& work) {
+    detail::parallel_for(rows, threads, [&](std::uint64_t i) {
+      for (std::uint64_t e = i * columns; e < std::min(count, (i + 1) * columns); ++e) work(i, e);
+    });
+  };
+  std::vector<RowSizes> sizes(rows);
+  by_rows([&](std::uint64_t i, std::uint64_t e) {
+    RowSizes& row = sizes[i];
+    row.exact.see(exact[e]), row.result.see(d[e]), row.total.see(d[e] - exact[e]);
+    row.quantization.see(q[e] - exact[e]), row.accumulation.see(s[e] - q[e]), row.rounding.see(d[e] - s[e]);
+    if (!bounds.empty()) row.bound.see(bounds[e]);
+  });
+  RowSizes largest;
+  for (const RowSizes& row : sizes) largest += row;
+  RowPart all;
+  all.exact = SquareSum(largest.exact.size), all.total = SquareSum(largest.total.size);
+  all.quantization = SquareSum(largest.quantization.size);
+  all.accumulation = SquareSum(largest.accumulation.size);
+  all.rounding = SquareSum(largest.rounding.size), all.bound = SquareSum(largest.bound.size);
+  all.result = SquareSum(largest.result.size);
+  std::vector<RowPart> parts(rows, all);
+  std::vector<float> ulps(count, kNotCompared);
+  by_rows([&](std::uint64_t i, std::uint64_t e) {
+    RowPart& row = parts[i];
+    const double x = exact[e];
     if (!std::isfinite(x)) {
-      ++out.no_exact;
-      continue;
+      ++row.no_exact;
+      return;
     }
-    if (!std::isfinite(q) || !std::isfinite(s) || !std::isfinite(d)) {
-      ++out.overflow;
-      continue;
+    if (!std::isfinite(q[e]) || !std::isfinite(s[e]) || !std::isfinite(d[e])) {
+      ++row.overflow;
+      return;
     }
-    ++out.compared;
-    const double error = d - x;
-    exact_squares.add(x);
-    total.add(error);
-    result_squares.add(d);
-    row_size.add(x), row_error.add(error);
-    together += exact_squares.scaled(x) * result_squares.scaled(d);
-    quantization.add(q - x);
-    accumulation.add(s - q);
-    rounding.add(d - s);
-    sums.size += std::fabs(x);
-    sums.size_converted += std::fabs(q);
-    sums.error += error;
-    sums.magnitude += std::fabs(d) - std::fabs(x);
-    sums.drift += std::fabs(s) - std::fabs(q);
+    ++row.compared;
+    const double error = d[e] - x;
+    row.exact.add(x), row.total.add(error), row.result.add(d[e]);
+    row.together += row.exact.scaled(x) * row.result.scaled(d[e]);
+    row.quantization.add(q[e] - x), row.accumulation.add(s[e] - q[e]), row.rounding.add(d[e] - s[e]);
+    row.size += std::fabs(x), row.size_converted += std::fabs(q[e]);
+    row.error += error;
+    row.magnitude += std::fabs(d[e]) - std::fabs(x);
+    row.drift += std::fabs(s[e]) - std::fabs(q[e]);
     const double ulp = std::fabs(error) / unit_at(x, format);
-    out.max_ulp = std::max(out.max_ulp, ulp);
-    ulps.push_back(static_cast<float>(ulp));
-    if (!elements.bound.empty()) {
-      bound.add(elements.bound[e]);
-      out.of_bound = std::max(out.of_bound, ratio(std::fabs(s - q), elements.bound[e]));
+    row.max_ulp = std::max(row.max_ulp, ulp);
+    ulps[e] = static_cast<float>(ulp);
+    if (!bounds.empty()) {
+      row.bound.add(bounds[e]);
+      row.of_bound = std::max(row.of_bound, ratio(std::fabs(s[e] - q[e]), bounds[e]));
     }
-    if (std::fabs(error) <= worst) continue;
-    worst = std::fabs(error);
-    out.worst_row = e / converted.n;
-    out.worst_column = e % converted.n;
-    out.worst_exact = x;
-    out.worst_result = d;
+    if (std::fabs(error) > row.worst) row.worst = std::fabs(error), row.worst_at = e;
+  });
+  std::vector<RowError> of_rows;
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    of_rows.push_back({i, parts[i].total.over(parts[i].exact)});
+    all += parts[i];
   }
-  if (count != 0) rows.push_back({(count - 1) / converted.n, row_error.over(row_size)});
-  keep_rows(std::move(rows), out);
-  out.cosine = ratio(together, std::sqrt(exact_squares.sum()) * std::sqrt(result_squares.sum()));
-  out.zero_product = out.compared != 0 && sums.size == 0;
-  out.total = total.over(exact_squares);
-  out.quantization = quantization.over(exact_squares);
-  out.accumulation = accumulation.over(exact_squares);
-  out.output = rounding.over(exact_squares);
-  out.bias = ratio(sums.error, sums.size);
-  out.magnitude_bias = ratio(sums.magnitude, sums.size);
-  out.accumulation_drift = ratio(sums.drift, sums.size_converted);
-  if (!elements.bound.empty()) out.bound = bound.over(exact_squares);
+  GemmErrors out;
+  out.elements = count;
+  out.compared = all.compared, out.no_exact = all.no_exact, out.overflow = all.overflow;
+  keep_rows(std::move(of_rows), out);
+  if (all.compared != 0) {
+    out.worst_row = all.worst_at / columns, out.worst_column = all.worst_at % columns;
+    out.worst_exact = exact[all.worst_at], out.worst_result = d[all.worst_at];
+  }
+  out.cosine = ratio(all.together, std::sqrt(all.exact.sum()) * std::sqrt(all.result.sum()));
+  out.zero_product = out.compared != 0 && all.size == 0;
+  out.total = all.total.over(all.exact);
+  out.quantization = all.quantization.over(all.exact);
+  out.accumulation = all.accumulation.over(all.exact);
+  out.output = all.rounding.over(all.exact);
+  out.bias = ratio(all.error, all.size);
+  out.magnitude_bias = ratio(all.magnitude, all.size);
+  out.accumulation_drift = ratio(all.drift, all.size_converted);
+  out.of_bound = all.of_bound, out.max_ulp = all.max_ulp;
+  if (!bounds.empty()) out.bound = all.bound.over(all.exact);
+  if (all.compared != count) std::erase(ulps, kNotCompared);
   out.p50_ulp = percentile(ulps, 0.5);
   out.p99_ulp = percentile(ulps, 0.99);
   return out;
+}
+
+double total_error(std::span<const double> exact, std::span<const double> result) {
+  SquareSum size(largest_of(exact.size(), [&](std::size_t e) { return exact[e]; }));
+  SquareSum error(largest_of(exact.size(), [&](std::size_t e) { return result[e] - exact[e]; }));
+  bool none = true;
+  for (std::size_t e = 0; e < exact.size(); ++e) {
+    if (!compares(exact[e], result[e])) continue;
+    none = false;
+    size.add(exact[e]);
+    error.add(result[e] - exact[e]);
+  }
+  return none ? std::numeric_limits<double>::quiet_NaN() : error.over(size);
 }
 
 Interval total_interval(std::span<const double> exact, const GemmElements& elements, std::uint64_t columns,

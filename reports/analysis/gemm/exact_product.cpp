@@ -1,32 +1,30 @@
-#include "stages.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 
+#include "every_width.hpp"
 #include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {
 
-constexpr std::uint64_t kPanel = 8;      // columns whose sums stay in registers
-constexpr std::uint64_t kRows = 4;       // rows that meet a panel at once
-constexpr std::uint64_t kRun = 32;       // products summed without compensation
-constexpr std::uint64_t kDepth = 512;    // k of a panel of B that stay in the first cache
-constexpr std::uint64_t kRowGroup = 64;  // rows that share a packed panel
+using detail::quotient_up;
+
+constexpr std::uint64_t kPanel = 8;    // columns whose sums stay in registers
+constexpr std::uint64_t kRows = 4;     // rows that meet a panel at once
+constexpr std::uint64_t kRun = 32;     // products summed without compensation
+constexpr std::uint64_t kDepth = 512;  // k of a panel of B that stay in the first cache
+// A thread takes so many rows and columns: kDepth of these rows stay in the second cache for all of its
+// panels.
+constexpr std::uint64_t kBlockRows = 128, kBlockColumns = 8 * kPanel;
 
 using Vector __attribute__((vector_size(kPanel * sizeof(double)))) = double;
 
 struct ExactSums {
   double high[kPanel] = {}, low[kPanel] = {};
 };
-
-// Wider vectors where there are any: the same operations, so the same sums.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MMAUDIT_EVERY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define MMAUDIT_EVERY_WIDTH
-#endif
 
 /// high + low += a . b, for kRows rows of A, `stride` apart, and every column of the panel; the rounding of
 /// each addition to high goes to low. Every run of products is summed plainly first.
@@ -80,45 +78,55 @@ std::vector<double> blocked_product(
     std::uint64_t block, const std::function<double(std::uint64_t, std::uint64_t, std::uint64_t)>& factor,
     const MatmulOptions& how) {
   std::vector<double> out(m * n, 0.0);
-  const std::uint64_t panels = (n + kPanel - 1) / kPanel, groups = (m + kRowGroup - 1) / kRowGroup;
+  const std::uint64_t across = quotient_up(n, kBlockColumns), down = quotient_up(m, kBlockRows);
   const std::uint64_t length = block == 0 ? std::max<std::uint64_t>(k, 1) : block;
   std::mutex mutex;
-  detail::parallel_for(panels * groups, how.threads, [&](std::uint64_t index) {
-    const std::uint64_t first_column = index % panels * kPanel, first_row = index / panels * kRowGroup;
-    const std::uint64_t columns = std::min(kPanel, n - first_column),
-                        rows = std::min(kRowGroup, m - first_row);
+  detail::parallel_for(across * down, how.threads, [&](std::uint64_t index) {
+    const std::uint64_t first_column = index % across * kBlockColumns,
+                        first_row = index / across * kBlockRows;
+    const std::uint64_t columns = std::min(kBlockColumns, n - first_column),
+                        rows = std::min(kBlockRows, m - first_row), panels = quotient_up(columns, kPanel);
+    const std::uint64_t room = rows + kRows;  // the last rows may be fewer than meet a panel
     std::vector<double> packed(kDepth * kPanel);
-    std::vector<double> last(kRows * kDepth, 0.0);  // the last rows, filled up with zeros
-    std::vector<ExactSums> sums(rows + kRows), totals(rows);
+    std::vector<double> last(kRows * kDepth, 0.0);  // these rows, filled up with zeros
+    std::vector<ExactSums> sums(panels * room), totals(panels * room);
     for (std::uint64_t start = 0; start < k; start += length) {
       const std::uint64_t end = std::min(k, start + length);
       for (std::uint64_t at = start; at < end; at += kDepth) {
         const std::uint64_t depth = std::min(kDepth, end - at);
-        for (std::uint64_t p = 0; p < depth; ++p)
-          for (std::uint64_t j = 0; j < kPanel; ++j)
-            packed[p * kPanel + j] = j < columns ? b[(at + p) * n + first_column + j] : 0.0;
-        for (std::uint64_t i = 0; i < rows; i += kRows) {
-          const double* from = &a[(first_row + i) * k + at];
-          std::uint64_t stride = k;
-          if (rows - i < kRows) {
-            for (std::uint64_t r = 0; r < rows - i; ++r) std::copy_n(from + r * k, depth, &last[r * kDepth]);
-            from = last.data(), stride = kDepth;
+        for (std::uint64_t panel = 0; panel < panels; ++panel) {
+          const std::uint64_t column = panel * kPanel;
+          for (std::uint64_t p = 0; p < depth; ++p)
+            for (std::uint64_t j = 0; j < kPanel; ++j)
+              packed[p * kPanel + j] =
+                  column + j < columns ? b[(at + p) * n + first_column + column + j] : 0.0;
+          for (std::uint64_t i = 0; i < rows; i += kRows) {
+            const double* from = &a[(first_row + i) * k + at];
+            std::uint64_t stride = k;
+            if (rows - i < kRows) {
+              for (std::uint64_t r = 0; r < rows - i; ++r)
+                std::copy_n(from + r * k, depth, &last[r * kDepth]);
+              from = last.data(), stride = kDepth;
+            }
+            add_products(from, stride, packed.data(), depth, &sums[panel * room + i]);
           }
-          add_products(from, stride, packed.data(), depth, &sums[i]);
         }
       }
-      for (std::uint64_t i = 0; i < rows; ++i) {
+      for (std::uint64_t e = 0; e < panels * room; ++e) {
+        const std::uint64_t i = e % room, column = e / room * kPanel;
         double scaled[kPanel] = {};
-        for (std::uint64_t j = 0; j < columns; ++j)
-          scaled[j] = value_of_sum(sums[i].high[j], sums[i].low[j]) *
-                      factor(first_row + i, first_column + j, start / length);
-        add(scaled, totals[i]);
+        for (std::uint64_t j = 0; i < rows && j < std::min(kPanel, columns - column); ++j)
+          scaled[j] = value_of_sum(sums[e].high[j], sums[e].low[j]) *
+                      factor(first_row + i, first_column + column + j, start / length);
+        add(scaled, totals[e]);
       }
       std::fill(sums.begin(), sums.end(), ExactSums{});
     }
     for (std::uint64_t i = 0; i < rows; ++i)
-      for (std::uint64_t j = 0; j < columns; ++j)
-        out[(first_row + i) * n + first_column + j] = value_of_sum(totals[i].high[j], totals[i].low[j]);
+      for (std::uint64_t j = 0; j < columns; ++j) {
+        const ExactSums& sum = totals[j / kPanel * room + i];
+        out[(first_row + i) * n + first_column + j] = value_of_sum(sum.high[j % kPanel], sum.low[j % kPanel]);
+      }
     if (!how.progress) return;
     const std::lock_guard lock(mutex);
     how.progress(rows * columns * k);

@@ -1,11 +1,11 @@
-#include "stages.hpp"
-
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "element_values.hpp"
+#include "fast_cast.hpp"
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/scaled_matmul.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -46,23 +46,18 @@ std::vector<double> one_product(const GemmCombination& c, const GemmPath& path, 
 /// total.
 std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
                               const MatmulOptions& how) {
-  const std::uint64_t bytes = spec_of(x.dtype.element).storage_bytes(), stride = c.accumulation.promote;
-  std::vector<float> totals(x.m * x.n, 0.0F), part(x.m * x.n);
-  std::vector<std::byte> a;
-  for (std::uint64_t start = 0; start < x.k; start += stride) {
-    Matmul problem;
-    problem.m = x.m, problem.n = x.n, problem.k = std::min(stride, x.k - start);
-    a.resize(x.m * problem.k * bytes);
-    for (std::uint64_t i = 0; i < x.m; ++i)
-      std::memcpy(&a[i * problem.k * bytes], &x.a.raw[(i * x.k + start) * bytes], problem.k * bytes);
-    problem.a = a.data(), problem.b = &x.b.raw[start * x.n * bytes], problem.d = part.data();
-    matmul(path.instruction, path.entry->datapath, problem, how);
-    const std::uint64_t block = start / kScaleBlock;
-    for (std::uint64_t i = 0; i < x.m; ++i)
-      for (std::uint64_t j = 0; j < x.n; ++j)
-        totals[i * x.n + j] =
-            std::fma(x.a.factor(i, block) * x.b.factor(j, block), part[i * x.n + j], totals[i * x.n + j]);
-  }
+  std::vector<float> totals(x.m * x.n);
+  Matmul problem;
+  problem.m = x.m, problem.n = x.n, problem.k = x.k;
+  problem.a = x.a.raw.data(), problem.b = x.b.raw.data(), problem.d = totals.data();
+  problem.promote = c.accumulation.promote;
+  problem.epilogue = Epilogue{};
+  const auto factors = [](const ConvertedOperand& operand) {
+    return LaneFactors{operand.factors.data(), 0, operand.lanes == 1 ? 0 : operand.blocks,
+                       operand.blocks == 1 ? 0U : 1U};
+  };
+  scaled_matmul(path.instruction, path.entry->datapath, problem, {factors(x.a), factors(x.b), kScaleBlock},
+                how);
   return {totals.begin(), totals.end()};
 }
 
@@ -85,18 +80,23 @@ GemmElements compute_elements(const GemmCombination& combination, const GemmPath
   out.result.resize(sums.size());
   const Format to = combination.output == Format::none ? combination.dtype.output : combination.output;
   const FormatSpec output = spec_of(to);
+  const FastCast cast(output, CastRule{});
+  const ElementValues values(output);
   const bool scales = !along_k(combination.scaling);
-  for (std::uint64_t e = 0; e < sums.size(); ++e) {
-    const float factor_a = scales ? x.a.factor(e / x.n) : 1.0F,
-                factor_b = scales ? x.b.factor(e % x.n) : 1.0F;
-    const double exact_factor = static_cast<double>(factor_a) * static_cast<double>(factor_b);
-    const double addend = c.empty() ? 0.0 : c[e];
-    out.accumulator[e] = sums[e] * exact_factor + addend;
-    const float factor = factor_a * factor_b, sum = static_cast<float>(sums[e]);
-    const float d = c.empty() ? factor * sum : std::fma(factor, sum, static_cast<float>(addend));
-    out.result[e] = decode_value(encode_nearest_even(static_cast<double>(d), output), output);
-    if (!out.bound.empty()) out.bound[e] *= exact_factor;
-  }
+  detail::parallel_for(x.m, how.threads, [&](std::uint64_t i) {
+    const float factor_a = scales ? x.a.factor(i) : 1.0F;
+    for (std::uint64_t j = 0; j < x.n; ++j) {
+      const std::uint64_t e = i * x.n + j;
+      const float factor_b = scales ? x.b.factor(j) : 1.0F;
+      const double exact_factor = static_cast<double>(factor_a) * static_cast<double>(factor_b);
+      const double addend = c.empty() ? 0.0 : c[e];
+      out.accumulator[e] = sums[e] * exact_factor + addend;
+      const float factor = factor_a * factor_b, sum = static_cast<float>(sums[e]);
+      const float d = c.empty() ? factor * sum : std::fma(factor, sum, static_cast<float>(addend));
+      out.result[e] = values(cast(static_cast<double>(d)));
+      if (!out.bound.empty()) out.bound[e] *= exact_factor;
+    }
+  });
   return out;
 }
 

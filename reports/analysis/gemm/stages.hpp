@@ -36,6 +36,13 @@ std::optional<WorstElement> worst_element(const GemmErrors& errors, const GemmCo
                                           const GemmOperands& operands, std::span<const double> exact,
                                           const GemmElements& elements);
 
+/// convert_operands() without the product of what they became, which stays empty.
+ConvertedOperands convert_alone(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
+                                const MatmulOptions& how, const ConvertedOperand* b = nullptr);
+
+/// errors_of().total alone; NaN where no element is compared.
+double total_error(std::span<const double> exact, std::span<const double> result);
+
 /// Verdict, reason and advice of every row, the method and the remarks.
 void judge(GemmAudit& audit);
 

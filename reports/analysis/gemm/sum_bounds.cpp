@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "every_width.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error_bound.hpp"
@@ -10,10 +11,10 @@
 namespace mmaudit::report {
 namespace {
 
-/// Consecutive k of one lane (a row of A, a column of B).
-struct Run {
-  double norm = 0;        ///< of the elements, 2-norm
-  int exponent = -10000;  ///< largest exponent among them
+/// Of consecutive k of every lane (rows of A, columns of B): (runs, lanes).
+struct Norms {
+  std::vector<double> norm;            ///< of the elements, 2-norm
+  std::vector<std::int64_t> exponent;  ///< largest exponent among them
 };
 
 using detail::quotient_up;
@@ -35,36 +36,76 @@ Division division_of(const Accumulation& how, std::uint64_t depth, std::uint64_t
   return out;
 }
 
-/// Calls visit(first k, last k, whether its chain ends there) for every run, in order.
-template <typename Visit>
-void for_each_run(const Division& division, std::uint64_t k, const Visit& visit) {
+/// Consecutive k of every lane whose norms are known.
+struct Run {
+  std::uint64_t first = 0, last = 0;  ///< k
+  bool ends = false;                  ///< its chain
+};
+
+/// All of them, in order.
+std::vector<Run> runs_of(const Division& division, std::uint64_t k) {
+  std::vector<Run> out;
   for (std::uint64_t chain = 0; chain < k; chain += division.chain) {
     const std::uint64_t end = std::min(k, chain + division.chain);
-    for (std::uint64_t run = chain; run < end; run += division.run) {
-      const std::uint64_t last = std::min(end, run + division.run);
-      visit(run, last, last == end);
+    for (std::uint64_t run = chain; run < end; run += division.run)
+      out.push_back({run, std::min(end, run + division.run), run + division.run >= end});
+  }
+  return out;
+}
+
+/// A piece that lies in two runs counts in both.
+Norms norms_of(const ConvertedOperand& x, bool grouped, std::uint64_t lanes, std::uint64_t k,
+               const std::vector<Run>& runs) {
+  const std::uint64_t pieces = quotient_up(k, kPiece);
+  Norms out;
+  for (const Run& run : runs) {
+    for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+      double squares = 0;
+      int exponent = SumFacts{}.largest_exponent;
+      for (std::uint64_t p = run.first / kPiece; p < quotient_up(run.last, kPiece); ++p) {
+        const LanePiece& piece = x.pieces[lane * pieces + p];
+        squares += piece.squares;
+        exponent = std::max(exponent, grouped ? piece.scale : piece.element);
+      }
+      out.norm.push_back(std::sqrt(squares) * (1 + 0x1p-30));  // the rounding of the squares and the root
+      out.exponent.push_back(exponent);
     }
+  }
+  return out;
+}
+
+constexpr std::uint64_t kColumns = 256;  // whose sums stay in the first cache
+
+/// Of one row and neighbouring columns.
+struct Sums {
+  double running[kColumns] = {}, of_chain[kColumns] = {};  ///< magnitudes and bound of the chain so far
+  double total[kColumns] = {}, bound[kColumns] = {};       ///< of the chains that ended
+};
+
+/// One run of a chain. `shrinks`: no rounding makes a running sum larger than its addends.
+MMAUDIT_EVERY_WIDTH void add_run(const ChainErrorBound::OfLength bound_of, bool shrinks, double norm,
+                                 std::int64_t exponent, const double* norms, const std::int64_t* exponents,
+                                 std::uint64_t columns, Sums& sums) {
+  for (std::uint64_t j = 0; j < columns; ++j) {
+    const double running = sums.running[j] + norm * norms[j], so_far = sums.of_chain[j];
+    sums.running[j] = running;
+    sums.of_chain[j] = so_far + bound_of(shrinks ? running : running + so_far, exponent + exponents[j]);
   }
 }
 
-/// (lanes, runs). A piece that lies in two runs counts in both.
-std::vector<Run> runs_of(const ConvertedOperand& x, bool grouped, std::uint64_t lanes, std::uint64_t k,
-                         const Division& division) {
-  const std::uint64_t pieces = quotient_up(k, kPiece);
-  std::vector<Run> out;
-  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
-    for_each_run(division, k, [&](std::uint64_t first, std::uint64_t last, bool) {
-      Run run;
-      for (std::uint64_t p = first / kPiece; p < quotient_up(last, kPiece); ++p) {
-        const LanePiece& piece = x.pieces[lane * pieces + p];
-        run.norm += piece.squares;
-        run.exponent = std::max(run.exponent, grouped ? piece.scale : piece.element);
-      }
-      run.norm = std::sqrt(run.norm) * (1 + 0x1p-30);  // the rounding of the squares and the root
-      out.push_back(run);
-    });
+/// The end of a chain, whose sum is multiplied by `factors` and may be put on a total.
+MMAUDIT_EVERY_WIDTH void end_chain(const double* factors, bool scaled, bool totals, std::uint64_t columns,
+                                   Sums& sums) {
+  for (std::uint64_t j = 0; j < columns; ++j) {
+    const double magnitude = factors[j] * (sums.running[j] + sums.of_chain[j]);
+    const double total = sums.total[j] + magnitude;
+    double bound = sums.bound[j] + factors[j] * sums.of_chain[j];
+    // fl32(scale * scale) is off by half a unit, and so is every addition.
+    if (scaled) bound += 0x1p-24 * magnitude;
+    if (totals) bound += total_error_bound(total + bound);
+    sums.bound[j] = bound, sums.total[j] = total;
+    sums.running[j] = sums.of_chain[j] = 0;
   }
-  return out;
 }
 
 }  // namespace
@@ -76,35 +117,33 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
   const ChainErrorBound chain_bound(plan);
   const auto depth = static_cast<std::uint64_t>(path.instruction.k);
   const Division division = division_of(c.accumulation, depth, x.k);
-  const std::vector<Run> a = runs_of(x.a, plan.grouped, x.m, x.k, division);
-  const std::vector<Run> b = runs_of(x.b, plan.grouped, x.n, x.k, division);
-  const std::uint64_t runs = x.m == 0 ? 0 : a.size() / x.m;
+  const std::vector<Run> runs = runs_of(division, x.k);
+  const Norms a = norms_of(x.a, plan.grouped, x.m, x.k, runs),
+              b = norms_of(x.b, plan.grouped, x.n, x.k, runs);
+  std::vector<ChainErrorBound::OfLength> bounds;
+  bounds.reserve(runs.size());
+  for (const Run& run : runs)
+    bounds.push_back(chain_bound.of_length(quotient_up(run.last - run.first, depth)));
   const bool blocks = along_k(c.scaling), shrinks = chain_bound.only_shrinks();
   std::vector<double> out(x.m * x.n);
-  detail::parallel_for(x.m, how.threads, [&](std::uint64_t i) {
-    for (std::uint64_t j = 0; j < x.n; ++j) {
-      const Run *left = a.data() + i * runs, *right = b.data() + j * runs;
-      double bound = 0, total = 0, running = 0, of_chain = 0;
-      for_each_run(division, x.k, [&](std::uint64_t first, std::uint64_t last, bool ends) {
-        running += left->norm * right->norm;
-        // Roundings to nearest may have made the running sum larger than its addends.
-        of_chain += chain_bound(quotient_up(last - first, depth),
-                                {shrinks ? running : running + of_chain, left->exponent + right->exponent});
-        ++left, ++right;
-        if (!ends) return;
-        double factor = 1;
-        if (blocks)
-          factor = static_cast<double>(x.a.factor(i, first / kScaleBlock)) *
-                   static_cast<double>(x.b.factor(j, first / kScaleBlock));
-        bound += factor * of_chain;
-        total += factor * (running + of_chain);
-        // fl32(scale * scale) is off by half a unit, and so is every addition.
-        if (blocks) bound += 0x1p-24 * factor * (running + of_chain);
-        if (division.totals) bound += total_error_bound(total + bound);
-        running = of_chain = 0;
-      });
-      out[i * x.n + j] = bound;
+  const std::uint64_t across = quotient_up(x.n, kColumns);
+  detail::parallel_for(x.m * across, how.threads, [&](std::uint64_t index) {
+    const std::uint64_t i = index / across, first = index % across * kColumns,
+                        columns = std::min(kColumns, x.n - first);
+    Sums sums;
+    double factors[kColumns];
+    std::fill_n(factors, kColumns, 1.0);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      add_run(bounds[r], shrinks, a.norm[r * x.m + i], a.exponent[r * x.m + i], &b.norm[r * x.n + first],
+              &b.exponent[r * x.n + first], columns, sums);
+      if (!runs[r].ends) continue;
+      const std::uint64_t block = runs[r].first / kScaleBlock;
+      for (std::uint64_t j = 0; blocks && j < columns; ++j)
+        factors[j] =
+            static_cast<double>(x.a.factor(i, block)) * static_cast<double>(x.b.factor(first + j, block));
+      end_chain(factors, blocks, division.totals, columns, sums);
     }
+    std::copy_n(sums.bound, columns, &out[i * x.n + first]);
   });
   return out;
 }

@@ -149,8 +149,25 @@ TEST_F(HostileInput, NothingThatContradictsIsDropped) {
   for (const auto& [command, text] : commands) refused(run(command), text);
 }
 
-TEST_F(HostileInput, VerifyNeedsANameOfADataset) {
-  refused(run({"verify", "--dataset", ""}), "--dataset: found nothing");
+/// What a shell makes of "$UNSET".
+TEST_F(HostileInput, AnEmptyValueIsNotAnOptionLeftOut) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"verify", "--dataset", ""},
+                                             {"verify", "--corpus", ""},
+                                             {"verify", "--junit", ""},
+                                             {"list", "--model", ""},
+                                             {"audit", "--arch", ""},
+                                             {"audit", "--html", ""},
+                                             {"diff", "x.json", "y.json", "--json", ""},
+                                             {"campaign", "--inst", ""}})
+    refused(run(command), "found nothing, allowed: a value");
+  EXPECT_EQ(run({"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "", "--b", "1"}).code, kAllGood);
+}
+
+TEST_F(HostileInput, NamesAndLimitsThatMeanNothing) {
+  refused(run({"campaign", "--seconds", "-1"}), "--seconds: found -1, allowed: 0 to");
+  refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--dtype", "e4m33"}), "did you mean e4m3?");
+  refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--scale", "tesnor"}), "did you mean tensor?");
 }
 
 }  // namespace

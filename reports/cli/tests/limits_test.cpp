@@ -98,12 +98,15 @@ TEST_F(Limits, ASignalEndsACampaignWithItsJournal) {
 }
 
 TEST_F(Limits, ASignalEndsAnAuditWithoutAFile) {
-  save("a.npy", 2048, 2048);
-  save("b.npy", 2048, 512);
+  // Minutes of work for one thread: the signal comes while it runs, however fast the machine is.
+  save("a.npy", 4096, 4096);
+  save("b.npy", 4096, 4096);
   for (const int signal : {SIGINT, SIGTERM}) {
-    const pid_t child = start({"audit", "--a", "a.npy", "--b", "b.npy", "--sample", "all", "--threads", "1",
-                               "--html", "x.html", "--json", "x.json", "--md", "x.md"});
+    const pid_t child =
+        start({"audit", "--a", "a.npy", "--b", "b.npy", "--no-b-transposed", "--sample", "all", "--threads",
+               "1", "--html", "x.html", "--json", "x.json", "--md", "x.md"});
     wait_for([&] { return !text("stderr").empty(); });  // its progress: the outputs were tried
+    EXPECT_NE(text("stderr").find("will write"), std::string::npos) << text("stderr");
     ::kill(child, signal);
     EXPECT_EQ(exit_code(child), 128 + signal) << text("stdout");
     EXPECT_EQ(names(), (std::set<std::string>{"a.npy", "b.npy"}));
@@ -153,6 +156,19 @@ TEST_F(Limits, AFullDiskUnderStandardOutput) {
     expect_one_line("standard output: cannot write: No space left on device");
   }
   EXPECT_EQ(names(), (std::set<std::string>{"a.npy", "b.npy"}));
+}
+
+TEST_F(Limits, AReaderThatStopsEarlyLosesNoFile) {
+  save("a.npy", 16, 64);
+  save("b.npy", 64, 8);
+  const pid_t child = start({"-q", "audit", "--a", "a.npy", "--b", "b.npy", "--html", "x.html"}, [] {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) ::_exit(97);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::close(ends[0]);
+  });
+  EXPECT_NE(exit_code(child), kAllGood);  // by SIGPIPE, or with a line about it where that is ignored
+  EXPECT_EQ(names(), (std::set<std::string>{"a.npy", "b.npy", "x.html"}));
 }
 
 TEST_F(Limits, MemoryThatRunsOutIsSaidSo) {

@@ -52,10 +52,16 @@ TEST_F(ProbeCommand, a_function_is_asked) {
 }
 
 TEST_F(ProbeCommand, a_product_without_a_plan_shows_its_tree) {
-  const Outcome outcome = reveal(kLibrary + ":good", {"--type", "f32"});
+  const Outcome outcome = reveal(kLibrary + ":rounds_products", {"--type", "f32"});
   EXPECT_EQ(outcome.code, kMismatch) << outcome.err;
   EXPECT_NE(outcome.out.find("k 0-31: 31 parts, added in ascending order"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("plan: none: "), std::string::npos) << outcome.out;
+}
+
+TEST_F(ProbeCommand, a_chain_of_fused_multiply_adds_has_the_plan_of_a_matrix_unit) {
+  const Outcome outcome = reveal(kLibrary + ":good", {"--type", "f32"});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("plan: cdna1 "), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("is no result"), std::string::npos);
 }
 

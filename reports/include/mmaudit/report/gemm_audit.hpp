@@ -94,6 +94,7 @@ struct GemmAuditRow : GemmSubject {
 struct GemmAbsent {
   std::string architecture, dtype, scaling, accumulation;
   std::string why;
+  bool lacks_dtype = false;  ///< as in GemmPath
 };
 
 struct GemmAudit {
@@ -157,7 +158,9 @@ struct TensorAuditRequest {
   std::vector<std::string> dtypes, scales, policies;  ///< empty: the usual ones
   std::string dtype_a, dtype_b;                       ///< a pair of dtypes that differ; both empty: none
   std::string sample = "auto", output, unit;
-  double limit = 0;  ///< 0: none
+  double limit = 0;                     ///< 0: none
+  double largest_a = 0, largest_b = 0;  ///< of what A and B are a sample of; 0: they are whole
+  std::vector<InputFacts> inputs;       ///< of the files, by a caller who watches them; empty: they are read
   std::uint64_t seed = 1;
   unsigned threads = 0;
 };

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "mmaudit/gemm_combination.hpp"
 #include "mmaudit/matmul.hpp"
-#include "mmaudit/report/gemm_combination.hpp"
 
 namespace mmaudit::report {
 
@@ -136,9 +136,10 @@ GemmElements compute_elements(const GemmCombination& combination, const GemmPath
                               const MatmulOptions& how = {});
 
 /// Everything that they say. (converted - exact) + (accumulator - converted) + (result - accumulator) is
-/// result - exact, up to the binary64 rounding of the differences.
+/// result - exact, up to the binary64 rounding of the differences. The sums don't depend on `threads` (0: one
+/// per core).
 GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& converted,
-                     const GemmElements& elements, Format output);
+                     const GemmElements& elements, Format output, unsigned threads = 1);
 
 /// What: 95 % interval of errors_of().total over all rows and columns of which these were drawn at random: a
 /// bootstrap over rows and over columns, independently (400 resamples; percentiles). `whole_rows`: every row

@@ -1,0 +1,277 @@
+#include "mmaudit/report/capture_audit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <tuple>
+
+#include "gemm/audit_tables.hpp"
+#include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/error.hpp"
+#include "printed.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+/// Names of the tensors of a file.
+std::set<std::string> tensors_of(const std::string& file) {
+  std::set<std::string> out;
+  for (const corpus::TensorInfo& tensor : corpus::read_safetensors_header(file).tensors)
+    out.insert(tensor.name);
+  return out;
+}
+
+/// Names of the products of a file with these tensors, sorted.
+std::vector<std::string> products_of(const std::string& file, const std::set<std::string>& tensors) {
+  std::vector<std::string> out;
+  for (const std::string& name : tensors) {
+    const bool of_b = name.ends_with(".b");
+    if (name.size() < 3 || (!of_b && !name.ends_with(".a"))) continue;
+    const std::string product = name.substr(0, name.size() - 2);
+    if (tensors.count(product + (of_b ? ".a" : ".b")) == 0)
+      throw InputError(fmt::format("--capture: {}: found {} without {}, allowed: both", file, printable(name),
+                                   printable(product) + (of_b ? ".a" : ".b")));
+    if (!of_b) out.push_back(product);
+  }
+  if (out.empty())
+    throw InputError(
+        fmt::format("--capture: {}: found no tensors NAME.a and NAME.b, allowed: a file of "
+                    "mmaudit.torch.capture (docs/torch.md)",
+                    file));
+  return out;
+}
+
+/// Largest magnitudes of A and B as a whole, of which the file has a sample; 0: it does not say.
+std::pair<double, double> largest_of(const std::string& file, const std::string& product,
+                                     const std::set<std::string>& there) {
+  const std::string name = product + ".largest";
+  if (there.count(name) == 0) return {0, 0};
+  const corpus::Tensor tensor = corpus::read_safetensors_tensor(file, name);
+  if (tensor.dtype != corpus::DType::f32 || tensor.elements() != 2)
+    throw InputError(fmt::format("--capture: {}: found {} of another type or shape, allowed: two F32", file,
+                                 printable(name)));
+  float values[2] = {};
+  std::memcpy(values, tensor.data.data(), sizeof values);
+  for (const float value : values)
+    if (!(value >= 0 && value < std::numeric_limits<float>::infinity()))
+      throw InputError(fmt::format("--capture: {}: {}: found {}, allowed: finite numbers from 0", file,
+                                   printable(name), value));
+  return {static_cast<double>(values[0]), static_cast<double>(values[1])};
+}
+
+bool same_combination(const GemmAuditRow& x, const GemmAuditRow& y) {
+  return x.architecture == y.architecture && x.dtype == y.dtype && x.scaling == y.scaling &&
+         x.accumulation == y.accumulation;
+}
+
+/// Layers down, combinations across: the largest error of the layer's products.
+Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& choices, bool several) {
+  Table out{.title = "Largest error of every layer by combination",
+            .remark = "Norm of the error of D over the norm of the exact product (docs/audit.md).",
+            .columns = {{"layer"}}};
+  std::vector<std::string> combinations;
+  for (const CapturedProduct& product : audit.products)
+    for (const GemmAuditRow& row : product.audit.rows_of)
+      if (std::string text = subject_text(row, several);
+          std::find(combinations.begin(), combinations.end(), text) == combinations.end())
+        combinations.push_back(std::move(text));
+  for (const std::string& one : combinations) out.columns.emplace_back(one, true);
+  for (const LayerChoice& choice : choices) {
+    std::vector<Cell>& cells = out.rows.emplace_back();
+    cells.emplace_back(printable(choice.layer));
+    for (const std::string& combination : combinations) {
+      const GemmAuditRow* worst = nullptr;
+      for (const CapturedProduct& product : audit.products) {
+        if (product.layer != choice.layer) continue;
+        for (const GemmAuditRow& row : product.audit.rows_of)
+          if (subject_text(row, several) == combination &&
+              (worst == nullptr || !(row.errors.total <= worst->errors.total)))
+            worst = &row;
+      }
+      Cell cell("-");
+      if (worst != nullptr) {
+        const std::optional<double>& limit = audit.products.front().audit.limit;
+        cell = Cell(error_text(worst->errors.total), tone_of(worst->verdict));
+        if (limit) cell.heat = heat_of(worst->errors.total, *limit);
+      }
+      cells.push_back(cell);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<LayerChoice> CaptureAudit::choices() const {
+  std::vector<LayerChoice> out;
+  for (const CapturedProduct& first : products) {
+    if (std::any_of(out.begin(), out.end(), [&](const LayerChoice& one) { return one.layer == first.layer; }))
+      continue;
+    LayerChoice& choice = out.emplace_back();
+    choice.layer = first.layer;
+    const auto key = [](const GemmAuditRow& row) {
+      const bool one_chain = row.accumulation == "plain" || row.accumulation == "half";
+      return std::tuple(element_bits(row), !one_chain, row.errors.total);
+    };
+    for (const CapturedProduct& each : products) choice.products += each.layer == first.layer ? 1 : 0;
+    for (const GemmAuditRow& candidate : first.audit.rows_of) {
+      const GemmAuditRow* worst = &candidate;
+      bool passes = true;
+      for (const CapturedProduct& each : products) {
+        if (each.layer != first.layer) continue;
+        const auto found =
+            std::find_if(each.audit.rows_of.begin(), each.audit.rows_of.end(),
+                         [&](const GemmAuditRow& row) { return same_combination(row, candidate); });
+        passes = passes && found != each.audit.rows_of.end() && found->verdict == GemmVerdict::pass;
+        if (passes && found->errors.total > worst->errors.total) worst = &*found;
+      }
+      if (passes && (choice.row == nullptr || key(*worst) < key(*choice.row))) choice.row = worst;
+    }
+  }
+  return out;
+}
+
+bool CaptureAudit::passes() const {
+  const std::vector<LayerChoice> all = choices();
+  return !all.empty() &&
+         std::all_of(all.begin(), all.end(), [](const LayerChoice& one) { return one.row != nullptr; });
+}
+
+CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string& file,
+                           const TensorAuditProgress& progress) {
+  CaptureAudit out;
+  const corpus::FileStamp before = corpus::stamp_of_file(file);
+  const std::set<std::string> tensors = tensors_of(file);
+  const std::vector<std::string> names = products_of(file, tensors);
+  TensorAuditRequest one = request;
+  std::error_code ignored;  // facts_of_file() says what is wrong
+  const std::uintmax_t size = std::filesystem::file_size(file, ignored);
+  progress.begin("checksums", ignored ? 0 : size);
+  const corpus::FileFacts facts = corpus::facts_of_file(file, progress.advance);
+  one.inputs = {{"capture", file, facts.bytes, facts.checksum}};
+  for (const std::string& name : names) {
+    one.a = fmt::format("{}:{}.a", file, name);
+    one.b = fmt::format("{}:{}.b", file, name);
+    one.b_transposed = false;
+    std::tie(one.largest_a, one.largest_b) = largest_of(file, name, tensors);
+    CapturedProduct product{name, name.substr(0, name.rfind('#')), audit_tensors(one, progress)};
+    const Origin& origin = product.audit.provenance;
+    if (out.products.empty()) {
+      out.provenance = origin;
+    } else {
+      for (const ModelRow& row : origin.rows)
+        if (std::none_of(out.provenance.rows.begin(), out.provenance.rows.end(), [&](const ModelRow& seen) {
+              return seen.architecture == row.architecture && seen.instruction == row.instruction;
+            }))
+          out.provenance.rows.push_back(row);
+    }
+    out.products.push_back(std::move(product));
+  }
+  if (corpus::stamp_of_file(file) != before)
+    throw InputError(fmt::format(
+        "--capture: {}: found a file that changed while it was read, allowed: a file at rest", file));
+  return out;
+}
+
+Report report_of(const CaptureAudit& audit) {
+  const std::vector<LayerChoice> choices = audit.choices();
+  const bool several = !audit.products.empty() && several_architectures(audit.products.front().audit);
+  const bool limited = !audit.products.empty() && audit.products.front().audit.limit.has_value();
+  Report out;
+  out.title = "Errors of the products of a network";
+  out.meta = {fmt::format("mmaudit {} \u00b7 {}", audit.provenance.version, audit.provenance.date)};
+  const auto passing = std::count_if(choices.begin(), choices.end(),
+                                     [](const LayerChoice& one) { return one.row != nullptr; });
+  if (limited) {
+    out.headline = fmt::format("{} of {} layers have a combination within {:.3g}.", passing, choices.size(),
+                               *audit.products.front().audit.limit);
+    out.tone = passing == static_cast<std::ptrdiff_t>(choices.size()) ? Tone::good : Tone::bad;
+  } else {
+    out.headline = "No limit was given (--max-rel-fro), so nothing is judged.";
+  }
+  out.lead = {fmt::format("{} products of {} layers.", audit.products.size(), choices.size())};
+
+  Table plan{
+      .title = "The cheapest combination of every layer",
+      .remark =
+          "Of those that pass in all of its products: the fewest bits per element, then one chain over K, "
+          "then the least error.",
+      .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
+  for (const LayerChoice& one : choices) {
+    std::vector<Cell> row = {printable(one.layer), std::to_string(one.products)};
+    row.push_back(one.row != nullptr ? Cell(subject_text(*one.row, several), Tone::good)
+                                     : Cell("nothing passes: keep it", Tone::bad));
+    row.push_back(one.row != nullptr ? Cell(error_text(one.row->errors.total)) : Cell("-"));
+    plan.rows.push_back(std::move(row));
+    TestCase judged{"layers", printable(one.layer)};
+    if (limited && one.row == nullptr) {
+      judged.outcome = TestCase::Outcome::failure;
+      judged.message = "nothing passes";
+    }
+    out.cases.push_back(judged);
+  }
+  if (limited) out.sections.push_back(section_of(plan));
+
+  Table ranked{
+      .title = "Every product, least error first",
+      .remark = "Norm of the error of D over the norm of the exact product, and its parts (docs/audit.md).",
+      .columns = {{"product"},
+                  {"combination"},
+                  {"total", true},
+                  {"quantization", true},
+                  {"accumulation", true},
+                  {"verdict"}}};
+  Table records{.title = "",
+                .columns = {{"product"},
+                            {"layer"},
+                            {"m", true},
+                            {"n", true},
+                            {"k", true},
+                            {"architecture"},
+                            {"dtype"},
+                            {"scaling"},
+                            {"accumulation"},
+                            {"instruction"},
+                            {"total", true},
+                            {"quantization", true},
+                            {"accumulation_error", true},
+                            {"output_error", true},
+                            {"verdict"}}};
+  for (const CapturedProduct& product : audit.products) {
+    std::vector<const GemmAuditRow*> rows;
+    for (const GemmAuditRow& row : product.audit.rows_of) rows.push_back(&row);
+    std::stable_sort(rows.begin(), rows.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
+      return x->errors.total < y->errors.total;
+    });
+    for (const GemmAuditRow* row : rows) {
+      const GemmErrors& e = row->errors;
+      const std::string_view verdict =
+          row->verdict == GemmVerdict::not_asked ? std::string_view() : name_of(row->verdict);
+      const Cell judged(verdict, tone_of(row->verdict));
+      ranked.rows.push_back({printable(product.name), subject_text(*row, several), error_text(e.total),
+                             error_text(e.quantization), error_text(e.accumulation), judged});
+      records.rows.push_back({product.name, product.layer, std::to_string(product.audit.m),
+                              std::to_string(product.audit.n), std::to_string(product.audit.k),
+                              row->architecture, row->dtype, row->scaling, row->accumulation,
+                              row->instruction, fmt::format("{}", e.total), fmt::format("{}", e.quantization),
+                              fmt::format("{}", e.accumulation), fmt::format("{}", e.output), verdict});
+    }
+    for (const std::string& finding : findings(product.audit))
+      out.warnings.lines.push_back(fmt::format("{}: {}", printable(product.name), finding));
+  }
+  out.warnings.title = "What is wrong with the tensors";
+  out.sections.push_back(section_of(layer_table(audit, choices, several)));
+  out.sections.push_back(section_of(ranked, kInDocuments));
+  out.json = [audit] { return to_json(audit); };
+  out.records = records;
+  out.suite = "mmaudit audit --capture";
+  return out;
+}
+
+}  // namespace mmaudit::report

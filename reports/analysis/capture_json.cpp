@@ -1,0 +1,79 @@
+// The audit of a network as JSON, and the plan that follows from it.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/report/capture_audit.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// As mmaudit.torch.Recipe names its fields.
+Json recipe_of(const GemmAuditRow& row) {
+  return {{"arch", row.architecture},
+          {"dtype", row.dtype},
+          {"scaling", row.scaling},
+          {"policy", row.accumulation}};
+}
+
+Json number(double value, bool any) { return any && std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json plan_json(const CaptureAudit& audit) {
+  Json layers = Json::object();
+  for (const LayerChoice& one : audit.choices())
+    // What capture() calls the products of the module itself.
+    layers[one.layer == "module" ? "" : one.layer] = one.row != nullptr ? recipe_of(*one.row) : Json("keep");
+  return {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers}};
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace
+
+std::string plan_of(const CaptureAudit& audit) { return text_of(plan_json(audit)); }
+
+std::string to_json(const CaptureAudit& audit) {
+  Json products = Json::array();
+  for (const CapturedProduct& product : audit.products) {
+    Json rows = Json::array();
+    for (const GemmAuditRow& row : product.audit.rows_of) {
+      const GemmErrors& e = row.errors;
+      const bool any = e.compared != 0;
+      Json one = recipe_of(row);
+      one["instruction"] = row.instruction;
+      one["evidence"] = row.evidence;
+      one["total"] = number(e.total, any);
+      one["quantization"] = number(e.quantization, any);
+      one["accumulation"] = number(e.accumulation, any);
+      one["output"] = number(e.output, any);
+      one["verdict"] = row.verdict == GemmVerdict::not_asked ? Json(nullptr) : Json(name_of(row.verdict));
+      rows.push_back(std::move(one));
+    }
+    products.push_back({{"name", product.name},
+                        {"layer", product.layer},
+                        {"m", product.audit.m},
+                        {"n", product.audit.n},
+                        {"k", product.audit.k},
+                        {"rows", rows}});
+  }
+  const Origin& origin = audit.provenance;
+  Json inputs = Json::array();
+  for (const InputFacts& input : origin.inputs)
+    inputs.push_back({{"name", input.name}, {"bytes", input.bytes}, {"xxh3_128", input.checksum}});
+  Json limit = nullptr;
+  if (!audit.products.empty() && audit.products.front().audit.limit)
+    limit = *audit.products.front().audit.limit;
+  return text_of({{"schema", "mmaudit.audit.capture/1"},
+                  {"version", origin.version},
+                  {"git_revision", origin.revision},
+                  {"date", origin.date},
+                  {"inputs", inputs},
+                  {"max_rel_fro", limit},
+                  {"products", products},
+                  {"plan", limit.is_null() ? Json(nullptr) : plan_json(audit)}});
+}
+
+}  // namespace mmaudit::report

@@ -1,0 +1,124 @@
+// mmaudit audit --capture as a user types it.
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "audit_tensors.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+class Capture : public AuditTensors {
+ protected:
+  struct Named {
+    std::string name;
+    std::vector<std::uint64_t> shape;
+    std::vector<float> values;
+  };
+  static std::vector<float> values(std::uint64_t count, std::uint32_t seed) {
+    std::vector<float> out(count);
+    for (float& x : out) {
+      seed = seed * 1664525U + 1013904223U;
+      x = static_cast<float>(seed >> 8) * 0x1p-23F - 1;
+    }
+    return out;
+  }
+  static std::vector<Named> two_layers() {
+    std::vector<float> wide = values(std::uint64_t{96} * 16, 4);
+    for (std::size_t j = 0; j < 16; ++j) wide[80 + j] *= 4000;  // row 5: beyond what one scale of FP8 spans
+    return {{"mlp.0#0.a", {12, 64}, values(std::uint64_t{12} * 64, 1)},
+            {"mlp.0#0.b", {64, 16}, values(std::uint64_t{64} * 16, 2)},
+            {"mlp.0#1.a", {12, 64}, values(std::uint64_t{12} * 64, 5)},
+            {"mlp.0#1.b", {64, 16}, values(std::uint64_t{64} * 16, 6)},
+            {"mlp.2#0.a", {12, 96}, values(std::uint64_t{12} * 96, 3)},
+            {"mlp.2#0.b", {96, 16}, wide}};
+  }
+  void write(const std::vector<Named>& tensors) {
+    corpus::SafetensorsFile file;
+    for (const Named& one : tensors)
+      file.tensors.push_back(corpus::make_tensor<float>(one.name, corpus::DType::f32, one.shape, one.values));
+    corpus::write_safetensors(path("c.safetensors"), file);
+  }
+  Outcome capture(std::vector<std::string> more) {
+    more.insert(more.begin(), {"-q", "audit", "--capture", path("c.safetensors")});
+    return run(more);
+  }
+};
+
+TEST_F(Capture, GivesThePlanOfEveryLayer) {
+  write(two_layers());
+  const Outcome found = capture({"--arch",        "hopper,blackwell",
+                                 "--dtype",       "nvf4,e4m3,bf16",
+                                 "--policy",      "plain",
+                                 "--max-rel-fro", "5%",
+                                 "--plan",        path("plan.json"),
+                                 "--json",        path("a.json"),
+                                 "--md",          path("a.md"),
+                                 "--html",        path("a.html"),
+                                 "--csv",         path("a.csv"),
+                                 "--junit",       path("a.xml")});
+  EXPECT_EQ(found.code, kAllGood) << found.err << found.out;
+  EXPECT_NE(found.out.find("2 of 2 layers have a combination within 0.05."), std::string::npos) << found.out;
+  const auto plan = nlohmann::json::parse(std::ifstream(path("plan.json")));
+  EXPECT_EQ(plan.at("schema"), "mmaudit.plan/1");
+  EXPECT_EQ(plan.at("default"), "keep");
+  EXPECT_EQ(plan.at("layers").at("mlp.0").at("dtype"), "e4m3");
+  EXPECT_EQ(plan.at("layers").at("mlp.0").at("policy"), "plain");
+  EXPECT_EQ(plan.at("layers").size(), 2U);
+  const auto json = nlohmann::json::parse(std::ifstream(path("a.json")));
+  EXPECT_EQ(json.at("schema"), "mmaudit.audit.capture/1");
+  EXPECT_EQ(json.at("products").size(), 3U);
+  EXPECT_EQ(json.at("plan"), plan);
+  for (const char* name : {"a.md", "a.html", "a.csv", "a.xml"})
+    EXPECT_GT(std::filesystem::file_size(path(name)), 100U);
+}
+
+TEST_F(Capture, ALayerPassesWhereAllOfItsProductsDo) {
+  std::vector<Named> tensors = two_layers();
+  tensors[3].values[7] = 3e38F;  // infinite in FP16
+  write(tensors);
+  const Outcome found =
+      capture({"--dtype", "f16", "--policy", "plain", "--max-rel-fro", "5%", "--plan", "-"});
+  EXPECT_EQ(found.code, kMismatch);
+  EXPECT_EQ(nlohmann::json::parse(found.out).at("layers").at("mlp.0"), "keep");
+}
+
+TEST_F(Capture, TheLargestOfWholeTensorsSetsTheScale) {
+  std::vector<Named> tensors = two_layers();
+  tensors.resize(2);
+  write(tensors);
+  const std::vector<std::string> how = {"--dtype", "e4m3", "--policy", "plain", "--json"};
+  const auto alone = nlohmann::json::parse(capture(how).out);
+  tensors.push_back({"mlp.0#0.largest", {2}, {3000, 1}});
+  write(tensors);
+  const auto scaled = nlohmann::json::parse(capture(how).out);
+  EXPECT_NE(alone.at("products")[0].at("rows")[0].at("total"),
+            scaled.at("products")[0].at("rows")[0].at("total"));
+  EXPECT_TRUE(alone.at("plan").is_null());
+}
+
+TEST_F(Capture, WhatIsNoCaptureIsRefusedInOneLine) {
+  const std::vector<std::string> limit = {"--max-rel-fro", "5%", "--plan", path("plan.json")};
+  write({{"x", {2}, {1, 2}}});
+  refused(capture(limit), {"--capture", "found no tensors NAME.a and NAME.b"});
+  std::vector<Named> tensors = two_layers();
+  tensors.erase(tensors.begin() + 1);
+  write(tensors);
+  refused(capture(limit), {"found mlp.0#0.a without mlp.0#0.b, allowed: both"});
+  for (const auto& largest : {std::vector<float>{1}, {1, -1}, {std::numeric_limits<float>::quiet_NaN(), 1}}) {
+    tensors = two_layers();
+    tensors.push_back({"mlp.0#0.largest", {largest.size()}, largest});
+    write(tensors);
+    refused(capture(limit), {"mlp.0#0.largest", "allowed:"});
+  }
+  write(two_layers());
+  refused(capture({"--plan", path("plan.json")}), {"--plan: found without --max-rel-fro"});
+  refused(capture({"--a", path("A.npy")}), {"--capture: found with --a"});
+  refused(audit({"--plan", path("plan.json")}), {"--plan: found without --capture"});
+  refused(run({"-q", "audit", "--capture", path("none.safetensors")}), {"none.safetensors"});
+  EXPECT_FALSE(std::filesystem::exists(path("plan.json")));
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test
