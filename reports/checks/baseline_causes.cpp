@@ -63,7 +63,8 @@ BaselineCause cause_of(const Baseline& of, const BaselineInstruction& before,
                        const BaselineInstruction& after) {
   const Instruction& instruction = before.instruction;
   std::vector<Again> classes;
-  // Inputs of a class may depend on the datapath: those of another model stay out, the others can still tell.
+  // Inputs of a class may depend on the datapath: inputs of another model stay out, the others can still
+  // tell.
   const char* missing = "no input class is in both files";
   bool changed = false;
   for (const BaselineFamily& was : before.families) {

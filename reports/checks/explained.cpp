@@ -164,6 +164,26 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
   return text + result_text(trace, step, index);
 }
 
+/// What the steps of a staged datapath do, in words.
+std::string_view stage_words(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::exact_dot_add  ? "products and sum exactly, one rounding"
+         : arithmetic == Arithmetic::rounded_tree ? "products rounded, added in pairs, then to the sum"
+                                                  : "products aligned and added, then aligned with the sum";
+}
+
+std::string stage_text(const Explanation& trace, const ExplainedStage& stage, std::size_t index, bool all) {
+  const FormatSpec& output = trace.plan.step.output;
+  std::string text =
+      fmt::format("step {} of {}: k {}-{}, {}\n", index + 1, trace.stages.size(), stage.first_k,
+                  stage.first_k + stage.count - 1, stage_words(trace.plan.datapath.arithmetic));
+  text += fmt::format("  {:>3}  {}\n", index == 0 ? "c" : "sum", hex_value(stage.before, output));
+  for (std::size_t i = 0; i < stage.products.size(); ++i)
+    if (all || stage.products[i].significand != 0)
+      text += fmt::format("  {:>3}  {}\n", stage.first_k + static_cast<int>(i), number(stage.products[i]));
+  return text +
+         fmt::format("  -> {} -> {}\n", rounding_text(trace.plan.datapath), hex_value(stage.after, output));
+}
+
 std::string exact_line(const Explained& one, const FormatSpec& output) {
   const auto& [instruction, dot, trace] = one;
   const oracle::ExactDot exact = oracle::exact_dot(instruction, dot);
@@ -196,6 +216,7 @@ std::string trace_text(const Explained& one, bool all) {
                     trace.plan.datapath.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
                                                                        : "k in row order");
   for (std::size_t i = 0; i < trace.steps.size(); ++i) text += step_text(trace, trace.steps[i], i, all);
+  for (std::size_t i = 0; i < trace.stages.size(); ++i) text += stage_text(trace, trace.stages[i], i, all);
   if (trace.plan.integer) text += products_text(trace, all);
   for (const ExplainedFma& x : trace.fmas)
     text += fmt::format("  k {:>2}: fma({}, {}, {}) -> {}\n", x.k, hex_value(x.a, output),

@@ -120,11 +120,8 @@ ForeignFunction::ForeignFunction(std::string name, int socket, pid_t child, doub
     if (setsockopt(socket, SOL_SOCKET, option, &most, sizeof most) != 0)
       throw InputError(
           fmt::format("--socket: found {}, allowed: a socket that this process inherited", socket));
-  if (const std::uint64_t length = receive_status(); length != 0) {
-    std::string message(std::min<std::uint64_t>(length, kMostMessage), ' ');
-    receive(message.data(), message.size());
+  if (const std::string message = receive_message(); !message.empty())
     throw InputError(fmt::format("{}: found {}, allowed: a function that can be called", name_, message));
-  }
 }
 
 ForeignFunction::ForeignFunction(ForeignFunction&& other) noexcept
@@ -188,10 +185,12 @@ void ForeignFunction::receive(void* data, std::size_t size) {
   if (!read_all(socket_, data, size)) refuse_end();
 }
 
-std::uint64_t ForeignFunction::receive_status() {
-  std::uint64_t status = 0;
-  receive(&status, sizeof status);
-  return status;
+std::string ForeignFunction::receive_message() {
+  std::uint64_t length = 0;
+  receive(&length, sizeof length);
+  std::string message(std::min<std::uint64_t>(length, kMostMessage), ' ');
+  receive(message.data(), message.size());
+  return message;
 }
 
 void ForeignFunction::call(const ForeignCall& one) {
@@ -203,11 +202,7 @@ void ForeignFunction::call(const ForeignCall& one) {
   words[kWords - 1] = one.d_size;
   send(words, sizeof words);
   for (const ForeignCall::Bytes& input : one.inputs) send(input.data, input.size);
-  if (const std::uint64_t length = receive_status(); length != 0) {
-    std::string message(std::min<std::uint64_t>(length, kMostMessage), ' ');
-    receive(message.data(), message.size());
-    refuse(message);
-  }
+  if (const std::string message = receive_message(); !message.empty()) refuse(message);
   receive(one.d, one.d_size);
 }
 

@@ -53,7 +53,8 @@ class ForeignFunction {
   ForeignFunction(std::string name, int socket, pid_t child, double timeout_s);
   void send(const void* data, std::size_t size);
   void receive(void* data, std::size_t size);
-  std::uint64_t receive_status();
+  /// What the other side reports: empty where all is well.
+  std::string receive_message();
   [[noreturn]] void refuse(const std::string& found) const;
   [[noreturn]] void refuse_end();
 

@@ -95,7 +95,9 @@ function decoded(hex, f) {
   const field = Number(BigInt.asUintN(f.exponent_bits, raw >> BigInt(f.fraction_bits)));
   const negative = f.signed && ((raw >> BigInt(f.exponent_bits + f.fraction_bits)) & 1n) === 1n;
   const most = 2 ** f.exponent_bits - 1, no_zero = f.signed === false && f.fraction_bits === 0;
-  if (f.nan && field === most && (f.infinity || fraction === BigInt(2 ** f.fraction_bits - 1)))
+  if (f.nan_at_minus_zero && negative && field === 0 && fraction === 0n)
+    return { kind: "nan", negative, value: ZERO };
+  if (f.nan && !f.nan_at_minus_zero && field === most && (f.infinity || fraction === BigInt(2 ** f.fraction_bits - 1)))
     return { kind: f.infinity && fraction === 0n ? "infinite" : "nan", negative, value: ZERO };
   const normal = field !== 0 || no_zero, e = (normal ? field : 1) - f.bias - f.fraction_bits;
   const s = fraction + (normal ? 1n << BigInt(f.fraction_bits) : 0n);

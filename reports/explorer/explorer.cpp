@@ -17,6 +17,7 @@
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
+#include "mmaudit/wmma_fragments.hpp"
 
 namespace mmaudit::explorer {
 namespace {
@@ -301,15 +302,48 @@ void write_map(json::Writer& out, const char* operand, const Instruction& inst, 
   out.end_array().end_object();
 }
 
-/// instruction: which lane and value holds which element, as `mmaudit layout --json` writes it.
+/// The GPUs whose fragments of a wmma instruction are known; the result lists them for a message.
+std::string write_known(json::Writer& out, const Instruction& inst) {
+  std::string text;
+  out.key("known_of").begin_array();
+  for (const WmmaFragments& one : published_wmma_fragments())
+    if (one.holds(inst)) {
+      out.value(one.architecture);
+      text += std::string(one.architecture) + ", ";
+    }
+  out.end_array();
+  return text;
+}
+
+/// wmma: what is known of one GPU, A in memory by rows, B by columns, D by rows.
+std::string wmma_layout_text(const Instruction& inst, const std::string& gpu) {
+  const Architecture* architecture = find_architecture(gpu);
+  const WmmaFragments* known =
+      architecture == nullptr ? nullptr : find_wmma_fragments(architecture->name, inst);
+  json::Writer out;
+  out.begin_object().field("schema", "mmaudit.layout/1").field("instruction", name_of(inst));
+  const std::string gpus = write_known(out, inst);
+  if (known == nullptr) {
+    const std::string why = "PTX leaves the fragments of wmma open: found GPU " + printable(gpu) +
+                            ", allowed: " + gpus + "`mmaudit layout --discover` on such a GPU";
+    return out.field("error", why).end_object().text();
+  }
+  out.field("architecture", known->architecture).field("evidence", name_of(known->evidence));
+  out.field("known", known->source).key("operands").begin_array();
+  write_map(out, "A", inst, inst.a, known->a(volta::Layout::row));
+  write_map(out, "B", inst, inst.b, known->b(volta::Layout::column));
+  write_map(out, "D", inst, inst.d, known->accumulator(inst.d));
+  return out.end_array().end_object().text();
+}
+
+/// instruction, and of wmma a GPU: which lane and value holds which element, as `mmaudit layout --json`
+/// writes it.
 std::string layout_text(const Request& request) {
   const auto inst = read_instruction(request.at(0));
   if (!inst) return refusal("instruction: found none of the list");
+  if (inst->op == Op::wmma) return wmma_layout_text(*inst, request.at(1));
   if (!has_fragment_maps(*inst))
-    return refusal(
-        inst->op == Op::wmma
-            ? "PTX leaves the fragments of wmma open: `mmaudit layout` shows what is known of a GPU"
-            : "tcgen05 keeps its operands in shared and tensor memory: no lane holds them");
+    return refusal("tcgen05 keeps its operands in shared and tensor memory: no lane holds them");
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.layout/1").field("instruction", name_of(*inst));
   out.key("operands").begin_array();

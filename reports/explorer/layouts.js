@@ -3,9 +3,15 @@ const OPERANDS = ["A", "B", "D"];
 let maps = {}, pointed = null;
 
 function update_layouts() {
-  const answer = call("layout", state.inst);
+  const answer = call("layout", state.inst, state.gpu), known_of = answer.known_of ?? [];
   maps = {};
   set_text(by_id("layout-error"), answer.error ?? "");
+  set_text(by_id("layout-known"), answer.known ? `PTX leaves the fragments of wmma open. ${answer.architecture}, ` +
+    `${answer.evidence}: ${answer.known}. A lies in memory by rows, B by columns, D by rows.` : "");
+  by_id("layout-gpu-label").hidden = known_of.length === 0;
+  const chosen = answer.architecture ?? "";
+  by_id("layout-gpu").replaceChildren(...["", ...known_of].filter((name) => name || !chosen).map((name) =>
+    make("option", { value: name, textContent: name || "choose one", selected: name === chosen })));
   by_id("fragments").hidden = Boolean(answer.error);
   if (by_id("layout-inst").value !== state.inst) by_id("layout-inst").value = state.inst;
   write_address();
@@ -73,6 +79,10 @@ function draw_map(name, lanes) {
 function start_layouts() {
   by_id("layout-inst").addEventListener("change", () => {
     state.inst = by_id("layout-inst").value.trim();
+    update_layouts();
+  });
+  by_id("layout-gpu").addEventListener("change", () => {
+    state.gpu = by_id("layout-gpu").value || state.gpu;
     update_layouts();
   });
   for (const name of OPERANDS) {

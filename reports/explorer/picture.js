@@ -227,11 +227,17 @@ class Panel {
     this.list = make("div.lines", { role: "list", "aria-label": "addends, sums and results" });
     this.scroll = make("div.scroll", {}, this.axis_line, this.list);
     node.append(this.head, this.scroll);
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === 0 || contentRect.width === this.wide) return;
+      this.wide = contentRect.width;
+      if (this.drawn_axis) update_dot();
+    }).observe(this.axis_svg);
   }
 
-  /// Pixels that the bits have.
+  /// Pixels that the bits have. Asking the page costs a layout of all of it, so the observer above tells.
   width() {
-    return Math.max(120, Math.floor(this.axis_svg.getBoundingClientRect().width));
+    this.wide ||= this.axis_svg.getBoundingClientRect().width;
+    return Math.max(120, Math.floor(this.wide));
   }
 
   draw(answer, lines, axis) {

@@ -119,12 +119,12 @@ std::string histogram(const GemmAuditRow& row, std::size_t index) {
 }  // namespace
 
 std::string heat_key(const GemmAudit& audit) {
-  constexpr double kLeft = 40, kStep = 72, kTop = 34, kHigh = 16;
+  constexpr double kLeft = 24, kStep = 50, kTop = 48, kHigh = 16;  // narrow, to be read on a phone too
   constexpr int kSteps = static_cast<int>(std::size(kHeatEdges)) + 1, kMiddle = kSteps / 2;
   const double unit = heat_unit(audit);
   const std::string what = audit.limit ? "limit" : audit.reference ? "BF16" : "least";
   std::string out = svg::open_svg(
-      2 * kLeft + kSteps * kStep, 86, "key", "Colours of the errors",
+      2 * kLeft + kSteps * kStep, 100, "key", "Colours of the errors",
       fmt::format("Eight colours in order of the error; they change at shares of {} {:.3g}.", what, unit));
   const auto at = [=](int edge) { return kLeft + kStep * edge; };
   for (int step = 0; step < kSteps; ++step)
@@ -146,8 +146,8 @@ std::string heat_key(const GemmAudit& audit) {
             ? 0.5
             : std::log(share / kHeatEdges[next - 1]) / std::log(kHeatEdges[next] / kHeatEdges[next - 1]);
     const double x = at(next) + kStep * part;
-    out += svg::line(x, kTop - 8, x, kTop + kHigh + 3, "total") +
-           svg::text(x, kTop - 12, "middle", fmt::format("BF16 {:.2g}", *audit.reference));
+    out += svg::line(x, kTop - 22, x, kTop + kHigh + 3, "total") +
+           svg::text(x, kTop - 26, "middle", fmt::format("BF16 {:.2g}", *audit.reference));
   }
   return out + "</svg>";
 }

@@ -139,9 +139,44 @@ std::string figures_of(const Section& section, const std::string& table) {
   return out + table;
 }
 
+/// `name`: what the region is called to people who do not see the heading above it.
+std::string table_of(const Table& table, std::string_view name) {
+  const bool wide = table.columns.size() > kMostThatFit;
+  // A scrolling region has to be reachable without a mouse.
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}><thead><tr>",
+      escaped_html(name), wide ? " class=\"wide\"" : "");
+  for (const Column& column : table.columns)
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "",
+                       header_text(column.header));
+  out += "</tr></thead><tbody>";
+  const std::size_t shown = std::min(table.rows.size(), kMostRows);
+  for (std::size_t r = 0; r < shown; ++r) {
+    const auto& row = table.rows[r];
+    out += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Column& column = table.columns[i];
+      std::string content =
+          column.header == kInstruction && !wide ? breakable(row[i].text) : escaped_html(row[i].text);
+      if (row[i].tone != Tone::plain)
+        content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
+      const std::string attributes = attributes_of(column, row[i], i == 0);
+      out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", attributes, content)
+                    : fmt::format("<td{}>{}</td>", attributes, content);
+    }
+    out += "</tr>";
+  }
+  out += "</tbody></table></div>\n";
+  if (shown != table.rows.size())
+    out += fmt::format("<p class=\"small soft\">{} of {} rows; the JSON has all.</p>\n", grouped(shown),
+                       grouped(table.rows.size()));
+  return out;
+}
+
 std::string card(const Section& section, const std::string& anchor) {
   constexpr std::size_t kLong = 16;
   std::string tables;
+  int unnamed = 0;
   bool is_long = section.layout == Layout::wide;
   for (const Table& table : section.tables) {
     if (table.rows.empty()) continue;
@@ -149,7 +184,11 @@ std::string card(const Section& section, const std::string& anchor) {
     if (has_own_title(table, section) && !table.folded)
       tables += fmt::format("<p><b>{}</b></p>", escaped_html(table.title));
     const std::string remark = table.remark == section.remark ? "" : paragraph(table.remark, "small");
-    tables += folded(table.folded, table.title, remark + to_html(table));
+    const std::string name = !table.title.empty() ? table.title
+                             : section.tables.size() == 1
+                                 ? section.title
+                                 : fmt::format("{}, table {}", section.title, ++unnamed);
+    tables += folded(table.folded, table.title, remark + table_of(table, name));
   }
   const std::string content = figures_of(section, tables) + list_of(section.lines);
   if (content.empty()) return "";
@@ -229,38 +268,7 @@ std::string escaped_html(std::string_view text) {
   return out;
 }
 
-std::string to_html(const Table& table) {
-  const bool wide = table.columns.size() > kMostThatFit;
-  // A scrolling region has to be reachable without a mouse.
-  std::string out = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}><thead><tr>",
-      escaped_html(table.title), wide ? " class=\"wide\"" : "");
-  for (const Column& column : table.columns)
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "",
-                       header_text(column.header));
-  out += "</tr></thead><tbody>";
-  const std::size_t shown = std::min(table.rows.size(), kMostRows);
-  for (std::size_t r = 0; r < shown; ++r) {
-    const auto& row = table.rows[r];
-    out += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const Column& column = table.columns[i];
-      std::string content =
-          column.header == kInstruction && !wide ? breakable(row[i].text) : escaped_html(row[i].text);
-      if (row[i].tone != Tone::plain)
-        content = fmt::format("<span class=\"tag {}\">{}</span>", class_of(row[i].tone), content);
-      const std::string attributes = attributes_of(column, row[i], i == 0);
-      out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", attributes, content)
-                    : fmt::format("<td{}>{}</td>", attributes, content);
-    }
-    out += "</tr>";
-  }
-  out += "</tbody></table></div>\n";
-  if (shown != table.rows.size())
-    out += fmt::format("<p class=\"small soft\">{} of {} rows; the JSON has all.</p>\n", grouped(shown),
-                       grouped(table.rows.size()));
-  return out;
-}
+std::string to_html(const Table& table) { return table_of(table, table.title); }
 
 namespace render {
 extern const Renderer kHtml{"html", "html", draw};

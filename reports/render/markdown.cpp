@@ -11,7 +11,7 @@ std::string markdown_of(const Section& section) {
   if (!section.remark.empty()) out += fmt::format("\n{}\n", escaped_markdown(section.remark));
   for (const Table& table : section.tables) {
     if (has_own_title(table, section)) out += fmt::format("\n### {}\n", escaped_markdown(table.title));
-    out += "\n" + to_markdown(table);
+    out += fmt::format("\n{}", to_markdown(table));
   }
   if (!section.lines.empty()) out += "\n";
   for (const std::string& line : section.lines) out += fmt::format("- {}\n", escaped_markdown(line));

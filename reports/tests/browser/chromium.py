@@ -10,6 +10,9 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
          "--remote-debugging-pipe"]
 
+# A promise: the explorer is ready and painted.
+READY = ("new Promise((done) => { const wait = setInterval(() => { if (document.documentElement.dataset.ready && "
+         "performance.getEntriesByType('paint').length) { clearInterval(wait); done(); } }, 10); })")
 FAILED = []
 
 
@@ -17,16 +20,6 @@ def check(what, found, good):
     print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"), flush=True)
     if not good:
         FAILED.append(what)
-
-
-def axe_rules():
-    """axe-core's text; empty, and said so, where MMAUDIT_AXE names none."""
-    name = os.environ.get("MMAUDIT_AXE", "")
-    if not name:
-        print("note  axe-core not run: first pip install --target build/axe --no-deps axe-core-python")
-        return ""
-    with open(name) as file:
-        return file.read()
 
 
 class Chromium:

@@ -1,6 +1,6 @@
 """The pages in a browser. usage: page_test.py CHROMIUM MMAUDIT
 
-Exit code 77: skipped, and the last line says why. MMAUDIT_AXE names axe-core's axe.min.js: its rules too.
+Exit code 77: skipped, and the last line says why.
 """
 import array
 import json
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from chromium import FAILED, Chromium, axe_rules, check  # noqa: E402
+from chromium import FAILED, Chromium, check  # noqa: E402
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>document.title=`owned`</script>&\u202e"
 
@@ -119,7 +119,7 @@ LABELS = """(() => {
 })()"""
 
 
-def whole_page(browser, name, path, axe):
+def whole_page(browser, name, path):
     page = browser.open(path.as_uri())
     figures = page.run("document.querySelectorAll('svg[role=img]').length")
     if name in ("audit", "tensors", "hostile", "named"):
@@ -131,16 +131,6 @@ def whole_page(browser, name, path, axe):
     check(f"{name}: every table sorts", *(lambda bad: (bad, not bad))(page.run(SORTED)))
     check(f"{name}: nothing said on the console, nothing fetched",
           *(lambda bad: (bad, not bad))(page.complaints()))
-    if axe:
-        for title, width, dark in (("light", 1200, False), ("dark", 1200, True), ("phone", 420, False)):
-            own = browser.open(path.as_uri(), width=width, dark=dark)
-            if name != "sweep":  # its 153 figures, opened, take axe minutes
-                own.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-            own.run(axe)
-            bad = own.run("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map("
-                          "(v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')))")
-            check(f"{name}: axe-core, {title}", bad, not bad)
-            own.close()
     page.close()
 
 
@@ -276,7 +266,6 @@ def says(browser, path, words):
 
 def main():
     chromium, mmaudit = sys.argv[1:3]
-    axe = axe_rules()
     with tempfile.TemporaryDirectory() as folder:
         made = pages(mmaudit, pathlib.Path(folder))
         with Chromium(chromium) as browser:
@@ -286,7 +275,7 @@ def main():
                 print(f"skipped: the pages: {chromium} does not start here ({error})")
                 return 77
             for name, path in made.items():
-                whole_page(browser, name, path, axe)
+                whole_page(browser, name, path)
             for path in (made["audit"], made["tensors"]):
                 keyboard(browser, path)
                 without_script(browser, path)
@@ -301,4 +290,5 @@ def main():
     return 1 if FAILED else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

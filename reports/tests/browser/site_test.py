@@ -1,7 +1,7 @@
 """The documentation as a site: site_test.py CHROMIUM EXPLORER
 
 Builds it as ./run site does, shows that each fault of a page fails the build, and opens every page from disk. Exit code
-77: skipped, and the last line says why. MMAUDIT_AXE names axe-core's axe.min.js: its rules too.
+77: skipped, and the last line says why.
 """
 import functools
 import http.server
@@ -16,7 +16,7 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "docs" / "site"))
 import build  # noqa: E402
-from chromium import FAILED, Chromium, axe_rules, check  # noqa: E402
+from chromium import FAILED, Chromium, check  # noqa: E402
 
 
 def faults(folder):
@@ -57,18 +57,12 @@ SEARCH = """(async () => {
   return [...document.querySelectorAll(".md-search-result__item a")].map((a) => a.getAttribute("href"));
 })()"""
 
-# The theme's pages have lesser ones.
-AXE = """axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations
-  .filter((v) => v.impact === "serious" || v.impact === "critical")
-  .map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")))"""
-
-
 def fetched(page, root):
     """What was said on the console, and every request that leaves the site."""
     return [line[:200] for line in page.complaints() if not line.startswith((f"request: {root}", "request: data:", "request: blob:"))]
 
 
-def whole_page(browser, site, path, width, dark, axe):
+def whole_page(browser, site, path, width, dark):
     page = browser.open(path.as_uri(), width=width, dark=dark)
     name = f"{path.relative_to(site)}, {width} px, {'dark' if dark else 'light'}: "
     page.run("new Promise((done) => setTimeout(done, 100))")  # the theme's script wraps tables
@@ -78,10 +72,6 @@ def whole_page(browser, site, path, width, dark, axe):
     check(name + "its colours", scheme, scheme == ("slate" if dark else "default"))
     said = fetched(page, site.as_uri())
     check(name + "nothing said on the console, nothing fetched from elsewhere", said, not said)
-    if axe and path.name != "sweep.html":  # axe-core takes minutes over its thousand lines
-        page.run(axe)
-        bad = page.run(AXE)
-        check(name + "axe-core", bad, not bad)
     page.close()
 
 
@@ -108,7 +98,6 @@ def served(browser, site):
 
 def main():
     chromium, explorer = sys.argv[1:3]
-    axe = axe_rules()
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
         done = subprocess.run([sys.executable, "-B", build.__file__, explorer, folder], capture_output=True, text=True)
@@ -130,10 +119,8 @@ def main():
                     print(f"skipped: the site: {chromium} does not start here ({error})")
                     return 77
                 for path in pages:
-                    # The style sheet is the same on all pages: the dark colours of a few show every kind of element.
-                    rules = "" if dark and path.name not in ("index.html", "cli.html", "python.html") else axe
-                    whole_page(browser, site, path, 1366, dark, rules)
-                    whole_page(browser, site, path, 420, dark, "")
+                    whole_page(browser, site, path, 1366, dark)
+                    whole_page(browser, site, path, 420, dark)
                 search(browser, (site / "index.html").as_uri(), site.as_uri())
                 served(browser, site)
         faults(folder)

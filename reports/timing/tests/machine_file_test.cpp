@@ -36,9 +36,9 @@ TEST(MachineFile, ASlowerUnitTakesLonger) {
     double before = 0;
     for (const char* rate : {"8", "1", "0.5", "0.1"}) {
       const std::string text(rate);
-      const Machine machine =
-          machine_of_file(file_with(R"({"like": "hopper", "numbers": {"tensor.rate.f16_f32": )" + text +
-                                    R"(, "wgmma.rate": )" + text + "}}"));
+      std::string file = R"({"like": "hopper", "numbers": {"tensor.rate.f16_f32": )";
+      file.append(text).append(R"(, "wgmma.rate": )").append(text).append("}}");
+      const Machine machine = machine_of_file(file_with(file));
       const auto program = chain_program(machine, *find_instruction(name), 1, kPaperLoop);
       ASSERT_TRUE(program);
       Launch launch;
