@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # empty_machine.sh RELEASE COMMAND...   runs each COMMAND, in turn, in a fresh clone, on a machine that has nothing but
 #                                       Debian RELEASE: a root that mmdebstrap makes from this machine's apt source
+# MMAUDIT_KEEP: a folder that gets the root's bin/mmaudit and lib/libmmaudit.so* afterwards, for checks outside.
+# MMAUDIT_GIVE: a folder of this checkout, not in git, that the clone gets too.
 # Exit codes: the exit code of the first COMMAND that fails, 3 when the root can't be made.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -42,11 +44,18 @@ for at in proc dev; do
 done
 
 git clone --quiet --no-hardlinks . "$root/mmaudit" # as a user would have it: what is committed
+if [[ -n ${MMAUDIT_GIVE:-} ]]; then cp -a --parents "$MMAUDIT_GIVE" "$root/mmaudit/"; fi
 
 for command in "$@"; do
   printf '==> on an empty Debian %s: %s\n' "$release" "$command"
   start=$SECONDS
-  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 RC_PARAMS="seed=20251121 max_success=2000" \
+  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 RC_PARAMS="seed=20251121 max_success=2000" MMAUDIT_SEED=20261121 \
     bash -c "cd /mmaudit && $command" </dev/null
   printf '    %s: %d s\n' "$command" $((SECONDS - start))
 done
+if [[ -n ${MMAUDIT_KEEP:-} ]]; then
+  built=$root/mmaudit/build/release
+  mkdir -p "$MMAUDIT_KEEP/bin" "$MMAUDIT_KEEP/lib"
+  cp "$built/bin/mmaudit" "$MMAUDIT_KEEP/bin/"
+  cp -d "$built"/lib/libmmaudit.so* "$MMAUDIT_KEEP/lib/"
+fi

@@ -1,14 +1,13 @@
 #include "mmaudit/corpus/user_model.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
+#include "json_fields.hpp"
+#include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/datapath_text.hpp"
-#include "mmaudit/error.hpp"
 #include "mmaudit/model/rule_names.hpp"
 #include "mmaudit/name_in.hpp"
 
@@ -17,16 +16,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The fields of a row, each read at most once; what is left over at the end is refused.
-class Fields {
+/// The fields of a row.
+class Fields : public JsonFields {
  public:
-  Fields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) refuse("", json, "an object");
-  }
+  Fields(const Json& json, const std::string& where)
+      : JsonFields(json, where, {.separator = ".", .quoted = true}) {}
 
-  /// An integer of [low, high]; `value` stays when the field is missing.
+  /// An integer of [low, high].
   template <typename T>
-  void integer(const char* field, T& value, int low, int high) {
+  void integer(std::string_view field, T& value, int low, int high) {
     const Json* found = take(field);
     if (found == nullptr) return;
     const bool fits = found->is_number_unsigned()  ? found->get<std::uint64_t>() <= 1000000
@@ -36,27 +34,7 @@ class Fields {
       refuse(field, *found, fmt::format("a whole number from {} to {}", low, high));
     value = static_cast<T>(found->get<int>());
   }
-  template <typename E, std::size_t N>
-  void choice(const char* field, const std::string_view (&names)[N], E& value) {
-    const Json* found = take(field);
-    if (found == nullptr) return;
-    const auto* at = std::find(names, names + N, found->is_string() ? found->get<std::string>() : "");
-    if (at == names + N) refuse(field, *found, fmt::format("{}", fmt::join(names, ", ")));
-    value = static_cast<E>(at - names);
-  }
-  void boolean(const char* field, bool& value) {
-    const Json* found = take(field);
-    if (found == nullptr) return;
-    if (!found->is_boolean()) refuse(field, *found, "true or false");
-    value = found->get<bool>();
-  }
-  std::optional<std::string> text(const char* field) {
-    const Json* found = take(field);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_string()) refuse(field, *found, "text");
-    return found->get<std::string>();
-  }
-  void format(const char* field, Format& value) {
+  void format(std::string_view field, Format& value) {
     const std::optional<std::string> name = text(field);
     if (!name) return;
     const auto found = find_format(*name);
@@ -67,7 +45,7 @@ class Fields {
     }
     value = found.value_or(Format::none);
   }
-  void letters(const char* field, char (&value)[3]) {
+  void letters(std::string_view field, char (&value)[3]) {
     const std::optional<std::string> order = text(field);
     if (!order) return;
     std::string sorted = *order;
@@ -75,39 +53,6 @@ class Fields {
     if (sorted != "abc") refuse(field, *order, "the letters a, b and c in some order");
     std::copy(order->begin(), order->end(), value);
   }
-  const Json* take(const char* field) {
-    known_.emplace_back(field);
-    const auto at = json_.find(field);
-    return at == json_.end() ? nullptr : &*at;
-  }
-  /// For fields that are printed for the reader and mean nothing here.
-  void ignore(std::initializer_list<const char*> fields) {
-    known_.insert(known_.end(), fields.begin(), fields.end());
-  }
-  void require(std::initializer_list<const char*> fields) const {
-    for (const char* field : fields)
-      if (!json_.contains(field))
-        throw InputError(fmt::format("{}: found nothing, allowed: this field is required", at(field)));
-  }
-  void refuse_unknown() const {
-    for (const auto& [key, value] : json_.items())
-      if (std::find(known_.begin(), known_.end(), key) == known_.end())
-        refuse("", key, fmt::format("the fields {}", fmt::join(known_, ", ")));
-  }
-  [[noreturn]] void refuse(const std::string& field, const Json& found, const std::string& allowed) const {
-    constexpr std::size_t kMost = 60;
-    std::string shown = found.dump(-1, ' ', true, Json::error_handler_t::replace);
-    if (shown.size() > kMost) shown = shown.substr(0, kMost) + "...";
-    throw InputError(fmt::format("{}: found {}, allowed: {}", at(field), shown, allowed));
-  }
-
- private:
-  [[nodiscard]] std::string at(const std::string& field) const {
-    return field.empty() ? where_ : fmt::format("{}.{}", where_, field);
-  }
-  const Json& json_;
-  std::string where_;
-  std::vector<std::string> known_;
 };
 
 /// The instructions that a row would serve.
@@ -119,6 +64,9 @@ std::vector<Instruction> served_by(const DatapathEntry& entry) {
       served.push_back(one);
   return served;
 }
+
+/// F of two_stage_dot_add: it is cut to fewer bits than sum_fraction_bits afterwards.
+constexpr int kMostStagedBits = 24;
 
 /// What single ranges cannot say.
 void check_together(const Fields& fields, const DatapathEntry& entry) {
@@ -139,7 +87,18 @@ void check_together(const Fields& fields, const DatapathEntry& entry) {
   if (narrow_and_scaled && model.arithmetic != only && !grouped)
     fields.refuse("arithmetic", std::string(name_in(names::kArithmetic, model.arithmetic)),
                   "grouped_dot_add and fused_dot_add, for block-scaled e2m1");
-  if (model.arithmetic != only && !(narrow_and_scaled && grouped))
+  const bool staged = is_staged(model.arithmetic);
+  const bool takes_stages = std::all_of(served.begin(), served.end(), [](const Instruction& one) {
+    return one.scale == Format::none && !is_sparse(one.op) && one.c == Format::f32 && one.d == Format::f32;
+  });
+  const bool plain_stages = model.widen_to == Format::none && model.sum_format == Format::none &&
+                            model.addend == AddendPlace::in_first_step;
+  if (staged && (!takes_stages || !plain_stages))
+    fields.refuse("arithmetic", std::string(name_in(names::kArithmetic, model.arithmetic)),
+                  "it for dense f32 results without widen_to, sum_format and addend");
+  if (model.arithmetic == Arithmetic::two_stage_dot_add && model.fraction_bits > kMostStagedBits)
+    fields.refuse("F", model.fraction_bits, fmt::format("0 to {} for two_stage_dot_add", kMostStagedBits));
+  if (model.arithmetic != only && !(narrow_and_scaled && grouped) && !staged)
     fields.refuse("arithmetic", std::string(name_in(names::kArithmetic, model.arithmetic)),
                   fmt::format("{}, for {}", name_in(names::kArithmetic, only), name_of(entry.output)));
   // 64 scaled products, each below 2^7 times its group's unit, and c have to fit 63 bits.

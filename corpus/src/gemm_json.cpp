@@ -1,26 +1,22 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "json_fields.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
-#include "mmaudit/error.hpp"
-#include "mmaudit/names.hpp"
-#include "mmaudit/printable.hpp"
 
 namespace mmaudit::corpus {
 namespace {
 
 using Json = nlohmann::json;
 
-/// The fields of an object, each read at most once; what is left over at the end is refused.
-class Fields {
+/// The fields of a problem, a plan or a call.
+class Fields : public JsonFields {
  public:
-  Fields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) refuse("", json, "an object");
-  }
+  using JsonFields::JsonFields;
+
   void count(std::string_view field, std::uint64_t& value, std::uint64_t least = 0) {
     const Json* const found = take(field);
     if (found == nullptr) return;
@@ -28,65 +24,19 @@ class Fields {
       refuse(field, *found, fmt::format("an integer from {}", least));
     value = found->get<std::uint64_t>();
   }
-  void boolean(std::string_view field, bool& value) {
-    const Json* const found = take(field);
-    if (found == nullptr) return;
-    if (!found->is_boolean()) refuse(field, *found, "true or false");
-    value = found->get<bool>();
-  }
   void format(std::string_view field, Format& value) {
-    const std::string text = this->text(field);
-    if (text.empty()) return;
-    const auto found = read_format(text);
-    if (!found) throw InputError(fmt::format("{}: {}", at(field), why_no_format(printable(text, 40))));
+    const std::optional<std::string> name = text(field);
+    if (!name) return;
+    const auto found = read_format(*name);
+    if (!found) throw InputError(fmt::format("{}: {}", at(field), why_no_format(printable(*name, 40))));
     value = *found;
-  }
-  template <typename Enum, std::size_t Count>
-  void choice(std::string_view field, const std::string_view (&names)[Count], Enum& value) {
-    const std::string text = this->text(field);
-    if (text.empty()) return;
-    const auto* const found = std::find(names, names + Count, text);
-    if (found == names + Count) refuse(field, text, fmt::format("{}", fmt::join(names, ", ")));
-    value = static_cast<Enum>(found - names);
   }
   void instruction(std::string_view field, Instruction& value) {
-    const std::string text = this->text(field);
-    if (text.empty()) refuse(field, "nothing", "a name of `mmaudit list`");
-    const auto found = find_instruction(text);
-    if (!found) refuse(field, text, "a name of `mmaudit list`");
+    const std::string name = text(field).value_or("nothing");
+    const auto found = find_instruction(name);
+    if (!found) refuse(field, name, "a name of `mmaudit list`");
     value = *found;
   }
-  std::string text(std::string_view field) {
-    const Json* const found = take(field);
-    if (found == nullptr) return {};
-    if (!found->is_string()) refuse(field, *found, "text");
-    return found->get<std::string>();
-  }
-  const Json* take(std::string_view field) {
-    known_.emplace_back(field);
-    const auto at = json_.find(std::string(field));
-    return at == json_.end() ? nullptr : &*at;
-  }
-  void refuse_unknown() const {
-    for (const auto& [key, value] : json_.items())
-      if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-        const std::string near = nearest_word(key, known_);
-        refuse("", key, near.empty() ? fmt::format("the fields {}", fmt::join(known_, ", ")) : near + "?");
-      }
-  }
-  [[noreturn]] void refuse(std::string_view field, const Json& found, std::string_view allowed) const {
-    const std::string shown = found.is_string() ? found.get<std::string>()
-                                                : found.dump(-1, ' ', true, Json::error_handler_t::replace);
-    throw InputError(fmt::format("{}: found {}, allowed: {}", at(field), printable(shown, 60), allowed));
-  }
-
- private:
-  [[nodiscard]] std::string at(std::string_view field) const {
-    return field.empty() ? where_ : fmt::format("{}: {}", where_, field);
-  }
-  const Json& json_;
-  std::string where_;
-  std::vector<std::string> known_;
 };
 
 /// Writes the fields of a plan that are not as in GemmPlan{}.
@@ -247,7 +197,7 @@ LibraryCall library_call_of(const Json& json, const std::string& where) {
     for (const Json& each : *kernels) {
       Fields one(each, where + ": kernels");
       KernelLaunch launch;
-      launch.name = one.text("name");
+      launch.name = one.text("name").value_or("");
       dimensions(one.take("grid"), launch.grid, where + ": grid");
       dimensions(one.take("block"), launch.block, where + ": block");
       dimensions(one.take("cluster"), launch.cluster, where + ": cluster");

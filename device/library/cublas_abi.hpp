@@ -27,11 +27,12 @@ struct HeuristicResult {
 };
 static_assert(sizeof(HeuristicResult) == 96);
 
-enum Operation : int { kNormal = 0, kTransposed = 1 };
-enum Compute : int { kCompute32F = 68, kCompute32FTf32 = 77, kCompute32I = 72 };
-enum MathMode : int { kDefaultMath = 0, kTf32Math = 3, kNoReducedReduction = 16 };
-enum DescAttribute : int { kTransA = 3, kTransB = 4, kFastAccum = 25 };
-enum PreferenceAttribute : int { kMaxWorkspace = 1, kAlignA = 5, kAlignB = 6, kAlignC = 7, kAlignD = 8 };
+// Operations, compute types, math modes, attributes of a product and of a preference, by their numbers.
+inline constexpr int kNormal = 0, kTransposed = 1;
+inline constexpr int kCompute32F = 68, kCompute32FTf32 = 77, kCompute32I = 72;
+inline constexpr int kDefaultMath = 0, kTf32Math = 3, kNoReducedReduction = 16;
+inline constexpr int kTransA = 3, kTransB = 4, kFastAccum = 25;
+inline constexpr int kMaxWorkspace = 1, kAlignA = 5, kAlignB = 6, kAlignC = 7, kAlignD = 8;
 inline constexpr int kNumericalFlags = 15;   ///< CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
 inline constexpr int kDefaultTensorOp = 99;  ///< CUBLAS_GEMM_DEFAULT_TENSOR_OP
 inline constexpr int kLogTrace = 5;

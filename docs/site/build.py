@@ -81,6 +81,7 @@ def search_from_disk(site):
     for page in site.rglob("*.html"):
         up = "../" * (len(page.relative_to(site).parts) - 1)
         text = page.read_text().replace('role="dialog"', 'role="dialog" aria-label="Search"')
+        text = re.sub(r'(<input class="md-toggle" data-md-toggle="(\w+)")', r'\1 aria-label="Open \2"', text)
         page.write_text(re.sub(r'(<script src="[^"]*assets/javascripts/bundle)', rf'<script src="{up}search/from_disk.js"></script>\1', text))
 
 

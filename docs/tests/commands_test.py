@@ -29,8 +29,8 @@ BUILDS = "builds or installs; the tests labelled install do it"
 NOT_RUN = {
     "cmake --preset release -D MMAUDIT_TESTS=OFF && cmake --build --preset release && sudo cmake --install build/release": BUILDS,
     "pip install ./emulator/python": BUILDS,
-    "apt-get install python3-numpy python3-venv cmake g++": BUILDS,
-    "python3 -m venv --system-site-packages env && env/bin/pip install ./emulator/python": BUILDS,
+    "apt-get install python3-venv cmake g++": BUILDS,
+    "/usr/bin/python3 -m venv env && env/bin/pip install ./emulator/python": BUILDS,
 }
 
 # Commands that need a GPU. They run with every GPU hidden and have to say so (exit code 3), which shows that their

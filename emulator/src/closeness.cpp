@@ -98,8 +98,9 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
   if (independent < static_cast<double>(kLeast) || errors.model == 0) return out;
   const auto measured = static_cast<double>(errors.count);
   // Hoeffding: of independent elements, more than chance makes bit-exact.
-  out.follows = out.bit_exact<out.elements&& static_cast<double>(out.bit_exact) / all> errors.chance / all +
-                std::sqrt(std::log(1 / share) / (2 * independent));
+  const double exact_share = static_cast<double>(out.bit_exact) / all;
+  const double share_by_chance = errors.chance / all + std::sqrt(std::log(1 / share) / (2 * independent));
+  out.follows = out.bit_exact < out.elements && exact_share > share_by_chance;
   out.drift = errors.away / measured;
   out.drift_limit = deviations_of(share) * std::sqrt(2 / independent);
   // The logarithm of a mean of magnitudes has a variance of (pi / 2 - 1) / n; there are two.

@@ -88,6 +88,41 @@ constexpr Datapath paired_f16() {
   return datapath;
 }
 
+/// AMD's binary32 results: one IEEE rounding to nearest even. The bits of a NaN are not published.
+constexpr Datapath nearest_f32(Arithmetic arithmetic, int products_per_step) {
+  Datapath datapath = to_f32(products_per_step, 0, 0);
+  datapath.arithmetic = arithmetic;
+  datapath.output.rounding = Rounding::nearest_even;
+  datapath.output.zero_sign = ZeroSign::ieee;
+  datapath.output.nan = NanRule::ieee_quiet;
+  return datapath;
+}
+
+/// Exact sums of L products and c; with one product binary32 FMA.
+constexpr Datapath exact_f32(int products_per_step) {
+  return nearest_f32(Arithmetic::exact_dot_add, products_per_step);
+}
+
+/// Trees of IEEE operations; subnormals become zero wherever one goes in or comes out.
+constexpr Datapath flushed_tree(int products_per_step) {
+  Datapath datapath = nearest_f32(Arithmetic::rounded_tree, products_per_step);
+  datapath.subnormal_operand = datapath.subnormal_addend = SubnormalRule::flushed_to_plus;
+  datapath.output.flush_subnormals = true;
+  return datapath;
+}
+
+/// CDNA3: F = 24 and 31 bits of the sum.
+constexpr Datapath two_stages(int products_per_step, int partial_sums) {
+  Datapath datapath = nearest_f32(Arithmetic::two_stage_dot_add, products_per_step);
+  datapath.fraction_bits = 24;
+  datapath.partial_sums = static_cast<std::int16_t>(partial_sums);
+  datapath.sum_fraction_bits = 31;
+  datapath.product_overflow = ProductOverflow::infinity;
+  datapath.output.zero_sign = ZeroSign::of_sum;
+  if (partial_sums > 1) datapath.far_addend = FarAddend::dropped;
+  return datapath;
+}
+
 /// Exact integers; .satfinite clamps once.
 constexpr Datapath exact_s32() {
   Datapath datapath;
@@ -148,6 +183,9 @@ inline constexpr std::string_view kWmmaTf32 =
     "as mma.tf32 of k4: ptxas 13.0 turns every n half into two HMMA.1684";
 inline constexpr std::string_view kWmmaF64 = "as mma.f64: ptxas 13.0 turns it into one DMMA";
 inline constexpr std::string_view kWmmaIntegers = "PTX ISA 9.0: wmma.mma, .satfinite, .xor, .and";
+
+inline constexpr std::string_view kMmaSimFma =
+    "MMA-Sim: a chain of IEEE FMA, k ascending; NaN and zero signs: not published";
 
 // Entries that several generations have.
 

@@ -24,6 +24,10 @@ std::string rounding_text(const Datapath& datapath) {
     std::string steps = datapath.addend == AddendPlace::before_each_nearest ? "RNE " : "RZ ";
     text = steps.append(name_of(datapath.sum_format)).append(", then ").append(text);
   }
+  if (datapath.arithmetic == Arithmetic::exact_dot_add) return text + ", sum exact";
+  if (datapath.arithmetic == Arithmetic::rounded_tree) return text + ", every product and sum of two";
+  if (datapath.arithmetic == Arithmetic::two_stage_dot_add)
+    return text + (datapath.partial_sums > 1 ? ", even and odd k, then c" : ", products, then c");
   if (datapath.addend == AddendPlace::before_each_nearest)
     text += ", each by IEEE add";
   else if (datapath.addend != AddendPlace::in_first_step)

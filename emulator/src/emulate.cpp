@@ -123,8 +123,8 @@ void emulate(const Instruction& instruction, const Datapath& datapath, const Til
   }
   // Sparse operands are unpacked where an index alone says which elements of B a row of A meets.
   const bool sparse = is_sparse(instruction.op);
-  const bool plain =
-      plan.binary64 || (sparse && (!plan.unpacks() || plan.datapath.metadata == MetadataRule::whole_group));
+  const bool plain = plan.binary64 || plan.staged ||
+                     (sparse && (!plan.unpacks() || plan.datapath.metadata == MetadataRule::whole_group));
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     if (plain) {
       plain_dots(plan, instruction, batch, tile);

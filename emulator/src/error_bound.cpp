@@ -9,17 +9,9 @@
 namespace mmaudit {
 namespace {
 
-/// 2^exponent; zero below binary64, infinite above.
-double power(int exponent) {
-  if (exponent >= -1022 && exponent <= 1023) return detail::power_of_two(exponent);
-  return std::ldexp(1.0, exponent);
-}
+using detail::power_for_bound;
 
-/// floor(log2) of a magnitude; a subnormal or zero counts as the least normal number.
-int exponent_of(double magnitude) {
-  const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52 & 0x7FF);
-  return field == 0 ? -1022 : field - 1023;
-}
+int exponent_of(double magnitude) { return static_cast<int>(detail::exponent_of_magnitude(magnitude)); }
 
 bool truncates(const DotPlan& plan) { return plan.datapath.output.rounding == Rounding::toward_zero; }
 
@@ -30,23 +22,28 @@ int addends_of(const DotPlan& plan, int products) {
 
 /// What a step's rounding may lose when its result is below 2^(exponent + 1).
 double rounding_loss(const DotPlan& plan, int exponent) {
-  const double unit = power(std::max(exponent, plan.step.output.min_exponent()) -
-                            static_cast<int>(plan.datapath.output.fraction_bits));
+  const double unit = power_for_bound(std::max(exponent, plan.step.output.min_exponent()) -
+                                      static_cast<int>(plan.datapath.output.fraction_bits));
   return truncates(plan) ? unit : unit / 2;
 }
 
 double final_add_loss(const DotPlan& plan, int exponent) {
   const double unit =
-      power(std::max(exponent, plan.d.min_exponent()) - static_cast<int>(plan.d.fraction_bits));
+      power_for_bound(std::max(exponent, plan.d.min_exponent()) - static_cast<int>(plan.d.fraction_bits));
   return final_add_rounding(plan.datapath) == Rounding::nearest_even ? unit / 2 : unit;
 }
 
+/// A running sum is below (magnitude + least) * growth.
+struct RunningLimit {
+  double least = 0, growth = 1;
+};
+
 /// What truncation leaves below `magnitude` stays below it; every rounding to nearest may add half a unit.
-double running_limit(const DotPlan& plan, double magnitude, double roundings) {
-  if (truncates(plan) && !c_is_added_last(plan.datapath)) return magnitude;
+RunningLimit running_limit(const DotPlan& plan, double roundings) {
+  if (truncates(plan) && !c_is_added_last(plan.datapath)) return {};
   const int fraction = plan.datapath.output.fraction_bits;
-  const double least = power(plan.step.output.min_exponent() - fraction);
-  return (magnitude + roundings * least) * std::pow(1 + power(-fraction), roundings);
+  return {roundings * power_for_bound(plan.step.output.min_exponent() - fraction),
+          std::pow(1 + power_for_bound(-fraction), roundings)};
 }
 
 }  // namespace
@@ -67,7 +64,8 @@ double instruction_error_bound(const DotPlan& plan, const SumFacts& facts,
   const bool c_last = c_is_added_last(plan.datapath);
   int steps = 0;
   for_each_step(plan, [&](int, int) { ++steps; });
-  const int of_sum = exponent_of(running_limit(plan, facts.magnitude, steps + (c_last ? 1 : 0)));
+  const RunningLimit limit = running_limit(plan, steps + (c_last ? 1 : 0));
+  const int of_sum = exponent_of((facts.magnitude + limit.least) * limit.growth);
   const int of_result = result_exponent.value_or(of_sum);
   double bound = 0;
   int step = 0;
@@ -76,7 +74,7 @@ double instruction_error_bound(const DotPlan& plan, const SumFacts& facts,
     const int addends = addends_of(plan, products) + (step > 0 || !c_last ? 1 : 0);
     const int e = std::max({facts.largest_exponent, step > 0 ? of_sum : facts.largest_exponent,
                             static_cast<int>(plan.datapath.min_alignment_exponent)});
-    bound += addends * power(e - plan.datapath.fraction_bits);
+    bound += addends * power_for_bound(e - plan.datapath.fraction_bits);
     // Rounding up by a hair may raise the exponent: the error is then below half a unit of the lower one.
     bound += rounding_loss(plan, ++step == steps && !c_last ? of_result : of_sum);
   });
@@ -94,20 +92,25 @@ ChainErrorBound::ChainErrorBound(const DotPlan& plan) : plan_(plan) {
 
 bool ChainErrorBound::only_shrinks() const { return truncates(plan_) && !c_is_added_last(plan_.datapath); }
 
-double ChainErrorBound::operator()(std::uint64_t instructions, const SumFacts& facts) const {
+ChainErrorBound::OfLength ChainErrorBound::of_length(std::uint64_t instructions) const {
   const bool c_last = c_is_added_last(plan_.datapath);
-  const auto count = static_cast<double>(instructions);
-  const int of_sum = exponent_of(running_limit(plan_, facts.magnitude, count * (steps_ + (c_last ? 1 : 0))));
-  const int e =
-      std::max({facts.largest_exponent, of_sum, static_cast<int>(plan_.datapath.min_alignment_exponent)});
-  const double one = addends_ * power(e - plan_.datapath.fraction_bits) +
-                     steps_ * rounding_loss(plan_, of_sum) + (c_last ? final_add_loss(plan_, of_sum) : 0);
-  return count * one;
-}
-
-double total_error_bound(double magnitude) {
-  const FormatSpec f32 = spec_of(Format::f32);
-  return power(std::max(exponent_of(magnitude), f32.min_exponent()) - f32.fraction_bits) / 2;
+  OfLength out;
+  out.count_ = static_cast<double>(instructions);
+  out.addends_ = addends_;
+  out.roundings_ = steps_;
+  out.final_adds_ = c_last ? 1 : 0;
+  out.floor_ = plan_.datapath.min_alignment_exponent;
+  out.fraction_bits_ = plan_.datapath.fraction_bits;
+  out.step_least_ = plan_.step.output.min_exponent();
+  out.step_unit_ = plan_.datapath.output.fraction_bits + (truncates(plan_) ? 0 : 1);
+  out.final_least_ = plan_.d.min_exponent();
+  out.final_unit_ =
+      plan_.d.fraction_bits + (final_add_rounding(plan_.datapath) == Rounding::nearest_even ? 1 : 0);
+  const double roundings = out.count_ * (steps_ + (c_last ? 1 : 0));
+  const RunningLimit limit = running_limit(plan_, roundings);
+  out.least_ = limit.least;
+  out.growth_ = limit.growth;
+  return out;
 }
 
 }  // namespace mmaudit

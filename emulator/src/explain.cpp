@@ -153,6 +153,25 @@ void explain_integers(Explanation& trace, const std::uint64_t* a, const std::uin
   trace.result = integer_dot(plan, Strided<std::uint64_t>{a}, Strided<std::uint64_t>{b}, c);
 }
 
+void explain_stages(Explanation& trace, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
+                    unsigned modifiers) {
+  const DotPlan& plan = trace.plan;
+  trace.result = staged_dot(plan, Strided<std::uint64_t>{a}, Strided<std::uint64_t>{b}, c, modifiers,
+                            [&](int start, int count, std::uint64_t before, std::uint64_t after) {
+                              trace.stages.push_back({start, count, {}, before, after});
+                            });
+  for (ExplainedStage& stage : trace.stages)
+    for (int i = stage.first_k; i < stage.first_k + stage.count; ++i) {
+      const int k = evaluation_k(plan.datapath.order, plan.k, i);
+      const Operand x = unpack_factor(plan.a, plan, a[k], (modifiers & kNegateA) != 0);
+      const Operand y = unpack_factor(plan.b, plan, b[k], (modifiers & kNegateB) != 0);
+      const bool finite = x.kind == Kind::finite && y.kind == Kind::finite;
+      const std::int64_t product = finite ? std::int64_t{x.significand} * y.significand : 0;
+      stage.products.push_back(
+          {product, product == 0 ? 0 : x.exponent + y.exponent - plan.step.product_fraction_bits});
+    }
+}
+
 }  // namespace
 
 Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
@@ -168,6 +187,10 @@ Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint
   trace.addend = c;
   if (plan.integer) {
     explain_integers(trace, a, b, c);
+    return trace;
+  }
+  if (plan.staged) {
+    explain_stages(trace, a, b, c, modifiers);
     return trace;
   }
   if (plan.binary64) {

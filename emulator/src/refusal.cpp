@@ -13,9 +13,7 @@ void add(std::string& list, std::string_view item) { list.append(list.empty() ? 
 std::string refused(std::string_view name, const std::vector<std::string>& allowed) {
   std::string list;
   for (const std::string& one : allowed) add(list, one);
-  const std::string nearest = nearest_word(name, allowed);
-  return "found \"" + printable(name) + "\"" + (nearest.empty() ? "" : " (did you mean " + nearest + "?)") +
-         ", allowed: " + list;
+  return "found \"" + printable(name) + "\"" + did_you_mean(name, allowed) + ", allowed: " + list;
 }
 
 }  // namespace
@@ -55,8 +53,11 @@ std::string why_no_datapath(const Architecture& architecture, const Instruction&
     allowed = "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`";
   else
     for (const std::string& name : instead) add(allowed, name);
-  return "found " + name_of(instruction) + ", which " + std::string(architecture.name) +
-         " lacks, allowed: " + allowed;
+  std::string having;
+  for (const Architecture& other : architectures())
+    if (find_datapath(other, instruction)) add(having, other.name);
+  return "found " + name_of(instruction) + ", which " + std::string(architecture.name) + " lacks" +
+         (having.empty() ? "" : " (it is in " + having + ")") + ", allowed: " + allowed;
 }
 
 }  // namespace mmaudit

@@ -7,14 +7,6 @@ namespace mmaudit::volta {
 namespace {
 
 constexpr int kLanesOfGroup = 4;
-// Steps of a lane's threadgroup number, bit by bit: octets 1 and 3 lie lower, 2 and 3 to the right; the
-// second threadgroup of an octet has its lower rows and its right columns.
-constexpr Mode kRowsOfOctet{2, 8, 0}, kColumnsOfOctet{2, 0, 8}, kLowerRows{2, 4, 0}, kRightColumns{2, 0, 4};
-constexpr Mode kCopies{2, 0, 0};
-
-FragmentMap square(int values) {
-  return {.rows = kSide, .cols = kSide, .lanes = kWarpLanes, .values = values, .lane = {}, .value = {}};
-}
 
 /// Row-major place in a 16 x 16 matrix.
 std::size_t element_at(int row, int col) {
@@ -36,49 +28,6 @@ int first_row(int threadgroup) { return 8 * (threadgroup % 2) + 4 * (threadgroup
 int first_column_of_octet(int threadgroup) { return 8 * (threadgroup / 2 % 2); }
 
 }  // namespace
-
-FragmentMap fragment_a(Layout layout) {
-  FragmentMap map = square(kSide);
-  const Mode lanes = layout == Layout::row ? Mode{kLanesOfGroup, 1, 0} : Mode{kLanesOfGroup, 0, 1};
-  const Mode modes[] = {lanes, kRowsOfOctet, kCopies, kLowerRows};
-  std::copy(std::begin(modes), std::end(modes), map.lane);
-  if (layout == Layout::row) {
-    map.value[0] = {kSide, 0, 1};
-  } else {
-    map.value[0] = {4, 1, 0};
-    map.value[1] = {4, 0, 4};
-  }
-  return map;
-}
-
-FragmentMap fragment_b(Layout layout) {
-  FragmentMap map = square(kSide);
-  const Mode lanes = layout == Layout::column ? Mode{kLanesOfGroup, 0, 1} : Mode{kLanesOfGroup, 1, 0};
-  const Mode modes[] = {lanes, kCopies, kColumnsOfOctet, kRightColumns};
-  std::copy(std::begin(modes), std::end(modes), map.lane);
-  if (layout == Layout::column) {
-    map.value[0] = {kSide, 1, 0};
-  } else {
-    map.value[0] = {4, 0, 1};
-    map.value[1] = {4, 4, 0};
-  }
-  return map;
-}
-
-FragmentMap fragment_accumulator(Format format) {
-  FragmentMap map = square(8);
-  if (spec_of(format).storage_bits == 16) {
-    const Mode modes[] = {{kLanesOfGroup, 1, 0}, kRowsOfOctet, kColumnsOfOctet, kLowerRows};
-    std::copy(std::begin(modes), std::end(modes), map.lane);
-    map.value[0] = {8, 0, 1};
-    return map;
-  }
-  const Mode modes[] = {{2, 1, 0}, {2, 0, 2}, kRowsOfOctet, kColumnsOfOctet, kLowerRows};
-  std::copy(std::begin(modes), std::end(modes), map.lane);
-  const Mode values[] = {{2, 0, 1}, {2, 2, 0}, {2, 0, 4}};
-  std::copy(std::begin(values), std::end(values), map.value);
-  return map;
-}
 
 std::vector<Hmma> schedule(Format sum) {
   std::vector<Hmma> all;

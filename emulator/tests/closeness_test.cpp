@@ -52,7 +52,7 @@ struct Product {
     for (std::uint64_t i = 0; i < count; ++i)
       store_word(x.data(), format.storage_bytes(), i, encode_nearest_even(normal(random), format, true));
   }
-  /// D of what the operands are now; the check then gets those of before.
+  /// D of what the operands are now; the check then gets the operands of before.
   void compute() { matmul(instruction, datapath, problem); }
   [[nodiscard]] GemmCloseness check() const { return check_gemm_close(instruction, datapath, problem); }
 

@@ -92,6 +92,8 @@ TEST(Names, AHintIsNeverSparseForDense) {
   EXPECT_EQ(nearest_instruction("mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X."
                                 "f32.e2m1.e2m1.f32.ue5m3"),
             "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3");
+  for (const char* without_types : {"SM120::BLOCKSCALED::SM120_16x8x64_TN_VS", "UTCHMMA", "OMMA.SF.16864"})
+    EXPECT_EQ(nearest_instruction(without_types), "") << without_types;
   EXPECT_EQ(nearest_instruction("xyz"), "");
   EXPECT_EQ(nearest_instruction(""), "");
   for (const char* text :

@@ -100,8 +100,13 @@ MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& 
                                : format.specials == Specials::ieee ? format.infinity_bits()
                                                                    : nan;
 
-  if (field == detail::kDoubleMaxField) return fraction != 0 ? nan : sign | beyond;
-  if (field == 0 && fraction == 0) return sign;
+  // Without -0 there is one zero and one NaN, both without a sign.
+  const bool one_zero = format.specials == Specials::nan_at_minus_zero;
+  const std::uint64_t zero = one_zero ? 0 : sign;
+  const std::uint64_t signed_beyond = one_zero && !rule.saturate ? nan : sign | beyond;
+
+  if (field == detail::kDoubleMaxField) return fraction != 0 ? nan : signed_beyond;
+  if (field == 0 && fraction == 0) return zero;
 
   // value = significand * 2^(exponent - 52)
   const std::uint64_t significand = field == 0 ? fraction : fraction | (fraction_mask + 1);
@@ -110,7 +115,7 @@ MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& 
   const int unit_exponent = exponent < format.min_exponent() ? format.min_exponent() : exponent;
   const int shift = detail::kDoubleFraction - format.fraction_bits + (unit_exponent - exponent);
   const std::uint64_t rounded = detail::shift_and_round(significand, shift, rule.rounding, negative);
-  if (rounded == 0) return sign;  // without a zero, code 0 is the least number
+  if (rounded == 0) return zero;  // without a zero, code 0 is the least number
 
   // A carry out of the fraction moves into the exponent field by itself; a subnormal has field 0 and no
   // hidden bit.
@@ -121,7 +126,7 @@ MMAUDIT_HD constexpr std::uint64_t encode_value(double value, const FormatSpec& 
   if (biased + 1 > format.max_exponent() + format.bias || code > format.max_finite_bits()) {
     const bool inward = rule.rounding == CastRounding::toward_zero ||
                         (rule.rounding == CastRounding::toward_plus && negative);
-    return sign | (inward ? format.max_finite_bits() : beyond);
+    return inward ? sign | format.max_finite_bits() : signed_beyond;
   }
   return sign | code;
 }
@@ -158,6 +163,8 @@ MMAUDIT_HD constexpr double decode_value(std::uint64_t bits, const FormatSpec& f
   }
   if (format.specials == Specials::nan_only &&
       magnitude == format.magnitude_mask() >> format.ignored_low_bits)
+    return __builtin_bit_cast(double, kInfinity | (std::uint64_t{1} << 51));
+  if (format.specials == Specials::nan_at_minus_zero && bits % (2 * format.sign_bit()) == format.sign_bit())
     return __builtin_bit_cast(double, kInfinity | (std::uint64_t{1} << 51));
   if (format.id == Format::f64) return __builtin_bit_cast(double, bits);
 

@@ -8,6 +8,7 @@
 #include "mmaudit/arithmetic/fma_chain.hpp"
 #include "mmaudit/arithmetic/integer_dot.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
@@ -28,6 +29,7 @@ struct DotPlan {
   std::int16_t segments = 1;  ///< runs of evaluation order that no step crosses
   bool binary64 = false;
   bool integer = false;
+  bool staged = false;  ///< the three arithmetics of staged_dot.hpp
   IntegerSpec integers;
   FormatSpec scale;              ///< of the scale bytes; id none: there are none
   std::int16_t scale_block = 0;  ///< elements of k per scale
@@ -36,7 +38,7 @@ struct DotPlan {
   Sparsity sparsity;
 
   /// True when factors become Operands for chain(); the other datapaths read raw bits.
-  [[nodiscard]] MMAUDIT_HD constexpr bool unpacks() const { return !binary64 && !integer; }
+  [[nodiscard]] MMAUDIT_HD constexpr bool unpacks() const { return !binary64 && !integer && !staged; }
   [[nodiscard]] MMAUDIT_HD constexpr bool block_scaled() const { return scale_block != 0; }
 };
 
@@ -69,6 +71,7 @@ constexpr DotPlan make_plan(const Instruction& instruction, const Datapath& data
                       : std::int16_t{2};
   plan.binary64 = datapath.arithmetic == Arithmetic::fma_chain;
   plan.integer = datapath.arithmetic == Arithmetic::integer;
+  plan.staged = is_staged(datapath.arithmetic);
   if (plan.integer) plan.integers = integer_spec(instruction, datapath);
   if (instruction.scale == Format::none) return plan;
   plan.scale = spec_of(instruction.scale);
@@ -285,6 +288,34 @@ struct ScaleBytes {
   }
 };
 
+/// The staged dot product; loads as in dot(). `step(start, count, before, after)` is told of every step, its
+/// positions in evaluation order and the running sum. `c` and the result are raw bits.
+template <typename LoadA, typename LoadB, typename Told>
+MMAUDIT_HD constexpr std::uint64_t staged_dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
+                                              std::uint64_t c, unsigned modifiers, Told&& told) {
+  StepSpec spec = plan.step;
+  // What a step leaves is never subnormal where the output flushes, and keeps its sign.
+  Datapath after = plan.datapath;
+  after.subnormal_addend = SubnormalRule::kept;
+  bool first = true;
+  for_each_step(plan, [&](int start, int count) {
+    Operand a[kMostStagedProducts];
+    Operand b[kMostStagedProducts];
+    for (int i = 0; i < count; ++i) {
+      const int k = evaluation_k(plan.datapath.order, plan.k, start + i);
+      a[i] = unpack_factor(plan.a, plan, load_a(k), (modifiers & 2U) != 0);
+      b[i] = unpack_factor(plan.b, plan, load_b(k), (modifiers & 4U) != 0);
+    }
+    const Operand addend = unpack_addend(spec.addend, first ? plan.datapath : after, c);
+    const std::uint64_t before = c;
+    c = staged_step(a, b, count, c, addend, spec, plan.datapath);
+    told(start, count, before, c);
+    spec.addend = spec.output;
+    first = false;
+  });
+  return c;
+}
+
 /// What: D = sum_k a_k * b_k + c for one element, raw bits; block-scaled, a_k and b_k times their scales.
 /// `load_a(k)` and `load_b(k)` (Strided, say) give the raw bits of the k-th elements; `modifiers` is a set of
 /// Modifier bits (1: c is not read, 2: A negated, 4: B negated). `scales.a(i)` and `scales.b(i)` give the
@@ -303,6 +334,8 @@ MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a,
     }
     return sum;
   }
+  if (plan.staged)
+    return staged_dot(plan, load_a, load_b, c, modifiers, [](int, int, std::uint64_t, std::uint64_t) {});
   // Only block-scaled calls pay for the room of the scales.
   constexpr bool kHasScales = !std::is_same_v<Scales, NoScales>;
   Operand a[kMaxK];

@@ -46,6 +46,14 @@ struct ExplainedFma {
   std::uint64_t a = 0, b = 0, before = 0, after = 0;
 };
 
+/// One step of a staged datapath (staged_dot.hpp): products first_k, first_k + 1, ... and the running sum,
+/// raw bits.
+struct ExplainedStage {
+  int first_k = 0, count = 0;
+  std::vector<Dyadic> products;  ///< exact; of NaN and infinite factors 0
+  std::uint64_t before = 0, after = 0;
+};
+
 /// integer: one product and the sum after it, both exact.
 struct ExplainedProduct {
   int k = 0;
@@ -61,6 +69,7 @@ struct Explanation {
   std::vector<ExplainedStep> steps;
   std::vector<ExplainedFma> fmas;
   std::vector<ExplainedProduct> products;
+  std::vector<ExplainedStage> stages;
   bool final_add = false;    ///< c was added after the steps
   bool each_add = false;     ///< every step was by itself, and added to c and the steps before
   std::uint64_t addend = 0;  ///< bits of c

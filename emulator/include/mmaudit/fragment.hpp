@@ -91,7 +91,7 @@ constexpr bool is_per_octet(const Instruction& instruction) {
 /// Whether the maps below describe `instruction`. tcgen05 reads shared memory and writes tensor memory; the
 /// PTX ISA leaves the fragments of wmma unspecified.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
-  return instruction.op != Op::tcgen05 && instruction.op != Op::wmma;
+  return instruction.op != Op::tcgen05 && instruction.op != Op::wmma && instruction.op != Op::mfma;
 }
 
 /// A, m x stored_k(). For wgmma: the form that takes A from registers, one m16 fragment per warp.

@@ -70,6 +70,7 @@ typedef struct mmaudit_format {
   uint32_t exponent_bits, fraction_bits; /* 0 for integers */
   int32_t bias;
   int32_t is_integer, is_signed, has_infinity, has_nan;
+  int32_t nan_at_minus_zero; /* its one NaN is the code of -0 (e4m3fnuz, e5m2fnuz) */
 } mmaudit_format;
 
 /* Number formats: by position, from 0 (MMAUDIT_BAD_INPUT from the count on), or by name. */
@@ -152,6 +153,12 @@ typedef struct mmaudit_product {
   const char*
       scale_layout; /* null or "rows": as above; "blocked": tiles of 128 rows x 4 blocks as cuBLASLt and
                      * torch._scaled_mm take them, 512 bytes each, (batch, m or n in 128s, blocks in 4s) */
+  /* binary32 factors of software, with an epilogue of alpha 1, beta 0 and no C: one, (batch, m) or (batch,
+   * n), or with factor_block (batch, m or n, blocks of factor_block k, rounded up). D = fl32(factor_a
+   * factor_b) * sum; with factor_block every `promote` of k total = fma(fl32(factor_a factor_b), sum, total).
+   * Null: 1 */
+  mmaudit_in factor_a, factor_b;
+  uint64_t factor_block; /* a multiple of promote; 0: a factor covers all of K */
 } mmaudit_product;
 
 /* D = A * B + C of any sizes, as a chain of one instruction over K in ascending order. Range and rounding:
@@ -160,6 +167,46 @@ MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
 /* Bytes of all operands, the result and the work space; of the arrays, only whether c is null matters.
  */
 MMAUDIT_API int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes);
+
+typedef struct mmaudit_gemm_path {
+  size_t size;
+  /* In: as the options of `mmaudit audit`; null: "hopper", (no default), the usual one, "plain". */
+  const char *arch, *dtype, *scaling, *policy;
+  char inst[96];             /* out: the instruction that does it */
+  char taken_scaling[16];    /* out: the scaling by its own name */
+  const char *a, *b, *d;     /* formats of its operands and its sums */
+  const char* scale;         /* of scale bytes; null: there are none */
+  const char* output;        /* what libraries usually give back: bf16, f16, f32 */
+  uint64_t scale_block;      /* elements of k per scale */
+  uint64_t factor_block;     /* elements of k per factor of software; 0: all of K */
+  int32_t factor_per_lane;   /* one per row of A and column of B, else one per tensor */
+  int32_t factor_per_tensor; /* 1: there is one, from the tensor's largest magnitude */
+  uint64_t promote, split_k; /* what the policy says */
+} mmaudit_gemm_path;
+
+/* The instruction and the scales of a product in this dtype, scaling and accumulation (docs/audit.md), or
+ * with MMAUDIT_BAD_INPUT why this architecture has none. */
+MMAUDIT_API int mmaudit_find_path(mmaudit_gemm_path* path);
+
+typedef struct mmaudit_quantization {
+  size_t size;
+  const char *dtype, *scaling; /* as mmaudit_gemm_path has them */
+  uint32_t of_b;               /* 1: of a pair of dtypes the second, and k before lanes in what is written */
+  uint32_t threads;            /* 0: one per core; no influence on the result */
+  uint64_t batch, lanes, k;    /* a lane: a row of A, a column of B */
+  const char* from;            /* format of x: f64, f32, f16, bf16 */
+  mmaudit_in x;
+  uint64_t batch_stride, lane_stride, k_stride; /* of x, in elements */
+  /* Largest finite magnitudes as binary32: of the tensor, where factor_per_tensor; with scale_block (batch,
+   * lanes, blocks), with factor_per_lane (batch, lanes, factor blocks). What shares a factor has the same. */
+  mmaudit_in tensor_largest, largest;
+  mmaudit_out elements; /* (batch, lanes, k); of B (batch, k, lanes) */
+  mmaudit_out scales;   /* (batch, lanes, blocks); of B (batch, blocks, lanes) */
+  mmaudit_out factors;  /* binary32: one, or (batch, lanes, factor blocks) */
+} mmaudit_quantization;
+
+/* Numbers to elements, scales and factors, as `mmaudit audit` converts operands (docs/audit.md). */
+MMAUDIT_API int mmaudit_quantize(const mmaudit_quantization* work);
 
 typedef struct mmaudit_gemm {
   size_t size;

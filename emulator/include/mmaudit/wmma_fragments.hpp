@@ -1,8 +1,13 @@
 #pragma once
-// Fragments of wmma.m16n16k16 of binary16 since Turing. Its HMMA instructions are the ones that mma.m16n8k8
-// and mma.m16n8k16 run: a lane holds of each quarter of a matrix what it holds of one of theirs. Volta's:
-// volta.hpp.
+// Fragments of wmma, which the PTX ISA leaves open: what is known of them, GPU by GPU. hmma16: m16n16k16 of
+// binary16 since Turing. Its HMMA instructions are the ones that mma.m16n8k8 and mma.m16n8k16 run: a lane
+// holds of each quarter of a matrix what it holds of one of theirs. Volta's: volta.hpp.
+#include <span>
+#include <string_view>
+
 #include "mmaudit/fragment.hpp"
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/volta.hpp"
 
 namespace mmaudit::hmma16 {
 
@@ -31,3 +36,26 @@ constexpr FragmentMap fragment_b(int copies) { return detail::quarters(true, cop
 constexpr FragmentMap fragment_accumulator() { return detail::quarters(false, 1); }
 
 }  // namespace mmaudit::hmma16
+
+namespace mmaudit {
+
+/// Known maps of one architecture.
+struct WmmaFragments {
+  std::string_view architecture, instructions;  ///< names; a space after each instruction
+  Evidence evidence;
+  std::string_view source;
+  bool any_layout;  ///< else the maps are of A by rows, B by columns and accumulators by rows
+  FragmentMap (*a)(volta::Layout);
+  FragmentMap (*b)(volta::Layout);
+  FragmentMap (*accumulator)(Format);
+
+  [[nodiscard]] bool holds(const Instruction& instruction) const;
+};
+
+/// All that is known, one architecture after another.
+std::span<const WmmaFragments> published_wmma_fragments();
+
+/// What is known of `instruction` on an architecture, by its name; null: nothing.
+const WmmaFragments* find_wmma_fragments(std::string_view architecture, const Instruction& instruction);
+
+}  // namespace mmaudit

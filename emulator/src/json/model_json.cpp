@@ -106,6 +106,7 @@ std::string format_json(const NamedFormat& format) {
   out.field("bias", spec.bias);
   out.field("infinity", !spec.integer() && spec.specials == Specials::ieee);
   out.field("nan", !spec.integer() && spec.specials != Specials::finite);
+  out.field("nan_at_minus_zero", !spec.integer() && spec.specials == Specials::nan_at_minus_zero);
   return out.end_object().text();
 }
 

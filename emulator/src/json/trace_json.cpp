@@ -74,6 +74,21 @@ void write_fmas(json::Writer& out, const Explanation& trace) {
   out.end_array();
 }
 
+void write_stages(json::Writer& out, const Explanation& trace) {
+  out.key("stages").begin_array();
+  for (const ExplainedStage& x : trace.stages) {
+    out.begin_object().field("k", x.first_k).field("count", x.count);
+    out.field("before", hex_text(x.before, trace.plan.step.output.storage_bits));
+    out.field("after", hex_text(x.after, trace.plan.step.output.storage_bits));
+    out.key("products").begin_array();
+    for (const Dyadic& product : x.products)
+      out.value(std::ldexp(static_cast<double>(product.significand), product.exponent));
+    out.end_array();
+    out.end_object();
+  }
+  out.end_array();
+}
+
 void write_scales(json::Writer& out, const Explanation& trace) {
   const auto list = [&](std::string_view name, const std::vector<std::uint64_t>& bytes) {
     out.key(name).begin_array();
@@ -99,6 +114,7 @@ std::string trace_json(const Explanation& trace) {
   if (!trace.steps.empty()) write_steps(out, trace);
   if (trace.plan.block_scaled()) write_scales(out, trace);
   if (!trace.fmas.empty()) write_fmas(out, trace);
+  if (!trace.stages.empty()) write_stages(out, trace);
   return out.end_object().text();
 }
 

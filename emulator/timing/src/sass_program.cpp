@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -17,30 +16,6 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
                      [text](std::string_view start) { return text.starts_with(start); });
 }
 bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-/// "0x1f", "-0x1f" and "0xffffffe1" alike; 0 where there is no number.
-int number_at(std::string_view text) {
-  const bool minus = text.starts_with('-');
-  if (minus) text.remove_prefix(1);
-  if (!text.starts_with("0x")) return 0;
-  std::uint32_t value = 0;
-  std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
-  const auto number = static_cast<std::int32_t>(value);
-  return minus ? -number : number;
-}
-
-/// The parts of "R4, R4.reuse, 0x10".
-std::vector<std::string_view> parts_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    std::string_view part = text.substr(0, comma);
-    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
-    parts.push_back(part);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return parts;
-}
 
 /// "R12.reuse": 12; RZ, UR4 and everything else: -1.
 int register_at(std::string_view part) {
@@ -168,7 +143,7 @@ class Reader {
   [[nodiscard]] bool is_branch(int i) const { return line(i).opcode.starts_with("BRA"); }
   [[nodiscard]] std::int64_t goes_to(int i) const {
     const std::size_t at = line(i).operands.find("0x");
-    return at == std::string::npos ? -1 : number_at(std::string_view(line(i).operands).substr(at));
+    return at == std::string::npos ? -1 : sass_number(std::string_view(line(i).operands).substr(at));
   }
   [[nodiscard]] int index_of(std::int64_t address) const {
     const auto at = std::lower_bound(lines_.begin(), lines_.end(), address,
@@ -208,13 +183,8 @@ class Reader {
 
   /// By how much the counter moves: the largest constant that a register is raised by.
   void steps_in(int first, int last) {
-    for (int i = first; i <= last; ++i) {
-      const SassLine& one = line(i);
-      if (!starts_with_any(one.opcode, {"IADD3", "UIADD3", "VIADD", "IADD", "IMAD.IADD"})) continue;
-      const std::vector<std::string_view> parts = parts_of(one.operands);
-      if (parts.size() < 3 || parts[0] != parts[1].substr(0, parts[1].find('.'))) continue;
-      program_.steps = std::max(program_.steps, std::abs(number_at(parts[2])));
-    }
+    for (int i = first; i <= last; ++i)
+      program_.steps = std::max(program_.steps, counter_step(line(i).opcode, line(i).operands));
   }
 
   /// Adds lines first to last; functions that they call come behind.
@@ -286,7 +256,7 @@ class Reader {
     op.write_barrier = control.write_barrier;
     op.read_barrier = control.read_barrier;
     op.wait_mask = control.wait_mask;
-    const std::vector<std::string_view> parts = parts_of(one.operands);
+    const std::vector<std::string_view> parts = sass_operands(one.operands);
     op.destination = registers_at(parts, 0, 1);
     for (std::size_t i = 0; i < op.sources.size(); ++i) op.sources[i] = registers_at(parts, i + 1, 1);
     op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::fixed_latency));

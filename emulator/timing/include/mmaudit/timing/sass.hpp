@@ -41,6 +41,14 @@ struct SassFunction {
 /// std::invalid_argument with the line where an instruction has no encoding, or the file holds none.
 std::vector<SassFunction> read_sass(std::string_view text);
 
+/// An immediate: "0x1f", "-0x1f" and "0xffffffe1" alike; 0 where there is no number.
+std::int32_t sass_number(std::string_view text);
+/// The operands of "R4, R4.reuse, 0x10" without blanks.
+std::vector<std::string_view> sass_operands(std::string_view text);
+/// By how much an addition of a constant to its own register moves it, up or down; 0 for every other
+/// instruction.
+std::int32_t counter_step(std::string_view opcode, std::string_view operands);
+
 /// How to run a loop whose instructions alone do not say it.
 struct SassOptions {
   int conflict_ways = 0;  ///< of each LDS; 0: as few as its width needs
