@@ -158,12 +158,14 @@ LawResult check_law(const Law& law, const Subject& subject, const Backend& backe
       static_cast<std::uint64_t>(subject.instruction.m) * static_cast<std::uint64_t>(subject.instruction.n);
   const std::uint64_t wanted = std::max(kLeastTiles, (options.dots + per_tile - 1) / per_tile);
   const std::uint64_t launch = std::max<std::uint64_t>(1, options.launch / per_tile);
-  // Which tiles come near a bound is chance: they are looked for longer before the law is said not to be tried.
+  // Which tiles come near a bound is chance: they are looked for longer before the law is said not to be
+  // tried.
   const auto end = [&] { return result.reached < result.to_reach ? kTriesToReach * wanted : wanted; };
-  for (std::uint64_t first = 0; first < end(); first += launch) {
+  for (std::uint64_t next = 0; next < end();) {
     std::vector<Tile> tiles;
-    for (std::uint64_t t = first; t < std::min(first + launch, first < wanted ? wanted : end()); ++t)
-      tiles.push_back(make_tile(law, subject, options.seed, t));
+    for (const std::uint64_t stop = std::min(next + launch, next < wanted ? wanted : end()); next < stop;
+         ++next)
+      tiles.push_back(make_tile(law, subject, options.seed, next));
     judge_all(law, subject, Answered(law, subject, backend, std::move(tiles)), result, broken);
     if (options.until_broken && !law.exhibit && broken) return result;
   }
