@@ -1,36 +1,17 @@
-// Everything but tcgen05: registers, shared memory, mbarriers, branches.
+// Everything but tcgen05 and memory: registers, mbarriers, branches.
 #include <algorithm>
 #include <iterator>
 
 #include "mmaudit/printable.hpp"
-#include "mmaudit/raw_words.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "state.hpp"
+#include "widths.hpp"
 
 namespace mmaudit::tmem {
 namespace {
 
 /// Instructions that change nothing here: threads go together, and memory is one.
 constexpr std::string_view kNothing[] = {"bar", "barrier", "fence", "membar", "griddepcontrol", "nop"};
-
-int width_of(std::string_view type) {
-  if (type == "pred") return 1;
-  if (type.size() < 2 || std::string_view("bus").find(type[0]) == std::string_view::npos)
-    return type == "f32" ? 32 : 0;
-  const std::string_view digits = type.substr(1);
-  for (const int width : {8, 16, 32, 64})
-    if (digits == std::to_string(width)) return width;
-  return 0;
-}
-
-std::uint64_t masked(std::uint64_t value, int width) {
-  return width >= 64 ? value : value & ((std::uint64_t{1} << width) - 1);
-}
-
-std::int64_t extended(std::uint64_t value, int width) {
-  const int rest = 64 - width;
-  return static_cast<std::int64_t>(value << rest) >> rest;
-}
 
 using Function = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t);
 struct Alu {
@@ -221,54 +202,6 @@ void Machine::State::alu() {
         assign(thread, destination.elements[i], masked(result >> static_cast<int>(i) * part, part));
     } else {
       assign(thread, destination, masked(result, out));
-    }
-  }
-}
-
-void Machine::State::memory() {
-  const bool store = instruction->opcode.front() == "st";
-  const std::size_t bytes = static_cast<std::size_t>(width_of(instruction->opcode.back())) / 8;
-  const bool shared = instruction->has("shared") || instruction->has("shared::cta");
-  if (bytes == 0 || (!shared && !(store && instruction->has("global"))))
-    return fail(
-        "state space and type: found another, allowed ld.shared, st.shared and st.global of .b8 to .b64");
-  const Operand where = operand_of(store ? 0 : 1, Operand::Kind::address), what = operand(store ? 1 : 0);
-  if (!refusal.empty()) return;
-  const std::vector<Operand> parts =
-      what.kind == Operand::Kind::vector ? what.elements : std::vector<Operand>{what};
-  const auto loaded = [&](const std::uint8_t* from) {
-    const std::uint64_t bits = load_word(from, bytes, 0);
-    const bool is_signed = instruction->opcode.back().front() == 's';  // fills the register with its sign
-    return is_signed ? static_cast<std::uint64_t>(extended(bits, static_cast<int>(8 * bytes))) : bits;
-  };
-  for (const int thread : active) {
-    const std::uint64_t base = address(thread, where);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const std::uint64_t at = base + i * bytes;
-      if (!shared) {
-        bool inside = false;
-        for (auto& [index, elements] : outputs) {
-          const Fill& fill = program.fills[index];
-          const std::size_t each = spec_of(fill.format).storage_bytes();
-          if (at < fill.place || at - fill.place > (elements.size() - 1) * each || each != bytes ||
-              (at - fill.place) % each != 0)
-            continue;
-          elements[(at - fill.place) / each] = masked(value(thread, parts[i]), static_cast<int>(8 * bytes));
-          stored[index][(at - fill.place) / each] = true;
-          inside = true;
-        }
-        if (!inside)
-          return fail("address: found " + std::to_string(at) +
-                      ", allowed one inside a \"//! global\" of elements of this width");
-        continue;
-      }
-      std::vector<std::uint8_t>& memory = ctas[static_cast<std::size_t>(thread / kThreads)]->shared;
-      if (at % bytes != 0 || at > memory.size() - bytes) return fail("shared_end", std::to_string(at));
-      if (store)
-        store_word(memory.data() + at, bytes, 0,
-                   masked(value(thread, parts[i]), static_cast<int>(8 * bytes)));
-      else
-        assign(thread, parts[i], loaded(memory.data() + at));
     }
   }
 }

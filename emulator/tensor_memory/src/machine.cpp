@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mmaudit/printable.hpp"
-#include "mmaudit/raw_words.hpp"
+#include "mmaudit/scale_layout.hpp"
 #include "mmaudit/splitmix64.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "mmaudit/tensor_memory/shared_matrix.hpp"
@@ -35,8 +35,8 @@ void put_bits(std::vector<std::uint8_t>& shared, std::uint32_t byte, int bit, in
   }
 }
 
-/// Writes one fill; a refusal when it does not fit.
-std::string apply(const Fill& fill, Cta& cta) {
+/// Writes one fill into shared memory, or into the global memory of an input; a refusal when it does not fit.
+std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory) {
   std::uint64_t seed = 0;
   if (fill.source == "random")
     for (const char c : fill.argument) seed = mix(seed * 31 + static_cast<unsigned char>(c));
@@ -65,14 +65,14 @@ std::string apply(const Fill& fill, Cta& cta) {
       width = packing.width;
     } else if (fill.role == Fill::Role::scales) {
       // As tcgen05.cp.32x128b.warpx4 reads them: rows 32 apart share 16 bytes, four bytes each.
-      const auto r = static_cast<std::uint64_t>(row);
-      byte = fill.place + r / 128 * 512 + r % 32 * 16 + r / 32 % 4 * 4 + static_cast<std::uint64_t>(column);
+      byte = fill.place + blocked_scale_index(static_cast<std::uint64_t>(row),
+                                              static_cast<std::uint64_t>(column), kScaleTileBlocks);
     } else {
-      byte = fill.place + i * static_cast<std::uint64_t>(bytes);
+      byte = (fill.role == Fill::Role::words ? fill.place : 0) + i * static_cast<std::uint64_t>(bytes);
     }
-    if (byte + static_cast<std::uint64_t>((bit + width + 7) / 8) > cta.shared.size())
+    if (byte + static_cast<std::uint64_t>((bit + width + 7) / 8) > memory.size())
       return refuse(rule("shared_end"), std::to_string(byte));
-    put_bits(cta.shared, static_cast<std::uint32_t>(byte), bit, width, elements[i]);
+    put_bits(memory, static_cast<std::uint32_t>(byte), bit, width, elements[i]);
   }
   return {};
 }
@@ -111,8 +111,14 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
       state.stored[i].resize(state.outputs[i].size());
       continue;
     }
-    if (std::string reason = apply(fill, *state.ctas[static_cast<std::size_t>(fill.cta)]); !reason.empty())
-      return "line " + std::to_string(fill.line) + ": //! shared: " + reason;
+    const bool global = fill.role == Fill::Role::input;
+    if (global)
+      state.inputs[i].resize(static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns) *
+                             spec_of(fill.format).storage_bytes());
+    std::vector<std::uint8_t>& memory =
+        global ? state.inputs[i] : state.ctas[static_cast<std::size_t>(fill.cta)]->shared;
+    if (std::string reason = apply(fill, memory); !reason.empty())
+      return "line " + std::to_string(fill.line) + ": //! " + (global ? "global: " : "shared: ") + reason;
   }
   if (state.slots > kMostRegisters)
     return "registers: found " + std::to_string(state.slots) + " names, allowed at most 16384";

@@ -249,10 +249,14 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
     if (trimmed(line).starts_with("//!")) {
+      const std::string_view directive = trimmed(trimmed(line).substr(3));
+      if (std::string reason; read_launch(directive, program, reason)) {
+        if (!reason.empty()) return at(line_number, reason);
+        continue;
+      }
       Fill fill;
       fill.line = line_number;
-      if (std::string reason = read_fill(trimmed(trimmed(line).substr(3)), fill); !reason.empty())
-        return at(line_number, reason);
+      if (std::string reason = read_fill(directive, fill); !reason.empty()) return at(line_number, reason);
       elements += static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns);
       if (elements > 4 * kMostElements)
         return at(line_number, "//!: found over 2^22 elements, allowed at most 2^22");

@@ -51,11 +51,25 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return static_cast<std::int64_t>(negative ? ~value + 1 : value);
 }
 
+bool read_launch(std::string_view text, PtxProgram& program, std::string& reason) {
+  const std::vector<std::string> words = words_of(text);
+  const bool parameter = !words.empty() && words[0] == "param", block = !words.empty() && words[0] == "block";
+  if (!parameter && !block) return false;
+  const auto value = words.size() == (parameter ? 3U : 2U) ? number_of(words.back()) : std::nullopt;
+  if (!value || (block && (*value < 0 || *value >= std::int64_t{1} << 31)))
+    reason = found("//!", text, "param NAME VALUE, block NUMBER below 2^31");
+  else if (parameter)
+    program.parameters[words[1]] = static_cast<std::uint64_t>(*value);
+  else
+    program.block = static_cast<std::uint32_t>(*value);
+  return true;
+}
+
 std::string read_fill(std::string_view text, Fill& fill) {
   constexpr std::string_view kForm =
       "shared (a|b|scales|words) PLACE FORMAT ROWSxCOLUMNS [mn] [cta 1] = (file F|random "
       "SEED|iota|zero|values "
-      "LIST), or global PLACE FORMAT ROWSxCOLUMNS";
+      "LIST), or global PLACE FORMAT ROWSxCOLUMNS [= SOURCE], param NAME VALUE, block NUMBER";
   const auto equals = text.find('=');
   const std::vector<std::string> words = words_of(text.substr(0, equals));
   const bool global = !words.empty() && words[0] == "global";
@@ -69,14 +83,15 @@ std::string read_fill(std::string_view text, Fill& fill) {
     fill.role = static_cast<Fill::Role>(role - std::begin(kRoles));
     at = 2;
   } else {
-    fill.role = Fill::Role::output;
+    fill.role = equals == std::string_view::npos ? Fill::Role::output : Fill::Role::input;
   }
   if (words.size() < at + 3) return found("//!", text, kForm);
   const auto place = number_of(words[at]);
   if (!place) return found("//! place", words[at], "a number");
   fill.place = static_cast<std::uint64_t>(*place);
   const bool descriptor = fill.role == Fill::Role::a || fill.role == Fill::Role::b;
-  if (!descriptor && fill.place >> 32 != 0) return found("//! place", words[at], "an address below 2^32");
+  if (!descriptor && !global && fill.place >> 32 != 0)
+    return found("//! place", words[at], "an address below 2^32");
   std::string format = words[at + 1];
   if (format == "e2m1x2") {
     fill.dense4 = true;
@@ -105,7 +120,7 @@ std::string read_fill(std::string_view text, Fill& fill) {
     else
       return found("//!", words[i], "mn or cta 0 or cta 1");
   }
-  if (global) return {};
+  if (fill.role == Fill::Role::output) return {};
   const std::string_view source = trimmed(text.substr(equals + 1));
   const std::size_t end = std::min(source.find(' '), source.size());
   fill.source = source.substr(0, end);

@@ -19,6 +19,8 @@ std::vector<std::string> words_of(std::string_view text);
 std::string found(std::string_view what, std::string_view text, std::string_view allowed);
 /// An integer as PTX spells it; nullopt when it is none.
 std::optional<std::int64_t> number_of(std::string_view text);
+/// "param NAME VALUE", "block N": whether `text` is one of them; `reason` is why it is a wrong one.
+bool read_launch(std::string_view text, PtxProgram& program, std::string& reason);
 /// "shared a 0xDESC f16 128x16 [mn] [cta 1] = random 1", "global 0x0 f32 128x64": empty, or why it is none.
 std::string read_fill(std::string_view text, Fill& fill);
 

@@ -8,21 +8,21 @@
 namespace mmaudit::tmem {
 namespace {
 
-/// Registers of the hardware, as a function of CTA and thread.
+/// Registers of the hardware, as a function of block (%ctaid.x of the first CTA), CTA and thread.
 struct Special {
   std::string_view name;
-  int (*value)(int cta, int thread);
+  int (*value)(int block, int cta, int thread);
 };
 constexpr Special kSpecials[] = {
-    {"%tid.x", [](int, int thread) { return thread; }},
-    {"%tid.y", [](int, int) { return 0; }},
-    {"%tid.z", [](int, int) { return 0; }},
-    {"%ntid.x", [](int, int) { return kThreads; }},
-    {"%laneid", [](int, int thread) { return thread % kWarpLanes; }},
-    {"%warpid", [](int, int thread) { return thread / kWarpLanes; }},
-    {"%ctaid.x", [](int cta, int) { return cta; }},
-    {"%cluster_ctarank", [](int cta, int) { return cta; }},
-    {"%cluster_ctaid.x", [](int cta, int) { return cta; }},
+    {"%tid.x", [](int, int, int thread) { return thread; }},
+    {"%tid.y", [](int, int, int) { return 0; }},
+    {"%tid.z", [](int, int, int) { return 0; }},
+    {"%ntid.x", [](int, int, int) { return kThreads; }},
+    {"%laneid", [](int, int, int thread) { return thread % kWarpLanes; }},
+    {"%warpid", [](int, int, int thread) { return thread / kWarpLanes; }},
+    {"%ctaid.x", [](int block, int cta, int) { return block + cta; }},
+    {"%cluster_ctarank", [](int, int cta, int) { return cta; }},
+    {"%cluster_ctaid.x", [](int, int cta, int) { return cta; }},
 };
 
 const Special* special(std::string_view name) {
@@ -71,7 +71,8 @@ std::uint64_t Machine::State::value(int thread, const Operand& operand) {
   }
   if (operand.slot < 0) {
     if (const Special* known = special(operand.name))
-      return static_cast<std::uint64_t>(known->value(thread / kThreads, thread % kThreads));
+      return static_cast<std::uint64_t>(
+          known->value(static_cast<int>(program.block), thread / kThreads, thread % kThreads));
     fail("register: found " + printable(operand.name) + ", allowed one of the program");
     return 0;
   }

@@ -50,8 +50,9 @@ struct Machine::State {
   std::vector<std::uint64_t> registers;
   std::vector<RegisterState> register_states;
   std::map<std::size_t, std::vector<std::uint64_t>> outputs;
-  std::map<std::size_t, std::vector<bool>> stored;  ///< elements of an output that the program wrote
-  std::string cta_group;                            ///< the one that the program uses
+  std::map<std::size_t, std::vector<std::uint8_t>> inputs;  ///< bytes of global memory that may be read
+  std::map<std::size_t, std::vector<bool>> stored;          ///< elements of an output that the program wrote
+  std::string cta_group;                                    ///< the one that the program uses
   int commits = 0;
   std::size_t next = 0;  ///< the instruction that runs next
   bool ended = false;
@@ -86,6 +87,10 @@ struct Machine::State {
   void execute();
   void alu();
   void memory();
+  void load_parameter();
+  /// The bytes of global memory at `at`; null and a refusal where nothing lies.
+  const std::uint8_t* global_bytes(std::uint64_t at, std::size_t bytes);
+  void store_global(std::uint64_t at, std::size_t bytes, std::uint64_t bits);
   void mbarrier();
   void branch();
   void elect();

@@ -69,6 +69,7 @@ std::vector<Case> cases() {
       {"atom32", plain, kADesc, "mov.b64 %rd1, 0x2000400800800100;"},
       {"base_offset", plain, kADesc, "mov.b64 %rd1, 0x0002400800800100;"},
       {"absolute_leading", plain, kADesc, "mov.b64 %rd1, 0x0010400800800100;"},
+      {"ld_alignment", plain, kStore, std::string(kStore) + "\nld.shared.v2.b32 {%r24, %r25}, [smem+4];"},
       {"shared_end", plain, kBDesc, "mov.b64 %rd2, 0x0000400800403FFF;"},
       {"shape_m", plain, kIdesc, "mov.b32 %r4, 0x06100010;"},
       {"shape_m", plain, kIdesc, "mov.b32 %r4, 0x10100010;"},

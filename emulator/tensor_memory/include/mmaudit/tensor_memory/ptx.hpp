@@ -37,9 +37,10 @@ struct PtxInstruction {
   [[nodiscard]] std::string_view after(std::string_view prefix) const;
 };
 
-/// "//! shared ...": what lies in memory before the program starts, or where it writes its result.
+/// "//! shared ...", "//! global ...": what lies in memory before the program starts, or where it writes its
+/// result.
 struct Fill {
-  enum class Role : std::uint8_t { a, b, scales, words, output };
+  enum class Role : std::uint8_t { a, b, scales, words, output, input };
   int line = 0;
   Role role = Role::words;
   int cta = 0;
@@ -59,6 +60,8 @@ struct PtxProgram {
   std::map<std::string, std::size_t, std::less<>> labels;       ///< to the index of an instruction
   std::map<std::string, std::uint32_t, std::less<>> variables;  ///< of .shared, to their addresses
   std::vector<Fill> fills;
+  std::map<std::string, std::uint64_t, std::less<>> parameters;  ///< "//! param NAME VALUE"
+  std::uint32_t block = 0;                                       ///< "//! block N": %ctaid.x of the first CTA
   /// Registers that ".reg" declares: "%p", or "%r" with 40 for "%r<40>". Empty: a fragment that declares
   /// none.
   std::map<std::string, std::uint32_t, std::less<>> declared;

@@ -51,6 +51,7 @@ inline constexpr Rule kRules[] = {
     {"descriptor_version", "bits 46-48 of a matrix descriptor", "1", "9.7.16.4.1, Table 40"},
     {"descriptor_zero", "bits 14-15, 30-31 and 53-60 of a matrix descriptor", "0", "9.7.16.4.1, Table 40"},
     {"descriptor_swizzle", "bits 61-63 of a matrix descriptor", "0, 1, 2, 4 or 6", "9.7.16.4.1, Table 40"},
+    {"ld_alignment", "address of ld and st", "a multiple of the bytes that a thread moves", "6.4.1"},
     {"shared_end", "address in shared memory", "below the end of the CTA's shared memory", "9.7.16.4.1"},
     // instruction descriptor
     {"kind_target", ".kind::i8", "the target sm_100a", "9.7.16.10.9.1"},
