@@ -60,10 +60,28 @@ std::optional<Value> chosen_one(std::string_view option, const std::string& name
   refuse(option, name, allowed);
 }
 
+/// Some architecture of the request has an instruction for it.
+bool can_be_computed(const TensorAuditRequest& request, const GemmDtype& dtype) {
+  return std::any_of(
+      request.architectures.begin(), request.architectures.end(), [&](const Architecture* one) {
+        return find_path(settled({one, dtype, usual_scaling(dtype), {}, Format::none, {}})).entry != nullptr;
+      });
+}
+
+bool names_no_dtype(const TensorAuditRequest& request) {
+  return request.dtypes.empty() && request.dtype_a.empty() && request.dtype_b.empty();
+}
+
+std::vector<std::string> usual_dtypes(const TensorAuditRequest& request) {
+  std::vector<std::string> names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
+  for (const char* const scaled : {"mxf8", "mxf6", "mxf4", "nvf4"})
+    if (can_be_computed(request, *find_gemm_dtype(scaled))) names.emplace_back(scaled);
+  return names;
+}
+
 std::vector<GemmDtype> dtypes_of(const TensorAuditRequest& request) {
   const bool pair = !request.dtype_a.empty() || !request.dtype_b.empty();
-  std::vector<std::string> names = request.dtypes;
-  if (names.empty() && !pair) names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
+  const std::vector<std::string> names = names_no_dtype(request) ? usual_dtypes(request) : request.dtypes;
   std::vector<std::string> allowed;
   for (const GemmDtype& dtype : gemm_dtypes()) allowed.emplace_back(dtype.name);
   std::vector<GemmDtype> out =
@@ -108,6 +126,24 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
         for (const Accumulation& how : accumulations)
           out.push_back(settled({architecture, dtype, scaling, how, output, unit}));
   return out;
+}
+
+/// "--dtype tf32-raw; --scale row, 1x128 and 128x128": what the request did not name and the default leaves
+/// out.
+std::string untried_by(const TensorAuditRequest& request, const std::vector<GemmCombination>& tried) {
+  std::vector<std::string> parts, dtypes, scales;
+  const auto is_tried = [&](const auto& same) { return std::any_of(tried.begin(), tried.end(), same); };
+  for (const GemmDtype& dtype : gemm_dtypes())
+    if (names_no_dtype(request) && can_be_computed(request, dtype) &&
+        !is_tried([&](const GemmCombination& one) { return one.dtype.name == dtype.name; }))
+      dtypes.emplace_back(dtype.name);
+  if (!dtypes.empty()) parts.push_back(fmt::format("--dtype {}", fmt::join(dtypes, ",")));
+  if (request.scales.empty() && is_tried([](const GemmCombination& one) { return one.dtype.scalable; }))
+    for (const Scaling scaling : {Scaling::tensor, Scaling::row, Scaling::blocks, Scaling::tiles})
+      if (!is_tried([&](const GemmCombination& one) { return one.scaling == scaling; }))
+        scales.emplace_back(name_of(scaling));
+  if (!scales.empty()) parts.push_back(fmt::format("--scale {}", fmt::join(scales, ",")));
+  return parts.empty() ? "" : fmt::format("Not tried: {}.", fmt::join(parts, "; "));
 }
 
 SampleSize sample_of(const TensorAuditRequest& request, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
@@ -240,6 +276,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
         fmt::format("--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: "
                     "combinations that the architecture has (docs/audit.md)",
                     audit.left_out.empty() ? "no combination" : audit.left_out.front()));
+  audit.untried = untried_by(request, whole.combinations);
   Origin& provenance = audit.provenance;
   provenance.backend = "model";
   for (const ModelRow& row : provenance.rows)

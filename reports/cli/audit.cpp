@@ -206,20 +206,22 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup).once();
-  add("--dtype", request.dtypes,
-      "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4")
+  add("--dtype DTYPE", request.dtypes,
+      "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4; default: "
+      "e4m3, e5m2, bf16, f16, tf32, and mxf8, mxf6, mxf4, nvf4 where an architecture has them")
       .comma_separated();
-  add("--dtype-a", request.dtype_a,
+  add("--dtype-a DTYPE", request.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
-  add("--dtype-b", request.dtype_b, "of B");
-  add("--scale", request.scales,
+  add("--dtype-b DTYPE", request.dtype_b, "of B");
+  add("--scale SCALE", request.scales,
       "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the "
       "dtype")
       .comma_separated();
-  add("--policy", request.policies, "of plain, promote:P, split-k:S, half; default: plain and promote:128")
+  add("--policy POLICY", request.policies,
+      "of plain, promote:P, split-k:S, half; default: plain and promote:128")
       .comma_separated();
-  add("--d-format FORMAT", request.output, "f32, f16 or bf16; default: what is usual for the dtype");
-  add("--unit", request.unit, "mma, wgmma or tcgen05; default: the newest that the architecture has");
+  add("--d-format f32|f16|bf16", request.output, "type of D; default: what is usual for the dtype");
+  add("--unit mma|wgmma|tcgen05", request.unit, "default: the newest that the architecture has");
   add("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
       .default_text("")
       .positive()
@@ -254,9 +256,9 @@ void add_audit(Command& app) {
   add_corpus_option(command, options->corpus);
   command.option("--out DIR", options->out, "folder for audit.html, audit.md, audit.json");
   command.flag("--no-files", options->no_files, "print only");
-  const Option on = command.option(
-      "--on", options->on,
-      "what computes profile and chains: model or hardware (default: hardware where there is a GPU)");
+  const Option on =
+      command.option("--on model|hardware", options->on,
+                     "what computes profile and chains (default: hardware where there is a GPU)");
   command.flag("--no-gpu", options->no_gpu, "the same as --on model").excludes(on);
   command.option("--dots", options->dots, "on a GPU: fresh dot products per instruction").range(1.0, 1e15);
   command.flag("--no-study", options->no_study, "leave out the errors of whole products");

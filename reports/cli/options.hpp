@@ -73,7 +73,7 @@ class Command {
   /// Text, an integer, a floating-point number, or a vector of them. Parsing writes `value`, which has to
   /// outlive it; its value before is the default that the help shows. Names without dashes: positional.
   /// Capitals behind the names ("--out FILE") are what help shows for the value; shells complete FILE, DIR,
-  /// ARCH, INST and FORMAT.
+  /// ARCH, INST, FORMAT, DTYPE, SCALE, POLICY and what stands between bars ("a|b").
   template <typename T>
   Option option(const std::string& names, T& value, const std::string& text);
   Option flag(const std::string& names, bool& value, const std::string& text);

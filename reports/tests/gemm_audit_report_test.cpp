@@ -122,6 +122,9 @@ TEST(GemmAudit, AChannelThatStandsOutIsNamed) {
   EXPECT_LT(*study.kept, 0.5 * audit.rows_of[0].errors.quantization);
   const std::string headline = nlohmann::json::parse(to_json(audit)).at("headline");
   EXPECT_NE(headline.find("; e4m3 fails on channel 77."), std::string::npos) << headline;
+  fixture.request.limit = 0.9 * *study.kept;
+  const std::string strict = nlohmann::json::parse(to_json(audit_gemm(fixture.request))).at("headline");
+  EXPECT_NE(strict.find("e4m3 fails on quantization"), std::string::npos) << strict;
   EXPECT_TRUE(audit.rows_of[1].channels.wide.empty()) << "BF16 is as wide as what it would be kept in";
   const Fixture plain;
   const GemmAudit none = audit_gemm(plain.request);

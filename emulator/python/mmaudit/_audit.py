@@ -13,6 +13,12 @@ def _list(names: Names) -> str:
     return names if isinstance(names, str) else ",".join(names)
 
 
+_OWN_NAMES = {
+    "--a": "x", "--b": "w", "--c": "c", "--b-transposed": "w_transposed=True",
+    "--no-b-transposed": "w_transposed=False", "--dtype-a": "dtype_x", "--dtype-b": "dtype_w",
+}
+
+
 def audit(
     x: Any,
     w: Any,
@@ -46,7 +52,7 @@ def audit(
         max_rel_fro: the largest relative Frobenius error that passes; without it nothing is judged.
         threads: 0: one per core; the result does not depend on it.
     Returns: a dictionary (schema ``mmaudit.audit.gemm/1``) with .passes and .rows, which a notebook shows as a table.
-    Raises: ValueError with the line of the command line; RuntimeError where the program mmaudit is not found.
+    Raises: ValueError with the line of the command line, in the names of these arguments; RuntimeError where the program mmaudit is not found.
     """
     tensors = {"x": _tool.tensor_of("x", x), "w": _tool.tensor_of("w", w)}
     if c is not None:
@@ -67,4 +73,4 @@ def audit(
         for option, (field, tensor) in zip("abc", tensors.items()):
             _tool.write(Path(folder) / f"{field}.safetensors", {field: tensor})
             arguments.append(f"--{option}={field}.safetensors")
-        return Audit(json.loads(_tool.run(arguments, folder).stdout))
+        return Audit(json.loads(_tool.run(arguments, folder, _OWN_NAMES).stdout))

@@ -1,7 +1,7 @@
 """Listings, tiles, explanations and conversions of numpy arrays."""
 import json
 from ctypes import byref, c_uint32
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 
@@ -89,6 +89,27 @@ def emulate(
     work.metadata, work.modifiers = _arrays.given(metadata), _arrays.given(modifiers)
     _library.check(lib.mmaudit_emulate(byref(work)))
     return d[0] if single else d
+
+
+@overload
+def convert(
+    x: Values, to: str, source: Optional[str] = None, *, rounding: str = "rn", saturate: bool = False,
+    counts: Literal[False] = False,
+) -> np.ndarray: ...
+
+
+@overload
+def convert(
+    x: Values, to: str, source: Optional[str] = None, *, rounding: str = "rn", saturate: bool = False,
+    counts: Literal[True],
+) -> Tuple[np.ndarray, Dict[str, int]]: ...
+
+
+@overload
+def convert(
+    x: Values, to: str, source: Optional[str] = None, *, rounding: str = "rn", saturate: bool = False,
+    counts: bool,
+) -> Union[np.ndarray, Tuple[np.ndarray, Dict[str, int]]]: ...
 
 
 def convert(

@@ -2,11 +2,13 @@
 needs nothing but the system), and this machine's GPU."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from types import MappingProxyType
+from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 
@@ -56,13 +58,16 @@ def write(path: Path, tensors: Dict[str, Tuple[str, np.ndarray]]) -> None:
     path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
 
 
-def run(arguments: List[str], folder: str) -> "subprocess.CompletedProcess[str]":
-    """ValueError for bad input, RuntimeError for what this machine lacks, each with the tool's line."""
+def run(
+    arguments: List[str], folder: str, names: Mapping[str, str] = MappingProxyType({})
+) -> "subprocess.CompletedProcess[str]":
+    """ValueError for bad input, RuntimeError for what this machine lacks, each with the tool's line. Its options are
+    called there by `names`, else as Python writes them: "max_rel_fro"."""
     done = subprocess.run([program(), "-q", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         line = done.stderr.strip().rpartition("\n")[2]
         line = line[len("mmaudit: "):] if line.startswith("mmaudit: ") else line
-        line = line[2:] if line.startswith("--") else line
+        line = re.sub(r"--[a-z][a-z-]*", lambda found: names.get(found[0], found[0][2:].replace("-", "_")), line)
         raise ValueError(line) if done.returncode == 2 else RuntimeError(line or f"mmaudit ended with {done.returncode}")
     return done
 

@@ -26,8 +26,10 @@ def _named(one: Dict[str, Any]) -> List[str]:
     return [f"k = {one['k']}", f"0x{one['a']} * 0x{one['b']}"]
 
 
-def _addend(one: Dict[str, Any]) -> List[str]:
-    exponent = f"{one['exponent']}" + (" (largest)" if one["in_maximum"] else "")
+def _addend(one: Dict[str, Any], largest: int) -> List[str]:
+    exponent = f"{one['exponent']}" if one["exact"]["significand"] else "-"
+    if one["in_maximum"] and one["exponent"] == largest:
+        exponent += " (largest)"
     return [*_named(one), _number(one["exact"]), exponent, _number(one["kept"]), _number(one["lost"])]
 
 
@@ -44,7 +46,7 @@ class Trace(Dict[str, Any]):
                 caption = f"Step {number}: a NaN or an infinity decides; 0x{step['result']}"
             else:
                 head = ("addend", "bits", "value", "exponent", "kept", "lost")
-                rows = [_addend(one) for one in step["addends"] if one["exact"]["significand"] or one["k"] < 0]
+                rows = [_addend(one, step["maximum"]) for one in step["addends"] if one["exact"]["significand"] or one["k"] < 0]
                 caption += ", where the floor decides" if step["floor_decided"] else ""
                 caption += f"; sum {_number(step['sum'])}, rounded to 0x{step['result']}"
             blocks.append(_table(caption, head, rows))
@@ -61,13 +63,24 @@ class Audit(Dict[str, Any]):
 
     @property
     def passes(self) -> bool:
-        """Some combination stays within the limit; without a limit whether every one was judged."""
+        """Every combination stays within the limit; False without a limit. For one of them look at rows."""
         return bool(self["passes"])
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
         """A dictionary per combination: dtype, scaling, accumulation, relative_frobenius, verdict, why, advice."""
         return list(self["rows"])
+
+    def __repr__(self) -> str:
+        """The verdict and a line per combination; json.dumps() gives everything."""
+        lines = [f"{one['dtype']} {one['scaling']} {one['accumulation']} ({one['architecture']}): "
+                 f"{self._total(one)} {one['verdict']}" for one in self.rows]
+        return "\n".join([self["headline"], *lines])
+
+    @staticmethod
+    def _total(one: Dict[str, Any]) -> str:
+        errors = one["relative_frobenius"] or {}
+        return f"{errors['total']:.2e}" if errors.get("total") is not None else "-"
 
     def _repr_html_(self) -> str:
         head = ("architecture", "dtype", "scale", "policy", "error", "quantization", "accumulation", "output", "verdict", "why")
@@ -79,4 +92,5 @@ class Audit(Dict[str, Any]):
             rows.append([one["architecture"], one["dtype"], one["scaling"], one["accumulation"], *shown,
                          one["verdict"], one["why"]])
         limit = "" if self["limit"] is None else f", limit {self['limit']:g}"
-        return _table(f"D ({self['m']} x {self['n']}) = A B, K = {self['k']}: relative error{limit}", head, rows)
+        table = _table(f"D ({self['m']} x {self['n']}) = A B, K = {self['k']}: relative error{limit}", head, rows)
+        return f"<div><p>{html.escape(self['headline'])}</p>{table}</div>"

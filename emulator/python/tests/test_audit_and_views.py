@@ -47,6 +47,10 @@ class Audits(WithTool):
         x, w = layer()
         with self.assertRaisesRegex(ValueError, "^dtype: found"):
             mmaudit.audit(x, w, dtype="e9m9")
+        with self.assertRaisesRegex(ValueError, "^x and w: found K = 256 .* \\(w_transposed=True"):
+            mmaudit.audit(x, w.T)
+        with self.assertRaisesRegex(ValueError, "^max_rel_fro: found -1"):
+            mmaudit.audit(x, w, max_rel_fro=-1)
         with self.assertRaisesRegex(ValueError, "allowed: float64, float32"):
             mmaudit.audit(x.astype(np.int64), w)
         with self.assertRaisesRegex(ValueError, "two dimensions or more"):
@@ -58,7 +62,8 @@ class Audits(WithTool):
     def test_a_notebook_shows_it(self):
         x, w = layer()
         report = mmaudit.audit(x, w, dtype="bf16", policy="plain", max_rel_fro=0.5)
-        self.assertRegex(report._repr_html_(), r"^<table><caption>D \(64 x 32\) = A B, K = 256.*<td>PASS</td>")
+        self.assertRegex(report._repr_html_(), r"<p>Use bf16 .*<table><caption>D \(64 x 32\) = A B, K = 256.*<td>PASS</td>")
+        self.assertRegex(repr(report), r"^Use bf16 .*\nbf16 none plain \(hopper\): .*e-03 PASS$")
         report["rows"][0]["why"] = "<script>"
         self.assertIn("<td>&lt;script&gt;</td>", report._repr_html_())
 
@@ -66,7 +71,8 @@ class Audits(WithTool):
 class Traces(unittest.TestCase):
     def test_every_kind_has_a_table(self):
         page = mmaudit.explain(FP8, [448, 0.140625], [1, 0.375])._repr_html_()
-        self.assertIn("<td>0x21 * 0x2c</td><td>0.0527344</td><td>-5 (largest)</td><td>0.03125</td><td>0.0214844</td>", page)
+        self.assertIn("<td>448</td><td>8 (largest)</td>", page)
+        self.assertIn("<td>0x21 * 0x2c</td><td>0.0527344</td><td>-5</td><td>0.03125</td><td>0.0214844</td>", page)
         self.assertIn("d = 0x43e00400", page)
         self.assertEqual(page.count("<tr>"), 4)  # head, c, two products; zeros are left out
         for inst, a, text in (("mma.m8n8k4.f64.f64.f64.f64", 2, "fused"), ("mma.m16n8k32.s32.s8.s8.s32", 2, "Integer"),

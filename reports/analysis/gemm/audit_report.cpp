@@ -280,6 +280,7 @@ Report report_of(const GemmAudit& audit) {
   out.headline = printable(headline(audit), kLongestLine);
   out.tone = tone_of(audit);
   out.lead = {counts_text(audit), audit.method};
+  if (!audit.untried.empty()) out.lead.insert(out.lead.begin() + 1, audit.untried);
   if (std::string text = least_errors(audit); !text.empty())
     out.lead.insert(out.lead.begin(), printable(text, kLongestLine));
   out.warnings = {.title = "What is wrong with the tensors", .lines = findings(audit)};

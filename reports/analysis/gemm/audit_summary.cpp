@@ -84,20 +84,28 @@ Rows failing_types(const GemmAudit& audit) {
   return out;
 }
 
-/// "channels 77 and 640", "quantization", "overflow": on what a row fails.
-std::string culprit_of(const GemmAuditRow& row) {
-  const std::vector<std::uint64_t>& wide = row.channels.wide;
-  if (row.cause != "quantization" || wide.empty()) return row.cause;
-  return fmt::format("channel{} {}", wide.size() == 1 ? "" : "s", channels_text(row.channels, 3));
+/// "channels 77 and 640".
+std::string wide_channels(const GemmAuditRow& row) {
+  return fmt::format("channel{} {}", row.channels.wide.size() == 1 ? "" : "s",
+                     channels_text(row.channels, 3));
+}
+
+/// "channels 77 and 640" where it would pass with them in BF16, else "quantization", "overflow": on what a
+/// row fails.
+std::string culprit_of(const GemmAudit& audit, const GemmAuditRow& row) {
+  const auto& kept = row.channels.kept;
+  return row.cause == "quantization" && kept && audit.limit && *kept <= *audit.limit ? wide_channels(row)
+                                                                                     : row.cause;
 }
 
 /// "nvf4 and e5m2 fail on channel 77": types of the same culprit together.
-std::string failures_text(const Rows& failing) {
+std::string failures_text(const GemmAudit& audit, const Rows& failing) {
   std::vector<std::string> out;
-  for (const std::string& culprit : distinct(failing, culprit_of)) {
+  const auto of = [&](const GemmAuditRow& row) { return culprit_of(audit, row); };
+  for (const std::string& culprit : distinct(failing, of)) {
     Rows same;
     for (const GemmAuditRow* row : failing)
-      if (culprit_of(*row) == culprit) same.push_back(row);
+      if (of(*row) == culprit) same.push_back(row);
     out.push_back(fmt::format("{} fail{} on {}",
                               listed(distinct(same, [](const GemmAuditRow& row) { return row.dtype; })),
                               same.size() == 1 ? "s" : "", culprit));
@@ -110,7 +118,8 @@ std::string least_text(const GemmAuditRow& row) {
   if (!has_total(row)) return row.dtype + " overflows";
   std::string text = fmt::format("{} {}", row.dtype, error_text(row.errors.total));
   if (const auto& kept = row.channels.kept)
-    text += fmt::format(" (with {} in BF16, a quantization error of {})", culprit_of(row), error_text(*kept));
+    text +=
+        fmt::format(" (with {} in BF16, a quantization error of {})", wide_channels(row), error_text(*kept));
   return text;
 }
 
@@ -180,6 +189,11 @@ std::string subjects_text(const GemmAudit& audit, const Rows& rows) {
   return fmt::format("{}", fmt::join(out, "; "));
 }
 
+/// "3.78e-02 to 7.08e-02", or one where both are printed alike.
+std::string range_text(const std::string& least, const std::string& most) {
+  return least == most ? least : least + " to " + most;
+}
+
 std::string reason_line(const GemmAudit& audit, const Rows& rows) {
   std::string why = rows.front()->why;
   if (rows.size() > 1) {
@@ -188,8 +202,7 @@ std::string reason_line(const GemmAudit& audit, const Rows& rows) {
         rows.begin(), rows.end(),
         [](const GemmAuditRow* x, const GemmAuditRow* y) { return x->errors.total < y->errors.total; });
     if (has_total(**least) && has_total(**most) && rows.front()->verdict != GemmVerdict::not_judged)
-      why += fmt::format(", total {} to {}", error_text((*least)->errors.total),
-                         error_text((*most)->errors.total));
+      why += ", total " + range_text(error_text((*least)->errors.total), error_text((*most)->errors.total));
   }
   std::string line =
       fmt::format("{}: {} ({})", subjects_text(audit, rows), name_of(rows.front()->verdict), why);
@@ -250,7 +263,7 @@ std::string headline(const GemmAudit& audit) {
   }
   std::erase_if(failing, [](const GemmAuditRow* row) { return row->verdict != GemmVerdict::fail; });
   return (failing.empty() ? use_text(audit, use) + "."
-                          : fmt::format("{}; {}.", use_text(audit, use), failures_text(failing))) +
+                          : fmt::format("{}; {}.", use_text(audit, use), failures_text(audit, failing))) +
          lacking_text(audit);
 }
 

@@ -303,6 +303,16 @@ TEST_F(AuditTensors, EveryScaleNamesItsRule) {
   EXPECT_EQ(one.out.find("mx-floor"), std::string::npos) << one.out;
 }
 
+TEST_F(AuditTensors, WithoutADtypeItTakesWhatTheGpuHasAndNamesTheRest) {
+  const Outcome hopper = audit({}), blackwell = audit({"--arch", "blackwell"});
+  EXPECT_NE(hopper.out.find("\nNot tried: --dtype tf32-raw; --scale row,1x128,128x128.\n"), std::string::npos)
+      << hopper.out;
+  EXPECT_NE(blackwell.out.find("  nvf4 "), std::string::npos) << blackwell.out;
+  EXPECT_NE(blackwell.out.find("Not tried: --dtype tf32-raw,mxf8-e5m2,mxf6-e3m2;"), std::string::npos)
+      << blackwell.out;
+  EXPECT_EQ(audit({"--dtype", "e4m3", "--scale", "row"}).out.find("Not tried"), std::string::npos);
+}
+
 TEST_F(AuditTensors, EveryPositionOfASequenceIsARow) {
   const corpus::Tensor flat = corpus::load_tensor(path("A.npy"));
   corpus::Tensor deep = flat;

@@ -110,6 +110,7 @@ struct GemmAudit {
   std::optional<double> reference;  ///< total of BF16, not scaled, on the first architecture that has it
   std::vector<GemmAbsent> absent;
   std::vector<std::string> left_out;  ///< `absent` in words, one line per reason
+  std::string untried;                ///< what was not asked for and could be, in a sentence; empty: nothing
 
   [[nodiscard]] int count(GemmVerdict verdict) const;
   /// A limit was given, something was judged, and every row passes.
