@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "kernels/shared_layout.hpp"
-#include "kernels/tcgen05_descriptor.hpp"
 #include "kernels/variants.hpp"
 #include "mmaudit/device/check.hpp"
 #include "mmaudit/fragment.hpp"
@@ -54,28 +53,6 @@ TEST(SharedLayout, DescriptorFields) {
   EXPECT_EQ((descriptor >> 16) & 0x3FFF, 8U);
   EXPECT_EQ((descriptor >> 32) & 0x3FFF, 16U);
   EXPECT_EQ(descriptor >> 46, 0U);  // base offset 0, no swizzle
-}
-
-// Fields at the bits of the ISA's tables; the last value is also what Triton's tests hold for that
-// instruction.
-TEST(Tcgen05, InstructionDescriptors) {
-  const auto descriptor = [](const char* name, unsigned modifiers = 0) {
-    return tcgen05_instruction_descriptor(find_instruction(name).value(), modifiers);
-  };
-  const std::uint32_t m128 = 8U << 24, m64 = 4U << 24;
-  EXPECT_EQ(descriptor("tcgen05.m128n64k16.kind_f16.f32.bf16.bf16"),
-            m128 | 8U << 17 | 1U << 10 | 1U << 7 | 1U << 4);
-  EXPECT_EQ(descriptor("tcgen05.m64n8k16.kind_f16.f16.f16.f16"), m64 | 1U << 17);
-  EXPECT_EQ(descriptor("tcgen05.m64n8k8.kind_tf32.f32.tf32.tf32", kNegateA),
-            m64 | 1U << 17 | 1U << 13 | 2U << 10 | 2U << 7 | 1U << 4);
-  EXPECT_EQ(descriptor("tcgen05.m64n8k32.kind_f8f6f4.f32.e3m2.e2m1", kNegateB),
-            m64 | 1U << 17 | 1U << 14 | 5U << 10 | 4U << 7 | 1U << 4);
-  EXPECT_EQ(descriptor("tcgen05.m64n8k32.kind_i8.satfinite.s32.s8.u8"),
-            m64 | 1U << 17 | 1U << 7 | 2U << 4 | 1U << 3);
-  EXPECT_EQ(descriptor("tcgen05.m128n256k32.kind_mxf8f6f4.scale_vec_1X.f32.e5m2.e2m3.ue8m0"),
-            m128 | 1U << 23 | 32U << 17 | 3U << 10 | 1U << 7);
-  EXPECT_EQ(descriptor("tcgen05.m128n256k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3"), 0x08400480U);
-  EXPECT_EQ(tcgen05_matrix_descriptor(0x2400, 128, 256), shared_descriptor(0x2400, 128, 256) | 1ULL << 46);
 }
 
 TEST(Variants, RefusesWhatNoKernelHas) {

@@ -103,11 +103,12 @@ std::string plain_spelling(std::string_view name) {
 
 }  // namespace
 
+std::string_view name_of(MmaKind kind) { return kKinds[static_cast<int>(kind)]; }
+
 std::string name_of(const Instruction& inst) {
   if (inst.op == Op::mfma) return mfma_name(inst);
   std::string name = std::string(op_text(inst.op)) + "." + shape_text(inst);
-  if (inst.kind != MmaKind::none)
-    name += std::string(".kind_") + std::string(kKinds[static_cast<int>(inst.kind)]);
+  if (inst.kind != MmaKind::none) name += std::string(".kind_") + std::string(name_of(inst.kind));
   if (inst.scale != Format::none) name += ".scale_vec_" + std::to_string(scales_of(inst)) + "X";
   if (inst.satfinite) name += ".satfinite";
   for (const Format format : {inst.d, inst.a, inst.b}) (name += '.') += name_of(format);

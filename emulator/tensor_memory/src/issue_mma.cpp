@@ -8,16 +8,8 @@
 namespace mmaudit::tmem {
 namespace {
 
-struct KindName {
-  std::string_view name;
-  MmaKind kind;
-};
-constexpr KindName kKinds[] = {
-    {"f16", MmaKind::f16},           {"tf32", MmaKind::tf32},
-    {"f8f6f4", MmaKind::f8f6f4},     {"i8", MmaKind::i8},
-    {"mxf8f6f4", MmaKind::mxf8f6f4}, {"mxf4", MmaKind::mxf4},
-    {"mxf4nvf4", MmaKind::mxf4nvf4},
-};
+constexpr MmaKind kKinds[] = {MmaKind::f16,      MmaKind::tf32, MmaKind::f8f6f4,  MmaKind::i8,
+                              MmaKind::mxf8f6f4, MmaKind::mxf4, MmaKind::mxf4nvf4};
 constexpr std::string_view kBuffers[] = {"a", "b0", "b1", "b2", "b3"},
                            kOperations[] = {"fill", "use", "lastuse", "discard"};
 
@@ -46,13 +38,13 @@ bool Machine::State::read_form(MmaForm& form) {
     }
   }
   const std::string_view kind = instruction->after("kind::");
-  const auto* const known =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const KindName& x) { return x.name == kind; });
+  const auto* const known = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                         [&](MmaKind x) { return mmaudit::name_of(x) == kind; });
   if (known == std::end(kKinds) || instruction->after("cta_group::").empty()) {
     fail("qualifier", known == std::end(kKinds) ? ".kind::" + std::string(kind) : "no .cta_group");
     return false;
   }
-  form.kind = known->kind;
+  form.kind = *known;
   form.sparse = instruction->has("sp");
   form.weight_stationary = instruction->has("ws");
   form.block_scale = instruction->has("block_scale");

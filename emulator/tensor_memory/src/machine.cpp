@@ -27,14 +27,6 @@ std::uint64_t made_element(const Fill& fill, std::size_t index, std::uint64_t& s
   return (special ? bits & ~top : bits) << format.ignored_low_bits;
 }
 
-void put_bits(std::vector<std::uint8_t>& shared, std::uint32_t byte, int bit, int width, std::uint64_t bits) {
-  for (int i = 0; i < width; ++i) {
-    const std::uint32_t at = byte + static_cast<std::uint32_t>(bit + i) / 8;
-    const auto mask = static_cast<std::uint8_t>(1U << (bit + i) % 8);
-    shared[at] = static_cast<std::uint8_t>((shared[at] & ~mask) | ((bits >> i & 1U) != 0 ? mask : 0));
-  }
-}
-
 /// Writes one fill into shared memory, or into the global memory of an input; a refusal when it does not fit.
 std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory) {
   std::uint64_t seed = 0;

@@ -124,18 +124,13 @@ void read_metadata(Part& part) {
   const Address base = Address::of(part.operands.metadata);
   const Sparsity sparsity = sparsity_of(inst);
   const int stored = inst.stored_k(), groups = stored / sparsity.kept;
-  // 8-bit elements: a row's 16 groups are the two words of its lane. Wider ones: the lanes of 16 rows hold
-  // their first four groups in the lower eight lanes and the last four in the upper; row r and row r + 8
-  // share a word. Source: CUTLASS 4, tmem_e_frg.
-  const bool wide = groups == 8;
   constexpr std::uint32_t kPairs[] = {0x4, 0x8, 0xC, 0x9, 0xD, 0x6, 0xE}, kSingle[] = {0x4, 0xE};
   const std::span<const std::uint32_t> valid =
       sparsity.kept == 1 ? std::span<const std::uint32_t>(kSingle) : std::span<const std::uint32_t>(kPairs);
   for (int row = 0; row < part.mma.rows(); ++row) {
     for (int group = 0; group < groups; ++group) {
-      const int lane = wide ? row % 8 + row / 16 * 16 + group / 4 * 8 : row;
-      const int shift = wide ? row / 8 % 2 * 16 + group % 4 * 4 : group % 8 * 4;
-      const std::uint32_t bits = part.word(lane, base.column + (wide ? 0 : group / 8)) >> shift & 0xFU;
+      const MetadataPlace at = metadata_place(groups, row, group);
+      const std::uint32_t bits = part.word(at.lane, base.column + at.column) >> at.shift & 0xFU;
       if (part.refusal.empty() && std::find(valid.begin(), valid.end(), bits) == valid.end())
         part.refusal =
             refuse(rule("metadata_index"), std::to_string(bits) + " in row " + std::to_string(row) +

@@ -75,4 +75,12 @@ ElementPlace element_place(const MatrixDescriptor& matrix, const Packing& packin
   return {swizzled(address, matrix.swizzle) + within, bit % 8};
 }
 
+void put_bits(std::span<std::uint8_t> memory, std::uint32_t byte, int bit, int width, std::uint64_t bits) {
+  for (int i = 0; i < width; ++i) {
+    const std::uint32_t at = byte + static_cast<std::uint32_t>(bit + i) / 8;
+    const auto mask = static_cast<std::uint8_t>(1U << (bit + i) % 8);
+    memory[at] = static_cast<std::uint8_t>((memory[at] & ~mask) | ((bits >> i & 1U) != 0 ? mask : 0));
+  }
+}
+
 }  // namespace mmaudit::tmem

@@ -28,11 +28,6 @@ struct MmaCase {
   bool dense4() const { return instruction.kind == MmaKind::mxf4 || instruction.kind == MmaKind::mxf4nvf4; }
 };
 
-std::string_view kind_name(MmaKind kind) {
-  constexpr std::string_view kNames[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
-  return kNames[static_cast<int>(kind)];
-}
-
 /// The bytes of a row in 16-byte pieces: elements of 4 and 6 bits are padded to 16 a piece, but for the
 /// kinds of e2m1 alone.
 void put_element(std::vector<std::uint64_t>& bytes, const MmaCase& setup, Format format, int rows, int row,
@@ -72,7 +67,7 @@ std::string program_of(const MmaCase& setup, std::uint32_t idesc, bool accumulat
   if (setup.sparse) text += "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+40], %rd6;\n";
   if (setup.a_in_tensor_memory) text += "@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+16], %rd7;\n";
   text += "@%p2 tcgen05.mma." + std::string(setup.sparse ? "sp." : "") +
-          "cta_group::1.kind::" + std::string(kind_name(inst.kind));
+          "cta_group::1.kind::" + std::string(mmaudit::name_of(inst.kind));
   if (inst.scale != Format::none) text += ".block_scale.scale_vec::" + std::to_string(scales_of(inst)) + "X";
   text += " [%r3], " + std::string(setup.a_in_tensor_memory ? "[%r3+16]" : "%rd1") + ", %rd2, ";
   if (setup.sparse) text += "[%r3+40], ";
@@ -269,7 +264,7 @@ TEST_P(EveryKind, TheInterpretersMmaIsEmulate) {
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind,
                          ::testing::Values(MmaKind::f16, MmaKind::tf32, MmaKind::f8f6f4, MmaKind::i8,
                                            MmaKind::mxf8f6f4, MmaKind::mxf4, MmaKind::mxf4nvf4),
-                         [](const auto& tested) { return std::string(kind_name(tested.param)); });
+                         [](const auto& tested) { return std::string(mmaudit::name_of(tested.param)); });
 
 /// A kernel of two CTAs, or with .ws: integers small enough that every sum is exact, against a plain product.
 struct Shaped {

@@ -1,6 +1,7 @@
 // Tensor memory itself: allocation, lanes, moves, banks. What the PTX ISA says in words is written here as
 // formulas of their own.
 #include "mmaudit/tensor_memory/tensor_memory.hpp"
+#include "mmaudit/tensor_memory/mma.hpp"
 
 #include <set>
 
@@ -217,6 +218,32 @@ TEST(SharedMatrix, LaysOutTheExamplesOfThePtxIsa) {
     }
     EXPECT_EQ(seen.size(), static_cast<std::size_t>(one.rows * one.depth));
   }
+}
+
+// Fields at the bits of the ISA's tables; the last value is also what Triton's tests hold for that
+// instruction.
+TEST(InstructionDescriptor, HasTheBitsOfTheTables) {
+  const auto descriptor = [](const char* name, unsigned modifiers = 0) {
+    Mma mma;
+    mma.instruction = find_instruction(name).value();
+    mma.form.kind = mma.instruction.kind;
+    mma.negate_a = (modifiers & kNegateA) != 0;
+    mma.negate_b = (modifiers & kNegateB) != 0;
+    return instruction_descriptor(mma);
+  };
+  const std::uint32_t m128 = 8U << 24, m64 = 4U << 24;
+  EXPECT_EQ(descriptor("tcgen05.m128n64k16.kind_f16.f32.bf16.bf16"),
+            m128 | 8U << 17 | 1U << 10 | 1U << 7 | 1U << 4);
+  EXPECT_EQ(descriptor("tcgen05.m64n8k16.kind_f16.f16.f16.f16"), m64 | 1U << 17);
+  EXPECT_EQ(descriptor("tcgen05.m64n8k8.kind_tf32.f32.tf32.tf32", kNegateA),
+            m64 | 1U << 17 | 1U << 13 | 2U << 10 | 2U << 7 | 1U << 4);
+  EXPECT_EQ(descriptor("tcgen05.m64n8k32.kind_f8f6f4.f32.e3m2.e2m1", kNegateB),
+            m64 | 1U << 17 | 1U << 14 | 5U << 10 | 4U << 7 | 1U << 4);
+  EXPECT_EQ(descriptor("tcgen05.m64n8k32.kind_i8.satfinite.s32.s8.u8"),
+            m64 | 1U << 17 | 1U << 7 | 2U << 4 | 1U << 3);
+  EXPECT_EQ(descriptor("tcgen05.m128n256k32.kind_mxf8f6f4.scale_vec_1X.f32.e5m2.e2m3.ue8m0"),
+            m128 | 1U << 23 | 32U << 17 | 3U << 10 | 1U << 7);
+  EXPECT_EQ(descriptor("tcgen05.m128n256k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3"), 0x08400480U);
 }
 
 // PTX ISA 9.0, 9.7.16.4.3: the examples of the zero-column mask.

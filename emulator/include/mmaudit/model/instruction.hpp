@@ -62,6 +62,9 @@ constexpr Instruction with_shape(Instruction inst, int n) {
 /// names, of several the oldest: "v_mfma_f32_32x32x8f16", "v_mfma_f32_16x16x32_fp8_bf8".
 std::string name_of(const Instruction& instruction);
 
+/// What stands after PTX's .kind::, "mxf8f6f4"; empty for none.
+std::string_view name_of(MmaKind kind);
+
 /// The instruction a name spells, with n filled in; nullopt when none matches (also for a shape that
 /// wgmma or tcgen05 lacks). "mma.sp::ordered_metadata" is another spelling of "mma.sp".
 std::optional<Instruction> find_instruction(std::string_view name);

@@ -72,6 +72,18 @@ constexpr int d_lane(const DLayout& layout, int row, int block) {
   return row % layout.group + row / layout.group * layout.group_stride + block * layout.block_stride;
 }
 
+/// Where the four bits of a group of metadata lie, counted from the address of the metadata. 8-bit elements:
+/// a row's 16 groups are the two words of its lane. Wider ones: the lanes of 16 rows hold their first four
+/// groups in the lower eight lanes and the last four in the upper; row r and row r + 8 share a word. Source:
+/// CUTLASS 4, tmem_e_frg.
+struct MetadataPlace {
+  int lane = 0, column = 0, shift = 0;
+};
+constexpr MetadataPlace metadata_place(int groups, int row, int group) {
+  if (groups == 8) return {row % 8 + row / 16 * 16 + group / 4 * 8, 0, row / 8 % 2 * 16 + group % 4 * 4};
+  return {row, group / 8, group % 8 * 4};
+}
+
 /// The mask of a zero-column-mask descriptor: which columns of B count as zero. Source: PTX ISA 9.0,
 /// 9.7.16.4.3. Its Table 45 swaps "use" and "skip" against its examples; here the examples hold.
 /// Errors: the refusal; empty when `zero` was filled with N entries and `shift` with the column shift.

@@ -2,6 +2,7 @@
 // Where an element of a matrix lies in shared memory, as a matrix descriptor says it.
 // Source: PTX ISA 9.0, 9.7.16.3.3 (canonical layouts), 9.7.16.4.1 (Table 40), 9.7.16.10.4 (packing).
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "mmaudit/arithmetic/format.hpp"
@@ -45,5 +46,9 @@ struct ElementPlace {
 };
 ElementPlace element_place(const MatrixDescriptor& matrix, const Packing& packing, bool transposed, int row,
                            int k);
+
+/// Writes the low `width` bits from bit `bit` of memory[byte] on, the lowest first; the bits around them
+/// stay.
+void put_bits(std::span<std::uint8_t> memory, std::uint32_t byte, int bit, int width, std::uint64_t bits);
 
 }  // namespace mmaudit::tmem

@@ -1,0 +1,52 @@
+#pragma once
+// A whole kernel around one tcgen05.mma, and what a host gives it and takes from it. Its text is run by the
+// machine of machine.hpp, assembled by ptxas and loaded by a driver: one text for all three.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mmaudit/tensor_memory/mma.hpp"
+#include "mmaudit/tensor_memory/mma_shape.hpp"
+#include "mmaudit/tensor_memory/shared_matrix.hpp"
+#include "mmaudit/tile_batch.hpp"
+
+namespace mmaudit::tmem {
+
+inline constexpr const char* kTileKernelName = "mmaudit_tcgen05";
+
+/// D = A * B + C of one tile per block of kThreads threads. Its parameters, all .u64 addresses of global
+/// memory: images (`image_bytes` bytes per tile), addends and results (m x n words of 32 bits per tile,
+/// row-major, an element of 16 bits in the lower half).
+struct TileKernel {
+  Mma mma;
+  bool read_c = true;
+  /// Of a tile's image, which the kernel copies into shared memory; addresses count from its first byte.
+  MatrixDescriptor a, b;
+  std::uint32_t scale_a = 0, scale_b = 0, metadata = 0, image_bytes = 0;
+  /// In tensor memory, where D begins at column 0.
+  int scale_a_column = 0, scale_b_column = 0, metadata_column = 0, columns = 0;
+  std::string text;
+
+  [[nodiscard]] std::size_t words() const {  ///< of C and D per tile
+    return static_cast<std::size_t>(mma.instruction.m) * static_cast<std::size_t>(mma.instruction.n);
+  }
+};
+
+/// What: the kernel of `instruction` for `target`, sm_100a or sm_103a. `instruction` is a dense tcgen05 with
+/// m = 128 and its n; or the sparse form of one, as understand() gives it. `modifiers`: kScaleDZero,
+/// kNegateA, kNegateB, kTransposeA, kTransposeB. Errors: the refusal; empty when `kernel` was filled.
+std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifiers, std::string_view target,
+                             TileKernel& kernel);
+
+/// A, B, scales and metadata of tile `tile` as the kernel wants them; `image` has image_bytes.
+void write_image(const TileKernel& kernel, const TileView& batch, std::size_t tile,
+                 std::span<std::uint8_t> image);
+/// C of tile `tile`, words() words.
+void write_addends(const TileKernel& kernel, const TileView& batch, std::size_t tile,
+                   std::span<std::uint32_t> words);
+/// D of tile `tile` out of words() words; of an element of 16 bits the upper half is not looked at.
+void read_results(const TileKernel& kernel, std::span<const std::uint32_t> words, const TileView& batch,
+                  std::size_t tile);
+
+}  // namespace mmaudit::tmem
