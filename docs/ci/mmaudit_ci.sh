@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# mmaudit_ci.sh STEP...   mmaudit in continuous integration, on any runner; docs/ci.md has recipes.
+# mmaudit_ci.sh STEP...   mmaudit in continuous integration, on any runner; docs/ci.md has recipes. After install every
+# step runs, also where one before it failed; the exit code is the largest.
 #   install    unpacks a release into MMAUDIT_PREFIX, or builds it there when it is the source
 #   verify     the model against its recordings; with MMAUDIT_ON=hardware against the GPU of this machine
 #   layer      mmaudit audit MMAUDIT_LAYER: a product of your tensors, with your limit
@@ -9,14 +10,18 @@
 #   MMAUDIT_SHA256    its checksum
 #   MMAUDIT_PREFIX    where to install it (.mmaudit)
 #   MMAUDIT_ON        model (the default) or hardware
-#   MMAUDIT_LAYER     arguments of mmaudit audit, separated by spaces: --a x.npy --b w.npy --dtype e4m3 --max-rel-fro 5e-2
+#   MMAUDIT_LAYER     arguments of mmaudit audit, separated by spaces or on several lines, with a limit:
+#                     --a x.npy --b w.npy --dtype e4m3 --max-rel-fro 5e-2
+#   MMAUDIT_REPORT_ONLY  true: layer may go without a limit; it then judges nothing and fails only on bad input
 #   MMAUDIT_BASELINE  the kept baseline (baselines/mmaudit.json); where it is missing and GITHUB_TOKEN is set, the
 #                     artifact mmaudit-baseline of the default branch
 #   MMAUDIT_ACCEPT    true: the new bits become the baseline, as a file at MMAUDIT_BASELINE or as the artifact
-#   MMAUDIT_INST      only instructions whose name contains one of these
+#   MMAUDIT_INST      only instructions whose name contains one of these, separated by commas; of the kept baseline the
+#                     same ones. With MMAUDIT_ACCEPT the baseline has these alone
 #   MMAUDIT_OUT       folder of what the steps write (mmaudit-out): baseline.json, diff.json, layer.*
 #   MMAUDIT_SUMMARY   Markdown is appended here (GITHUB_STEP_SUMMARY, else summary.md of that folder)
-# Exit codes: 0 good, 1 a difference, a FAIL or no baseline, 2 a variable is wrong, 3 no release, no tool or no GPU.
+# Exit codes: 0 good, 1 a difference, a FAIL or no baseline, 2 a variable is wrong, 3 no release, no tool, no GPU, or the
+# baseline can't be fetched.
 set -euo pipefail
 
 prefix=$(realpath -m -- "${MMAUDIT_PREFIX:-.mmaudit}")
@@ -79,20 +84,24 @@ step_verify() {
   tool verify "${arguments[@]}" >"$out/verify.txt" || status=$?
   tail -n 1 "$out/verify.txt"
   ((status == 3)) || fenced "The model against $([[ $on == model ]] && echo its recordings || echo this GPU)" "$out/verify.txt"
-  return $status
+  return "$status"
 }
 
 step_layer() {
   local arguments status=0
-  read -r -a arguments <<<"${MMAUDIT_LAYER:-}"
+  read -r -d '' -a arguments <<<"${MMAUDIT_LAYER:-}" || true # the words of all lines
   ((${#arguments[@]})) || die 2 "MMAUDIT_LAYER: found nothing, allowed: arguments of mmaudit audit, e.g. --a x.npy --b w.npy"
+  [[ ${MMAUDIT_REPORT_ONLY:-false} == true || " ${arguments[*]}" =~ \ --max-rel-fro(=|\ |$) ]] ||
+    die 2 "MMAUDIT_LAYER: found no limit, allowed: --max-rel-fro, e.g. --max-rel-fro 5e-2; MMAUDIT_REPORT_ONLY=true judges nothing"
   tool audit "${arguments[@]}" --md "$out/layer.md" --html "$out/layer.html" --junit "$out/layer.xml" >"$out/layer.txt" || status=$?
-  head -n 1 "$out/layer.txt"
-  ((status > 1)) || { cat "$out/layer.md" && echo; } >>"$summary"
-  return $status
+  ((status <= 1)) || return "$status"
+  sed -n '/^\*\*/{s/\*\*//g;s/\\//g;p;q}' "$out/layer.md" # its first sentence; layer.txt breaks lines
+  { cat "$out/layer.md" && echo; } >>"$summary"
+  return "$status"
 }
 
 # The newest artifact mmaudit-baseline that a run of the default branch made; a fork's pull request can't put one there.
+# Exit code 4: there is none.
 fetch_baseline() {
   python3 - "$1" <<'END'
 import io, json, os, sys, urllib.request, zipfile
@@ -115,15 +124,14 @@ for artifact in json.loads(get(api + "/actions/artifacts?name=mmaudit-baseline&p
         with zipfile.ZipFile(io.BytesIO(get(artifact["archive_download_url"]))) as archive:
             open(sys.argv[1], "wb").write(archive.read("baseline.json"))
         sys.exit(0)
-sys.exit(1)
+sys.exit(4)
 END
 }
 
 step_baseline() {
-  local arguments=(--on "$on") status=0
-  [[ -z ${MMAUDIT_INST:-} ]] || arguments+=(--inst "$MMAUDIT_INST")
-  rm -f "$out/baseline.json"
-  tool baseline record "${arguments[@]}" --out "$out/new.json" >/dev/null
+  local inst=() status=0
+  [[ -z ${MMAUDIT_INST:-} ]] || inst=(--inst "$MMAUDIT_INST")
+  tool baseline record --on "$on" "${inst[@]}" --out "$out/new.json" >/dev/null
   if [[ ${MMAUDIT_ACCEPT:-false} == true ]]; then
     mv "$out/new.json" "$out/baseline.json"
     # On GitHub the artifact is the baseline; elsewhere, and where there is a file of it, the file.
@@ -135,23 +143,44 @@ step_baseline() {
     fi
     return 0
   fi
-  if [[ ! -e $kept && -n ${GITHUB_TOKEN:-} ]] && fetch_baseline "$out/kept.json" 2>"$out/fetch.txt"; then kept=$out/kept.json; fi
+  if [[ ! -e $kept && -n ${GITHUB_TOKEN:-} ]]; then
+    fetch_baseline "$out/kept.json" 2>"$out/fetch.txt" || status=$?
+    ((status == 0 || status == 4)) ||
+      die 3 "baseline: could not ask for the artifact mmaudit-baseline (it needs actions: read): $(tail -n 1 "$out/fetch.txt")"
+    [[ $status != 0 ]] || kept=$out/kept.json
+    status=0
+  fi
   [[ -e $kept ]] || die 1 "no baseline: look at $out/new.json, then keep it as $kept, or run once with MMAUDIT_ACCEPT=true"
-  tool diff "$kept" "$out/new.json" --json "$out/diff.json" >"$out/diff.txt" || status=$?
+  tool diff "$kept" "$out/new.json" "${inst[@]}" --json "$out/diff.json" >"$out/diff.txt" || status=$?
   tail -n 1 "$out/diff.txt"
   ((status > 1)) || fenced "What changed since the baseline" "$out/diff.txt"
-  # Only what equals the baseline may take its place: a difference must stay one until somebody accepts it.
-  ((status != 0)) || mv "$out/new.json" "$out/baseline.json"
-  return $status
+  # The baseline itself is kept on: new.json may have fewer instructions, and a difference waits until somebody accepts it.
+  ((status != 0)) || cp "$kept" "$out/baseline.json"
+  return "$status"
 }
 
-(($#)) || { sed -n 's/^# \?//p' "${BASH_SOURCE[0]}" | tail -n +2 >&2 && exit 2; }
-[[ $on == model || $on == hardware ]] || die 2 "MMAUDIT_ON: found '$on', allowed: model, hardware"
-mkdir -p "$out" "$(dirname "$summary")"
-PATH=$prefix/bin:$PATH
-for step in "$@"; do
+(($#)) || { sed '1d;/^[^#]/,$d;s/^# \?//' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+for step in "$@"; do # what an earlier run left must not pass for the output of this one
   case $step in
-    install | verify | layer | baseline) "step_$step" ;;
+    install) ;;
+    verify) rm -f "$out/verify.txt" ;;
+    layer) rm -f "$out"/layer.{txt,md,html,xml} ;;
+    baseline) rm -f "$out"/{baseline,new,diff}.json "$out"/{diff,fetch}.txt ;;
     *) die 2 "step: found '$step', allowed: install, verify, layer, baseline" ;;
   esac
 done
+[[ $on == model || $on == hardware ]] || die 2 "MMAUDIT_ON: found '$on', allowed: model, hardware"
+mkdir -p "$out" "$(dirname "$summary")"
+PATH=$prefix/bin:$PATH
+worst=0 failed=''
+for step in "$@"; do
+  set +e # in a condition the subshell would ignore its errors
+  (set -e && "step_$step")
+  status=$?
+  set -e
+  ((status == 0)) && continue
+  failed+=" $step ($status)"
+  ((status <= worst)) || worst=$status
+  [[ $step != install && $status -lt 128 ]] || break # there is no tool, or it was interrupted
+done
+[[ -z $failed ]] || { echo "failed:$failed" >&2 && exit "$worst"; }

@@ -64,12 +64,12 @@ class Repository:
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
 
     def step(self, what, steps, code, words="", **variables):
-        """Runs the script: its exit code, the words that it says, and one line of error where it fails by itself."""
+        """Runs the script: its exit code, the words that it says, and one line of error for each step that fails by itself."""
         done = self.run(f"{SCRIPT} {steps}", **variables)
         said = done.stdout + done.stderr
         check(what, done.returncode == code and words in said, f"exit code {done.returncode}: {said[-1500:]}")
         own = [line for line in done.stderr.split("\n") if line.startswith("mmaudit_ci: ")]
-        check(f"{what}: at most one line of its own", len(own) <= 1 and (own or not words.startswith("mmaudit_ci: ")), own)
+        check(f"{what}: at most one line of its own for each step", len(own) <= max(1, len(steps.split())) and (own or not words.startswith("mmaudit_ci: ")), own)
         return said
 
     def text(self):
@@ -101,10 +101,55 @@ def installs(folder, release):
     at.step("a release", "install", 0, "mmaudit ")
     check("later steps find the tool", (at.folder / "path").read_text().split()[-1] == str(at.folder / ".mmaudit" / "bin"), "path")
     for what, steps, variables, words in [
-        ("no step", "", {}, "STEP..."), ("another step", "check", {}, "step: found 'check', allowed: install, verify"),
+        ("no step", "", {}, "Exit codes: 0 good"), ("another step", "check", {}, "step: found 'check', allowed: install, verify"),
         ("another place", "verify", {"MMAUDIT_ON": "gpu"}, "MMAUDIT_ON: found 'gpu', allowed: model, hardware"),
         ("no layer", "layer", {}, "MMAUDIT_LAYER: found nothing")]:
-        at.step(what, steps, 2, ("mmaudit_ci: " if steps else "") + words, **variables)
+        said = at.step(what, steps, 2, ("mmaudit_ci: " if steps else "") + words, **variables)
+        check(f"{what}: the head of the script alone", steps or ("STEP..." in said and "fenced" not in said and "set -e" not in said), said)
+    (at.folder / "mmaudit-out").mkdir(exist_ok=True)
+    (at.folder / "mmaudit-out" / "layer.xml").write_text("of an earlier run")
+    at.step("another step after a good one", "layer check", 2, "step: found 'check'")
+    old = at.folder / "mmaudit-out" / "layer.xml"
+    said = at.step("no release for the steps after it", "install layer", 3, "failed: install (3)", MMAUDIT_RELEASE="gone.tar.gz")
+    check("no release: nothing else runs, nothing old is left", "layer" not in said and not old.exists(), said)
+
+
+def layers(at, before):
+    """The step layer; `before`: the summary so far."""
+    layer = "--a x.npy --b w.npy --no-b-transposed --dtype e4m3 --max-rel-fro "
+    made = [at.folder / "mmaudit-out" / f"layer.{kind}" for kind in ("xml", "html", "md", "txt")]
+    at.step("a layer within its limit", "layer", 0, "e4m3", MMAUDIT_LAYER=layer + "0.5")
+    check("the files of a layer", all(file.exists() for file in made), made)
+    at.step("a layer of a file that is gone", "layer", 2, "gone.npy", MMAUDIT_LAYER=layer.replace("x.npy", "gone.npy") + "0.5")
+    check("a layer of a file that is gone: no files of an earlier run", not any(file.stat().st_size for file in made if file.exists()), made)
+    said = at.step("a layer beyond its limit", "layer", 1, "", MMAUDIT_LAYER=layer + "1e-30")
+    check("a layer beyond its limit: a whole sentence", re.match(r"Nothing passes\..*\(FAIL: [^()]+\)\.\n", said), said)
+    check("the summary of the layer", at.text().count("e4m3") > before.count("e4m3") and "FAIL" in at.text(), at.text())
+    check("JUnit of the layer", "<failure" in made[0].read_text(), "layer.xml")
+    lines = layer.replace("--dtype", "\n--dtype") + "1e-30\n"  # a block | of YAML
+    at.step("a layer on several lines", "layer", 1, "(FAIL: ", MMAUDIT_LAYER=lines)
+    no_limit = layer.replace(" --max-rel-fro ", "")
+    for what, given in (("no limit", no_limit), ("another option", no_limit + " --max-rel-frob 1")):
+        at.step(f"a layer with {what}", "layer", 2, "mmaudit_ci: MMAUDIT_LAYER: found no limit, allowed: --max-rel-fro", MMAUDIT_LAYER=given)
+    at.step("a layer that is only reported", "layer", 0, "nothing is judged", MMAUDIT_LAYER=no_limit, MMAUDIT_REPORT_ONLY="true")
+    at.step("a limit judges all the same", "layer", 1, "", MMAUDIT_LAYER=layer + "1e-30", MMAUDIT_REPORT_ONLY="true")
+    at.step("the limit as one word", "layer", 0, "", MMAUDIT_LAYER=no_limit + " --max-rel-fro=0.5")
+    at.step("every step runs", "install layer baseline", 1, "failed: layer (1)\n", MMAUDIT_LAYER=layer + "1e-30", MMAUDIT_ACCEPT="true",
+            MMAUDIT_BASELINE="other.json")
+    check("every step runs: the baseline too", (at.folder / "other.json").exists(), "no baseline")
+    at.step("the largest exit code", "layer baseline", 2, "failed: layer (2) baseline (1)", MMAUDIT_LAYER=no_limit, MMAUDIT_BASELINE="none.json")
+
+
+def subset(at):
+    """A run of fewer instructions than the baseline has, and of more."""
+    other, kept, new = "mma.m16n8k4.f32.tf32", at.folder / "subset.json", at.folder / "mmaudit-out" / "baseline.json"
+    both = {"MMAUDIT_BASELINE": kept.name, "MMAUDIT_INST": f"{INST},{other}"}
+    at.step("two instructions", "baseline", 0, "accepted", **both, MMAUDIT_ACCEPT="true")
+    whole = kept.read_bytes()
+    at.step("one of the two", "baseline", 0, "no difference: 1 instructions", MMAUDIT_BASELINE=kept.name)
+    check("one of the two: the whole baseline stays", new.exists() and new.read_bytes() == whole, new)
+    at.step("two again", "baseline", 0, "no difference: 2 instructions", **both)
+    at.step("one more than the baseline has", "baseline", 1, " in NEW only\n", **{**both, "MMAUDIT_INST": f"{INST},{other},mma.m8n8k4.f64"})
 
 
 def steps(folder, release):
@@ -119,13 +164,7 @@ def steps(folder, release):
 
     for name, rows in (("x", 16), ("w", 64)):
         write_array(at.folder / f"{name}.npy", {"x": ("f4", (rows, 64))})
-    layer = "--a x.npy --b w.npy --no-b-transposed --dtype e4m3 --max-rel-fro "
-    at.step("a layer within its limit", "layer", 0, "e4m3", MMAUDIT_LAYER=layer + "0.5")
-    at.step("a layer beyond its limit", "layer", 1, "", MMAUDIT_LAYER=layer + "1e-30")
-    check("the summary of the layer", at.text().count("e4m3") > before.count("e4m3") and "FAIL" in at.text(), at.text())
-    check("JUnit of the layer", "<failure" in (at.folder / "mmaudit-out" / "layer.xml").read_text(), "layer.xml")
-    at.step("a layer of no file", "layer", 2, "", MMAUDIT_LAYER="--a gone.npy --b w.npy")
-
+    layers(at, before)
     kept = at.folder / "baselines" / "mmaudit.json"
     new = at.folder / "mmaudit-out" / "baseline.json"
     at.step("no baseline", "baseline", 1, "mmaudit_ci: no baseline: look at mmaudit-out/new.json, then keep it as baselines/mmaudit.json")
@@ -134,6 +173,7 @@ def steps(folder, release):
     check("accepted: the file is there", kept.exists() and kept.read_bytes() == new.read_bytes(), kept)
     at.step("the same bits", "baseline", 0, "no difference: 1 instructions")
     check("the same bits: kept again", new.read_bytes() and "no difference" in at.text(), at.text())
+    subset(at)
     # A tool whose model lost a bit since: both models under a name of their own, for diff compares one architecture.
     model = json.loads(at.run(".mmaudit/bin/mmaudit list --arch hopper --json").stdout)["architectures"][0]
     model.update(name="ours", aliases=[])
@@ -155,8 +195,10 @@ def steps(folder, release):
 
 
 @contextlib.contextmanager
-def github(baseline):
-    """The API of GitHub with four artifacts, of which the third is the one to take. Yields the address and what was asked."""
+def github(baseline, status=200, taken=True):
+    """The API of GitHub with four artifacts, of which the third is the one to take. Yields the address and what was asked.
+
+    With another status it answers nothing else; without `taken` there are only the first two."""
     asked = []
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
@@ -176,9 +218,11 @@ def github(baseline):
                 self.end_headers()
                 return
             answer = {"/repos/o/r": {"default_branch": "main"}, "/repos/o/r/actions/artifacts": {"artifacts": [
-                artifact(1, expired=True), artifact(2, head=2), artifact(3), artifact(4)]}}
-            self.send_response(200)
+                artifact(1, expired=True), artifact(2, head=2), *([artifact(3), artifact(4)] if taken else [])]}}
+            self.send_response(status)
             self.end_headers()
+            if status != 200:
+                return
             self.wfile.write(zipped.getvalue() if path == "/store" else json.dumps(answer[path]).encode())
 
         def log_message(self, *_):
@@ -199,7 +243,12 @@ def artifact(folder, release):
         at.step("the baseline of the default branch", "baseline", 0, "no difference", **of_runner)
     check("the newest of the default branch, not a fork's", any(path == "/zip/3" for path, _ in asked), asked)
     check("the token goes to the API alone", all(bool(token) == (path != "/store") for path, token in asked), asked)
-    at.step("no such API", "baseline", 1, "mmaudit_ci: no baseline", **of_runner)
+    for what, cause in (("refuses a connection", "Connection refused"), ("answers 403", "HTTP Error 403: Forbidden")):
+        with github(b"", 403) if "403" in cause else contextlib.nullcontext((root, [])) as (address, _):
+            said = at.step(f"an API that {what}", "baseline", 3, "mmaudit_ci: baseline: could not ask", **{**of_runner, "GITHUB_API_URL": address})
+        check(f"an API that {what}: the cause, no invitation", cause in said and "MMAUDIT_ACCEPT" not in said, said)
+    with github(b"", taken=False) as (address, _):
+        at.step("an API without a baseline", "baseline", 1, "mmaudit_ci: no baseline", **{**of_runner, "GITHUB_API_URL": address})
 
 
 def recipes(folder, release):
@@ -213,7 +262,7 @@ def recipes(folder, release):
     check("action.yml: the baseline to keep", (at.folder / "mmaudit-out" / "baseline.json").exists(), "none")
     inputs = set(re.findall(r"^  ([\w-]+):\n    description", action.split("\noutputs:")[0], flags=re.M))
     used = set(re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", action))
-    check("action.yml: every input is used", len(inputs) == 9 and inputs == used, inputs ^ used)
+    check("action.yml: every input is used", len(inputs) == 10 and inputs == used, inputs ^ used)
     check("action.yml: no input inside a command", not re.search(r"run:.*\$\{\{", action), action)
     workflow = (RECIPES / "workflow.yml").read_text()
     given = {name for block in re.findall(r"actions/mmaudit\n +with:\n((?: {10}.*\n)+)", workflow)
@@ -233,13 +282,20 @@ def recipes(folder, release):
         write_array(at.folder / "tensors" / f"{name}.npy", {"x": ("f4", (rows, 64))})
     at.step("accepted", "install baseline", 0, "accepted", MMAUDIT_ACCEPT="true")
     text = (RECIPES / "gitlab-ci.yml").read_text()
+    both, cpu, gpu = (text.split(f"\n{job}:\n")[1].split("\n\n")[0] for job in (".mmaudit", "mmaudit", "mmaudit on the GPU"))
+    check("gitlab-ci.yml: the baselines are artifacts", "paths: [mmaudit-out/, baselines/]" in both, both)
+    for key in ("image", "MMAUDIT_BASELINE", "MMAUDIT_ON"):
+        own = [re.findall(rf"^ +{key}: (.+)$", job, flags=re.M) for job in (cpu, gpu)]
+        check(f"gitlab-ci.yml: {key} of each job", key not in both and len(own[0]) == len(own[1]) == 1 and own[0] != own[1], own)
     given = dict(re.findall(r"^    (MMAUDIT_\w+): (.*)$", text.split("mmaudit on the GPU")[0], flags=re.M))
     given["MMAUDIT_LAYER"] = given["MMAUDIT_LAYER"].replace("--b tensors/w.npy", "--b tensors/w.npy --no-b-transposed")
-    line, on_gpu = re.findall(r"^    - (ci/.*)$", text, flags=re.M)
+    line, on_gpu = re.findall(r"^    - (.*ci/.*)$", text, flags=re.M)
     done = at.run(line, **given)
     check("gitlab-ci.yml", done.returncode == 0, done.stdout + done.stderr)
-    for what, command in (("gitlab-ci.yml on the GPU", on_gpu), ("slurm.sh", "ci/slurm.sh")):
-        done = at.run(command, **{**given, "MMAUDIT_ON": "hardware"})
+    on_gpu_given = {**given, "MMAUDIT_ON": "hardware", "MMAUDIT_RELEASE": "of-the-cpu.tar.gz", "MMAUDIT_RELEASE_CUDA": str(release)}
+    for what, command, more in (("gitlab-ci.yml on the GPU", on_gpu, on_gpu_given), ("slurm.sh", "ci/slurm.sh", given)):
+        done = at.run(command, **more)
+        check(what + ": the release of its job", "MMAUDIT_RELEASE" not in done.stderr, done.stderr)
         check(what + ": no GPU here", done.returncode == 3, done.stdout + done.stderr)
     for line in re.findall(r"sh '(ci/[^']*)'", (RECIPES / "Jenkinsfile").read_text()):
         done = at.run(line, **given)

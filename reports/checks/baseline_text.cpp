@@ -78,7 +78,10 @@ std::string to_text(const BaselineDiff& diff) {
       (diff.products == 0 ? "" : fmt::format(", {} products of cuBLASLt", diff.products));
   if (diff.same()) return out + "no difference: " + compared + ", bit for bit\n";
   out += fmt::format("compared: {}; {} of {} instructions changed", compared, changed, diff.instructions);
-  return out + (unexplained == 0 ? "\n" : fmt::format(", {} of them unexplained\n", unexplained));
+  if (unexplained != 0) out += fmt::format(", {} of them unexplained", unexplained);
+  if (!diff.gone.empty()) out += fmt::format("; {} in OLD only", diff.gone.size());
+  if (!diff.added.empty()) out += fmt::format("; {} in NEW only", diff.added.size());
+  return out + "\n";
 }
 
 }  // namespace mmaudit::checks

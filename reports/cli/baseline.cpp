@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "baseline.hpp"
+#include "choice.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/device/backends.hpp"
@@ -20,6 +21,7 @@ struct RecordBaselineOptions {
 
 struct DiffOptions {
   std::string before, after, json;
+  std::vector<std::string> instructions;
 };
 
 /// The architecture of this GPU; --arch may only repeat it.
@@ -68,11 +70,21 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   return kAllGood;
 }
 
-Baseline read_baseline(const std::string& file) { return baseline_of_json(text_of_file(file), file); }
+/// The instructions of it that `filters` select; products of cuBLASLt are no instructions and stay.
+Baseline read_baseline(const std::string& file, const std::vector<std::string>& filters) {
+  Baseline baseline = baseline_of_json(text_of_file(file), file);
+  std::erase_if(baseline.instructions,
+                [&](const BaselineInstruction& each) { return !selected(each.instruction, filters); });
+  return baseline;
+}
 
 int diff(const DiffOptions& options) {
   try_outputs({{"--json", options.json}}, {{"OLD", options.before}, {"NEW", options.after}});
-  const BaselineDiff found = diff_baselines(read_baseline(options.before), read_baseline(options.after));
+  const Baseline before = read_baseline(options.before, options.instructions);
+  const Baseline after = read_baseline(options.after, options.instructions);
+  if (!options.instructions.empty() && before.instructions.empty() && after.instructions.empty())
+    throw InputError("--inst: found no such instruction, allowed: part of a name in OLD or NEW");
+  const BaselineDiff found = diff_baselines(before, after);
   if (found.same() && found.dots == 0 && found.products == 0)
     throw InputError(
         fmt::format("{}: found no bits to compare with {}, allowed: files of `mmaudit baseline record`",
@@ -112,9 +124,11 @@ void add_diff(Command& app) {
   auto options = std::make_shared<DiffOptions>();
   Command command = app.command("diff", "What changed between two baselines; exit code 1 if anything did",
                                 {"mmaudit diff driver-570.json driver-580.json",
-                                 "mmaudit diff driver-570.json driver-580.json --json changes.json"});
+                                 "mmaudit diff driver-570.json driver-580.json --json changes.json",
+                                 "mmaudit diff all.json wgmma.json --inst wgmma"});
   command.option("OLD FILE", options->before, "a file of `mmaudit baseline record`").required();
   command.option("NEW FILE", options->after, "another one").required();
+  add_filter_option(command, options->instructions).comma_separated();
   command.option("--json FILE", options->json, "write the differences as JSON; - prints it");
   command.runs([options](const Context&) { return diff(*options); });
 }

@@ -197,6 +197,29 @@ TEST_F(BaselineFiles, MissingInstructionsAreChanges) {
             std::string::npos);
   EXPECT_EQ(run({"diff", path("b.json"), path("a.json")}).code, kMismatch);
   EXPECT_EQ(run({"diff", path("a.json"), path("b.json")}).code, kMismatch);
+  EXPECT_NE(run({"diff", path("a.json"), path("b.json")}).out.find("; 1 in OLD only\n"), std::string::npos);
+  EXPECT_NE(run({"diff", path("b.json"), path("a.json")}).out.find("; 1 in NEW only\n"), std::string::npos);
+}
+
+TEST_F(BaselineFiles, ASubsetIsComparedWithTheSubset) {
+  ASSERT_EQ(record("a.json").code, kAllGood);
+  change_a_bit("a.json", "b.json");
+  auto json = read("b.json");
+  const auto name = [&](int i) { return json.at("instructions").at(i).at("instruction").get<std::string>(); };
+  const std::string same = name(0), other = name(1), absent = name(2);
+  ASSERT_EQ(same.find(other), std::string::npos);
+  json["instructions"].erase(2);
+  write("b.json", json);
+  const auto diff = [&](const std::string& inst) {
+    return run({"diff", path("a.json"), path("b.json"), "--inst", inst});
+  };
+  EXPECT_EQ(diff(same).code, kAllGood) << diff(same).out;
+  EXPECT_NE(diff(same).out.find("no difference: 1 instructions"), std::string::npos) << diff(same).out;
+  EXPECT_NE(diff(other).out.find("1 of 1 instructions changed"), std::string::npos) << diff(other).out;
+  EXPECT_EQ(diff(other).code, kMismatch);
+  EXPECT_EQ(diff(absent).code, kMismatch) << "in OLD only, and asked for";
+  EXPECT_EQ(diff("no.such").code, kBadInput);
+  EXPECT_NE(diff("no.such").err.find("--inst: found no such instruction"), std::string::npos);
 }
 
 TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
