@@ -263,6 +263,8 @@ def recipes(folder, release):
     inputs = set(re.findall(r"^  ([\w-]+):\n    description", action.split("\noutputs:")[0], flags=re.M))
     used = set(re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", action))
     check("action.yml: every input is used", len(inputs) == 10 and inputs == used, inputs ^ used)
+    keep = action.split("name: Keep the baseline")[1].split("uses:")[0]
+    check("action.yml: an accepted baseline is kept though another step failed", "always() && steps.steps.outcome != 'skipped'" in keep, keep)
     check("action.yml: no input inside a command", not re.search(r"run:.*\$\{\{", action), action)
     workflow = (RECIPES / "workflow.yml").read_text()
     given = {name for block in re.findall(r"actions/mmaudit\n +with:\n((?: {10}.*\n)+)", workflow)
