@@ -36,7 +36,10 @@ const short = (text) => (text.length <= 6 ? text : shortened(Number(text), 3));
 function draw_line(values, f) {
   const finite = values.map(Number).filter((x) => x > 0 && Number.isFinite(x)), svg = by_id("line");
   const low = Math.floor(Math.log2(Math.min(...finite))), high = Math.ceil(Math.log2(Math.max(...finite)) + 0.01);
-  const x = (value) => 20 + (960 * (Math.log2(value) - low)) / (high - low), every = Math.ceil((high - low) / 12);
+  // Drawn for the width that is there, so that text keeps its size.
+  const wide = Math.max(240, svg.getBoundingClientRect().width), every = Math.ceil((high - low) / (wide / 64));
+  const x = (value) => 20 + ((wide - 40) * (Math.log2(value) - low)) / (high - low);
+  svg.setAttribute("viewBox", `0 0 ${wide} 62`);
   svg.replaceChildren();
   for (let e = low; e <= high; e += every)
     svg.append(make_svg("text", { x: x(2 ** e), y: 56, "text-anchor": "middle" }, power(e)),

@@ -13,7 +13,10 @@ const joined = (words) => words.map((word) => word || "0").join(",").replace(/(,
 
 function read_address() {
   const given = new URLSearchParams(location.hash.slice(1));
-  for (const key of Object.keys(DEFAULTS)) state[key] = given.get(key) ?? (given.size ? "" : DEFAULTS[key]);
+  // The numbers of the first example go with its instruction.
+  const started = !["inst", "a", "b"].some((key) => given.has(key));
+  for (const key of Object.keys(DEFAULTS))
+    state[key] = given.get(key) ?? (started && ["a", "b"].includes(key) ? DEFAULTS[key] : "");
   for (const key of ["view", "gpu", "inst", "mod", "format", "number", "from", "round"]) state[key] ||= DEFAULTS[key];
 }
 

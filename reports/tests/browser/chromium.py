@@ -13,6 +13,27 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 # A promise: the explorer is ready and painted.
 READY = ("new Promise((done) => { const wait = setInterval(() => { if (document.documentElement.dataset.ready && "
          "performance.getEntriesByType('paint').length) { clearInterval(wait); done(); } }, 10); })")
+# The least size of any text as it is drawn: [px, the text, how many texts]. Text in SVG counts with its scale.
+LEAST_TEXT = """(() => {
+  for (const d of document.querySelectorAll("details")) d.open = true;
+  let least = [Infinity, ""], count = 0;
+  const look = (element, text) => {
+    const size = parseFloat(getComputedStyle(element).fontSize), at = element.getScreenCTM?.();
+    const drawn = size * (at ? Math.hypot(at.c, at.d) : 1);
+    ++count;
+    if (drawn < least[0]) least = [drawn, text.trim().slice(0, 40)];
+  };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) {
+    const { data, parentElement: of } = texts.currentNode;
+    range.selectNodeContents(texts.currentNode);
+    if (data.trim() && !of.closest("script, title, desc") && range.getClientRects().length) look(of, data);
+  }
+  for (const field of document.querySelectorAll("input, select"))
+    if (field.getClientRects().length) look(field, field.value);
+  return [...least, count];
+})()"""
+LEAST_PX = 10
 FAILED = []
 
 
@@ -20,6 +41,12 @@ def check(what, found, good):
     print(("ok    " if good else "FAIL  ") + what + ("" if good else f": found {found!r}"), flush=True)
     if not good:
         FAILED.append(what)
+
+
+def check_text(page, what):
+    """No text is too small to read."""
+    least = page.run(LEAST_TEXT)
+    check(f"{what}: text of at least {LEAST_PX} px", least, least[2] > 5 and least[0] >= LEAST_PX - 0.01)
 
 
 class Chromium:

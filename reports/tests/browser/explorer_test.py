@@ -3,7 +3,6 @@
 Its bits are compared with the library's, its policy and hostile input are tried. Exit code 77: skipped, and the last
 line says why. --shots writes pictures as PNG. axe_test.py looks at accessibility, explorer_speed.py at speed.
 """
-import base64
 import ctypes
 import importlib.util
 import json
@@ -16,6 +15,7 @@ import urllib.parse
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from chromium import FAILED, READY, Chromium, check  # noqa: E402
+from explorer_looks import fits, measure, opens, shots  # noqa: E402
 
 CASES, BATCH, FULL, SHOWN = 10000, 500, 20, 150  # every FULL-th trace is compared whole
 MOST_BYTES = 2 << 20
@@ -297,72 +297,6 @@ def policy(browser, url):
     page.close()
 
 
-def fits(browser, url):
-    for title, width, dark in (("light", 1366, False), ("dark", 1366, True), ("phone", 420, False),
-                               ("dark phone", 420, True)):
-        for view in ("dot", "fragments", "formats"):
-            page = browser.open(url, width=width, dark=dark)
-            page.run(READY)
-            inst = "wgmma.m64n64k32.f32.e4m3.e4m3" if view == "dot" else "mma.m16n8k16.f32.f16.f16.f32"
-            page.run(f"explorer.show({{view: '{view}', vs: 'blackwell', inst: '{inst}'}})")
-            wide = page.run("document.documentElement.scrollWidth - innerWidth")
-            check(f"{view}, {title}: no sideways scrolling of the page", wide, wide <= 0)
-            page.close()
-
-
-TIMED = """(() => {
-  const inst = "mma.m16n8k64.s32.s4.s4.s32";
-  const of = (shift) => Array.from({ length: 64 }, (_, i) => (i * 5 + shift) % 7 + 1).join();
-  explorer.show({ view: "dot", gpu: "ampere", inst, a: of(0), b: of(1), c: "1", vs: "" });
-  const times = [];
-  for (let i = 0; i < 60; ++i) {
-    const input = document.querySelectorAll("#panel-1 .addend input")[5], start = performance.now();
-    input.value = String(i % 7 + 1);
-    input.dispatchEvent(new Event("input"));
-    document.body.getBoundingClientRect();
-    times.push(performance.now() - start);
-  }
-  times.sort((x, y) => x - y);
-  return [times[30], times[57], document.querySelectorAll("#panel-1 .addend").length];
-})()"""
-
-
-def measure(browser, url):
-    paints = []
-    for _ in range(5):
-        page = browser.open(url)
-        page.run(READY)
-        paints.append(page.run("[performance.getEntriesByType('paint')[0].startTime, explorer.ready]"))
-        page.close()
-    page = browser.open(url)
-    page.run(READY)
-    median, slow, rows = page.run(TIMED)
-    paint, ready = sorted(paints)[2]
-    print(f"note  first paint after {paint:.0f} ms, answers after {ready:.0f} ms (medians of 5 loads from disk)")
-    print(f"note  a change of one of {rows} addends, computed, drawn and laid out: {median:.1f} ms, "
-          f"95% within {slow:.1f} ms")
-    page.close()
-
-
-SHOTS = {"dot": "#gpu=hopper&inst=wgmma.m64nNk32.f32.e4m3.e4m3&a=448,-12,0,0,0,0.140625&b=1,0.6875,0,0,0,0.375"
-                "&vs=hopper&vinst=mma.m16n8k32.f32.e4m3.e4m3.f32",
-         "formats": "#view=formats&code=2b", "fragments": "#view=fragments&inst=mma.m16n8k16.f32.f16.f16.f32"}
-
-
-def shots(browser, url, folder):
-    for name, address in SHOTS.items():
-        for width, dark in ((1366, False), (1366, True), (420, False), (420, True)):
-            page = browser.open(url + address, width=width, height=900, dark=dark)
-            page.run(READY)
-            height = min(1500, page.run("document.documentElement.scrollHeight"))
-            browser.send("Emulation.setDeviceMetricsOverride", page.session, width=width, height=height,
-                         deviceScaleFactor=1, mobile=False)
-            page.run("new Promise((done) => setTimeout(done, 200))")
-            data = browser.send("Page.captureScreenshot", page.session, format="png")["data"]
-            (folder / f"explorer-{name}-{width}{'-dark' if dark else ''}.png").write_bytes(base64.b64decode(data))
-            page.close()
-
-
 def main():
     chromium, explorer, library_path = sys.argv[1:4]
     url = pathlib.Path(explorer).resolve().as_uri()
@@ -391,6 +325,7 @@ def main():
         page.close()
         hostile(browser, url)
         policy(browser, url)
+        opens(browser, url)
         fits(browser, url)
         measure(browser, url)
     print(f"{len(FAILED)} failed")
