@@ -98,7 +98,7 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
       if (worst != nullptr) {
         const std::optional<double>& limit = audit.products.front().audit.limit;
         cell = Cell(error_text(worst->errors.total), tone_of(worst->verdict));
-        if (limit) cell.heat = heat_of(worst->errors.total, *limit);
+        if (limit) cell.heat = HeatScale{*limit, true}.colour_of(worst->errors.total);
       }
       cells.push_back(cell);
     }

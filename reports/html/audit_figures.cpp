@@ -88,7 +88,7 @@ std::string depth_figure(const GemmStudy& study) {
 
 std::string dtype_figure(const AuditResult& result) {
   if (result.dtypes.empty()) return "";
-  constexpr double kLeft = 140, kRight = 440, kTop = 44, kRow = 24;
+  constexpr double kLeft = 140, kRight = 380, kTop = 62, kRow = 24;
   const double bottom = kTop + kRow * static_cast<double>(result.dtypes.size());
   const svg::ErrorAxis x{{kLeft + 44, kRight, -8, 0}, kLeft + 14};
 
@@ -97,10 +97,10 @@ std::string dtype_figure(const AuditResult& result) {
     about += fmt::format(" {} on {}: product of FP32 inputs {}, unit alone {}.", title_of(row.dtype),
                          row.instruction, error_text(row.conversion.mean_relative),
                          error_text(row.accumulator_alone.mean_relative));
-  std::string out = svg::open_svg(460, bottom + 42, "dtype", "Error level per data type", about);
+  std::string out = svg::open_svg(svg::kPhone, bottom + 42, "dtype", "Error level per data type", about);
 
   out += svg::mark(Format::tf32, false, 4, 12) + svg::text(14, 16, "", "a times b of FP32 inputs, mean");
-  out += svg::mark(Format::tf32, true, 254, 12) + svg::text(264, 16, "", "the unit alone, mean");
+  out += svg::mark(Format::tf32, true, 4, 30) + svg::text(14, 34, "", "the unit alone, mean");
   out += x.grid(kTop - 8, bottom, 2);
   out += svg::line(kLeft, bottom, x.zero + 12, bottom, "axis") +
          svg::line(x.zero + 20, bottom, kRight, bottom, "axis");

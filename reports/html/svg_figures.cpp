@@ -6,7 +6,7 @@
 namespace mmaudit::report {
 namespace {
 
-constexpr double kCellWidth = 62, kCellHeight = 26, kHeatLeft = 64, kHeatTop = 30;
+constexpr double kCellWidth = 50, kCellHeight = 26, kHeatLeft = 64, kHeatTop = 30;
 
 /// Of 0 to 1, so that text stays readable in light and dark.
 double shade(double value, double most) { return most > 0 ? 0.04 + 0.46 * value / most : 0.04; }
@@ -40,8 +40,8 @@ class Labels {
   struct Box {
     double x = 0, y = 0, width = 0;
     [[nodiscard]] bool meets(const Box& other) const {
-      constexpr double kHigh = 11;
-      return x < other.x + other.width && other.x < x + width && std::fabs(y - other.y) < kHigh;
+      constexpr double kHigh = 12, kGap = 3;
+      return x < other.x + other.width + kGap && other.x < x + width + kGap && std::fabs(y - other.y) < kHigh;
     }
   };
   std::vector<Box> taken_;
@@ -105,7 +105,7 @@ std::string scatter(const Scatter& plot) {
   std::string about, marks, legend;
   std::size_t index = 0, longest = 0;
   for (const Scatter::Point& point : plot.points) longest = std::max(longest, point.name.size() + 3);
-  const svg::Legend places{svg::kLeft - 34, 225, longest};
+  const svg::Legend places{svg::kLeft - 34, 185, longest};
   Labels labels;
   for (const Scatter::Point& point : plot.points) {
     if (!drawable(point)) continue;
@@ -118,7 +118,8 @@ std::string scatter(const Scatter& plot) {
     legend += svg::mark(point.colour, point.hollow, left + 6, at) +
               svg::text(left + 16, at + 4, "", fmt::format("{} {}", index, escaped_html(point.name)));
   }
-  std::string out = svg::open_svg(474, svg::kBottom + 60 + places.height(count), plot.id, plot.title, about) +
+  std::string out = svg::open_svg(std::max(svg::kPhone, places.right()),
+                                  svg::kBottom + 60 + places.height(count), plot.id, plot.title, about) +
                     svg::decades_up(y);
   for (double value = 0; value <= end + unit / 2; value += unit)
     out += svg::line(x(value), svg::kTop, x(value), svg::kBottom, "grid") +

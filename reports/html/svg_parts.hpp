@@ -75,17 +75,29 @@ inline std::string mark(Format dtype, bool hollow, double x, double y) {
   }
 }
 
+/// The widest drawing that a phone shows whole.
+inline constexpr double kPhone = 400;
+/// What a drawing that scrolls sideways starts with.
+inline constexpr std::string_view kScrolls = "<svg class=\"whole\"";
+
+/// Text stays readable: drawings of at most 200, 300 and 400 fit their place within bounds that the style
+/// sheet sets, wider ones are drawn as they are and scroll.
 inline std::string open_svg(double width, double height, std::string_view id, std::string_view title,
                             std::string_view about) {
-  return fmt::format(
-      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-labelledby=\"{}-title {}-desc\"><title "
-      "id=\"{}-title\">{}"
-      "</title><desc id=\"{}-desc\">{}</desc>",
-      width, height, id, id, id, escaped_html(title), id, escaped_html(about));
+  const std::string start = width > kPhone ? fmt::format("{} width=\"{:.0f}\"", kScrolls, width)
+                                           : fmt::format("<svg class=\"w{}\"", width > 300   ? 4
+                                                                               : width > 200 ? 3
+                                                                                             : 2);
+  return start +
+         fmt::format(
+             " viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-labelledby=\"{}-title {}-desc\"><title "
+             "id=\"{}-title\">{}"
+             "</title><desc id=\"{}-desc\">{}</desc>",
+             width, height, id, id, id, escaped_html(title), id, escaped_html(about));
 }
 
 /// The area of a plot.
-inline constexpr double kLeft = 48, kRight = 448, kTop = 12, kBottom = 300;
+inline constexpr double kLeft = 48, kRight = 380, kTop = 12, kBottom = 300;
 
 /// Lines for the decades of an axis upwards over the area of a plot, with labels left of it.
 std::string decades_up(const LogAxis& y);
@@ -106,6 +118,9 @@ struct Legend {
   [[nodiscard]] double y(std::size_t i) const {
     const std::size_t row = i / columns();
     return 20 * static_cast<double>(row);
+  }
+  [[nodiscard]] double right() const {
+    return left + 46 + kGlyph * static_cast<double>(longest) + (columns() == 2 ? column : 0);
   }
   [[nodiscard]] double height(std::size_t count) const { return count == 0 ? 0 : y(count - 1) + 20; }
 };

@@ -6,7 +6,7 @@ namespace {
 
 /// "10" with a raised exponent.
 std::string decade_text(int decade) {
-  return fmt::format("10<tspan dy=\"-4\" font-size=\"9\">{}{}</tspan>", decade < 0 ? "\u2212" : "",
+  return fmt::format("10<tspan dy=\"-4\" font-size=\"11\">{}{}</tspan>", decade < 0 ? "\u2212" : "",
                      std::abs(decade));
 }
 
@@ -57,9 +57,9 @@ std::string drawn(const Plot& plot, std::string_view extra) {
   const LogAxis y = axis_around(kBottom, kTop, least, most);
   std::size_t longest = 0;
   for (const PlotCurve& curve : plot.curves) longest = std::max(longest, curve.name.size());
-  const Legend places{kLeft - 34, 215, longest};
+  const Legend places{kLeft - 34, 185, longest};
   std::string out =
-      open_svg(std::max(460.0, (kLeft + kRight + width_of(plot.x_title)) / 2 + 4),
+      open_svg(std::max({kPhone, (kLeft + kRight + width_of(plot.x_title)) / 2 + 4, places.right()}),
                kBottom + 50 + places.height(plot.curves.size()), plot.id, plot.title, description_of(plot)) +
       decades_up(y);
   double taken = 0;  // up to the end of the last label

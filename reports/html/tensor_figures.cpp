@@ -46,7 +46,7 @@ svg::ErrorAxis axis_of(const GemmAudit& audit, const std::vector<const GemmAudit
   }
   if (most == 0) least = most = 1e-3;
   constexpr int kWidest = 12;
-  svg::LogAxis x = svg::axis_around(48, 446, least, most);
+  svg::LogAxis x = svg::axis_around(48, 380, least, most);
   x.low = std::max(x.low, x.high - kWidest);
   return {x, 14};
 }
@@ -82,14 +82,14 @@ std::string lost_description(const GemmAuditRow& row) {
 }
 
 std::string histogram(const GemmAuditRow& row, std::size_t index) {
-  constexpr double kLeft = 34, kBottom = 112, kHigh = 84, kStep = 7.6;
+  constexpr double kLeft = 34, kBottom = 112, kHigh = 84, kStep = 6.4;
   double most = 0;
   for (std::size_t bits = 0; bits < row.cast_a.bits_lost.size(); ++bits)
     most = std::max({most, share_that_lost(row.cast_a, bits), share_that_lost(row.cast_b, bits)});
   if (most == 0) return "";
   const std::string id = fmt::format("lost{}", index);
   std::string out = svg::open_svg(
-      230, 148, id, fmt::format("Bits lost: {}, scale {}", row.dtype, row.scaling), lost_description(row));
+      200, 148, id, fmt::format("Bits lost: {}, scale {}", row.dtype, row.scaling), lost_description(row));
   out += svg::text(kLeft, 16, "strong", escaped_html(fmt::format("{}, {}", row.dtype, row.scaling)));
   for (const auto& [share, label] :
        {std::pair{0.0, std::string("0")}, std::pair{most, fmt::format("{:.0f}%", 100 * most)}}) {
@@ -99,15 +99,15 @@ std::string histogram(const GemmAuditRow& row, std::size_t index) {
   }
   for (std::size_t bits = 0; bits < row.cast_a.bits_lost.size(); ++bits) {
     const double left = kLeft + kStep * static_cast<double>(bits);
-    for (const auto& [share, cls, shift] : {std::tuple{share_that_lost(row.cast_a, bits), "bar a", 0.4},
-                                            std::tuple{share_that_lost(row.cast_b, bits), "bar b", 3.9}}) {
+    for (const auto& [share, cls, shift] : {std::tuple{share_that_lost(row.cast_a, bits), "bar a", 0.3},
+                                            std::tuple{share_that_lost(row.cast_b, bits), "bar b", 3.2}}) {
       // What is there is visible, however little.
       const double height = share == 0 ? 0 : std::max(1.0, kHigh * share / most);
       if (height != 0)
         out += svg::hinted(
             fmt::format("{}: {} bits lost by {:.3g}%", std::string_view(cls) == "bar a" ? "A" : "B", bits,
                         100 * share),
-            fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"3.3\" height=\"{:.1f}\"/>", cls,
+            fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"2.9\" height=\"{:.1f}\"/>", cls,
                         left + shift, kBottom - height, height));
     }
     if (bits % 8 == 0)
@@ -116,38 +116,49 @@ std::string histogram(const GemmAuditRow& row, std::size_t index) {
   return out + svg::text(kLeft + kStep * 12.5, kBottom + 31, "soft middle", "bits lost of 24") + "</svg>";
 }
 
+/// An edge of the colours: a sixteenth and twice of what they stand for have a sign of division and of
+/// multiplication.
+std::string share_text(double share) {
+  return share < 1 ? fmt::format("\u00f7{:g}", 1 / share) : fmt::format("\u00d7{:g}", share);
+}
+
 }  // namespace
 
 std::string heat_key(const GemmAudit& audit) {
-  constexpr double kLeft = 24, kStep = 50, kTop = 48, kHigh = 16;  // narrow, to be read on a phone too
+  constexpr double kLeft = 24, kStep = 44, kHigh = 16;
   constexpr int kSteps = static_cast<int>(std::size(kHeatEdges)) + 1, kMiddle = kSteps / 2;
-  const double unit = heat_unit(audit);
+  const bool marked = audit.reference && audit.limit && *audit.reference > 0;
+  const double top = marked ? 48 : 26;
+  const HeatScale scale = heat_scale(audit);
   const std::string what = audit.limit ? "limit" : audit.reference ? "BF16" : "least";
-  std::string out = svg::open_svg(
-      2 * kLeft + kSteps * kStep, 100, "key", "Colours of the errors",
-      fmt::format("Eight colours in order of the error; they change at shares of {} {:.3g}.", what, unit));
+  std::string out =
+      svg::open_svg(2 * kLeft + kSteps * kStep, top + kHigh + 36, "key", "Colours of the errors",
+                    fmt::format("Eight colours in order of the error; they change at shares of {} {:.3g}.",
+                                what, scale.unit));
   const auto at = [=](int edge) { return kLeft + kStep * edge; };
   for (int step = 0; step < kSteps; ++step)
     out += fmt::format("<rect class=\"h{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>",
-                       step, at(step), kTop, kStep, kHigh);
+                       step, at(step), top, kStep, kHigh);
   for (int edge = 1; edge < kSteps; ++edge)
-    out += svg::text(at(edge), kTop + kHigh + 16, edge == kMiddle ? "strong middle" : "soft middle",
-                     fmt::format("{:.2g}", unit * kHeatEdges[edge - 1]));
-  out += svg::line(at(kMiddle), kTop - 8, at(kMiddle), kTop + kHigh + 3, audit.limit ? "limit" : "total") +
-         svg::text(at(kMiddle), kTop + kHigh + 32, "strong middle", what) +
-         svg::text(at(kMiddle) - 14, kTop - 6, "end", audit.limit ? "\u2713 within" : "smaller") +
-         svg::text(at(kMiddle) + 14, kTop - 6, "", audit.limit ? "\u2717 beyond" : "larger");
-  if (audit.reference && audit.limit && *audit.reference > 0) {
+    out += svg::text(at(edge), top + kHigh + 16, edge == kMiddle ? "strong middle" : "soft middle",
+                     edge == kMiddle ? what : share_text(kHeatEdges[edge - 1]));
+  for (const int edge : {1, kMiddle, kSteps - 1})
+    out += svg::text(at(edge), top + kHigh + 32, edge == kMiddle ? "strong middle" : "soft middle",
+                     error_text(scale.unit * kHeatEdges[edge - 1]));
+  out += svg::line(at(kMiddle), top - 8, at(kMiddle), top + kHigh + 3, audit.limit ? "limit" : "total") +
+         svg::text(at(kMiddle) - 14, top - 6, "end", audit.limit ? "\u2713 within" : "smaller") +
+         svg::text(at(kMiddle) + 14, top - 6, "", audit.limit ? "\u2717 beyond" : "larger");
+  if (marked) {
     // Between the edges by its logarithm; beyond them in the middle of the outer step.
-    const double share = *audit.reference / unit;
-    const int next = heat_of(share, 1);
+    const double share = *audit.reference / scale.unit;
+    const int next = HeatScale{1, true}.colour_of(share);
     const double part =
         next == 0 || next == kSteps - 1
             ? 0.5
             : std::log(share / kHeatEdges[next - 1]) / std::log(kHeatEdges[next] / kHeatEdges[next - 1]);
     const double x = at(next) + kStep * part;
-    out += svg::line(x, kTop - 22, x, kTop + kHigh + 3, "total") +
-           svg::text(x, kTop - 26, "middle", fmt::format("BF16 {:.2g}", *audit.reference));
+    out += svg::line(x, top - 22, x, top + kHigh + 3, "total") +
+           svg::text(x, top - 26, "middle", fmt::format("BF16 {:.2g}", *audit.reference));
   }
   return out + "</svg>";
 }
@@ -159,7 +170,7 @@ std::string split_figure(const GemmAudit& audit) {
   const double bottom = kTop + kRow * static_cast<double>(rows.size());
   const svg::ErrorAxis x = axis_of(audit, rows);
   std::string out =
-      svg::open_svg(460, bottom + 44, "split", "Splits of the error", split_description(audit, rows));
+      svg::open_svg(svg::kPhone, bottom + 44, "split", "Splits of the error", split_description(audit, rows));
 
   double legend = 6;
   for (const ErrorPart& part : kParts) {
@@ -167,7 +178,8 @@ std::string split_figure(const GemmAudit& audit) {
     legend += 112;
   }
   out += svg::line(legend, 4, legend, 20, "total") + svg::text(legend + 8, 16, "", "total");
-  out += x.grid(kTop - 8, bottom, 1, true);
+  constexpr int kDecades = 9;  // more labels would touch
+  out += x.grid(kTop - 8, bottom, x.decades.high - x.decades.low > kDecades ? 2 : 1, true);
   out += svg::text((x.decades.from + x.decades.to) / 2, bottom + 36, "soft middle",
                    "relative error of D (Frobenius norm)");
   const bool several = several_architectures(audit);
@@ -177,10 +189,10 @@ std::string split_figure(const GemmAudit& audit) {
     out += svg::text(0, at + 6, "", escaped_html(subject_text(*row, several)));
     if (row->verdict != GemmVerdict::not_asked)
       out +=
-          svg::text(458, at + 6, fmt::format("end {}", row->verdict == GemmVerdict::pass ? "pass" : "fail"),
+          svg::text(398, at + 6, fmt::format("end {}", row->verdict == GemmVerdict::pass ? "pass" : "fail"),
                     name_of(row->verdict));
     const double y = at + 19;
-    out += svg::line(0, y, 458, y, "grid");
+    out += svg::line(0, y, 398, y, "grid");
     for (const ErrorPart& part : kParts)
       if (const double value = errors.*part.value; std::isfinite(value))
         out += svg::hinted(fmt::format("{} {}", part.name, error_text(value)),
@@ -193,7 +205,7 @@ std::string split_figure(const GemmAudit& audit) {
   if (audit.limit && on_axis(*audit.limit)) {
     const double limit = x.at(*audit.limit);
     out += svg::line(limit, kTop - 26, limit, bottom, "limit") +
-           svg::text(limit, kTop - 30, limit > 400 ? "end" : "middle",
+           svg::text(limit, kTop - 30, limit > 340 ? "end" : "middle",
                      fmt::format("limit {:.3g}", *audit.limit));
   }
   return out + "</svg>";
@@ -215,7 +227,7 @@ std::vector<std::string> bits_lost_figures(const GemmAudit& audit) {
 }
 
 std::string error_map_figure(const GemmAudit& audit, const GemmAuditRow& row, std::size_t index) {
-  constexpr double kLeft = 58, kTop = 44, kCell = 24;
+  constexpr double kLeft = 58, kTop = 44, kCell = 20;
   const ErrorMap& map = row.map;
   double least = 1e300, most = 0;
   for (const auto& error : map.errors) {
@@ -223,7 +235,7 @@ std::string error_map_figure(const GemmAudit& audit, const GemmAuditRow& row, st
     most = std::max(most, error.value_or(0));
   }
   if (most == 0) return "";
-  const double unit = heat_unit(audit);
+  const HeatScale scale = heat_scale(audit);
   const auto across = static_cast<double>(map.columns.size()), down = static_cast<double>(map.rows.size());
   const std::string name = subject_text(row, several_architectures(audit));
   std::string out = svg::open_svg(std::max(kLeft + kCell * across + 8, 300.0), kTop + kCell * down + 26,
@@ -244,7 +256,7 @@ std::string error_map_figure(const GemmAudit& audit, const GemmAuditRow& row, st
       out += svg::hinted(
           fmt::format("rows from {}, columns from {}: {}", map.rows[r], map.columns[c], error_text(*error)),
           fmt::format("<rect class=\"h{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>",
-                      heat_of(*error, unit), kLeft + kCell * static_cast<double>(c), y, kCell - 1,
+                      scale.colour_of(*error), kLeft + kCell * static_cast<double>(c), y, kCell - 1,
                       kCell - 1));
     }
   }

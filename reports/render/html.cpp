@@ -8,6 +8,7 @@
 #include "mmaudit/printable.hpp"
 #include "mmaudit/report/report.hpp"
 #include "printed.hpp"
+#include "svg_parts.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -123,8 +124,12 @@ std::string list_of(const std::vector<std::string>& lines) {
 /// Markup of figures, and of the table that stands beside them.
 std::string figures_of(const Section& section, const std::string& table) {
   std::string out;
-  for (const std::string& figure : section.figures)
-    out += section.layout == Layout::wide ? figure : "<div>" + figure + "</div>";
+  for (const std::string& figure : section.figures) {
+    const std::string scrolls = fmt::format(" tabindex=\"0\" role=\"group\" aria-label=\"{}: a figure\"",
+                                            escaped_html(section.title));
+    out += fmt::format("<div class=\"figure\"{}>{}</div>", figure.starts_with(svg::kScrolls) ? scrolls : "",
+                       figure);
+  }
   if (out.empty()) return table;
   switch (section.layout) {
     case Layout::beside:

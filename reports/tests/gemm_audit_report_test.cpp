@@ -9,7 +9,8 @@
 #include <sstream>
 #include <utility>
 
-#include "../analysis/gemm/stages.hpp"
+#include "gemm/audit_tables.hpp"
+#include "gemm/stages.hpp"
 #include "gemm_fixture.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/report/gemm_study.hpp"
@@ -90,6 +91,26 @@ TEST(GemmAudit, SaysFirstWhatToUse) {
   for (GemmAuditRow& row : audit.rows_of) row.verdict = GemmVerdict::not_asked;
   EXPECT_NE(to_console(audit).find("Least error of every type: e4m3 3."), std::string::npos)
       << to_console(audit);
+  const auto first = [&] { return nlohmann::json::parse(to_json(audit)).at("headline").get<std::string>(); };
+  EXPECT_EQ(first().find("Use e4m3 with scale tensor and plain sums where a relative error of 3."), 0U)
+      << first();
+  EXPECT_NE(first().find(" is allowed, bf16 with plain sums for 2."), std::string::npos) << first();
+  audit.rows_of[0].errors.total = audit.rows_of[1].errors.total;  // the wider type gains nothing
+  EXPECT_EQ(first().find("bf16 with plain sums for"), std::string::npos) << first();
+  for (GemmAuditRow& row : audit.rows_of) row.errors.overflow = 1;
+  EXPECT_EQ(first().find("Every combination overflows; no limit was given"), 0U) << first();
+}
+
+TEST(GemmAudit, ErrorsThatReadAlikeHaveOneColourUnlessALimitIsBetween) {
+  const HeatScale reference{3.0298e-3, false}, limit{3.0298e-3, true};
+  EXPECT_EQ(reference.colour_of(3.0296e-3), 3);
+  EXPECT_EQ(reference.colour_of(3.0302e-3), 3) << "both are printed as 3.03e-03";
+  EXPECT_EQ(reference.colour_of(3.04e-3), 4);
+  EXPECT_EQ(limit.colour_of(3.0296e-3), 3);
+  EXPECT_EQ(limit.colour_of(3.0302e-3), 4) << "beyond the limit";
+  EXPECT_EQ(limit.colour_of(6.0510e-3), limit.colour_of(6.0548e-3));
+  EXPECT_EQ(limit.colour_of(0), 0);
+  EXPECT_EQ(limit.colour_of(std::numeric_limits<double>::infinity()), 7);
 }
 
 TEST(GemmAudit, EveryCauseIsSaidOnce) {

@@ -160,6 +160,9 @@ Section matrix_section(const GemmAudit& audit) {
       .tables = {matrix_table(audit), page_row_table(audit)},
       .shown = kOnPage,
       .layout = Layout::wide};
+  out.remark += fmt::format(" Blue: at most {}; orange: more.", audit.limit       ? "the limit"
+                                                                : audit.reference ? "BF16's error"
+                                                                                  : "the least error");
   if (audit.reference) out.remark += fmt::format(" BF16, the reference: {}.", error_text(*audit.reference));
   out.tables.back().remark = columns_remark();
   out.tables.back().folded = true;

@@ -145,6 +145,38 @@ std::string use_text(const GemmAudit& audit, const Rows& use) {
   return text;
 }
 
+/// What limits would allow on this GPU, the largest error first: in the order of goes_before() every row
+/// whose error is clearly below all errors before it.
+Rows offers(const GemmAudit& audit, const std::string& gpu) {
+  constexpr double kClearly = 0.9;
+  Rows rows, out;
+  for (const GemmAuditRow& row : audit.rows_of)
+    if (row.architecture == gpu && has_total(row)) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const GemmAuditRow* x, const GemmAuditRow* y) { return goes_before(*x, *y); });
+  for (const GemmAuditRow* row : rows)
+    if (out.empty() || row->errors.total < kClearly * out.back()->errors.total) out.push_back(row);
+  return out;
+}
+
+/// "Use e4m3 with plain sums where an error of 3.8e-02 is allowed, bf16 with plain sums for 3.0e-03; ", GPU
+/// by GPU.
+std::string offers_text(const GemmAudit& audit) {
+  std::string text;
+  for (const std::string& gpu :
+       distinct(all_rows(audit), [](const GemmAuditRow& row) { return row.architecture; })) {
+    std::vector<std::string> parts;
+    for (const GemmAuditRow* row : offers(audit, gpu))
+      parts.push_back(in_words(*row) + (parts.empty() ? " where a relative error of " : " for ") +
+                      error_text(row->errors.total) + (parts.empty() ? " is allowed" : ""));
+    if (parts.empty()) continue;
+    text += fmt::format("{} {}{}; ", text.empty() ? "Use" : "use",
+                        several_architectures(audit) ? fmt::format("on {} ", printable(gpu)) : "",
+                        fmt::join(parts, ", "));
+  }
+  return text.empty() ? "Every combination overflows; " : text;
+}
+
 /// " hopper has no nvf4, mxf4.": types asked for that a GPU can't compute in any way.
 std::string lacking_text(const GemmAudit& audit) {
   std::map<std::string, std::set<std::string>> lacking;
@@ -247,7 +279,7 @@ std::string headline(const GemmAudit& audit) {
   if (audit.rows_of.empty()) return "None of the combinations asked for can be computed.";
   if (audit.count(GemmVerdict::not_judged) == static_cast<int>(audit.rows_of.size()))
     return fmt::format("Nothing can be judged: {}.", audit.rows_of.front().why);
-  if (!audit.limit) return "No limit was given (--max-rel-fro), so nothing is judged.";
+  if (!audit.limit) return offers_text(audit) + "no limit was given (--max-rel-fro), so nothing is judged.";
   const Rows use = to_use(audit);
   Rows failing = failing_types(audit);
   if (use.empty()) {

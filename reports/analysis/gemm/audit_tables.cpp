@@ -169,7 +169,7 @@ std::string times_text(double value, double of) {
   return of > 0 && std::isfinite(value) ? fmt::format(", {:.3g} times the error of BF16", value / of) : "";
 }
 
-Cell matrix_cell(const GemmAudit& audit, const GemmAuditRow& row, double unit) {
+Cell matrix_cell(const GemmAudit& audit, const GemmAuditRow& row, const HeatScale& scale) {
   const bool there = row.errors.compared != 0 && row.errors.overflow == 0 && std::isfinite(row.errors.total);
   const std::string_view mark = row.verdict == GemmVerdict::pass        ? " \u2713"
                                 : row.verdict == GemmVerdict::fail      ? " \u2717"
@@ -179,7 +179,7 @@ Cell matrix_cell(const GemmAudit& audit, const GemmAuditRow& row, double unit) {
   cell.text += mark;
   cell.hint = subject_text(row, several_architectures(audit)) + ": " + cell.text;
   if (there) {
-    cell.heat = heat_of(row.errors.total, unit);
+    cell.heat = scale.colour_of(row.errors.total);
     cell.hint += times_text(row.errors.total, audit.reference.value_or(0));
   } else if (row.errors.overflow != 0) {
     cell.heat = static_cast<int>(std::size(kHeatEdges));
@@ -202,22 +202,27 @@ Table page_row_table(const GemmAudit& audit) {
   return joined(audit, "All figures", {name, verdict_of_row(), figures_of(audit)});
 }
 
-int heat_of(double error, double unit) {
-  return static_cast<int>(std::lower_bound(std::begin(kHeatEdges), std::end(kHeatEdges), error / unit) -
-                          std::begin(kHeatEdges));
+int HeatScale::colour_of(double error) const {
+  constexpr int kMiddle = static_cast<int>(std::size(kHeatEdges)) / 2;  // the last within the unit
+  const auto as_printed = [](double x) { return std::isfinite(x) ? std::stod(error_text(x)) : x; };
+  const double share = as_printed(error) / (judges ? unit : as_printed(unit));
+  const int colour = static_cast<int>(std::lower_bound(std::begin(kHeatEdges), std::end(kHeatEdges), share) -
+                                      std::begin(kHeatEdges));
+  if (!judges) return colour;
+  return error <= unit ? std::min(colour, kMiddle) : std::max(colour, kMiddle + 1);
 }
 
-double heat_unit(const GemmAudit& audit) {
-  if (audit.limit) return *audit.limit;
+HeatScale heat_scale(const GemmAudit& audit) {
+  if (audit.limit) return {*audit.limit, true};
   double least = audit.reference.value_or(0);
   for (const GemmAuditRow& row : audit.rows_of)
     if (!audit.reference && row.errors.total > 0 && (least == 0 || row.errors.total < least))
       least = row.errors.total;
-  return least > 0 ? least : 1;
+  return {least > 0 ? least : 1};
 }
 
 Table matrix_table(const GemmAudit& audit) {
-  const double unit = heat_unit(audit);
+  const HeatScale scale = heat_scale(audit);
   std::vector<std::string> down, gpus, policies;
   std::vector<std::vector<Cell>> cells;
   const auto place = [](std::vector<std::string>& list, const std::string& one) {
@@ -238,7 +243,7 @@ Table matrix_table(const GemmAudit& audit) {
   // The reference stands first.
   for (const bool reference : {true, false})
     for (const GemmAuditRow& row : audit.rows_of)
-      if ((row.dtype == "bf16") == reference) put(row, row.accumulation, matrix_cell(audit, row, unit));
+      if ((row.dtype == "bf16") == reference) put(row, row.accumulation, matrix_cell(audit, row, scale));
   for (const GemmAbsent& one : audit.absent) {
     Cell cell("-");
     cell.heat = kAbsentHeat;

@@ -53,8 +53,14 @@ Table page_row_table(const GemmAudit& audit);
 Table matrix_table(const GemmAudit& audit);
 /// Steps of the matrix's colours: shares of the limit, else of the error of BF16, else of the least total.
 inline constexpr double kHeatEdges[] = {1 / 16., 1 / 4., 1 / 2., 1, 2, 4, 16};
-double heat_unit(const GemmAudit& audit);
-int heat_of(double error, double unit);
+struct HeatScale {
+  double unit = 1;
+  bool judges = false;  ///< the unit is a limit
+
+  /// Errors that are printed alike have one colour, unless a limit lies between them: their marks differ too.
+  [[nodiscard]] int colour_of(double error) const;
+};
+HeatScale heat_scale(const GemmAudit& audit);
 /// What conversion took from the operands: one row per type, scaling and operand.
 Table conversion_table(const GemmAudit& audit);
 /// "77", "77 and 640"; of more than `named` "77, 640, 12 and 5 more".
