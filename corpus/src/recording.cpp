@@ -21,14 +21,17 @@ namespace mmaudit::corpus {
 namespace fs = std::filesystem;
 namespace {
 
-/// The last one of sparse instructions only.
-constexpr std::array<std::string_view, 6> kTensorNames{"A", "B", "C", "D", "modifiers", "metadata"};
-constexpr std::size_t kModifiers = 4, kMetadata = 5;
+constexpr std::array<std::string_view, 5> kTensorNames{"A", "B", "C", "D", "modifiers"};
+/// Of sparse and of block-scaled instructions only.
+constexpr std::array<std::string_view, 3> kSideNames{"metadata", "scale_a", "scale_b"};
+constexpr std::size_t kModifiers = 4;
 using Views = std::vector<TensorView>;
 
 TensorView view_of(std::string_view name, const Tensor& tensor) {
   return {name, tensor.dtype, tensor.shape, tensor.data};
 }
+
+bool is_present(const Tensor& tensor) { return !tensor.shape.empty() || !tensor.data.empty(); }
 
 /// The recording's tensors as the file holds them. `modifiers_shape` and `recording` are to outlive the
 /// result.
@@ -39,13 +42,15 @@ Views views_of(const Recording& recording, const std::array<std::uint64_t, 1>& m
       TensorView{"modifiers", DType::u8, modifiers_shape, std::as_bytes(std::span(recording.modifiers))}};
   if (!recording.metadata.empty())
     views.push_back({"metadata", DType::u8, recording.a.shape, std::as_bytes(std::span(recording.metadata))});
+  if (is_present(recording.scale_a)) views.push_back(view_of("scale_a", recording.scale_a));
+  if (is_present(recording.scale_b)) views.push_back(view_of("scale_b", recording.scale_b));
   return views;
 }
 
 /// What the checksum covers: the number of metadata pairs, each pair in the order of its key, then each
-/// tensor's name, dtype, rank, extents and data in the order of kTensorNames. Numbers are 64-bit
-/// little-endian; a length goes before every text and data, so that no two different files feed the same
-/// bytes.
+/// tensor's name, dtype, rank, extents and data in the order of kTensorNames and kSideNames. Numbers are
+/// 64-bit little-endian; a length goes before every text and data, so that no two different files feed the
+/// same bytes.
 class CanonicalChecksum {
  public:
   void number(std::uint64_t value) { checksum_.update(std::as_bytes(std::span(&value, 1))); }
@@ -104,6 +109,29 @@ void check_positions(const Recording& recording, const std::string& file) {
   if (!reason.empty()) throw InputError(fmt::format("{}: metadata: {}", file, reason));
 }
 
+/// Scales as the recording's instruction reads them: every byte is one.
+void check_scales(const Recording& recording, const std::string& file) {
+  const auto inst = find_instruction(recording.instruction);
+  if (!inst || scales_of(*inst) == 0) {
+    for (const auto& [name, scales] :
+         {std::pair{"scale_a", &recording.scale_a}, {"scale_b", &recording.scale_b}})
+      if (is_present(*scales))
+        refuse(file, name, "some", "none: the instruction is not a known block-scaled one");
+    return;
+  }
+  const std::uint64_t tiles = recording.tiles;
+  const TileExtents each(*inst);
+  const auto require = [&](const TensorView& tensor, std::uint64_t rows, std::uint64_t columns, bool bytes) {
+    if (bytes && tensor.dtype != DType::u8)
+      refuse(file, fmt::format("{} dtype", tensor.name), safetensors_name(tensor.dtype), "U8");
+    check_tile_tensor(tensor, std::array{tiles, rows, columns}, file);
+  };
+  require(view_of("A", recording.a), each.m, each.stored, false);
+  require(view_of("B", recording.b), each.k, each.n, false);
+  require(view_of("scale_a", recording.scale_a), each.m, each.blocks, true);
+  require(view_of("scale_b", recording.scale_b), each.blocks, each.n, true);
+}
+
 /// Everything the struct's comment promises.
 void check_recording(const Recording& recording, const std::string& file) {
   check_metadata(recording, file);
@@ -130,6 +158,14 @@ void check_recording(const Recording& recording, const std::string& file) {
              fmt::format("bits of {:#04x}", kModifierBits));
   }
   check_positions(recording, file);
+  check_scales(recording, file);
+}
+
+/// Null when the file has no such tensor.
+Tensor* named(SafetensorsFile& file, std::string_view name) {
+  const auto found = std::find_if(file.tensors.begin(), file.tensors.end(),
+                                  [name](const Tensor& one) { return one.name == name; });
+  return found == file.tensors.end() ? nullptr : &*found;
 }
 
 std::vector<std::uint8_t> bytes_of(const TensorView& tensor) {
@@ -140,6 +176,35 @@ std::vector<std::uint8_t> bytes_of(const TensorView& tensor) {
 }
 
 }  // namespace
+
+Recording recording_of(TileBatch tiles, std::vector<FamilyRange> families, Provenance provenance,
+                       std::string generator) {
+  const Instruction& inst = tiles.instruction;
+  const TileExtents each(inst);
+  const auto tensor = [&](const char* name, std::vector<std::byte> data, std::uint64_t rows,
+                          std::uint64_t columns, Format format) {
+    return Tensor{name, raw_type(spec_of(format)), {tiles.tiles, rows, columns}, std::move(data)};
+  };
+  Recording recording;
+  recording.provenance = std::move(provenance);
+  recording.instruction = name_of(inst);
+  recording.generator = std::move(generator);
+  recording.families = std::move(families);
+  recording.tiles = tiles.tiles;
+  recording.a = tensor("A", std::move(tiles.a), each.m, each.stored, inst.a);
+  recording.b = tensor("B", std::move(tiles.b), each.k, each.n, inst.b);
+  recording.c = tensor("C", std::move(tiles.c), each.m, each.n, inst.c);
+  recording.d = tensor("D", std::move(tiles.d), each.m, each.n, inst.d);
+  if (each.blocks != 0) {
+    recording.scale_a = make_tensor("scale_a", DType::u8, {tiles.tiles, each.m, each.blocks},
+                                    std::span<const std::uint8_t>(tiles.scale_a));
+    recording.scale_b = make_tensor("scale_b", DType::u8, {tiles.tiles, each.blocks, each.n},
+                                    std::span<const std::uint8_t>(tiles.scale_b));
+  }
+  recording.modifiers = std::move(tiles.modifiers);
+  recording.metadata = std::move(tiles.metadata);
+  return recording;
+}
 
 std::string checksum_of(const Recording& recording) {
   const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
@@ -163,17 +228,21 @@ Recording read_recording(const fs::path& path) {
   // Before the checksum, which another version may compute otherwise.
   const std::string& version = metadata_value(metadata, kVersionKey, label);
   if (version != kVersion) refuse(label, kVersionKey, fmt::format("'{}'", printable(version)), kVersion);
-  const std::size_t count = file.tensors.size();
-  if (count != kTensorNames.size() && count != kTensorNames.size() - 1)
-    refuse(label, "tensors", std::to_string(count), "A, B, C, D and modifiers, and metadata if it is sparse");
 
   const std::string expected = metadata_value(metadata, kChecksumKey, label);
   metadata.erase(kChecksumKey);
-  const auto view = [&](std::size_t i) {
-    return view_of(kTensorNames.at(i), file.at(kTensorNames.at(i), label));
-  };
   Views views;
-  for (std::size_t i = 0; i < count; ++i) views.push_back(view(i));
+  for (const std::string_view name : kTensorNames) views.push_back(view_of(name, file.at(name, label)));
+  std::array<const Tensor*, kSideNames.size()> sides{};
+  for (std::size_t i = 0; i < sides.size(); ++i)
+    if ((sides[i] = named(file, kSideNames[i])) != nullptr)
+      views.push_back(view_of(kSideNames[i], *sides[i]));
+  if (views.size() != file.tensors.size()) {
+    std::vector<std::string_view> names;
+    for (const Tensor& tensor : file.tensors) names.push_back(tensor.name);
+    refuse(label, "tensors", list_names(names),
+           "A, B, C, D, modifiers; metadata if it is sparse; scale_a, scale_b if it is block-scaled");
+  }
   const std::string found = checksum_over(metadata, views);
   if (found != expected)
     throw DamagedRecording(fmt::format("{}: checksum: found {}, expected {} (the file is damaged)", label,
@@ -190,8 +259,8 @@ Recording read_recording(const fs::path& path) {
            fmt::format("{} {}", safetensors_name(modifiers.dtype), to_string(modifiers.shape)),
            "U8, one a tile");
   recording.modifiers = bytes_of(modifiers);
-  if (count > kMetadata) {
-    const TensorView& positions = views[kMetadata];
+  if (sides[0] != nullptr) {
+    const TensorView positions = view_of(kSideNames[0], *sides[0]);
     if (positions.dtype != DType::u8 || positions.data.empty() ||
         !std::equal(positions.shape.begin(), positions.shape.end(), views[0].shape.begin(),
                     views[0].shape.end()))
@@ -200,12 +269,13 @@ Recording read_recording(const fs::path& path) {
              "U8 of A's shape");
     recording.metadata = bytes_of(positions);
   }
-  constexpr Tensor Recording::*kMembers[] = {&Recording::a, &Recording::b, &Recording::c, &Recording::d};
-  for (std::size_t i = 0; i < std::size(kMembers); ++i) {
-    const auto named = std::find_if(file.tensors.begin(), file.tensors.end(),
-                                    [&](const Tensor& one) { return one.name == kTensorNames.at(i); });
-    if (named != file.tensors.end()) recording.*kMembers[i] = std::move(*named);
-  }
+  for (const auto& [name, member] : {std::pair{"A", &Recording::a},
+                                     {"B", &Recording::b},
+                                     {"C", &Recording::c},
+                                     {"D", &Recording::d},
+                                     {"scale_a", &Recording::scale_a},
+                                     {"scale_b", &Recording::scale_b}})
+    if (Tensor* const tensor = named(file, name)) recording.*member = std::move(*tensor);
   recording.tiles = recording.a.shape.empty() ? 0 : recording.a.shape.front();
   check_recording(recording, label);
   return recording;

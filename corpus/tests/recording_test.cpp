@@ -157,14 +157,14 @@ TEST(Recording, OtherFilesAreRefused) {
   refused([](auto& f) { f.metadata["format"] = "x"; }, "format: found 'x', allowed mmaudit.recording");
   refused([](auto& f) { f.metadata.clear(); }, "format: found no such field");
   refused([](auto& f) { f.metadata.erase("checksum"); }, "checksum: found no such field");
-  refused([](auto& f) { f.tensors.pop_back(); },
-          "tensors: found 4, allowed A, B, C, D and modifiers, and metadata if it is sparse");
+  refused([](auto& f) { f.tensors.pop_back(); }, "tensor: found no 'modifiers', allowed A, B, C, D");
   refused([](auto& f) { f.tensors[1].name = "X"; }, "tensor: found no 'B'");
   refused(
       [](auto& f) {
         f.tensors.push_back({"E", DType::u8, {0}, {}});
       },
-      "tensor: found no 'metadata', allowed A, B, C, D, modifiers, E");
+      "tensors: found A, B, C, D, modifiers, E, allowed A, B, C, D, modifiers; metadata if it is sparse; "
+      "scale_a, scale_b if it is block-scaled");
 }
 
 TEST(Recording, IncompleteProvenanceIsRefusedByName) {

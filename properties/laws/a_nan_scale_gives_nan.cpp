@@ -20,6 +20,7 @@ Verdict judge(const Case& at) {
   for (int block = 0; block < at.tile.blocks(); ++block)
     for (const std::uint8_t bits : {at.tile.at_scale_a(at.row, block), at.tile.at_scale_b(block, at.col)})
       if (std::isnan(scale_value(bits, scale))) return equal_bits(at.d(), d.conversion_nan_bits());
+  if (!is_finite(entering_c(at), at.subject.c())) return silent();  // of tiles that fill() did not make
   for (int k = 0; k < at.tile.stored(); ++k)
     if (product_of(at, k).special) return silent();
   return verdict(!is_nan(at.d(), d));

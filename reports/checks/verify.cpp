@@ -32,12 +32,17 @@ Instruction instruction_of(const corpus::Recording& recording, const std::string
 }
 
 TileView view_of(const corpus::Recording& recording) {
+  const auto bytes_of = [](const corpus::Tensor& scales) {
+    return scales.data.empty() ? nullptr : reinterpret_cast<const std::uint8_t*>(scales.data.data());
+  };
   return {.tiles = recording.tiles,
           .a = recording.a.data.data(),
           .b = recording.b.data.data(),
           .c = recording.c.data.data(),
           .d = const_cast<std::byte*>(recording.d.data.data()),
           .modifiers = recording.modifiers.data(),
+          .scale_a = bytes_of(recording.scale_a),
+          .scale_b = bytes_of(recording.scale_b),
           .metadata = recording.metadata.empty() ? nullptr : recording.metadata.data()};
 }
 

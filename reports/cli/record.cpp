@@ -66,29 +66,11 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
 
   const TileView batch = tiles.view();
   device::run(gpu, instruction, batch);
-  corpus::Recording recording;
-  recording.provenance = device::provenance_of(gpu);
-  name_program(recording.provenance);
-  recording.provenance.seed = options.seed;
-  recording.instruction = name_of(instruction);
-  recording.generator = gen::kGeneratorVersion;
-  recording.families = std::move(families);
-  recording.tiles = tiles.tiles;
-  const auto tensor = [&](const char* name, std::vector<std::byte>& data, int rows, int columns,
-                          Format format) {
-    return corpus::Tensor{
-        name,
-        corpus::raw_type(spec_of(format)),
-        {tiles.tiles, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)},
-        std::move(data)};
-  };
-  recording.a = tensor("A", tiles.a, instruction.m, instruction.stored_k(), instruction.a);
-  recording.b = tensor("B", tiles.b, instruction.k, instruction.n, instruction.b);
-  recording.c = tensor("C", tiles.c, instruction.m, instruction.n, instruction.c);
-  recording.d = tensor("D", tiles.d, instruction.m, instruction.n, instruction.d);
-  recording.modifiers = tiles.modifiers;
-  recording.metadata = tiles.metadata;
-  return recording;
+  Provenance provenance = device::provenance_of(gpu);
+  name_program(provenance);
+  provenance.seed = options.seed;
+  return corpus::recording_of(std::move(tiles), std::move(families), std::move(provenance),
+                              std::string(gen::kGeneratorVersion));
 }
 
 int record(const RecordOptions& options, const Context& context) {

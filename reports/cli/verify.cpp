@@ -56,6 +56,8 @@ nlohmann::json example_json(const Mismatch& example, const Instruction& instruct
                         {"model", hex_text(example.found, d.storage_bits)},
                         {"ulps", ulps_text(example.expected, example.found, d)}};
   if (!dot.metadata.empty()) out["metadata"] = dot.metadata;
+  for (const auto& [key, scales] : {std::pair{"scale_a", &dot.scale_a}, {"scale_b", &dot.scale_b}})
+    if (!scales->empty()) out[key] = hex_texts({scales->begin(), scales->end()}, instruction.scale);
   return out;
 }
 
