@@ -5,9 +5,7 @@
 namespace mmaudit::device {
 
 MMAUDIT_MMA_F8F6F4(MMAUDIT_F8F6F4_LINE)
-#define MMAUDIT_MX_X MMAUDIT_SCALED_LINE
-MMAUDIT_EVERY_MIX(MMAUDIT_MX_MIX, f32)
-#undef MMAUDIT_MX_X
+MMAUDIT_MMA_MX8(MMAUDIT_MX8_LINE)
 MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_SCALED_LINE)
 
 namespace {
@@ -29,7 +27,7 @@ __device__ void with_scales(std::uint32_t*& p) {
   for (int i = 0; i < 4; ++i) d[i] = p[i];
   for (int i = 0; i < 4; ++i) a[i] = p[4 + i];
   for (int i = 0; i < 2; ++i) b[i] = p[8 + i];
-  mma_scaled<Line>(d, a, b, p[10], p[11]);
+  mma_scaled<Line, 0, 0, 0, 0>(d, a, b, p[10], p[11]);
   for (int i = 0; i < 4; ++i) p[i] = d[i];
   p += 12;
 }
@@ -41,13 +39,13 @@ constexpr int kRegisters = kFormat == Format::f16 ? 2 : 4;
 
 // clang-format off
 #define MMAUDIT_CALL(D, A, B) plain<MMAUDIT_F8F6F4_NAME(D, A, B), kRegisters<Format::D>>(p);
+#define MMAUDIT_CALL_MX8(...) with_scales<MMAUDIT_MX8_NAME(__VA_ARGS__)>(p);
 #define MMAUDIT_CALL_SCALED(...) with_scales<MMAUDIT_SCALED_NAME(__VA_ARGS__)>(p);
-#define MMAUDIT_MX_X MMAUDIT_CALL_SCALED
 // clang-format on
 
 __global__ void every_line(std::uint32_t* p) {
   MMAUDIT_MMA_F8F6F4(MMAUDIT_CALL)
-  MMAUDIT_EVERY_MIX(MMAUDIT_MX_MIX, f32)
+  MMAUDIT_MMA_MX8(MMAUDIT_CALL_MX8)
   MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_CALL_SCALED)
 }
 

@@ -43,6 +43,8 @@ class TileProductCheck::Work {
         b_(pool_ * bytes_.b),
         c_(pool_ * bytes_.c),
         metadata_(pool_ * bytes_.metadata),
+        scale_a_(pool_ * bytes_.scale_a),
+        scale_b_(pool_ * bytes_.scale_b),
         hardware_(pool_ * side_ * bytes_.d),
         total_(sizeof(unsigned long long)),
         found_(kMostMismatchesKept * sizeof(Found)) {
@@ -123,6 +125,8 @@ class TileProductCheck::Work {
             .b = b_.data(),
             .c = c_.data(),
             .d = hardware_.data(),
+            .scale_a = scale_a_.data<std::uint8_t>(),
+            .scale_b = scale_b_.data<std::uint8_t>(),
             .metadata = metadata_.data<std::uint8_t>(),
             .tiles = static_cast<std::uint32_t>(blocks * side_ * side_),
             .n = instruction_.n,
@@ -138,6 +142,8 @@ class TileProductCheck::Work {
                      .b = b_.data(),
                      .c = c_.data(),
                      .metadata = metadata_.data<std::uint8_t>(),
+                     .scale_a = scale_a_.data<std::uint8_t>(),
+                     .scale_b = scale_b_.data<std::uint8_t>(),
                      .tiles = static_cast<std::uint32_t>(blocks * side_),
                      .tiles_of_shape = side_});
     const KernelArgs on_hardware = products(item, blocks, batch);
@@ -147,6 +153,8 @@ class TileProductCheck::Work {
     args.b = b_.data();
     args.c = c_.data();
     args.metadata = metadata_.data<std::uint8_t>();
+    args.scale_a = on_hardware.scale_a;
+    args.scale_b = on_hardware.scale_b;
     args.hardware = hardware_.data();
     args.blocks = static_cast<std::uint32_t>(blocks);
     args.side = side_;
@@ -203,6 +211,10 @@ class TileProductCheck::Work {
     copy_tile_out(one.c, args.c, bytes_.c, at.c);
     copy_tile_out(one.d, args.d, bytes_.d, at.d);
     if (bytes_.metadata != 0) copy_tile_out(one.metadata, args.metadata, bytes_.metadata, at.a);
+    if (bytes_.scale_a != 0) {
+      copy_tile_out(one.scale_a, args.scale_a, bytes_.scale_a, at.a);
+      copy_tile_out(one.scale_b, args.scale_b, bytes_.scale_b, at.b);
+    }
     const int row = static_cast<int>(element % of_tile / n), column = static_cast<int>(element % n);
     Mismatch mismatch{.dot = dot_at(instruction_, view, 0, row, column),
                       .expected = d_at(instruction_, view, 0, row, column),
@@ -224,7 +236,7 @@ class TileProductCheck::Work {
   std::uint32_t side_;
   std::uint64_t pool_;  ///< tiles of A, B and C each in a batch
   UnpackSource from_a_, from_b_;
-  Buffer a_, b_, c_, metadata_, hardware_, total_, found_, words_a_, words_b_;
+  Buffer a_, b_, c_, metadata_, scale_a_, scale_b_, hardware_, total_, found_, words_a_, words_b_;
 };
 
 TileProductCheck::TileProductCheck(const DeviceInfo& device, const Instruction& instruction,

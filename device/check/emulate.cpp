@@ -10,6 +10,7 @@ TileProductArgs tile_product_args(const Instruction& instruction) {
           .n = instruction.n,
           .k = instruction.k,
           .stored_k = instruction.stored_k(),
+          .scale_blocks = scales_of(instruction),
           .a_bytes = bytes(instruction.a),
           .b_bytes = bytes(instruction.b),
           .c_bytes = bytes(instruction.c),
@@ -32,6 +33,8 @@ void emulate_on_device(const DeviceInfo& device, const Instruction& instruction,
     args.b = part.b;
     args.c = part.c;
     args.metadata = part.metadata;
+    args.scale_a = part.scale_a;
+    args.scale_b = part.scale_b;
     args.blocks = part.tiles;
     launch_model(plan, args, modifiers != nullptr ? bytes.data<std::uint8_t>() : nullptr, part.d);
   });

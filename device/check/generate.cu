@@ -88,6 +88,9 @@ void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruct
   fill(generate_kernel, gen::Matrix::b, plan.b.storage_bits, instruction.k, n, to.b);
   fill(generate_kernel, gen::Matrix::c, plan.c.storage_bits, m, n, to.c);
   if (to.metadata != nullptr) fill(generate_metadata_kernel, gen::Matrix::a, 8, m, stored, to.metadata);
+  const int blocks = scales_of(instruction);
+  if (to.scale_a != nullptr) fill(generate_kernel, gen::Matrix::scale_a, 8, m, blocks, to.scale_a);
+  if (to.scale_b != nullptr) fill(generate_kernel, gen::Matrix::scale_b, 8, blocks, n, to.scale_b);
   cuda_check(cudaGetLastError(), "launching the generator");
 }
 

@@ -7,13 +7,15 @@
 
 namespace mmaudit::device {
 
-/// Device buffers of `tiles` tiles of each operand; null metadata: the instruction is dense. Runs of
-/// `tiles_of_shape` tiles share what an input class decides once per tile.
+/// Device buffers of `tiles` tiles of each operand; null metadata: the instruction is dense; null scales: it
+/// is not block-scaled. Runs of `tiles_of_shape` tiles share what an input class decides once per tile.
 struct GeneratedTiles {
   void* a = nullptr;
   void* b = nullptr;
   void* c = nullptr;
   std::uint8_t* metadata = nullptr;
+  std::uint8_t* scale_a = nullptr;
+  std::uint8_t* scale_b = nullptr;
   std::uint32_t tiles = 0, tiles_of_shape = 1;  ///< the former a multiple of the latter
 };
 

@@ -12,6 +12,18 @@ using tile_products::Place;
 
 constexpr unsigned kThreads = 128;
 
+/// The scales of the row of A and the column of B of one element.
+__device__ ScaleBytes scales_at(const DotPlan& plan, const TileProductArgs& args, const Place& at) {
+  const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n),
+             blocks = static_cast<unsigned>(args.scale_blocks);
+  const auto tile_of = [&](const std::uint8_t* scales, std::uint64_t tile, unsigned size, unsigned first) {
+    return scales == nullptr ? nullptr : scales + tile * size + first;
+  };
+  return {{tile_of(args.scale_a, at.tile_a, m * blocks, at.row * blocks), 1},
+          {tile_of(args.scale_b, at.tile_b, blocks * n, at.column), n},
+          one_bits(plan.scale)};
+}
+
 /// Calls element(first element of the row of A, load of the row of A, load of the column of B, place), one
 /// element per thread.
 template <typename Element>
@@ -32,28 +44,32 @@ __device__ void for_each_element(const TileProductArgs& args, const Element& ele
 }
 
 /// `first`: of the row of A in A and in the metadata.
+template <bool kScaled>
 __device__ std::uint64_t plain_dot(const DotPlan& plan, const TileProductArgs& args, std::uint64_t first,
                                    const LoadAt& a, const LoadAt& b, const Place& at, unsigned modifiers) {
   const bool read_c = args.c != nullptr && (modifiers & kScaleDZero) == 0;
   const std::uint64_t c = read_c ? load(args.c, args.c_bytes, at.c) : 0;
+  if constexpr (kScaled) return dot(plan, a, b, c, modifiers, scales_at(plan, args, at));
   if (args.metadata == nullptr) return dot(plan, a, b, c, modifiers);
   const Gathered<LoadAt> gathered{plan.sparsity, plan.datapath.metadata, plan.b, args.metadata + first, b};
   return dot(plan, a, gathered, c, modifiers);
 }
 
+template <bool kScaled>
 __global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const TileProductArgs args) {
   for_each_element(args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const Place& at) {
     tile_products::compare(args, at.d, load(args.hardware, args.d_bytes, at.d),
-                           plain_dot(plan, args, first, a, b, at, 0));
+                           plain_dot<kScaled>(plan, args, first, a, b, at, 0));
   });
 }
 
+template <bool kScaled>
 __global__ void __launch_bounds__(kThreads)
     model_kernel(const DotPlan plan, const TileProductArgs args, const std::uint8_t* modifiers, void* d) {
   const auto elements = static_cast<unsigned>(args.m * args.n);
   for_each_element(args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const Place& at) {
     const unsigned of_tile = modifiers != nullptr ? modifiers[at.d / elements] : 0;
-    store(d, args.d_bytes, at.d, plain_dot(plan, args, first, a, b, at, of_tile));
+    store(d, args.d_bytes, at.d, plain_dot<kScaled>(plan, args, first, a, b, at, of_tile));
   });
 }
 
@@ -119,10 +135,12 @@ void start(void (*kernel)(DotPlan, TileProductArgs, Rest...), const DotPlan& pla
 
 }  // namespace
 
-void launch_plain(const DotPlan& plan, const TileProductArgs& args) { start(plain_kernel, plan, args); }
+void launch_plain(const DotPlan& plan, const TileProductArgs& args) {
+  start(plan.block_scaled() ? plain_kernel<true> : plain_kernel<false>, plan, args);
+}
 
 void launch_model(const DotPlan& plan, const TileProductArgs& args, const std::uint8_t* modifiers, void* d) {
-  start(model_kernel, plan, args, modifiers, d);
+  start(plan.block_scaled() ? model_kernel<true> : model_kernel<false>, plan, args, modifiers, d);
 }
 
 void launch_binary64(const DotPlan& plan, const TileProductArgs& args) { start(binary64_kernel, plan, args); }

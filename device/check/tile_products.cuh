@@ -7,6 +7,8 @@ namespace mmaudit::device::tile_products {
 
 struct Place {
   std::uint64_t c, d;  ///< elements
+  std::uint64_t tile_a, tile_b;
+  unsigned row, column;  ///< of those tiles
 };
 
 /// `row` and `column` count over the tiles of a block.
@@ -15,7 +17,7 @@ __device__ inline Place place_of(const TileProductArgs& args, std::uint64_t bloc
   const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n);
   const TileIndices at = block_indices(args.side, block, row / m, column / n);
   const unsigned within = row % m * n + column % n;
-  return {at.c * (m * n) + within, at.d * (m * n) + within};
+  return {at.c * (m * n) + within, at.d * (m * n) + within, at.a, at.b, row % m, column % n};
 }
 
 __device__ inline void compare(const TileProductArgs& args, std::uint64_t element, std::uint64_t hardware,

@@ -21,9 +21,12 @@ struct TileProductArgs {
   const void* b = nullptr;
   const void* c = nullptr;  ///< null, launch_model() only: every element is +0
   const std::uint8_t* metadata = nullptr;
+  const std::uint8_t* scale_a = nullptr;  ///< block-scaled only; null: every scale is 1
+  const std::uint8_t* scale_b = nullptr;
   const void* hardware = nullptr;
   std::uint32_t blocks = 0, side = 0;
   std::int32_t m = 0, n = 0, k = 0, stored_k = 0;
+  std::int32_t scale_blocks = 0;
   std::int32_t a_bytes = 0, b_bytes = 0, c_bytes = 0, d_bytes = 0;
   unsigned long long* total = nullptr;  ///< differences are added
   Found* found = nullptr;               ///< the first `most` of them

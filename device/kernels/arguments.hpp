@@ -12,6 +12,8 @@ struct KernelArgs {
   const void* b = nullptr;
   const void* c = nullptr;  ///< null: every element is +0
   void* d = nullptr;
+  const std::uint8_t* scale_a = nullptr;      ///< block-scaled instructions only; null: every scale is 1
+  const std::uint8_t* scale_b = nullptr;      ///< the same
   const std::uint8_t* metadata = nullptr;     ///< sparse instructions only
   const std::uint32_t* tile_index = nullptr;  ///< which tiles to run, null: 0, 1, 2, ...
   std::uint32_t tiles = 0;                    ///< how many of them

@@ -1,5 +1,7 @@
 # The families of kernels; each becomes one translation unit. A line holds: name, kernel (kernels/KERNEL_kernel.cuh),
-# header of ptx/, and the header's lists with the form of their lines (MMAUDIT_LIST(MMAUDIT_FORM_LINE)).
+# header of ptx/, and the header's lists with the form of their lines (MMAUDIT_LIST(MMAUDIT_FORM_LINE)). A name that
+# ends in @12 is compiled for those of MMAUDIT_CUDA_ARCHITECTURES that are architecture- or family-specific targets of
+# compute capability 12 (120a, 120f, 121a), and left out where there are none.
 set(families
   "mma_f16             mma    mma_float    MMA_F16:MMA MMA_884:MMA"
   "mma_tf32            mma    mma_float    MMA_TF32:MMA"
@@ -15,6 +17,8 @@ set(families
   "wgmma_i8            wgmma  wgmma_int    WGMMA_I8:WGMMA_INT"
   "wgmma_i8_satfinite  wgmma  wgmma_int    WGMMA_I8_SATFINITE:WGMMA_INT"
   "wgmma_b1            wgmma  wgmma_int    WGMMA_B1:WGMMA_INT"
+  "mma_f8f6f4@12       mma    mma_narrow   MMA_F8F6F4:F8F6F4"
+  "mma_scaled@12       mma    mma_narrow   MMA_MX8:MX8 MMA_SCALED_E2M1:SCALED"
   "mma_sp_f16          mma    mma_sp       MMA_SP_F16:MMA_SP"
   "mma_sp_fp8          mma    mma_sp       MMA_SP_FP8:MMA_SP"
   "mma_sp_int          mma    mma_sp       MMA_SP_INT:MMA_SP_INT"
@@ -30,6 +34,14 @@ set(declarations "")
 foreach(line IN LISTS families)
   string(REGEX MATCHALL "[^ ]+" lists "${line}")
   list(POP_FRONT lists family kernel header)
+  set(targets ${MMAUDIT_CUDA_ARCHITECTURES})
+  if(family MATCHES "(.+)@(.+)")
+    set(family ${CMAKE_MATCH_1})
+    list(FILTER targets INCLUDE REGEX "^${CMAKE_MATCH_2}[0-9][af]")
+  endif()
+  if(NOT targets)
+    continue()
+  endif()
   string(APPEND names "${family}_kernels, ")
   string(APPEND declarations "std::span<const KernelEntry> ${family}_kernels();\n")
   list(TRANSFORM lists REPLACE "(.+):(.+)" "MMAUDIT_\\1(MMAUDIT_\\2_LINE)\n" OUTPUT_VARIABLE structs)
@@ -41,7 +53,16 @@ foreach(line IN LISTS families)
   list(JOIN entries "" entries)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${family}.cu)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/family.cu.in ${source} @ONLY)
-  target_sources(mmaudit_device PRIVATE ${source})
+  if(targets STREQUAL MMAUDIT_CUDA_ARCHITECTURES)
+    target_sources(mmaudit_device PRIVATE ${source})
+  else()
+    add_library(mmaudit_kernels_${family} OBJECT ${source})
+    target_include_directories(mmaudit_kernels_${family} PRIVATE include ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+    target_link_libraries(mmaudit_kernels_${family} PRIVATE mmaudit::emulator)
+    set_target_properties(mmaudit_kernels_${family} PROPERTIES CUDA_ARCHITECTURES "${targets}" CUDA_RUNTIME_LIBRARY Static)
+    mmaudit_target_defaults(mmaudit_kernels_${family})
+    target_sources(mmaudit_device PRIVATE $<TARGET_OBJECTS:mmaudit_kernels_${family}>)
+  endif()
   # A kernel of wgmma holds a case for every n: optimising across them takes ptxas six times as long and changes no
   # instruction.
   if(kernel MATCHES "^wgmma")

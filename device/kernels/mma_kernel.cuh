@@ -1,11 +1,12 @@
 #pragma once
-// mma.sync and mma.sp on a batch of tiles: one warp per tile, the grid strides over the batch. The selector
-// of a sparse instruction changes from tile to tile, so that every value is used.
+// mma.sync and mma.sp on a batch of tiles: one warp per tile, the grid strides over the batch. The selectors
+// of sparse and of block-scaled instructions change from tile to tile, so that every value is used.
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
 #include "kernels/fragments.cuh"
 #include "kernels/metadata.cuh"
+#include "ptx/mma_narrow.cuh"
 #include "ptx/mma_sp.cuh"
 
 namespace mmaudit::device {
@@ -23,10 +24,25 @@ __device__ __forceinline__ void mma_sp_with(int selector, D& d, const A& a, cons
   }
 }
 
+/// The selectors are immediates: an instruction for each selection.
+template <typename Line, int kNumber = 0>
+__device__ __forceinline__ void mma_scaled_with(int number, std::uint32_t (&d)[4],
+                                                const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
+                                                std::uint32_t scale_a, std::uint32_t scale_b) {
+  constexpr int kBlocks = Fragments<Line>::kBlocks;
+  if (number == kNumber) {
+    constexpr ScaleSelector kA = scale_selection(ScaleOwner::a, kBlocks, kNumber),
+                            kB = scale_selection(ScaleOwner::b, kBlocks, kNumber);
+    mma_scaled<Line, kA.byte, kA.thread, kB.byte, kB.thread>(d, a, b, scale_a, scale_b);
+  } else if constexpr (kNumber + 1 < scale_selections(kBlocks)) {
+    mma_scaled_with<Line, kNumber + 1>(number, d, a, b, scale_a, scale_b);
+  }
+}
+
 template <typename Line>
 __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const KernelArgs args) {
   constexpr Instruction kIs = Line::kInstruction;
-  if constexpr (kTargetCapability < kIs.min_compute_capability) {
+  if constexpr (!kTargetHas<Line>) {
     __trap();
   } else {
     using F = Fragments<Line>;
@@ -43,14 +59,13 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
       RegisterOf<kIs.b> b[F::kRegistersB];
       RegisterOf<kIs.c> c[F::kRegistersC];
       RegisterOf<kIs.d> wide[kIs.c == kIs.d ? 1 : F::kRegistersD];
-      load_fragment<kRegisterBits<kIs.a>, F::kRunA>(
-          kMapA, static_cast<const A*>(args.a) + tile.a * kIs.m * F::kStoredK, F::kStoredK, lane,
-          kMapA.values, a);
-      load_fragment<kRegisterBits<kIs.b>, F::kRunB>(
-          kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n, kIs.n, lane, kMapB.values, b);
-      load_fragment<kRegisterBits<kIs.c>, F::kRunC>(kMapC,
-                                                    static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
-                                                    kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
+      load_fragment<F::kPackingA, F::kRunA>(kMapA,
+                                            static_cast<const A*>(args.a) + tile.a * kIs.m * F::kStoredK,
+                                            F::kStoredK, lane, kMapA.values, a);
+      load_fragment<F::kPackingB, F::kRunB>(kMapB, static_cast<const B*>(args.b) + tile.b * kIs.k * kIs.n,
+                                            kIs.n, lane, kMapB.values, b);
+      load_fragment<F::kPackingC, F::kRunC>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
+                                            kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
       if constexpr (F::kSparse) {
         constexpr MetadataLayout kLayout = MetadataOf<Line>::kLayout;
         const int selector = static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors()));
@@ -58,6 +73,18 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
             load_metadata<Line>(args.metadata + tile.a * kIs.m * F::kStoredK, lane, selector);
 #pragma unroll 1
         for (int r = 0; r < args.repetitions; ++r) mma_sp_with<Line>(selector, c, a, b, metadata);
+      } else if constexpr (F::kBlocks != 0) {
+        constexpr std::uint8_t kOne = F::kScaleOfOne;
+        constexpr int kBlocks = F::kBlocks;
+        const int number = static_cast<int>(tile.d % static_cast<unsigned>(scale_selections(kBlocks)));
+        const auto load = [&](ScaleOwner owner, const std::uint8_t* scales, std::size_t first) {
+          return load_scales(owner, kBlocks, kIs.n, number, scales == nullptr ? nullptr : scales + first,
+                             kOne, lane);
+        };
+        const std::uint32_t scale_a = load(ScaleOwner::a, args.scale_a, tile.a * kIs.m * kBlocks);
+        const std::uint32_t scale_b = load(ScaleOwner::b, args.scale_b, tile.b * kBlocks * kIs.n);
+#pragma unroll 1
+        for (int r = 0; r < args.repetitions; ++r) mma_scaled_with<Line>(number, c, a, b, scale_a, scale_b);
       } else {
         // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
 #pragma unroll 1

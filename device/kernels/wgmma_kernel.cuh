@@ -27,6 +27,8 @@ struct AtLargestN {
   static constexpr int kStoredK = kInstruction.stored_k();  ///< of A
   static constexpr FragmentMap kMapA = fragment_a(kInstruction), kMapC = fragment_c(kInstruction);
   static constexpr int kRunA = run_of(kMapA, kInstruction.a), kRunC = run_of(kMapC, kInstruction.c);
+  static constexpr Packing kPackingA = packing_of(kInstruction, kInstruction.a),
+                           kPackingC = packing_of(kInstruction, kInstruction.c);
   static_assert(bijective(kMapA) && bijective(kMapC));
   static_assert(kMapC.values == Line::kRegisters * elements_per_register(kInstruction.c));
 };
@@ -92,9 +94,9 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       const TileIndices tile = tile_indices(args, args.tile_index != nullptr ? args.tile_index[i] : i);
       const A* tile_a = static_cast<const A*>(args.a) + tile.a * kIs.m * kStoredK;
       std::uint32_t d[Line::kRegisters];
-      load_fragment<kRegisterBits<kIs.c>, Largest::kRunC>(kMapC,
-                                                          static_cast<const C*>(args.c) + tile.c * kIs.m * n,
-                                                          n, lane, args.c != nullptr ? values_c : 0, d);
+      load_fragment<Largest::kPackingC, Largest::kRunC>(kMapC,
+                                                        static_cast<const C*>(args.c) + tile.c * kIs.m * n, n,
+                                                        lane, args.c != nullptr ? values_c : 0, d);
       const B* tile_b = static_cast<const B*>(args.b) + tile.b * kIs.k * n;
       if constexpr (kIs.a == Format::b1)
         fill_shared_bits(shared_b, tile_b, n, kIs.k, true);
@@ -103,8 +105,8 @@ __global__ void __launch_bounds__(kWarpgroupLanes) wgmma_kernel(const KernelArgs
       WgmmaA a;
       if constexpr (kRegistersA) {
         std::uint32_t registers[4];
-        load_fragment<kRegisterBits<kIs.a>, Largest::kRunA>(kMapA, tile_a, kStoredK, lane, kMapA.values,
-                                                            registers);
+        load_fragment<Largest::kPackingA, Largest::kRunA>(kMapA, tile_a, kStoredK, lane, kMapA.values,
+                                                          registers);
         a.low = registers[0] | std::uint64_t{registers[1]} << 32;
         a.high = registers[2] | std::uint64_t{registers[3]} << 32;
       } else {

@@ -32,6 +32,17 @@ inline constexpr bool kTargetHasWgmma = true;
 inline constexpr bool kTargetHasWgmma = false;
 #endif
 
+/// Whether the target being compiled has this mma or wmma. With a .kind it exists in the architecture- and
+/// family-specific targets of compute capability 12 alone (120a, 121a, 120f).
+#ifdef __CUDA_ARCH_FAMILY_SPECIFIC__
+inline constexpr bool kTargetHasKinds = kTargetCapability / 10 == 12;
+#else
+inline constexpr bool kTargetHasKinds = false;
+#endif
+template <typename Line>
+inline constexpr bool kTargetHas = kTargetCapability >= Line::kInstruction.min_compute_capability &&
+                                   (Line::kInstruction.kind == MmaKind::none || kTargetHasKinds);
+
 /// The instruction of kInstructions with this shape, formats and qualifiers. A line that spells no such
 /// instruction does not compile.
 consteval Instruction listed_instruction(Op op, int m, int n, int k, Format d, Format a, Format b, Format c,

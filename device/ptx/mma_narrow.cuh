@@ -1,7 +1,7 @@
 #pragma once
-// mma.sync with a kind: f8f6f4, and the block-scaled mxf8f6f4, mxf4 and mxf4nvf4. They exist for sm_120a
-// alone. Elements of 8, 6 and 4 bits travel one per byte in the first two kinds (register_shift() says where
-// in it), two elements of 4 bits per byte in the other two.
+// mma.sync with a kind: f8f6f4, and the block-scaled mxf8f6f4, mxf4 and mxf4nvf4. They exist for sm_120a,
+// sm_121a and sm_120f alone. Elements of 8, 6 and 4 bits travel one per byte in the first two kinds
+// (register_shift() says where in it), two elements of 4 bits per byte in the other two.
 #include "ptx/mma.cuh"
 
 // clang-format off
@@ -14,8 +14,9 @@
 
 // One line per instruction: X(D, A, B); C is of D's format.
 #define MMAUDIT_MMA_F8F6F4(X) MMAUDIT_EVERY_MIX(X, f32) MMAUDIT_EVERY_MIX(X, f16)
+// The same, block-scaled.
+#define MMAUDIT_MMA_MX8(X) MMAUDIT_EVERY_MIX(X, f32)
 // X(k, kind, scale_vec, A, B, scale format, block).
-#define MMAUDIT_MX_MIX(D, A, B) MMAUDIT_MX_X(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
 #define MMAUDIT_MMA_SCALED_E2M1(X) \
   X(64, mxf4, 2X, e2m1, e2m1, ue8m0, 32) \
   X(64, mxf4nvf4, 2X, e2m1, e2m1, ue8m0, 32) \
@@ -42,20 +43,24 @@
                                     ".block_scale.scale_vec::" #VEC ".f32." #A "." #B ".f32." #SCALE; \
   };
 #define MMAUDIT_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK) MmaScaled_##KIND##_##VEC##_##A##_##B##_##SCALE
+#define MMAUDIT_MX8_LINE(D, A, B) MMAUDIT_SCALED_LINE(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
+#define MMAUDIT_MX8_NAME(D, A, B) MMAUDIT_SCALED_NAME(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
 
+#ifdef __CUDACC__  // the lists above serve the host too
 namespace mmaudit::device {
 
-/// D = A * B + D with scales. `scale_a` and `scale_b` hold up to four scale bytes per lane, the first block
-/// in the low byte; with byte-id and thread-id 0 the first lanes of a quad supply them. Source: PTX ISA 9.0,
-/// "Block Scaling" of mma.
-template <typename Line>
+/// D = A * B + D with scales: registers of scale_fragment.hpp, which says what the selectors mean. Source:
+/// PTX ISA 9.0, "Block Scaling for mma.sync".
+template <typename Line, int kByteA, int kThreadA, int kByteB, int kThreadB>
 __device__ __forceinline__ void mma_scaled(std::uint32_t (&d)[4], const std::uint32_t (&a)[4],
                                            const std::uint32_t (&b)[2], std::uint32_t scale_a,
                                            std::uint32_t scale_b) {
-  asm volatile("%12 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3}, {%10}, {0, 0}, {%11}, {0, 0};"
-               : MMAUDIT_READ_4("+r", d)
-               : MMAUDIT_READ_4("r", a), MMAUDIT_READ_2("r", b), "r"(scale_a), "r"(scale_b),
-                 "C"(Line::kText));
+  asm volatile(
+      "%12 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3}, {%10}, {%13, %14}, {%11}, {%15, %16};"
+      : MMAUDIT_READ_4("+r", d)
+      : MMAUDIT_READ_4("r", a), MMAUDIT_READ_2("r", b), "r"(scale_a), "r"(scale_b), "C"(Line::kText),
+        "n"(kByteA), "n"(kThreadA), "n"(kByteB), "n"(kThreadB));
 }
 
 }  // namespace mmaudit::device
+#endif

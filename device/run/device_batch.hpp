@@ -19,11 +19,15 @@ class DeviceBatch {
         b_(most_ * bytes_.b),
         c_(batch.c != nullptr ? most_ * bytes_.c : 0),
         d_(most_ * bytes_.d),
-        metadata_(most_ * bytes_.metadata) {
+        metadata_(most_ * bytes_.metadata),
+        scale_a_(batch.scale_a != nullptr ? most_ * bytes_.scale_a : 0),
+        scale_b_(batch.scale_b != nullptr ? most_ * bytes_.scale_b : 0) {
     args_ = {.a = a_.data(),
              .b = b_.data(),
              .c = c_.data(),
              .d = d_.data(),
+             .scale_a = scale_a_.data<std::uint8_t>(),
+             .scale_b = scale_b_.data<std::uint8_t>(),
              .metadata = metadata_.data<std::uint8_t>(),
              .n = instruction.n};
   }
@@ -45,6 +49,10 @@ class DeviceBatch {
       if (batch_.c != nullptr) copy_in(c_.data(), from(batch_.c, bytes_.c), count * bytes_.c);
       if (bytes_.metadata != 0)
         copy_in(metadata_.data(), from(batch_.metadata, bytes_.metadata), count * bytes_.metadata);
+      if (batch_.scale_a != nullptr)
+        copy_in(scale_a_.data(), from(batch_.scale_a, bytes_.scale_a), count * bytes_.scale_a);
+      if (batch_.scale_b != nullptr)
+        copy_in(scale_b_.data(), from(batch_.scale_b, bytes_.scale_b), count * bytes_.scale_b);
       cuda_check(cudaMemset(d_.data(), kPoison, count * bytes_.d), "clearing the output");
       args_.tiles = static_cast<std::uint32_t>(count);
       work(args_, batch_.modifiers != nullptr ? batch_.modifiers + first : nullptr);
@@ -61,7 +69,7 @@ class DeviceBatch {
   TileView batch_;
   TileBytes bytes_;
   std::size_t most_;
-  Buffer a_, b_, c_, d_, metadata_;
+  Buffer a_, b_, c_, d_, metadata_, scale_a_, scale_b_;
   KernelArgs args_;
 };
 

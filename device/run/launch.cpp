@@ -50,6 +50,9 @@ TileBytes::TileBytes(const Instruction& instruction) {
   c = m * n * spec_of(instruction.c).storage_bytes();
   d = m * n * spec_of(instruction.d).storage_bytes();
   metadata = is_sparse(instruction.op) ? stored : 0;
+  const auto blocks = static_cast<std::size_t>(scales_of(instruction));
+  scale_a = m * blocks;
+  scale_b = blocks * n;
 }
 
 const KernelEntry* find_kernel(const Instruction& instruction) {
@@ -63,7 +66,8 @@ const KernelEntry* find_kernel(const Instruction& instruction) {
 
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
   const KernelEntry* kernel = find_kernel(instruction);
-  if (kernel == nullptr) return "no kernel for " + name_of(instruction);
+  const bool of_kinds = instruction.op == Op::mma && instruction.kind != MmaKind::none;
+  if (kernel == nullptr && !of_kinds) return "no kernel for " + name_of(instruction);
   if (is_wgmma(instruction.op) && !wgmma_has_n(instruction, instruction.n))
     return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
   const std::string on = device.name + " has " + capability_text(device.compute_capability);
@@ -72,17 +76,22 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
            capability_text(instruction.min_compute_capability) + ", " + on;
   if (is_wgmma(instruction.op) && device.compute_capability != 90)
     return "wgmma exists on compute capability 9.0 only, " + on;
+  if (of_kinds && device.compute_capability / 10 != 12)
+    return name_of(instruction) + " exists on compute capability 12.x only, " + on;
   if (std::string reason = why_no_modifiers(instruction, modifiers); !reason.empty()) return reason;
   const bool wgmma_compiled =
       std::string_view(MMAUDIT_CUDA_ARCHITECTURES).find("90a") != std::string_view::npos;
   cudaFuncAttributes attributes = {};
-  const bool loads = cudaSetDevice(device.ordinal) == cudaSuccess &&
+  const bool loads = kernel != nullptr && cudaSetDevice(device.ordinal) == cudaSuccess &&
                      cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess;
   if (!loads) cudaGetLastError();  // the reason is reported here, not by the next call
   if (!loads || attributes.ptxVersion < instruction.min_compute_capability ||
       (is_wgmma(instruction.op) && !wgmma_compiled))
     return "this build has no code of " + name_of(instruction) + " for compute capability " +
-           capability_text(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")";
+           capability_text(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")" +
+           (of_kinds ? ": configure with -D MMAUDIT_CUDA_ARCHITECTURES=" +
+                           std::to_string(device.compute_capability) + "a-real"
+                     : "");
   return {};
 }
 

@@ -9,9 +9,9 @@ namespace mmaudit::device {
 
 /// Bytes of one tile of each operand.
 struct TileBytes {
-  std::size_t a, b, c, d, metadata;
+  std::size_t a, b, c, d, metadata, scale_a, scale_b;
   explicit TileBytes(const Instruction& instruction);
-  [[nodiscard]] std::size_t all() const { return a + b + c + d + metadata; }
+  [[nodiscard]] std::size_t all() const { return a + b + c + d + metadata + scale_a + scale_b; }
 };
 
 /// Null when no kernel of this build runs it.

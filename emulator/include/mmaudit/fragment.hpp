@@ -64,15 +64,16 @@ constexpr int elements_per_register(const Instruction& instruction, Format forma
   return packed && format == Format::e2m1 ? 8 : elements_per_register(format);
 }
 
-/// The word of register `number` of a lane: the raw bits that `element` has of each Coord, low bits first.
-template <class Element>
-constexpr std::uint64_t register_word(const FragmentMap& map, Format format, int lane, int number,
-                                      const Element& element) {
-  const int each = elements_per_register(format), bits = register_bits(format);
-  std::uint64_t word = 0;
-  for (int e = 0; e < each; ++e)
-    word |= (element(map.at(lane, number * each + e)) & (~std::uint64_t{0} >> (64 - bits))) << (bits * e);
-  return word;
+/// Bits from one element to the next in a register of an operand of `instruction`.
+constexpr int register_step(const Instruction& instruction, Format format) {
+  const int each = elements_per_register(instruction, format);
+  return each > 1 ? 32 / each : register_bits(format);
+}
+
+/// Bits of an element that reach a register. What else its storage byte holds does not.
+constexpr int register_width(Format format) {
+  const FormatSpec spec = spec_of(format);
+  return spec.storage_bits <= 8 ? spec.value_bits() : spec.storage_bits;
 }
 
 /// How far up in its register's bits an element stands: e2m1 in the byte of a kind that mixes widths, two
@@ -80,6 +81,20 @@ constexpr std::uint64_t register_word(const FragmentMap& map, Format format, int
 constexpr int register_shift(const Instruction& instruction, Format format) {
   const bool mixes = instruction.kind == MmaKind::f8f6f4 || instruction.kind == MmaKind::mxf8f6f4;
   return mixes && format == Format::e2m1 ? 2 : 0;
+}
+
+/// The word of register `number` of a lane, of an operand of `instruction`: the raw bits that `element` has
+/// of each Coord, low bits first.
+template <class Element>
+constexpr std::uint64_t register_word(const Instruction& instruction, const FragmentMap& map, Format format,
+                                      int lane, int number, const Element& element) {
+  const int each = elements_per_register(instruction, format), step = register_step(instruction, format);
+  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - register_width(format));
+  std::uint64_t word = 0;
+  for (int e = 0; e < each; ++e)
+    word |= (element(map.at(lane, number * each + e)) & mask)
+            << (step * e + register_shift(instruction, format));
+  return word;
 }
 
 /// m8n8k4 of f16: a warp holds four tiles, one in each octet (two quads: lanes l, l + 16 with the same l /

@@ -3,8 +3,9 @@
 
 namespace mmaudit::generations {
 
-inline constexpr std::string_view kBlackwellRtxAliases[] = {"sm_120",  "sm_120a",    "rtx5070",     "rtx5080",
-                                                            "rtx5090", "rtxpro6000", "rtxblackwell"};
+inline constexpr std::string_view kBlackwellRtxAliases[] = {"sm_120",     "sm_120a",     "sm_121",  "sm_121a",
+                                                            "gb10",       "rtx5070",     "rtx5080", "rtx5090",
+                                                            "rtxpro6000", "rtxblackwell"};
 inline constexpr Steps kBlackwellRtxSteps = {to_f32(16, 25, -133), to_f16(16, 25, -21), to_f32(8, 25, -133)};
 inline constexpr DatapathEntry kBlackwellRtxOwn[] = {
     {units::mma_f16, Format::f32, kBlackwellRtxSteps.f32, Evidence::literature,

@@ -11,14 +11,14 @@ namespace mmaudit::laws {
 namespace {
 
 /// The words of every lane for a row-major matrix.
-std::vector<std::vector<std::string>> registers_of(const FragmentMap& map, Format format,
-                                                   const std::vector<std::uint64_t>& matrix) {
-  const int registers = map.values / elements_per_register(format);
+std::vector<std::vector<std::string>> registers_of(const Instruction& inst, const FragmentMap& map,
+                                                   Format format, const std::vector<std::uint64_t>& matrix) {
+  const int registers = map.values / elements_per_register(inst, format);
   std::vector<std::vector<std::string>> lanes;
   for (int lane = 0; lane < map.lanes; ++lane) {
     std::vector<std::string> words;
     for (int number = 0; number < registers; ++number) {
-      const std::uint64_t word = register_word(map, format, lane, number, [&](Coord at) {
+      const std::uint64_t word = register_word(inst, map, format, lane, number, [&](Coord at) {
         return matrix[static_cast<std::size_t>(at.row) * static_cast<std::size_t>(map.cols) +
                       static_cast<std::size_t>(at.col)];
       });
@@ -64,9 +64,9 @@ std::string cuda_repro(const Failure& failure) {
   if (inst.op != Op::mma || inst.kind != MmaKind::none || inst.c != inst.d || !has_fragment_maps(inst))
     return {};
   const Tile tile = tile_of(inst, failure.dot);
-  const auto a = registers_of(fragment_a(inst), inst.a, tile.a),
-             b = registers_of(fragment_b(inst), inst.b, tile.b),
-             c = registers_of(fragment_c(inst), inst.c, tile.c);
+  const auto a = registers_of(inst, fragment_a(inst), inst.a, tile.a),
+             b = registers_of(inst, fragment_b(inst), inst.b, tile.b),
+             c = registers_of(inst, fragment_c(inst), inst.c, tile.c);
   const bool wide = spec_of(inst.d).storage_bits == 64;
   const char* type = wide ? "unsigned long long" : "unsigned";
   const char* of = wide ? "l" : "r";
