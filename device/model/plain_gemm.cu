@@ -20,7 +20,8 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t c = args.c != nullptr ? load(args.c, bytes, i) : 0;
     std::uint64_t sum = args.stride == 0 ? c : 0, total[2] = {args.stride != 0 ? c : 0, 0};
     const auto fold = [&](std::uint64_t& from, std::uint64_t& into) {
-      into = add_rounded(into, from, plan.step.output, Rounding::nearest_even, plan.datapath.output);
+      into = add_rounded(into, from, plan.step.output, Rounding::nearest_even,
+                         rule_of_totals(plan.datapath.output));
       from = 0;
     };
     const auto fold_scaled = [&](std::uint64_t& from, std::uint64_t& into, std::uint64_t block) {

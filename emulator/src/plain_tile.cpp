@@ -56,7 +56,7 @@ class PlainTile final : public TileSums {
   void fold(int from, int into) override {
     for (std::size_t e = 0; e < sums_[into].size(); ++e) {
       sums_[into][e] = add_rounded(sums_[into][e], sums_[from][e], plan_.step.output, Rounding::nearest_even,
-                                   plan_.datapath.output);
+                                   rule_of_totals(plan_.datapath.output));
       sums_[from][e] = 0;
     }
   }

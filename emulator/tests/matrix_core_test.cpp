@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/matmul.hpp"
 #include "mmaudit/names.hpp"
 #include "tile.hpp"
 
@@ -172,6 +173,26 @@ TEST(MatrixCore, NanAndInfinity) {
     EXPECT_EQ(Dot(kF16).raw_c(0x7F800001).bits(datapath), 0x7FC00000U) << gpu;
   }
   EXPECT_EQ(Dot(kFp8).raw(0, 0x80, 0).bits(datapath_on("cdna3", kFp8)), 0x7FC00000U);
+}
+
+TEST(MatrixCore, ATotalOutsideOfTheInstructionKeepsSubnormals) {
+  const Instruction inst = instruction_of("v_mfma_f32_32x32x8f16");
+  const std::vector<std::uint16_t> zeros(8);
+  const std::uint32_t c = 0x00600238;  // subnormal
+  for (const char* const name : {"cdna1", "cdna2"})
+    for (const std::uint64_t promote : {0, 8}) {
+      std::uint32_t d = 1;
+      Matmul one;
+      one.m = one.n = 1;
+      one.k = 8;
+      one.a = one.b = zeros.data();
+      one.c = &c;
+      one.d = &d;
+      one.promote = promote;
+      matmul(inst, datapath_on(name, "v_mfma_f32_32x32x8f16"), one, {});
+      const bool flushes = promote == 0 && std::string(name) == "cdna2";
+      EXPECT_EQ(d, flushes ? 0U : c) << name << " promote " << promote;
+    }
 }
 
 TEST(MatrixCore, NamesAndAliases) {

@@ -1,4 +1,6 @@
 """Whole matrix products of numpy arrays, and their tolerances."""
+import math
+import operator
 from ctypes import byref, c_uint64, c_void_p, string_at
 from dataclasses import dataclass
 from typing import Any, List, NamedTuple, Optional, Tuple
@@ -10,15 +12,36 @@ from ._arrays import Casting
 from ._library import lib
 
 
+def _whole(field: str, value: Any, least: int, most: int, most_text: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{field}: found {value!r}, allowed: a whole number") from None
+    if not least <= number <= most:
+        raise ValueError(f"{field}: found {number}, allowed: {least} to {most_text}")
+    return number
+
+
+def _finite(field: str, value: Any) -> np.float32:
+    try:
+        with np.errstate(over="ignore"):
+            number = np.float32(value)
+        finite = number.ndim == 0 and not isinstance(value, str) and bool(np.isfinite(number))
+    except (TypeError, ValueError):
+        finite = False
+    if not finite:
+        raise ValueError(f"{field}: found {value!r}, allowed: a finite number of binary32")
+    return number
+
+
 def _product(
     spec: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
     promote: Optional[int], split_k: int, how: Casting, scale_a: Optional[Any] = None, scale_b: Optional[Any] = None,
     scale_layout: str = "rows", metadata: Optional[Any] = None,
 ) -> Tuple[_library.Product, List[np.ndarray], Tuple[int, ...]]:
     """A product structure without D and epilogue, the arrays it points to, and the shape of D."""
-    for field, value, least in (("promote", promote or 0, 0), ("split_k", split_k, 1)):
-        if not 0 <= value < 2**64:  # split_k = 0 is refused by the library
-            raise ValueError(f"{field}: found {value}, allowed: {least} to 2^64 - 1")
+    promote = _whole("promote", promote or 0, 0, 2**64 - 1, "2^64 - 1")
+    split_k = _whole("split_k", split_k, 1, 2**64 - 1, "2^64 - 1")
     a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a.decode(), how), _arrays.operand("b", b, spec.b.decode(), how))
     batch, m, stored = a.shape
     k, n = (stored if spec.stored_k == spec.k else 2 * stored), b.shape[2]
@@ -30,7 +53,7 @@ def _product(
     work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
     work.batch, work.m, work.n, work.k = batch, m, n, k
     work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
-    work.promote, work.split_k = promote or 0, split_k
+    work.promote, work.split_k = promote, split_k
     blocks = -(-k // spec.scale_block) if spec.scale_block else 0
     work.scale_layout = _library.encoded(scale_layout)
     if scale_layout == "blocked":  # of any shape: the library counts the bytes
@@ -52,6 +75,14 @@ def _available_memory() -> Optional[int]:
     except OSError:
         pass
     return None
+
+
+def _result_bytes(a: Any, b: Any, output: str) -> int:
+    """Of D, by the shapes alone; 0 where they are none of a product."""
+    rows, columns = np.shape(a), np.shape(b)
+    if len(rows) < 2 or len(columns) < 2:
+        return 0
+    return math.prod(rows[:-1]) * columns[-1] * _arrays.raw_dtype(output).itemsize
 
 
 def matmul(
@@ -86,14 +117,22 @@ def matmul(
     Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
     """
     spec = _library.instruction(arch, inst)
+    single = {field: _finite(field, value)
+              for field, value in (("alpha", alpha), ("beta", beta), ("factor_a", factor_a), ("factor_b", factor_b))
+              if value is not None}
     if factor_a is not None or factor_b is not None:
-        factors = np.float32(1 if factor_a is None else factor_a) * np.float32(1 if factor_b is None else factor_b)
-        alpha = float(np.float32(1 if alpha is None else alpha) * factors)
+        one = np.float32(1)
+        with np.errstate(over="ignore"):
+            factors = single.get("factor_a", one) * single.get("factor_b", one)
+            alpha = float(_finite("alpha * factor_a * factor_b", single.get("alpha", one) * factors))
     epilogue = any(x is not None for x in (alpha, beta, d_format))
     output = (d_format or "f32") if epilogue else spec.d.decode()
     _arrays.raw_dtype(output)  # refuses an unknown format
-    if not 0 <= threads <= 4096:
-        raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
+    threads = _whole("threads", threads, 0, 4096, "4096")
+    limit = _available_memory() if memory is None else memory
+    least = _result_bytes(a, b, output)
+    if limit is not None and least > limit:  # before anything is copied
+        raise MemoryError(f"memory: found {least} bytes needed for the result, allowed: {limit} bytes")
     work, kept, shape = _product(
         spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate), scale_a, scale_b,
         scale_layout, metadata,
@@ -105,7 +144,6 @@ def matmul(
     total = c_uint64()
     _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
     needed = total.value - sum(array.nbytes for array in kept)
-    limit = _available_memory() if memory is None else memory
     if limit is not None and needed > limit:
         raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
     with_ml = any(_arrays.is_ml(_arrays.array_of(field, x)) for field, x in (("a", a), ("b", b)))

@@ -223,6 +223,17 @@ class Refusals(unittest.TestCase):
     def test_memory(self):
         with self.assertRaisesRegex(MemoryError, r"memory: found \d+ bytes needed .*, allowed: 1000 bytes"):
             mmaudit.matmul(np.ones((8, 8), np.float16), np.ones((8, 8), np.float16), inst=F16, memory=1000)
+        wide = np.broadcast_to(np.float16(1), (2**20, 16)), np.broadcast_to(np.float16(1), (16, 2**24))
+        with self.assertRaisesRegex(MemoryError, "found 70368744177664 bytes needed for the result, allowed: 1 bytes"):
+            mmaudit.matmul(*wide, inst=F16, memory=1)
+
+    def test_numbers_of_a_product(self):
+        a, b = np.ones((4, 16), np.float16), np.ones((16, 8), np.float16)
+        for field, values in {"alpha": [np.nan, np.inf, 1e300, "1"], "beta": [np.nan], "factor_a": [1e39, np.ones(1)],
+                              "threads": ["x", 1.5, 4097], "promote": [1.5, -1], "split_k": [0, "2"]}.items():
+            for value in values:
+                self.refused(f"^{field}: found ", mmaudit.matmul, a, b, inst=F16, **{field: value})
+        self.refused(r"^alpha \* factor_a \* factor_b", mmaudit.matmul, a, b, inst=F16, factor_a=3e38, factor_b=3e38)
 
     def test_packed_conversions(self):
         self.assertEqual(mmaudit.cvt("cvt.rn.satfinite.e2m1x2.f32", [1.0, -1.0]), 0x2A)

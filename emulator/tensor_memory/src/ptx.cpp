@@ -25,6 +25,13 @@ std::vector<std::string_view> list_of(std::string_view text) {
   return parts;
 }
 
+/// Letters, digits and `others` alone.
+bool holds_only(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || others.find(c) != std::string_view::npos;
+  });
+}
+
 std::string read_operand(std::string_view text, Operand& operand) {
   using Kind = Operand::Kind;
   constexpr std::string_view kAllowed = "a register, a number, [address], {vector} or a name";
@@ -72,10 +79,7 @@ std::string read_operand(std::string_view text, Operand& operand) {
     operand.value = *value;
     return {};
   }
-  const bool name = std::all_of(text.begin(), text.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '.';
-  });
-  if (!name || text.empty()) return found("operand", text, kAllowed);
+  if (!holds_only(text, "_$.") || text.empty()) return found("operand", text, kAllowed);
   operand.kind = Kind::symbol;
   operand.name = text;
   return {};
@@ -96,6 +100,7 @@ std::string read_instruction_text(std::string_view text, PtxInstruction& instruc
   }
   const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
   std::string_view opcode = text.substr(0, end);
+  if (!holds_only(opcode, "_.:")) return found("instruction", opcode, "an opcode of PTX");
   while (!opcode.empty()) {
     const std::size_t dot = std::min(opcode.find('.'), opcode.size());
     instruction.opcode.emplace_back(opcode.substr(0, dot));

@@ -47,7 +47,8 @@ class Simulator {
       for (const Subcore& subcore : subcores_) next = std::min(next, subcore.wake);
       if (accesses_ > 0) next = std::min(next, next_wavefront());
       if (next == kNever && alive_ > 0)
-        throw std::runtime_error("timing: a warp waits for a barrier that nothing releases");
+        throw std::runtime_error(
+            "found a warp that waits for a barrier that nothing releases, allowed: none");
       now = std::max(now + 1, next);
     }
     return result(program, now);
@@ -304,7 +305,8 @@ class Simulator {
         warp.at = op.target;
         break;
       case Flow::back:
-        if (warp.depth == 0) throw std::runtime_error("timing: a return without a call");
+        if (warp.depth == 0)
+          throw std::runtime_error("found a return without a call, allowed: one after a call");
         warp.at = warp.stack[--warp.depth];
         warp.ready += branch_call_;
         break;

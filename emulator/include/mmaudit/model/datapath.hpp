@@ -154,6 +154,13 @@ struct OutputRule {
   constexpr bool operator==(const OutputRule&) const = default;
 };
 
+/// Of a total that software keeps outside of an instruction with this rule: an addition of the GPU's vector
+/// unit, which keeps subnormals.
+constexpr OutputRule rule_of_totals(OutputRule rule) {
+  rule.flush_subnormals = false;
+  return rule;
+}
+
 /// One datapath. Exponents are unbiased powers of two.
 struct Datapath {
   Arithmetic arithmetic = Arithmetic::fused_dot_add;
