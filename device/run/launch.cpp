@@ -6,7 +6,9 @@
 #include "kernels/families.hpp"
 #include "kernels/variants.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/device/check.hpp"
 #include "run/cuda_check.hpp"
+#include "run/tcgen05.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -65,6 +67,7 @@ const KernelEntry* find_kernel(const Instruction& instruction) {
 }
 
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
+  if (instruction.op == Op::tcgen05) return why_not_tcgen05(device, instruction, modifiers);
   const KernelEntry* kernel = find_kernel(instruction);
   const bool of_kinds = instruction.op == Op::mma && instruction.kind != MmaKind::none;
   if (kernel == nullptr && !of_kinds) return "no kernel for " + name_of(instruction);
@@ -97,6 +100,7 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
 
 const KernelEntry& require_kernel(const DeviceInfo& device, const Instruction& instruction,
                                   std::uint8_t modifiers) {
+  if (instruction.op == Op::tcgen05) throw EnvironmentError(why_not_live(device, instruction, modifiers));
   if (const std::string reason = why_not(device, instruction, modifiers); !reason.empty())
     throw EnvironmentError(reason);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "run/device_batch.hpp"
+#include "run/tcgen05.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -22,6 +23,7 @@ Groups group_by_modifiers(const std::uint8_t* modifiers, std::size_t count) {
 
 void run(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
          const RunOptions& options) {
+  if (instruction.op == Op::tcgen05) return run_tcgen05(device, instruction, batch, options);
   std::array<bool, 256> used = {};
   for (std::size_t tile = 0; batch.modifiers != nullptr && tile < batch.tiles; ++tile)
     used[batch.modifiers[tile]] = true;

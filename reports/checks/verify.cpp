@@ -150,7 +150,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
       instruction.n = static_cast<std::int16_t>(n);
       if (is_wgmma(inst.op) && !wgmma_has_n(inst, n)) continue;
       if (selected(instruction, filters) && find_datapath(architecture, instruction) &&
-          device::why_not(gpu, instruction).empty())
+          device::why_not_live(gpu, instruction).empty())
         chosen.push_back(instruction);
     }
   }

@@ -29,6 +29,10 @@ std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
     return {kTransposeA, kTransposeB, kTransposeA | kTransposeB, kTransposeC,
             kTransposeA | kTransposeB | kTransposeC};
   }
+  if (instruction.op == Op::tcgen05) {
+    if (spec_of(instruction.a).integer()) return {kScaleDZero};
+    return {kScaleDZero, kNegateA, kNegateB, kNegateA | kNegateB, kScaleDZero | kNegateA};
+  }
   if (!is_wgmma(instruction.op)) return {};
   if (spec_of(instruction.a).integer()) return {kScaleDZero, kAFromRegisters, kScaleDZero | kAFromRegisters};
   std::vector<std::uint8_t> sets = {kScaleDZero,

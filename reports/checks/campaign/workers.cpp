@@ -97,7 +97,7 @@ std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
     if (entry == nullptr) continue;
     if (setup.reference == nullptr) {
       if (inst.scale != Format::none) continue;
-      if (setup.gpus.empty() || device::why_not(setup.gpus.front(), inst).empty())
+      if (setup.gpus.empty() || device::why_not_live(setup.gpus.front(), inst).empty())
         planned.push_back(plan_on_gpu(inst, *entry));
     } else if (const DatapathEntry* reference = find_datapath(*setup.reference, inst)) {
       if (!setup.kernels || served_by_kernels(setup, inst))

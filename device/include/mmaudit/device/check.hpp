@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,13 @@ struct WorkResult {
   std::uint64_t dots = 0, mismatches = 0;
   std::vector<mmaudit::Mismatch> first;  ///< up to kMostMismatchesKept; the GPU's scheduling decides which
 };
+
+/// Why a TileProductCheck can't run `instruction`: what why_not() says, or that it has no compiled kernel.
+inline std::string why_not_live(const DeviceInfo& device, const Instruction& instruction,
+                                std::uint8_t modifiers = 0) {
+  if (instruction.op == Op::tcgen05) return name_of(instruction) + " can be recorded, and not checked live";
+  return why_not(device, instruction, modifiers);
+}
 
 /// In a block, each of `side` tiles of A meets each of `side` tiles of B; a batch is many blocks.
 class TileProductCheck {
