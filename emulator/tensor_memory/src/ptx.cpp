@@ -9,6 +9,7 @@ namespace mmaudit::tmem {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{4} << 20;
+constexpr int kMostBlocks = 64;  // in one another
 
 /// The parts of `text` between commas outside of brackets and braces.
 std::vector<std::string_view> list_of(std::string_view text) {
@@ -167,13 +168,20 @@ std::string read_registers(std::string_view text, PtxProgram& program) {
 struct Reader {
   PtxProgram& program;
   std::uint32_t next_variable = 0;
-  int open_braces = 0, entries = 0;
+  int open_braces = 0, entries = 0, block = 0;
+  std::vector<int> around = {-1};  ///< of each block in braces the block around it
+  std::vector<int> blocks{};       ///< of each instruction
 
   /// Counts the braces of `text`; why they can't be, or nothing.
   std::string braces(std::string_view text) {
     for (const char c : text) {
       open_braces += c == '{' ? 1 : c == '}' ? -1 : 0;
+      if (open_braces > kMostBlocks) return found("brace", "{", "64 blocks in one another at most");
       if (open_braces < 0) return "brace: found \"}\", allowed after \"{\"";
+      if (c == '}') block = around[static_cast<std::size_t>(block)];
+      if (c != '{') continue;
+      around.push_back(block);
+      block = static_cast<int>(around.size()) - 1;
     }
     return {};
   }
@@ -186,7 +194,8 @@ struct Reader {
       const bool label = !name.empty() && name.find_first_of(" \t\n.,[]{}@%") == std::string_view::npos &&
                          !text.substr(colon).starts_with("::");
       if (!label) break;
-      program.labels[std::string(name)] = program.instructions.size();
+      if (!program.labels.emplace(label_in(name, block), program.instructions.size()).second)
+        return found("label", name, "one label of a name in a block");
       text = trimmed(text.substr(colon + 1));
     }
     while (!text.empty() && (text.front() == '{' || text.front() == '}')) {
@@ -203,7 +212,26 @@ struct Reader {
     instruction.line = line;
     std::string reason = read_instruction_text(text, instruction);
     program.instructions.push_back(std::move(instruction));
+    blocks.push_back(block);
     return reason;
+  }
+
+  /// A label's name is known in its block and the blocks inside it.
+  static std::string label_in(std::string_view name, int block) {
+    return std::string(name).append(" ").append(std::to_string(block));
+  }
+
+  /// Branches name the label of the innermost block around them that has it.
+  void bind_labels() {
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      PtxInstruction& one = program.instructions[i];
+      if (one.opcode.empty() || one.opcode[0] != "bra" || one.operands.empty()) continue;
+      for (int in = blocks[i]; in >= 0; in = around[static_cast<std::size_t>(in)]) {
+        if (!program.labels.contains(label_in(one.operands[0].name, in))) continue;
+        one.operands[0].name = label_in(one.operands[0].name, in);
+        break;
+      }
+    }
   }
 
   /// A line that ends without ';': what stands outside of instructions.
@@ -307,6 +335,7 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
   if (reader.open_braces != 0)
     return at(line_number,
               "braces: found " + std::to_string(reader.open_braces) + " open at the end, allowed 0");
+  reader.bind_labels();
   return program.instructions.empty() ? "found no instruction, allowed the PTX of a kernel" : "";
 }
 

@@ -248,6 +248,18 @@ TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
         << source;
 }
 
+TEST(Refusals, ABlockHasOneLabelOfAName) {
+  EXPECT_EQ(run_case("x:\nx:\nret;\n"), "line 2: label: found \"x\", allowed one label of a name in a block");
+  // The second block leaves by its own label; by the first it would never end.
+  const std::string block = "{\nin:\nbra out;\nbra in;\nout:\n}\n";
+  EXPECT_EQ(run_case(block + block + "ret;\n"), "");
+  // Not by a label of a block beside it; by a label of a block around it.
+  EXPECT_NE(run_case("{\nx:\n}\nbra x;\nret;\n").find("label: found \"x\", allowed one of the program"),
+            std::string::npos);
+  EXPECT_EQ(run_case("{\n{\nbra x;\n}\nx:\n}\nret;\n"), "");
+  EXPECT_NE(run_case(std::string(65, '{') + "\nret;\n").find("64 blocks"), std::string::npos);
+}
+
 TEST(Refusals, ALongProgramWithoutALoopWaitsForNothing) {
   std::string text;
   for (int i = 0; i < 10'001; ++i) text += "mov.u32 %r1, 1;\n";

@@ -57,7 +57,8 @@ struct Fill {
 struct PtxProgram {
   std::string target;  ///< "sm_100a"; empty: not given
   std::vector<PtxInstruction> instructions;
-  std::map<std::string, std::size_t, std::less<>> labels;       ///< to the index of an instruction
+  std::map<std::string, std::size_t, std::less<>> labels;       ///< "NAME BLOCK", as branches
+                                                                ///< name them, to an instruction
   std::map<std::string, std::uint32_t, std::less<>> variables;  ///< of .shared, to their addresses
   std::vector<Fill> fills;
   std::map<std::string, std::uint64_t, std::less<>> parameters;  ///< "//! param NAME VALUE"
