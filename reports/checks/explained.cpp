@@ -171,15 +171,37 @@ std::string_view stage_words(Arithmetic arithmetic) {
                                                   : "products aligned and added, then aligned with the sum";
 }
 
+/// fmt writes the sign of a NaN.
+std::string value(double x) { return std::isnan(x) ? "nan" : fmt::format("{}", x); }
+
+/// Why a step adds something else than the product; empty where it adds the product.
+std::string taken_text(const ExplainedTerm& x) {
+  if (x.taken == x.product || (std::isnan(x.taken) && std::isnan(x.product))) return "";
+  return fmt::format("  taken as {}: {}", value(x.taken),
+                     x.flushed             ? "a subnormal factor is flushed"
+                     : std::isinf(x.taken) ? "it overflows"
+                     : x.taken == 0        ? "it is flushed"
+                                           : "it is rounded");
+}
+
 std::string stage_text(const Explanation& trace, const ExplainedStage& stage, std::size_t index, bool all) {
   const FormatSpec& output = trace.plan.step.output;
   std::string text =
-      fmt::format("step {} of {}: k {}-{}, {}\n", index + 1, trace.stages.size(), stage.first_k,
-                  stage.first_k + stage.count - 1, stage_words(trace.plan.datapath.arithmetic));
-  text += fmt::format("  {:>3}  {}\n", index == 0 ? "c" : "sum", hex_value(stage.before, output));
-  for (std::size_t i = 0; i < stage.products.size(); ++i)
-    if (all || stage.products[i].significand != 0)
-      text += fmt::format("  {:>3}  {}\n", stage.first_k + static_cast<int>(i), number(stage.products[i]));
+      fmt::format("step {} of {}: k {}-{}, {}\n", index + 1, trace.stages.size(), stage.products.front().k,
+                  stage.products.back().k, stage_words(trace.plan.datapath.arithmetic));
+  std::vector<std::vector<std::string>> rows = {{"k", "a", "b", "product"}};
+  rows.push_back(
+      {index == 0 ? "c" : "sum", hex_value(stage.before, index == 0 ? trace.plan.step.addend : output)});
+  if (stage.flushed) rows.back().insert(rows.back().end(), {"", "taken as 0: a subnormal c is flushed"});
+  std::size_t zeros = 0;
+  for (const ExplainedTerm& x : stage.products)
+    if (x.product == 0 && !all)
+      ++zeros;
+    else
+      rows.push_back({std::to_string(x.k), hex_value(x.a, trace.plan.a), hex_value(x.b, trace.plan.b),
+                      value(x.product) + taken_text(x)});
+  text += text_of({{2, 3, true}, {2, 24}, {1, 24}, {2, 0}}, rows);
+  if (zeros != 0) text += fmt::format("       ({} zero product{})\n", zeros, zeros == 1 ? "" : "s");
   return text +
          fmt::format("  -> {} -> {}\n", rounding_text(trace.plan.datapath), hex_value(stage.after, output));
 }

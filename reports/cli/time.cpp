@@ -89,6 +89,8 @@ Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const L
                                  printable(options.instruction)));
   if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
   const Instruction inst = require_instruction(options.instruction);
+  if (const Architecture* architecture = find_architecture(machine.compute_capability))
+    require_datapath(*architecture, inst);
   if (machine[Parameter::step_interval_f32] > 0 && inst.op == Op::wmma && inst.m == volta::kSide &&
       inst.a == Format::f16)  // one chain: the paper's
     return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32), 1};
@@ -158,6 +160,7 @@ std::string printed_at(const std::vector<PaperCell>& cells, const std::string& p
 int grid(const TimeOptions& options) {
   constexpr int kMostIlp = 6;
   const Machine machine = machine_of(options);
+  timed(options, machine, 1, kPaperLoop);  // refuses before the tables are read
   const std::vector<PaperCell> cells = options.file.empty() ? paper_cells() : std::vector<PaperCell>{};
   std::string text, printed;
   for (const int warps : {1, 2, 4, 6, 8, 12, 16, 32}) {

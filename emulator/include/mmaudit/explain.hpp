@@ -46,12 +46,21 @@ struct ExplainedFma {
   std::uint64_t a = 0, b = 0, before = 0, after = 0;
 };
 
-/// One step of a staged datapath (staged_dot.hpp): products first_k, first_k + 1, ... and the running sum,
-/// raw bits.
+/// One product of a staged datapath. Factors have at most 24 significand bits, so binary64 holds it exactly.
+struct ExplainedTerm {
+  int k = 0;
+  std::uint64_t a = 0, b = 0;
+  double product = 0;    ///< of the factors as stored
+  double taken = 0;      ///< what the step adds: 0 where it is flushed, an infinity beyond binary32, ...
+  bool flushed = false;  ///< a factor is subnormal and read as zero
+};
+
+/// One step of a staged datapath (staged_dot.hpp): its products in evaluation order and the running sum, raw
+/// bits.
 struct ExplainedStage {
-  int first_k = 0, count = 0;
-  std::vector<Dyadic> products;  ///< exact; of NaN and infinite factors 0
+  std::vector<ExplainedTerm> products;
   std::uint64_t before = 0, after = 0;
+  bool flushed = false;  ///< `before` is subnormal and read as zero
 };
 
 /// integer: one product and the sum after it, both exact.

@@ -3,6 +3,8 @@
 // number and one for the value number, each mode an extent with the row and column step of one unit (CuTe's
 // layouts, spelled out). The first mode runs fastest. Source: PTX ISA 9.0, "Matrix Fragments for mma.m*n*k*"
 // and "Register Fragments" of wgmma.mma_async.
+#include <string_view>
+
 #include "mmaudit/config.hpp"
 #include "mmaudit/model/instruction.hpp"
 
@@ -107,6 +109,15 @@ constexpr bool is_per_octet(const Instruction& instruction) {
 /// PTX ISA leaves the fragments of wmma unspecified.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
   return instruction.op != Op::tcgen05 && instruction.op != Op::wmma && instruction.op != Op::mfma;
+}
+
+/// Why an instruction other than wmma has none, in words.
+constexpr std::string_view why_no_fragment_maps(const Instruction& instruction) {
+  if (instruction.op == Op::tcgen05)
+    return "tcgen05 keeps its operands in shared and tensor memory: no lane holds them";
+  return instruction.op == Op::mfma
+             ? "which lanes of an AMD GPU hold the elements of v_mfma is not described here"
+             : "";
 }
 
 /// A, m x stored_k(). For wgmma: the form that takes A from registers, one m16 fragment per warp.

@@ -201,8 +201,8 @@ def explain(
             numbers must be values of the format, unless `rounding` is given; arrays as in emulate().
         c: one number. scale_a, scale_b: block-scaled: one number per block; missing ones are 1.
         metadata: sparse: the K/2 positions of the row of A.
-    Returns: {"architecture", "instruction", "row", "trace": {"c", "d", "final_add", and "steps", "fmas" or
-        "products"}}, a dictionary that a notebook shows as a table per step. Bits are hexadecimal digits.
+    Returns: {"architecture", "instruction", "row", "trace": {"c", "d", "final_add", and "steps", "stages",
+        "fmas" or "products"}}, a dictionary that a notebook shows as a table per step. Bits are hexadecimal digits.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
     spec = _library.instruction(arch, inst)

@@ -78,6 +78,9 @@ class Traces(unittest.TestCase):
         for inst, a, text in (("mma.m8n8k4.f64.f64.f64.f64", 2, "fused"), ("mma.m16n8k32.s32.s8.s8.s32", 2, "Integer"),
                               (FP8, float("nan"), "Step 1")):
             self.assertIn(text, mmaudit.explain(inst, [a], [3])._repr_html_())
+        page = mmaudit.explain("v_mfma_f32_32x32x8f16", [2.0**-24, float("inf")], [1, 1], arch="cdna2")._repr_html_()
+        self.assertIn("<td>0</td><td>0001</td><td>3c00</td><td>5.960464477539063e-08</td><td>0.0</td>", page)
+        self.assertIn("<td>1</td><td>7c00</td><td>3c00</td><td>inf</td><td>inf</td>", page)
 
     def test_it_is_escaped_and_still_a_dictionary(self):
         trace = mmaudit.explain(FP8, [1], [1])

@@ -74,17 +74,33 @@ void write_fmas(json::Writer& out, const Explanation& trace) {
   out.end_array();
 }
 
+/// A number; text where it is NaN or an infinity, which JSON lacks.
+void write_number(json::Writer& out, std::string_view name, double x) {
+  if (std::isfinite(x))
+    out.field(name, x);
+  else
+    out.field(name, std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
+}
+
 void write_stages(json::Writer& out, const Explanation& trace) {
+  const int sum_bits = trace.plan.step.output.storage_bits;
   out.key("stages").begin_array();
-  for (const ExplainedStage& x : trace.stages) {
-    out.begin_object().field("k", x.first_k).field("count", x.count);
-    out.field("before", hex_text(x.before, trace.plan.step.output.storage_bits));
-    out.field("after", hex_text(x.after, trace.plan.step.output.storage_bits));
+  for (const ExplainedStage& stage : trace.stages) {
+    const bool first = &stage == &trace.stages.front();
+    const int before_bits = first ? trace.plan.step.addend.storage_bits : sum_bits;
+    out.begin_object().field("before", hex_text(stage.before, before_bits)).field("flushed", stage.flushed);
+    out.field("after", hex_text(stage.after, sum_bits));
     out.key("products").begin_array();
-    for (const Dyadic& product : x.products)
-      out.value(std::ldexp(static_cast<double>(product.significand), product.exponent));
-    out.end_array();
-    out.end_object();
+    for (const ExplainedTerm& x : stage.products) {
+      out.begin_object().field("k", x.k);
+      out.field("a", hex_text(x.a, trace.plan.a.storage_bits));
+      out.field("b", hex_text(x.b, trace.plan.b.storage_bits));
+      write_number(out, "product", x.product);
+      write_number(out, "taken", x.taken);
+      out.field("flushed", x.flushed);
+      out.end_object();
+    }
+    out.end_array().end_object();
   }
   out.end_array();
 }

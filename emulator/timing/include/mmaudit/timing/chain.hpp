@@ -27,7 +27,7 @@ inline constexpr Loop kStraight = {64, 0};
 
 /// What: `ilp` chains of one matrix instruction in each warp, with the control words a compiler would write.
 /// wgmma: one instruction per trip and warpgroup, four warps each; ilp is not used. Range: ilp 1 to 16.
-/// Errors: nullopt where the machine has no unit for the instruction.
+/// Errors: nullopt where the machine has no unit for the instruction, or its architecture no datapath.
 std::optional<Program> chain_program(const Machine& machine, const Instruction& instruction, int ilp,
                                      const Loop& loop, bool a_from_registers = false);
 
