@@ -105,8 +105,13 @@ function account(answer) {
     if (a.kind !== "finite" || b.kind !== "finite") return null;
     exact = plus(exact, times(a.value, b.value));
   }
+  for (const x of (trace.stages ?? []).flatMap((stage) => stage.products)) {
+    const [a, b] = [decoded(x.a, formats[shape.a]), decoded(x.b, formats[shape.b])];
+    if (a.kind !== "finite" || b.kind !== "finite") return null;
+    exact = plus(exact, times(a.value, b.value));
+  }
   const error = plus(exact, negated(d.value));
-  return { exact, error, cut, rounded: plus(error, negated(cut)) };
+  return { exact, error, cut, staged: Boolean(trace.stages), rounded: plus(error, negated(cut)) };
 }
 
 function draw_head(panel, answer, other) {
@@ -118,6 +123,7 @@ function draw_head(panel, answer, other) {
   if (!of) about.append("An input is NaN or infinite, or D overflows: there is no exact sum to compare with.");
   else if (of.error.s === 0n) about.append("D is the exact sum.");
   else if (f.integer) about.append(line("exact sum", of.exact), line("minus D, which wraps or is clamped:", of.error));
+  else if (of.staged) about.append(line("exact sum", of.exact), line("minus D: cut and rounded in the steps", of.error));
   else
     about.append(line("exact sum", of.exact), line("minus D", of.error), line("= cut by alignment", of.cut),
       line("+ rounding", of.rounded));

@@ -342,8 +342,7 @@ std::string layout_text(const Request& request) {
   const auto inst = read_instruction(request.at(0));
   if (!inst) return refusal("instruction: found none of the list");
   if (inst->op == Op::wmma) return wmma_layout_text(*inst, request.at(1));
-  if (!has_fragment_maps(*inst))
-    return refusal("tcgen05 keeps its operands in shared and tensor memory: no lane holds them");
+  if (!has_fragment_maps(*inst)) return refusal(std::string(why_no_fragment_maps(*inst)));
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.layout/1").field("instruction", name_of(*inst));
   out.key("operands").begin_array();

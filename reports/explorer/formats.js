@@ -27,7 +27,7 @@ function draw_codes() {
   }
   table.replaceChildren(...rows);
   draw_line(values, f);
-  select_code(Math.min(Number.parseInt(state.code, 16) || 0, values.length - 1), false);
+  select_code(Math.max(0, Math.min(Number.parseInt(state.code, 16) || 0, values.length - 1)), false);
 }
 
 const short = (text) => (text.length <= 6 ? text : shortened(Number(text), 3));

@@ -6,7 +6,7 @@ const VIEWS = {
 };
 
 function show_view(view) {
-  state.view = VIEWS[view] ? view : "dot";
+  state.view = Object.hasOwn(VIEWS, view) ? view : "dot";
   for (const name of Object.keys(VIEWS)) {
     by_id("view-" + name).hidden = name !== state.view;
     if (name === state.view) by_id("tab-" + name).setAttribute("aria-current", "page");

@@ -10,8 +10,8 @@ function lines_of(answer, show_zeros) {
     const value = decoded(x, more.format);
     lines.push({ kind: "addend", k: -1, a: x, exact: value.value, special: value.kind !== "finite", ...more });
   };
-  const product = ({ k, a, b }, exact, special, unit) =>
-    lines.push({ kind: "addend", label: String(k), k, a, b, exact, special, unit, lost: ZERO });
+  const product = ({ k, a, b }, exact, special, unit, more = {}) =>
+    lines.push({ kind: "addend", label: String(k), k, a, b, exact, special, unit, lost: ZERO, ...more });
   let hidden = 0;
   const result = (hex, format, sum, label) => {
     const value = decoded(hex, format);
@@ -52,7 +52,7 @@ function lines_of(answer, show_zeros) {
     Object.assign(lines.at(-1), { to: number + 1 });
   });
   if (trace.final_add) addend(trace.c, { label: "c", is_c: true, format: formats[row.shape.c], lost: ZERO });
-  if (trace.products || trace.fmas)
+  if (trace.products || trace.fmas || trace.stages)
     addend(trace.c, { label: "c", is_c: true, format: formats[row.shape.c], lost: ZERO });
   for (const x of trace.products ?? []) {
     if (!show_zeros && is_zero(x.a) && is_zero(x.b)) hidden += 1;
@@ -65,7 +65,19 @@ function lines_of(answer, show_zeros) {
     product(x, times(a.value, b.value), a.kind !== "finite" || b.kind !== "finite", unit);
     result(x.after, f, null, "fma");
   }
-  if (trace.final_add || trace.products || trace.fmas || row.sum_format !== "none") {
+  for (const stage of trace.stages ?? []) {
+    const shown = stage.products.filter((x) => show_zeros || !is_zero(x.a) || !is_zero(x.b));
+    hidden += stage.products.length - shown.length;
+    for (const x of shown) {
+      const [a, b] = [decoded(x.a, formats[row.shape.a]), decoded(x.b, formats[row.shape.b])];
+      const exact = times(a.value, b.value), special = a.kind !== "finite" || b.kind !== "finite";
+      const flushed = !special && x.taken === 0 && exact.s !== 0n;
+      const text = special ? special_product(x, row.shape) : "";
+      product(x, exact, special, flushed ? digits_of(exact).high + 1 : undefined, { product: text, lost: flushed ? exact : ZERO, why: "flushed" });
+    }
+    if (shown.length > 0) result(stage.after, step_format, null, "step");
+  }
+  if (trace.final_add || trace.products || trace.fmas || trace.stages || row.sum_format !== "none") {
     if (lines.at(-1).kind === "result") lines.pop();
     result(trace.d, f, null, "D");
   }
@@ -180,7 +192,7 @@ class Line {
     this.out.replaceChildren(text);
     if (!lost) return;
     const size = decimal(line.lost.s < 0n ? negated(line.lost) : line.lost, 8);
-    this.out.append(make("span.lost", { textContent: ` −${size}`, title: "lost by alignment" }));
+    this.out.append(make("span.lost", { textContent: ` −${size}`, title: line.why ?? "lost by alignment" }));
   }
 
   draw_marks({ step, unit, number, of, row }, axis) {
