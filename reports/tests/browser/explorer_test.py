@@ -14,8 +14,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from chromium import FAILED, READY, Chromium, check  # noqa: E402
-from explorer_looks import fits, measure, opens, shots  # noqa: E402
 from explorer_hostile import hostile, odd_addresses, policy  # noqa: E402
+from explorer_looks import fits, measure, opens, shots  # noqa: E402
 
 CASES, BATCH, FULL, SHOWN = 10000, 500, 20, 150  # every FULL-th trace is compared whole
 MOST_BYTES = 2 << 20
