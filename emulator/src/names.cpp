@@ -240,6 +240,8 @@ constexpr Alias kFormatAliases[] = {
     {"tf32", "tfloat32"},
     {"e4m3", "fp8_e4m3 f8_e4m3 float8_e4m3fn float8_e4m3 e4m3fn float_e4m3_t"},
     {"e5m2", "fp8_e5m2 f8_e5m2 float8_e5m2 float_e5m2_t"},
+    {"e4m3fnuz", "float8_e4m3fnuz fp8_e4m3fnuz f8_e4m3fnuz"},
+    {"e5m2fnuz", "float8_e5m2fnuz fp8_e5m2fnuz f8_e5m2fnuz"},
     {"e3m2", "fp6_e3m2 float6_e3m2fn"},
     {"e2m3", "fp6_e2m3 float6_e2m3fn"},
     {"e2m1", "fp4 fp4_e2m1 float4_e2m1fn"},

@@ -130,6 +130,8 @@ TEST(Names, Formats) {
   EXPECT_EQ(read_format("FP16"), Format::f16);
   EXPECT_EQ(read_format("half"), Format::f16);
   EXPECT_EQ(read_format("torch.float8_e4m3fn"), Format::e4m3);
+  EXPECT_EQ(read_format("torch.float8_e4m3fnuz"), Format::e4m3fnuz);
+  EXPECT_EQ(read_format("float8_e5m2fnuz"), Format::e5m2fnuz);
   EXPECT_EQ(read_format("bfloat16"), Format::bf16);
   EXPECT_EQ(read_format("int8"), Format::s8);
   EXPECT_FALSE(read_format("fp8"));

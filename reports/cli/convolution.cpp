@@ -2,9 +2,11 @@
 // reference.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 #include "common.hpp"
+#include "mmaudit/convert.hpp"
 #include "mmaudit/convolution/convolve.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/table.hpp"
@@ -158,7 +160,15 @@ std::size_t differences(const std::vector<std::uint64_t>& x, const std::vector<s
   return count;
 }
 
-std::string outcome_table(const std::vector<Outcome>& outcomes, std::uint64_t outputs) {
+/// Equal bits say something: an output is a finite number other than 0. Any order of sums gives the others.
+bool says_something(const std::vector<std::uint64_t>& outputs, const FormatSpec& format) {
+  return std::any_of(outputs.begin(), outputs.end(), [&](std::uint64_t bits) {
+    const double value = decode_value(bits, format);
+    return std::isfinite(value) && value != 0;
+  });
+}
+
+std::string outcome_table(const std::vector<Outcome>& outcomes, std::uint64_t outputs, bool compared) {
   const auto count = [](std::uint64_t conv::Counts::*which) {
     return [which](const Outcome& one) { return std::to_string(one.counts.*which); };
   };
@@ -171,7 +181,8 @@ std::string outcome_table(const std::vector<Outcome>& outcomes, std::uint64_t ou
        {{"masked", true}, count(&conv::Counts::masked)},
        {{"mma", true}, count(&conv::Counts::instructions)},
        {{fmt::format("wrong of {}", outputs), true},
-        [](const Outcome& one) {
+        [=](const Outcome& one) {
+          if (!compared && one.differ == 0) return report::Cell("-");
           return report::Cell(std::to_string(one.differ),
                               one.differ == 0 ? report::Tone::good : report::Tone::bad);
         }},
@@ -225,6 +236,11 @@ int execute(const ConvolutionOptions& options, const Context& context) {
          result.counts, differences(result.d, wanted), true});
   }
   if (!options.out.empty()) save(options.out, problem, wanted);
+  const bool compared = says_something(wanted, spec_of(instruction.d));
+  if (!compared)
+    left_out +=
+        "Nothing compared: no output of the reference is a finite number other than 0, which every schedule "
+        "gives. Exit code 1.\n";
   std::size_t wrong = 0;
   for (const Outcome& one : outcomes) wrong += one.right ? one.differ : 0;
   print(
@@ -232,9 +248,9 @@ int execute(const ConvolutionOptions& options, const Context& context) {
                   "are mistakes on purpose: the exit code leaves them out.{}\n{}",
                   shape_text(problem.shape), mmaudit::name_of(instruction), architecture.name, options.lanes,
                   options.activations.empty() ? fmt::format(", seed {}", options.seed) : "",
-                  outcome_table(outcomes, problem.shape.outputs()), left_out,
+                  outcome_table(outcomes, problem.shape.outputs(), compared), left_out,
                   options.out.empty() ? "" : " Reference -> " + options.out, lanes));
-  return wrong == 0 ? kAllGood : kMismatch;
+  return compared && wrong == 0 ? kAllGood : kMismatch;
 }
 
 }  // namespace
@@ -280,8 +296,13 @@ void add_convolution(Command& tcgen05) {
   command.option("--table FIRST", options->table, "the lanes of the tile from this output position on")
       .range(0, static_cast<double>(conv::kMostElements))
       .default_text("none");
-  command.option("--filter-row", options->row, "row of the filter, for --table").range(0, conv::kMostSize);
-  command.runs([options](const Context& context) { return execute(*options, context); });
+  const Option row = command.option("--filter-row", options->row, "row of the filter, for --table")
+                         .range(0, conv::kMostSize);
+  command.runs([options, row](const Context& context) {
+    if (row.given() && options->table == kNoTable)
+      throw InputError("--filter-row: found it alone, allowed with --table");
+    return execute(*options, context);
+  });
 }
 
 }  // namespace mmaudit::cli

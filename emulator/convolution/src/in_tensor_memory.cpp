@@ -127,7 +127,7 @@ std::string why_not(const Problem& problem, const InTensorMemory& how) {
   const double products = static_cast<double>(batches) * problem.shape.rows * problem.shape.columns *
                           blocks_of(problem.shape, inst.k) * tmem::kLanes * mma.instruction.n * inst.k;
   if (products > static_cast<double>(kMostProducts))
-    return "multiply-adds: found more than " + std::to_string(kMostProducts) +
+    return "multiply-adds: found " + std::to_string(static_cast<std::uint64_t>(products)) +
            " in tiles of 128 lanes, allowed " + std::to_string(kMostProducts) + " or less";
   return {};
 }

@@ -5,15 +5,17 @@
 namespace mmaudit::conv {
 namespace {
 
-std::string refuse(const char* field, std::uint64_t most) {
-  return std::string(field) + ": found more than " + std::to_string(most) + ", allowed " +
-         std::to_string(most) + " or less";
+constexpr std::uint64_t kBeyond = UINT64_MAX;  ///< a product of this or more
+
+std::string refuse(const char* field, std::uint64_t found, std::uint64_t most) {
+  return std::string(field) + ": found " + (found == kBeyond ? "2^64 or more" : std::to_string(found)) +
+         ", allowed " + std::to_string(most) + " or less";
 }
 
-/// The product, at most one above `most`; factors are below 2^32.
-std::uint64_t product(std::initializer_list<std::uint64_t> factors, std::uint64_t most) {
+std::uint64_t product(std::initializer_list<std::uint64_t> factors) {
   std::uint64_t all = 1;
-  for (const std::uint64_t factor : factors) all = all * factor > most ? most + 1 : all * factor;
+  for (const std::uint64_t factor : factors)
+    if (__builtin_mul_overflow(all, factor, &all)) return kBeyond;
   return all;
 }
 
@@ -55,17 +57,16 @@ std::string why_not(const Shape& shape, int k) {
     return why;
   const auto of = [](int value) { return static_cast<std::uint64_t>(value); };
   const std::uint64_t activations =
-      product({of(shape.images), of(shape.height), of(shape.width), of(shape.channels)}, kMostElements);
-  if (activations > kMostElements) return refuse("activations", kMostElements);
+      product({of(shape.images), of(shape.height), of(shape.width), of(shape.channels)});
+  if (activations > kMostElements) return refuse("activations", activations, kMostElements);
   const std::uint64_t depth = of(blocks_of(shape, k)) * of(k);
-  const std::uint64_t weights =
-      product({of(shape.filters), of(shape.rows), of(shape.columns), depth}, kMostElements);
-  if (weights > kMostElements) return refuse("weights", kMostElements);
-  const std::uint64_t outputs = product(
-      {of(shape.images), of(shape.out_height()), of(shape.out_width()), of(shape.filters)}, kMostElements);
-  if (outputs > kMostElements) return refuse("outputs", kMostElements);
-  const std::uint64_t products = product({outputs, of(shape.rows), of(shape.columns), depth}, kMostProducts);
-  return products <= kMostProducts ? "" : refuse("multiply-adds", kMostProducts);
+  const std::uint64_t weights = product({of(shape.filters), of(shape.rows), of(shape.columns), depth});
+  if (weights > kMostElements) return refuse("weights", weights, kMostElements);
+  const std::uint64_t outputs =
+      product({of(shape.images), of(shape.out_height()), of(shape.out_width()), of(shape.filters)});
+  if (outputs > kMostElements) return refuse("outputs", outputs, kMostElements);
+  const std::uint64_t products = product({outputs, of(shape.rows), of(shape.columns), depth});
+  return products <= kMostProducts ? "" : refuse("multiply-adds", products, kMostProducts);
 }
 
 Pixel pixel_at(const Shape& shape, int position, int r, int s) {

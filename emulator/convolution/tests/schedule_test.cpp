@@ -19,20 +19,20 @@ TEST(Shape, RefusesWhatCannotBeComputed) {
   EXPECT_EQ(with([](Shape& x) { x.columns = 12; }),
             "width: found 11 with padding, allowed 12 or more, which the filter spans");
   EXPECT_EQ(with([](Shape& x) { x.height = x.width = 65536; }),
-            "activations: found more than 67108864, allowed 67108864 or less");
+            "activations: found 137438953472, allowed 67108864 or less");
   EXPECT_EQ(with([](Shape& x) { x.filters = x.channels = 65536; }),
-            "weights: found more than 67108864, allowed 67108864 or less");
+            "weights: found 38654705664, allowed 67108864 or less");
   EXPECT_EQ(with([](Shape& x) {
               x.channels = x.images = 1;
               x.height = x.width = 1024;
               x.filters = 65;
             }),
-            "outputs: found more than 67108864, allowed 67108864 or less");
+            "outputs: found 68024320, allowed 67108864 or less");
   EXPECT_EQ(with([](Shape& x) {
               x.height = x.width = 512;
               x.filters = 8;
             }),
-            "multiply-adds: found more than 268435456, allowed 268435456 or less");
+            "multiply-adds: found 601620480, allowed 268435456 or less");
 }
 
 TEST(Shape, IndexMapByHand) {

@@ -62,14 +62,32 @@ TEST_F(Convolution, ExitsWith1WhereASchedulesBitsDiffer) {
   EXPECT_EQ(outcome.code, kMismatch) << outcome.out;
 }
 
+TEST_F(Convolution, OutputsThatEveryScheduleGivesAreNothingCompared) {
+  const std::string ones = file("x.npy", {1, 9, 9, 16}, 0x3C00), nan = file("n.npy", {1, 9, 9, 16}, 0x7E00);
+  const std::string w = file("w.npy", {3, 3, 3, 16}, 0x3C00), zero = file("z.npy", {3, 3, 3, 16}, 0),
+                    infinite = file("i.npy", {3, 3, 3, 16}, 0x7C00);
+  const std::vector<std::pair<std::string, std::string>> nothing = {{nan, w}, {ones, zero}, {ones, infinite}};
+  for (const auto& [a, b] : nothing) {
+    const Outcome outcome = convolution({"--activations", a, "--weights", b});
+    EXPECT_EQ(outcome.code, kMismatch) << outcome.out;
+    EXPECT_NE(outcome.out.find("Nothing compared"), std::string::npos) << outcome.out;
+  }
+  const Outcome something = convolution({"--activations", ones, "--weights", w});
+  EXPECT_EQ(something.code, kAllGood) << something.out;
+  EXPECT_EQ(something.out.find("Nothing compared"), std::string::npos) << something.out;
+}
+
 TEST_F(Convolution, RefusesInOneLine) {
   refused({"--padding", "-1"}, "padding: found -1, allowed 0 to 65536");
   refused({"--stride", "1,2,3"}, "--stride: found 3 numbers, allowed 1 or 2");
   refused({"--lanes", "129"}, "--lanes: found 129, allowed: 1 to 128");
   refused({"--images", "65536", "--height", "65536", "--width", "65536"},
-          "activations: found more than 67108864");
+          "activations: found 4503599627370496, allowed 67108864 or less");
   refused({"--table", "126"}, "--table: found 126, allowed 0 to 125");
   refused({"--table", "0", "--filter-row", "3"}, "--filter-row: found 3, allowed 0 to 2");
+  refused({"--filter-row", "3"}, "--filter-row: found it alone, allowed with --table");
+  refused({"--height", "512", "--width", "512", "--filters", "8"},
+          "multiply-adds: found 601620480, allowed 268435456 or less");
   refused({"--arch", "volta"}, "volta");
   const std::string x = file("x.npy", {1, 3, 3, 2}, 0), w = file("w.npy", {1, 3, 3, 1}, 0);
   refused({"--activations", x}, "--activations: found it alone, allowed with --weights");
