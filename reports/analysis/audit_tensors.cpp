@@ -165,12 +165,15 @@ SampleSize sample_of(const TensorAuditRequest& request, std::uint64_t m, std::ui
   return size;
 }
 
-void require_match(const FileMatrix& a, const FileMatrix& b, const std::optional<FileMatrix>& c) {
+void require_match(const std::string& product, const FileMatrix& a, const FileMatrix& b,
+                   const std::optional<FileMatrix>& c) {
   if (a.columns() != b.rows())
-    throw InputError(
-        fmt::format("--a and --b: found K = {} of A ({} x {}) and {} of B ({} x {}), allowed: equal{}",
-                    a.columns(), a.rows(), a.columns(), b.rows(), b.rows(), b.columns(),
-                    a.columns() == b.columns() ? " (--b-transposed exchanges rows and columns of B)" : ""));
+    throw InputError(fmt::format("{}: found K = {} of A ({} x {}) and {} of B ({} x {}), allowed: equal{}",
+                                 product.empty() ? "--a and --b" : product, a.columns(), a.rows(),
+                                 a.columns(), b.rows(), b.rows(), b.columns(),
+                                 product.empty() && a.columns() == b.columns()
+                                     ? " (--b-transposed exchanges rows and columns of B)"
+                                     : ""));
   if (c && (c->rows() != a.rows() || c->columns() != b.columns()))
     throw InputError(
         fmt::format("--c: found {} x {}, allowed: {} x {}", c->rows(), c->columns(), a.rows(), b.columns()));
@@ -240,7 +243,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   if (stamps_of(request) != before)
     throw InputError("--a, --b, --c: found a file that changed while it was read, allowed: files at rest");
   require_known_side(request, b);
-  require_match(a, b, c);
+  require_match(request.product, a, b, c);
   const std::uint64_t m = a.rows(), n = b.columns(), k = a.columns();
   SampleSize size = m == 0 || n == 0 ? SampleSize{} : sample_of(request, m, n, k);
   const bool tiles = std::any_of(whole.combinations.begin(), whole.combinations.end(),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -70,10 +71,42 @@ bool same_combination(const GemmAuditRow& x, const GemmAuditRow& y) {
          x.accumulation == y.accumulation;
 }
 
+bool unjudged(const GemmAuditRow& row) { return row.verdict == GemmVerdict::not_judged; }
+
+/// The error of a layer by one combination, from the rows of its products: "overflow" where one fails on it,
+/// "-" where one has no error, else the largest.
+Cell layer_cell(const std::vector<const GemmAuditRow*>& rows, const std::optional<double>& limit) {
+  const auto rank = [](const GemmAuditRow* row) {
+    return unjudged(*row) ? 1 : row->errors.overflow != 0 ? 2 : 0;
+  };
+  const auto worst =
+      std::max_element(rows.begin(), rows.end(), [&](const GemmAuditRow* x, const GemmAuditRow* y) {
+        return std::pair(rank(x), x->errors.total) < std::pair(rank(y), y->errors.total);
+      });
+  if (worst == rows.end()) return {"-"};
+  const GemmAuditRow& row = **worst;
+  if (unjudged(row)) return {"-", tone_of(row.verdict)};
+  if (row.errors.overflow != 0) return {"overflow", tone_of(row.verdict)};
+  Cell cell(error_text(row.errors.total), tone_of(row.verdict));
+  if (limit) cell.heat = HeatScale{*limit, true}.colour_of(row.errors.total);
+  return cell;
+}
+
+/// Why the first product of the layer that can't be judged can't; empty: all can.
+std::string why_not_judged(const CaptureAudit& audit, const std::string& layer) {
+  for (const CapturedProduct& product : audit.products)
+    for (const GemmAuditRow& row : product.audit.rows_of)
+      if (product.layer == layer && unjudged(row))
+        return fmt::format("{}: {}", printable(product.name), row.why);
+  return {};
+}
+
 /// Layers down, combinations across: the largest error of the layer's products.
 Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& choices, bool several) {
   Table out{.title = "Largest error of every layer by combination",
-            .remark = "Norm of the error of D over the norm of the exact product (docs/audit.md).",
+            .remark =
+                "Norm of the error of D over the norm of the exact product (docs/audit.md). -: a product "
+                "of the layer has no error.",
             .columns = {{"layer"}}};
   std::vector<std::string> combinations;
   for (const CapturedProduct& product : audit.products)
@@ -86,21 +119,12 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
     std::vector<Cell>& cells = out.rows.emplace_back();
     cells.emplace_back(printable(choice.layer));
     for (const std::string& combination : combinations) {
-      const GemmAuditRow* worst = nullptr;
-      for (const CapturedProduct& product : audit.products) {
-        if (product.layer != choice.layer) continue;
+      std::vector<const GemmAuditRow*> rows;
+      for (const CapturedProduct& product : audit.products)
         for (const GemmAuditRow& row : product.audit.rows_of)
-          if (subject_text(row, several) == combination &&
-              (worst == nullptr || !(row.errors.total <= worst->errors.total)))
-            worst = &row;
-      }
-      Cell cell("-");
-      if (worst != nullptr) {
-        const std::optional<double>& limit = audit.products.front().audit.limit;
-        cell = Cell(error_text(worst->errors.total), tone_of(worst->verdict));
-        if (limit) cell.heat = HeatScale{*limit, true}.colour_of(worst->errors.total);
-      }
-      cells.push_back(cell);
+          if (product.layer == choice.layer && subject_text(row, several) == combination)
+            rows.push_back(&row);
+      cells.push_back(layer_cell(rows, audit.products.front().audit.limit));
     }
   }
   return out;
@@ -143,6 +167,12 @@ bool CaptureAudit::passes() const {
          std::all_of(all.begin(), all.end(), [](const LayerChoice& one) { return one.row != nullptr; });
 }
 
+std::size_t CaptureAudit::not_judged() const {
+  return static_cast<std::size_t>(std::count_if(products.begin(), products.end(), [](const auto& one) {
+    return one.audit.count(GemmVerdict::not_judged) != 0;
+  }));
+}
+
 CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string& file,
                            const TensorAuditProgress& progress) {
   CaptureAudit out;
@@ -159,6 +189,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
     one.a = fmt::format("{}:{}.a", file, name);
     one.b = fmt::format("{}:{}.b", file, name);
     one.b_transposed = false;
+    one.product = fmt::format("--capture: {}: {}", file, printable(name));
     std::tie(one.largest_a, one.largest_b) = largest_of(file, name, tensors);
     CapturedProduct product{name, name.substr(0, name.rfind('#')), audit_tensors(one, progress)};
     const Origin& origin = product.audit.provenance;
@@ -196,6 +227,10 @@ Report report_of(const CaptureAudit& audit) {
     out.headline = "No limit was given (--max-rel-fro), so nothing is judged.";
   }
   out.lead = {fmt::format("{} products of {} layers.", audit.products.size(), choices.size())};
+  if (const std::size_t count = audit.not_judged(); count != 0) {
+    out.lead.front() += fmt::format(" {} can't be judged.", count);
+    out.tone = Tone::bad;
+  }
 
   Table plan{
       .title = "The cheapest combination of every layer",
@@ -210,7 +245,10 @@ Report report_of(const CaptureAudit& audit) {
     row.push_back(one.row != nullptr ? Cell(error_text(one.row->errors.total)) : Cell("-"));
     plan.rows.push_back(std::move(row));
     TestCase judged{"layers", printable(one.layer)};
-    if (limited && one.row == nullptr) {
+    if (const std::string why = why_not_judged(audit, one.layer); !why.empty()) {
+      judged.outcome = TestCase::Outcome::error;
+      judged.message = fmt::format("{}: {}", name_of(GemmVerdict::not_judged), why);
+    } else if (limited && one.row == nullptr) {
       judged.outcome = TestCase::Outcome::failure;
       judged.message = "nothing passes";
     }
@@ -247,20 +285,24 @@ Report report_of(const CaptureAudit& audit) {
     std::vector<const GemmAuditRow*> rows;
     for (const GemmAuditRow& row : product.audit.rows_of) rows.push_back(&row);
     std::stable_sort(rows.begin(), rows.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
-      return x->errors.total < y->errors.total;
+      const auto last = [](const GemmAuditRow* row) { return unjudged(*row) || !has_total(*row); };
+      return last(x) != last(y) ? last(y) : x->errors.total < y->errors.total;
     });
     for (const GemmAuditRow* row : rows) {
       const GemmErrors& e = row->errors;
+      const auto number = [&e](double x) {
+        return has_figures(e) && std::isfinite(x) ? fmt::format("{}", x) : std::string();
+      };
       const std::string_view verdict =
           row->verdict == GemmVerdict::not_asked ? std::string_view() : name_of(row->verdict);
       const Cell judged(verdict, tone_of(row->verdict));
-      ranked.rows.push_back({printable(product.name), subject_text(*row, several), error_text(e.total),
-                             error_text(e.quantization), error_text(e.accumulation), judged});
+      ranked.rows.push_back({printable(product.name), subject_text(*row, several), figure_text(e, e.total),
+                             figure_text(e, e.quantization), figure_text(e, e.accumulation), judged});
       records.rows.push_back({product.name, product.layer, std::to_string(product.audit.m),
                               std::to_string(product.audit.n), std::to_string(product.audit.k),
                               row->architecture, row->dtype, row->scaling, row->accumulation,
-                              row->instruction, fmt::format("{}", e.total), fmt::format("{}", e.quantization),
-                              fmt::format("{}", e.accumulation), fmt::format("{}", e.output), verdict});
+                              row->instruction, number(e.total), number(e.quantization),
+                              number(e.accumulation), number(e.output), verdict});
     }
     for (const std::string& finding : findings(product.audit))
       out.warnings.lines.push_back(fmt::format("{}: {}", printable(product.name), finding));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "gemm/audit_tables.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 
 namespace mmaudit::report {
@@ -41,7 +42,7 @@ std::string to_json(const CaptureAudit& audit) {
     Json rows = Json::array();
     for (const GemmAuditRow& row : product.audit.rows_of) {
       const GemmErrors& e = row.errors;
-      const bool any = e.compared != 0;
+      const bool any = has_figures(e);
       Json one = recipe_of(row);
       one["instruction"] = row.instruction;
       one["evidence"] = row.evidence;

@@ -61,7 +61,7 @@ static void to_json(Json& out, const RowError& from) { out = {MMAUDIT_FIELD(row)
 
 /// A number that does not exist or is infinite is null.
 static void to_json(Json& out, const GemmErrors& from) {
-  const auto number = [any = from.compared != 0](double x) {
+  const auto number = [any = has_figures(from)](double x) {
     return any && std::isfinite(x) ? Json(x) : Json(nullptr);
   };
   const bool bounded = from.bound.has_value();
@@ -85,8 +85,8 @@ static void to_json(Json& out, const GemmErrors& from) {
       {"worst",
        {{"row", from.worst_row},
         {"column", from.worst_column},
-        {"exact", number(from.worst_exact)},
-        {"result", number(from.worst_result)}}}};
+        {"exact", from.compared != 0 ? Json(from.worst_exact) : Json(nullptr)},
+        {"result", from.compared != 0 ? Json(from.worst_result) : Json(nullptr)}}}};
   if (from.interval) out["interval_95"] = {number(from.interval->low), number(from.interval->high)};
 }
 
@@ -248,7 +248,7 @@ static void to_json(Json& out, const GemmAuditRow& from) {
   out["cast_b"]["bits_lost"] = from.cast_b.bits_lost;
   out.update(Json(from.errors));
   const auto number = [&](double x) {
-    return from.errors.compared != 0 && std::isfinite(x) ? Json(x) : Json(nullptr);
+    return has_figures(from.errors) && std::isfinite(x) ? Json(x) : Json(nullptr);
   };
   out["sqnr_db"] = number(from.errors.sqnr());
   out["cosine"] = number(from.errors.cosine);
@@ -263,7 +263,7 @@ std::string to_json(const GemmAudit& from) {
   for (std::size_t i = 0; i < from.rows_of.size(); ++i) {
     const GemmErrors& errors = from.rows_of[i].errors;
     const double times = from.reference.value_or(0) > 0 ? errors.total / *from.reference : NAN;
-    rows[i]["times_bf16"] = errors.compared != 0 && std::isfinite(times) ? Json(times) : Json(nullptr);
+    rows[i]["times_bf16"] = has_figures(errors) && std::isfinite(times) ? Json(times) : Json(nullptr);
   }
   Json use = Json::array();
   for (const GemmAuditRow* row : to_use(from))

@@ -144,7 +144,7 @@ int audit_capture(const TensorOptions& options, const std::vector<Output>& files
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
   if (options.plan == "-") emit("-", report::plan_of(audit));
   if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
-  return request.limit <= 0 || audit.passes() ? kAllGood : kMismatch;
+  return (request.limit > 0 ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
 }
 
 int audit_tensors(TensorOptions& options, const Context& context) {
@@ -164,8 +164,8 @@ int audit_tensors(TensorOptions& options, const Context& context) {
   for (const Output& each : choices)
     if (!each.path.empty()) (each.path == "-" ? printed : files).push_back(each);
   const report::TensorAuditRequest& request = options.request;
-  std::vector<NamedFile> written = named(files);
-  if (!options.plan.empty() && options.plan != "-") written.push_back({"--plan", options.plan});
+  std::vector<NamedFile> written = named({std::begin(choices), std::end(choices)});
+  written.push_back({"--plan", options.plan});
   try_outputs(written, {{"--a", request.a},
                         {"--b", request.b},
                         {"--c", request.c},

@@ -212,7 +212,12 @@ bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 }  // namespace
 
 void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  const NamedFile* printed = nullptr;
   for (auto one = outputs.begin(); one != outputs.end(); ++one) {
+    if (one->path == "-" && printed != nullptr)
+      throw InputError(fmt::format("{}: found - with {} -, allowed: one of them on standard output",
+                                   one->option, printed->option));
+    if (one->path == "-") printed = &*one;
     if (!is_file(one->path)) continue;
     const auto refuse_if_same = [&](const NamedFile& other) {
       if (is_file(other.path) && same_file(one->path, corpus::file_of(other.path)))

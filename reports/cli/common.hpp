@@ -98,8 +98,8 @@ void publish(const std::string& json_file, const std::function<std::string()>& j
 struct NamedFile {
   std::string option, path;
 };
-/// Before the work: InputError when an output can't be written, is another one, or is an input. An empty path
-/// and "-" pass; an input may name a tensor of its file.
+/// Before the work: InputError when an output can't be written, is another one, or is an input, or when two
+/// are "-", standard output. An empty path passes; an input may name a tensor of its file.
 void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 /// Creates the folder and those above it; InputError when that fails.
 void make_folder(const std::string& path);

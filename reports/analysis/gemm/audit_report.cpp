@@ -15,7 +15,7 @@ namespace {
 const GemmAuditRow* closest(const GemmAudit& audit) {
   const GemmAuditRow* best = nullptr;
   for (const GemmAuditRow& row : audit.rows_of) {
-    if (row.errors.compared == 0 || row.errors.overflow != 0) continue;
+    if (!has_total(row)) continue;
     if (best == nullptr || row.errors.total < best->errors.total) best = &row;
   }
   return best;
@@ -193,7 +193,7 @@ std::vector<Section> sections_of(const GemmAudit& audit) {
 
 using Row = GemmAuditRow;
 
-/// Every figure of every row; empty where nothing was compared.
+/// Every figure of every row; empty where there is none.
 Table records_of(const GemmAudit& audit) {
   const auto number = [](double x, bool there) {
     return there && std::isfinite(x) ? fmt::format("{:.9g}", x) : "";
@@ -210,12 +210,12 @@ Table records_of(const GemmAudit& audit) {
   };
   const auto add = [&](const char* name, double GemmErrors::*value) {
     fields.push_back(
-        {name, [=](const Row& row) { return number(row.errors.*value, row.errors.compared != 0); }});
+        {name, [=](const Row& row) { return number(row.errors.*value, has_figures(row.errors)); }});
   };
   const auto add_end = [&](const char* name, double Interval::*end) {
     fields.push_back({name, [=](const Row& row) {
                         const GemmErrors& e = row.errors;
-                        return number(e.interval.value_or(Interval{e.total, e.total}).*end, e.compared != 0);
+                        return number(e.interval.value_or(Interval{e.total, e.total}).*end, has_figures(e));
                       }});
   };
   const auto add_cast = [&](const std::string& name, std::uint64_t CastCounts::*value) {
@@ -234,7 +234,7 @@ Table records_of(const GemmAudit& audit) {
   add("output_error", &GemmErrors::output);
   const auto add_number = [&](const char* name, auto value) {
     fields.push_back(
-        {name, [=](const Row& row) { return number(value(row.errors), row.errors.compared != 0); }});
+        {name, [=](const Row& row) { return number(value(row.errors), has_figures(row.errors)); }});
   };
   add_number("sqnr_db", [](const GemmErrors& e) { return e.sqnr(); });
   add("cosine", &GemmErrors::cosine);
@@ -249,7 +249,7 @@ Table records_of(const GemmAudit& audit) {
   add("bias", &GemmErrors::bias);
   add("magnitude_bias", &GemmErrors::magnitude_bias);
   add("accumulation_drift", &GemmErrors::accumulation_drift);
-  const auto bounded = [](const Row& row) { return row.errors.compared != 0 && row.errors.bound; };
+  const auto bounded = [](const Row& row) { return has_figures(row.errors) && row.errors.bound; };
   fields.push_back(
       {"bound", [=](const Row& row) { return number(row.errors.bound.value_or(0), bounded(row)); }});
   fields.push_back({"of_bound", [=](const Row& row) { return number(row.errors.of_bound, bounded(row)); }});

@@ -16,10 +16,6 @@ namespace {
 
 using Rows = std::vector<const GemmAuditRow*>;
 
-bool has_total(const GemmAuditRow& row) {
-  return row.errors.compared != 0 && row.errors.overflow == 0 && std::isfinite(row.errors.total);
-}
-
 /// What a user takes first: the fewest bits, then one chain over K, then the least error.
 bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y) {
   const auto key = [](const GemmAuditRow& row) {

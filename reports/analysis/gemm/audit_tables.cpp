@@ -12,15 +12,10 @@
 namespace mmaudit::report {
 namespace {
 
-std::string value_text(const GemmErrors& errors, double value) {
-  if (errors.compared == 0) return errors.overflow != 0 ? "overflow" : "-";
-  return std::isfinite(value) ? error_text(value) : "infinite";
-}
-
 double decibels_of(double error) { return -20 * std::log10(error); }
 
 std::string interval_text(const GemmErrors& errors) {
-  if (!errors.interval || errors.compared == 0 || errors.total == 0) return "-";
+  if (!errors.interval || !has_figures(errors) || errors.total == 0) return "-";
   const double most = std::max(errors.interval->high - errors.total, errors.total - errors.interval->low);
   return std::isfinite(most) ? fmt::format("{:.3g}%", 100 * most / errors.total) : "-";
 }
@@ -29,6 +24,18 @@ std::string interval_text(const GemmErrors& errors) {
 
 std::string printable(std::string_view text, std::size_t longest) {
   return mmaudit::printable(text, longest);
+}
+
+bool has_figures(const GemmErrors& errors) { return errors.compared != 0 && !errors.zero_product; }
+
+std::string figure_text(const GemmErrors& errors, double value) {
+  if (errors.compared == 0 && errors.overflow != 0) return "overflow";
+  if (!has_figures(errors)) return "-";
+  return std::isfinite(value) ? error_text(value) : "infinite";
+}
+
+bool has_total(const GemmAuditRow& row) {
+  return has_figures(row.errors) && row.errors.overflow == 0 && std::isfinite(row.errors.total);
 }
 
 Tone tone_of(const GemmAudit& audit) {
@@ -98,28 +105,27 @@ RowFields figures_of(const GemmAudit& audit) {
   using Row = GemmAuditRow;
   const bool several = several_architectures(audit);
   const auto part = [](double GemmErrors::*value) {
-    return [value](const Row& row) { return value_text(row.errors, row.errors.*value); };
+    return [value](const Row& row) { return figure_text(row.errors, row.errors.*value); };
   };
   const auto ulp = [](double GemmErrors::*value) {
     return [value](const Row& row) {
-      return row.errors.compared != 0 ? fmt::format("{:.3g}", row.errors.*value) : "-";
+      return has_figures(row.errors) ? fmt::format("{:.3g}", row.errors.*value) : "-";
     };
   };
   const auto drift = [](double GemmErrors::*value) {
-    return
-        [value](const Row& row) { return row.errors.compared != 0 ? signed_text(row.errors.*value) : "-"; };
+    return [value](const Row& row) { return has_figures(row.errors) ? signed_text(row.errors.*value) : "-"; };
   };
   const auto lost = [](std::uint64_t CastCounts::*value) {
     return [value](const Row& row) { return percent_text(lost_share(row, value)); };
   };
   const auto decibels = [](auto value) {
     return [value](const Row& row) {
-      return row.errors.compared == 0    ? "-"
+      return !has_figures(row.errors)    ? "-"
              : std::isfinite(value(row)) ? fmt::format("{:.1f}", value(row))
                                          : "exact";
     };
   };
-  const auto bounded = [](const GemmErrors& e) { return e.bound && e.compared != 0; };
+  const auto bounded = [](const GemmErrors& e) { return e.bound && has_figures(e); };
   // A terminal has room for one of these: a sample's interval says how much its figures are worth.
   const bool sampled = std::any_of(audit.rows_of.begin(), audit.rows_of.end(),
                                    [](const Row& row) { return row.errors.interval.has_value(); });
@@ -131,13 +137,13 @@ RowFields figures_of(const GemmAudit& audit) {
           {{"SQNR dB", true, sampled || several}, decibels([](const Row& row) { return row.errors.sqnr(); })},
           {{"Cosine", true, true},
            [](const Row& row) {
-             return row.errors.compared != 0 ? fmt::format("{:.9f}", row.errors.cosine) : "-";
+             return has_figures(row.errors) ? fmt::format("{:.9f}", row.errors.cosine) : "-";
            }},
           {{"x BF16", true, true},
            [&audit](const Row& row) {
              const double bf16 = audit.reference.value_or(0);
-             return row.errors.compared != 0 && bf16 > 0 ? fmt::format("{:.3g}", row.errors.total / bf16)
-                                                         : "-";
+             return has_figures(row.errors) && bf16 > 0 ? fmt::format("{:.3g}", row.errors.total / bf16)
+                                                        : "-";
            }},
           {{"Worst row dB", true, true}, decibels([](const Row& row) {
              return row.errors.rows.empty() ? row.errors.sqnr() : decibels_of(row.errors.rows.front().error);
@@ -170,12 +176,12 @@ std::string times_text(double value, double of) {
 }
 
 Cell matrix_cell(const GemmAudit& audit, const GemmAuditRow& row, const HeatScale& scale) {
-  const bool there = row.errors.compared != 0 && row.errors.overflow == 0 && std::isfinite(row.errors.total);
+  const bool there = has_total(row) && row.verdict != GemmVerdict::not_judged;
   const std::string_view mark = row.verdict == GemmVerdict::pass        ? " \u2713"
                                 : row.verdict == GemmVerdict::fail      ? " \u2717"
                                 : row.verdict == GemmVerdict::not_asked ? ""
                                                                         : " ?";
-  Cell cell(row.errors.overflow != 0 ? "overflow" : value_text(row.errors, row.errors.total));
+  Cell cell(row.errors.overflow != 0 ? "overflow" : figure_text(row.errors, row.errors.total));
   cell.text += mark;
   cell.hint = subject_text(row, several_architectures(audit)) + ": " + cell.text;
   if (there) {

@@ -13,6 +13,12 @@ namespace mmaudit::report {
 inline constexpr std::size_t kLongestName = 400, kLongestLine = 4000;
 std::string printable(std::string_view text, std::size_t longest = kLongestName);
 
+/// Its figures say something: an element was compared, and they are relative to more than zero.
+bool has_figures(const GemmErrors& errors);
+/// An error: "-" where there is none, "overflow" where D alone is to blame, "infinite".
+std::string figure_text(const GemmErrors& errors, double value);
+/// Its total is a number that holds for all of D.
+bool has_total(const GemmAuditRow& row);
 Tone tone_of(GemmVerdict verdict);
 /// Of the whole audit.
 Tone tone_of(const GemmAudit& audit);

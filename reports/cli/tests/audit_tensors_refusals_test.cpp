@@ -68,5 +68,12 @@ TEST_F(AuditTensors, RefusesInOneLine) {
   refused(run({"audit", "--arch", "hopper,ada"}), {"--arch: found 2"});
 }
 
+TEST_F(AuditTensors, TwoOutputsOnStandardOutputAreRefused) {
+  refused(audit({"--html", "-", "--md", "-"}),
+          {"found -", "--html", "--md", "one of them on standard output"});
+  refused(audit({"--json", "-", "--csv", "-"}), {"found -", "--json", "--csv"});
+  refused(run({"-q", "verify", "--json", "-", "--junit", "-"}), {"--junit: found - with --json -"});
+}
+
 }  // namespace
 }  // namespace mmaudit::cli::test

@@ -98,6 +98,64 @@ TEST_F(Capture, TheLargestOfWholeTensorsSetsTheScale) {
   EXPECT_TRUE(alone.at("plan").is_null());
 }
 
+TEST_F(Capture, WhatHasNoErrorHasNoFigureAndNoColour) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> b = values(std::uint64_t{64} * 16, 2);
+  const auto of = [](float each) { return std::vector<float>(std::size_t{12} * 64, each); };
+  write({{"bad#0.a", {12, 64}, of(nan)},
+         {"bad#0.b", {64, 16}, b},
+         {"big#0.a", {12, 64}, of(1e6F)},
+         {"big#0.b", {64, 16}, b},
+         {"empty#0.a", {12, 0}, {}},
+         {"empty#0.b", {0, 16}, {}},
+         {"half#0.a", {12, 64}, values(std::uint64_t{12} * 64, 1)},
+         {"half#0.b", {64, 16}, b},
+         {"half#1.a", {12, 64}, of(nan)},
+         {"half#1.b", {64, 16}, b},
+         {"zero#0.a", {12, 64}, of(0)},
+         {"zero#0.b", {64, 16}, b}});
+  const std::vector<std::string> how = {"--dtype", "bf16,f16", "--policy", "plain"};
+  std::vector<std::string> limited = how;
+  limited.insert(limited.end(), {"--max-rel-fro", "10%", "--html", path("a.html"), "--csv", path("a.csv")});
+  const Outcome found = capture(limited);
+  EXPECT_EQ(found.code, kMismatch);
+  const std::string text = text_of_file(path("a.html")), csv = text_of_file(path("a.csv"));
+  const std::string table = text.substr(text.rfind("Largest error of every layer"));
+  const auto row_of = [&](const std::string& layer) {
+    const std::size_t at = table.find(">" + layer + "<");
+    return table.substr(at, table.find("</tr>", at) - at);
+  };
+  for (const char* const layer : {"bad", "empty", "half", "zero"}) {
+    const std::string row = row_of(layer);
+    EXPECT_NE(row.find(">-<"), std::string::npos) << row;
+    EXPECT_EQ(row.find(" h0"), std::string::npos) << row;
+    EXPECT_EQ(row.find("e-0"), std::string::npos) << row;
+  }
+  const std::string big = row_of("big");
+  EXPECT_NE(big.find(" h0"), std::string::npos) << big;  // of bf16
+  EXPECT_EQ(big.find(" h0", big.find(" h0") + 1), std::string::npos) << big;
+  EXPECT_NE(big.find(">overflow<"), std::string::npos) << big;
+  for (const char* const layer : {"\nbad#0", "\nempty#0", "\nzero#0"})
+    EXPECT_NE(csv.find(",,,,NOT JUDGED", csv.find(layer)), std::string::npos) << csv;
+  const std::string ranked = text.substr(text.rfind("Every product, least error first"));
+  EXPECT_LT(ranked.find(">half#0<"), ranked.find(">half#1<"));
+  // Without a limit the same rule as for one product.
+  const Outcome unlimited = capture(how);
+  EXPECT_EQ(unlimited.code, kMismatch);
+  EXPECT_NE(unlimited.out.find("4 can't be judged"), std::string::npos) << unlimited.out;
+  write(two_layers());
+  EXPECT_EQ(capture(how).code, kAllGood);
+}
+
+TEST_F(Capture, ARefusalNamesTheFileAndTheProduct) {
+  std::vector<Named> tensors = two_layers();
+  tensors[2] = {"mlp.0#1.a", {12, 128}, values(std::uint64_t{12} * 128, 5)};
+  write(tensors);
+  const Outcome found = capture({"--dtype", "bf16"});
+  refused(found, {"--capture: ", "c.safetensors: mlp.0#1: found K = 128 of A"});
+  EXPECT_EQ(found.err.find("--a"), std::string::npos) << found.err;
+}
+
 TEST_F(Capture, WhatIsNoCaptureIsRefusedInOneLine) {
   const std::vector<std::string> limit = {"--max-rel-fro", "5%", "--plan", path("plan.json")};
   write({{"x", {2}, {1, 2}}});

@@ -30,6 +30,8 @@ struct CaptureAudit {
   [[nodiscard]] std::vector<LayerChoice> choices() const;
   /// A limit was given, and every layer has a choice.
   [[nodiscard]] bool passes() const;
+  /// Products with a combination that can't be judged, with or without a limit.
+  [[nodiscard]] std::size_t not_judged() const;
 };
 
 /// What: audit_tensors() of every product of the file; `request` without tensors. Errors: InputError, also

@@ -154,6 +154,7 @@ Report report_of(const GemmAudit& audit);
 /// What to multiply and how, in the words of the command's options; the names of docs/audit.md.
 struct TensorAuditRequest {
   std::string a, b, c;               ///< files; `c` may be empty
+  std::string product;               ///< what refusals call A and B together; empty: by their options
   std::optional<bool> b_transposed;  ///< the file of B is (N, K); none: (K, N), and a square B is refused
   std::vector<const Architecture*> architectures;
   std::vector<std::string> dtypes, scales, policies;  ///< empty: the usual ones
