@@ -18,6 +18,8 @@ constexpr CastRule kCut{CastRounding::toward_zero, false};
 constexpr GemmDtype kDtypes[] = {
     {"e4m3", "FP8 E4M3", Format::e4m3, Format::none, 0, kSaturatingCast, Format::bf16, true},
     {"e5m2", "FP8 E5M2", Format::e5m2, Format::none, 0, kSaturatingCast, Format::bf16, true},
+    {"e4m3fnuz", "FP8 E4M3FNUZ", Format::e4m3fnuz, Format::none, 0, kSaturatingCast, Format::bf16, true},
+    {"e5m2fnuz", "FP8 E5M2FNUZ", Format::e5m2fnuz, Format::none, 0, kSaturatingCast, Format::bf16, true},
     {"bf16", "BF16", Format::bf16, Format::none, 0, kCast, Format::bf16, false},
     {"f16", "FP16", Format::f16, Format::none, 0, kCast, Format::f16, true},
     {"tf32", "TF32", Format::tf32, Format::none, 0, kAway, Format::f32, false},
@@ -32,6 +34,8 @@ constexpr GemmDtype kDtypes[] = {
 constexpr GemmDtype kPairs[] = {
     {"e4m3-e5m2", "FP8 E4M3 x E5M2", Format::e4m3, Format::none, 0, kSaturatingCast, Format::bf16, true, Format::e5m2},
     {"e5m2-e4m3", "FP8 E5M2 x E4M3", Format::e5m2, Format::none, 0, kSaturatingCast, Format::bf16, true, Format::e4m3},
+    {"e4m3fnuz-e5m2fnuz", "FP8 E4M3FNUZ x E5M2FNUZ", Format::e4m3fnuz, Format::none, 0, kSaturatingCast, Format::bf16, true, Format::e5m2fnuz},
+    {"e5m2fnuz-e4m3fnuz", "FP8 E5M2FNUZ x E4M3FNUZ", Format::e5m2fnuz, Format::none, 0, kSaturatingCast, Format::bf16, true, Format::e4m3fnuz},
     {"mxf8-e4m3-e5m2", "MXFP8 E4M3 x E5M2", Format::e4m3, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false, Format::e5m2},
     {"mxf8-e5m2-e4m3", "MXFP8 E5M2 x E4M3", Format::e5m2, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false, Format::e4m3},
 };
@@ -51,8 +55,9 @@ constexpr NamedScaling kScalings[] = {{"none", Scaling::none},         {"tensor"
                                       {"128x128", Scaling::tiles},     {"mx", Scaling::mx},
                                       {"mx-floor", Scaling::mx_floor}, {"mx-ceil", Scaling::mx_ceil}};
 
-/// Newest unit first; the others are not what a kernel would use for a whole product.
-constexpr Op kPreference[] = {Op::tcgen05, Op::wgmma, Op::mma};
+/// Newest unit first, then AMD's, which no other GPU has; what is not here no kernel uses for a whole
+/// product.
+constexpr Op kPreference[] = {Op::tcgen05, Op::wgmma, Op::mma, Op::mfma};
 
 int rank_of(Op op) {
   return static_cast<int>(std::find(std::begin(kPreference), std::end(kPreference), op) -
@@ -201,6 +206,10 @@ GemmPath find_path(const GemmCombination& c) {
                        .append(c.dtype.name)
                        .append(c.accumulation.half ? " with binary16 sums" : "");
     path.lacks_dtype = !c.accumulation.half && !c.op;
+    GemmCombination other = c;
+    if (const GemmDtype* fnuz = find_gemm_dtype(std::string(c.dtype.name) + "fnuz")) other.dtype = *fnuz;
+    if (other.dtype.name != c.dtype.name && find_path(other).entry != nullptr)
+      path.why_not.append(" (its FP8 is ").append(other.dtype.name).append(")");
     return path;
   }
   const auto k = static_cast<std::uint64_t>(path.instruction.k);

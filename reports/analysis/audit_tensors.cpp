@@ -74,8 +74,8 @@ bool names_no_dtype(const TensorAuditRequest& request) {
 
 std::vector<std::string> usual_dtypes(const TensorAuditRequest& request) {
   std::vector<std::string> names = {"e4m3", "e5m2", "bf16", "f16", "tf32"};
-  for (const char* const scaled : {"mxf8", "mxf6", "mxf4", "nvf4"})
-    if (can_be_computed(request, *find_gemm_dtype(scaled))) names.emplace_back(scaled);
+  for (const char* const other : {"e4m3fnuz", "e5m2fnuz", "mxf8", "mxf6", "mxf4", "nvf4"})
+    if (can_be_computed(request, *find_gemm_dtype(other))) names.emplace_back(other);
   return names;
 }
 
@@ -91,7 +91,7 @@ std::vector<GemmDtype> dtypes_of(const TensorAuditRequest& request) {
   if (found == nullptr)
     throw InputError(
         fmt::format("--dtype-a, --dtype-b: found {} and {}, allowed: twice the same of --dtype, e4m3 and "
-                    "e5m2, mxf8 and mxf8-e5m2, either way round",
+                    "e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2, either way round",
                     request.dtype_a.empty() ? "none" : request.dtype_a,
                     request.dtype_b.empty() ? "none" : request.dtype_b));
   out.push_back(*found);
@@ -117,8 +117,9 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
       chosen_one<Format>("--d-format", request.output,
                          {{"f32", Format::f32}, {"f16", Format::f16}, {"bf16", Format::bf16}})
           .value_or(Format::none);
-  const std::optional<Op> unit = chosen_one<Op>(
-      "--unit", request.unit, {{"mma", Op::mma}, {"wgmma", Op::wgmma}, {"tcgen05", Op::tcgen05}});
+  const std::optional<Op> unit =
+      chosen_one<Op>("--unit", request.unit,
+                     {{"mma", Op::mma}, {"wgmma", Op::wgmma}, {"tcgen05", Op::tcgen05}, {"mfma", Op::mfma}});
   std::vector<GemmCombination> out;
   for (const Architecture* architecture : request.architectures)
     for (const GemmDtype& dtype : dtypes)

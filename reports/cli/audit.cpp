@@ -207,11 +207,12 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup).once();
   add("--dtype DTYPE", request.dtypes,
-      "of e4m3, e5m2, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4; default: "
-      "e4m3, e5m2, bf16, f16, tf32, and mxf8, mxf6, mxf4, nvf4 where an architecture has them")
+      "of e4m3, e5m2, e4m3fnuz, e5m2fnuz, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, "
+      "nvf4; default: e4m3, e5m2, bf16, f16, tf32, and e4m3fnuz, e5m2fnuz, mxf8, mxf6, mxf4, nvf4 where an "
+      "architecture has them")
       .comma_separated();
   add("--dtype-a DTYPE", request.dtype_a,
-      "of A, with --dtype-b, where the two differ: e4m3 and e5m2, mxf8 and mxf8-e5m2");
+      "of A, with --dtype-b, where the two differ: e4m3 and e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2");
   add("--dtype-b DTYPE", request.dtype_b, "of B");
   add("--scale SCALE", request.scales,
       "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the "
@@ -221,7 +222,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       "of plain, promote:P, split-k:S, half; default: plain and promote:128")
       .comma_separated();
   add("--d-format f32|f16|bf16", request.output, "type of D; default: what is usual for the dtype");
-  add("--unit mma|wgmma|tcgen05", request.unit, "default: the newest that the architecture has");
+  add("--unit mma|wgmma|tcgen05|mfma", request.unit, "default: the newest that the architecture has");
   add("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
       .default_text("")
       .positive()
