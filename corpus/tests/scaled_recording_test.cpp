@@ -16,7 +16,6 @@ namespace mmaudit::corpus {
 namespace {
 
 using test::expect_refused;
-using test::get;
 using test::ScratchFolder;
 using test::small_recording;
 

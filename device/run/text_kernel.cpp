@@ -1,6 +1,7 @@
 #include "run/text_kernel.hpp"
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "run/cuda_check.hpp"
@@ -47,7 +48,10 @@ TextKernel::TextKernel(const std::string& text, const char* name) {
   cuda_check(cudaFree(nullptr), "starting the device");  // the driver's functions need its context
   std::array<char, 4096> log = {};
   std::array<int, 2> names = {kErrorLog, kErrorLogBytes};
-  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  void* size = nullptr;  // the driver takes a number in the place of a pointer
+  const std::size_t most = log.size() - 1;
+  std::memcpy(&size, &most, sizeof size);
+  std::array<void*, 2> values = {log.data(), size};
   const int status = driver().load(&module_, text.c_str(), 2, names.data(), values.data());
   require_success(status, "translating a kernel", log.data());
   if (const int missing = driver().function(&function_, module_, name); missing != 0) {
@@ -61,6 +65,7 @@ TextKernel::~TextKernel() { driver().unload(module_); }
 void TextKernel::launch(unsigned blocks, unsigned threads, std::span<const std::uint64_t> parameters) const {
   std::vector<std::uint64_t> values(parameters.begin(), parameters.end());
   std::vector<void*> pointers;
+  pointers.reserve(values.size());
   for (std::uint64_t& value : values) pointers.push_back(&value);
   require_success(
       driver().launch(function_, blocks, 1, 1, threads, 1, 1, 0, nullptr, pointers.data(), nullptr),

@@ -46,11 +46,11 @@ std::vector<std::uint8_t> dirty_tile(std::size_t count, Format format) {
 
 /// Every lane's registers, loaded as a kernel loads them, against register_word(), and against a place of
 /// every element written out here: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32" and "mma.m16n8k64".
-template <typename Line, bool kIsB, int kRegisters>
+template <typename Line, bool IsB, int Registers>
 void expect_loaded(Format format, const FragmentMap& map) {
   constexpr Instruction kIs = Line::kInstruction;
-  constexpr Packing kPacking = kIsB ? Fragments<Line>::kPackingB : Fragments<Line>::kPackingA;
-  constexpr int kRun = kIsB ? Fragments<Line>::kRunB : Fragments<Line>::kRunA;
+  constexpr Packing kPacking = IsB ? Fragments<Line>::kPackingB : Fragments<Line>::kPackingA;
+  constexpr int kRun = IsB ? Fragments<Line>::kRunB : Fragments<Line>::kRunA;
   const std::vector<std::uint8_t> tile =
       dirty_tile(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols), format);
   const bool packed = kIs.k == 64;  // two elements of 4 bits per byte
@@ -58,17 +58,17 @@ void expect_loaded(Format format, const FragmentMap& map) {
   const std::uint32_t mask = (1U << spec_of(format).value_bits()) - 1;
   std::multiset<std::size_t> taken;
   for (int lane = 0; lane < kWarpLanes; ++lane) {
-    std::uint32_t registers[kRegisters];
+    std::uint32_t registers[Registers];
     load_fragment<kPacking, kRun>(map, tile.data(), map.cols, lane, map.values, registers);
-    for (int r = 0; r < kRegisters; ++r) {
+    for (int r = 0; r < Registers; ++r) {
       const auto at = [&](Coord coord) { return tile[index_at(coord.row, map.cols, coord.col)]; };
       EXPECT_EQ(registers[r], register_word(kIs, map, format, lane, r, at)) << lane << " " << r;
       std::uint32_t expected = 0;
       for (int e = 0; e < each; ++e) {
         // groupID and threadID_in_group; A: register 1 and 3 eight rows down, 2 and 3 half of k on.
-        const int group = lane / 4, k = lane % 4 * each + e + (kIsB ? r : r / 2) * 4 * each;
+        const int group = lane / 4, k = lane % 4 * each + e + (IsB ? r : r / 2) * 4 * each;
         const std::size_t index =
-            kIsB ? index_at(k, map.cols, group) : index_at(group + r % 2 * 8, map.cols, k);
+            IsB ? index_at(k, map.cols, group) : index_at(group + r % 2 * 8, map.cols, k);
         expected |= (tile[index] & mask) << (bits * e + shift);
         taken.insert(index);
       }
@@ -116,27 +116,27 @@ std::uint8_t read_scale(ScaleOwner owner, ScaleSelector selector, const std::vec
                                    (8 * (selector.byte + block)));
 }
 
-template <typename Line, ScaleOwner kOwner>
+template <typename Line, ScaleOwner Owner>
 void expect_scales(std::set<std::pair<int, int>>& used) {
   constexpr Instruction kIs = Line::kInstruction;
-  constexpr int kBlocks = Fragments<Line>::kBlocks, kLines = kOwner == ScaleOwner::a ? kIs.m : kIs.n;
+  constexpr int kBlocks = Fragments<Line>::kBlocks, kLines = Owner == ScaleOwner::a ? kIs.m : kIs.n;
   // Bytes that differ, and none of them the one that is not read.
   std::vector<std::uint8_t> tile(static_cast<std::size_t>(kBlocks * kLines));
   for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = static_cast<std::uint8_t>(i + 1);
   for (int number = 0; number < scale_selections(Fragments<Line>::kBlocks); ++number) {
-    const ScaleSelector selector = scale_selection(kOwner, kBlocks, number);
+    const ScaleSelector selector = scale_selection(Owner, kBlocks, number);
     used.insert({selector.byte, selector.thread});
     std::vector<std::uint32_t> registers, ones;
     for (int lane = 0; lane < kWarpLanes; ++lane) {
-      registers.push_back(load_scales(kOwner, kBlocks, kIs.n, number, tile.data(), 0x7F, lane));
-      ones.push_back(load_scales(kOwner, kBlocks, kIs.n, number, nullptr, 0x7F, lane));
+      registers.push_back(load_scales(Owner, kBlocks, kIs.n, number, tile.data(), 0x7F, lane));
+      ones.push_back(load_scales(Owner, kBlocks, kIs.n, number, nullptr, 0x7F, lane));
     }
     for (int line = 0; line < kLines; ++line)
       for (int block = 0; block < kBlocks; ++block) {
         const auto index = static_cast<std::size_t>(plain_scale_index(
-            kOwner, static_cast<unsigned>(line), static_cast<unsigned>(block), kLines, kBlocks));
-        EXPECT_EQ(read_scale(kOwner, selector, registers, line, block), tile[index]);
-        EXPECT_EQ(read_scale(kOwner, selector, ones, line, block), 0x7F);
+            Owner, static_cast<unsigned>(line), static_cast<unsigned>(block), kLines, kBlocks));
+        EXPECT_EQ(read_scale(Owner, selector, registers, line, block), tile[index]);
+        EXPECT_EQ(read_scale(Owner, selector, ones, line, block), 0x7F);
       }
     std::vector<int> loaded(256);
     for (const std::uint32_t word : registers)

@@ -64,7 +64,8 @@ Launches launches;
 
 /// The memory that begins at `address`, as a fill of elements of this format.
 tmem::Fill fill_of(tmem::Fill::Role role, std::uint64_t address, Format format) {
-  const auto* const data = reinterpret_cast<const char*>(address);
+  const auto* const data =
+      reinterpret_cast<const char*>(address);  // NOLINT(performance-no-int-to-ptr): of the driver's kind
   const std::size_t each = spec_of(format).storage_bytes(), count = allocations().at(data) / each;
   tmem::Fill fill;
   fill.role = role;
@@ -104,6 +105,7 @@ void TextKernel::launch(unsigned blocks, unsigned threads, std::span<const std::
     const std::size_t tile = results.size() / blocks, first = program.block * tile;
     if (machine.not_stored(2) != results.size() - tile) throw EnvironmentError("not one tile");
     for (std::size_t i = first; i < first + tile; ++i)
+      // NOLINTNEXTLINE(performance-no-int-to-ptr)
       store_word(reinterpret_cast<void*>(parameters[2]), 4, i, results[i]);
   }
 }

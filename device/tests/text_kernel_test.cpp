@@ -40,7 +40,7 @@ using TextKernels = Gpu;
 TEST_F(TextKernels, ATextIsTranslatedAndRuns) {
   const TextKernel kernel(kText, "place");
   constexpr std::uint32_t kBlocks = 300, kSummand = 7;
-  const Buffer from(4), to(4 * 128 * kBlocks);
+  const Buffer from(4), to(std::size_t{4} * 128 * kBlocks);
   copy_in(from.data(), &kSummand, 4);
   const std::uint64_t parameters[] = {reinterpret_cast<std::uint64_t>(from.data()),
                                       reinterpret_cast<std::uint64_t>(to.data())};

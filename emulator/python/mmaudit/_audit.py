@@ -52,7 +52,8 @@ def audit(
         max_rel_fro: the largest relative Frobenius error that passes; without it nothing is judged.
         threads: 0: one per core; the result does not depend on it.
     Returns: a dictionary (schema ``mmaudit.audit.gemm/1``) with .passes and .rows, which a notebook shows as a table.
-    Raises: ValueError with the line of the command line, in the names of these arguments; RuntimeError where the program mmaudit is not found.
+    Raises: ValueError with the line of the command line in the names of these arguments; RuntimeError where the
+        program mmaudit is not found.
     """
     tensors = {"x": _tool.tensor_of("x", x), "w": _tool.tensor_of("w", w)}
     if c is not None:

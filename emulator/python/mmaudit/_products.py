@@ -12,13 +12,13 @@ from ._arrays import Casting
 from ._library import lib
 
 
-def _whole(field: str, value: Any, least: int, most: int, most_text: str) -> int:
+def _whole(field: str, value: Any, least: int, most: int, allowed: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise ValueError(f"{field}: found {value!r}, allowed: a whole number") from None
     if not least <= number <= most:
-        raise ValueError(f"{field}: found {number}, allowed: {least} to {most_text}")
+        raise ValueError(f"{field}: found {number}, allowed: {allowed}")
     return number
 
 
@@ -40,8 +40,8 @@ def _product(
     scale_layout: str = "rows", metadata: Optional[Any] = None,
 ) -> Tuple[_library.Product, List[np.ndarray], Tuple[int, ...]]:
     """A product structure without D and epilogue, the arrays it points to, and the shape of D."""
-    promote = _whole("promote", promote or 0, 0, 2**64 - 1, "2^64 - 1")
-    split_k = _whole("split_k", split_k, 1, 2**64 - 1, "2^64 - 1")
+    promote = _whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1")
+    split_k = _whole("split_k", split_k, 0, 2**64 - 1, "1 to 2^64 - 1")  # 0 is refused by the library
     a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a.decode(), how), _arrays.operand("b", b, spec.b.decode(), how))
     batch, m, stored = a.shape
     k, n = (stored if spec.stored_k == spec.k else 2 * stored), b.shape[2]
@@ -82,7 +82,7 @@ def _result_bytes(a: Any, b: Any, output: str) -> int:
     rows, columns = np.shape(a), np.shape(b)
     if len(rows) < 2 or len(columns) < 2:
         return 0
-    return math.prod(rows[:-1]) * columns[-1] * _arrays.raw_dtype(output).itemsize
+    return int(math.prod(rows[:-1]) * columns[-1] * _arrays.raw_dtype(output).itemsize)
 
 
 def matmul(
@@ -128,7 +128,7 @@ def matmul(
     epilogue = any(x is not None for x in (alpha, beta, d_format))
     output = (d_format or "f32") if epilogue else spec.d.decode()
     _arrays.raw_dtype(output)  # refuses an unknown format
-    threads = _whole("threads", threads, 0, 4096, "4096")
+    threads = _whole("threads", threads, 0, 4096, "0 to 4096")
     limit = _available_memory() if memory is None else memory
     least = _result_bytes(a, b, output)
     if limit is not None and least > limit:  # before anything is copied

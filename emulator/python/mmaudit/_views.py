@@ -56,7 +56,7 @@ class Trace(Dict[str, Any]):
                 blocks.append(_table(caption, keys, ([one[key] for key in keys] for one in trace[name])))
         for number, stage in enumerate(trace.get("stages", []), 1):
             terms = [one for one in stage["products"] if one["product"] != 0]
-            keys = ("k", "a", "b", "product", "taken")
+            keys = ["k", "a", "b", "product", "taken"]
             caption = f"Step {number}: from 0x{stage['before']} to 0x{stage['after']}"
             blocks.append(_table(caption, keys, ([one[key] for key in keys] for one in terms)))
         title = f"{self['instruction']} by the {self['architecture']} model: c = 0x{trace['c']}, d = 0x{trace['d']}"
