@@ -89,8 +89,10 @@ TEST_F(ScaledRecording, ExplainReadsTheScalesOfItsElement) {
     const auto said = nlohmann::json::parse(outcome.out);
     EXPECT_EQ(said.at("recorded"), said.at("traces").at(0).at("d"));
     for (std::size_t block = 0; block < 4; ++block) {
-      const auto a = recording.scale_a.data[(2 * 16 + static_cast<std::size_t>(row)) * 4 + block];
-      const auto b = recording.scale_b.data[(2 * 4 + block) * 8 + static_cast<std::size_t>(column)];
+      const auto a =
+          recording.scale_a.data[(std::size_t{2} * 16 + static_cast<std::size_t>(row)) * 4 + block];
+      const auto b =
+          recording.scale_b.data[(std::size_t{2} * 4 + block) * 8 + static_cast<std::size_t>(column)];
       const nlohmann::json& scales = said.at("traces").at(0).at("scales");
       EXPECT_EQ(scales.at("a").at(block), hex_text(std::to_integer<std::uint64_t>(a), 8));
       EXPECT_EQ(scales.at("b").at(block), hex_text(std::to_integer<std::uint64_t>(b), 8));
