@@ -156,7 +156,7 @@ struct OutputRule {
 
 /// Of a total that software keeps outside of an instruction with this rule: an addition of the GPU's vector
 /// unit, which keeps subnormals.
-constexpr OutputRule rule_of_totals(OutputRule rule) {
+MMAUDIT_HD constexpr OutputRule rule_of_totals(OutputRule rule) {
   rule.flush_subnormals = false;
   return rule;
 }
