@@ -96,8 +96,7 @@ class TileProductCheck::Work {
     const std::uint64_t blocks = item.blocks != 0 ? std::min(item.blocks, blocks_) : blocks_;
     const std::uint64_t tiles = blocks * side_ * side_, dots = blocks * dots_of_block(instruction_);
     cuda_check(cudaMemset(total_.data(), 0, sizeof(unsigned long long)), "clearing the counter");
-    // Poison D, so unwritten elements show up as mismatches in the first batch.
-    cuda_check(cudaMemset(hardware_.data(), 0xA5, tiles * bytes_.d), "clearing the output");
+    poison(hardware_.data(), tiles * bytes_.d);  // seen in the first batch
     for (std::uint64_t i = 0; i < item.batches; ++i)
       start_batch(item, blocks, item.first_batch + i, i * dots);
     WorkResult result{.dots = item.batches * dots, .first = {}};

@@ -1,7 +1,7 @@
 # The families of kernels; each becomes one translation unit. A line holds: name, kernel (kernels/KERNEL_kernel.cuh),
 # header of ptx/, and the header's lists with the form of their lines (MMAUDIT_LIST(MMAUDIT_FORM_LINE)). A name that
-# ends in @12 is compiled for those of MMAUDIT_CUDA_ARCHITECTURES that are architecture- or family-specific targets of
-# compute capability 12 (120a, 120f, 121a), and left out where there are none.
+# ends in @12 is compiled for the architecture- and family-specific targets of compute capability 12 (120a, 120f, 121a)
+# in MMAUDIT_CUDA_ARCHITECTURES, and left out where there are none.
 set(families
   "mma_f16             mma    mma_float    MMA_F16:MMA MMA_884:MMA"
   "mma_tf32            mma    mma_float    MMA_TF32:MMA"

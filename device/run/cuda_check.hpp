@@ -43,6 +43,10 @@ class Buffer {
 inline void copy_in(void* to, const void* from, std::size_t bytes) {
   cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copying to the device");
 }
+/// What a kernel is to write: elements that it skips show up as mismatches.
+inline void poison(void* data, std::size_t bytes) {
+  cuda_check(cudaMemset(data, 0xA5, bytes), "clearing the output");
+}
 inline void copy_out(void* to, const void* from, std::size_t bytes) {
   cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copying from the device");
 }

@@ -53,7 +53,7 @@ class DeviceBatch {
         copy_in(scale_a_.data(), from(batch_.scale_a, bytes_.scale_a), count * bytes_.scale_a);
       if (batch_.scale_b != nullptr)
         copy_in(scale_b_.data(), from(batch_.scale_b, bytes_.scale_b), count * bytes_.scale_b);
-      cuda_check(cudaMemset(d_.data(), kPoison, count * bytes_.d), "clearing the output");
+      poison(d_.data(), count * bytes_.d);
       args_.tiles = static_cast<std::uint32_t>(count);
       work(args_, batch_.modifiers != nullptr ? batch_.modifiers + first : nullptr);
       cuda_check(cudaDeviceSynchronize(), "running a kernel");
@@ -63,8 +63,6 @@ class DeviceBatch {
 
  private:
   static constexpr std::size_t kPartBytes = std::size_t{256} << 20;
-  /// D holds this before the kernel runs, so skipped elements show up as mismatches.
-  static constexpr int kPoison = 0xA5;
 
   TileView batch_;
   TileBytes bytes_;

@@ -4,23 +4,10 @@
 #include <cstddef>
 
 #include "run/device_batch.hpp"
+#include "run/modifier_groups.hpp"
 #include "run/tcgen05.hpp"
 
 namespace mmaudit::device {
-namespace {
-
-/// Tiles of a part of the batch, by modifier byte.
-using Groups = std::array<std::vector<std::uint32_t>, 256>;
-
-Groups group_by_modifiers(const std::uint8_t* modifiers, std::size_t count) {
-  Groups groups;
-  for (std::size_t tile = 0; tile < count; ++tile)
-    groups[modifiers != nullptr ? modifiers[tile] : 0].push_back(static_cast<std::uint32_t>(tile));
-  return groups;
-}
-
-}  // namespace
-
 void run(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
          const RunOptions& options) {
   if (instruction.op == Op::tcgen05) return run_tcgen05(device, instruction, batch, options);

@@ -10,6 +10,7 @@
 #include "mmaudit/tensor_memory/machine.hpp"
 #include "mmaudit/tensor_memory/tile_kernel.hpp"
 #include "run/cuda_check.hpp"
+#include "run/modifier_groups.hpp"
 #include "run/text_kernel.hpp"
 
 namespace mmaudit::device {
@@ -17,8 +18,6 @@ namespace {
 
 /// Device memory that a launch takes at most, about.
 constexpr std::size_t kPartBytes = std::size_t{64} << 20;
-/// D holds this before the kernel runs, so skipped elements show up as mismatches.
-constexpr int kPoison = 0xA5;
 
 std::string make_kernel(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
                         tmem::TileKernel& kernel) {
@@ -44,7 +43,7 @@ const TextKernel& loaded(const DeviceInfo& device, const tmem::TileKernel& kerne
 
 /// Tiles `tiles` of the batch, all with the kernel's modifiers.
 void run_part(const tmem::TileKernel& kernel, const TextKernel& text, const TileView& batch,
-              std::span<const std::size_t> tiles) {
+              std::span<const std::uint32_t> tiles) {
   std::vector<std::uint8_t> images(tiles.size() * kernel.image_bytes);
   std::vector<std::uint32_t> words(tiles.size() * kernel.words());
   const auto part = [](auto& all, std::size_t size, std::size_t i) {
@@ -58,7 +57,7 @@ void run_part(const tmem::TileKernel& kernel, const TextKernel& text, const Tile
   const Buffer image(images.size()), addend(bytes), result(bytes);
   copy_in(image.data(), images.data(), images.size());
   copy_in(addend.data(), words.data(), bytes);
-  cuda_check(cudaMemset(result.data(), kPoison, bytes), "clearing the output");
+  poison(result.data(), bytes);
   const auto address = [](const Buffer& buffer) { return reinterpret_cast<std::uint64_t>(buffer.data()); };
   const std::uint64_t parameters[] = {address(image), address(addend), address(result)};
   text.launch(static_cast<unsigned>(tiles.size()), tmem::kThreads, parameters);
@@ -86,12 +85,13 @@ std::string why_not_tcgen05(const DeviceInfo& device, const Instruction& instruc
 void run_tcgen05(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
                  const RunOptions& options) {
   if (options.repetitions != 1) throw EnvironmentError("tcgen05: found repetitions, allowed one");
-  std::map<std::uint8_t, std::vector<std::size_t>> by_modifiers;
-  for (std::size_t tile = 0; tile < batch.tiles; ++tile)
-    by_modifiers[batch.modifiers != nullptr ? batch.modifiers[tile] : std::uint8_t{0}].push_back(tile);
-  for (const auto& [modifiers, tiles] : by_modifiers) {
+  const Groups groups = group_by_modifiers(batch.modifiers, batch.tiles);
+  for (std::size_t byte = 0; byte < groups.size(); ++byte) {
+    const std::vector<std::uint32_t>& tiles = groups[byte];
+    if (tiles.empty()) continue;
     tmem::TileKernel kernel;
-    if (const std::string reason = make_kernel(device, instruction, modifiers, kernel); !reason.empty())
+    if (const std::string reason = make_kernel(device, instruction, static_cast<std::uint8_t>(byte), kernel);
+        !reason.empty())
       throw EnvironmentError(reason);
     const TextKernel& text = loaded(device, kernel);
     const std::size_t most = std::max<std::size_t>(1, kPartBytes / (kernel.image_bytes + 8 * kernel.words()));

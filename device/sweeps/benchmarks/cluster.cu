@@ -11,6 +11,7 @@
 #include "ptx/cluster.cuh"
 #include "ptx/line.cuh"
 #include "ptx/shared_memory.cuh"
+#include "sweeps/memory/word_sums.cuh"
 #endif
 
 namespace mmaudit::sweeps {
@@ -106,7 +107,7 @@ struct ClusterStream {
   template <int kChains>
   struct Chains {
     std::uint32_t from;
-    std::uint32_t sum[kChains];
+    WordSums<kChains, kWords> sums;
 
     __device__ __forceinline__ Chains(const TimedArgs& args, const Place&) {
       const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(cluster_bytes));
@@ -117,35 +118,17 @@ struct ClusterStream {
       const int peer = peer_of(args.parameter, rank, device::cluster_blocks());
       // Warp after warp reads 512 bytes further on.
       from = device::address_in(own, peer) + (threadIdx.x % 32 * kWords + threadIdx.x / 32 * 128) * 4;
-#pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) sum[chain] = 0;
+      sums.clear();
       device::cluster_wait();
     }
     template <int kTurn>
     __device__ __forceinline__ void run(int steps) {
       constexpr int kTogether = kChains * kWords >= 16 ? 1 : 2;
-#pragma unroll 1
-      for (int i = 0; i < steps; i += kTurn)
-#pragma unroll
-        for (int j = 0; j < kTurn; j += kTogether) {
-          std::uint32_t r[kTogether][kChains][kWords];
-#pragma unroll
-          for (int copy = 0; copy < kTogether; ++copy)
-#pragma unroll
-            for (int chain = 0; chain < kChains; ++chain) device::load_cluster_words(r[copy][chain], from);
-#pragma unroll
-          for (int copy = 0; copy < kTogether; ++copy)
-#pragma unroll
-            for (int chain = 0; chain < kChains; ++chain)
-#pragma unroll
-              for (int w = 0; w < kWords; ++w) sum[chain] += r[copy][chain][w];
-        }
+      sums.template run<kTurn, kTogether, true>(
+          steps, [this](std::uint32_t(&r)[kWords], int) { device::load_cluster_words(r, from); });
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      std::uint32_t total = 0;
-#pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) total += sum[chain];
-      static_cast<std::uint32_t*>(args.d)[at.slot * 32 + at.lane] = total;
+      static_cast<std::uint32_t*>(args.d)[at.slot * 32 + at.lane] = sums.total();
       device::cluster_wait();
       return false;
     }

@@ -7,6 +7,7 @@
 #include "sweeps/memory/global_memory.cuh"
 #ifdef __CUDACC__
 #include "run/cuda_check.hpp"
+#include "sweeps/memory/word_sums.cuh"
 #endif
 
 namespace mmaudit::sweeps {
@@ -100,7 +101,8 @@ struct Stream {
   struct Chains {
     std::uint64_t region;
     std::uint32_t offset, stride, mask;
-    std::uint32_t sum[kChains], read = 0;
+    WordSums<kChains, kWords> sums;
+    std::uint32_t read = 0;
 
     __device__ __forceinline__ Chains(const TimedArgs& args, const Place&) {
       region = reinterpret_cast<std::uint64_t>(args.memory) +
@@ -109,8 +111,7 @@ struct Stream {
       mask = static_cast<std::uint32_t>(args.parameter) - 1;
       offset = offset_of(kLevel, kWords, 0, static_cast<int>(threadIdx.x), 0, 0, mask + 1);
       if constexpr (kLevel == Level::first) region += offset;
-#pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) sum[chain] = 0;
+      sums.clear();
       if constexpr (kAccess == Access::load && kLevel != Level::memory) {  // once round, to fill the caches
         std::uint32_t r[kWords], all = 0;
         for (std::uint32_t at = threadIdx.x * 4 * kWords; at <= mask; at += stride) {
@@ -136,33 +137,14 @@ struct Stream {
       }
       offset = (offset + stride) & mask;
     }
-    /// All loads of some copies, then all their sums.
     template <int kTurn>
     __device__ __forceinline__ void run(int steps) {
       constexpr int kTogether = kChains * kWords >= 16 ? 1 : kChains * kWords >= 8 ? 2 : 4;
-#pragma unroll 1
-      for (int i = 0; i < steps; i += kTurn)
-#pragma unroll
-        for (int j = 0; j < kTurn; j += kTogether) {
-          std::uint32_t r[kTogether][kChains][kWords];
-#pragma unroll
-          for (int copy = 0; copy < kTogether; ++copy)
-#pragma unroll
-            for (int chain = 0; chain < kChains; ++chain) access(r[copy][chain], j + copy + chain);
-          if constexpr (kAccess == Access::load)
-#pragma unroll
-            for (int copy = 0; copy < kTogether; ++copy)
-#pragma unroll
-              for (int chain = 0; chain < kChains; ++chain)
-#pragma unroll
-                for (int w = 0; w < kWords; ++w) sum[chain] += r[copy][chain][w];
-        }
+      sums.template run<kTurn, kTogether, kAccess == Access::load>(
+          steps, [this](std::uint32_t(&r)[kWords], int copy) { access(r, copy); });
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      std::uint32_t total = 0;
-#pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) total += sum[chain];
-      static_cast<std::uint32_t*>(args.d)[at.slot * 32 + at.lane] = total;
+      static_cast<std::uint32_t*>(args.d)[at.slot * 32 + at.lane] = sums.total();
       // Never: what was read once round only had to be read.
       return kLevel != Level::memory && kAccess == Access::load && read == 0x12345678;
     }
