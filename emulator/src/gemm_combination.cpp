@@ -124,6 +124,12 @@ std::string_view name_of(Scaling scaling) {
   return "";
 }
 
+std::vector<std::string> scaling_names() {
+  std::vector<std::string> names;
+  for (const NamedScaling& row : kScalings) names.emplace_back(row.name);
+  return names;
+}
+
 std::vector<Scaling> find_scalings(std::string_view name) {
   if (name == name_of(Scaling::mx)) return {Scaling::mx_floor, Scaling::mx_ceil};
   for (const NamedScaling& row : kScalings)

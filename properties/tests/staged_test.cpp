@@ -34,50 +34,62 @@ std::uint64_t some_bits(std::uint64_t& random, const FormatSpec& format) {
   }
 }
 
+struct Row {
+  std::string_view architecture;
+  Instruction instruction;
+  Datapath datapath;
+};
+
+/// Every instruction of every architecture whose steps are sums in stages.
+std::vector<Row> staged_rows() {
+  std::vector<Row> rows;
+  for (const Architecture& architecture : architectures())
+    for (const Instruction& inst : kInstructions)
+      if (const DatapathEntry* entry = find_datapath(architecture, inst);
+          entry != nullptr && is_staged(entry->datapath.arithmetic))
+        rows.push_back({architecture.name, inst, entry->datapath});
+  return rows;
+}
+
 TEST(Staged, EveryRowIsTheReferenceOnRandomDots) {
   std::uint64_t compared = 0;
-  for (const Architecture& architecture : architectures())
-    for (const Instruction& inst : kInstructions) {
-      const DatapathEntry* entry = find_datapath(architecture, inst);
-      if (entry == nullptr || !is_staged(entry->datapath.arithmetic)) continue;
-      const DotPlan plan = make_plan(inst, entry->datapath);
-      std::uint64_t random = compared + 1;
-      for (int i = 0; i < 3000; ++i) {
-        DotCase x;
-        for (int k = 0; k < inst.k; ++k) {
-          x.a.push_back(some_bits(random, plan.a));
-          x.b.push_back(some_bits(random, plan.b));
-          if (k > 0 && splitmix64(random) % 4 == 0) {  // cancels
-            x.a.back() = x.a[x.a.size() - 2] ^ plan.a.sign_bit();
-            x.b.back() = x.b[x.b.size() - 2];
-          }
+  for (const Row& row : staged_rows()) {
+    const DotPlan plan = make_plan(row.instruction, row.datapath);
+    std::uint64_t random = compared + 1;
+    for (int i = 0; i < 3000; ++i) {
+      DotCase x;
+      for (int k = 0; k < row.instruction.k; ++k) {
+        x.a.push_back(some_bits(random, plan.a));
+        x.b.push_back(some_bits(random, plan.b));
+        if (k > 0 && splitmix64(random) % 4 == 0) {  // cancels
+          x.a.back() = x.a[x.a.size() - 2] ^ plan.a.sign_bit();
+          x.b.back() = x.b[x.b.size() - 2];
         }
-        x.c = some_bits(random, plan.step.addend);
-        const std::uint64_t want = oracle::reference_dot(inst, entry->datapath, x);
-        const Strided<std::uint64_t> a{x.a.data()}, b{x.b.data()};
-        ASSERT_EQ(dot(plan, a, b, x.c, 0), want) << architecture.name << ' ' << name_of(inst) << ' ' << i;
-        ASSERT_EQ(explain(inst, entry->datapath, x).result, want);
-        ++compared;
       }
+      x.c = some_bits(random, plan.step.addend);
+      const std::uint64_t want = oracle::reference_dot(row.instruction, row.datapath, x);
+      const Strided<std::uint64_t> a{x.a.data()}, b{x.b.data()};
+      ASSERT_EQ(dot(plan, a, b, x.c, 0), want)
+          << row.architecture << ' ' << name_of(row.instruction) << ' ' << i;
+      ASSERT_EQ(explain(row.instruction, row.datapath, x).result, want);
+      ++compared;
     }
+  }
   EXPECT_GT(compared, 150'000U);
 }
 
 // The inputs of campaigns and laws.
 TEST(Staged, EveryRowIsTheReferenceOnDirectedDots) {
   std::uint64_t compared = 0;
-  for (const Architecture& architecture : architectures())
-    for (const Instruction& inst : kInstructions) {
-      const DatapathEntry* entry = find_datapath(architecture, inst);
-      if (entry == nullptr || !is_staged(entry->datapath.arithmetic)) continue;
-      const DotPlan plan = make_plan(inst, entry->datapath);
-      for (const DotCase& x : gen::directed_dots(inst, entry->datapath)) {
-        const Strided<std::uint64_t> a{x.a.data()}, b{x.b.data()};
-        ASSERT_EQ(dot(plan, a, b, x.c, x.modifiers), oracle::reference_dot(inst, entry->datapath, x))
-            << architecture.name << ' ' << name_of(inst) << ' ' << compared;
-        ++compared;
-      }
+  for (const Row& row : staged_rows()) {
+    const DotPlan plan = make_plan(row.instruction, row.datapath);
+    for (const DotCase& x : gen::directed_dots(row.instruction, row.datapath)) {
+      const Strided<std::uint64_t> a{x.a.data()}, b{x.b.data()};
+      ASSERT_EQ(dot(plan, a, b, x.c, x.modifiers), oracle::reference_dot(row.instruction, row.datapath, x))
+          << row.architecture << ' ' << name_of(row.instruction) << ' ' << compared;
+      ++compared;
     }
+  }
   EXPECT_GT(compared, 10'000U);
 }
 

@@ -105,9 +105,7 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   std::vector<Scaling> scalings;
   for (const std::string& name : request.scales) {
     const std::vector<Scaling> found = find_scalings(name);
-    if (found.empty())
-      refuse("--scale", name, {"none", "tensor", "row", "1x128", "128x128", "mx", "mx-floor", "mx-ceil"},
-             " (mx is both of the last)");
+    if (found.empty()) refuse("--scale", name, scaling_names(), " (mx is both of the last)");
     scalings.insert(scalings.end(), found.begin(), found.end());
   }
   const std::vector<Accumulation> accumulations =

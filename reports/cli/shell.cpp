@@ -28,7 +28,7 @@ int print_completions(const ShellOptions& options, const Command& program) {
   for (const Instruction& one : kInstructions) words["INST"].push_back(name_of(one));
   for (const NamedFormat& one : kFormats) words["FORMAT"].emplace_back(one.name);
   for (const GemmDtype& one : gemm_dtypes()) words["DTYPE"].emplace_back(one.name);
-  words["SCALE"] = {"none", "tensor", "row", "1x128", "128x128", "mx", "mx-floor", "mx-ceil"};
+  words["SCALE"] = scaling_names();
   words["POLICY"] = {"plain", "promote:128", "split-k:4", "half"};
   print(completion_script(program_text(program), options.shell, words));
   return kAllGood;

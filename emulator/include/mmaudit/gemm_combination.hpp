@@ -50,6 +50,8 @@ enum class Scaling : std::uint8_t {
   mx_ceil    ///< the same, rounded up until nothing saturates (RCEIL)
 };
 std::string_view name_of(Scaling scaling);
+/// The names that find_scalings() takes, in the order that listings print.
+std::vector<std::string> scaling_names();
 /// The scalings of this name: "mx" means both rules for powers of two. Empty for anything else.
 std::vector<Scaling> find_scalings(std::string_view name);
 constexpr bool by_instruction(Scaling scaling) { return scaling >= Scaling::mx; }

@@ -79,21 +79,19 @@ class Audit(Dict[str, Any]):
     def __repr__(self) -> str:
         """The verdict and a line per combination; json.dumps() gives everything."""
         lines = [f"{one['dtype']} {one['scaling']} {one['accumulation']} ({one['architecture']}): "
-                 f"{self._total(one)} {one['verdict']}" for one in self.rows]
+                 f"{self._error(one, 'total')} {one['verdict']}" for one in self.rows]
         return "\n".join([self["headline"], *lines])
 
     @staticmethod
-    def _total(one: Dict[str, Any]) -> str:
-        errors = one["relative_frobenius"] or {}
-        return f"{errors['total']:.2e}" if errors.get("total") is not None else "-"
+    def _error(one: Dict[str, Any], part: str) -> str:
+        value = (one["relative_frobenius"] or {}).get(part)
+        return "-" if value is None else f"{value:.2e}"
 
     def _repr_html_(self) -> str:
         head = ("architecture", "dtype", "scale", "policy", "error", "quantization", "accumulation", "output", "verdict", "why")
         rows = []
         for one in self.rows:
-            errors = one["relative_frobenius"] or {}
-            shown = [f"{errors[key]:.2e}" if errors.get(key) is not None else "-"
-                     for key in ("total", "quantization", "accumulation", "output")]
+            shown = [self._error(one, part) for part in ("total", "quantization", "accumulation", "output")]
             rows.append([one["architecture"], one["dtype"], one["scaling"], one["accumulation"], *shown,
                          one["verdict"], one["why"]])
         limit = "" if self["limit"] is None else f", limit {self['limit']:g}"

@@ -1,21 +1,8 @@
 #define MMAUDIT_FAST_BYTES 64
-#include "binary64_kernel.hpp"
-#include "group_kernel.hpp"
-#include "integer_kernel.hpp"
-#include "kernel.hpp"
-#include "pack.hpp"
+#include "whole_level.hpp"
 
 namespace mmaudit::fast {
 
-const Level kAvx512 = {pack_a,
-                       pack_b,
-                       multiply,
-                       fold,
-                       place,
-                       pack_group_a,
-                       pack_group_b,
-                       multiply_groups,
-                       multiply_integers,
-                       multiply_binary64};
+const Level kAvx512 = kThisLevel;
 
 }  // namespace mmaudit::fast

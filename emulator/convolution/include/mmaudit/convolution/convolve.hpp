@@ -48,7 +48,7 @@ struct Result {
 };
 
 /// What: the convolution by one instruction per tile, place of the filter and block of channels. D starts
-/// from +0 and a masked lane keeps its D. Bits: those of reference(), where a step whose products are zeros
+/// from +0 and a masked lane keeps its D. Bits: as reference() gives, where a step whose products are zeros
 /// leaves D as it is: always for integers; for floats unless a weight is infinite or NaN, or a sum is -0.
 /// Shapes: tiles of `lanes` output positions, 1 or more. Errors: as reference().
 Result convolve(const Problem& problem, const Algorithm& algorithm, int lanes);
