@@ -17,7 +17,7 @@ function(mmaudit_targets_of out text)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# mmaudit_gpu_targets(<out>): those of the GPUs of this machine.
+# mmaudit_gpu_targets(<out>): the targets of device code for the GPUs of this machine.
 function(mmaudit_gpu_targets out)
   find_program(MMAUDIT_NVIDIA_SMI nvidia-smi)
   mark_as_advanced(MMAUDIT_NVIDIA_SMI)
