@@ -6,29 +6,10 @@ import argparse
 import time
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from llama import SHAPES, Layer
+from torch import nn
 
 import mmaudit.torch as mt
-
-#: hidden, layers, heads, inner, vocabulary: of Llama 3.2 1B and Llama 2 7B (their config.json); keys have every head.
-SHAPES = {"1b": (2048, 16, 32, 8192, 128256), "7b": (4096, 32, 32, 11008, 32000)}
-
-
-class Layer(nn.Module):
-    def __init__(self, hidden: int, heads: int, inner: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.qkv, self.out = nn.Linear(hidden, 3 * hidden, bias=False), nn.Linear(hidden, hidden, bias=False)
-        self.gate, self.up = (nn.Linear(hidden, inner, bias=False) for _ in range(2))
-        self.down = nn.Linear(inner, hidden, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = F.rms_norm(x, x.shape[-1:])
-        q, k, v = (one.unflatten(-1, (self.heads, -1)).transpose(1, 2) for one in self.qkv(y).chunk(3, -1))
-        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
-        y = F.rms_norm(x, x.shape[-1:])
-        return x + self.down(F.silu(self.gate(y)) * self.up(y))
 
 
 def main() -> None:
