@@ -12,13 +12,23 @@ namespace {
 
 using namespace mmaudit;
 
-/// "mxf4nvf4_4X_f32_n8_sp": what a file is called.
-std::string form_name(const Instruction& inst, std::uint8_t modifiers) {
+/// "mxf4nvf4_4X_f32_m128_n8_sp_1", "f16_f32_m32_n64_ws": what a file is called.
+std::string form_name(const Instruction& inst, std::uint8_t modifiers, const tmem::TileForm& form) {
   std::string name = std::string(name_of(inst.kind)) + "_";
   if (inst.scale != Format::none) name += std::to_string(scales_of(inst)) + "X_";
-  name += std::string(name_of(inst.d)) + "_n" + std::to_string(inst.n);
+  name += std::string(name_of(inst.d)) + "_m" + std::to_string(inst.m) + "_n" + std::to_string(inst.n);
   if (is_sparse(inst.op)) name += "_sp";
+  if (&form != &tmem::kTileForms[0]) name.append("_").append(form.name);
   return name + (modifiers == 0 ? "" : "_" + std::to_string(modifiers));
+}
+
+Instruction of_shape(Instruction inst, int m, int n, bool sparse) {
+  inst.m = static_cast<std::int16_t>(m);
+  inst.n = static_cast<std::int16_t>(n);
+  if (!sparse) return inst;
+  inst.op = Op::mma_sp;
+  inst.k = static_cast<std::int16_t>(2 * inst.k);
+  return inst;
 }
 
 }  // namespace
@@ -29,29 +39,26 @@ int main(int argc, char** argv) {
   const std::string target = argv[2];
   std::filesystem::create_directories(folder);
   std::set<std::string> written;
-  for (Instruction inst : instructions::kTcgen05) {
-    inst.m = 128;
-    for (const int n : {8, 256}) {
-      for (const bool sparse : {false, true}) {
-        for (const std::uint8_t modifiers : {std::uint8_t{0}, kScaleDZero}) {
-          Instruction used = inst;
-          used.n = static_cast<std::int16_t>(n);
-          if (sparse && inst.scale != Format::none) continue;
-          if (sparse) {
-            used.op = Op::mma_sp;
-            used.k = static_cast<std::int16_t>(2 * inst.k);
-          }
-          tmem::TileKernel kernel;
-          const std::string reason = tmem::make_tile_kernel(used, modifiers, target, kernel);
-          if (!reason.empty() && inst.kind == MmaKind::i8 && target != "sm_100a") continue;
-          if (!reason.empty()) {
-            std::fprintf(stderr, "%s: %s\n", name_of(inst).c_str(), reason.c_str());
-            return 1;
-          }
-          const std::string name = form_name(used, modifiers);
-          if (written.insert(name).second) std::ofstream(folder / (name + ".ptx")) << kernel.text;
-        }
-      }
+  // Whether `used` has a kernel: the shapes of a form are what it does not refuse, and the caller knows their
+  // number.
+  const auto write = [&](const Instruction& used, std::uint8_t modifiers, const tmem::TileForm& form) {
+    tmem::TileKernel kernel;
+    if (!tmem::make_tile_kernel(used, modifiers, target, kernel, form).empty()) return false;
+    const std::string name = form_name(used, modifiers, form);
+    if (written.insert(name).second) std::ofstream(folder / (name + ".ptx")) << kernel.text;
+    return true;
+  };
+  constexpr std::uint8_t kC[] = {0, kScaleDZero};
+  for (const Instruction& inst : instructions::kTcgen05) {
+    for (const bool sparse : {false, true}) {
+      for (const int n : {8, 256})
+        for (const std::uint8_t modifiers : kC)
+          write(of_shape(inst, 128, n, sparse), modifiers, tmem::kTileForms[0]);
+      // Of the others the largest N: the text differs in numbers alone.
+      for (const tmem::TileForm& form : tmem::kTileForms)
+        for (const int m : {32, 64, 128, 256})
+          for (const int n : {256, 128})
+            if (write(of_shape(inst, m, n, sparse), 0, form)) break;
     }
   }
   std::printf("%zu kernels for %s\n", written.size(), target.c_str());

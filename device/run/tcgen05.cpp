@@ -44,13 +44,13 @@ const TextKernel& loaded(const DeviceInfo& device, const tmem::TileKernel& kerne
 /// Tiles `tiles` of the batch, all with the kernel's modifiers.
 void run_part(const tmem::TileKernel& kernel, const TextKernel& text, const TileView& batch,
               std::span<const std::uint32_t> tiles) {
-  std::vector<std::uint8_t> images(tiles.size() * kernel.image_bytes);
+  std::vector<std::uint8_t> images(tiles.size() * kernel.tile_bytes());
   std::vector<std::uint32_t> words(tiles.size() * kernel.words());
   const auto part = [](auto& all, std::size_t size, std::size_t i) {
     return std::span(all).subspan(i * size, size);
   };
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    tmem::write_image(kernel, batch, tiles[i], part(images, kernel.image_bytes, i));
+    tmem::write_image(kernel, batch, tiles[i], part(images, kernel.tile_bytes(), i));
     tmem::write_addends(kernel, batch, tiles[i], part(words, kernel.words(), i));
   }
   const std::size_t bytes = words.size() * sizeof(std::uint32_t);
@@ -60,7 +60,8 @@ void run_part(const tmem::TileKernel& kernel, const TextKernel& text, const Tile
   poison(result.data(), bytes);
   const auto address = [](const Buffer& buffer) { return reinterpret_cast<std::uint64_t>(buffer.data()); };
   const std::uint64_t parameters[] = {address(image), address(addend), address(result)};
-  text.launch(static_cast<unsigned>(tiles.size()), tmem::kThreads, parameters);
+  text.launch(static_cast<unsigned>(tiles.size()) * static_cast<unsigned>(kernel.blocks()), tmem::kThreads,
+              parameters);
   cuda_check(cudaDeviceSynchronize(), "running a kernel");
   copy_out(words.data(), result.data(), bytes);
   for (std::size_t i = 0; i < tiles.size(); ++i)
@@ -94,7 +95,8 @@ void run_tcgen05(const DeviceInfo& device, const Instruction& instruction, const
         !reason.empty())
       throw EnvironmentError(reason);
     const TextKernel& text = loaded(device, kernel);
-    const std::size_t most = std::max<std::size_t>(1, kPartBytes / (kernel.image_bytes + 8 * kernel.words()));
+    const std::size_t most =
+        std::max<std::size_t>(1, kPartBytes / (kernel.tile_bytes() + 8 * kernel.words()));
     for (std::size_t first = 0; first < tiles.size(); first += most)
       run_part(kernel, text, batch, std::span(tiles).subspan(first, std::min(most, tiles.size() - first)));
   }

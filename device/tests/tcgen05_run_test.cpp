@@ -151,9 +151,9 @@ TEST(Tcgen05Run, TilesOfAnyModifiersGetTheirOwnResults) {
 }
 
 TEST(Tcgen05Run, ScaledAndNarrowResults) {
-  for (const char* name :
-       {"tcgen05.m128n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3",
-        "tcgen05.m128n24k32.kind_f8f6f4.f16.e3m2.e5m2", "tcgen05.m128n8k32.kind_i8.s32.s8.u8"}) {
+  for (const char* name : {"tcgen05.m128n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3",
+                           "tcgen05.m128n24k32.kind_f8f6f4.f16.e3m2.e5m2",
+                           "tcgen05.m128n8k32.kind_i8.s32.s8.u8", "tcgen05.m64n24k16.kind_f16.f32.f16.f16"}) {
     TileBatch batch = batch_of(name, {0, 0, 0});
     const std::vector<std::byte> wanted = batch.d;
     run_tcgen05(gpu_of(100), batch.instruction, batch.view(), {});
