@@ -1,6 +1,6 @@
 #pragma once
-// Copies that run beside the warps, and the barriers that count their bytes. Source: PTX ISA 9.0, "cp.async",
-// "cp.async.bulk.tensor" and "mbarrier". Addresses are 32-bit shared ones.
+// Copies that run beside the warps, and the barriers that count their bytes. Source: PTX ISA 9.0, "cp.async"
+// and "mbarrier". Addresses are 32-bit shared ones.
 #include <cstdint>
 
 namespace mmaudit::device {
@@ -46,19 +46,6 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
         : "=r"(done)
         : "r"(barrier), "r"(parity)
         : "memory");
-}
-
-/// A box of a matrix whose tensor map is a parameter of the kernel; `barrier` counts the bytes.
-__device__ __forceinline__ void copy_box(std::uint32_t to, const void* map, int column, int row,
-                                         std::uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
-      "[%4];" ::"r"(to),
-      "l"(map), "r"(column), "r"(row), "r"(barrier)
-      : "memory");
-}
-__device__ __forceinline__ void prefetch_map(const void* map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
 }  // namespace mmaudit::device

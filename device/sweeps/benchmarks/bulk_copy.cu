@@ -1,8 +1,6 @@
 // Copies of the engine that copies from global to shared memory: the time of one alone, in its parts, and
 // what copies in flight move.
-#include <cstring>
-
-#include "mmaudit/fragment.hpp"
+#include "sweeps/memory/copies.cuh"
 #include "sweeps/memory/global_memory.cuh"
 #ifdef __CUDACC__
 #include "ptx/async_copy.cuh"
@@ -17,30 +15,11 @@ struct BulkCopy;
 
 namespace {
 
-struct CopyResult {
-  std::uint32_t issue = 0, expect = 0, wait = 0;  ///< cycles of all copies, alone
-  std::uint32_t copied = 0, differing = 0;        ///< words looked at, and those that are not what was copied
-};
-
-constexpr int kInFlightMost = 3, kAloneBytes = 128;
-constexpr std::uint32_t kStageAlignment = 128;
-
-MMAUDIT_HD constexpr std::uint32_t copied_word(std::uint32_t index) {
-  return index * 0x9E3779B1U + 0x7F4A7C15U;
-}
+constexpr int kAloneBytes = 128;
 
 }  // namespace
 
 #ifdef __CUDACC__
-
-static __global__ void fill_words(const TimedArgs args) {
-  auto* words = static_cast<std::uint32_t*>(args.memory);
-  for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < args.memory_bytes / 4;
-       i += gridDim.x * blockDim.x)
-    words[i] = copied_word(static_cast<std::uint32_t>(i));
-}
-
-extern __shared__ __align__(128) unsigned char copy_bytes[];
 
 /// Where a block's copies come from.
 struct Walk {
@@ -144,9 +123,7 @@ struct BulkCopy {
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
       if (!look)
         for (std::uint32_t of = step - kInFlight; of < step; ++of) look_at(of);
-      result.copied = __reduce_add_sync(~0U, result.copied);
-      result.differing = __reduce_add_sync(~0U, result.differing);
-      if (at.lane == 0) static_cast<CopyResult*>(args.d)[at.slot] = result;
+      write_result(result, args, at);
       return false;
     }
   };
@@ -155,27 +132,6 @@ struct BulkCopy {
 #endif
 
 namespace {
-
-constexpr AxisSpec kSizeAxis = {.name = "bytes",
-                                .number = true,
-                                .least = 16,
-                                .most = 16384,
-                                .usual = "[128,1024,2048,4096,8192,12288,16384]",
-                                .quick = "[128,4096,16384]",
-                                .meaning = "bytes of a copy"};
-constexpr AxisSpec kBlocksPerAxis = {.name = "ctas",
-                                     .number = true,
-                                     .least = 1,
-                                     .most = 4,
-                                     .usual = "[1,2,3,4]",
-                                     .quick = "[1,4]",
-                                     .meaning = "blocks per multiprocessor"};
-
-CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot) {
-  CopyResult found;
-  std::memcpy(&found, seen.data() + slot * sizeof(found), sizeof(found));
-  return found;
-}
 
 template <int kInFlight>
 Benchmark copies(const char* name) {
@@ -196,34 +152,24 @@ Benchmark copies(const char* name) {
   };
   benchmark.why_not = [](const device::DeviceInfo& device, const Point& point) -> std::string {
     if (device.compute_capability < 90) return "bulk copies need compute capability 9.0";
-    return !kAlone && point.axis("scope") == "sm" && point.number("ctas") > 1
-               ? "several blocks per multiprocessor run on all of them"
-               : "";
+    return kAlone ? "" : needs_all_multiprocessors(point);
   };
   benchmark.work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; };
   benchmark.ceiling = [](int) { return 0.0; };
   benchmark.kernel = [](const Point&) { return timed_kernel<BulkCopy<kInFlight>, 1, 1>(); };
   benchmark.setup = [](const Point& point, Workbench*) {
-    constexpr std::size_t kSecondBytes = std::size_t{16} << 20, kMemoryBytes = std::size_t{2} << 30;
     Setup setup;
     const int bytes = point.number("bytes");
     setup.args.parameter = bytes;
     setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlight * bytes;
     setup.slot_bytes = sizeof(CopyResult);
-    setup.memory_bytes = level_of(point) == Level::second ? kSecondBytes : kMemoryBytes;
+    setup.memory_bytes = level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
     if (!kAlone) setup.placement.blocks_per_multiprocessor = point.number("ctas");
 #ifdef __CUDACC__
     setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
 #endif
     setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
-      const std::vector<std::byte> seen = read();
-      const int looked_at = steps <= kLookedAtSteps ? steps : kInFlight;
-      for (std::size_t slot = 0; slot < seen.size() / sizeof(CopyResult); ++slot) {
-        const CopyResult found = result_at(seen, slot);
-        out.compared += found.copied;
-        out.differing += found.differing;
-        if (found.copied != static_cast<std::uint32_t>(looked_at * (bytes / 4))) ++out.differing;
-      }
+      check_copies(read(), bytes / 4, kInFlight, steps, out);
     };
     if (kAlone)
       setup.observe = [](std::span<const Stamp>, const ReadResult& read, int steps, Measurement& out) {

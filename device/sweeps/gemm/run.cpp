@@ -12,6 +12,7 @@
 #include "sweeps/gemm/cublas.hpp"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/samples.hpp"
+#include "sweeps/memory/tensor_map.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -35,36 +36,15 @@ using device::Buffer;
 using device::cuda_check;
 using device::Event;
 
-constexpr int kCudaOfTensorMaps = 12000;
-
-using EncodeTiled = CUresult (*)(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                                 const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
-                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
-                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-                                 CUtensorMapFloatOOBfill fill);
-
-EncodeTiled find_encoder() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  cuda_check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCudaOfTensorMaps,
-                                              cudaEnableDefault, &found),
-             "asking the driver for tensor maps");
-  if (found != cudaDriverEntryPointSuccess) throw EnvironmentError("CUDA: the driver has no tensor maps");
-  return reinterpret_cast<EncodeTiled>(function);
-}
-
 /// Boxes of `rows` rows, 128 bytes of each, swizzled over 128 bytes.
-CUtensorMap map_of(EncodeTiled encode, std::uint16_t* matrix, int size, int rows) {
-  CUtensorMap map = {};
+CUtensorMap map_of(std::uint16_t* matrix, int size, int rows) {
   const auto extent = static_cast<cuuint64_t>(size);
-  const cuuint64_t extents[] = {extent, extent}, strides[] = {extent * sizeof(std::uint16_t)};
-  const cuuint32_t box[] = {kGemmDepth, static_cast<cuuint32_t>(rows)}, steps[] = {1, 1};
-  const CUresult error = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, matrix, extents, strides, box,
-                                steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (error != CUDA_SUCCESS)
-    throw EnvironmentError("CUDA: making a tensor map: error " + std::to_string(static_cast<int>(error)));
-  return map;
+  return tensor_map_of(matrix, {.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                                .element_bytes = sizeof(std::uint16_t),
+                                .extents = {extent, extent},
+                                .box = {kGemmDepth, static_cast<cuuint32_t>(rows)},
+                                .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                                .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
 }
 
 /// One size: operands, and every kernel that runs it.
@@ -82,9 +62,8 @@ class Products {
     cuda_check(cudaDeviceSynchronize(), "making operands");
     problem_.multiprocessors = device.multiprocessors;
     if (device.compute_capability == 90) {
-      const EncodeTiled encode = find_encoder();
-      problem_.map_a = map_of(encode, a_.data<std::uint16_t>(), size, kWgmmaTileM);
-      problem_.map_b = map_of(encode, b_.data<std::uint16_t>(), size, kWgmmaTileN);
+      problem_.map_a = map_of(a_.data<std::uint16_t>(), size, kWgmmaTileM);
+      problem_.map_b = map_of(b_.data<std::uint16_t>(), size, kWgmmaTileN);
     }
   }
 

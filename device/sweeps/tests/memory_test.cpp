@@ -186,7 +186,8 @@ TEST(Checks, RefuseResultsOfPoison) {
   for (const char* name :
        {"ld.relaxed.gpu.global.u64", "ld.relaxed.gpu.global.u64+each", "stream.ld.v4.u32",
         "ld.shared::cluster.u32", "stream.ld.shared::cluster.u32", "cp.async.bulk", "cp.async.bulk+inflight",
-        "vimax3_s32", "viaddmax_s16x2+plain", "ld.shared.u32+index"}) {
+        "cp.async.bulk.tensor.1d+inflight", "cp.async.bulk.tensor.2d+inflight",
+        "cp.async.bulk.tensor.3d+inflight", "vimax3_s32", "viaddmax_s16x2+plain", "ld.shared.u32+index"}) {
     const Benchmark* benchmark = find_benchmark(name);
     ASSERT_NE(benchmark, nullptr) << name;
     const Point point = points_of(*benchmark, resolve_axes({}, true)).front();
@@ -198,7 +199,7 @@ TEST(Checks, RefuseResultsOfPoison) {
     EXPECT_GT(out.differing, 0U) << name;
     ++checked;
   }
-  EXPECT_EQ(checked, 10);
+  EXPECT_EQ(checked, 13);
 }
 
 }  // namespace

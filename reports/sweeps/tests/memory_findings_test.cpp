@@ -52,6 +52,20 @@ SweepResult grid(bool wrong) {
   add(result, "cp.async.bulk", with({{"level", "l2"}, {"bytes", "128"}}), cycles(460, 300));
   add_gpu(result, "cp.async.bulk+inflight", {{"level", "memory"}, {"bytes", "16384"}},
           bytes(either(4.6e12, 3e12)));
+  const auto boxes = [&](const char* rank, const char* box, const char* ctas, double rate) {
+    add_gpu(result, std::string("cp.async.bulk.tensor.") + rank + "+inflight",
+            {{"level", "memory"}, {"box", box}, {"ctas", ctas}}, bytes(rate));
+  };
+  boxes("2d", "64x64", "1", 4.0e12);
+  boxes("2d", "64x64", "4", either(4.6e12, 3e12));
+  for (const char* box : {"16x16x12", "16x16x16"}) {
+    boxes("3d", box, "1", either(4.5e12, 3.5e12));
+    boxes("3d", box, "4", either(4.2e12, 3.7e12));
+  }
+  boxes("3d", "64x64x1", "4", 4.5e12);
+  boxes("3d", "256x16x1", "4", either(4.6e12, 4e12));
+  boxes("3d", "16x256x1", "4", either(4.1e12, 4.5e12));
+  boxes("3d", "4x4x256", "4", 1e12);
   add(result, "ld.shared::cluster.u32", with({{"cluster", "1"}, {"peer", "0"}}), cycles(33, 20));
   add(result, "ld.shared::cluster.u32", with({{"cluster", "2"}, {"peer", "1"}}),
       {{tag::kCycles, either(190, 210)},
@@ -96,8 +110,8 @@ int judged(bool wrong, bool expected) {
   return count;
 }
 
-TEST(MemoryFindings, HoldOnAGridThatBehavesAsThePaperSays) { EXPECT_EQ(judged(false, true), 18); }
-TEST(MemoryFindings, EachFailsOnAGridThatContradictsIt) { EXPECT_EQ(judged(true, false), 18); }
+TEST(MemoryFindings, HoldOnAGridThatBehavesAsThePaperSays) { EXPECT_EQ(judged(false, true), 21); }
+TEST(MemoryFindings, EachFailsOnAGridThatContradictsIt) { EXPECT_EQ(judged(true, false), 21); }
 
 TEST(MemoryFindings, PublishedBytesNameTheirUnit) {
   Point point{.subject = "stream.ld.u32",
@@ -106,6 +120,29 @@ TEST(MemoryFindings, PublishedBytesNameTheirUnit) {
             "1622.2 B/clk (RTX4090, Luo V), 1853.7 B/clk (A100, Luo V), 4472.3 B/clk (H800, Luo V)");
   point.set("scope", "sm");
   EXPECT_EQ(published_bytes(point), "");
+}
+
+TEST(MemoryFindings, TensorCopiesStandBesideThePaperAtItsLargestBoxes) {
+  Point point{
+      .subject = "cp.async.bulk.tensor.3d+inflight",
+      .axes = {{"scope", "gpu"}, {"warps", "1"}, {"level", "memory"}, {"box", "16x16x16"}, {"ctas", "2"}}};
+  EXPECT_EQ(published_bytes(point), "1800 GB/s (H800, Luo 5)");
+  point.set("box", "16x16x12");
+  EXPECT_EQ(published_bytes(point), "");
+  point.subject = "cp.async.bulk.tensor.2d+inflight";
+  point.set("box", "64x64");
+  EXPECT_EQ(published_bytes(point), "1800 GB/s (H800, Luo 5)");
+}
+
+/// A box of each finding left out: it is not judged.
+TEST(MemoryFindings, OfTensorCopiesNeedEveryBox) {
+  for (const char* box : {"64x64", "16x16x12", "16x256x1"}) {
+    SweepResult result = grid(false);
+    std::erase_if(result.points, [&](const Point& point) { return point.axis("box") == box; });
+    int judged = 0;
+    for (const Finding& finding : findings_of(result)) judged += finding.holds ? 1 : 0;
+    EXPECT_EQ(judged, 20) << box;
+  }
 }
 
 }  // namespace

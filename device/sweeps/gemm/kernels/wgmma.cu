@@ -2,6 +2,7 @@
 // warpgroups compute 64 rows each of a 128 x 256 tile, and a block takes tile after tile of the product.
 #include "kernels/shared_layout.hpp"
 #include "ptx/async_copy.cuh"
+#include "ptx/tensor_copy.cuh"
 #include "ptx/wgmma.cuh"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/stamp.cuh"
@@ -108,8 +109,8 @@ __device__ __forceinline__ void feed(const CUtensorMap& map_a, const CUtensorMap
       device::barrier_wait(shared.empty + 8 * ring.stage, ring.parity ^ 1);
       const std::uint32_t full = shared.full + 8 * ring.stage, to = shared.stages + ring.stage * kStageBytes;
       device::barrier_expect(full, kStageBytes);
-      device::copy_box(to, &map_a, k, tile.row, full);
-      device::copy_box(to + kBytesA, &map_b, k, tile.column, full);
+      device::copy_box(to, &map_a, {k, tile.row}, full);
+      device::copy_box(to + kBytesA, &map_b, {k, tile.column}, full);
       ring.advance();
     }
   }

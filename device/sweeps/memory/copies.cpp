@@ -1,0 +1,31 @@
+#include "sweeps/memory/copies.hpp"
+
+#include <cstring>
+
+#include "sweeps/memory/global_memory.hpp"
+
+namespace mmaudit::sweeps {
+
+std::string needs_all_multiprocessors(const Point& point) {
+  return point.axis("scope") == "sm" && point.number("ctas") > 1
+             ? "several blocks per multiprocessor run on all of them"
+             : "";
+}
+
+CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot) {
+  CopyResult found;
+  std::memcpy(&found, seen.data() + slot * sizeof(found), sizeof(found));
+  return found;
+}
+
+void check_copies(const std::vector<std::byte>& seen, int words, int in_flight, int steps, Measurement& out) {
+  const int looked_at = steps <= kLookedAtSteps ? steps : in_flight;
+  for (std::size_t slot = 0; slot < seen.size() / sizeof(CopyResult); ++slot) {
+    const CopyResult found = result_at(seen, slot);
+    out.compared += found.copied;
+    out.differing += found.differing;
+    if (found.copied != static_cast<std::uint32_t>(looked_at * words)) ++out.differing;
+  }
+}
+
+}  // namespace mmaudit::sweeps

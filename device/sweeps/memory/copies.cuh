@@ -1,0 +1,29 @@
+#pragma once
+// What kernels of the copy engine have in common.
+#include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/copies.hpp"
+
+namespace mmaudit::sweeps {
+
+#ifdef __CUDACC__
+
+static __global__ void fill_words(const TimedArgs args) {
+  auto* words = static_cast<std::uint32_t*>(args.memory);
+  for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < args.memory_bytes / 4;
+       i += gridDim.x * blockDim.x)
+    words[i] = copied_word(static_cast<std::uint32_t>(i));
+}
+
+/// Shared memory: stages and the barriers that count their bytes.
+extern __shared__ __align__(128) unsigned char copy_bytes[];
+
+/// The sum over the warp of what each lane looked at; its first lane writes the result of the slot.
+__device__ __forceinline__ void write_result(CopyResult& result, const TimedArgs& args, const Place& at) {
+  result.copied = __reduce_add_sync(~0U, result.copied);
+  result.differing = __reduce_add_sync(~0U, result.differing);
+  if (at.lane == 0) static_cast<CopyResult*>(args.d)[at.slot] = result;
+}
+
+#endif
+
+}  // namespace mmaudit::sweeps

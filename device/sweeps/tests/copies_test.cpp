@@ -1,0 +1,130 @@
+// What the benchmarks of the copy engine rest on, without a GPU.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "fake_machine.hpp"
+#include "sweeps/memory/boxes.hpp"
+#include "sweeps/memory/copies.hpp"
+#include "sweeps/memory/global_memory.hpp"
+
+namespace mmaudit::sweeps::test {
+namespace {
+
+TEST(Boxes, AreReadAsTheyAreWritten) {
+  const std::optional<Box> box = parse_box("16x256x1");
+  ASSERT_TRUE(box);
+  EXPECT_EQ(box->size[0], 16U);
+  EXPECT_EQ(box->size[1], 256U);
+  EXPECT_EQ(box->elements(), 4096U);
+  EXPECT_EQ(rank_of("256"), 1);
+  EXPECT_EQ(rank_of("16x256x1"), 3);
+  for (const char* text : {"", "0", "257", "16x", "x16", "16x16x16x1", "16 x16", "-1"})
+    EXPECT_FALSE(parse_box(text)) << text;
+}
+
+TEST(Boxes, TravelToAKernelAsOneNumber) {
+  for (const Box& box : {Box{{256, 256, 256}}, Box{{1, 1, 1}}, Box{{4, 4, 256}}, Box{{16, 256, 1}}}) {
+    const Box back = unpacked(packed(box));
+    for (int axis = 0; axis < kBoxRanks; ++axis) EXPECT_EQ(back.size[axis], box.size[axis]);
+  }
+}
+
+TEST(Boxes, AWordIsWhereTheTensorHasIt) {
+  const Boxes tensor(3, kCopiedMemoryBytes, {{16, 8, 4}});
+  EXPECT_EQ(tensor.word_of(0, 0), 0U);
+  EXPECT_EQ(tensor.word_of(0, 17), 1024U + 1) << "the second row";
+  EXPECT_EQ(tensor.word_of(0, 16 * 8), 1024U * 512) << "the second plane";
+  EXPECT_EQ(tensor.word_of(1, 0), 16U);
+  EXPECT_EQ(tensor.word_of(64, 0), 8U * 1024) << "64 boxes lie side by side";
+  const Boxes line(1, kCopiedMemoryBytes, {{256, 1, 1}});
+  EXPECT_EQ(line.word_of(3, 5), 3 * 512U + 5) << "elements of two words";
+}
+
+/// Every word of every whole box once, and none outside.
+TEST(Boxes, ShareNoWord) {
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  for (const char* text : {"192", "96x32", "64x64", "16x16x12", "4x4x256", "256x16x1"}) {
+    const Boxes tensor(rank_of(text), kBytes, *parse_box(text));
+    std::vector<bool> seen(kBytes / 4);
+    const std::uint32_t words = tensor.box.elements() * tensor.words;
+    for (std::uint32_t number = 0; number < tensor.count(); ++number)
+      for (std::uint32_t word = 0; word < words; ++word) {
+        const std::uint32_t at = tensor.word_of(number, word);
+        ASSERT_LT(at, seen.size()) << text;
+        ASSERT_FALSE(seen[at]) << text << " box " << number << " word " << word;
+        seen[at] = true;
+      }
+  }
+}
+
+/// The driver's rules for tensor maps, and room in shared memory for the most blocks.
+TEST(Boxes, EveryOneThatIsSweptIsOneThatTheDriverTakes) {
+  std::set<std::string> swept;
+  for (const char* name : {"cp.async.bulk.tensor.1d+inflight", "cp.async.bulk.tensor.2d+inflight",
+                           "cp.async.bulk.tensor.3d+inflight"}) {
+    const Benchmark* benchmark = find_benchmark(name);
+    ASSERT_NE(benchmark, nullptr) << name;
+    for (const Point& point : points_of(*benchmark, resolve_axes({}, false))) {
+      const std::string text(point.axis("box"));
+      const std::optional<Box> box = parse_box(text);
+      ASSERT_TRUE(box) << text;
+      swept.insert(text);
+      const int rank = rank_of(text), bytes = box_bytes(*box, rank);
+      EXPECT_EQ(4 * words_per_element(rank) * box->size[0] % 16, 0U) << text << ": rows are whole 16 bytes";
+      EXPECT_EQ(bytes % static_cast<int>(kStageAlignment), 0) << text;
+      EXPECT_DOUBLE_EQ(benchmark->work(point).bytes, bytes);
+      const sweeps::Setup setup = benchmark->setup(point, nullptr);
+      EXPECT_LE(4 * (setup.shared_bytes + 1024), 228 << 10) << text;
+      EXPECT_GT(Boxes(rank, setup.memory_bytes, *box).count(), 4U * 264) << text;
+      EXPECT_EQ(setup.placement.blocks_per_multiprocessor, point.number("ctas"));
+    }
+  }
+  EXPECT_EQ(swept.size(), 22U);
+}
+
+TEST(Copies, ABlockThatLookedAtLessIsWrong) {
+  const auto differing = [](CopyResult found, int steps) {
+    std::vector<std::byte> seen(sizeof(found));
+    std::memcpy(seen.data(), &found, sizeof(found));
+    Measurement out;
+    check_copies(seen, 100, 3, steps, out);
+    EXPECT_EQ(out.compared, found.copied);
+    return out.differing;
+  };
+  EXPECT_EQ(differing({.copied = 100 * kLookedAtSteps}, kLookedAtSteps), 0U);
+  EXPECT_EQ(differing({.copied = 300}, 1024), 0U) << "the last three of a long run";
+  EXPECT_EQ(differing({.copied = 299}, 1024), 1U);
+  EXPECT_EQ(differing({.copied = 300, .differing = 5}, 1024), 5U);
+}
+
+TEST(Copies, GpusWithoutTheEngineSayWhy) {
+  device::DeviceInfo ampere;
+  ampere.compute_capability = 80;
+  device::DeviceInfo hopper;
+  hopper.compute_capability = 90;
+  int asked = 0;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (!benchmark.name.starts_with("cp.")) continue;
+    Point point = points_of(benchmark, resolve_axes({}, true)).front();
+    point.set("scope", "gpu");
+    EXPECT_NE(benchmark.why_not(ampere, point), "") << benchmark.name;
+    EXPECT_EQ(benchmark.why_not(hopper, point), "") << benchmark.name;
+    ++asked;
+  }
+  EXPECT_EQ(asked, 5);
+}
+
+/// Several blocks per multiprocessor are for the whole GPU alone.
+TEST(Copies, OneMultiprocessorRunsOneBlock) {
+  FakeMachine machine;
+  const SweepResult result = sweep_of(machine, {"cp.async.bulk.tensor.3d"}, true);
+  int gpu = 0;
+  for (const Point& point : result.points) gpu += point.axis("scope") == "gpu" ? 1 : 0;
+  EXPECT_EQ(gpu, 2 * 2) << "two boxes, one and four blocks";
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps::test
