@@ -1,10 +1,14 @@
 """The same batch through the same module under several plans: how errors grow from layer to layer, logits, loss."""
+import json
+from os import PathLike
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from . import _compare_page
 from ._emulate import Seen, emulate
 from ._plan import Choice, Plan
 
@@ -62,6 +66,23 @@ class Comparison(Dict[str, Any]):
         if self["loss"] is not None:
             lines.append(f"loss of the module as it is: {self['loss']:.4f}")
         return "\n".join(lines)
+
+    def svg(self) -> str:
+        """Errors of the layers, a line per plan."""
+        return _compare_page.svg(self)
+
+    def html(self) -> str:
+        """One self-contained page: the picture and both tables."""
+        return _compare_page.html(self)
+
+    def write(self, path: "Union[str, PathLike[str]]") -> None:
+        """As the name ends: .html, .svg or .json. ValueError for another end."""
+        kinds: Dict[str, Callable[[], str]] = {
+            ".html": self.html, ".svg": self.svg, ".json": lambda: json.dumps(self, indent=1) + "\n"}
+        end = Path(path).suffix
+        if end not in kinds:
+            raise ValueError(f"path: found {str(path)!r}, allowed: names that end in {', '.join(kinds)}")
+        Path(path).write_text(kinds[end](), encoding="utf-8")
 
 
 def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch: Optional[Callable[[Seen], None]],

@@ -1,0 +1,80 @@
+"""A comparison as a picture and a page."""
+import base64
+import hashlib
+import json
+import math
+import re
+import xml.etree.ElementTree as tree
+
+import pytest
+import torch
+from torch import nn
+
+import mmaudit.torch as mt
+from mmaudit.torch._compare import Comparison
+
+
+def row(layers, **figures):
+    return {"products": {}, "layers": layers, "relative_error": 0.1, "kl": 1e-3, "top1": 0.5, "loss": None, **figures}
+
+
+def comparison(layers, plans, loss=None):
+    return Comparison(schema="mmaudit.compare/1", seed=0, loss=loss, layers=layers, plans=plans)
+
+
+def points(svg):
+    lines = [one for one in tree.fromstring(svg).iter() if one.tag.endswith("polyline")]
+    return [[tuple(map(float, pair.split(","))) for pair in one.get("points").split()] for one in lines]
+
+
+def test_a_real_comparison_is_drawn_and_written(tmp_path):
+    net = nn.Sequential(nn.Linear(32, 48), nn.ReLU(), nn.Linear(48, 16))
+    found = mt.compare(net, torch.randn(9, 32), ["bf16", "nvfp4"], loss=lambda y: y.square().mean())
+    for end in (".html", ".svg", ".json"):
+        found.write(tmp_path / ("c" + end))
+    assert json.loads((tmp_path / "c.json").read_text()) == found
+    drawn = points((tmp_path / "c.svg").read_text())
+    assert [len(one) for one in drawn] == [2, 2] and drawn[0][0][1] > drawn[1][0][1]  # bf16 is below nvfp4
+    page = (tmp_path / "c.html").read_text()
+    for words in ("bf16", "nvfp4", "loss - as it is", f"{found['plans']['nvfp4']['relative_error']:.2e}"):
+        assert words in page
+    with pytest.raises(ValueError, match="path: found 'c.png', allowed: names that end in .html, .svg, .json"):
+        found.write("c.png")
+
+
+def test_the_height_of_a_point_is_its_error():
+    [line] = points(comparison(["a", "b", "c"], {"p": row({"a": 1e-4, "b": 1e-2, "c": 1e-3})}).svg())
+    (x0, y0), (x1, y1), (x2, y2) = line
+    assert x0 < x1 < x2 and math.isclose(y0 - y2, y2 - y1, abs_tol=0.2) and y0 == 320 and y1 == 20
+
+
+def test_the_page_loads_nothing_and_admits_its_style_alone():
+    page = comparison(["a"], {"p": row({"a": 0.1})}).html()
+    [style] = re.findall(r"<style>(.*?)</style>", page, re.S)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'" in page
+    assert not re.search(r"<script|<link|<img|\ssrc=|\shref=|\sstyle=|url\(|\son\w+=", page)
+    assert set(re.findall(r"https?://[^\"]*", page)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_names_are_text():
+    bad = "<script>alert('&\"')</script>\n\x1b"
+    found = comparison([bad], {bad: row({bad: 0.1})})
+    for text in (found.svg(), found.html()):
+        assert "<script" not in text and "\x1b" not in text and "&lt;script&gt;" in text
+    assert "alert" in "".join(tree.fromstring(found.svg()).itertext())
+
+
+@pytest.mark.parametrize("layers,plans", [
+    ([], {}), (["a"], {}),
+    (["a", "b", "c"], {"p": row({"a": 0.0, "b": 0.1}), "q": row({"c": math.inf, "a": math.nan})}),
+    ([f"l{i}" for i in range(700)], {"p": row({f"l{i}": 0.1 for i in range(700)})}),
+    (["a"], {f"p{i}": row({"a": 10.0**-i}) for i in range(30)}),
+])
+def test_what_can_not_be_drawn_is_left_out(layers, plans):
+    found = comparison(layers, plans)
+    text = found.svg()
+    tree.fromstring(text)
+    assert not re.search(r"\"[^\"]*(nan|inf)[^\"]*\"", text) and found.html().endswith("</html>\n")
+    assert sum(map(len, points(text))) == sum(
+        1 for one in plans.values() for value in one["layers"].values() if math.isfinite(value) and value > 0)
