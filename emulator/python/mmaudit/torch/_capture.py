@@ -13,7 +13,7 @@ from ._operator import largest_finite
 SCHEMA = "mmaudit.capture/1"
 
 
-def _sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
+def sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
     """`most` of `count` indices at random, ascending; all of them where there are no more."""
     if count <= most:
         return torch.arange(count)
@@ -48,12 +48,12 @@ def capture(
         batches, m, k = seen.a.shape
         n = seen.b.shape[2]
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
-        for matrix in _sampled(batches, matrices, draw).tolist():
+        for matrix in sampled(batches, matrices, draw).tolist():
             name = f"{seen.site.layer or 'module'}#{number}" + (f"[{matrix}]" if batches > 1 else "")
             a, b = seen.a[matrix], seen.b[matrix]
             largest = [float(largest_finite(one).amax()) if one.numel() else 0.0 for one in (seen.a, seen.b)]
             tensors[name + ".largest"] = torch.tensor(largest)
-            some_rows, some_columns = _sampled(m, rows, draw), _sampled(n, columns, draw)
+            some_rows, some_columns = sampled(m, rows, draw), sampled(n, columns, draw)
             for of, one in ((".a", a[some_rows.to(a.device)]), (".b", b[:, some_columns.to(b.device)])):
                 tensors[name + of] = one.detach().cpu().clone(memory_format=torch.contiguous_format)
             products.append({

@@ -1,0 +1,139 @@
+"""The weights of a checkpoint with drawn activations, for mmaudit audit --capture: when there is no batch to run."""
+import json
+from fnmatch import fnmatchcase
+from os import PathLike
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
+
+import torch
+from torch import Tensor
+
+from ._capture import SCHEMA, sampled
+from ._operator import largest_finite
+from ._tensors import NUMBERS
+
+Draw = Callable[[int, int, torch.Generator], Tensor]  #: rows, k
+
+_ALLOWED = "normal, uniform, student:NU with NU above 0, outliers:CHANNELS:FACTOR with both above 0"
+#: Tables that tokens and places are looked up in, which no product has; weights of norms have one dimension.
+TABLES = ("*embed*", "*wte*", "*wpe*", "*position*")
+
+
+def _normal(rows: int, k: int, draw: torch.Generator) -> Tensor:
+    return torch.randn(rows, k, generator=draw)
+
+
+def _student(freedom: float) -> Draw:
+    def drawn(rows: int, k: int, draw: torch.Generator) -> Tensor:
+        # chi squared with `freedom` degrees is Gamma(freedom / 2) times 2
+        shape = torch.full((rows, k), freedom / 2, dtype=torch.float64)
+        chi = 2 * torch._standard_gamma(shape, generator=draw)
+        return (torch.randn(rows, k, generator=draw, dtype=torch.float64) / (chi / freedom).sqrt()).float()
+    return drawn
+
+
+def _outliers(channels: int, factor: float) -> Draw:
+    def drawn(rows: int, k: int, draw: torch.Generator) -> Tensor:
+        x = torch.randn(rows, k, generator=draw)
+        x[:, torch.randperm(k, generator=draw)[:channels]] *= factor
+        return x
+    return drawn
+
+
+def distribution(text: str) -> Draw:
+    """Draws activations: normal N(0, 1), uniform in (-1, 1), Student's t, or N(0, 1) of which some channels (indices of
+    k, the same in every row) are larger by a factor."""
+    name, *numbers = text.split(":")
+    try:
+        values = [float(one) for one in numbers]
+    except ValueError:
+        values = [-1.0]
+    good = all(0 < one < float("inf") for one in values)
+    if name == "normal" and not values:
+        return _normal
+    if name == "uniform" and not values:
+        return lambda rows, k, draw: torch.rand(rows, k, generator=draw) * 2 - 1
+    if name == "student" and len(values) == 1 and good:
+        return _student(values[0])
+    if name == "outliers" and len(values) == 2 and good and values[0].is_integer():
+        return _outliers(int(values[0]), values[1])
+    raise ValueError(f"activations: found {text!r}, allowed: {_ALLOWED}")
+
+
+def _files(checkpoint: "Union[str, PathLike[str]]") -> List[Path]:
+    path = Path(checkpoint)
+    found = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+    if not found:
+        raise ValueError(f"checkpoint: found no .safetensors in {path}, allowed: a file, or a folder that has some")
+    return found
+
+
+def capture_checkpoint(
+    checkpoint: "Union[str, PathLike[str]]", out: "Union[str, PathLike[str]]", *, activations: str = "normal",
+    rows: int = 256, columns: int = 256, include: Sequence[str] = ("*",), exclude: Sequence[str] = TABLES,
+    transposed: Sequence[str] = (), seed: int = 0,
+) -> List[Dict[str, Any]]:
+    """Writes the weights of a checkpoint as products, with activations from a distribution that you state.
+
+    Every product's A is drawn, so its errors are those of these weights under that distribution and nothing else:
+    outliers of the real activations are what FP8 and FP4 suffer from most. capture() has the real ones.
+
+    Args:
+        checkpoint: a .safetensors file, or a folder of them. Its tensors NAME.weight of two dimensions are weights of
+            layers NAME, (outputs, inputs) as nn.Linear has them.
+        activations: "normal", "uniform", "student:NU" or "outliers:CHANNELS:FACTOR".
+        out, rows, columns, seed: as in capture(); B has at most so many columns, at random.
+        include, exclude: globs over names of layers; embeddings look like weights, and are left out by their names.
+        transposed: globs of layers whose weights are (inputs, outputs), as GPT-2's Conv1D has them.
+    Returns: as capture(). Raises: ValueError where no weight is left; ImportError without safetensors.
+    """
+    try:
+        from safetensors import safe_open
+        from safetensors.torch import save_file
+    except ImportError as error:
+        raise ImportError(
+            "mmaudit.torch.capture_checkpoint: found no safetensors, allowed: pip install safetensors") from error
+    drawn, draw = distribution(activations), torch.Generator().manual_seed(seed)
+
+    def matches(layer: str, globs: Sequence[str]) -> bool:
+        return any(fnmatchcase(layer, one) for one in globs)
+
+    tensors: Dict[str, Tensor] = {}
+    products: List[Dict[str, Any]] = []
+    others: List[str] = []
+    for path in _files(checkpoint):
+        with safe_open(str(path), framework="pt") as file:
+            for name in sorted(file.keys()):
+                layer = name[:-len(".weight")] if name.endswith(".weight") else ""
+                if not layer or not matches(layer, include) or matches(layer, exclude):
+                    continue
+                weight = file.get_tensor(name)
+                if weight.dim() != 2 or weight.dtype not in NUMBERS or 0 in weight.shape:
+                    others.append(f"{name} ({weight.dtype}, {list(weight.shape)})")
+                    continue
+                b = weight if matches(layer, transposed) else weight.t()
+                made = _product(layer, b, drawn, (rows, columns), draw)
+                if made[0]["name"] + ".a" in tensors:
+                    raise ValueError(f"checkpoint: found {name} in two files, allowed: in one")
+                products.append(made[0])
+                tensors.update(made[1])
+    if not products:
+        found = f"only {', '.join(others[:3])}" if others else "no NAME.weight"
+        raise ValueError(f"checkpoint: found {found}, allowed: two-dimensional weights of "
+                         f"{', '.join(NUMBERS.values())} that include takes and exclude leaves")
+    head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products})
+    save_file(tensors, str(out), metadata={"mmaudit": head, "activations": activations})
+    return products
+
+
+def _product(layer: str, b: Tensor, drawn: Draw, most: Tuple[int, int],
+             draw: torch.Generator) -> Tuple[Dict[str, Any], Dict[str, Tensor]]:
+    """What capture() says of a product, and its tensors."""
+    k, n = b.shape
+    a = drawn(most[0], k, draw)
+    largest = [float(largest_finite(one).amax()) for one in (a, b)]
+    name = layer + "#0"
+    facts = {"name": name, "layer": layer, "kind": "weight", "op": "drawn", "m": most[0], "n": n, "k": k,
+             "largest_a": largest[0], "largest_b": largest[1]}
+    some = b[:, sampled(n, most[1], draw)].clone(memory_format=torch.contiguous_format)
+    return facts, {name + ".a": a, name + ".b": some, name + ".largest": torch.tensor(largest)}
