@@ -1,9 +1,6 @@
 #include "mmaudit/explain.hpp"
 
-#include <cmath>
-#include <limits>
-
-#include "mmaudit/convert.hpp"
+#include "explain_stages.hpp"
 
 namespace mmaudit {
 namespace {
@@ -156,58 +153,6 @@ void explain_integers(Explanation& trace, const std::uint64_t* a, const std::uin
     }
   });
   trace.result = integer_dot(plan, Strided<std::uint64_t>{a}, Strided<std::uint64_t>{b}, c);
-}
-
-/// A number other than zero that was unpacked as zero.
-bool flushes(const Operand& x, double stored) {
-  return x.kind == Kind::finite && x.significand == 0 && stored != 0;
-}
-
-double value_of(const Operand& x, int fraction_bits) {
-  if (x.kind == Kind::nan) return std::numeric_limits<double>::quiet_NaN();
-  const double size = x.kind == Kind::infinite ? std::numeric_limits<double>::infinity()
-                                               : std::ldexp(std::abs(static_cast<double>(x.significand)),
-                                                            x.exponent - fraction_bits);
-  return x.negative || x.significand < 0 ? -size : size;
-}
-
-/// a * b as the step adds it.
-double taken_product(const DotPlan& plan, const Operand& a, const Operand& b) {
-  const Datapath& datapath = plan.datapath;
-  const bool finite = a.kind == Kind::finite && b.kind == Kind::finite;
-  if (finite && datapath.arithmetic == Arithmetic::rounded_tree)
-    return decode_value(rounded_product(a, b, plan.step, datapath.output), plan.step.output);
-  const bool widened = plan.wide.id != Format::none;
-  const double product = value_of(a, (widened ? plan.wide : plan.a).fraction_bits) *
-                         value_of(b, (widened ? plan.wide : plan.b).fraction_bits);
-  if (finite && datapath.product_overflow == ProductOverflow::infinity && product_overflows(a, b, plan.step))
-    return std::copysign(std::numeric_limits<double>::infinity(), product);
-  return product;
-}
-
-void explain_stages(Explanation& trace, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
-                    unsigned modifiers) {
-  const DotPlan& plan = trace.plan;
-  const std::uint64_t sign_a = (modifiers & kNegateA) != 0 ? plan.a.sign_bit() : 0;
-  const std::uint64_t sign_b = (modifiers & kNegateB) != 0 ? plan.b.sign_bit() : 0;
-  trace.result =
-      staged_dot(plan, Strided<std::uint64_t>{a}, Strided<std::uint64_t>{b}, c, modifiers,
-                 [&](int start, int count, std::uint64_t before, std::uint64_t after) {
-                   ExplainedStage stage{{}, before, after};
-                   for (int i = start; i < start + count; ++i) {
-                     const int k = evaluation_k(plan.datapath.order, plan.k, i);
-                     const Operand x = unpack_factor(plan.a, plan, a[k], sign_a != 0);
-                     const Operand y = unpack_factor(plan.b, plan, b[k], sign_b != 0);
-                     const double stored_a = decode_value(a[k] ^ sign_a, plan.a);
-                     const double stored_b = decode_value(b[k] ^ sign_b, plan.b);
-                     stage.products.push_back({k, a[k], b[k], stored_a * stored_b, taken_product(plan, x, y),
-                                               flushes(x, stored_a) || flushes(y, stored_b)});
-                   }
-                   const FormatSpec& of_c = plan.step.addend;
-                   if (trace.stages.empty())
-                     stage.flushed = flushes(unpack_addend(of_c, plan.datapath, c), decode_value(c, of_c));
-                   trace.stages.push_back(std::move(stage));
-                 });
 }
 
 }  // namespace

@@ -74,6 +74,89 @@ TEST(DotPicture, EveryKindOfTraceIsDrawn) {
   EXPECT_TRUE(has(nothing, "(17 zero)")) << nothing;
 }
 
+/// The text of the row (<g>) whose label has this part, without markup of its bits; "" without one.
+std::string row(const std::string& svg, const std::string& part) {
+  const std::size_t at = svg.find(">" + part);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = svg.rfind("<g ", at);
+  return svg.substr(begin, svg.find("</g>", begin) - begin);
+}
+
+/// The digits of a row that stay, and those that go.
+std::string digits(const std::string& line, const std::string& cls) {
+  const std::size_t at = line.find("<text class=\"" + cls + "\"");
+  if (at == std::string::npos) return "";
+  const std::size_t begin = line.find('>', at) + 1;
+  return line.substr(begin, line.find('<', begin) - begin);
+}
+
+// CDNA3: 2^10 * 1 and 3 * 2^-15: E = 10 keeps 2^-14 of a product. c = -3 * 2^-23: of c 2^-14 stays, downward.
+TEST(DotPicture, TwoStagesAreDrawnOneAfterTheOther) {
+  const std::string svg =
+      dot_svg({picture("cdna3", "v_mfma_f32_32x32x8f16", {0x6400, 0x0600}, {0x3C00, 0x3C00}, 0xB4C00000)});
+  EXPECT_TRUE(has(svg, "step 1 of 1: products are added first, then c"));
+  EXPECT_TRUE(has(svg, "k 0-7: the largest exponent is 10; bits below 2^-14 are cut")) << svg;
+  const std::string product = row(svg, "k 1  ");
+  EXPECT_EQ(digits(product, ""), "1") << product;
+  EXPECT_EQ(digits(product, "gone"), "1");
+  EXPECT_TRUE(has(product, "exact 9.1552734375e-05, kept 6.103515625e-05")) << product;
+  EXPECT_TRUE(has(row(svg, "sum of k 0-7 1024.00006"), "1" + std::string(23, '0') + "1")) << svg;
+  EXPECT_TRUE(has(svg, "with c: the larger exponent is 10; bits below 2^-14 of c and below 2^-22 of the"));
+  EXPECT_TRUE(has(svg, ">  kept -6.103515625e-05<")) << "downward";
+  EXPECT_TRUE(has(row(svg, "c -"), "kept -6.103515625e-05")) << row(svg, "c -");
+  EXPECT_EQ(digits(row(svg, "sum 1024<"), ""), "1");
+  EXPECT_TRUE(has(svg, "D 1024"));
+}
+
+// CDNA3's bf8: even and odd k apart; the odd sum is cut where the even one is, and a far c is dropped.
+TEST(DotPicture, TwoSumsHaveAnExponentEach) {
+  const std::string svg = dot_svg({picture("cdna3", "v_mfma_f32_16x16x32_bf8_bf8", {0x5C, 0x02, 0, 0x01},
+                                           {0x5C, 0x02, 0, 0x01}, 0x30000000)});
+  EXPECT_TRUE(has(svg, "even k: the largest exponent is 14; bits below 2^-10 are cut")) << svg;
+  EXPECT_TRUE(has(svg, "odd k: the largest exponent is -30; bits below 2^-54 are cut")) << svg;
+  EXPECT_TRUE(
+      has(svg, "both sums: the larger exponent is 14; bits below 2^-10 are cut toward minus infinity"));
+  const std::string odd = row(svg, "sum of odd k");
+  EXPECT_EQ(digits(odd, ""), "") << odd;
+  EXPECT_EQ(digits(odd, "gone"), "101") << odd;
+  EXPECT_EQ(digits(row(svg, "c "), ""), "") << row(svg, "c ");
+  EXPECT_TRUE(has(row(svg, "c "), "kept 0"));
+  EXPECT_TRUE(has(svg, "step 2 of 2")) << "the other sixteen products";
+  EXPECT_TRUE(has(svg, "even k: every product is zero"));
+}
+
+// CDNA2: 2048 + 2^-13 is rounded to 2048 before the other pair comes; a subnormal factor is zero.
+TEST(DotPicture, TreesShowEveryRounding) {
+  const std::string svg = dot_svg({picture("cdna2", "v_mfma_f32_32x32x8f16", {0x6800, 0x0800, 0x4000, 0x0001},
+                                           {0x3C00, 0x3C00, 0x3C00, 0x3C00}, 0x3F800000)});
+  EXPECT_TRUE(has(svg, "every product and every sum of two is rounded"));
+  const std::string pair = row(svg, "k 0-1 sum 2048.0001");
+  EXPECT_EQ(digits(pair, "").size(), 24U) << pair;
+  EXPECT_EQ(digits(pair, "gone"), "1") << pair;
+  EXPECT_TRUE(has(row(svg, "k 0-1 rounded 2048"), ">1</text>"));
+  EXPECT_TRUE(has(svg, "k 2-3 2<")) << svg;
+  EXPECT_TRUE(has(svg, "k 0-3 2050<"));
+  EXPECT_TRUE(has(svg, "taken as 0 (a subnormal factor)"));
+  EXPECT_TRUE(has(row(svg, "c 1"), ">1</text>"));
+  EXPECT_TRUE(has(svg, "D 2051"));
+}
+
+// CDNA1: exact, so the bit that binary32 has no place for goes in the one rounding.
+TEST(DotPicture, ExactSumsAreCutOnce) {
+  const std::string svg =
+      dot_svg({picture("cdna1", "v_mfma_f32_32x32x8f16", {0x6800, 0x0800}, {0x3C00, 0x3C00}, 0x3F800000)});
+  const std::string sum = row(svg, "sum 2049.0001");
+  EXPECT_EQ(digits(sum, "").size(), 24U) << svg;
+  EXPECT_EQ(digits(sum, "gone"), "1");
+  EXPECT_TRUE(has(svg, "step 2 of 2"));
+  const std::string wide =
+      dot_svg({picture("cdna1", "v_mfma_f32_32x32x8f16", {0x3C00}, {0x3C00}, 0x00000001)});
+  EXPECT_TRUE(has(wide, "sum: more than 64 bits")) << wide;
+  const std::string special = dot_svg({picture("cdna3", "v_mfma_f32_32x32x8f16", {0x7C00}, {0x3C00})});
+  EXPECT_TRUE(has(special, "an input is NaN or infinite, no sum is formed"));
+  EXPECT_FALSE(has(special, "largest exponent"));
+}
+
 TEST(DotPicture, WideRangesEnd) {
   // bf16 2^127 beside 2^-126: more powers than a page has columns.
   const std::string svg =

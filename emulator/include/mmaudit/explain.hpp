@@ -55,12 +55,37 @@ struct ExplainedTerm {
   bool flushed = false;  ///< a factor is subnormal and read as zero
 };
 
+/// A sum inside a step of a staged datapath.
+struct ExplainedPartial {
+  std::vector<int> ks;  ///< the k of its products
+  int exponent = 0;     ///< two_stage_dot_add: the largest of its products
+  Dyadic sum;        ///< exact: two_stage_dot_add of what is kept of the products, rounded_tree of two terms
+  bool fits = true;  ///< 64 bits hold `sum`; else it is 0
+  std::uint64_t bits = 0;  ///< rounded_tree: the rounded sum, raw bits of the output format
+};
+
+/// How a step of a staged datapath ends.
+struct ExplainedTotal {
+  int exponent = 0;      ///< two_stage_dot_add, as the next three: the larger of the products' and c's
+  Dyadic products;       ///< the partial sums, aligned and added
+  Dyadic kept_products;  ///< of them after alignment with c
+  Dyadic kept_addend;    ///< of c after alignment
+  Dyadic sum;        ///< exact: of the two; rounded_tree: of c and the last partial; exact_dot_add: of all
+  bool fits = true;  ///< 64 bits hold `sum`; else it is 0
+  Dyadic kept;       ///< two_stage_dot_add: sum_fraction_bits of it below its leading bit: what is rounded
+};
+
 /// One step of a staged datapath (staged_dot.hpp): its products in evaluation order and the running sum, raw
 /// bits.
 struct ExplainedStage {
   std::vector<ExplainedTerm> products;
   std::uint64_t before = 0, after = 0;
   bool flushed = false;  ///< `before` is subnormal and read as zero
+  bool special = false;  ///< NaN or infinity among the inputs: no sum is formed. rounded_tree: false
+  /// rounded_tree: sums of two, then of two of those, ...; two_stage_dot_add: of every partial_sums-th
+  /// product.
+  std::vector<ExplainedPartial> partials;
+  ExplainedTotal total;  ///< unless NaN or infinity take part
 };
 
 /// integer: one product and the sum after it, both exact.
