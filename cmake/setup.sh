@@ -9,7 +9,7 @@ audit_packages=(
 )
 test_packages=(
   libgtest-dev:gtest/gtest.h librapidcheck-dev:rapidcheck.h openmpi-bin:mpirun libopenmpi-dev:mpicc
-  pkg-config:pkg-config python3-numpy:f2py3 python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file
+  pkg-config:pkg-config python3-numpy:f2py3 python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file zsh:zsh fish:fish
 )
 # What compiles the explorer to WebAssembly.
 explorer_packages=(

@@ -26,6 +26,9 @@ std::string offered(const std::string& value, const ValueWords& words) {
   return found == words.end() ? "" : joined(found->second);
 }
 
+/// A value that may be several, with commas between them.
+bool is_list(const OptionText& option) { return option.value.ends_with(",..."); }
+
 void for_each_command(const CommandText& command, const std::function<void(const CommandText&)>& act) {
   act(command);
   for (const CommandText& one : command.commands) for_each_command(one, act);
@@ -44,7 +47,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string bash_script(const CommandText& program, const ValueWords& words) {
-  std::string paths, values, offers;
+  std::string paths, values, offers, valued;
   for_each_command(program, [&](const CommandText& command) {
     if (command.path != program.path) paths += (paths.empty() ? "" : " | ") + quoted(command.path);
     std::vector<std::string> names;
@@ -58,23 +61,38 @@ std::string bash_script(const CommandText& program, const ValueWords& words) {
       for (const std::string& name : option.names)
         pattern += (pattern.empty() ? "" : " | ") + quoted(command.path + " " + name);
       const std::string offer = offered(option.value, words);
-      const std::string reply = offer == "files" ? "compgen -f -- \"$word\""
-                                : offer == "folders"
-                                    ? "compgen -d -- \"$word\""
-                                    : fmt::format("compgen -W {} -- \"$word\"", quoted(offer));
-      if (!option.argument)
-        values += fmt::format("    {}) mapfile -t COMPREPLY < <({}); {} ;;\n", pattern, reply,
-                              option.alone ? "[[ $word == -* ]] || return 0" : "return 0");
+      const std::string reply =
+          offer == "files"     ? "_mmaudit_files -f"
+          : offer == "folders" ? "_mmaudit_files -d"
+          : is_list(option) ? fmt::format("compgen -P \"$listed\" -W {} -- \"${{word##*,}}\"", quoted(offer))
+                            : fmt::format("compgen -W {} -- \"$word\"", quoted(offer));
+      if (option.argument) return;
+      values += fmt::format("    {}) {}; {} ;;\n", pattern,
+                            reply.starts_with("_") ? reply : "mapfile -t COMPREPLY < <(" + reply + ")",
+                            option.alone ? "[[ $word == -* ]] || return 0" : "return 0");
+      if (!option.alone) valued += (valued.empty() ? "" : " | ") + pattern;
     });
     offers += fmt::format("    {}) options={} ;;\n", quoted(command.path), quoted(joined(names)));
   });
   return fmt::format(
       "# bash completion of mmaudit, written by `mmaudit completions bash`.\n"
+      "# Names of files are quoted where they need it; other words are not, whatever is in them.\n"
+      "_mmaudit_files() {{\n"
+      "  mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen \"$1\" -- \"$word\")\n"
+      "  compopt -o filenames 2>/dev/null\n"
+      "  return 0\n"
+      "}}\n"
       "_mmaudit() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} path={} options i\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} path={} options i "
+      "listed=\n"
       "  COMPREPLY=()\n"
+      "  # bash splits --dtype=e4m3 at the sign.\n"
+      "  if [[ $word == = ]]; then word=; elif [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD - "
+      "2]}}; fi\n"
+      "  if [[ $word == *,* ]]; then listed=${{word%,*}},; fi\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
       "    case \"$path ${{COMP_WORDS[i]}}\" in\n"
+      "      {}) if [[ ${{COMP_WORDS[i + 1]}} == = ]]; then ((i += 2)); else ((i += 1)); fi ;;\n"
       "      {}) path+=\" ${{COMP_WORDS[i]}}\" ;;\n"
       "    esac\n"
       "  done\n"
@@ -83,11 +101,10 @@ std::string bash_script(const CommandText& program, const ValueWords& words) {
       "  case $path in\n{}"
       "  esac\n"
       "  mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
-      "  if [[ $word != -* && $path != {} ]]; then mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -f "
-      "-- \"$word\"); fi\n"
+      "  if [[ $word != -* && $path != {} ]]; then _mmaudit_files -f; fi\n"
       "}}\n"
-      "complete -o filenames -F _mmaudit mmaudit\n",
-      program.path, paths, values, offers, program.path);
+      "complete -F _mmaudit mmaudit\n",
+      program.path, valued, paths, values, offers, program.path);
 }
 
 /// Text inside the brackets of an option of _arguments.
@@ -100,10 +117,14 @@ std::string zsh_text(const std::string& text) {
   return out;
 }
 
-std::string zsh_action(const std::string& offer) {
+std::string zsh_action(const std::string& offer, bool list = false) {
   if (offer == "files") return "_files";
   if (offer == "folders") return "_files -/";
-  return offer.empty() ? " " : fmt::format("({})", offer);
+  // A bare colon would begin the next value.
+  std::string plain;
+  for (const char c : offer) plain += c == ':' ? std::string("\\:") : std::string(1, c);
+  if (list && !offer.empty()) return "_sequence compadd - " + plain;
+  return offer.empty() ? " " : fmt::format("({})", plain);
 }
 
 std::string zsh_function(const CommandText& command) {
@@ -123,7 +144,7 @@ std::string zsh_script(const CommandText& program, const ValueWords& words) {
           option.value.empty() || option.argument
               ? ""
               : fmt::format("{}{}:{}", option.alone ? "::" : ":", zsh_text(option.value),
-                            zsh_action(offered(option.value, words)));
+                            zsh_action(offered(option.value, words), is_list(option)));
       if (option.argument) {
         const std::string offer = offered(option.value, words);
         specs +=
@@ -158,7 +179,7 @@ std::string zsh_script(const CommandText& program, const ValueWords& words) {
 }
 
 std::string fish_script(const CommandText& program, const ValueWords& words) {
-  std::string paths, lines;
+  std::string paths, lines, valued;
   for_each_command(program, [&](const CommandText& command) {
     if (command.path != program.path) paths += " " + quoted(command.path);
     const std::string here = fmt::format("complete -c mmaudit -n {} ",
@@ -176,9 +197,14 @@ std::string fish_script(const CommandText& program, const ValueWords& words) {
         line += name.starts_with("--") ? "-l " + name.substr(2) + " " : "-s " + name.substr(1) + " ";
       if (!option.value.empty()) {
         const std::string offer = offered(option.value, words);
-        line += offer == "files"     ? "-r -F "
-                : offer == "folders" ? "-x -a '(__fish_complete_directories)' "
-                                     : fmt::format("-x -a {} ", quoted(offer));
+        for (const std::string& name : option.names)
+          if (!option.alone) valued += " " + quoted(command.path + " " + name);
+        line +=
+            offer == "files"     ? "-r -F "
+            : offer == "folders" ? "-x -a '(__fish_complete_directories)' "
+            : is_list(option)    ? fmt::format("-x -a {} ", quoted(fmt::format("(__mmaudit_list {})", offer)))
+            : offer.empty()      ? "-x "
+                            : fmt::format("-x -a {} ", quoted(fmt::format("(__mmaudit_words {})", offer)));
       }
       lines += line + "-d " + quoted(option.text) + "\n";
     });
@@ -187,15 +213,30 @@ std::string fish_script(const CommandText& program, const ValueWords& words) {
       "# fish completion of mmaudit, written by `mmaudit completions fish`.\n"
       "function __mmaudit_path\n"
       "  set -l path {}\n"
+      "  set -l value no\n"
       "  for word in (commandline -opc)[2..]\n"
-      "    if contains -- \"$path $word\"{}\n"
+      "    if test $value = yes\n"
+      "      set value no\n"
+      "    else if contains -- \"$path $word\"{}\n"
+      "      set value yes\n"
+      "    else if contains -- \"$path $word\"{}\n"
       "      set path \"$path $word\"\n"
       "    end\n"
       "  end\n"
       "  echo $path\n"
       "end\n"
+      "# Values, without the text of their option beside each.\n"
+      "function __mmaudit_words\n"
+      "  printf '%s\\t\\n' $argv\n"
+      "end\n"
+      "# The same after the last comma of what is typed.\n"
+      "function __mmaudit_list\n"
+      "  set -l typed (string replace -r -- '^-[^=]*=' '' (commandline -ct))\n"
+      "  set -l listed (string match -r -- '^.*,' $typed)\n"
+      "  __mmaudit_words \"$listed\"$argv\n"
+      "end\n"
       "complete -c mmaudit -f\n{}",
-      program.path, paths, lines);
+      program.path, valued, paths, lines);
 }
 
 }  // namespace
