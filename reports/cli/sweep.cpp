@@ -52,8 +52,9 @@ std::string listing() {
 }
 
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
-sweeps::SweepResult start_of(const SweepOptions& options, const Provenance& gpu,
+sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machine,
                              const sweeps::SweepOptions& plan) {
+  const Provenance gpu = machine.provenance();
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
     result = sweeps::from_json(text_of_file(options.resume), options.resume);
@@ -67,6 +68,7 @@ sweeps::SweepResult start_of(const SweepOptions& options, const Provenance& gpu,
                       options.resume, found.gpu, found.driver, gpu.gpu, gpu.driver));
   }
   result.provenance = gpu;
+  result.properties = machine.properties();
   name_program(result.provenance);
   result.rule = plan.rule;
   result.axes = plan.axes;
@@ -99,7 +101,7 @@ int sweep(const SweepOptions& options, const Context& context) {
     plan.rule.gpu_milliseconds = 1;
   }
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
-  sweeps::SweepResult result = start_of(options, machine->provenance(), plan);
+  sweeps::SweepResult result = start_of(options, *machine, plan);
   std::string no_code;
   plan.code = sweeps::sass_of_this_program(sweeps::symbols_of(plan), no_code);
   result.gate = no_code.empty() ? fmt::format(

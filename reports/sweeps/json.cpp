@@ -64,6 +64,17 @@ Json axes_json(const std::vector<Axis>& axes) {
   return out;
 }
 
+/// Numbers of a list with blanks between them.
+Json lists_json(const Point& point) {
+  Json lists = Json::array();
+  for (const ListSpec& spec : list_specs())
+    if (const auto numbers = point.numbers(spec.tag); !numbers.empty())
+      lists.push_back({{"tag", spec.tag},
+                       {"description", spec.description},
+                       {"values", fmt::format("{}", fmt::join(numbers, " "))}});
+  return lists;
+}
+
 Json point_json(const Point& point) {
   Json axis_values = Json::array(), summaries = Json::array();
   for (const auto& [name, value] : point.axes)
@@ -78,12 +89,14 @@ Json point_json(const Point& point) {
                          {"description", spec.description},
                          {"data", Json::array({data})}});
   }
-  return {{"name", point.key().substr(std::min(point.key().size(), point.subject.size() + 1))},
-          {"device", 0},
-          {"axis_values", axis_values},
-          {"is_skipped", !point.skipped.empty()},
-          {"skip_reason", point.skipped},
-          {"summaries", summaries}};
+  Json out = {{"name", point.key().substr(std::min(point.key().size(), point.subject.size() + 1))},
+              {"device", 0},
+              {"axis_values", axis_values},
+              {"is_skipped", !point.skipped.empty()},
+              {"skip_reason", point.skipped},
+              {"summaries", summaries}};
+  if (!point.lists.empty()) out["lists"] = lists_json(point);
+  return out;
 }
 
 /// The axes of points of one benchmark, each with the values that occur.
@@ -140,6 +153,46 @@ double number_in(const Json& text, std::string_view tag, const std::string& labe
   return number;
 }
 
+/// A list of numbers, none of which a clock or a place can't be.
+std::vector<std::uint32_t> list_in(const Json& text, std::string_view tag, const std::string& label) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  std::vector<std::uint32_t> numbers;
+  for (const std::string_view one : split(text.get_ref<const std::string&>(), ' ')) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), number);
+    if (error != std::errc{} || end != one.data() + one.size() || numbers.size() == kMost)
+      throw InputError(
+          fmt::format("{}: {}: found \"{}\", allowed: at most {} whole numbers from 0 to 2^32 - 1", label,
+                      tag, printable(one, 40), kMost));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// What from() says of a tag that this program does not write.
+InputError unknown_tag(std::string_view where, std::string_view tag, const std::string& label) {
+  return InputError(
+      fmt::format("{}: {}: found the tag \"{}\", which {} lacks", label, where, printable(tag, 40), kSchema));
+}
+
+double property_in(const Json& from, std::string_view key, const std::string& label) {
+  const auto number = from.get<double>();
+  if (!(number >= 0 && number <= 1e20))
+    throw InputError(
+        fmt::format("{}: {}: found {}, allowed: a number from 0, at most 1e20", label, key, number));
+  return number;
+}
+
+void read_lists(const Json& from, const std::string& label, Point& point) {
+  for (const Json& one : from) {
+    const auto tag = one.at("tag").get<std::string>();
+    const auto specs = list_specs();
+    if (std::none_of(specs.begin(), specs.end(), [&](const ListSpec& spec) { return spec.tag == tag; }))
+      throw unknown_tag("lists", tag, label);
+    point.lists[tag] = list_in(one.at("values"), tag, label);
+  }
+}
+
 std::vector<Axis> axes_in(const Json& from) {
   std::vector<Axis> axes;
   for (const Json& axis : from) {
@@ -162,7 +215,11 @@ SweepResult result_in(const Json& root, const std::string& label) {
   for_each_number(result.rule,
                   [&rule = meta.at("rule")](const char* key, auto& number) { rule.at(key).get_to(number); });
   read_fields(meta, kMetaKeys, result.provenance);
-  read_fields(root.at("devices").at(0), kDeviceKeys, result.provenance);
+  const Json& device = root.at("devices").at(0);
+  read_fields(device, kDeviceKeys, result.provenance);
+  for (const PropertySpec& spec : property_specs())
+    if (const std::string key(spec.key); device.contains(key))
+      result.properties[key] = property_in(device.at(key), key, label);
   for (const Json& benchmark : root.at("benchmarks"))
     for (const Json& from : benchmark.at("states")) {
       Point point;
@@ -172,11 +229,10 @@ SweepResult result_in(const Json& root, const std::string& label) {
       point.skipped = from.at("skip_reason").get<std::string>();
       for (const Json& summary : from.at("summaries")) {
         const auto tag = summary.at("tag").get<std::string>();
-        if (spec_of_tag(tag) == nullptr)
-          throw InputError(fmt::format("{}: summaries: found the tag \"{}\", which {} lacks", label,
-                                       printable(tag, 40), kSchema));
+        if (spec_of_tag(tag) == nullptr) throw unknown_tag("summaries", tag, label);
         point.summaries[tag] = number_in(summary.at("data").at(0).at("value"), tag, label);
       }
+      if (from.contains("lists")) read_lists(from.at("lists"), label, point);
       const bool skipped = from.at("is_skipped").get<bool>();
       if (skipped == point.skipped.empty() || skipped != point.summaries.empty())
         throw InputError(
@@ -196,6 +252,9 @@ std::string to_json(const SweepResult& result) {
   Json meta = {{"schema", kSchema}}, device = {{"id", 0}}, rule;
   write_fields(result.provenance, kMetaKeys, meta);
   write_fields(result.provenance, kDeviceKeys, device);
+  for (const PropertySpec& spec : property_specs())
+    if (const auto at = result.properties.find(std::string(spec.key)); at != result.properties.end())
+      device[at->first] = at->second;
   for_each_number(result.rule, [&](const char* key, auto number) { rule[key] = number; });
   rule["throttled_below"] = kThrottledBelow;
   meta["interrupted"] = result.interrupted;

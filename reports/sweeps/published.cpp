@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "published_machine.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -68,6 +69,30 @@ const std::vector<PublishedRow>& published_rows() {
     return rows;
   }();
   return all;
+}
+
+const std::vector<PublishedFact>& published_facts() {
+  static const std::vector<PublishedFact> all = [] {
+    std::vector<PublishedFact> facts;
+    for (const std::string_view line : split(kLuo2025Machine, '\n')) {
+      if (line.empty() || line.starts_with('#') || line == "table,gpu,what,value,unit") continue;
+      const std::vector<std::string_view> cells = split(line, ',');
+      if (cells.size() != 5)
+        throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
+      facts.push_back({cells[0], cells[1], cells[2], cells[3], cells[4]});
+    }
+    return facts;
+  }();
+  return all;
+}
+
+std::string published_fact(std::string_view what) {
+  std::string text;
+  for (const PublishedFact& fact : published_facts())
+    if (fact.what == what)
+      text += (text.empty() ? "" : ", ") + std::string(fact.value) + " (" + std::string(fact.gpu) + ", " +
+              std::string(fact.table) + ")";
+  return text;
 }
 
 std::string published_cycles(const Point& point) {

@@ -20,6 +20,15 @@ struct PublishedRow {
   std::string_view mhz, watts, per_watt;
 };
 
+/// A printed figure of a machine, not of a benchmark.
+struct PublishedFact {
+  std::string_view table, gpu, what, value, unit;
+};
+/// corpus/published/luo2025_machine.csv.
+const std::vector<PublishedFact>& published_facts();
+/// "258.0 (H800 PCIe, Luo IV), 208.0 (A100 PCIe, Luo IV)"; empty for none.
+std::string published_fact(std::string_view what);
+
 /// All of them. Errors: logic_error for a file that has other columns.
 const std::vector<PublishedRow>& published_rows();
 

@@ -7,6 +7,7 @@
 
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "sweeps/findings.hpp"
+#include "sweeps/memory_report.hpp"
 #include "sweeps/point_groups.hpp"
 #include "sweeps/published.hpp"
 
@@ -324,6 +325,7 @@ report::Report report_of(const SweepResult& result) {
   if (!result.gate.empty()) report.meta.push_back(result.gate);
   report.meta.push_back(method_of(result));
   report.sections.push_back(section_of(findings_table(result)));
+  for (Section& section : memory_sections(result)) report.sections.push_back(std::move(section));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
   for (const auto table : {gpu_table, bytes_table, energy_table, falls_table, skipped_table, wrong_table}) {
     report.sections.push_back(section_of(table(result)));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "mmaudit/sweeps/groups.hpp"
 #include "sweeps/memory/global_memory.cuh"
 
 namespace mmaudit::sweeps {
@@ -120,6 +121,8 @@ std::vector<Benchmark> benchmark_chase_each() {
       std::memcpy(&result, seen.data(), sizeof(result));
       group_loads({std::begin(result.first), std::end(result.first)},
                   {std::begin(result.again), std::end(result.again)}, resident, out);
+      out.lists[list::kFirst].assign(std::begin(result.first), std::end(result.first));
+      out.lists[list::kAgain].assign(std::begin(result.again), std::end(result.again));
     };
     return setup;
   };

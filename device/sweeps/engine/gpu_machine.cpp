@@ -60,6 +60,14 @@ class GpuMachine final : public Machine {
     return gpu;
   }
 
+  std::map<std::string, double> properties() override {
+    return {{property::kMemory, static_cast<double>(bench_.device().memory_bytes)},
+            {property::kMemoryClock, 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal())},
+            {property::kMemoryBus, attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal())},
+            {property::kSecondLevel, attribute(cudaDevAttrL2CacheSize, ordinal())},
+            {property::kShared, shared_multiprocessor_}};
+  }
+
   Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) override {
     Measurement out;
     const TimedKernel kernel = benchmark.kernel(point);

@@ -55,15 +55,37 @@ constexpr SummarySpec kSummarySpecs[] = {
     {tag::kExpect,       "Expect",      "cycles", "until the barrier expects the bytes, median"},
     {tag::kWait,         "Wait",        "cycles", "until the barrier lets go, median"},
 };
+
+constexpr ListSpec kListSpecs[] = {
+    {list::kFirst,     "cycles of the last first loads of lines, one by one"},
+    {list::kAgain,     "cycles of the second loads of the same lines"},
+    {list::kMap,       "cycles of a single access, median of the last visits; one row of lines per block"},
+    {list::kMapPlaces, "multiprocessor of each row"},
+    {list::kPlaces,    "multiprocessor of each block; the blocks of a cluster are neighbours"},
+};
+constexpr PropertySpec kPropertySpecs[] = {
+    {property::kMemory,      "memory, bytes"},
+    {property::kMemoryClock, "memory clock, Hz"},
+    {property::kMemoryBus,   "memory bus, bits"},
+    {property::kSecondLevel, "second-level cache, bytes"},
+    {property::kShared,      "shared memory per multiprocessor, bytes"},
+};
 // clang-format on
 
 }  // namespace
 
 std::span<const SummarySpec> summary_specs() { return kSummarySpecs; }
+std::span<const ListSpec> list_specs() { return kListSpecs; }
+std::span<const PropertySpec> property_specs() { return kPropertySpecs; }
 
 std::optional<double> Point::get(std::string_view summary) const {
   const auto at = summaries.find(std::string(summary));
   return at == summaries.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::span<const std::uint32_t> Point::numbers(std::string_view list) const {
+  const auto at = lists.find(std::string(list));
+  return at == lists.end() ? std::span<const std::uint32_t>() : at->second;
 }
 
 std::optional<double> Point::rate() const {

@@ -115,6 +115,7 @@ std::string why_impossible(const Point& point, double ceiling, const Provenance&
 Point refused(Point point, const std::string& why) {
   point.skipped = kRefused + why;
   point.summaries.clear();
+  point.lists.clear();
   return point;
 }
 
@@ -217,6 +218,7 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
     out[tag::kDiffering] = static_cast<double>(measured.differing);
   }
   for (const auto& [tag, value] : measured.others) out[tag] = value;
+  point.lists = measured.lists;
   const auto [fma, bytes, operations] = benchmark.work(point);
   const int blocks = measured.blocks > 0 ? measured.blocks : gpu.multiprocessors;
   const double ceiling = benchmark.ceiling(gpu.compute_capability);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sweeps/memory/clusters.hpp"
+#include "mmaudit/sweeps/groups.hpp"
 
 namespace mmaudit::sweeps {
 

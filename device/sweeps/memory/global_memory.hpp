@@ -36,12 +36,4 @@ struct ChaseResult {
 void check_chases(const std::vector<std::byte>& seen, std::size_t slot_bytes, std::uint32_t lines, int steps,
                   Measurement& out);
 
-/// What: cycles of first loads of lines and of second loads of the same lines, in groups; adds to
-/// `out.others`. A line that was loaded just before is in the near half of the second-level cache: what takes
-/// no longer is a near hit. What takes longer falls into three groups. Resident lines: far hits, near misses
-/// and the rest. Lines in memory: near misses, far misses and those that wait for an address too. Range: at
-/// least one load.
-void group_loads(const std::vector<double>& first, std::vector<double> again, bool resident,
-                 Measurement& out);
-
 }  // namespace mmaudit::sweeps

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "mmaudit/sweeps/groups.hpp"
 #include "sweeps/dpx/functions.hpp"
-#include "sweeps/memory/clusters.hpp"
 #include "sweeps/memory/global_memory.hpp"
 #include "sweeps/memory/ring.hpp"
 
@@ -187,7 +187,9 @@ TEST(Checks, RefuseResultsOfPoison) {
        {"ld.relaxed.gpu.global.u64", "ld.relaxed.gpu.global.u64+each", "stream.ld.v4.u32",
         "ld.shared::cluster.u32", "stream.ld.shared::cluster.u32", "cp.async.bulk", "cp.async.bulk+inflight",
         "cp.async.bulk.tensor.1d+inflight", "cp.async.bulk.tensor.2d+inflight",
-        "cp.async.bulk.tensor.3d+inflight", "vimax3_s32", "viaddmax_s16x2+plain", "ld.shared.u32+index"}) {
+        "cp.async.bulk.tensor.3d+inflight", "vimax3_s32", "viaddmax_s16x2+plain", "ld.shared.u32+index",
+        "ld.relaxed.gpu.global.u64+map", "atom.relaxed.gpu.global.or.b64+map", "message.global",
+        "message.shared::cluster", "ld.shared::cluster.u32+placed"}) {
     const Benchmark* benchmark = find_benchmark(name);
     ASSERT_NE(benchmark, nullptr) << name;
     const Point point = points_of(*benchmark, resolve_axes({}, true)).front();
@@ -199,7 +201,65 @@ TEST(Checks, RefuseResultsOfPoison) {
     EXPECT_GT(out.differing, 0U) << name;
     ++checked;
   }
-  EXPECT_EQ(checked, 13);
+  EXPECT_EQ(checked, 18);
+}
+
+/// Results that are right, by other arithmetic than the benchmark's; then with one bit changed.
+TEST(Checks, AcceptWhatIsRightAndNothingElse) {
+  constexpr int kSteps = 128;
+  const auto differing = [](const char* name, const std::vector<std::uint32_t>& words) {
+    const Benchmark* benchmark = find_benchmark(name);
+    const sweeps::Setup setup =
+        benchmark->setup(points_of(*benchmark, resolve_axes({}, true)).front(), nullptr);
+    std::vector<std::byte> bytes(std::max(words.size() * sizeof(std::uint32_t), setup.slot_bytes));
+    std::memcpy(bytes.data(), words.data(), words.size() * sizeof(std::uint32_t));
+    Measurement out;
+    setup.check([&] { return bytes; }, 1, kSteps, out);
+    EXPECT_GT(out.compared, 0U) << name;
+    return out.differing;
+  };
+  std::uint32_t word = 1;
+  for (int step = 0; step < kSteps; ++step) word = 739982445U * word + 695872825U;
+  for (const char* name : {"message.global", "message.shared::cluster"}) {
+    EXPECT_EQ(differing(name, {word, 0, word, 0}), 0U) << name;
+    EXPECT_EQ(differing(name, {word, 0, word ^ 1, 0}), 1U) << name;
+    EXPECT_EQ(differing(name, {word, 1, word, 0}), 1U) << "a block that gave up";
+  }
+  // The lines 0 to 127 of block 0: 1 + 2 + ... + 128 times the word of the first line.
+  const std::uint64_t sum = 0x9E3779B97F4A7C15U * (128 * 129 / 2);
+  for (const char* name : {"ld.relaxed.gpu.global.u64+map", "atom.relaxed.gpu.global.or.b64+map"}) {
+    const auto low = static_cast<std::uint32_t>(sum), high = static_cast<std::uint32_t>(sum >> 32);
+    EXPECT_EQ(differing(name, {low, high}), 0U) << name;
+    EXPECT_EQ(differing(name, {low, high ^ 1}), 1U) << name;
+  }
+  const char* placed = "ld.shared::cluster.u32+placed";  // two blocks per cluster, 128 steps of 8 hops
+  EXPECT_EQ(differing(placed, {0, 0, 1, 0, 1, 0}), 0U);
+  EXPECT_EQ(differing(placed, {0, 0, 1, 128, 1, 0}), 1U);
+  EXPECT_EQ(differing(placed, {0, 0, 0, 0, 1, 0}), 1U) << "it read its own block";
+}
+
+TEST(Maps, TheMedianOfTheVisitsOfEachLine) {
+  const Benchmark* benchmark = find_benchmark("atom.relaxed.gpu.global.or.b64+map");
+  const sweeps::Setup setup =
+      benchmark->setup(points_of(*benchmark, resolve_axes({}, true)).front(), nullptr);
+  const std::size_t kept = (setup.slot_bytes - sizeof(std::uint64_t)) / sizeof(std::uint32_t);
+  // Block 1 starts at line 2. Visits of a line: its number plus 300, but for one odd visit.
+  std::vector<std::byte> bytes(2 * setup.slot_bytes);
+  for (std::size_t block = 0; block < 2; ++block)
+    for (std::size_t i = 0; i < kept; ++i) {
+      const std::uint32_t cycles = i == 5 ? 9999 : 300 + static_cast<std::uint32_t>((i + 2 * block) % 256);
+      std::memcpy(bytes.data() + block * setup.slot_bytes + sizeof(std::uint64_t) + 4 * i, &cycles, 4);
+    }
+  Stamp stamps[2];
+  stamps[0].multiprocessor = 7;
+  stamps[1].multiprocessor = 3;
+  Measurement out;
+  setup.observe(
+      stamps, [&] { return bytes; }, 1024, out);
+  EXPECT_EQ(out.lists[list::kMapPlaces], (std::vector<std::uint32_t>{7, 3}));
+  const std::vector<std::uint32_t>& map = out.lists[list::kMap];
+  ASSERT_EQ(map.size(), 512U);
+  for (std::uint32_t i = 0; i < 512; ++i) EXPECT_EQ(map[i], 300 + i % 256) << i;
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "sweeps/findings.hpp"
+#include "sweeps/memory_levels.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
 
 constexpr std::string_view kAnyCache = "ld.relaxed.cta.global.u64",
-                           kSecondLevel = "ld.relaxed.gpu.global.u64",
-                           kEach = "ld.relaxed.gpu.global.u64+each", kStream = "stream.ld.v4.u32",
+                           kSecondLevel = "ld.relaxed.gpu.global.u64", kStream = "stream.ld.v4.u32",
                            kCluster = "ld.shared::cluster.u32",
                            kClusterStream = "stream.ld.shared::cluster.v4.u32", kCopy = "cp.async.bulk",
                            kCopies = "cp.async.bulk+inflight";
@@ -38,20 +38,14 @@ std::optional<double> most(const SweepResult& result, std::string_view subject, 
   return best;
 }
 
-std::optional<double> each(const SweepResult& result, std::string_view level, std::string_view summary) {
-  return value_at(result, {.subject = kEach, .others = {{"level", level}}}, summary);
-}
-
 void groups_apart(const SweepResult& result, Finding& out) {
-  const auto found =
-      numbers({each(result, "l2", tag::kNearHit), each(result, "l2", tag::kFarHit),
-               each(result, "l2", tag::kHitSpread), each(result, "memory", tag::kNearMiss),
-               each(result, "memory", tag::kFarMiss), each(result, "memory", tag::kMissSpread)});
-  if (found.empty()) return;
-  out.holds = found[1] - found[0] > found[2] && found[4] - found[3] > found[5];
-  out.measured =
-      fmt::format("hits {:.0f} and {:.0f}, misses {:.0f} and {:.0f} cycles; spreads {:.0f} and {:.0f}",
-                  found[0], found[1], found[3], found[4], found[2], found[5]);
+  const std::vector<LoadGroup> found = load_groups(result);
+  if (found.size() != 4) return;
+  out.holds = found[1].median - found[0].median > found[0].spread &&
+              found[3].median - found[2].median > found[2].spread;
+  out.measured = fmt::format(
+      "hits {:.0f} and {:.0f}, misses {:.0f} and {:.0f} cycles; spreads {:.0f} and {:.0f}", found[0].median,
+      found[1].median, found[2].median, found[3].median, found[0].spread, found[2].spread);
 }
 
 std::optional<double> cluster_cycles(const SweepResult& result, std::string_view cluster,

@@ -1,7 +1,9 @@
 #pragma once
 // Figures of data that other libraries bring, as inline SVG without script, in the style of the audit's page.
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mmaudit/arithmetic/format.hpp"
@@ -45,5 +47,42 @@ struct Curves {
   std::vector<Curve> curves;
 };
 std::string curves(const Curves& plot);
+
+/// A picture of many numbers, one small cell each; darker is more.
+struct CellMap {
+  std::string id, title, x_title, y_title, unit;
+  std::vector<std::vector<std::uint32_t>> rows;                    ///< 0: no cell
+  std::vector<std::pair<std::size_t, std::string>> row_labels;     ///< (row, label)
+  std::vector<std::pair<std::size_t, std::string>> column_labels;  ///< (column, label)
+  bool key = true;  ///< says what the lightest and the darkest cell stand for
+};
+/// Empty without a number.
+std::string cell_map(const CellMap& map);
+
+/// Levels of a machine as boxes, the nearest on top.
+struct LevelPicture {
+  struct Box {
+    std::string name;
+    std::vector<std::string> measured, published;  ///< lines
+  };
+  std::string id, title;
+  std::vector<std::vector<Box>> rows;
+};
+/// Empty without a box.
+std::string level_picture(const LevelPicture& picture);
+
+/// How often each number occurs, in bins, one colour per group.
+struct Histogram {
+  struct Group {
+    std::string name;
+    Format colour = Format::none;
+    std::vector<std::uint32_t> numbers;
+  };
+  std::string id, title, x_title;
+  std::uint32_t bin = 16, most = 0;  ///< width of a bin; greater numbers are not drawn
+  std::vector<Group> groups;
+};
+/// Empty without a number.
+std::string histogram(const Histogram& plot);
 
 }  // namespace mmaudit::report

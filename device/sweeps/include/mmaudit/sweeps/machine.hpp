@@ -29,6 +29,7 @@ struct Measurement {
   int blocks = 0;                        ///< of a run; 0: one per multiprocessor
   int blocks_per_multiprocessor = 1;     ///< that run at once
   std::map<std::string, double> others;  ///< what the benchmark itself found, by tag
+  Lists lists = {};                      ///< the same, many numbers each
   double joules = 0, seconds = 0;        ///< scope energy: over all samples
   double power_limit = 0;                ///< watts; 0: not known
   int reasons_read = 0;  ///< runs of all multiprocessors during which NVML said why the clock is what it is
@@ -41,6 +42,8 @@ class Machine {
   virtual ~Machine() = default;
   /// The GPU, its driver and its highest clock.
   virtual Provenance provenance() = 0;
+  /// What its driver says beside that, by key of property_specs().
+  virtual std::map<std::string, double> properties() { return {}; }
   /// Errors: EnvironmentError when the GPU fails; what the GPU can't run is `skipped`.
   virtual Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) = 0;
 

@@ -1,5 +1,6 @@
 #pragma once
 // What a sweep found, as plain data.
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -49,14 +50,31 @@ inline constexpr char kCycles[] = "cycles/median", kCyclesNoise[] = "cycles/nois
                       kWait[] = "latency/wait";
 }  // namespace tag
 
+/// Many whole numbers of a measured point.
+struct ListSpec {
+  std::string_view tag, description;
+};
+
+std::span<const ListSpec> list_specs();
+
+namespace list {
+inline constexpr char kFirst[] = "loads/first", kAgain[] = "loads/again", kMap[] = "map/cycles",
+                      kMapPlaces[] = "map/multiprocessors", kPlaces[] = "blocks/placed";
+}  // namespace list
+
+using Lists = std::map<std::string, std::vector<std::uint32_t>>;
+
 /// One point of a sweep: what is timed, a value for each of its axes, and what was measured there.
 struct Point {
   std::string subject;                                    ///< name of the benchmark
   std::vector<std::pair<std::string, std::string>> axes;  ///< (name, value), the first varies slowest
   std::string skipped = {};                               ///< reason; empty: measured
   std::map<std::string, double> summaries = {};           ///< by tag
+  Lists lists = {};                                       ///< by tag
 
   [[nodiscard]] std::optional<double> get(std::string_view summary) const;
+  /// Empty where the point lacks it.
+  [[nodiscard]] std::span<const std::uint32_t> numbers(std::string_view list) const;
   /// FMA, bytes or operations per clock per multiprocessor.
   [[nodiscard]] std::optional<double> rate() const;
   /// Value of an axis, empty without it.
@@ -70,8 +88,23 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
+/// What the driver says of the GPU beside its provenance.
+struct PropertySpec {
+  std::string_view key;   ///< as NVBench writes it
+  std::string_view name;  ///< for people
+};
+
+std::span<const PropertySpec> property_specs();
+
+namespace property {
+inline constexpr char kMemory[] = "global_memory_size", kMemoryClock[] = "global_memory_bus_peak_clock_rate",
+                      kMemoryBus[] = "global_memory_bus_width", kSecondLevel[] = "l2_cache_size",
+                      kShared[] = "shared_memory_per_sm";
+}  // namespace property
+
 struct SweepResult {
   Provenance provenance;
+  std::map<std::string, double> properties = {};  ///< by key; empty in sweeps from before they were read
   RunRule rule;
   std::vector<Axis> axes;
   std::vector<Point> points;

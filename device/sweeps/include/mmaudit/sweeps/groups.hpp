@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "mmaudit/sweeps/machine.hpp"
+
 namespace mmaudit::sweeps {
 
 /// What: k-means of numbers in one dimension, exact: the cut of the sorted numbers into `count` groups whose
@@ -12,5 +14,13 @@ std::vector<double> cuts_of(std::vector<double> numbers, int count);
 
 /// The group of a number, 0 for the least.
 int group_of(double number, std::span<const double> cuts);
+
+/// What: cycles of first loads of lines and of second loads of the same lines, in groups; adds to
+/// `out.others`. A line that was loaded just before is in the near half of the second-level cache: what takes
+/// no longer is a near hit. What takes longer falls into three groups. Resident lines: far hits, near misses
+/// and the rest. Lines in memory: near misses, far misses and those that wait for an address too. Range: at
+/// least one load.
+void group_loads(const std::vector<double>& first, std::vector<double> again, bool resident,
+                 Measurement& out);
 
 }  // namespace mmaudit::sweeps

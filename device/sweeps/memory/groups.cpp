@@ -1,4 +1,4 @@
-#include "sweeps/memory/clusters.hpp"
+#include "mmaudit/sweeps/groups.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,0 +1,207 @@
+// Latency of a single hit of the second-level cache for each multiprocessor and each of some lines: which
+// half of the cache is near. A line that was loaded from the far half gets a copy in the near one, so each
+// load follows a store of the same word, which leaves the line at home alone; an atomic operation is always
+// done at home.
+#include <cstring>
+
+#include "sweeps/memory/global_memory.cuh"
+
+namespace mmaudit::sweeps {
+
+enum class MapAccess { load, atomic };
+template <MapAccess kAccess>
+struct PartitionMapping;
+
+namespace {
+
+/// Lines, and how many visits of each are kept.
+constexpr int kLines = 256, kVisits = 8, kKept = kLines * kVisits;
+
+struct MapResult {
+  std::uint64_t sum;  ///< of all words that were read
+  std::uint32_t cycles[kKept];
+};
+
+/// What a line holds; never 0.
+MMAUDIT_HD constexpr std::uint64_t map_word(int line) {
+  return 0x9E3779B97F4A7C15U * (static_cast<std::uint64_t>(line) + 1);
+}
+/// Where a block starts, so that no two are at one line at the same time.
+MMAUDIT_HD constexpr int first_line(int block) { return (2 * block + block / (kLines / 2)) % kLines; }
+
+}  // namespace
+
+#ifdef __CUDACC__
+
+static __global__ void fill_map(const TimedArgs args) {
+  const auto line = static_cast<int>(threadIdx.x);
+  auto* word = static_cast<std::byte*>(args.memory) + static_cast<std::size_t>(line) * args.parameter;
+  *reinterpret_cast<std::uint64_t*>(word) = map_word(line);
+}
+
+template <MapAccess kAccess>
+struct PartitionMapping {
+  static constexpr bool kExists = true;
+  static constexpr int kLanes = 32, kMostThreads = 32;
+
+  template <int>
+  struct Chains {
+    std::uint64_t memory, sum = 0, zero;
+    std::uint32_t line, spacing;
+    int lane;
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
+      extern __shared__ std::uint32_t map_cycles[];
+      memory = reinterpret_cast<std::uint64_t>(args.memory);
+      spacing = static_cast<std::uint32_t>(args.parameter);
+      zero = spacing % kLineBytes;  // what the compiler does not know
+      line = static_cast<std::uint32_t>(first_line(static_cast<int>(blockIdx.x)));
+      lane = at.lane;
+      for (int i = lane; i < kKept; i += 32) map_cycles[i] = 0;
+      // Every line is in the cache.
+      std::uint64_t seen = 0;
+      for (int i = lane; i < kLines; i += 32)
+        seen |= device::load_address<device::Cached::second_level>(memory + std::uint64_t{spacing} * i);
+      if (seen == 0) sum = 1;  // never: no word is 0
+      __syncwarp();
+    }
+    /// Cycles of an access, until its result can be used.
+    __device__ __forceinline__ std::uint32_t timed_access(std::uint64_t address, std::uint64_t& word) const {
+      if constexpr (kAccess == MapAccess::load) {
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address),
+                     "l"(map_word(static_cast<int>(line)) + zero)
+                     : "memory");
+        __threadfence();
+      }
+      const auto begin = static_cast<std::uint32_t>(read_clock());
+      if constexpr (kAccess == MapAccess::load)
+        word = device::load_address<device::Cached::second_level>(address);
+      else
+        asm volatile("atom.relaxed.gpu.global.or.b64 %0, [%1], %2;"
+                     : "=l"(word)
+                     : "l"(address), "l"(zero)
+                     : "memory");
+      // The second reading needs the word, so it waits for it.
+      std::uint32_t end = 0;
+      asm volatile(
+          "{\n"
+          ".reg .pred never;\n"
+          "setp.eq.u64 never, %1, 0;\n"
+          "@!never mov.u32 %0, %%clock;\n"
+          "}"
+          : "+r"(end)
+          : "l"(word)
+          : "memory");
+      return end - begin;
+    }
+    template <int kCopies>
+    __device__ __forceinline__ void run(int steps) {
+      extern __shared__ std::uint32_t map_cycles[];
+      if (lane == 0)
+        repeat<1, kCopies>(steps, [&, step = 0](int, int) mutable {
+          std::uint64_t word = 0;
+          map_cycles[step] = timed_access(memory + std::uint64_t{line} * spacing, word);
+          sum += word;
+          line = (line + 1) % kLines;
+          step = (step + 1) % kKept;
+        });
+      __syncwarp();
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      extern __shared__ std::uint32_t map_cycles[];
+      auto* out = static_cast<MapResult*>(args.d) + at.slot;
+      for (int i = lane; i < kKept; i += 32) out->cycles[i] = map_cycles[i];
+      if (lane == 0) out->sum = sum;
+      return false;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+constexpr AxisSpec kSpacingAxis = {.name = "spacing",
+                                   .number = true,
+                                   .least = 128,
+                                   .most = 1 << 20,
+                                   .words = "128,4096,65536",
+                                   .usual = "[128,4096]",
+                                   .quick = "[4096]",
+                                   .meaning = "bytes from one line of a map to the next"};
+
+/// The sum of the words of so many steps from the first line of a block.
+std::uint64_t sum_of(int block, int steps) {
+  std::uint64_t round = 0, rest = 0;
+  for (int line = 0; line < kLines; ++line) round += map_word(line);
+  for (int step = 0; step < steps % kLines; ++step) rest += map_word((first_line(block) + step) % kLines);
+  return round * static_cast<std::uint64_t>(steps / kLines) + rest;
+}
+
+std::vector<MapResult> results_in(const std::vector<std::byte>& seen) {
+  std::vector<MapResult> results(seen.size() / sizeof(MapResult));
+  std::memcpy(results.data(), seen.data(), results.size() * sizeof(MapResult));
+  return results;
+}
+
+/// The median of the kept visits of each line, one row per block.
+void observe_map(std::span<const Stamp> stamps, const ReadResult& read, Measurement& out) {
+  const std::vector<MapResult> results = results_in(read());
+  std::vector<std::uint32_t>& cycles = out.lists[list::kMap];
+  for (std::size_t block = 0; block < results.size() && block < stamps.size(); ++block) {
+    out.lists[list::kMapPlaces].push_back(stamps[block].multiprocessor);
+    const int first = first_line(static_cast<int>(block));
+    for (int line = 0; line < kLines; ++line) {
+      std::vector<double> visits;
+      for (int kept = (line - first + kLines) % kLines; kept < kKept; kept += kLines)
+        if (const std::uint32_t one = results[block].cycles[kept]; one > 0) visits.push_back(one);
+      cycles.push_back(static_cast<std::uint32_t>(statistics_of(std::move(visits)).median));
+    }
+  }
+}
+
+template <MapAccess kAccess>
+Benchmark mapping(const char* name, int place) {
+  Benchmark benchmark;
+  benchmark.name = name;
+  benchmark.family = "Partitions of the second-level cache";
+  benchmark.place = place;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kSpacingAxis};
+  benchmark.whole_gpu = true;
+  benchmark.sass = {{"LDG", "ATOMG", "ATOM"}, 1};
+  benchmark.exists = [](const Point& point) { return point.number("warps") == 1; };
+  benchmark.work = [](const Point&) { return Work{.operations = 1}; };
+  benchmark.ceiling = [](int) { return 0.0; };
+  benchmark.kernel = [](const Point&) { return timed_kernel<PartitionMapping<kAccess>, 1, 1>(); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup;
+    setup.args.parameter = point.number("spacing");
+    setup.slot_bytes = sizeof(MapResult);
+    setup.shared_bytes = kKept * sizeof(std::uint32_t);
+    setup.memory_bytes = static_cast<std::size_t>(kLines) * static_cast<std::size_t>(point.number("spacing"));
+#ifdef __CUDACC__
+    setup.fill = [](const TimedArgs& args) { fill_map<<<1, kLines>>>(args); };
+#endif
+    setup.check = [](const ReadResult& read, int, int steps, Measurement& out) {
+      const std::vector<MapResult> results = results_in(read());
+      for (std::size_t block = 0; block < results.size(); ++block) {
+        ++out.compared;
+        out.differing += results[block].sum != sum_of(static_cast<int>(block), steps) ? 1 : 0;
+      }
+    };
+    setup.observe = [](std::span<const Stamp> stamps, const ReadResult& read, int, Measurement& out) {
+      observe_map(stamps, read, out);
+    };
+    return setup;
+  };
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_partition_map() {
+  return {mapping<MapAccess::load>("ld.relaxed.gpu.global.u64+map", 215),
+          mapping<MapAccess::atomic>("atom.relaxed.gpu.global.or.b64+map", 216)};
+}
+
+}  // namespace mmaudit::sweeps
