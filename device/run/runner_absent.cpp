@@ -2,6 +2,7 @@
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/device/check.hpp"
 #include "mmaudit/device/matmul.hpp"
+#include "mmaudit/device/product_check.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/device/wmma_fragment.hpp"
 
@@ -40,6 +41,15 @@ std::string_view TileProductCheck::engine() const { return {}; }
 std::uint64_t TileProductCheck::dots_of_batch() const { return 0; }
 WorkItem TileProductCheck::at_least(std::uint64_t) const { return {}; }
 WorkResult TileProductCheck::run(const WorkItem&) { throw EnvironmentError(kAbsent); }
+
+class ProductCheck::Work {};
+ProductCheck::ProductCheck(const DeviceInfo&, const Instruction&, int, const Datapath&, const Datapath&) {
+  throw EnvironmentError(kAbsent);
+}
+ProductCheck::~ProductCheck() = default;
+std::uint64_t ProductCheck::differing(gen::InputClass, std::uint64_t, std::uint64_t) {
+  throw EnvironmentError(kAbsent);
+}
 
 double matmul_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const Matmul&, DeviceModel) {
   throw EnvironmentError(kAbsent);

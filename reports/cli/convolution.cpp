@@ -4,11 +4,14 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 
+#include "choice.hpp"
 #include "common.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/convolution/convolve.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/report/table.hpp"
 #include "mmaudit/tile_batch.hpp"
 
@@ -28,6 +31,7 @@ struct ConvolutionOptions {
   std::string architecture, instruction = "tcgen05.m128n16k16.kind_f16.f32.f16.f16";
   std::string activations, weights, out;
   std::uint64_t seed = 1;
+  bool live = false;
 };
 
 /// "Y,X", or one number for both.
@@ -204,6 +208,12 @@ void save(const std::string& file, const Problem& problem, const std::vector<std
 
 int execute(const ConvolutionOptions& options, const Context& context) {
   std::string name = options.architecture;
+  std::optional<Backend> gpu;
+  if (options.live) {
+    const device::DeviceInfo info = require_device();
+    gpu = device::hardware_backend(info);
+    if (name.empty() && context.own() == nullptr) name = architecture_of(info).name;
+  }
   if (name.empty() && context.own() == nullptr) name = "blackwell";
   const Architecture& architecture = require_architecture(context, name);
   const Instruction instruction = require_instruction(options.instruction);
@@ -212,6 +222,9 @@ int execute(const ConvolutionOptions& options, const Context& context) {
                                          {"--weights", options.weights},
                                          {"--model", context.model_file}});
   if (!options.out.empty()) corpus::check_tensor_target(options.out);
+  if (gpu)
+    if (const std::string reason = gpu->why_not(instruction, 0); !reason.empty())
+      throw EnvironmentError(reason);
   const Problem problem = problem_of(options, instruction, datapath);
   const std::string lanes = options.table == kNoTable ? "" : lane_table(problem.shape, options);
 
@@ -221,6 +234,11 @@ int execute(const ConvolutionOptions& options, const Context& context) {
     const conv::Result result = convolve(problem, one, options.lanes);
     outcomes.push_back({std::string(one.name), std::string(one.what), result.counts,
                         differences(result.d, wanted), one.right});
+  }
+  if (gpu) {
+    const conv::Result result = convolve(problem, conv::kAlgorithms[0], options.lanes, &*gpu);
+    outcomes.push_back({fmt::format("{} live", conv::kAlgorithms[0].name), "the same on " + gpu->name,
+                        result.counts, differences(result.d, wanted), true});
   }
   std::string left_out;
   for (const bool ashift : {false, true}) {
@@ -260,7 +278,8 @@ void add_convolution(Command& tcgen05) {
   Command command =
       tcgen05.command("convolution", "A convolution by tensor cores, with and without reuse of activations",
                       {"mmaudit tcgen05 convolution --lanes 9",
-                       "mmaudit tcgen05 convolution --width 20 --columns 5 --stride 1,2 --padding 2"});
+                       "mmaudit tcgen05 convolution --width 20 --columns 5 --stride 1,2 --padding 2",
+                       "mmaudit tcgen05 convolution --live --inst mma.m16n8k16.f32.f16.f16.f32"});
   Shape& shape = options->shape;
   std::vector<Option> sizes;
   const auto size = [&](const char* name, int& value, const char* text) {
@@ -284,6 +303,8 @@ void add_convolution(Command& tcgen05) {
   command.option("--inst INST", options->instruction, "dense, of any unit; k is its channels per step");
   command.option("--arch ARCH", options->architecture, "whose arithmetic").default_text("blackwell");
   add_model_option(command);
+  command.flag("--live", options->live,
+               "also on the GPU of this machine, by the schedule that needs no shift; --inst of that GPU");
   command.option("--seed", options->seed, "of random operands");
   Option activations = command.option("--activations FILE", options->activations,
                                       "(images, height, width, channels) in place of --seed");

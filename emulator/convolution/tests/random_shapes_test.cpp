@@ -1,4 +1,5 @@
 // Every schedule against the direct convolution, on random shapes: bit for bit, integers also exactly.
+#include "mmaudit/emulate.hpp"
 #include "problems.hpp"
 
 namespace mmaudit::conv::test {
@@ -55,6 +56,17 @@ std::string text_of(const Shape& shape) {
   return text;
 }
 
+/// Whole tiles by the model, in place of a GPU.
+const Backend& tiles_of(const Datapath& datapath) {
+  static Datapath used;
+  static const Backend tiles = {
+      .name = "tiles", .why_not = {}, .run = [](const Instruction& inst, const TileView& batch) {
+        emulate(inst, used, batch);
+      }};
+  used = datapath;
+  return tiles;
+}
+
 /// Every right schedule, and one of tensor memory's where the instruction has it. Returns whether it had.
 bool check(const Problem& problem, int lanes, int turn, const std::vector<std::uint64_t>& wanted) {
   for (const Algorithm& one : kAlgorithms) {
@@ -63,6 +75,8 @@ bool check(const Problem& problem, int lanes, int turn, const std::vector<std::u
     EXPECT_EQ(differences(result.d, wanted), 0) << one.name << " with " << lanes << " lanes";
     EXPECT_EQ(result.counts, counts_of(problem.shape, one, lanes, problem.instruction.k)) << one.name;
   }
+  const Result by_tiles = convolve(problem, kAlgorithms[turn % 3], lanes, &tiles_of(problem.datapath));
+  EXPECT_EQ(differences(by_tiles.d, wanted), 0) << "tiles with " << lanes << " lanes";
   const InTensorMemory ways[] = {{algorithm("halo"), lanes, true},
                                  {algorithm("halo"), lanes, false},
                                  {algorithm("shift"), lanes, false},

@@ -1,9 +1,14 @@
-// The model against itself: one tile product per batch, or several of a narrow instruction.
+// The model against itself: one tile product per batch, or several of a narrow instruction. The host draws
+// them, or a GPU does and the host repeats those in which something differs.
 #include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
 
 #include "campaign/workers.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/device/product_check.hpp"
 #include "mmaudit/fast.hpp"
 #include "mmaudit/generators/tiles.hpp"
 
@@ -56,11 +61,7 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
   };
   const auto of_row = [](int row, int) { return row; };
   const auto of_column = [](int, int column) { return column; };
-  // Tiles with equal numbers meet on the diagonal, as input classes whose A, B and C belong together need;
-  // elsewhere every tile of C comes up once per row of tiles.
-  const auto of_both = [side = side](int row, int column) {
-    return (row + 3 * (column + side - row)) % side;
-  };
+  const auto of_both = [side = side](int row, int column) { return device::tile_of_c(row, column, side); };
   const int stored = narrow.stored_k();
   fill(gen::Matrix::a, batch.a, narrow.a, wide.m, stored, narrow.m, stored, of_row);
   fill(gen::Matrix::b, batch.b, narrow.b, narrow.k, wide.n, narrow.k, narrow.n, of_column);
@@ -111,7 +112,7 @@ void compare(const TileProduct& product, const TileView& expected, const void* f
 }  // namespace
 
 device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
-                               const WorkItem& item) {
+                               const WorkItem& item, const CountDiffering& count) {
   const PlannedInstruction& one = plan.instructions[item.instruction];
   const gen::InputClass input_class = plan.input_classes[item.input_class];
   const TileProduct product(one.instruction, one.engine == kKernels);
@@ -119,6 +120,11 @@ device::WorkResult check_model(const Backend& reference, const Backend& model, c
   device::WorkResult result;
   for (std::uint64_t i = item.first_batch * product.per_batch();
        i < (item.first_batch + item.batches) * product.per_batch(); ++i) {
+    const std::uint64_t differing = count ? count(input_class, plan.seed, i) : 1, before = result.mismatches;
+    if (differing == 0) {
+      result.dots += product.dots();
+      continue;
+    }
     TileBatch batch = generate(product, generator, input_class, plan.seed, i);
     const TileView expected = batch.view();
     // Different poison on both sides, so an unwritten element shows up as a mismatch.
@@ -129,8 +135,21 @@ device::WorkResult check_model(const Backend& reference, const Backend& model, c
     reference.run(product.wide, expected);
     model.run(product.wide, found);
     compare(product, expected, modelled.data(), input_class, i, result);
+    if (count && result.mismatches - before != differing)
+      throw std::logic_error("the GPU counts " + std::to_string(differing) + " differences in " +
+                             name_of(one.instruction) + " " + std::string(gen::name_of(input_class)) + " " +
+                             std::to_string(i) + ", the host " + std::to_string(result.mismatches - before));
   }
   return result;
+}
+
+CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const PlannedInstruction& one) {
+  const TileProduct product(one.instruction, true);
+  const auto check = std::make_shared<device::ProductCheck>(gpu, one.instruction, product.side,
+                                                            one.reference->datapath, one.entry->datapath);
+  return [check](gen::InputClass input_class, std::uint64_t seed, std::uint64_t number) {
+    return check->differing(input_class, seed, number);
+  };
 }
 
 PlannedInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,

@@ -25,6 +25,20 @@ Worker gpu_worker(const device::DeviceInfo& gpu) {
       };
 }
 
+/// Keeps the buffers of one instruction on its GPU, where both sides run.
+Worker kernel_worker(const device::DeviceInfo& gpu, const Backend& fast, const Backend& plain) {
+  return [gpu, fast, plain, of = static_cast<const PlannedInstruction*>(nullptr), count = CountDiffering()](
+             const Plan& plan, const WorkItem& item) mutable {
+    const PlannedInstruction& one = plan.instructions[item.instruction];
+    if (of != &one) {
+      count = {};  // gives its memory back first
+      count = count_on_gpu(gpu, one);
+      of = &one;
+    }
+    return check_model(fast, plain, plan, item, count);
+  };
+}
+
 }  // namespace
 
 std::vector<std::function<Worker()>> Setup::workers() const {
@@ -34,13 +48,10 @@ std::vector<std::function<Worker()>> Setup::workers() const {
     return makers;
   }
   for (const device::DeviceInfo& gpu : gpus)
-    makers.emplace_back(
-        [fast = device::product_backend(gpu, *reference, device::DeviceModel::fast),
-         plain = device::product_backend(gpu, *model, device::DeviceModel::plain)]() -> Worker {
-          return [fast, plain](const Plan& plan, const WorkItem& item) {
-            return check_model(fast, plain, plan, item);
-          };
-        });
+    makers.emplace_back([gpu, fast = device::product_backend(gpu, *reference, device::DeviceModel::fast),
+                         plain = device::product_backend(gpu, *model, device::DeviceModel::plain)] {
+      return kernel_worker(gpu, fast, plain);
+    });
   if (kernels) return makers;
   makers.assign(threads, [fast = fast_backend(*reference), plain = plain_backend(*model)]() -> Worker {
     return [fast, plain](const Plan& plan, const WorkItem& item) {

@@ -45,9 +45,16 @@ std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
 std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
                                const std::string& model_file);
 
-/// Batches that the host makes, run one after another.
+/// Counts the differences of a tile product where it was drawn; empty: the host draws and compares.
+using CountDiffering =
+    std::function<std::uint64_t(gen::InputClass input_class, std::uint64_t seed, std::uint64_t number)>;
+/// The count of `one` on a GPU, by the kernels of products and the plain core.
+CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const PlannedInstruction& one);
+
+/// Batches one after another. The host draws those of which `count` says that something differs, and all
+/// without it.
 device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
-                               const WorkItem& item);
+                               const WorkItem& item, const CountDiffering& count = {});
 
 // The work items of a campaign, taken off one list by several workers.
 

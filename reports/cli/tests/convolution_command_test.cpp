@@ -43,6 +43,13 @@ TEST_F(Convolution, WorkedExampleLoads462InPlaceOf1134) {
       << table.out;
 }
 
+TEST_F(Convolution, LiveNeedsAGpu) {
+  if (!device::devices().empty()) GTEST_SKIP() << "this machine has a GPU";
+  const Outcome outcome = convolution({"--live", "--inst", "mma.m16n8k16.f32.f16.f16.f32"});
+  EXPECT_EQ(outcome.code, kEnvironment);
+  EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+}
+
 TEST_F(Convolution, FilesInAndOut) {
   // Ones: each output is the number of pixels that are not padding, times two channels.
   const std::string x = file("x.npy", {1, 3, 3, 2}, 0x3C00), w = file("w.npy", {1, 3, 3, 2}, 0x3C00);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/backend.hpp"
 #include "mmaudit/convolution/schedule.hpp"
 #include "mmaudit/model/architecture.hpp"
 
@@ -50,8 +51,10 @@ struct Result {
 /// What: the convolution by one instruction per tile, place of the filter and block of channels. D starts
 /// from +0 and a masked lane keeps its D. Bits: as reference() gives, where a step whose products are zeros
 /// leaves D as it is: always for integers; for floats unless a weight is infinite or NaN, or a sum is -0.
-/// Shapes: tiles of `lanes` output positions, 1 or more. Errors: as reference().
-Result convolve(const Problem& problem, const Algorithm& algorithm, int lanes);
+/// Shapes: tiles of `lanes` output positions, 1 or more. `runner`: who runs the instruction, a GPU for one;
+/// null: the model of the problem's datapath. Errors: as reference(), and what the runner throws.
+Result convolve(const Problem& problem, const Algorithm& algorithm, int lanes,
+                const Backend* runner = nullptr);
 
 /// How tensor memory runs it: every warp's 32 lanes hold one tile and its halo, tcgen05.shift.down moves it,
 /// disable-output-lane masks it.
