@@ -21,6 +21,7 @@ constexpr std::pair<const char*, std::string Recording::*> kTextKeys[] = {
     {"instruction", &Recording::instruction}, {"generator_version", &Recording::generator}};
 /// Stands for a compute capability of 0.
 constexpr std::string_view kUnknown = "unknown";
+constexpr const char* kFormKey = "form";  // not in every file
 constexpr const char* kFamiliesKey = "families";
 constexpr const char* kFamiliesForm = R"([{"name":TEXT,"tiles":NUMBER},...] without spaces)";
 
@@ -97,6 +98,7 @@ void for_each_text(const Recording& recording, Visit visit) {
     visit(key.key, text.empty() && is_unknown(key, kUnknown) ? std::string(kUnknown) : text);
   }
   for (const auto& [key, text] : kTextKeys) visit(std::string_view(key), recording.*text);
+  if (!recording.form.empty()) visit(std::string_view(kFormKey), recording.form);
 }
 
 }  // namespace
@@ -123,6 +125,7 @@ void parse_metadata(const Metadata& metadata, const std::string& file, Recording
       refuse(file, key.key, fmt::format("'{}'", printable(text)), allowed);
   }
   for (const auto& [key, text] : kTextKeys) recording.*text = metadata_value(metadata, key, file);
+  if (const auto form = metadata.find(kFormKey); form != metadata.end()) recording.form = form->second;
   recording.families = parse_families(metadata, file);
 }
 

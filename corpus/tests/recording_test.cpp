@@ -53,6 +53,19 @@ TEST(Recording, RoundTrips) {
   EXPECT_EQ(checksum_of(read), checksum_of(written));
 }
 
+TEST(Recording, AFormIsKeptAndCovered) {
+  const ScratchFolder folder;
+  Recording written = small_recording();
+  written.form = "pair";
+  write_recording(folder / "r.safetensors", written);
+  EXPECT_EQ(read_recording(folder / "r.safetensors").form, "pair");
+  EXPECT_NE(checksum_of(written), checksum_of(small_recording()));
+  EXPECT_NE(refusal_after([](SafetensorsFile& file) { file.metadata["form"] = "pair"; }).find("checksum"),
+            std::string::npos);
+  written.form = "two\nlines";
+  expect_refused([&] { write_recording(folder / "s.safetensors", written); }, "form: found");
+}
+
 TEST(Recording, EqualRecordingsGiveEqualBytes) {
   Recording renamed = small_recording();
   renamed.a.name = "whatever";

@@ -66,8 +66,10 @@ const KernelEntry* find_kernel(const Instruction& instruction) {
   return nullptr;
 }
 
-std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers) {
-  if (instruction.op == Op::tcgen05) return why_not_tcgen05(device, instruction, modifiers);
+std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
+                    std::string_view form) {
+  if (instruction.op == Op::tcgen05) return why_not_tcgen05(device, instruction, modifiers, form);
+  if (form != kPlainForm) return name_of(instruction) + " has no form but plain, found " + std::string(form);
   const KernelEntry* kernel = find_kernel(instruction);
   const bool of_kinds = instruction.op == Op::mma && instruction.kind != MmaKind::none;
   if (kernel == nullptr && !of_kinds) return "no kernel for " + name_of(instruction);

@@ -17,7 +17,7 @@ bool built_with_cuda() { return false; }
 
 std::vector<DeviceInfo> devices() { return {}; }
 
-std::string why_not(const DeviceInfo&, const Instruction&, std::uint8_t) { return kAbsent; }
+std::string why_not(const DeviceInfo&, const Instruction&, std::uint8_t, std::string_view) { return kAbsent; }
 
 void run(const DeviceInfo&, const Instruction&, const TileView&, const RunOptions&) {
   throw EnvironmentError(kAbsent);

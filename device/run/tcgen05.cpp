@@ -20,14 +20,16 @@ namespace {
 constexpr std::size_t kPartBytes = std::size_t{64} << 20;
 
 std::string make_kernel(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
-                        tmem::TileKernel& kernel) {
+                        std::string_view form, tmem::TileKernel& kernel) {
+  const tmem::TileForm* const found = tmem::find_tile_form(form);
+  if (found == nullptr) return "form: found " + std::string(form) + ", allowed plain, ws and pair";
   const bool b200 = device.compute_capability == 100, b300 = device.compute_capability == 103;
   if (!b200 && !b300)
     return name_of(instruction) + " runs on compute capability 10.0 and 10.3 only, " + device.name + " has " +
            capability_text(device.compute_capability);
   const std::string reason =
-      tmem::make_tile_kernel(instruction, modifiers, b200 ? "sm_100a" : "sm_103a", kernel);
-  return reason.empty() ? "" : name_of(instruction) + ": " + reason;
+      tmem::make_tile_kernel(instruction, modifiers, b200 ? "sm_100a" : "sm_103a", kernel, *found);
+  return reason.empty() ? "" : name_of(instruction) + ", " + std::string(form) + ": " + reason;
 }
 
 /// The kernel on the current device; translated once per program.
@@ -70,10 +72,10 @@ void run_part(const tmem::TileKernel& kernel, const TextKernel& text, const Tile
 
 }  // namespace
 
-std::string why_not_tcgen05(const DeviceInfo& device, const Instruction& instruction,
-                            std::uint8_t modifiers) {
+std::string why_not_tcgen05(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
+                            std::string_view form) {
   tmem::TileKernel kernel;
-  if (std::string reason = make_kernel(device, instruction, modifiers, kernel); !reason.empty())
+  if (std::string reason = make_kernel(device, instruction, modifiers, form, kernel); !reason.empty())
     return reason;
   try {
     loaded(device, kernel);
@@ -91,7 +93,8 @@ void run_tcgen05(const DeviceInfo& device, const Instruction& instruction, const
     const std::vector<std::uint32_t>& tiles = groups[byte];
     if (tiles.empty()) continue;
     tmem::TileKernel kernel;
-    if (const std::string reason = make_kernel(device, instruction, static_cast<std::uint8_t>(byte), kernel);
+    if (const std::string reason =
+            make_kernel(device, instruction, static_cast<std::uint8_t>(byte), options.form, kernel);
         !reason.empty())
       throw EnvironmentError(reason);
     const TextKernel& text = loaded(device, kernel);

@@ -98,11 +98,14 @@ void TextKernel::launch(unsigned blocks, unsigned threads, std::span<const std::
   program.fills = {fill_of(tmem::Fill::Role::input, parameters[0], Format::u8),
                    fill_of(tmem::Fill::Role::input, parameters[1], Format::s32),
                    fill_of(tmem::Fill::Role::output, parameters[2], Format::s32)};
-  for (program.block = 0; program.block < blocks; ++program.block) {
+  // The machine runs a cluster: one block, or the two of a pair.
+  const auto cluster = static_cast<unsigned>(tmem::Machine(program, blackwell()).ctas());
+  if (blocks % cluster != 0) throw EnvironmentError("half of a cluster");
+  for (program.block = 0; program.block < blocks; program.block += cluster) {
     tmem::Machine machine(program, blackwell());
     if (const std::string reason = machine.run(); !reason.empty()) throw EnvironmentError(reason);
     const std::vector<std::uint64_t> results = machine.output(2);
-    const std::size_t tile = results.size() / blocks, first = program.block * tile;
+    const std::size_t tile = results.size() / blocks * cluster, first = program.block / cluster * tile;
     if (machine.not_stored(2) != results.size() - tile) throw EnvironmentError("not one tile");
     for (std::size_t i = first; i < first + tile; ++i)
       // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -119,10 +122,10 @@ DeviceInfo gpu_of(int compute_capability) {
   return info;
 }
 
-/// Tiles with these modifiers, and D of the model.
-TileBatch batch_of(const char* name, std::initializer_list<std::uint8_t> modifiers) {
-  const Instruction inst = find_instruction(name).value();
+/// Tiles with these modifiers, and D of the model. The sparse form has the datapath of the dense one.
+TileBatch batch_of(Instruction inst, std::initializer_list<std::uint8_t> modifiers, bool sparse = false) {
   const Datapath& datapath = find_datapath(blackwell(), inst)->datapath;
+  if (sparse) inst.op = Op::mma_sp, inst.k = static_cast<std::int16_t>(2 * inst.k);
   TileBatch batch(inst);
   std::uint64_t tile = 0;
   for (const std::uint8_t set : modifiers)
@@ -130,6 +133,10 @@ TileBatch batch_of(const char* name, std::initializer_list<std::uint8_t> modifie
                       tile++, 1, set);
   emulate(inst, datapath, batch.view());
   return batch;
+}
+
+TileBatch batch_of(const char* name, std::initializer_list<std::uint8_t> modifiers) {
+  return batch_of(find_instruction(name).value(), modifiers);
 }
 
 TEST(Tcgen05Run, TilesOfAnyModifiersGetTheirOwnResults) {
@@ -161,6 +168,33 @@ TEST(Tcgen05Run, ScaledAndNarrowResults) {
   }
 }
 
+TEST(Tcgen05Run, EveryForm) {
+  struct Case {
+    const char* form;
+    std::int16_t m, n;
+    bool sparse;
+  };
+  for (const Case& one : {Case{"plain", 64, 24, false},
+                          {"plain", 128, 24, true},
+                          {"ws", 128, 64, false},
+                          {"ws", 64, 64, false},
+                          {"ws", 32, 64, true},
+                          {"pair", 128, 48, false},
+                          {"pair", 256, 48, false},
+                          {"pair", 256, 16, true}}) {
+    Instruction inst = find_instruction("tcgen05.m128n8k32.kind_f8f6f4.f32.e4m3.e2m1").value();
+    inst.m = one.m, inst.n = one.n;
+    TileBatch batch = batch_of(inst, {0, kNegateA, 0, kScaleDZero}, one.sparse);
+    const std::vector<std::byte> wanted = batch.d;
+    RunOptions how;
+    how.form = one.form;
+    launches = {};
+    run_tcgen05(gpu_of(100), batch.instruction, batch.view(), how);
+    EXPECT_EQ(batch.d, wanted) << one.form << " m " << one.m;
+    EXPECT_EQ(launches.launched, 3);
+  }
+}
+
 TEST(Tcgen05Run, SaysWhyNot) {
   const Instruction f16 = find_instruction("tcgen05.m128n16k16.kind_f16.f32.f16.f16").value(),
                     i8 = find_instruction("tcgen05.m128n16k32.kind_i8.s32.s8.s8").value();
@@ -170,6 +204,9 @@ TEST(Tcgen05Run, SaysWhyNot) {
   for (const int capability : {90, 110, 120})
     EXPECT_NE(why_not_tcgen05(gpu_of(capability), f16, 0).find("10.0 and 10.3 only, GPU has"),
               std::string::npos);
+  EXPECT_EQ(why_not_tcgen05(gpu_of(100), f16, 0, "pair"), "");
+  EXPECT_NE(why_not_tcgen05(gpu_of(100), f16, 0, "ws").find("f16, ws: N: found 16"), std::string::npos);
+  EXPECT_NE(why_not_tcgen05(gpu_of(100), f16, 0, "triple").find("form: found triple"), std::string::npos);
   EXPECT_NE(why_not_tcgen05(gpu_of(103), i8, 0).find("allowed the target sm_100a"), std::string::npos);
   EXPECT_THROW(run_tcgen05(gpu_of(90), f16, TileBatch(f16, 1).view(), {}), EnvironmentError);
   RunOptions twice;

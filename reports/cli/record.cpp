@@ -17,6 +17,7 @@ struct RecordOptions {
   std::uint64_t seed = 1;
   std::size_t mma_tiles = 2, wgmma_tiles = 1;
   int wgmma_n = 8;
+  std::string form = std::string(device::kPlainForm);
   bool directed = true;
   bool json = false;
 };
@@ -69,12 +70,16 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   if (!sets.empty()) families.push_back({"modifiers", sets.size()});
 
   const TileView batch = tiles.view();
-  device::run(gpu, instruction, batch);
+  device::RunOptions how;
+  how.form = options.form;
+  device::run(gpu, instruction, batch, how);
   Provenance provenance = device::provenance_of(gpu);
   name_program(provenance);
   provenance.seed = options.seed;
-  return corpus::recording_of(std::move(tiles), std::move(families), std::move(provenance),
-                              std::string(gen::kGeneratorVersion));
+  corpus::Recording recording = corpus::recording_of(
+      std::move(tiles), std::move(families), std::move(provenance), std::string(gen::kGeneratorVersion));
+  if (options.form != device::kPlainForm) recording.form = options.form;
+  return recording;
 }
 
 int record(const RecordOptions& options, const Context& context) {
@@ -94,14 +99,15 @@ int record(const RecordOptions& options, const Context& context) {
   std::size_t written = 0;
   for (const Instruction& instruction : chosen) {
     const std::string name = name_of(instruction);
-    const std::string reason = device::why_not(gpu, instruction);
+    const std::string reason = device::why_not(gpu, instruction, 0, options.form);
     const DatapathEntry* entry = find_datapath(architecture, instruction);
     if (!reason.empty() || entry == nullptr) {
       emit("-", fmt::format("{}: not recorded: {}\n", name,
                             entry == nullptr ? "the model has no datapath for it" : reason));
     } else {
       const corpus::Recording recording = record_one(gpu, instruction, entry->datapath, options);
-      corpus::write_recording(std::filesystem::path(options.out) / (name + ".safetensors"), recording);
+      const std::string file = recording.form.empty() ? name : name + "." + recording.form;
+      corpus::write_recording(std::filesystem::path(options.out) / (file + ".safetensors"), recording);
       ++written;
     }
     progress.advance(1, name);
@@ -127,7 +133,9 @@ void add_record(Command& app) {
       .range(0, 100000);
   command.option("--wgmma-tiles", options->wgmma_tiles, "tiles per input class of a wgmma instruction")
       .range(0, 100000);
-  command.option("--n", options->wgmma_n, "N of wgmma with --inst all").range(8, 256);
+  command.option("--n", options->wgmma_n, "N of wgmma and tcgen05 with --inst all").range(8, 256);
+  command.option("--form", options->form, "form of tcgen05: with ws and pair its D lies in other lanes")
+      .one_of({"plain", "ws", "pair"});
   command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
   command.runs([options](const Context& context) { return record(*options, context); });
 }

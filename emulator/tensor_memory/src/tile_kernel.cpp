@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "mmaudit/scale_layout.hpp"
@@ -24,6 +25,12 @@ MatrixDescriptor layout_of(Format format, bool dense4, bool transposed, int rows
 }
 
 }  // namespace
+
+const TileForm* find_tile_form(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kTileForms), std::end(kTileForms),
+                                         [&](const TileForm& form) { return form.name == name; });
+  return found == std::end(kTileForms) ? nullptr : found;
+}
 
 std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifiers, std::string_view target,
                              TileKernel& kernel, const TileForm& form) {

@@ -26,12 +26,13 @@ struct FamilyRange {
 /// instruction has a (T, M, K/2) and metadata of that shape: for every stored element its position inside its
 /// group (sparse.hpp). A block-scaled instruction has scale_a (T, M, K/block) and scale_b (T, K/block, N) in
 /// u8. The instruction has to be a known one in both cases. Every text is needed, on one line; write
-/// "unknown" where it is. Of the provenance a file has GPU, compute capability (0: unknown), driver, CUDA,
-/// revision, date and seed.
+/// "unknown" where it is; but the form, which a file has only where it is not empty. Of the provenance a file
+/// has GPU, compute capability (0: unknown), driver, CUDA, revision, date and seed.
 struct Recording {
   Provenance provenance;
   std::string instruction;
   std::string generator;  ///< version of the generator of the inputs
+  std::string form;       ///< in which tcgen05 was recorded, "ws" or "pair"; empty: the plain one
   std::vector<FamilyRange> families;
   std::uint64_t tiles = 0;
   Tensor a, b, c, d;

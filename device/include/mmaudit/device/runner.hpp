@@ -2,6 +2,7 @@
 // Batches of tiles on real hardware. No CUDA header here: without CUDA the same functions say so.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mmaudit/emulate.hpp"
@@ -36,13 +37,18 @@ bool built_with_cuda();
 /// GPUs of this machine, by ordinal; empty without a GPU, a driver or CUDA. Never throws for "none".
 std::vector<DeviceInfo> devices();
 
-/// Why this build can't run `instruction` with `modifiers` (a set of Modifier bits) on `device`; empty if it
-/// can.
-std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers = 0);
+/// The form that every instruction has.
+inline constexpr std::string_view kPlainForm = "plain";
+
+/// Why this build can't run `instruction` with `modifiers` (a set of Modifier bits) in `form` (as
+/// RunOptions') on `device`; empty if it can.
+std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers = 0,
+                    std::string_view form = kPlainForm);
 
 struct RunOptions {
   int repetitions = 1;        ///< of the instruction per tile; from the second on, C is the last D
   bool swap_offsets = false;  ///< diagnosis: exchange the offsets of M- and N-major shared-memory descriptors
+  std::string_view form = kPlainForm;  ///< of tcgen05: a name of tmem::kTileForms
 };
 
 /// What: D = A * B + C for every tile, computed by the instruction itself.

@@ -22,6 +22,8 @@ struct TileForm {
   int cta_group = 1;
 };
 inline constexpr TileForm kTileForms[] = {{"plain"}, {"ws", true}, {"pair", false, 2}};
+/// Null where there is none of that name.
+const TileForm* find_tile_form(std::string_view name);
 
 /// D = A * B + C of one tile per block of kThreads threads, or per cluster of blocks() blocks. Its
 /// parameters, all .u64 addresses of global memory: images (tile_bytes() bytes per tile), addends and results
