@@ -1,6 +1,6 @@
 #pragma once
 // Blocks of a cluster and loads of one another's shared memory. Source: PTX ISA 9.0, "mapa", "ld",
-// "barrier.cluster". Addresses are 32-bit ones of shared::cluster.
+// "mbarrier.arrive", "barrier.cluster". Addresses are 32-bit ones of shared::cluster.
 #include <cstdint>
 
 #include "ptx/line.cuh"
@@ -26,6 +26,10 @@ __device__ __forceinline__ std::uint32_t address_in(std::uint32_t own, int rank)
 /// Every thread of every block of the cluster calls this.
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+/// Arrives at the barrier of any block of the cluster; an address of shared::cluster.
+__device__ __forceinline__ void arrive_in_cluster(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 __device__ __forceinline__ void load_cluster(std::uint32_t& r, std::uint32_t address) {
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(r) : "r"(address) : "memory");

@@ -5,6 +5,15 @@
 
 namespace mmaudit::device {
 
+/// Whether the target being compiled is one that ".multicast::cluster" is meant for, as ptxas says: 90a and
+/// the architecture-specific targets of compute capability 10 and 11.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || \
+    (defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH__ >= 1000 && __CUDA_ARCH__ < 1200)
+inline constexpr bool kTargetMulticasts = true;
+#else
+inline constexpr bool kTargetMulticasts = false;
+#endif
+
 /// The box whose first element has these coordinates, the fastest first; `barrier` counts the bytes. The
 /// tensor map is a parameter of the kernel, or global memory that acquire_map() has seen.
 template <int kRank>

@@ -139,14 +139,6 @@ struct ClusterStream {
 
 namespace {
 
-constexpr AxisSpec kClusterAxis = {.name = "cluster",
-                                   .number = true,
-                                   .least = 1,
-                                   .most = 16,
-                                   .words = "1,2,4,8,16",
-                                   .usual = "[1,2,4,8,16]",
-                                   .quick = "[1,2,16]",
-                                   .meaning = "blocks of a cluster"};
 constexpr AxisSpec kPeerAxis = {
     .name = "peer",
     .number = true,

@@ -1,6 +1,7 @@
 #include "sweeps/memory/copies.hpp"
 
 #include <cstring>
+#include <stdexcept>
 
 #include "sweeps/memory/global_memory.hpp"
 
@@ -26,6 +27,20 @@ void check_copies(const std::vector<std::byte>& seen, int words, int in_flight, 
     out.differing += found.differing;
     if (found.copied != static_cast<std::uint32_t>(looked_at * words)) ++out.differing;
   }
+}
+
+void BulkStores::add(std::uint32_t launches_until_now, std::uint64_t stores, std::uint32_t chunks) {
+  const auto rounds = static_cast<std::uint32_t>(stores / chunks),
+             rest = static_cast<std::uint32_t>(stores % chunks);
+  for (Kind& kind : kinds) {
+    if (kind.launches > 0 && (kind.rounds != rounds || kind.rest != rest)) continue;
+    kind.rounds = rounds;
+    kind.rest = rest;
+    kind.launches += launches_until_now - launches;
+    launches = launches_until_now;
+    return;
+  }
+  throw std::logic_error("more kinds of launches than BulkStores keeps apart");
 }
 
 }  // namespace mmaudit::sweeps

@@ -28,6 +28,42 @@ MMAUDIT_HD constexpr std::uint32_t copied_word(std::uint32_t index) {
   return index * 0x9E3779B1U + 0x7F4A7C15U;
 }
 
+/// A word of what bulk copies to global memory store, or add.
+MMAUDIT_HD constexpr std::uint32_t stored_bulk_word(std::uint32_t word) { return word * 0x85EBCA6BU + 1; }
+
+/// Global memory that bulk copies store to ends in a count of launches.
+inline constexpr std::size_t kStoreTailBytes = 16;
+MMAUDIT_HD constexpr std::uint32_t stored_chunks(std::size_t memory_bytes, std::uint32_t bytes) {
+  return static_cast<std::uint32_t>((memory_bytes - kStoreTailBytes) / bytes);
+}
+
+/// How often each chunk of memory has been stored to. A launch goes through the chunks round after round, and
+/// the last round may end early.
+struct BulkStores {
+  static constexpr int kKinds = 4;
+  struct Kind {
+    std::uint32_t rounds = 0, rest = 0;  ///< of a launch: whole rounds, and chunks after them
+    std::uint32_t launches = 0;
+  } kinds[kKinds];
+  std::uint32_t launches = 0;  ///< of all kinds
+
+  /// All launches since the last call stored to so many chunks. Errors: logic_error for a fifth kind.
+  void add(std::uint32_t launches_until_now, std::uint64_t stores, std::uint32_t chunks);
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint32_t of_chunk(std::uint32_t chunk) const {
+    std::uint32_t times = 0;
+    for (const Kind& kind : kinds) times += kind.launches * (kind.rounds + (chunk < kind.rest ? 1 : 0));
+    return times;
+  }
+  /// What a word of memory must be, in chunks of so many words.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint32_t word(std::uint32_t index, std::uint32_t chunk_words,
+                                                        bool adds) const {
+    const std::uint32_t times = of_chunk(index / chunk_words);
+    const std::uint32_t stored = stored_bulk_word(index % chunk_words);
+    if (adds) return copied_word(index) + times * stored;
+    return times > 0 ? stored : copied_word(index);
+  }
+};
+
 inline constexpr AxisSpec kSizeAxis = {.name = "bytes",
                                        .number = true,
                                        .least = 16,

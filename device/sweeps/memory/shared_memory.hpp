@@ -16,6 +16,15 @@ MMAUDIT_HD constexpr std::uint32_t pattern_word(int word) {
   return 0x9E3779B9U * (static_cast<std::uint32_t>(word) + 1);
 }
 
+inline constexpr AxisSpec kClusterAxis = {.name = "cluster",
+                                          .number = true,
+                                          .least = 1,
+                                          .most = 16,
+                                          .words = "1,2,4,8,16",
+                                          .usual = "[1,2,4,8,16]",
+                                          .quick = "[1,2,16]",
+                                          .meaning = "blocks of a cluster"};
+
 /// One instruction of a warp.
 struct SharedAccess {
   std::string name;

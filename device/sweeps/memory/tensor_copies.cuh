@@ -33,6 +33,7 @@ struct BoxWalk {
       by[axis] = tensor.place(turn.stride, axis);
       boxes[axis] = tensor.along(axis);
       size[axis] = tensor.box.size[axis];
+      asm volatile("" : "+r"(boxes[axis]));  // by a constant a coordinate would move like a counter of steps
     }
   }
   /// The first element of this box.

@@ -114,7 +114,53 @@ TEST(Copies, GpusWithoutTheEngineSayWhy) {
     EXPECT_EQ(benchmark.why_not(hopper, point), "") << benchmark.name;
     ++asked;
   }
-  EXPECT_EQ(asked, 5);
+  EXPECT_EQ(asked, 9);
+}
+
+TEST(Copies, MulticastIsForTheTargetsThatItIsMeantFor) {
+  device::DeviceInfo rtx;
+  rtx.compute_capability = 120;
+  for (const char* name : {"cp.async.bulk.tensor.2d.multicast::cluster", "cp.async.bulk.tensor.2d+cluster"}) {
+    const Benchmark* benchmark = find_benchmark(name);
+    ASSERT_NE(benchmark, nullptr) << name;
+    const std::vector<Point> points = points_of(*benchmark, resolve_axes({}, false));
+    const bool multicast = benchmark->name.find("multicast") != std::string::npos;
+    EXPECT_EQ(points.size(), 2U * (multicast ? 4 : 5)) << "levels, clusters; one block needs no multicast";
+    EXPECT_EQ(benchmark->why_not(rtx, points.front()).empty(), !multicast);
+    EXPECT_LE(benchmark->setup(points.front(), nullptr).shared_bytes, 227 << 10);
+  }
+}
+
+/// Launches one after the other, each chunk counted one by one.
+TEST(Stores, AreCountedAsTheKernelMakesThem) {
+  constexpr std::uint32_t kChunks = 100, kChunkWords = 8, kBlocks = 33;
+  std::vector<std::uint32_t> times(kChunks);
+  BulkStores stores;
+  std::uint32_t launches = 0;
+  const auto check = [&] {
+    for (std::uint32_t index = 0; index < kChunks * kChunkWords; ++index) {
+      const std::uint32_t chunk = index / kChunkWords, stored = stored_bulk_word(index % kChunkWords);
+      ASSERT_EQ(stores.of_chunk(chunk), times[chunk]) << chunk;
+      ASSERT_EQ(stores.word(index, kChunkWords, true), copied_word(index) + times[chunk] * stored);
+      ASSERT_EQ(stores.word(index, kChunkWords, false), times[chunk] > 0 ? stored : copied_word(index));
+    }
+  };
+  for (const auto& [steps, repeats] : {std::pair{1U, 1U}, {2U, 1U}, {50U, 7U}}) {
+    for (std::uint32_t repeat = 0; repeat < repeats; ++repeat, ++launches)
+      for (std::uint32_t block = 0; block < kBlocks; ++block)
+        for (std::uint32_t step = 0; step < steps; ++step) ++times[(block + step * kBlocks) % kChunks];
+    stores.add(launches, std::uint64_t{kBlocks} * steps, kChunks);
+    check();
+  }
+  stores.add(launches + 1, 5, kChunks);
+  EXPECT_THROW(stores.add(launches + 2, 6, kChunks), std::logic_error) << "a fifth kind";
+}
+
+TEST(Stores, NeighbouringWordsDifferSoThatNoneCanStandForAnother) {
+  std::set<std::uint32_t> seen;
+  for (std::uint32_t word = 0; word < 4096; ++word) seen.insert(stored_bulk_word(word));
+  EXPECT_EQ(seen.size(), 4096U);
+  EXPECT_FALSE(seen.contains(0)) << "adding nothing would not be seen";
 }
 
 /// Several blocks per multiprocessor are for the whole GPU alone.

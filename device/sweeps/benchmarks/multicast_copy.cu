@@ -1,0 +1,188 @@
+// Boxes that all blocks of a cluster need: each block copies its part of the box to all of them at once, or
+// each block copies all of it.
+#include "sweeps/memory/global_memory.hpp"
+#include "sweeps/memory/shared_memory.hpp"
+#include "sweeps/memory/tensor_copies.cuh"
+#ifdef __CUDACC__
+#include "ptx/async_copy.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/line.cuh"
+#endif
+
+namespace mmaudit::sweeps {
+
+template <bool kMulticast>
+struct ClusterCopy;
+
+namespace {
+
+/// Rows and columns of the box of a step, words; its bytes; stages, and how many of them are on their way:
+/// the others give the blocks of a cluster time to say that they have read theirs.
+constexpr int kRows = 64, kColumns = 64, kStageBytes = 4 * kRows * kColumns, kStages = 8, kOnTheirWay = 6;
+
+MMAUDIT_HD constexpr Box whole() { return {{kColumns, kRows, 1}}; }
+
+}  // namespace
+
+#ifdef __CUDACC__
+
+template <bool kMulticast>
+struct ClusterCopy {
+  static constexpr bool kExists =
+      device::kTargetCapability >= 90 && (!kMulticast || device::kTargetMulticasts);
+  static constexpr int kLanes = 32, kMostThreads = 32;
+
+  template <int>
+  struct Chains {
+    CopyResult result;
+    BoxTurn turn;
+    BoxWalk<2> walk;
+    std::uint32_t stages, barriers, others, lane, blocks, first_row, step = 0, looked_at = 0;
+    std::size_t memory_bytes;
+    bool look;
+
+    static __device__ __forceinline__ BoxTurn turn_of(const Boxes& tensor) {
+      const auto cluster = static_cast<std::uint32_t>(device::cluster_blocks());
+      return {blockIdx.x / cluster % tensor.count(), gridDim.x / cluster % tensor.count()};
+    }
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at)
+        : Chains(args, at, Boxes(2, args.memory_bytes, whole())) {}
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at, const Boxes& tensor)
+        : turn(turn_of(tensor)), walk(tensor, turn) {
+      memory_bytes = args.memory_bytes;
+      lane = static_cast<std::uint32_t>(at.lane);
+      blocks = static_cast<std::uint32_t>(device::cluster_blocks());
+      const auto rank = static_cast<std::uint32_t>(device::block_rank());
+      first_row = rank * kRows >> (31 - __clz(static_cast<int>(blocks)));  // a power of two
+      stages = static_cast<std::uint32_t>(__cvta_generic_to_shared(copy_bytes));
+      barriers = stages + kStages * kStageBytes;
+      // Lane i tells block i; the lanes past the last block tell nobody.
+      others = device::address_in(barriers, static_cast<int>(lane < blocks ? lane : rank));
+      look = args.steps <= kLookedAtSteps;
+      if (lane == 0) {
+        device::acquire_map(&tensor_map);
+        for (int stage = 0; stage < kStages; ++stage) {
+          device::barrier_init(full(stage), 1);
+          device::barrier_init(empty(stage), static_cast<int>(blocks));
+        }
+        device::barrier_init_done();
+      }
+      __syncwarp();
+      device::cluster_wait();
+    }
+    /// Counts the bytes of a stage; counts the blocks that have read theirs.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t full(std::uint32_t stage) const {
+      return barriers + 16 * stage;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t empty(std::uint32_t stage) const {
+      return barriers + 16 * stage + 8;
+    }
+    /// Starts the copies of this step once no block needs the stage any more.
+    __device__ __forceinline__ void issue() {
+      const std::uint32_t stage = step % kStages;
+      if (step >= kStages) device::barrier_wait(empty(stage), (step / kStages - 1) % 2);
+      int from[2];
+      walk.coordinates(from);
+      walk.advance();
+      if (lane == 0) {
+        device::barrier_expect(full(stage), kStageBytes);
+        const std::uint32_t to = stages + stage * kStageBytes;
+        if constexpr (kMulticast) {
+          from[1] += static_cast<int>(first_row);
+          device::copy_box_to_cluster(to + first_row * kColumns * 4, &tensor_map, from, full(stage),
+                                      static_cast<std::uint16_t>((1U << blocks) - 1));
+        } else {
+          device::copy_box(to, &tensor_map, from, full(stage));
+        }
+      }
+      ++step;
+    }
+    /// Waits for the box of an earlier step, and tells every block of the cluster that it has been read.
+    __device__ __forceinline__ void wait(std::uint32_t of) {
+      const std::uint32_t stage = of % kStages;
+      device::barrier_wait(full(stage), of / kStages % 2);
+      if (look) look_at(of);
+      if (lane < blocks) device::arrive_in_cluster(others + 16 * stage + 8);
+    }
+    __device__ __forceinline__ void look_at(std::uint32_t of) {
+      ++looked_at;
+      result.differing +=
+          differing_in_box<2>(packed(whole()), memory_bytes, turn, of, of % kStages * kStageBytes, lane);
+      __syncwarp();
+    }
+    template <int kTurn>
+    __device__ __forceinline__ void run(int steps) {
+#pragma unroll 1
+      for (int i = 0; i < steps; i += kTurn) {
+        if (step >= kOnTheirWay) wait(step - kOnTheirWay);
+        issue();
+      }
+#pragma unroll
+      for (std::uint32_t back = kOnTheirWay; back > 0; --back) wait(step - back);
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      // Nothing more comes to this block, and no block tells one that has gone.
+      device::cluster_wait();
+      if (!look)
+        for (std::uint32_t back = kOnTheirWay; back > 0; --back) look_at(step - back);
+      result.copied = looked_at * (kStageBytes / 4 / 32);
+      write_result(result, args, at);
+      return false;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+template <bool kMulticast>
+Benchmark cluster_copies(const char* name) {
+  Benchmark benchmark;
+  benchmark.name = name;
+  benchmark.family = "Tensor copies into clusters";
+  benchmark.place = 274;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kClusterAxis};
+  benchmark.whole_gpu = true;
+  benchmark.sass = {{kMulticast ? "UTMALDG.2D.MULTICAST" : "UTMALDG.2D"}, 1};
+  benchmark.exists = [](const Point& point) {
+    return point.number("warps") == 1 && level_of(point) != Level::first &&
+           (!kMulticast || point.number("cluster") > 1);
+  };
+  benchmark.why_not = [](const device::DeviceInfo& device, const Point&) -> std::string {
+    if (device.compute_capability < 90) return "tensor copies need compute capability 9.0";
+    return kMulticast && device.compute_capability >= 120 ? "multicast is not for compute capability 12" : "";
+  };
+  benchmark.work = [](const Point&) { return Work{.bytes = kStageBytes}; };
+  benchmark.ceiling = [](int) { return 0.0; };
+  benchmark.kernel = [](const Point&) { return timed_kernel<ClusterCopy<kMulticast>, 1, 1>(); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup;
+    setup.shared_bytes = static_cast<int>(kStageAlignment) + kStages * kStageBytes;
+    setup.slot_bytes = sizeof(CopyResult);
+    setup.memory_bytes = level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
+    setup.placement.cluster = point.number("cluster");
+#ifdef __CUDACC__
+    Box copied = whole();
+    if (kMulticast) copied.size[1] /= static_cast<std::uint32_t>(setup.placement.cluster);
+    setup.fill = [copied](const TimedArgs& args) { fill_tensor<2>(args, copied); };
+#endif
+    setup.check = [](const ReadResult& read, int, int steps, Measurement& out) {
+      check_copies(read(), kStageBytes / 4, kOnTheirWay, steps, out);
+    };
+    setup.observe = [](std::span<const Stamp>, const ReadResult&, int, Measurement& out) {
+      out.others[tag::kBlocks] = out.blocks;
+    };
+    return setup;
+  };
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_multicast_copy() {
+  return {cluster_copies<true>("cp.async.bulk.tensor.2d.multicast::cluster"),
+          cluster_copies<false>("cp.async.bulk.tensor.2d+cluster")};
+}
+
+}  // namespace mmaudit::sweeps
