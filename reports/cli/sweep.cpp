@@ -15,6 +15,7 @@
 #include "sweeps/accuracy.hpp"
 #include "sweeps/census.hpp"
 #include "sweeps/compare.hpp"
+#include "sweeps/memory_report.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 
@@ -234,6 +235,8 @@ int report_on(const SweepReportOptions& options) {
   }
   emit("-",
        fmt::format("{}\n\n{}", sweeps::kAccuracyTitle, report::to_text(sweeps::accuracy_table(accuracy))));
+  if (report::Report memory{.sections = sweeps::memory_sections(result)}; !memory.sections.empty())
+    emit("-", "\n" + report::rendered(memory, "text"));
   if (!options.html.empty()) emit("-", fmt::format("\nwritten: {}\n", options.html));
   return kAllGood;
 }

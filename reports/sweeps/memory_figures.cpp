@@ -79,7 +79,7 @@ std::string loads_figure(const SweepResult& result, bool resident) {
   const std::uint32_t longest_hit = sorted[sorted.size() * 99 / 100];
   std::vector<double> rest;
   for (const std::uint32_t cycles : first)
-    if (cycles > longest_hit) rest.push_back(cycles);
+    if (cycles > longest_hit) rest.push_back(std::min(cycles, kMostCycles));
   const std::vector<double> cuts = cuts_of(rest, 3);
   report::Histogram plot{resident ? "loadsl2" : "loadsmemory",
                          resident ? "First loads of 40 MiB that were read before" : "First loads of 256 MiB",
@@ -91,9 +91,10 @@ std::string loads_figure(const SweepResult& result, bool resident) {
                           {resident ? "near misses" : "far misses", Format::f16, {}},
                           {"the rest", Format::e4m3, {}}}};
   for (const std::uint32_t cycles : first) {
-    const int group = cycles <= longest_hit ? 0 : 1 + group_of(cycles, cuts);
+    const int group = cycles <= longest_hit ? 0 : 1 + group_of(std::min(cycles, kMostCycles), cuts);
     plot.groups[static_cast<std::size_t>(std::min(group, 3))].numbers.push_back(cycles);
   }
+  std::erase_if(plot.groups, [](const report::Histogram::Group& group) { return group.numbers.empty(); });
   return report::histogram(plot);
 }
 

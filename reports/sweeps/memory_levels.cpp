@@ -93,7 +93,9 @@ std::optional<Plateau> climb(const std::vector<Step>& curve, const Plateau& belo
 }
 
 std::vector<double> as_doubles(std::span<const std::uint32_t> numbers) {
-  return {numbers.begin(), numbers.end()};
+  std::vector<double> cycles;
+  for (const std::uint32_t number : numbers) cycles.push_back(std::min(number, kMostCycles));
+  return cycles;
 }
 
 /// Numbers of the side on which most lie, of `rows` of classes.
@@ -213,10 +215,11 @@ std::optional<PartitionMap> partition_map(const Point& point) {
   std::vector<double> seen;
   for (std::size_t row = 0; row < places.size(); ++row) {
     const auto of_row = cells.subspan(row * lines, lines);
-    map.cycles.emplace_back(of_row.begin(), of_row.end());
+    for (std::uint32_t& cycles : map.cycles.emplace_back(of_row.begin(), of_row.end())) {
+      cycles = std::min(cycles, kMostCycles);
+      if (cycles > 0) seen.push_back(cycles);
+    }
   }
-  for (const std::uint32_t cycles : cells)
-    if (cycles > 0) seen.push_back(cycles);
   const std::vector<double> cuts = cuts_of(seen, 2);
   if (cuts.empty()) return std::nullopt;
   map.cut = cuts.front();

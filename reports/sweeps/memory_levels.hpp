@@ -19,6 +19,9 @@ inline constexpr std::string_view kChaseAnyCache = "ld.relaxed.cta.global.u64",
                                   kPlacedClusters = "ld.shared::cluster.u32+placed",
                                   kMessage = "message.global", kClusterMessage = "message.shared::cluster";
 
+/// Longer accesses count as that long: k-means takes the square of how many different numbers there are.
+inline constexpr std::uint32_t kMostCycles = 4095;
+
 /// Footprints over which the latency of a chase stays the same, or climbs.
 struct Plateau {
   std::string_view level;  ///< "L1", "near L2", "far L2" or "DRAM"

@@ -116,7 +116,10 @@ Table groups_table(const SweepResult& result) {
 Table partitions_table(const SweepResult& result) {
   return table_of<PartitionMap>(
       "", partition_maps(result),
-      {{"access", [](const PartitionMap& one) { return one.point->subject; }},
+      {{"access",
+        [](const PartitionMap& one) {
+          return std::string(one.point->subject == kPartitionAtom ? "atomic operations" : "loads");
+        }},
        {{"spacing", true}, [](const PartitionMap& one) { return std::string(one.point->axis("spacing")); }},
        {{"lines", true}, [](const PartitionMap& one) { return std::to_string(one.cycles.front().size()); }},
        {"SMs of the sides",
@@ -249,8 +252,7 @@ std::vector<Section> memory_sections(const SweepResult& result) {
   sections.push_back({.title = "The machine, level by level",
                       .remark = "Latency of one access and the best rate of all multiprocessors.",
                       .figures = {machine_figure(levels)},
-                      .tables = {levels_table(levels)},
-                      .layout = report::Layout::beside});
+                      .tables = {levels_table(levels)}});
   sections.push_back({.title = "Plateaus of latency against footprint",
                       .remark = "Runs of points within 4% over at least twice the footprint.",
                       .tables = {plateaus_table(result)}});

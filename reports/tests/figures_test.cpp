@@ -51,6 +51,40 @@ TEST(CurvesFigure, OnePathACurve) {
   EXPECT_EQ(curves(plot), "");
 }
 
+TEST(CellMapFigure, APathPerShadeAndNothingForAMissingCell) {
+  CellMap map{"m", "t <1>", "line", "SM", "cycles", {{280, 280, 450}, {280, 0, 450}}, {{0, "7"}}, {{2, "2"}}};
+  const std::string svg = cell_map(map);
+  EXPECT_EQ(count_of(svg, "<path class=\"cell\""), 2) << svg;
+  EXPECT_EQ(count_of(svg, "M0 0h1v2h-1zM1 0h1v1h-1z"), 1) << "neighbours below one another are one piece";
+  EXPECT_EQ(count_of(svg, "M2 0h1v2h-1z"), 1);
+  EXPECT_EQ(count_of(svg, ">450 cycles<"), 1);
+  EXPECT_EQ(count_of(svg, "t &lt;1&gt;"), 1);
+  map.rows = {{0, 0}};
+  EXPECT_EQ(cell_map(map), "");
+}
+
+TEST(LevelFigure, ABoxEachWithItsLinesEscaped) {
+  const LevelPicture picture{
+      "l",
+      "levels",
+      {{{"near <b>", {"34 cycles"}, {"H800: 32"}}, {"other", {}, {}}}, {{"memory", {"1"}, {}}}}};
+  const std::string svg = level_picture(picture);
+  EXPECT_EQ(count_of(svg, "<rect class=\"frame\""), 3);
+  EXPECT_EQ(count_of(svg, ">near &lt;b&gt;<"), 1) << svg;
+  EXPECT_EQ(count_of(svg, ">34 cycles<"), 1);
+  EXPECT_EQ(level_picture({}), "");
+}
+
+TEST(HistogramFigure, ABarPerBinAndGroup) {
+  const Histogram plot{
+      "h", "title", "cycles",
+      16,  1000,    {{"near", Format::tf32, {256, 257, 272}}, {"far", Format::bf16, {272, 450, 5000}}}};
+  const std::string svg = histogram(plot);
+  EXPECT_EQ(count_of(svg, "<rect class=\"bar tf32\""), 2 + 1) << "two bins and the legend";
+  EXPECT_EQ(count_of(svg, "<rect class=\"bar bf16\""), 2 + 1) << "what is above the end is not drawn";
+  EXPECT_EQ(histogram({}), "");
+}
+
 TEST(Page, HoldsWhatIsGivenEscapedAndLoadsNothing) {
   Report report{.title = "A & B", .meta = {"lead"}};
   report.sections = {{.title = "card",

@@ -178,7 +178,7 @@ Benchmark messages(const char* name, int place) {
   benchmark.place = place;
   benchmark.axes = {kScopeAxis, kWarpsAxis, kFlagAxis};
   if (kThrough == Through::global) benchmark.published = {"Luo 7"};
-  benchmark.sass = {{"LDG", "LD", "LDS"}, 1};
+  benchmark.sass = {{"LDG", "LD", "LDS"}, 0.5};  // a block receives every other message
   benchmark.exists = [](const Point& point) { return point.number("warps") == 1; };
   benchmark.work = [](const Point&) { return Work{.bytes = 8}; };
   benchmark.ceiling = [](int) { return 0.0; };

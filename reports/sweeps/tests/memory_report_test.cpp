@@ -217,6 +217,18 @@ TEST(Device, StandsBesideThePapersThree) {
   EXPECT_EQ(page.find("<b>GPU"), std::string::npos) << "names from files stay text";
 }
 
+TEST(Partitions, ListsOfDifferentNumbersTakeNoTime) {
+  SweepResult result = mapped(false);
+  Point& point = result.points.front();
+  for (std::uint32_t i = 0; i < 20 * 20000; ++i) point.lists[list::kMap].push_back(i);
+  point.lists[list::kMap].resize(20 * 20000);
+  EXPECT_EQ(partition_maps(result).size(), 1U);
+  SweepResult loads = each_load(450);
+  for (std::uint32_t i = 0; i < 400000; ++i) loads.points.front().lists[list::kFirst].push_back(i);
+  EXPECT_EQ(load_groups(loads).size(), 4U);
+  EXPECT_NE(loads_figure(loads, true), "");
+}
+
 TEST(Pictures, FitAPhoneAndLoadNothing) {
   SweepResult result = mapped(false);
   for (const SweepResult& more : {chased(), each_load(450), placed()})
