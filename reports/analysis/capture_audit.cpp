@@ -21,10 +21,9 @@ namespace mmaudit::report {
 namespace {
 
 /// Names of the tensors of a file.
-std::set<std::string> tensors_of(const std::string& file) {
+std::set<std::string> tensors_of(const corpus::SafetensorsHeader& header) {
   std::set<std::string> out;
-  for (const corpus::TensorInfo& tensor : corpus::read_safetensors_header(file).tensors)
-    out.insert(tensor.name);
+  for (const corpus::TensorInfo& tensor : header.tensors) out.insert(tensor.name);
   return out;
 }
 
@@ -48,11 +47,10 @@ std::vector<std::string> products_of(const std::string& file, const std::set<std
   return out;
 }
 
-/// Largest magnitudes of A and B as a whole, of which the file has a sample; 0: it does not say.
-std::pair<double, double> largest_of(const std::string& file, const std::string& product,
-                                     const std::set<std::string>& there) {
-  const std::string name = product + ".largest";
-  if (there.count(name) == 0) return {0, 0};
+/// Two numbers that the file has of a product; none: it does not have them.
+std::optional<std::pair<double, double>> numbers_of(const std::string& file, const std::string& name,
+                                                    const std::set<std::string>& there) {
+  if (there.count(name) == 0) return std::nullopt;
   const corpus::Tensor tensor = corpus::read_safetensors_tensor(file, name);
   if (tensor.dtype != corpus::DType::f32 || tensor.elements() != 2)
     throw InputError(fmt::format("--capture: {}: found {} of another type or shape, allowed: two F32", file,
@@ -63,12 +61,7 @@ std::pair<double, double> largest_of(const std::string& file, const std::string&
     if (!(value >= 0 && value < std::numeric_limits<float>::infinity()))
       throw InputError(fmt::format("--capture: {}: {}: found {}, allowed: finite numbers from 0", file,
                                    printable(name), value));
-  return {static_cast<double>(values[0]), static_cast<double>(values[1])};
-}
-
-bool same_combination(const GemmAuditRow& x, const GemmAuditRow& y) {
-  return x.architecture == y.architecture && x.dtype == y.dtype && x.scaling == y.scaling &&
-         x.accumulation == y.accumulation;
+  return std::pair(static_cast<double>(values[0]), static_cast<double>(values[1]));
 }
 
 bool unjudged(const GemmAuditRow& row) { return row.verdict == GemmVerdict::not_judged; }
@@ -132,52 +125,15 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
 
 }  // namespace
 
-std::vector<LayerChoice> CaptureAudit::choices() const {
-  std::vector<LayerChoice> out;
-  for (const CapturedProduct& first : products) {
-    if (std::any_of(out.begin(), out.end(), [&](const LayerChoice& one) { return one.layer == first.layer; }))
-      continue;
-    LayerChoice& choice = out.emplace_back();
-    choice.layer = first.layer;
-    const auto key = [](const GemmAuditRow& row) {
-      const bool one_chain = row.accumulation == "plain" || row.accumulation == "half";
-      return std::tuple(element_bits(row), !one_chain, row.errors.total);
-    };
-    for (const CapturedProduct& each : products) choice.products += each.layer == first.layer ? 1 : 0;
-    for (const GemmAuditRow& candidate : first.audit.rows_of) {
-      const GemmAuditRow* worst = &candidate;
-      bool passes = true;
-      for (const CapturedProduct& each : products) {
-        if (each.layer != first.layer) continue;
-        const auto found =
-            std::find_if(each.audit.rows_of.begin(), each.audit.rows_of.end(),
-                         [&](const GemmAuditRow& row) { return same_combination(row, candidate); });
-        passes = passes && found != each.audit.rows_of.end() && found->verdict == GemmVerdict::pass;
-        if (passes && found->errors.total > worst->errors.total) worst = &*found;
-      }
-      if (passes && (choice.row == nullptr || key(*worst) < key(*choice.row))) choice.row = worst;
-    }
-  }
-  return out;
-}
-
-bool CaptureAudit::passes() const {
-  const std::vector<LayerChoice> all = choices();
-  return !all.empty() &&
-         std::all_of(all.begin(), all.end(), [](const LayerChoice& one) { return one.row != nullptr; });
-}
-
-std::size_t CaptureAudit::not_judged() const {
-  return static_cast<std::size_t>(std::count_if(products.begin(), products.end(), [](const auto& one) {
-    return one.audit.count(GemmVerdict::not_judged) != 0;
-  }));
-}
-
 CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string& file,
-                           const TensorAuditProgress& progress) {
+                           const TensorAuditProgress& progress, std::optional<double> output_limit) {
   CaptureAudit out;
+  out.output_limit = output_limit;
   const corpus::FileStamp before = corpus::stamp_of_file(file);
-  const std::set<std::string> tensors = tensors_of(file);
+  const corpus::SafetensorsHeader header = corpus::read_safetensors_header(file);
+  if (const auto drawn = header.metadata.find("activations"); drawn != header.metadata.end())
+    out.activations = drawn->second;
+  const std::set<std::string> tensors = tensors_of(header);
   const std::vector<std::string> names = products_of(file, tensors);
   TensorAuditRequest one = request;
   std::error_code ignored;  // facts_of_file() says what is wrong
@@ -190,8 +146,17 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
     one.b = fmt::format("{}:{}.b", file, name);
     one.b_transposed = false;
     one.product = fmt::format("--capture: {}: {}", file, printable(name));
-    std::tie(one.largest_a, one.largest_b) = largest_of(file, name, tensors);
-    CapturedProduct product{name, name.substr(0, name.rfind('#')), audit_tensors(one, progress)};
+    // Of the whole A and B, of which the file has a sample; 0: it does not say.
+    std::tie(one.largest_a, one.largest_b) =
+        numbers_of(file, name + ".largest", tensors).value_or(std::pair(0.0, 0.0));
+    const auto gain = numbers_of(file, name + ".gain", tensors);
+    if (output_limit && !gain)
+      throw InputError(
+          fmt::format("--max-output-error: {}: found no {}.gain, allowed: a file of "
+                      "mmaudit.torch.capture with gains=True (docs/torch.md)",
+                      file, printable(name)));
+    CapturedProduct product{name, name.substr(0, name.rfind('#')), audit_tensors(one, progress), {}};
+    if (gain) product.gain = LayerGain{gain->first, gain->second};
     const Origin& origin = product.audit.provenance;
     if (out.products.empty()) {
       out.provenance = origin;
@@ -213,42 +178,64 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
 Report report_of(const CaptureAudit& audit) {
   const std::vector<LayerChoice> choices = audit.choices();
   const bool several = !audit.products.empty() && several_architectures(audit.products.front().audit);
-  const bool limited = !audit.products.empty() && audit.products.front().audit.limit.has_value();
+  const bool by_layer = !audit.products.empty() && audit.products.front().audit.limit.has_value();
+  const bool limited = by_layer || audit.output_limit;
   Report out;
   out.title = "Errors of the products of a network";
   out.meta = {fmt::format("mmaudit {} \u00b7 {}", audit.provenance.version, audit.provenance.date)};
   const auto passing = std::count_if(choices.begin(), choices.end(),
                                      [](const LayerChoice& one) { return one.row != nullptr; });
-  if (limited) {
+  if (audit.output_limit) {
+    out.headline = fmt::format(
+        "The output's error is estimated as {}, within {:.3g}; {} of {} layers have a combination.",
+        error_text(output_error_of(choices)), *audit.output_limit, passing, choices.size());
+    out.tone = audit.passes() ? Tone::good : Tone::bad;
+  } else if (limited) {
     out.headline = fmt::format("{} of {} layers have a combination within {:.3g}.", passing, choices.size(),
                                *audit.products.front().audit.limit);
     out.tone = passing == static_cast<std::ptrdiff_t>(choices.size()) ? Tone::good : Tone::bad;
   } else {
-    out.headline = "No limit was given (--max-rel-fro), so nothing is judged.";
+    out.headline = "No limit was given (--max-rel-fro, --max-output-error), so nothing is judged.";
   }
   out.lead = {fmt::format("{} products of {} layers.", audit.products.size(), choices.size())};
+  if (!audit.activations.empty())
+    out.lead.push_back(
+        fmt::format("Weights are a checkpoint's, and A is drawn: {}.", printable(audit.activations)));
   if (const std::size_t count = audit.not_judged(); count != 0) {
     out.lead.front() += fmt::format(" {} can't be judged.", count);
     out.tone = Tone::bad;
   }
 
-  Table plan{
-      .title = "The cheapest combination of every layer",
-      .remark =
-          "Of those that pass in all of its products: the fewest bits per element, then one chain over K, "
-          "then the least error.",
-      .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
+  Table plan{.title = "The cheapest combination of every layer",
+             .remark = audit.output_limit ? "The fewest bits times multiplications of all layers together "
+                                            "for which the root of the sum of "
+                                            "squares of the last column stays within the limit: an estimate "
+                                            "to first order, with errors of "
+                                            "layers as independent. compare() of mmaudit.torch measures it."
+                                          : "Of those that pass in all of its products: the fewest bits per "
+                                            "element, then one chain over K, "
+                                            "then the least error.",
+             .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
+  if (audit.output_limit) {
+    plan.columns.emplace_back("gain", true);
+    plan.columns.emplace_back("error of the output", true);
+  }
   for (const LayerChoice& one : choices) {
     std::vector<Cell> row = {printable(one.layer), std::to_string(one.products)};
-    row.push_back(one.row != nullptr ? Cell(subject_text(*one.row, several), Tone::good)
-                                     : Cell("nothing passes: keep it", Tone::bad));
+    row.push_back(one.row != nullptr   ? Cell(subject_text(*one.row, several), Tone::good)
+                  : audit.output_limit ? Cell("keep it", Tone::note)
+                                       : Cell("nothing passes: keep it", Tone::bad));
     row.push_back(one.row != nullptr ? Cell(error_text(one.row->errors.total)) : Cell("-"));
+    if (audit.output_limit) {
+      row.emplace_back(fmt::format("{:.3g}", one.gain));
+      row.emplace_back(error_text(one.output_error()));
+    }
     plan.rows.push_back(std::move(row));
     TestCase judged{"layers", printable(one.layer)};
     if (const std::string why = why_not_judged(audit, one.layer); !why.empty()) {
       judged.outcome = TestCase::Outcome::error;
       judged.message = fmt::format("{}: {}", name_of(GemmVerdict::not_judged), why);
-    } else if (limited && one.row == nullptr) {
+    } else if (limited && !audit.output_limit && one.row == nullptr) {
       judged.outcome = TestCase::Outcome::failure;
       judged.message = "nothing passes";
     }

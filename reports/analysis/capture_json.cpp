@@ -22,10 +22,14 @@ Json number(double value, bool any) { return any && std::isfinite(value) ? Json(
 
 Json plan_json(const CaptureAudit& audit) {
   Json layers = Json::object();
-  for (const LayerChoice& one : audit.choices())
+  const std::vector<LayerChoice> choices = audit.choices();
+  for (const LayerChoice& one : choices)
     // What capture() calls the products of the module itself.
     layers[one.layer == "module" ? "" : one.layer] = one.row != nullptr ? recipe_of(*one.row) : Json("keep");
-  return {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers}};
+  Json plan = {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers}};
+  if (audit.output_limit)
+    plan["estimate"] = {{"output_error", output_error_of(choices)}, {"limit", *audit.output_limit}};
+  return plan;
 }
 
 std::string text_of(const Json& json) {
@@ -58,6 +62,7 @@ std::string to_json(const CaptureAudit& audit) {
                         {"m", product.audit.m},
                         {"n", product.audit.n},
                         {"k", product.audit.k},
+                        {"gain", product.gain ? Json(product.gain->gain) : Json(nullptr)},
                         {"rows", rows}});
   }
   const Origin& origin = audit.provenance;
@@ -73,8 +78,10 @@ std::string to_json(const CaptureAudit& audit) {
                   {"date", origin.date},
                   {"inputs", inputs},
                   {"max_rel_fro", limit},
+                  {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
+                  {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
                   {"products", products},
-                  {"plan", limit.is_null() ? Json(nullptr) : plan_json(audit)}});
+                  {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : plan_json(audit)}});
 }
 
 }  // namespace mmaudit::report

@@ -28,6 +28,7 @@ struct TensorOptions {
   std::vector<std::string> architectures;
   std::string json, markdown, csv, junit, html;
   std::string capture, plan;
+  double output_limit = 0;  ///< 0: none
   bool b_transposed = false;
 };
 
@@ -133,9 +134,11 @@ int audit_capture(const TensorOptions& options, const std::vector<Output>& files
   const report::TensorAuditRequest& request = options.request;
   if (!request.a.empty() || !request.b.empty() || !request.c.empty() || request.b_transposed)
     throw InputError("--capture: found with --a, --b, --c or --b-transposed, allowed: without them");
-  if (!options.plan.empty() && request.limit <= 0)
-    throw InputError("--plan: found without --max-rel-fro, allowed: with it");
-  report::CaptureAudit audit = report::audit_capture(request, options.capture, progress);
+  const bool of_output = options.output_limit > 0;
+  if (!options.plan.empty() && request.limit <= 0 && !of_output)
+    throw InputError("--plan: found without --max-rel-fro and --max-output-error, allowed: with one of them");
+  report::CaptureAudit audit = report::audit_capture(
+      request, options.capture, progress, of_output ? std::optional(options.output_limit) : std::nullopt);
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
   std::vector<corpus::TextFile> more;
@@ -144,14 +147,16 @@ int audit_capture(const TensorOptions& options, const std::vector<Output>& files
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
   if (options.plan == "-") emit("-", report::plan_of(audit));
   if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
-  return (request.limit > 0 ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
+  return (request.limit > 0 || of_output ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
 }
 
 int audit_tensors(TensorOptions& options, const Context& context) {
-  if (options.request.limit >= 1)
-    throw InputError(
-        fmt::format("--max-rel-fro: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05",
-                    options.request.limit));
+  const std::pair<const char*, double> limits[] = {{"--max-rel-fro", options.request.limit},
+                                                   {"--max-output-error", options.output_limit}};
+  for (const auto& [option, limit] : limits)
+    if (limit >= 1)
+      throw InputError(fmt::format("{}: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05",
+                                   option, limit));
   const std::vector<std::string> one = {""};
   for (const std::string& name : options.architectures.empty() ? one : options.architectures)
     options.request.architectures.push_back(&require_architecture(context, name));
@@ -178,6 +183,8 @@ int audit_tensors(TensorOptions& options, const Context& context) {
       [&](std::uint64_t steps) { progress.advance(steps); }};
   if (!options.capture.empty()) return audit_capture(options, files, printed, shown, context);
   if (!options.plan.empty()) throw InputError("--plan: found without --capture, allowed: with it");
+  if (options.output_limit > 0)
+    throw InputError("--max-output-error: found without --capture, allowed: with it");
   report::GemmAudit audit = report::audit_tensors(options.request, shown);
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
@@ -201,7 +208,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   add("--capture FILE", options.capture,
       "instead of A and B: every product of a network, as mmaudit.torch.capture writes them");
   add("--plan FILE", options.plan,
-      "with --capture: write the cheapest combination of every layer within --max-rel-fro, for "
+      "with --capture: write the cheapest combination of every layer within the limits, for "
       "mmaudit.torch.emulate; - prints it");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
@@ -224,6 +231,11 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   add("--d-format f32|f16|bf16", request.output, "type of D; default: what is usual for the dtype");
   add("--unit mma|wgmma|tcgen05|mfma", request.unit, "default: the newest that the architecture has");
   add("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
+      .default_text("")
+      .positive()
+      .or_percent();
+  add("--max-output-error", options.output_limit,
+      "with --capture: largest relative error of the network's output, estimated from the file's gains")
       .default_text("")
       .positive()
       .or_percent();

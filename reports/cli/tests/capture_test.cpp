@@ -1,4 +1,6 @@
 // mmaudit audit --capture as a user types it.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -147,6 +149,91 @@ TEST_F(Capture, WhatHasNoErrorHasNoFigureAndNoColour) {
   EXPECT_EQ(capture(how).code, kAllGood);
 }
 
+TEST_F(Capture, ALimitOnTheOutputChoosesForAllLayersTogether) {
+  // One layer whose errors reach the output whole, one of which a thousandth does; as many multiplications.
+  const std::vector<float> gains[] = {{1, 1000}, {1e-3F, 1000}};
+  std::vector<Named> tensors;
+  for (int i = 0; i < 2; ++i) {
+    const std::string name = fmt::format("l{}#0", i);
+    const auto seed = static_cast<std::uint32_t>(2 * i);
+    tensors.push_back({name + ".a", {12, 64}, values(std::uint64_t{12} * 64, seed + 1)});
+    tensors.push_back({name + ".b", {64, 16}, values(std::uint64_t{64} * 16, seed + 2)});
+    tensors.push_back({name + ".gain", {2}, gains[i]});
+  }
+  write(tensors);
+  const auto planned = [&](const char* limit) {
+    const Outcome found = capture({"--arch", "blackwell", "--dtype", "nvf4,mxf8,bf16", "--policy", "plain",
+                                   "--max-output-error", limit, "--plan", "-"});
+    EXPECT_EQ(found.code, kAllGood) << found.err;
+    return nlohmann::json::parse(found.out);
+  };
+  const auto of = [](const nlohmann::json& plan, const char* layer) {
+    const nlohmann::json& one = plan.at("layers").at(layer);
+    return one.is_string() ? one.get<std::string>() : one.at("dtype").get<std::string>();
+  };
+  const auto loose = planned("50%"), middle = planned("5%"), tight = planned("1%"), least = planned("1e-5");
+  EXPECT_EQ(of(loose, "l0") + of(loose, "l1"), "nvf4nvf4");
+  EXPECT_EQ(of(middle, "l0") + of(middle, "l1"), "mxf8nvf4");
+  EXPECT_EQ(of(tight, "l0") + of(tight, "l1"), "bf16nvf4");
+  EXPECT_EQ(of(least, "l0") + of(least, "l1"), "keepbf16");
+  for (const auto& [plan, limit] : {std::pair(loose, 0.5), {middle, 0.05}, {tight, 0.01}, {least, 1e-5}}) {
+    EXPECT_EQ(plan.at("estimate").at("limit"), limit);
+    EXPECT_LE(plan.at("estimate").at("output_error"), limit);
+    EXPECT_GT(plan.at("estimate").at("output_error"), limit / 20);
+  }
+  EXPECT_EQ(capture({"--dtype", "bf16", "--policy", "plain", "--max-output-error", "1e-9"}).code, kMismatch);
+  // Both limits: a layer's own error counts too.
+  const auto both =
+      nlohmann::json::parse(capture({"--arch", "blackwell", "--dtype", "nvf4,bf16", "--policy", "plain",
+                                     "--max-output-error", "50%", "--max-rel-fro", "1%", "--plan", "-"})
+                                .out);
+  EXPECT_EQ(of(both, "l0") + of(both, "l1"), "bf16bf16");
+}
+
+TEST_F(Capture, TheReportSaysWhatTheOutputsErrorIsMadeOf) {
+  std::vector<Named> tensors = two_layers();
+  tensors.resize(4);
+  const auto of_output = [&] {
+    return capture(
+        {"--dtype", "e4m3", "--policy", "plain", "--max-output-error", "20%", "--json=" + path("a.json")});
+  };
+  write(tensors);
+  refused(of_output(),
+          {"--max-output-error: ", "found no mlp.0#0.gain, allowed: a file of mmaudit.torch.capture"});
+  tensors.push_back({"mlp.0#0.gain", {2}, {2, 50}});
+  tensors.push_back({"mlp.0#1.gain", {2}, {2, 70}});
+  write(tensors);
+  const Outcome found = of_output();
+  EXPECT_EQ(found.code, kAllGood) << found.err;
+  const auto json = nlohmann::json::parse(std::ifstream(path("a.json")));
+  double worst = 0;
+  for (const auto& product : json.at("products")) {
+    EXPECT_EQ(product.at("gain"), 2);
+    worst = std::max(worst, product.at("rows")[0].at("total").get<double>());
+  }
+  EXPECT_EQ(json.at("plan").at("estimate").at("output_error"), 2 * worst);
+  EXPECT_TRUE(json.at("activations").is_null());
+  for (const char* words : {"The output's error is estimated as ", "the output", "gain"})
+    EXPECT_NE(found.out.find(words), std::string::npos) << found.out;
+  tensors.back().values[0] = -1;
+  write(tensors);
+  refused(of_output(), {"mlp.0#1.gain: found -1, allowed: finite numbers from 0"});
+  refused(audit({"--max-output-error", "5%"}), {"--max-output-error: found without --capture"});
+  refused(capture({"--max-output-error", "1"}), {"--max-output-error: found 1, allowed: below 1"});
+}
+
+TEST_F(Capture, DrawnActivationsAreSaid) {
+  corpus::SafetensorsFile file;
+  for (const Named& one : two_layers())
+    file.tensors.push_back(corpus::make_tensor<float>(one.name, corpus::DType::f32, one.shape, one.values));
+  file.metadata["activations"] = "student:3\x1b";
+  corpus::write_safetensors(path("c.safetensors"), file);
+  const Outcome found = capture({"--dtype", "bf16", "--policy", "plain", "--md", path("a.md")});
+  EXPECT_EQ(found.code, kAllGood) << found.err;
+  EXPECT_NE(found.out.find("A is drawn: student:3"), std::string::npos) << found.out;
+  EXPECT_EQ(found.out.find('\x1b'), std::string::npos);
+}
+
 TEST_F(Capture, ARefusalNamesTheFileAndTheProduct) {
   std::vector<Named> tensors = two_layers();
   tensors[2] = {"mlp.0#1.a", {12, 128}, values(std::uint64_t{12} * 128, 5)};
@@ -171,7 +258,8 @@ TEST_F(Capture, WhatIsNoCaptureIsRefusedInOneLine) {
     refused(capture(limit), {"mlp.0#0.largest", "allowed:"});
   }
   write(two_layers());
-  refused(capture({"--plan", path("plan.json")}), {"--plan: found without --max-rel-fro"});
+  refused(capture({"--plan", path("plan.json")}),
+          {"--plan: found without --max-rel-fro and --max-output-error"});
   refused(capture({"--a", path("A.npy")}), {"--capture: found with --a"});
   refused(audit({"--plan", path("plan.json")}), {"--plan: found without --capture"});
   refused(run({"-q", "audit", "--capture", path("none.safetensors")}), {"none.safetensors"});

@@ -25,7 +25,7 @@ def called(module: nn.Module, batch: Any) -> Any:
     return module(batch)
 
 
-def _logits(output: Any) -> Tensor:
+def logits_of(output: Any) -> Tensor:
     """The tensor of an output: itself, its field `logits`, or the first of a tuple."""
     found = getattr(output, "logits", output)
     found = found[0] if isinstance(found, (tuple, list)) else found
@@ -54,12 +54,15 @@ class Comparison(Dict[str, Any]):
             cells = [self["plans"][name]["layers"].get(layer) for name in names]
             lines.append("  ".join([layer.ljust(width), *(
                 ("-" if cell is None else f"{cell:.2e}").rjust(one) for cell, one in zip(cells, columns))]))
+        estimated = any(row.get("estimated_error") is not None for row in self["plans"].values())
         lines += ["", "Logits:", f"{'plan':{max(map(len, names), default=4)}}  rel. error  KL, nats  top-1 same" + (
-            "      loss  loss - reference" if self["loss"] is not None else "")]
+            "  estimated" if estimated else "") + ("      loss  loss - reference" if self["loss"] is not None else "")]
         for name in names:
             row = self["plans"][name]
             text = f"{name:{max(map(len, names))}}  {row['relative_error']:10.2e}  {row['kl']:8.2e}"
             text += f"  {row['top1']:10.2%}"
+            if estimated:
+                text += f"  {'-' if row.get('estimated_error') is None else format(row['estimated_error'], '.2e'):>9}"
             if self["loss"] is not None:
                 text += f"  {row['loss']:8.4f}  {row['loss'] - self['loss']:+16.5f}"
             lines.append(text)
@@ -136,19 +139,20 @@ def compare(
             layers.append(seen.site.layer)
 
     exact, _ = _run(module, batch, None, seed, note, reference, None)
-    logits = _logits(exact)
+    logits = logits_of(exact)
     log_p = F.log_softmax(logits.double(), -1)
     of_loss = None if loss is None else float(loss(exact))
     result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}
         found, products = _run(module, batch, plan, seed, None, outputs, layers)
-        mine = _logits(found)
+        mine = logits_of(found)
         log_q = F.log_softmax(mine.double(), -1)
         result["plans"][name] = {
             "products": products,
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
             "relative_error": relative_error(mine, logits),
+            "estimated_error": plan.estimate,
             "kl": float((log_p.exp() * (log_p - log_q)).sum(-1).mean()),
             "top1": float((mine.argmax(-1) == logits.argmax(-1)).double().mean()),
             "loss": None if loss is None else float(loss(found)),

@@ -1,5 +1,6 @@
 """Which products of a module are computed in which arithmetic: recipes as rows, plans as JSON."""
 import json
+import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from os import PathLike
@@ -92,6 +93,16 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
     return Recipe(**given).checked()
 
 
+def _estimate_of(plan: Mapping[str, Any]) -> Optional[float]:
+    given = plan.get("estimate")
+    if given is None:
+        return None
+    error = given.get("output_error") if isinstance(given, Mapping) else None
+    if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error < math.inf:
+        raise ValueError(f"plan estimate: found {given!r}, allowed: an object with output_error, a number from 0")
+    return float(error)
+
+
 @dataclass
 class Plan:
     """Recipes by layer: the first of `layers` that matches decides, else `default`.
@@ -104,6 +115,7 @@ class Plan:
     layers: List[Tuple[str, Optional[Recipe]]] = field(default_factory=list)
     keep_first_last: bool = False  #: the first and the last nn.Linear stay as they are
     falls_through: bool = False  #: what no layer matches is left to the plan around this one
+    estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
         """Whether the plan decides on this layer, and how; None: it stays as it is."""
@@ -125,7 +137,7 @@ class Plan:
         if not isinstance(given, Mapping):
             raise ValueError(
                 f"plan: found {type(given).__name__}, allowed: a recipe, its name, an object or a file of JSON")
-        allowed = ("schema", "default", "layers", "keep_first_last")
+        allowed = ("schema", "default", "layers", "keep_first_last", "estimate")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
         for name in given:
@@ -138,7 +150,7 @@ class Plan:
             raise ValueError(f"plan layers: found {type(layers).__name__}, allowed: an object")
         plan = cls(recipe_of("plan default", given.get("default")),
                    [(key, recipe_of(f"plan layers {key!r}", value)) for key, value in layers.items()],
-                   bool(given.get("keep_first_last", False)), "default" not in given)
+                   bool(given.get("keep_first_last", False)), "default" not in given, _estimate_of(given))
         if module is not None:
             plan.require_matches(module)
         return plan
@@ -166,4 +178,6 @@ class Plan:
             out["default"] = plain(self.default)
         out["layers"] = {key: plain(recipe) for key, recipe in self.layers}
         out["keep_first_last"] = self.keep_first_last
+        if self.estimate is not None:
+            out["estimate"] = {"output_error": self.estimate}
         return json.dumps(out, indent=2)

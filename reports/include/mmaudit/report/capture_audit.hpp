@@ -1,5 +1,6 @@
 #pragma once
 // The operands of every product of a network, audited together: mmaudit audit --capture. docs/torch.md.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,11 +8,19 @@
 
 namespace mmaudit::report {
 
-/// A product of the file, whose tensors are "<name>.a", "<name>.b" and maybe "<name>.largest".
+/// What an error of a layer does to the output of the network, to first order: the file's "<name>.gain".
+struct LayerGain {
+  double gain = 0;             ///< relative error of the output per relative error of the layer's products
+  double multiplications = 0;  ///< of this product
+};
+
+/// A product of the file, whose tensors are "<name>.a", "<name>.b" and maybe "<name>.largest" and
+/// "<name>.gain".
 struct CapturedProduct {
   std::string name;   ///< "blocks.0.mlp#0", "attention#1[3]"
   std::string layer;  ///< without what follows the last #
   GemmAudit audit;
+  std::optional<LayerGain> gain;
 };
 
 /// What a layer may be computed in: the combination that comes first of those that pass in all of its
@@ -19,25 +28,35 @@ struct CapturedProduct {
 struct LayerChoice {
   std::string layer;
   std::size_t products = 0;
-  const GemmAuditRow* row = nullptr;  ///< of the layer's product with the largest error; null: nothing passes
+  const GemmAuditRow* row = nullptr;  ///< of the layer's product with the largest error; null: it is kept
+  double gain = 0;                    ///< with a limit on the output's error
+  /// The part of the output's error that the layer makes, to first order; 0 where it is kept.
+  [[nodiscard]] double output_error() const { return row != nullptr ? gain * row->errors.total : 0; }
 };
 
 struct CaptureAudit {
   Origin provenance;
   std::vector<CapturedProduct> products;  ///< sorted by name
+  std::optional<double> output_limit;     ///< on the estimated relative error of the output
+  std::string activations;                ///< the distribution that A was drawn from; empty: A was captured
   /// In the order of the layers; of everything that was asked for the cheapest: the fewest bits per element,
-  /// then one chain over K, then the least error. Rows point into `products`.
+  /// then one chain over K, then the least error. With `output_limit` the cheapest for all layers together,
+  /// bits times multiplications, whose estimate is within it. Rows point into `products`.
   [[nodiscard]] std::vector<LayerChoice> choices() const;
-  /// A limit was given, and every layer has a choice.
+  /// A limit was given, and every layer has a choice; with `output_limit` any layer, since the others are
+  /// kept.
   [[nodiscard]] bool passes() const;
   /// Products with a combination that can't be judged, with or without a limit.
   [[nodiscard]] std::size_t not_judged() const;
 };
 
+/// The root of the sum of squares: errors of layers are taken as independent.
+double output_error_of(const std::vector<LayerChoice>& choices);
+
 /// What: audit_tensors() of every product of the file; `request` without tensors. Errors: InputError, also
-/// where the file has no product or a tensor of one alone.
+/// where the file has no product or a tensor of one alone, or no gains where `output_limit` needs them.
 CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string& file,
-                           const TensorAuditProgress& progress);
+                           const TensorAuditProgress& progress, std::optional<double> output_limit = {});
 
 /// The "schema" is "mmaudit.audit.capture/1".
 std::string to_json(const CaptureAudit& audit);

@@ -1,0 +1,116 @@
+"""A plan under a limit on the error of the output: gains, the audit's estimate, and what emulate() then measures."""
+import json
+import os
+import subprocess
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+import mmaudit.torch as mt
+
+TOOL = os.environ.get("MMAUDIT_TOOL")
+needs_tool = pytest.mark.skipif(not TOOL, reason="MMAUDIT_TOOL names no mmaudit")
+
+
+class Residual(nn.Module):
+    """Blocks of which each later one adds ten times less to what goes through."""
+
+    def __init__(self, width=96, blocks=3):
+        super().__init__()
+        self.up = nn.ModuleList([nn.Linear(width, width) for _ in range(blocks)])
+        self.down = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(blocks)])
+
+    def forward(self, x):
+        for i, (up, down) in enumerate(zip(self.up, self.down)):
+            x = x + down(torch.tanh(up(x))) * 10.0**-i
+        return x
+
+
+def gains(module, batch, folder, **how):
+    mt.capture(module, batch, folder / "c.safetensors", gains=True, **how)
+    return {name[:-5]: one.tolist() for name, one in load_file(folder / "c.safetensors").items()
+            if name.endswith(".gain")}
+
+
+def audit(folder, *arguments):
+    command = [TOOL, "-q", "audit", "--capture", "c.safetensors", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_an_error_before_linear_layers_stays_as_large(tmp_path, dtype):
+    net = nn.Sequential(nn.Linear(64, 80, bias=False), nn.Linear(80, 48)).to(dtype)
+    with torch.no_grad():
+        net[1].bias.fill_(0)
+    found = gains(net, torch.randn(50, 64).to(dtype), tmp_path, rows=10)
+    assert set(found) == {"0#0", "1#0"}
+    assert [one[0] for one in found.values()] == pytest.approx([1, 1], rel=0.1)
+    assert [one[1] for one in found.values()] == [50 * 64 * 80, 50 * 80 * 48]
+
+
+def test_a_bias_and_a_residual_lower_a_gain(tmp_path):
+    found = gains(Residual(), torch.randn(40, 96), tmp_path)
+    downs = [found[f"down.{i}#0"][0] for i in range(3)]
+    assert downs[0] / downs[1] == pytest.approx(10, rel=0.2) and downs[1] / downs[2] == pytest.approx(10, rel=0.2)
+    net = nn.Linear(64, 64)
+    with torch.no_grad():
+        net.bias.fill_(100)  # the product is small beside it, and the error is the product's
+    assert gains(net, torch.randn(40, 64), tmp_path)["module#0"][0] < 0.02
+
+
+def test_heads_stand_for_those_that_were_left_out(tmp_path):
+    class Heads(nn.Module):
+        def forward(self, x):
+            return x @ x.transpose(1, 2)
+
+    found = gains(Heads(), torch.randn(6, 5, 7), tmp_path, matrices=2)
+    assert [one[1] for one in found.values()] == [3 * 5 * 7 * 5] * 2
+
+
+def test_an_output_of_zeros_is_refused(tmp_path):
+    net = nn.Linear(8, 8, bias=False)
+    with torch.no_grad():
+        net.weight.fill_(0)
+    with pytest.raises(ValueError, match="gains: found a relative error of the output of nan by noise on ''"):
+        gains(net, torch.ones(3, 8), tmp_path)
+    assert not (tmp_path / "c.safetensors").exists()
+
+
+@needs_tool
+@pytest.mark.parametrize("limit", ["20%", "4%", "0.5%"])
+def test_the_estimate_is_what_emulate_measures(tmp_path, limit):
+    net, batch = Residual(), torch.randn(60, 96)
+    gains(net, batch, tmp_path)
+    done = audit(tmp_path, "--arch", "b200", "--dtype", "nvf4,mxf8,bf16", "--policy", "plain", "--max-output-error",
+                 limit, "--plan", "plan.json")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    most = float(limit[:-1]) / 100
+    found = mt.compare(net, batch, {"plan": str(tmp_path / "plan.json"), "all NVFP4": "nvfp4"})
+    row = found["plans"]["plan"]
+    assert row["estimated_error"] == plan["estimate"]["output_error"] <= most
+    assert 0.6 < row["relative_error"] / row["estimated_error"] < 1.4
+    assert "estimated" in str(found) and found["plans"]["all NVFP4"]["estimated_error"] is None
+    assert "estimated" in found.html()
+    if limit == "4%":  # what matters little takes four bits
+        dtypes = {name: one if isinstance(one, str) else one["dtype"] for name, one in plan["layers"].items()}
+        assert dtypes["down.2"] == "nvf4" and dtypes["down.0"] != "nvf4"
+
+
+@needs_tool
+def test_without_gains_there_is_no_estimate(tmp_path):
+    mt.capture(nn.Linear(32, 32), torch.randn(8, 32), tmp_path / "c.safetensors")
+    done = audit(tmp_path, "--max-output-error", "5%", "--plan", "plan.json")
+    assert done.returncode == 2 and "found no module#0.gain" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_plan_keeps_its_estimate():
+    given = {"default": "keep", "estimate": {"output_error": 0.03, "limit": 0.05}}
+    plan = mt.Plan.of(given)
+    assert plan.estimate == 0.03 and mt.Plan.of(json.loads(plan.to_json())) == plan
+    for bad in (3, {}, {"output_error": -1}, {"output_error": "x"}, {"output_error": True},
+                {"output_error": float("nan")}):
+        with pytest.raises(ValueError, match="plan estimate: found .*, allowed: an object with output_error"):
+            mt.Plan.of({"default": "keep", "estimate": bad})
