@@ -236,16 +236,16 @@ def generation(bench: Bench) -> Rows:
             work.eager_step()
             wanted = logits if wanted is None else wanted
             error = relative(logits, wanted, wanted)
-            bench.require(f"D20, {name}, {kind}, logits", error, 20 * ALLOWED[kind])
+            bench.require(f"D20, {name}, {kind}, logits", error, 10 * ALLOWED[kind])
             eager, tokens = clocked(work.run, bench.place)
             if on_gpu(bench.place):
                 work.begin()
                 work.step = captured(work.eager_step).replay
-            again = work.run()
+            once, again = clocked(work.run, bench.place)
             if float((again[:, 1] != tokens[:, 1]).float().mean()) > 0.25:
                 bench.wrong.append(f"D20, {name}, {kind}: found other tokens by the CUDA graph, allowed: the same")
-            seconds = sorted(clocked(work.run, bench.place)[0] for _ in range(3))
-            first = min(clocked(work.begin, bench.place)[0] for _ in range(2))
+            seconds = sorted([once, *(clocked(work.run, bench.place)[0] for _ in range(2))])
+            first = clocked(work.begin, bench.place)[0]
             each = max(seconds[1] - first, 1e-9) / (new - 1)
             bytes_each = 1 if kind == "FP8" else dtype.itemsize
             moved = bytes_each * (shape[1] * (4 * shape[0] ** 2 + 3 * shape[0] * shape[3]) + shape[0] * shape[4])
