@@ -44,4 +44,12 @@ __device__ __forceinline__ void load_cluster_words(std::uint32_t (&r)[4], std::u
                : "r"(address));
 }
 
+/// Adds to a word of the own block; to a word of any block of the cluster.
+__device__ __forceinline__ void add_shared(std::uint32_t address, std::uint32_t value) {
+  asm volatile("red.relaxed.cta.shared::cta.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+__device__ __forceinline__ void add_cluster(std::uint32_t address, std::uint32_t value) {
+  asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+
 }  // namespace mmaudit::device

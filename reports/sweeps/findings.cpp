@@ -49,6 +49,20 @@ std::optional<double> best_rate(const SweepResult& result, std::string_view subj
   return best;
 }
 
+std::optional<double> most(const SweepResult& result, std::string_view subject, std::string_view summary,
+                           const std::vector<std::pair<std::string_view, std::string_view>>& axes,
+                           std::string_view scope) {
+  std::optional<double> best;
+  for (const Point& point : result.points) {
+    if (point.subject != subject || point.axis("scope") != scope) continue;
+    if (std::any_of(axes.begin(), axes.end(),
+                    [&](const auto& one) { return point.axis(one.first) != one.second; }))
+      continue;
+    if (const auto found = point.get(summary); found && (!best || *found > *best)) best = found;
+  }
+  return best;
+}
+
 std::vector<double> numbers(const std::vector<std::optional<double>>& found) {
   std::vector<double> values;
   for (const std::optional<double>& one : found) {

@@ -29,6 +29,12 @@ std::string_view measured_init(const SweepResult& result, std::string_view subje
 std::optional<double> best_rate(const SweepResult& result, std::string_view subject, int least_warps,
                                 int most_warps);
 
+/// The largest summary of a benchmark's points with these coordinates, of the whole GPU or of one
+/// multiprocessor.
+std::optional<double> most(const SweepResult& result, std::string_view subject, std::string_view summary,
+                           const std::vector<std::pair<std::string_view, std::string_view>>& axes,
+                           std::string_view scope = "gpu");
+
 /// The values; empty when one of them was not measured.
 std::vector<double> numbers(const std::vector<std::optional<double>>& found);
 

@@ -217,6 +217,18 @@ Table bytes_table(const SweepResult& result) {
                    published_column("published", published_bytes)});
 }
 
+Table operations_table(const SweepResult& result) {
+  return table_of("Operations of the whole GPU, by CUDA events",
+                  points_with(result,
+                              [](const Point& point) {
+                                return point.axis("scope") == "gpu" && point.get(tag::kOperationsPerSecond);
+                              }),
+                  {kSubject, kCoordinates, column("Gop/s", tag::kOperationsPerSecond, 0, 1e-9),
+                   column("op/clk/SM", tag::kOperations, 1), share_column("of peak", tag::kShareHeld),
+                   share_column("noise", tag::kEventsNoise), column("MHz held", tag::kClock, 0, 1e-6),
+                   published_column("published", published_bytes)});
+}
+
 Table energy_table(const SweepResult& result) {
   return table_of(
       "Energy at steady state, the whole GPU",
@@ -327,7 +339,8 @@ report::Report report_of(const SweepResult& result) {
   report.sections.push_back(section_of(findings_table(result)));
   for (Section& section : memory_sections(result)) report.sections.push_back(std::move(section));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
-  for (const auto table : {gpu_table, bytes_table, energy_table, falls_table, skipped_table, wrong_table}) {
+  for (const auto table :
+       {gpu_table, bytes_table, operations_table, energy_table, falls_table, skipped_table, wrong_table}) {
     report.sections.push_back(section_of(table(result)));
     report.sections.back().folded = true;
   }

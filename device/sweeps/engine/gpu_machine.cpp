@@ -122,12 +122,21 @@ class GpuMachine final : public Machine {
     if (placement.blocks > 0) launch.blocks = static_cast<unsigned>(placement.blocks);
     int shared = launch.setup.shared_bytes;
     // More than half of the shared memory: no two blocks meet on a multiprocessor.
+    const bool full = launch.whole_gpu && placement.full;
     const bool alone = launch.whole_gpu && placement.blocks_per_multiprocessor == 0;
-    if (alone || placement.cluster > 1)
+    if ((alone || placement.cluster > 1) && !full)
       shared = std::max(shared, std::min(shared_optin_, shared_multiprocessor_ / 2 + 1024));
     cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                "asking for shared memory");
     launch.shared = static_cast<unsigned>(shared);
+    if (full) {
+      cuda_check(
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&launch.blocks_per_multiprocessor, kernel.function,
+                                                        static_cast<int>(launch.threads), launch.shared),
+          "asking how many blocks run at once");
+      launch.blocks =
+          static_cast<unsigned>(bench_.device().multiprocessors * launch.blocks_per_multiprocessor);
+    }
     if (placement.cluster > 1)
       launch.blocks = static_cast<unsigned>(placement.cluster * clusters_of(kernel, launch));
     if (launch.blocks == 0) return launch;

@@ -225,7 +225,8 @@ Point measured_point(const Benchmark& benchmark, Point point, const Measurement&
   if (fma > 0 && cycles.median > 0) out[tag::kFma] = fma / cycles.median;
   if (bytes > 0 && cycles.median > 0)
     out[tag::kBytes] = bytes * measured.blocks_per_multiprocessor / cycles.median;
-  if (operations > 0 && cycles.median > 0) out[tag::kOperations] = operations / cycles.median;
+  if (operations > 0 && cycles.median > 0)
+    out[tag::kOperations] = operations * measured.blocks_per_multiprocessor / cycles.median;
   if (const std::string why = why_impossible(point, ceiling, gpu, code); !why.empty())
     return refused(point, why);
   if (code != nullptr) out[tag::kPerStep] = sass_per_step(benchmark, point, *code);

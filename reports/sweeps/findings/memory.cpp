@@ -23,21 +23,6 @@ std::optional<double> chase(const SweepResult& result, std::string_view subject,
   return value_at(result, {.subject = subject, .others = {{"kib", kib}}}, tag::kCycles);
 }
 
-/// The largest summary of the whole GPU's points of a benchmark with these coordinates.
-std::optional<double> most(const SweepResult& result, std::string_view subject, std::string_view summary,
-                           const std::vector<std::pair<std::string_view, std::string_view>>& axes,
-                           std::string_view scope = "gpu") {
-  std::optional<double> best;
-  for (const Point& point : result.points) {
-    if (point.subject != subject || point.axis("scope") != scope) continue;
-    if (std::any_of(axes.begin(), axes.end(),
-                    [&](const auto& one) { return point.axis(one.first) != one.second; }))
-      continue;
-    if (const auto found = point.get(summary); found && (!best || *found > *best)) best = found;
-  }
-  return best;
-}
-
 void groups_apart(const SweepResult& result, Finding& out) {
   const std::vector<LoadGroup> found = load_groups(result);
   if (found.size() != 4) return;

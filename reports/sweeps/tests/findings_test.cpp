@@ -20,7 +20,8 @@ const std::vector<std::string> kOfFindings = {"mma.m16n8k16.f32.f16",
 std::vector<Finding> matrix_findings(const SweepResult& result) {
   std::vector<Finding> findings = findings_of(result);
   std::erase_if(findings, [](const Finding& finding) {
-    constexpr std::string_view kOthers[] = {"Luo III", "Luo IV", "Luo V", "Luo 4", "Luo 5", "Luo 7", "Luo 8"};
+    constexpr std::string_view kOthers[] = {"Luo III", "Luo IV", "Luo V", "Luo 4",
+                                            "Luo 5",   "Luo 7",  "Luo 8", "mmaudit"};
     return std::find(std::begin(kOthers), std::end(kOthers), finding.source) != std::end(kOthers);
   });
   return findings;

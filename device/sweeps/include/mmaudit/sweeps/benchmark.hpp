@@ -35,6 +35,7 @@ struct Placement {
   int policy = 0;   ///< of clusters: 0 the default, 1 spread, 2 load balancing
   int blocks_per_multiprocessor = 0;  ///< of scope gpu; 0: one, with so much shared memory that no two meet
   int blocks = 0;                     ///< 0: as the scope says
+  bool full = false;                  ///< of scope gpu: as many blocks as run at once
 };
 
 /// Copies the result of each slot from the GPU.

@@ -1,0 +1,166 @@
+// A histogram whose bins are spread over the shared memory of a cluster's blocks: each element adds one to
+// its bin, wherever that is.
+#include <bit>
+#include <cstring>
+
+#include "mmaudit/fragment.hpp"
+#include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/histogram.hpp"
+#include "sweeps/memory/shared_memory.hpp"
+#ifdef __CUDACC__
+#include "ptx/cluster.cuh"
+#include "ptx/line.cuh"
+#include "run/cuda_check.hpp"
+#endif
+
+namespace mmaudit::sweeps {
+
+/// kSpread: the bins of more than one block.
+template <bool kSpread>
+struct Histogram;
+
+namespace {
+
+constexpr int kCopies = 4;
+
+}  // namespace
+
+#ifdef __CUDACC__
+
+extern __shared__ __align__(16) unsigned char histogram_bytes[];
+
+template <bool kSpread>
+struct Histogram {
+  static constexpr bool kExists = device::kTargetCapability >= 90;
+  static constexpr int kLanes = 32, kMostThreads = 512;
+
+  template <int>
+  struct Chains {
+    const uint4* elements;
+    uint4 next;
+    std::uint32_t own, last_bin;
+    int log_bins, block_bins, chunk;
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
+      elements = static_cast<const uint4*>(args.memory) + at.lane;
+      own = static_cast<std::uint32_t>(__cvta_generic_to_shared(histogram_bytes));
+      log_bins = args.parameter;
+      block_bins = 1 << log_bins;
+      const int blocks = device::cluster_blocks(), warps = static_cast<int>(blockDim.x) / 32;
+      last_bin = static_cast<std::uint32_t>(blocks * block_bins - 1);
+      auto* bins = reinterpret_cast<std::uint32_t*>(histogram_bytes);
+      for (int bin = static_cast<int>(threadIdx.x); bin < block_bins; bin += static_cast<int>(blockDim.x))
+        bins[bin] = 0;
+      const int cluster = static_cast<int>(blockIdx.x) / blocks;
+      chunk = first_chunk(cluster, device::block_rank() * warps + at.in_block);
+      next = load();
+      device::cluster_wait();
+    }
+    /// Past the first-level cache, which could hold all elements.
+    __device__ __forceinline__ uint4 load() const {
+      return __ldcg(elements + (chunk & (kChunks - 1)) * (kChunkElements / 8));
+    }
+    __device__ __forceinline__ void add(std::uint32_t element) const {
+      const std::uint32_t bin = element & last_bin;
+      if constexpr (kSpread) {
+        const int rank = static_cast<int>(bin >> log_bins);
+        const std::uint32_t at = bin & static_cast<unsigned>(block_bins - 1);
+        device::add_cluster(device::address_in(own + 4 * at, rank), 1);
+      } else {
+        device::add_shared(own + 4 * bin, 1);
+      }
+    }
+    template <int kTurn>
+    __device__ __forceinline__ void run(int steps) {
+      repeat<1, kTurn>(steps, [this](int, int) {
+        const std::uint32_t words[] = {next.x, next.y, next.z, next.w};
+        ++chunk;
+        next = load();
+#pragma unroll
+        for (const std::uint32_t word : words) {
+          add(word);
+          add(word >> 16);
+        }
+      });
+    }
+    /// The bins of the block, after all blocks have added.
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place&) {
+      device::cluster_wait();
+      const auto* bins = reinterpret_cast<const std::uint32_t*>(histogram_bytes);
+      auto* out = static_cast<std::uint32_t*>(args.d) + static_cast<std::size_t>(blockIdx.x) * block_bins;
+      for (int bin = static_cast<int>(threadIdx.x); bin < block_bins; bin += static_cast<int>(blockDim.x))
+        out[bin] = bins[bin];
+      return false;
+    }
+  };
+};
+
+#endif
+
+namespace {
+
+constexpr AxisSpec kBinsAxis = {.name = "bins",
+                                .number = true,
+                                .least = 512,
+                                .most = 4096,
+                                .words = "512,1024,2048,4096",
+                                .usual = "[1024,2048,4096]",
+                                .quick = "[1024,2048]",
+                                .meaning = "bins of a histogram, spread over the blocks of a cluster"};
+
+Benchmark histogram_benchmark(int threads) {
+  Benchmark benchmark;
+  benchmark.name = "histogram." + std::to_string(threads);
+  benchmark.family = "Histograms in a cluster's shared memory";
+  benchmark.place = 260;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kIlpAxis, kClusterAxis, kBinsAxis};
+  benchmark.whole_gpu = true;
+  benchmark.sass = {{"ATOMS", "ATOM", "RED", "REDS"}, 8};
+  benchmark.exists = [=](const Point& point) {
+    return point.number("warps") * kWarpLanes == threads && point.number("ilp") == 1 &&
+           point.number("cluster") <= 8;
+  };
+  benchmark.work = [](const Point& point) {
+    return Work{.operations = 1.0 * kChunkElements * point.number("warps")};
+  };
+  benchmark.ceiling = [](int) { return 0.0; };
+  benchmark.why_not = [](const device::DeviceInfo& device, const Point&) {
+    return std::string(device.compute_capability < 90 ? "clusters need compute capability 9.0" : "");
+  };
+  benchmark.kernel = [](const Point& point) {
+    return point.number("cluster") == 1 ? timed_kernel<Histogram<false>, 1, kCopies>()
+                                        : timed_kernel<Histogram<true>, 1, kCopies>();
+  };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup;
+    const int warps = point.number("warps"), cluster = point.number("cluster"), bins = point.number("bins");
+    const int block_bins = bins / cluster;
+    setup.args.parameter = std::countr_zero(static_cast<unsigned>(block_bins));
+    setup.shared_bytes = 4 * block_bins;
+    setup.slot_bytes = static_cast<std::size_t>(4 * block_bins / warps);
+    setup.memory_bytes = histogram_elements().size() * sizeof(std::uint16_t);
+    setup.placement.cluster = cluster;
+    setup.placement.full = true;
+#ifdef __CUDACC__
+    setup.fill = [](const TimedArgs& args) {
+      device::copy_in(args.memory, histogram_elements().data(), args.memory_bytes);
+    };
+#endif
+    setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
+      const std::vector<std::byte> seen = read();
+      std::vector<std::uint32_t> counts(seen.size() / sizeof(std::uint32_t));
+      std::memcpy(counts.data(), seen.data(), counts.size() * sizeof(std::uint32_t));
+      check_counts(counts, bins, cluster * warps, steps, out);
+    };
+    return setup;
+  };
+  return benchmark;
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmark_histogram() {
+  return {histogram_benchmark(128), histogram_benchmark(256), histogram_benchmark(512)};
+}
+
+}  // namespace mmaudit::sweeps
