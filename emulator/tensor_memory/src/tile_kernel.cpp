@@ -39,8 +39,7 @@ std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifi
   constexpr std::uint8_t kTaken = kScaleDZero | kNegateA | kNegateB | kTransposeA | kTransposeB;
   if ((modifiers & ~kTaken) != 0)
     return "modifiers: found " + std::to_string(modifiers) + ", allowed scale-d, negation and transposition";
-  const std::string other =
-      "instruction: found " + mmaudit::name_of(instruction) + ", allowed one of tcgen05";
+  std::string other = "instruction: found " + mmaudit::name_of(instruction) + ", allowed one of tcgen05";
   if (instruction.kind == MmaKind::none) return other;
   kernel = {};
   Mma& mma = kernel.mma;
