@@ -65,42 +65,51 @@ struct PartitionMapping {
       if (seen == 0) sum = 1;  // never: no word is 0
       __syncwarp();
     }
-    /// Cycles of an access, until its result can be used.
-    __device__ __forceinline__ std::uint32_t timed_access(std::uint64_t address, std::uint64_t& word) const {
-      if constexpr (kAccess == MapAccess::load) {
-        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address),
-                     "l"(map_word(static_cast<int>(line)) + zero)
-                     : "memory");
-        __threadfence();
-      }
-      const auto begin = static_cast<std::uint32_t>(read_clock());
-      if constexpr (kAccess == MapAccess::load)
-        word = device::load_address<device::Cached::second_level>(address);
-      else
-        asm volatile("atom.relaxed.gpu.global.or.b64 %0, [%1], %2;"
-                     : "=l"(word)
-                     : "l"(address), "l"(zero)
-                     : "memory");
-      // The second reading needs the word, so it waits for it.
-      std::uint32_t end = 0;
+    /// The clock once a word, which is never 0, is there: the reading needs it.
+    static __device__ __forceinline__ std::uint32_t clock_after(std::uint64_t word) {
+      std::uint32_t now = 0;
       asm volatile(
           "{\n"
           ".reg .pred never;\n"
           "setp.eq.u64 never, %1, 0;\n"
           "@!never mov.u32 %0, %%clock;\n"
           "}"
-          : "+r"(end)
+          : "+r"(now)
           : "l"(word)
           : "memory");
-      return end - begin;
+      return now;
+    }
+    /// Cycles of an access, until its result can be used. `shared`: the address of any word of shared memory.
+    __device__ __forceinline__ std::uint32_t timed_access(std::uint64_t address, std::uint32_t shared,
+                                                          std::uint64_t& word) const {
+      std::uint32_t begin = 0;
+      if constexpr (kAccess == MapAccess::load) {
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address),
+                     "l"(map_word(static_cast<int>(line)) + zero)
+                     : "memory");
+        __threadfence();
+        // No load passes the fence, so what needs this one starts after it.
+        std::uint32_t fenced = 0;
+        asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(fenced) : "r"(shared) : "memory");
+        begin = clock_after(std::uint64_t{fenced + 1});  // 32 bits, which may wrap for all the compiler knows
+        word = device::load_address<device::Cached::second_level>(address);
+      } else {
+        begin = static_cast<std::uint32_t>(read_clock());
+        asm volatile("atom.relaxed.gpu.global.or.b64 %0, [%1], %2;"
+                     : "=l"(word)
+                     : "l"(address), "l"(zero)
+                     : "memory");
+      }
+      return clock_after(word) - begin;
     }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {
       extern __shared__ std::uint32_t map_cycles[];
+      const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(map_cycles));
       if (lane == 0)
         repeat<1, kCopies>(steps, [&, step = 0](int, int) mutable {
           std::uint64_t word = 0;
-          map_cycles[step] = timed_access(memory + std::uint64_t{line} * spacing, word);
+          map_cycles[step] = timed_access(memory + std::uint64_t{line} * spacing, shared, word);
           sum += word;
           line = (line + 1) % kLines;
           step = (step + 1) % kKept;
