@@ -160,6 +160,7 @@ Benchmark cluster_copies(const char* name) {
     Setup setup;
     setup.shared_bytes = static_cast<int>(kStageAlignment) + kStages * kStageBytes;
     setup.slot_bytes = sizeof(CopyResult);
+    setup.trial_steps = kTrialSteps;
     setup.memory_bytes = level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
     setup.placement.cluster = point.number("cluster");
 #ifdef __CUDACC__

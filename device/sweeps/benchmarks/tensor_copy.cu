@@ -140,6 +140,7 @@ Benchmark tensor_copies(const char* name) {
     setup.args.parameter = packed(box);
     setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlightMost * bytes;
     setup.slot_bytes = sizeof(CopyResult);
+    setup.trial_steps = kTrialSteps;
     setup.memory_bytes = kCopiedMemoryBytes;
     setup.placement.blocks_per_multiprocessor = point.number("ctas");
 #ifdef __CUDACC__

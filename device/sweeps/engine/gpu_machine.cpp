@@ -213,6 +213,12 @@ class GpuMachine final : public Machine {
       compare(launch, out);
       if (out.differing > 0) break;
     }
+    if (launch.setup.trial_steps > 0) {
+      steps = launch.setup.trial_steps;
+      poison(launch);
+      sample = run_once(launch);
+      compare(launch, out);
+    }
     const double cycles = std::max(sample.cycles, 1.0);
     if (launch.whole_gpu) {
       steps = steps_of(1e-3 * rule.gpu_milliseconds, cycles);

@@ -77,6 +77,38 @@ struct Boxes {
   }
 };
 
+/// The words of one box in memory, a fixed number of words of the box after another, without a division for
+/// each. Rows are whole 16 bytes, so four words from a multiple of four lie side by side.
+struct BoxWords {
+  std::uint32_t row, rows;      ///< words of a row; rows of a plane
+  std::uint32_t by[kBoxRanks];  ///< words along the row, rows and planes from one place to the next
+  std::uint32_t at[kBoxRanks];  ///< of this place, from the first word of the box
+  std::uint32_t first, row_step, plane_step;
+
+  MMAUDIT_HD constexpr BoxWords(const Boxes& tensor, std::uint32_t number, std::uint32_t word,
+                                std::uint32_t step)
+      : row(tensor.box.size[0] * tensor.words),
+        rows(tensor.box.size[1]),
+        by{step % row, step / row % rows, step / row / rows},
+        at{word % row, word / row % rows, word / row / rows},
+        first(tensor.word_of(number, 0)),
+        row_step(tensor.extent[0] * tensor.words),
+        plane_step(row_step * tensor.extent[1]) {}
+  /// In memory.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint32_t index() const {
+    return first + at[2] * plane_step + at[1] * row_step + at[0];
+  }
+  MMAUDIT_HD constexpr void advance() {
+    at[0] += by[0];
+    const bool next_row = at[0] >= row;
+    if (next_row) at[0] -= row;
+    at[1] += by[1] + (next_row ? 1 : 0);
+    const bool next_plane = at[1] >= rows;
+    if (next_plane) at[1] -= rows;
+    at[2] += by[2] + (next_plane ? 1 : 0);
+  }
+};
+
 /// "16x16x12"; nullopt for what is none, or has a size that is not between 1 and 256.
 std::optional<Box> parse_box(std::string_view text);
 /// How many dimensions a box has as it is written.

@@ -19,6 +19,8 @@ struct CopyResult {
 inline constexpr int kInFlightMost = 3;
 /// What stages are aligned to, and room for the barriers that count their bytes.
 inline constexpr std::uint32_t kStageAlignment = 128;
+/// Steps of a run that does not look at all that it copies.
+inline constexpr int kTrialSteps = 1024;
 /// Global memory that is copied from or to.
 inline constexpr std::size_t kCopiedSecondBytes = std::size_t{16} << 20,
                              kCopiedMemoryBytes = std::size_t{2} << 30;

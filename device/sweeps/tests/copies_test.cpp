@@ -60,6 +60,25 @@ TEST(Boxes, ShareNoWord) {
   }
 }
 
+/// As the lanes of a warp go through a box, four words at a time.
+TEST(Boxes, AWarpFindsEveryWordOfABox) {
+  constexpr std::uint32_t kLanes = 32, kFour = 4;
+  for (const char* text :
+       {"64", "192", "16x16", "96x32", "64x64", "8x8x4", "16x16x12", "4x4x256", "256x16x1"}) {
+    const Boxes tensor(rank_of(text), kCopiedMemoryBytes, *parse_box(text));
+    const std::uint32_t count = tensor.box.elements() * tensor.words / kFour;
+    std::uint32_t found = 0;
+    for (const std::uint32_t number : {0U, 12345U, tensor.count() - 1})
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+        BoxWords words(tensor, number, kFour * lane, kFour * kLanes);
+        for (std::uint32_t four = lane; four < count; four += kLanes, words.advance())
+          for (std::uint32_t i = 0; i < kFour; ++i, ++found)
+            ASSERT_EQ(words.index() + i, tensor.word_of(number, kFour * four + i)) << text << " " << four;
+      }
+    EXPECT_EQ(found, 3 * kFour * count) << text;
+  }
+}
+
 /// The driver's rules for tensor maps, and room in shared memory for the most blocks.
 TEST(Boxes, EveryOneThatIsSweptIsOneThatTheDriverTakes) {
   std::set<std::string> swept;

@@ -52,6 +52,9 @@ struct Setup {
   std::size_t memory_bytes = 0, block_memory_bytes = 0;
   std::function<void(const TimedArgs& args)> fill =
       {};  ///< writes it before the first run; null: not written
+  /// Steps of a run that says how long a step takes, where shorter runs check more and take longer; 0: the
+  /// short runs say it.
+  int trial_steps = 0;
   /// Compares the results after so many steps with what they must be: adds to `compared` and `differing`.
   std::function<void(const ReadResult& read, int slots_per_block, int steps, Measurement& out)> check;
   /// What else the last run says: adds to `out.others`. Null: nothing.
