@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# SASS of the benchmarks of matrix instructions and of their loads and stores for every target: census.sh build|disassemble FOLDER
+# SASS of the benchmarks of matrix instructions and of their loads and stores for every target, and of DPX functions
+# with and without the hardware (sm_90a, sm_80): census.sh build|disassemble FOLDER
 #   build        FOLDER/<target>.<file>.cubin, or .refused with what ptxas said; needs nvcc; JOBS at a time (2)
 #   disassemble  FOLDER/census.sass from the cubins; needs cuobjdump
 # Then `mmaudit sweep census FOLDER/census.sass`. The two halves may run on two machines.
@@ -13,7 +14,7 @@ PATH=$PATH:/usr/local/cuda/bin
 targets=(75 80 86 89 90a 100a 120a)
 
 [[ $# == 2 && $1 =~ ^(build|disassemble)$ ]] || {
-  sed -n '2,5s/^# //p' "$0" >&2
+  sed -n '2,6s/^# //p' "$0" >&2
   exit 2
 }
 folder=$2
@@ -42,6 +43,7 @@ if [[ $1 == build ]]; then
   for target in "${targets[@]}"; do
     files=("$sweeps"/benchmarks/{mma,wmma,wmma_memory}.cu)
     if [[ $target == 90a ]]; then files+=("$sweeps"/benchmarks/wgmma*.cu); fi
+    if [[ $target == 80 || $target == 90a ]]; then files+=("$sweeps"/benchmarks/dpx.cu); fi
     for file in "${files[@]}"; do
       while (($(jobs -rp | wc -l) >= ${JOBS:-2})); do wait -n || true; done
       compile "$file" "$target" &

@@ -22,6 +22,7 @@ bool one_of(std::string_view opcode, const Units& units) {
 struct Kernel {
   std::string subject;
   std::vector<std::string_view> units;
+  bool dpx = false;
 };
 
 /// What benchmarks/mma.cu instantiates for the census alone.
@@ -34,13 +35,14 @@ std::map<std::string, Kernel> known_kernels() {
   std::map<std::string, Kernel> known;
   for (const auto& [symbol, subject] : kUntimed)
     known.try_emplace(std::string(symbol), Kernel{std::string(subject), {"HMMA"}});
-  const std::vector<Axis> axes = resolve_axes({"warps=4", "ilp=1", "init=zero", "group=[1,8]"}, false);
+  const std::vector<Axis> axes = resolve_axes({"warps=[1,4]", "ilp=1", "init=zero", "group=[1,8]"}, false);
   for (const Benchmark& benchmark : benchmarks())
     for (const Point& point : points_of(benchmark, axes)) {
       const std::string symbol = benchmark.kernel(point).symbol;
       constexpr std::string_view kSame[] = {"scope", "init", "warps", "ilp"};
       if (symbol.empty()) continue;
-      known.try_emplace(symbol, Kernel{point.key(kSame), benchmark.sass.opcodes});
+      known.try_emplace(
+          symbol, Kernel{point.key(kSame), benchmark.sass.opcodes, benchmark.family.starts_with("DPX")});
     }
   return known;
 }
@@ -54,6 +56,13 @@ std::string each(int count, int copies) {
 
 std::string CensusRow::matrix() const {
   std::string text;
+  if (dpx) {
+    // What is left over after whole steps belongs to the loop.
+    for (const auto& [opcode, count] : opcodes)
+      if (const int whole = count / std::max(copies, 1); whole > 0)
+        text += (text.empty() ? "" : " + ") + each(whole, 1) + opcode;
+    return text;
+  }
   for (const auto& [opcode, count] : opcodes)
     if (matches(opcode, matrix_units)) text += (text.empty() ? "" : " + ") + each(count, copies) + opcode;
   if (!text.empty()) return text;
@@ -64,6 +73,12 @@ std::string CensusRow::matrix() const {
 }
 
 std::string_view CensusRow::verdict() const {
+  if (dpx) {
+    const bool unit = std::any_of(opcodes.begin(), opcodes.end(), [](const auto& one) {
+      return matches(one.first, {"VIMNMX", "VIMNMX3", "VIADDMNMX"});
+    });
+    return unit ? "native" : "software";
+  }
   bool matrix = false, converts = false;
   for (const auto& [opcode, count] : opcodes) {
     matrix = matrix || matches(opcode, matrix_units);
@@ -87,7 +102,8 @@ std::vector<CensusRow> census_of(std::string_view sass) {
                     .subject = at->second.subject,
                     .copies = loop == nullptr ? kernel.copies : loop->steps,
                     .opcodes = loop == nullptr ? kernel.between : loop->opcodes,
-                    .matrix_units = at->second.units});
+                    .matrix_units = at->second.units,
+                    .dpx = at->second.dpx});
   }
   return rows;
 }

@@ -17,10 +17,13 @@ struct CensusRow {
   std::map<std::string, int> opcodes;  ///< of a turn and of the functions it calls, modifiers included; loop
                                        ///< and address arithmetic too
   std::vector<std::string_view> matrix_units;  ///< opcodes that the benchmark expects
+  bool dpx = false;                            ///< a function of DPX, no matrix instruction
 
-  /// The expected opcodes with their number per step: "HMMA.16816.F32", "4 x IMMA.8816.S8.S8".
+  /// The expected opcodes with their number per step: "HMMA.16816.F32", "4 x IMMA.8816.S8.S8"; of a function
+  /// of DPX every opcode that each step has, the chain's own included.
   [[nodiscard]] std::string matrix() const;
   /// "native", "converted" (a matrix instruction of another type, with conversions), or "no tensor core".
+  /// Of a function of DPX "native" (an instruction of the DPX unit) or "software".
   [[nodiscard]] std::string_view verdict() const;
 };
 

@@ -165,6 +165,44 @@ TEST(Census, AStepIsAFewInstructionsOnEveryTarget) {
   EXPECT_EQ(shipped("sm_120a").at("wmma.m8n8k4.f64.f64.f64.f64"), "DMMA.8x8x4");
 }
 
+TEST(Census, AFunctionOfDpxIsEveryOpcodeOfItsSteps) {
+  const std::string symbol = "_ZN7mmaudit6sweeps5timedINS0_3DpxILi14ELb0EEELi1ELi16EEEvNS0_9TimedArgsE";
+  std::string hardware = instruction("VIADD R4, R4, 0x1"), software;
+  for (int i = 0; i < 16; ++i) {
+    hardware += instruction("VIADDMNMX.S16x2 R5, R5, R6, R7");
+    software += instruction("IMNMX R5, R5, R6, !PT") + instruction("IMNMX R8, R8, R6, !PT") +
+                instruction("LOP3.LUT R5, R5, R8, RZ, 0xfc, !PT");
+  }
+  const auto rows = census_of("code for sm_90a\n" + kernel(symbol, hardware) + "code for sm_80\n" +
+                              kernel(symbol, software));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].subject, "viaddmax_s16x2");
+  EXPECT_EQ(rows[0].matrix(), "VIADDMNMX.S16x2");
+  EXPECT_EQ(rows[0].verdict(), "native");
+  EXPECT_EQ(rows[1].matrix(), "2 x IMNMX + LOP3.LUT");
+  EXPECT_EQ(rows[1].verdict(), "software");
+}
+
+/// Luo et al., section 8.1: VIMNMX where Ampere has IMNMX, and a vibmax_s32 that is no instruction of its
+/// own.
+TEST(Census, HasTheFunctionsOfDpxWithAndWithoutTheUnit) {
+  const std::map<std::string, std::string> hopper = shipped("sm_90a"), ampere = shipped("sm_80");
+  EXPECT_EQ(hopper.at("vimax3_s32"), "VIMNMX3");
+  EXPECT_EQ(ampere.at("vimax3_s32"), "2 x IMNMX");
+  EXPECT_EQ(hopper.at("viaddmax_s16x2_relu"), "VIADDMNMX.S16x2.RELU");
+  EXPECT_EQ(hopper.at("vibmax_s32"), "IMAD.MOV + ISETP.GE.AND + SEL + VIADD");
+  int functions = 0;
+  for (const auto& [subject, opcodes] : hopper) {
+    if (!subject.starts_with("vi")) continue;
+    ++functions;
+    EXPECT_EQ(opcodes.find("VI") != std::string::npos, true) << subject;
+    ASSERT_TRUE(ampere.contains(subject)) << subject;
+    EXPECT_NE(ampere.at(subject).find("IMNMX"), std::string::npos) << subject;
+    EXPECT_EQ(ampere.at(subject).find("VI"), std::string::npos) << subject;
+  }
+  EXPECT_EQ(functions, 36);
+}
+
 TEST(Census, HasTheOctetsOfVolta) {
   // Native in steps on Turing, a function without a tensor core from Ampere on.
   EXPECT_EQ(shipped("sm_75").at("mma.m8n8k4.f16.f16.f16.f16"),
