@@ -1,7 +1,7 @@
 """FP8 linear layers, a transformer layer and generation, measured as in Luo et al. (arXiv 2501.12084, 6.3 and 6.4),
 with random weights and beside their numbers; and the errors, which they do not have.
 
-  python luo.py --out results          on a GPU, under three minutes; --quick: under 20 seconds
+  python luo.py --out results          on a GPU, three minutes; --quick: 40 seconds
   python luo.py --dry --out results    tiny sizes on the CPU: that it runs, no times worth reading
 
 Writes luo.json and luo.md. Needs torch only. Exit codes: 0 good, 1 a result is wrong, 2 no torch, GPU or such option.
@@ -82,7 +82,7 @@ def relative(found: Tensor, exact: Tensor, over: Tensor) -> float:
     return float((found.double() - exact).norm() / over.double().norm())
 
 
-# ---- D17, D18: one linear layer, N x N x N ---------------------------------------------------------------------------
+# ---- one linear layer, N x N x N ---------------------------------------------------------------------------
 
 def steps(bench: Bench) -> Rows:
     """Both operands are cast, and the sum is multiplied back by a kernel of its own, as the paper splits it."""
@@ -100,7 +100,7 @@ def steps(bench: Bench) -> Rows:
         times = {name: bench.timed(call) for name, call in parts.items()}
         total = sum(times[name]["ms"] for name in list(parts)[:4])
         split, whole = kernels.rescale(d, ix, iw).double(), product(qx, qw, ix, iw, torch.bfloat16).double()
-        bench.require(f"D17, N = {n}, split against whole", relative(split, whole, whole), 0.03)
+        bench.require(f"steps, N = {n}, split against whole", relative(split, whole, whole), 0.03)
         share = {name: times[name]["ms"] / total for name in list(parts)[:4]}
         rows.append({"n": n, "times": times, "share": share})
         del x, w, qx, qw, d, parts, split, whole
@@ -126,7 +126,7 @@ def throughput(bench: Bench) -> Rows:
                     calls[name] = lambda a=a, layer=layer: layer(a)
             for name, call in calls.items():
                 error = relative(call()[some], exact, exact)
-                bench.require(f"D18, N = {n}, {name}", error, ALLOWED[kind])
+                bench.require(f"throughput, N = {n}, {name}", error, ALLOWED[kind])
                 found = bench.timed(call)
                 rows.append({"n": n, "type": name, **found, "relative_error": error,
                              "tflops": 2 * n**3 / found["ms"] / 1e9,
@@ -138,7 +138,7 @@ def throughput(bench: Bench) -> Rows:
     return rows
 
 
-# ---- D19: one transformer layer --------------------------------------------------------------------------------------
+# ---- one transformer layer --------------------------------------------------------------------------------------
 
 def makes(bench: Bench, kind: str, dtype: torch.dtype) -> Callable[[int, int], nn.Module]:
     """Linear layers of one type, with the same weights whatever the type."""
@@ -168,7 +168,7 @@ def layers(bench: Bench) -> Rows:
             dtype = use(kind)
             layer, mine = Layer(hidden, heads, inner, makes(bench, kind, dtype)), x.to(dtype)
             error = relative(layer(mine), exact, exact - x)
-            bench.require(f"D19, hidden {hidden}, {kind}", error, 3 * ALLOWED[kind.split(",")[0]])
+            bench.require(f"layer, hidden {hidden}, {kind}", error, 3 * ALLOWED[kind.split(",")[0]])
             rows.append({"hidden": hidden, "type": kind, **bench.timed(lambda layer=layer, mine=mine: layer(mine)),
                          "relative_error": error})
             del layer
@@ -176,7 +176,7 @@ def layers(bench: Bench) -> Rows:
     return rows
 
 
-# ---- D20: generation -------------------------------------------------------------------------------------------------
+# ---- generation -------------------------------------------------------------------------------------------------
 
 class Generation:
     """Greedy generation with a cache of keys and values; a step has fixed addresses, so a CUDA graph can be one."""
@@ -236,14 +236,14 @@ def generation(bench: Bench) -> Rows:
             work.eager_step()
             wanted = logits if wanted is None else wanted
             error = relative(logits, wanted, wanted)
-            bench.require(f"D20, {name}, {kind}, logits", error, 10 * ALLOWED[kind])
+            bench.require(f"generation, {name}, {kind}, logits", error, 10 * ALLOWED[kind])
             eager, tokens = clocked(work.run, bench.place)
             if on_gpu(bench.place):
                 work.begin()
                 work.step = captured(work.eager_step).replay
             once, again = clocked(work.run, bench.place)
             if float((again[:, 1] != tokens[:, 1]).float().mean()) > 0.25:
-                bench.wrong.append(f"D20, {name}, {kind}: found other tokens by the CUDA graph, allowed: the same")
+                bench.wrong.append(f"generation, {name}, {kind}: found other tokens by the CUDA graph, allowed: the same")
             seconds = sorted([once, *(clocked(work.run, bench.place)[0] for _ in range(2))])
             first = clocked(work.begin, bench.place)[0]
             each = max(seconds[1] - first, 1e-9) / (new - 1)
@@ -263,7 +263,7 @@ def generation(bench: Bench) -> Rows:
 def scaling(bench: Bench) -> Rows:
     rows = recipe(bench.place, 4096 if bench.dry else 2**18)
     for row in rows:
-        where = f"D32, {row['data']}, {row['format']}"
+        where = f"scaling, {row['data']}, {row['format']}"
         bench.require(where + ", round trip over its bound", row["error_over_bound"], 1)
         bench.require(where + ", codes that are not the nearest", row["wrong_codes"], 0)
         off = row["largest_element"] - (row["largest_of_format"] if row["amax"] else 0)
@@ -272,8 +272,8 @@ def scaling(bench: Bench) -> Rows:
 
 
 PARTS: Dict[str, Tuple[str, Callable[[Bench], Rows]]] = {
-    "D17": ("the steps of an FP8 linear layer", steps), "D18": ("throughput of a linear layer", throughput),
-    "D19": ("a transformer layer", layers), "D20": ("generation", generation), "D32": ("FP8's scaling", scaling)}
+    "steps": ("the steps of an FP8 linear layer", steps), "throughput": ("throughput of a linear layer", throughput),
+    "layer": ("a transformer layer", layers), "generation": ("generation", generation), "scaling": ("FP8's scaling", scaling)}
 
 
 def main() -> int:

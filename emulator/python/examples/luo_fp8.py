@@ -144,7 +144,7 @@ class Fp8Linear(nn.Module):
         return product(q, w, of_x, of_w, self.out).reshape(*x.shape[:-1], -1)
 
 
-# ---- D32: the scaling, against its formula ---------------------------------------------------------------------------
+# ---- the scaling, against its formula ---------------------------------------------------------------------------
 
 def magnitudes(dtype: torch.dtype) -> Tensor:
     """Finite numbers from 0 of an FP8 format by their codes, from its definition."""

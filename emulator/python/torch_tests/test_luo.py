@@ -33,18 +33,18 @@ def test_every_part_runs_without_a_gpu(examples, monkeypatch, tmp_path, capsys):
     code, found, text = run(examples, monkeypatch, tmp_path)
     assert code == 0 and found["wrong"] == [] and found["schema"] == "mmaudit.luo/1"
     assert {name: len(rows) for name, rows in found["parts"].items()} == {
-        "D17": 2, "D18": 14, "D19": 5, "D20": 4, "D32": 12}
-    for row in found["parts"]["D17"]:
+        "steps": 2, "throughput": 14, "layer": 5, "generation": 4, "scaling": 12}
+    for row in found["parts"]["steps"]:
         assert abs(sum(row["share"].values()) - 1) < 1e-9
-    errors = {row["type"]: row["relative_error"] for row in found["parts"]["D19"]}
-    assert errors["FP32"] < errors["FP16"] < errors["FP8"] and found["parts"]["D20"][0]["same_tokens_by_graph"] == 1
+    errors = {row["type"]: row["relative_error"] for row in found["parts"]["layer"]}
+    assert errors["FP32"] < errors["FP16"] < errors["FP8"] and found["parts"]["generation"][0]["same_tokens_by_graph"] == 1
     for words in ("the share of amax and cast", "Luo, H800", "lost without a scale", "the times mean nothing"):
         assert words in text
-    assert "D32, FP8's scaling" in capsys.readouterr().out
+    assert "scaling, FP8's scaling" in capsys.readouterr().out
 
 
 def test_a_part_alone(examples, monkeypatch, tmp_path):
-    assert list(run(examples, monkeypatch, tmp_path, "--part", "D32")[1]["parts"]) == ["D32"]
+    assert list(run(examples, monkeypatch, tmp_path, "--part", "scaling")[1]["parts"]) == ["scaling"]
 
 
 def test_a_cast_that_truncates_is_found(examples, monkeypatch, tmp_path, capsys):
@@ -55,7 +55,7 @@ def test_a_cast_that_truncates_is_found(examples, monkeypatch, tmp_path, capsys)
 
     right = examples[1].pack
     monkeypatch.setattr(examples[1], "pack", truncated)
-    code, found, _ = run(examples, monkeypatch, tmp_path, "--part", "D32")
+    code, found, _ = run(examples, monkeypatch, tmp_path, "--part", "scaling")
     assert code == 1 and any("codes that are not the nearest" in line for line in found["wrong"])
     assert "round trip over its bound" in capsys.readouterr().err
 
@@ -63,8 +63,8 @@ def test_a_cast_that_truncates_is_found(examples, monkeypatch, tmp_path, capsys)
 def test_a_forgotten_scale_is_found(examples, monkeypatch, tmp_path):
     right = examples[1].product
     monkeypatch.setattr(examples[0], "product", lambda a, b, of_a, of_b, out: right(a, b, of_a, of_a * 0 + 1, out))
-    code, found, _ = run(examples, monkeypatch, tmp_path, "--part", "D17", "D18")
-    assert code == 1 and {line[:3] for line in found["wrong"]} == {"D17", "D18"}
+    code, found, _ = run(examples, monkeypatch, tmp_path, "--part", "steps", "throughput")
+    assert code == 1 and {line.split(',')[0] for line in found["wrong"]} == {"steps", "throughput"}
 
 
 def test_a_cache_gives_what_the_whole_text_gives(examples):
