@@ -52,8 +52,9 @@ struct AlignmentS16x2 {
   static constexpr int kAlignments = 2;
   /// Of a block: in plain C++ more registers are needed.
   static constexpr int kMostThreads = kPlain ? 384 : 512;
-  /// More than a letter or a gap takes off.
-  static constexpr int kBias = 32;
+  /// More than a letter or a gap takes off. Odd: the gate takes a subtraction of an even number for a counter
+  /// of the loop.
+  static constexpr int kBias = 33;
 
   std::uint32_t one = 1;  ///< not known to the compiler: x * one + y stays a multiply-add
 
