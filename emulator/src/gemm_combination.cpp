@@ -8,7 +8,7 @@
 namespace mmaudit {
 namespace {
 
-constexpr CastRule kCast{CastRounding::nearest_even, false};
+constexpr CastRule kNearestCast{CastRounding::nearest_even, false};
 constexpr CastRule kSaturatingCast{CastRounding::nearest_even,
                                    true};                     // as cvt to 8 bits and fewer always does
 constexpr CastRule kAway{CastRounding::nearest_away, false};  // cvt.rna.tf32
@@ -20,8 +20,8 @@ constexpr GemmDtype kDtypes[] = {
     {"e5m2", "FP8 E5M2", Format::e5m2, Format::none, 0, kSaturatingCast, Format::bf16, true},
     {"e4m3fnuz", "FP8 E4M3FNUZ", Format::e4m3fnuz, Format::none, 0, kSaturatingCast, Format::bf16, true},
     {"e5m2fnuz", "FP8 E5M2FNUZ", Format::e5m2fnuz, Format::none, 0, kSaturatingCast, Format::bf16, true},
-    {"bf16", "BF16", Format::bf16, Format::none, 0, kCast, Format::bf16, false},
-    {"f16", "FP16", Format::f16, Format::none, 0, kCast, Format::f16, true},
+    {"bf16", "BF16", Format::bf16, Format::none, 0, kNearestCast, Format::bf16, false},
+    {"f16", "FP16", Format::f16, Format::none, 0, kNearestCast, Format::f16, true},
     {"tf32", "TF32", Format::tf32, Format::none, 0, kAway, Format::f32, false},
     {"tf32-raw", "TF32, raw FP32 bits", Format::tf32, Format::none, 0, kCut, Format::f32, false},
     {"mxf8", "MXFP8 E4M3", Format::e4m3, Format::ue8m0, 32, kSaturatingCast, Format::bf16, false},

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "epilogue.hpp"
+#include "gemm_refusal.hpp"
 #include "mmaudit/arithmetic/accumulate.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/dot.hpp"
@@ -242,10 +243,6 @@ class SlicedProduct {
   OutputRule rule_;
   std::vector<std::vector<KRange>> slices_;
 };
-
-std::string refusal(const char* field, const std::string& found, const std::string& allowed) {
-  return std::string(field) + ": found " + found + ", allowed: " + allowed;
-}
 
 }  // namespace
 

@@ -1,13 +1,11 @@
 #include "mmaudit/gemm_problem.hpp"
 
+#include "gemm_refusal.hpp"
+
 namespace mmaudit {
 namespace {
 
 bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
-
-std::string refusal(const char* field, const std::string& found, const std::string& allowed) {
-  return std::string(field) + ": found " + found + ", allowed: " + allowed;
-}
 
 /// offset + (rows - 1) * ld + columns.
 std::optional<std::uint64_t> extent(std::uint64_t rows, std::uint64_t columns, std::uint64_t ld,

@@ -75,7 +75,7 @@ Shaped take_shape(std::string_view name, const Instruction& inst) {
 }
 
 /// The names of kInstructions, in its order.
-const std::vector<std::string>& names() {
+const std::vector<std::string>& every_name() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> list;
     list.reserve(std::size(kInstructions));
@@ -121,7 +121,7 @@ std::string name_of(const Instruction& inst) {
 
 std::optional<Instruction> find_instruction(std::string_view spelled) {
   const std::string name = plain_spelling(spelled);
-  const std::vector<std::string>& listed = names();
+  const std::vector<std::string>& listed = every_name();
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
     Instruction inst = kInstructions[i];
     if (inst.n != 0) {
@@ -140,7 +140,7 @@ std::optional<Instruction> find_instruction(std::string_view spelled) {
 std::string why_no_instruction(std::string_view spelled) {
   const std::string name = plain_spelling(spelled);
   if (find_instruction(name)) return {};
-  const std::vector<std::string>& listed = names();
+  const std::vector<std::string>& listed = every_name();
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
     if (kInstructions[i].n != 0) continue;
     const Shaped shaped = take_shape(name, kInstructions[i]);

@@ -7,7 +7,7 @@ namespace mmaudit {
 namespace volta {
 namespace {
 
-constexpr int kLanesOfGroup = 4;
+constexpr int kGroupLanes = 4;
 // Steps of a lane's threadgroup number, bit by bit: octets 1 and 3 lie lower, 2 and 3 to the right; the
 // second threadgroup of an octet has its lower rows and its right columns.
 constexpr Mode kRowsOfOctet{2, 8, 0}, kColumnsOfOctet{2, 0, 8}, kLowerRows{2, 4, 0}, kRightColumns{2, 0, 4};
@@ -21,7 +21,7 @@ FragmentMap square(int values) {
 
 FragmentMap fragment_a(Layout layout) {
   FragmentMap map = square(kSide);
-  const Mode lanes = layout == Layout::row ? Mode{kLanesOfGroup, 1, 0} : Mode{kLanesOfGroup, 0, 1};
+  const Mode lanes = layout == Layout::row ? Mode{kGroupLanes, 1, 0} : Mode{kGroupLanes, 0, 1};
   const Mode modes[] = {lanes, kRowsOfOctet, kCopies, kLowerRows};
   std::copy(std::begin(modes), std::end(modes), map.lane);
   if (layout == Layout::row) {
@@ -35,7 +35,7 @@ FragmentMap fragment_a(Layout layout) {
 
 FragmentMap fragment_b(Layout layout) {
   FragmentMap map = square(kSide);
-  const Mode lanes = layout == Layout::column ? Mode{kLanesOfGroup, 0, 1} : Mode{kLanesOfGroup, 1, 0};
+  const Mode lanes = layout == Layout::column ? Mode{kGroupLanes, 0, 1} : Mode{kGroupLanes, 1, 0};
   const Mode modes[] = {lanes, kCopies, kColumnsOfOctet, kRightColumns};
   std::copy(std::begin(modes), std::end(modes), map.lane);
   if (layout == Layout::column) {
@@ -50,7 +50,7 @@ FragmentMap fragment_b(Layout layout) {
 FragmentMap fragment_accumulator(Format format) {
   FragmentMap map = square(8);
   if (spec_of(format).storage_bits == 16) {
-    const Mode modes[] = {{kLanesOfGroup, 1, 0}, kRowsOfOctet, kColumnsOfOctet, kLowerRows};
+    const Mode modes[] = {{kGroupLanes, 1, 0}, kRowsOfOctet, kColumnsOfOctet, kLowerRows};
     std::copy(std::begin(modes), std::end(modes), map.lane);
     map.value[0] = {8, 0, 1};
     return map;

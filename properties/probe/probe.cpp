@@ -18,7 +18,7 @@ using gen::InputClass;
 /// Elements of one tile that become facts: more of them repeat the same rows and columns.
 constexpr std::size_t kPerTile = 8;
 /// Below it no output shows what a floor cuts off.
-constexpr int kLeastFloor = -285;
+constexpr int kLowestFloor = -285;
 constexpr std::size_t kFirstTiles = 6, kLaterTiles = 2;
 /// Rounds of asking and searching until the answers of a round contradict nothing.
 constexpr int kRounds = 14;
@@ -116,7 +116,7 @@ class Prober {
     const FormatSpec a = spec_of(inst_.a), b = spec_of(inst_.b);
     const int least = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
     constexpr int kMost = 15, kStepOfFloor = 5;
-    for (int floor = kMost; floor >= std::max(least, kLeastFloor); floor -= kStepOfFloor) {
+    for (int floor = kMost; floor >= std::max(least, kLowestFloor); floor -= kStepOfFloor) {
       Datapath scan = datapath;
       scan.min_alignment_exponent = static_cast<std::int16_t>(floor);
       ask_floor(scan);

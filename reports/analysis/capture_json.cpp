@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm/audit_tables.hpp"
+#include "json_text.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 
 namespace mmaudit::report {
@@ -30,10 +31,6 @@ Json plan_json(const CaptureAudit& audit) {
   if (audit.output_limit)
     plan["estimate"] = {{"output_error", output_error_of(choices)}, {"limit", *audit.output_limit}};
   return plan;
-}
-
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm/audit_tables.hpp"
+#include "json_text.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 
@@ -20,12 +21,6 @@ using Json = nlohmann::ordered_json;
 template <class Value>
 static Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-/// Indented, with a last line feed. Names may come from anywhere (a driver, a file): bytes that aren't UTF-8
-/// are replaced instead of thrown about.
-static std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 // What both audits have.

@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr ProvenanceKey kMetaKeys[] = {
+constexpr ProvenanceKey kGemmMetaKeys[] = {
     {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
-constexpr ProvenanceKey kDeviceKeys[] = {{"name", &Provenance::gpu},
+constexpr ProvenanceKey kGemmDeviceKeys[] = {{"name", &Provenance::gpu},
                                          {"compute_capability", &Provenance::compute_capability},
                                          {"multiprocessors", &Provenance::multiprocessors},
                                          {"nominal_hz", &Provenance::nominal_hz},
@@ -132,8 +132,8 @@ std::string gemm_json(const GemmResult& result) {
     points.push_back(one);
   }
   Json whole = {{"meta", {{"schema", kGemmSchema}}}, {"device", Json::object()}};
-  write_fields(result.provenance, kMetaKeys, whole["meta"]);
-  write_fields(result.provenance, kDeviceKeys, whole["device"]);
+  write_fields(result.provenance, kGemmMetaKeys, whole["meta"]);
+  write_fields(result.provenance, kGemmDeviceKeys, whole["device"]);
   whole["ceiling"] = result.ceiling;
   whole["points"] = points;
   return whole.dump(2) + "\n";
@@ -146,8 +146,8 @@ report::Report gemm_report(const std::string& json, const std::string& label) {
     if (whole.at("meta").at("schema") != kGemmSchema)
       throw InputError(fmt::format("{}: meta.schema: allowed: {}", label, kGemmSchema));
     Provenance from;
-    read_fields(whole.at("meta"), kMetaKeys, from);
-    read_fields(whole.at("device"), kDeviceKeys, from);
+    read_fields(whole.at("meta"), kGemmMetaKeys, from);
+    read_fields(whole.at("device"), kGemmDeviceKeys, from);
     report::Report report{.title = "Whole products"};
     report.meta = origin_of(from);
     report.sections = {section_of(table_of(whole.at("points")))};

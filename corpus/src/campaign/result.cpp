@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kAllowed = "what `mmaudit campaign` wrote";
+constexpr std::string_view kAllowedFiles = "what `mmaudit campaign` wrote";
 constexpr std::string_view kSchema = "mmaudit.campaign/1";
 constexpr ProvenanceKey kProvenanceKeys[] = {
     {"gpu", &Provenance::gpu},         {"driver", &Provenance::driver},     {"cuda", &Provenance::cuda},
@@ -137,7 +137,7 @@ void check(const json& result, const std::string& file) {
 template <typename Use>
 auto with_result(const std::string& text, const std::string& file, const Use& use) {
   try {
-    json result = corpus::parse_bounded(text, file, kAllowed);
+    json result = corpus::parse_bounded(text, file, kAllowedFiles);
     if (result.at("schema") != kSchema)
       throw InputError(fmt::format("{}: schema: found {}, allowed: \"{}\"", file,
                                    printable(result.at("schema").dump(), 40), kSchema));
@@ -149,7 +149,7 @@ auto with_result(const std::string& text, const std::string& file, const Use& us
     check(result, file);
     return use(std::move(result));
   } catch (const json::exception&) {
-    throw InputError(fmt::format("{}: found no result of a campaign, allowed: {}", file, kAllowed));
+    throw InputError(fmt::format("{}: found no result of a campaign, allowed: {}", file, kAllowedFiles));
   }
 }
 

@@ -50,7 +50,7 @@ int bits_of(Format format) {
   }
 }
 
-int half_cycles(double cycles) { return static_cast<int>(std::ceil(2 * cycles - 1e-6)); }
+int whole_half_cycles(double cycles) { return static_cast<int>(std::ceil(2 * cycles - 1e-6)); }
 
 std::optional<MatrixCost> wgmma_cost(const Machine& machine, const Instruction& inst, bool a_from_registers) {
   using enum Parameter;
@@ -65,7 +65,7 @@ std::optional<MatrixCost> wgmma_cost(const Machine& machine, const Instruction& 
   if (a_from_registers)
     least = machine[!sparse ? wgmma_floor : inst.n == 8 ? wgmma_floor_sparse_n8 : wgmma_floor_sparse];
   MatrixCost cost;
-  cost.interval2 = half_cycles(std::max({multiply, moved / machine[shared_bytes], least}));
+  cost.interval2 = whole_half_cycles(std::max({multiply, moved / machine[shared_bytes], least}));
   cost.latency = (cost.interval2 + 1) / 2;
   cost.gap = 1;
   cost.a_registers = a_from_registers ? registers_of(inst.m * stored, bits, kGroupLanes) : 0;
@@ -90,7 +90,7 @@ std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& ins
   const double multiply = inst.m * inst.n * inst.k / rate;
   const bool wide = cost.a_registers > 2, tiny = inst.m == 8;
   if (inst.a == Format::f64) {
-    cost.interval2 = half_cycles(std::max(multiply, machine[interval_f64]));
+    cost.interval2 = whole_half_cycles(std::max(multiply, machine[interval_f64]));
     cost.latency = machine.cycles(latency_f64) + static_cast<int>(multiply);
     cost.gap = cost.interval2 / 2 + 1;
     return cost;
@@ -100,7 +100,7 @@ std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& ins
     least = machine[wide ? interval_sparse_wide : interval_sparse_narrow];
   else
     least = machine[wide ? interval_wide : interval_narrow];
-  cost.interval2 = half_cycles(std::max(multiply, least));
+  cost.interval2 = whole_half_cycles(std::max(multiply, least));
   cost.latency = machine.cycles(tiny ? latency_tiny : wide ? latency_wide : latency_narrow);
   cost.gap = machine.cycles(tiny ? gap_tiny : wide ? gap_wide : gap_narrow);
   if (sparse) cost.gap = std::max(cost.gap, machine.cycles(wide ? gap_sparse_wide : gap_sparse_narrow));

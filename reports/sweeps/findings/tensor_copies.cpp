@@ -9,7 +9,7 @@ namespace mmaudit::sweeps {
 namespace {
 
 constexpr std::string_view kPlane = "cp.async.bulk.tensor.2d+inflight",
-                           kSpace = "cp.async.bulk.tensor.3d+inflight", kStream = "stream.ld.v4.u32";
+                           kSpace = "cp.async.bulk.tensor.3d+inflight", kCopyStream = "stream.ld.v4.u32";
 /// Less is noise.
 constexpr double kFalls = 0.99;
 
@@ -39,7 +39,7 @@ std::optional<double> with_blocks(const SweepResult& result, std::string_view bo
 
 void reach_memory(const SweepResult& result, Finding& out) {
   const auto found = numbers({of_box(result, kPlane, "64x64"), of_box(result, kSpace, "16x16x16"),
-                              best(result, kStream, [](const Point&) { return true; })});
+                              best(result, kCopyStream, [](const Point&) { return true; })});
   if (found.empty()) return;
   out.holds = found[0] >= 0.95 * found[2] && found[1] >= 0.95 * found[2];
   out.measured = fmt::format("{:.0f} and {:.0f} GB/s; loads {:.0f} GB/s", 1e-9 * found[0], 1e-9 * found[1],
