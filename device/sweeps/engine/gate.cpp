@@ -52,6 +52,8 @@ bool matches(std::string_view opcode, const std::vector<std::string_view>& opcod
 
 std::string why_not_timed(const Benchmark& benchmark, const Point& point, const SassKernel& code) {
   if (code.main() == nullptr) return "no loop with a counter between the readings of the clock";
+  if (expected(code.between, benchmark.between) < benchmark.between.per_step)
+    return "the instructions of other warps are not between the readings of the clock";
   const double chains = std::max(1, point.number("ilp"));
   const bool matrix = benchmark.instruction.has_value();
   const bool spelled_out =

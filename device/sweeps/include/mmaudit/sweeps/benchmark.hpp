@@ -74,6 +74,10 @@ struct Benchmark {
   std::vector<std::string_view> published = {};  ///< tables of papers that stand beside it: "Luo VIII"
   SassRule sass = {};
 
+  /// What must be between the readings of the clock beside that loop, `per_step` of it in all: other warps
+  /// have loops of their own.
+  SassRule between = {{}, 0};
+
   /// What else each step of a chain must hold; null: nothing.
   std::function<SassRule(const Point&)> besides = {};
 

@@ -1,0 +1,77 @@
+// Bytes that arrive in shared memory while wgmma runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sweeps/findings.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+constexpr std::string_view kFed = "wgmma.m64n256k16.f32.f16.f16+feed";
+/// Of the rate without a feed.
+constexpr double kKept = 0.95;
+constexpr double kMore = 1.02;
+
+struct Feed {
+  double bytes = 0, kept = 0;  ///< per clock per multiprocessor; share of the rate without a feed
+};
+
+/// The whole GPU with four stages: each feed of this level, and what wgmma keeps beside it.
+std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::string_view a) {
+  std::vector<Feed> found;
+  const auto alone = most(result, kFed, tag::kFma, {{"a", a}, {"fed", "0"}});
+  if (!alone) return found;
+  for (const Point& point : result.points) {
+    if (point.subject != kFed || point.axis("scope") != "gpu" || point.axis("level") != level) continue;
+    if (point.axis("a") != a || point.axis("stages") != "4") continue;
+    const auto fma = point.get(tag::kFma), bytes = point.get(tag::kBytes);
+    if (fma && bytes) found.push_back({*bytes, *fma / *alone});
+  }
+  return found;
+}
+
+/// The most bytes of which wgmma keeps its rate; 0: of none.
+double beside_full_rate(const std::vector<Feed>& feeds) {
+  double best = 0;
+  for (const Feed& feed : feeds)
+    if (feed.kept >= kKept) best = std::max(best, feed.bytes);
+  return best;
+}
+
+void keeps_its_rate(const SweepResult& result, std::string_view level, double least, Finding& out) {
+  const std::vector<Feed> found = feeds(result, level, "shared");
+  if (found.empty()) return;
+  out.holds = beside_full_rate(found) >= least;
+  for (const Feed& feed : found)
+    out.measured += fmt::format("{}{:.1f} B/clk/SM: {:.1f}%", out.measured.empty() ? "" : "; ", feed.bytes,
+                                100 * feed.kept);
+}
+
+void registers_leave_more(const SweepResult& result, Finding& out) {
+  const std::vector<Feed> shared = feeds(result, "l2", "shared"),
+                          registers = feeds(result, "l2", "registers");
+  if (shared.empty() || registers.empty()) return;
+  const double beside_shared = beside_full_rate(shared), beside_registers = beside_full_rate(registers);
+  out.holds = beside_registers > kMore * beside_shared;
+  out.measured =
+      fmt::format("{:.1f} B/clk/SM beside 95% of the rate with A in shared memory, {:.1f} in registers",
+                  beside_shared, beside_registers);
+}
+
+}  // namespace
+
+std::vector<Statement> statements_fed_tensor_cores() {
+  using Result = const SweepResult&;
+  return {
+      {"wgmma keeps 95% of its rate while 30 bytes per clock and multiprocessor arrive from the second-level "
+       "cache",
+       "here", [](Result result, Finding& out) { keeps_its_rate(result, "l2", 30, out); }},
+      {"wgmma keeps 95% of its rate while 15 bytes per clock and multiprocessor arrive from memory", "here",
+       [](Result result, Finding& out) { keeps_its_rate(result, "memory", 15, out); }},
+      {"Beside wgmma with A in registers more bytes arrive than with A in shared memory", "here",
+       registers_leave_more},
+  };
+}
+
+}  // namespace mmaudit::sweeps
