@@ -257,7 +257,7 @@ bool fed_exists(const Point& point) {
   const bool memory = level_of(point) == Level::memory;
   if (point.number("warps") != kFedWarps || level_of(point) == Level::first) return false;
   if (point.number("stages") < kFedStages) return fed == 16384 && !memory;
-  return !memory || fed == 16384 || fed == 32768;
+  return !memory || fed == 8192 || fed == 16384;
 }
 
 Setup with_feed(Setup setup, const Point& point) {

@@ -191,5 +191,34 @@ TEST(Copies, OneMultiprocessorRunsOneBlock) {
   EXPECT_EQ(gpu, 2 * 2) << "two boxes, one and four blocks";
 }
 
+constexpr char kFed[] = "wgmma.m64n256k16.f32.f16.f16+feed";
+
+TEST(FedWgmma, FewPointsAndTheFirstWithoutAFeed) {
+  const Benchmark& fed = *find_benchmark(kFed);
+  const std::vector<Point> points = points_of(fed, resolve_axes({}, false));
+  EXPECT_EQ(points.size(), 18U);
+  EXPECT_EQ(points.front().number("fed"), 0) << "its table is one of multiply-adds";
+  for (const Point& point : points) {
+    EXPECT_DOUBLE_EQ(fed.work(point).fma, 64 * 256 * 16);
+    EXPECT_DOUBLE_EQ(fed.work(point).bytes, point.number("fed") / 4.0);
+    EXPECT_TRUE(point.number("fed") > 0 || point.axis("level") == "l2") << point.key();
+  }
+  EXPECT_EQ(points_of(fed, resolve_axes({}, true)).size(), 2U * (3 + 1)) << "--quick";
+}
+
+TEST(FedWgmma, HasBothRatesInOnePoint) {
+  FakeMachine machine;
+  const SweepResult result = sweep_of(machine, {kFed});
+  const Point* point = nullptr;
+  for (const Point& one : result.points)
+    if (one.axis("scope") == "gpu" && one.axis("a") == "shared" && one.axis("level") == "l2" &&
+        one.number("fed") == 32768)
+      point = &one;
+  ASSERT_NE(point, nullptr);
+  EXPECT_NEAR(*point->get(tag::kBytes), 40, 0.1);
+  EXPECT_NEAR(*point->get(tag::kShareHeld), 128 / 204.8, 0.01);
+  EXPECT_TRUE(point->get(tag::kBytesPerSecond) && point->get(tag::kFlops));
+}
+
 }  // namespace
 }  // namespace mmaudit::sweeps::test

@@ -24,6 +24,11 @@ inline bool is_sparse(const Benchmark& benchmark) {
 /// Cycles of a step; the default behaves as the papers describe tensor cores and shared memory.
 inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
   const int warps = point.number("warps"), ilp = std::max(1, point.number("ilp"));
+  if (!point.axis("fed").empty()) {
+    // A in shared memory takes bandwidth that copies want; memory has less than either.
+    const double most = point.axis("level") == "memory" ? 20 : point.axis("a") == "registers" ? 60 : 40;
+    return std::max(128.0, point.number("fed") / 4 / most);
+  }
   if (is_wgmma(benchmark)) {
     const int n = point.number("n"), warpgroups = warps / 4;
     const bool registers = point.axis("a") == "registers";

@@ -198,6 +198,18 @@ TEST(Gate, WhatStandsBetweenIsCounted) {
   EXPECT_EQ(why(), "the loop of 16 steps holds 32 of 64 the expected instructions");
 }
 
+TEST(Gate, WhatOtherWarpsDoIsLookedFor) {
+  const Benchmark& fed = *find_benchmark("wgmma.m64n256k16.f32.f16.f16+feed");
+  const Point point = points_of(fed, resolve_axes({"a=shared"}, false)).front();
+  const std::string symbol = "_ZN7mmaudit6sweeps5timedINS0_8FedWgmmaILb0EEELi1ELi4EEEvNS0_9TimedArgsE";
+  std::vector<std::string> loop = loop_of(4, 1, "HGMMA.64x256x16.F32 R24, gdesc[UR8], R24");
+  const auto why = [&] { return why_not_timed(fed, point, kernels_of(listing(symbol, loop)).at(0)); };
+  EXPECT_EQ(kernels_of(listing(symbol, loop)).at(0).symbol, fed.kernel(point).symbol);
+  EXPECT_EQ(why(), "the instructions of other warps are not between the readings of the clock");
+  loop.emplace_back("UBLKCP.S.G [UR10], [UR8], UR6");
+  EXPECT_EQ(why(), "");
+}
+
 TEST(Gate, LoadsKeepTheirWidth) {
   const char* name = "ld.shared.v4.u32";
   const std::string symbol =

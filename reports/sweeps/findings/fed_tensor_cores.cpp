@@ -66,10 +66,10 @@ std::vector<Statement> statements_fed_tensor_cores() {
   return {
       {"wgmma keeps 95% of its rate while 30 bytes per clock and multiprocessor arrive from the second-level "
        "cache",
-       "here", [](Result result, Finding& out) { keeps_its_rate(result, "l2", 30, out); }},
-      {"wgmma keeps 95% of its rate while 15 bytes per clock and multiprocessor arrive from memory", "here",
-       [](Result result, Finding& out) { keeps_its_rate(result, "memory", 15, out); }},
-      {"Beside wgmma with A in registers more bytes arrive than with A in shared memory", "here",
+       "mmaudit", [](Result result, Finding& out) { keeps_its_rate(result, "l2", 30, out); }},
+      {"wgmma keeps 95% of its rate while 15 bytes per clock and multiprocessor arrive from memory",
+       "mmaudit", [](Result result, Finding& out) { keeps_its_rate(result, "memory", 15, out); }},
+      {"Beside wgmma with A in registers more bytes arrive than with A in shared memory", "mmaudit",
        registers_leave_more},
   };
 }

@@ -1,0 +1,37 @@
+// Findings on bytes that arrive while wgmma runs.
+#include <gtest/gtest.h>
+
+#include "fake_machine.hpp"
+#include "sweeps/findings.hpp"
+
+namespace mmaudit::sweeps::test {
+namespace {
+
+constexpr char kFed[] = "wgmma.m64n256k16.f32.f16.f16+feed";
+
+/// How many findings are judged as `expected`, and how many otherwise.
+std::pair<int, int> judged(const SweepResult& result, bool expected) {
+  std::pair<int, int> count;
+  for (const Finding& finding : findings_of(result))
+    if (finding.holds) ++(*finding.holds == expected ? count.first : count.second);
+  return count;
+}
+
+TEST(FedFindings, HoldWhereCopiesFitBesideTheOperands) {
+  FakeMachine machine;
+  EXPECT_EQ(judged(sweep_of(machine, {kFed}), true), (std::pair{3, 0}));
+}
+
+TEST(FedFindings, FailWhereEveryCopyCosts) {
+  FakeMachine machine;
+  machine.cycles = [](const Benchmark&, const Point& point) { return 128.0 + point.number("fed") / 256.0; };
+  EXPECT_EQ(judged(sweep_of(machine, {kFed}), false), (std::pair{3, 0}));
+}
+
+TEST(FedFindings, NeedTheRateWithoutAFeed) {
+  FakeMachine machine;
+  EXPECT_EQ(judged(sweep_of(machine, {kFed}, false, {"fed=16384"}), true), (std::pair{0, 0}));
+}
+
+}  // namespace
+}  // namespace mmaudit::sweeps::test
