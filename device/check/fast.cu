@@ -34,7 +34,7 @@ template <bool Half, bool AddendLast, int Step>
 __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     fast_kernel(const CoreRules rules, const UnpackedPair words, const TileProductArgs args) {
   extern __shared__ uint4 memory[];
-  const int chunk = chunk_of(rules);
+  const int chunk = staged_of(rules), depth = chunk_of(rules);
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
   const auto rows = args.side * static_cast<unsigned>(args.m),
              columns = args.side * static_cast<unsigned>(args.n);
@@ -43,9 +43,8 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
   const unsigned row = first_row + static_cast<unsigned>(thread_row<kRows>()),
                  column = first_column + static_cast<unsigned>(thread_column());
   for (std::uint64_t block = blockIdx.z; block < args.blocks; block += gridDim.z) {
-    stage<kRows>(rules, panels, words.a + block * static_cast<unsigned>(chunk) * a_pitch + first_row, a_pitch,
-                 words.b + block * static_cast<unsigned>(chunk) * b_pitch + first_column, b_pitch,
-                 rules.depth);
+    const std::uint32_t* a = words.a + block * static_cast<unsigned>(depth) * a_pitch + first_row;
+    const std::uint32_t* b = words.b + block * static_cast<unsigned>(depth) * b_pitch + first_column;
     const Place at = place_of(args, block, row, column);
     const auto n = static_cast<unsigned>(args.n);
     std::uint32_t bits[kColumns];
@@ -57,7 +56,12 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       for (unsigned c = 0; c < kColumns; ++c) sums.of[r][c] = to_sum(rules.c_half, bits[c]);
     }
     sums.look_for_specials();
-    run<Half, AddendLast, Step>(rules, panels, rules.depth, sums);
+    for (int k = 0; k < rules.depth; k += chunk) {
+      const int count = min(chunk, rules.depth - k);
+      const auto from = static_cast<unsigned>(k);
+      stage<kRows>(rules, panels, a + from * a_pitch, a_pitch, b + from * b_pitch, b_pitch, count);
+      run<Half, AddendLast, Step>(rules, panels, count, sums);
+    }
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.hardware, rules.d_half, at.d + r * n, bits);
@@ -71,7 +75,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
 template <bool Half, bool AddendLast, int Step>
 void start(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
   const auto kernel = fast_kernel<Half, AddendLast, Step>;
-  const std::size_t bytes = static_cast<std::size_t>(Panels::words(chunk_of(rules))) * sizeof(std::uint32_t);
+  const std::size_t bytes = static_cast<std::size_t>(Panels::words(staged_of(rules))) * sizeof(std::uint32_t);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");

@@ -224,22 +224,27 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
   bool tame = lowest >= (rules.least_tame + start_bias(rules)) * 16 && !sums.special;
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
+  const double *a_numbers = panels.a.number + first * kBlockRows,
+               *b_numbers = panels.b.number + first * kBlockColumns;
+  const std::uint32_t *a_flips = panels.a.flip + first * kPitch + row,
+                      *b_flips = panels.b.flip + first * kPitch + column;
 #pragma unroll 1
   for (int p = first; p < end; ++p) {
-    std::uint32_t a[Rows], a_flip[Rows], b[kColumns], b_flip[kColumns];
-    load_words(a, panels.a.high + p * kPitch + row);
-    load_words(a_flip, panels.a.flip + p * kPitch + row);
-    load_words(b, panels.b.high + p * kPitch + column);
-    load_words(b_flip, panels.b.flip + p * kPitch + column);
+    double a[Rows], b[kColumns];
+    std::uint32_t a_flip[Rows], b_flip[kColumns];
+    load_numbers(a, a_numbers, row);
+    load_words(a_flip, a_flips);
+    load_numbers(b, b_numbers, column);
+    load_words(b_flip, b_flips);
+    a_numbers += kBlockRows, b_numbers += kBlockColumns;
+    a_flips += kPitch, b_flips += kPitch;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
         const double x = sums.of[r][c];
         const auto low = static_cast<std::uint32_t>(__double2loint(x)) ^ a_flip[r] ^ b_flip[c];
-        sums.of[r][c] =
-            __fma_rz(__hiloint2double(static_cast<int>(a[r]), 0), __hiloint2double(static_cast<int>(b[c]), 0),
-                     __hiloint2double(__double2hiint(x), static_cast<int>(low)));
+        sums.of[r][c] = __fma_rz(a[r], b[c], __hiloint2double(__double2hiint(x), static_cast<int>(low)));
       }
     }
   }

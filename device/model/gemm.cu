@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     gemm_kernel(const CoreRules rules, const GemmArgs args) {
   constexpr bool kTotals = Where != Into::sums;
   extern __shared__ uint4 memory[];
-  const int chunk = Step == 0 ? chunk_of(rules) : kChunk;
+  const int chunk = Step == 0 ? staged_of(rules) : kChunk;
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
   const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
@@ -78,21 +78,21 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       sums = {};
     };
     const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
-    const std::uint64_t depth = padded(args.k, static_cast<unsigned>(chunk));
+    const std::uint64_t depth = padded(args.k, static_cast<unsigned>(chunk_of(rules)));
+    const std::uint64_t end = padded(args.k, static_cast<unsigned>(rules.depth));  // the padding is +0
     const std::uint32_t* a = args.a + matrix * depth * a_pitch + first_row;
     const std::uint32_t* b = args.b + matrix * depth * b_pitch + first_column;
     [[maybe_unused]] Cuts cuts(args);
-    for (std::uint64_t k0 = 0; k0 < args.k;) {
-      std::uint64_t count = min(args.k - k0, static_cast<std::uint64_t>(chunk));
+    for (std::uint64_t k0 = 0; k0 < end;) {
+      std::uint64_t count = min(end - k0, static_cast<std::uint64_t>(chunk));
       if constexpr (kTotals) count = cuts.before(count);
-      // The last instruction is whole: the padding is +0.
-      const auto whole = static_cast<int>(padded(count, static_cast<unsigned>(rules.depth)));
-      stage<kRows>(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, whole);
+      const auto positions = static_cast<int>(count);
+      stage<kRows>(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, positions);
       k0 += count;
-      run<Half, AddendLast, Step>(rules, panels, whole, sums);
+      run<Half, AddendLast, Step>(rules, panels, positions, sums);
       if constexpr (kTotals)
         cuts.advance(
-            count, k0 >= args.k,
+            count, k0 >= end,
             [&](int into) {
               if constexpr (Where == Into::scaled_totals)
                 fold_scaled(total[into], (k0 - 1) / args.factors.block);
@@ -121,10 +121,8 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
 
 template <bool Half, bool AddendLast, Into Where, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
-  if constexpr (Step != 0)  // its chunk has one size
-    if (rules.depth > kChunk) return start<Half, AddendLast, Where>(rules, args);
   const auto kernel = gemm_kernel<Half, AddendLast, Where, Step>;
-  const std::size_t bytes = static_cast<std::size_t>(Panels::words(chunk_of(rules))) * sizeof(std::uint32_t);
+  const std::size_t bytes = static_cast<std::size_t>(Panels::words(staged_of(rules))) * sizeof(std::uint32_t);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");

@@ -27,20 +27,28 @@ inline constexpr std::uint32_t kInfinityMark = 4, kNanMark = 8;
 static_assert(kBlockRows < kPitch && kBlockColumns < kPitch && kPitch % 4 == 0);
 static_assert(kUnpackedPad % kBlockRows == 0 && kUnpackedPad % kBlockColumns == 0);
 
+/// Where the magnitude of an element stands among those of its position, when a thread owns `Each`
+/// neighbours: pairs, the first one of every thread before the second ones, so that neighbouring threads read
+/// neighbours.
+template <int Each>
+MMAUDIT_HD constexpr int slot_of(int element) {
+  return element % Each / 2 * (2 * kBlockRows / Each) + element / Each * 2 + element % 2;
+}
+
 /// A chunk of positions of A or B in shared memory.
 template <int Halves>
 struct Panel {
-  std::uint32_t* high;      ///< (chunk, kPitch) high words of magnitudes
+  double* number;           ///< (chunk, kBlockRows) magnitudes by slot_of(), whose low words are 0
   std::uint32_t* flip;      ///< (chunk, kPitch) ~0 where the sign differs from the position before; else 0
   std::uint32_t* last;      ///< (chunk / kLeastStep, kPitch) ~0 where the last operand of a step is negative
   std::uint16_t* exponent;  ///< (chunk, Halves * kPitch) 16 times it, Halves times; A's plus start_bias()
 
   MMAUDIT_HD static constexpr int words(int chunk) {
-    return chunk * kPitch * 2 + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
+    return chunk * (2 * kBlockRows + kPitch) + chunk / kLeastStep * kPitch + chunk * kPitch * Halves / 2;
   }
   __device__ Panel(std::uint32_t* words, int chunk)
-      : high(words),
-        flip(high + chunk * kPitch),
+      : number(reinterpret_cast<double*>(words)),
+        flip(words + 2 * chunk * kBlockRows),
         last(flip + chunk * kPitch),
         exponent(reinterpret_cast<std::uint16_t*>(last + chunk / kLeastStep * kPitch)) {}
 };
@@ -91,9 +99,21 @@ __device__ inline int thread_column() {
 /// 16 it is the high half of the high word.
 __device__ inline int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
 
-/// Four neighbours of one position.
+/// The magnitudes of one position that a thread owns: those of rows or columns first .. first + Each.
+template <int Each>
+__device__ inline void load_numbers(double (&to)[Each], const double* of_position, int first) {
+  const auto* pairs = reinterpret_cast<const double2*>(of_position + first / Each * 2);
+#pragma unroll
+  for (int i = 0; i < Each; i += 2) {
+    const double2 pair = pairs[i / 2 * (kBlockRows / Each)];
+    to[i] = pair.x;
+    to[i + 1] = pair.y;
+  }
+}
+
+/// Four neighbours of one position, of a panel whose threads own `Each`.
 /// `bias`: 16 times what is added to exponent fields.
-template <int Halves>
+template <int Each, int Halves>
 __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int position, int first, int log_step,
                               std::uint32_t bias) {
   const std::uint32_t x[4] = {words.x, words.y, words.z, words.w};
@@ -113,7 +133,11 @@ __device__ inline bool unfold(const Panel<Halves>& panel, uint4 words, int posit
         ((seen == 0 ? static_cast<std::uint32_t>(16 * (kZeroExponent + 1023)) : seen) + bias) & 0xFFFFU;
   }
   const int at = position * kPitch + first;
-  *reinterpret_cast<uint4*>(panel.high + at) = make_uint4(high[0], high[1], high[2], high[3]);
+#pragma unroll
+  for (int i = 0; i < 4; i += 2)
+    *reinterpret_cast<double2*>(panel.number + position * kBlockRows + slot_of<Each>(first + i)) =
+        make_double2(__hiloint2double(static_cast<int>(high[i]), 0),
+                     __hiloint2double(static_cast<int>(high[i + 1]), 0));
   *reinterpret_cast<uint4*>(panel.flip + at) = make_uint4(flip[0], flip[1], flip[2], flip[3]);
   if constexpr (Halves == 2) {
     *reinterpret_cast<uint4*>(panel.exponent + 2 * at) = make_uint4(
@@ -141,14 +165,16 @@ __device__ inline void make_masks(const CoreRules& rules, const Panels& panels, 
        i += kThreads<Rows>) {
     const int first = i / kElements * kMaskBits, element = i % kElements;
     const bool of_b = element >= kBlockRows;
-    const std::uint32_t* const high = of_b ? panels.b.high + element - kBlockRows : panels.a.high + element;
+    const double* const number = of_b ? panels.b.number + slot_of<kColumns>(element - kBlockRows)
+                                      : panels.a.number + slot_of<Rows>(element);
     const std::uint32_t* const flip = of_b ? panels.b.flip + element - kBlockRows : panels.a.flip + element;
     std::uint32_t masks[kMasks] = {}, sign = 0;
     for (int p = first & ~(rules.step - 1); p < min(first + kMaskBits, count); ++p) {
       if ((p & (rules.step - 1)) == 0) sign = 0;
       sign ^= flip[p * kPitch];
       if (p < first) continue;
-      const std::uint32_t x = high[p * kPitch], bit = 1U << (p - first);
+      const auto x = static_cast<std::uint32_t>(__double2hiint(number[p * kBlockRows]));
+      const std::uint32_t bit = 1U << (p - first);
       if (x == kNanMark) masks[kMaskNan] |= bit;
       if (x == kInfinityMark) masks[kMaskInfinity] |= bit;
       if (x == 0) masks[kMaskZero] |= bit;
@@ -192,9 +218,9 @@ __device__ inline void stage(const CoreRules& rules, const Panels& panels, const
     for (int i = 0; i < kEach; ++i) {
       const int position = from + first + i * (kThreads<Rows> / kVectors);
       if (position >= count) continue;
-      special |= unfold(panels.a, x[i], position, 4 * vector, log_step,
-                        static_cast<std::uint32_t>(16 * (start_bias(rules) - 1023)));
-      special |= unfold(panels.b, y[i], position, 4 * vector, log_step, 16U * -1023U);
+      special |= unfold<Rows>(panels.a, x[i], position, 4 * vector, log_step,
+                              static_cast<std::uint32_t>(16 * (start_bias(rules) - 1023)));
+      special |= unfold<kColumns>(panels.b, y[i], position, 4 * vector, log_step, 16U * -1023U);
     }
   }
   if (__syncthreads_or(special ? 1 : 0) != 0) {

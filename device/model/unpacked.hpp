@@ -10,10 +10,15 @@
 
 namespace mmaudit::device {
 
-inline constexpr int kChunk =
-    32;  ///< positions that are computed at once, whole instructions; deeper ones alone
+inline constexpr int kChunk = 32;  ///< positions that are computed at once
+/// Unpacked positions are padded to a multiple of it: whole instructions.
 MMAUDIT_HD constexpr int chunk_of(const CoreRules& rules) {
   return rules.depth > kChunk ? rules.depth : kChunk;
+}
+/// Positions in shared memory at once: whole steps, and whole instructions where C comes last.
+MMAUDIT_HD constexpr int staged_of(const CoreRules& rules) {
+  if (rules.addend_last) return chunk_of(rules);
+  return rules.step > kChunk ? rules.step : kChunk;
 }
 inline constexpr int kUnpackedPad = 128;  ///< elements
 
