@@ -10,6 +10,7 @@
 #include "sweeps/memory_report.hpp"
 #include "sweeps/point_groups.hpp"
 #include "sweeps/published.hpp"
+#include "sweeps/roofline.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -339,8 +340,8 @@ report::Report report_of(const SweepResult& result) {
   report.sections.push_back(section_of(findings_table(result)));
   for (Section& section : memory_sections(result)) report.sections.push_back(std::move(section));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
-  for (const auto table :
-       {gpu_table, bytes_table, operations_table, energy_table, falls_table, skipped_table, wrong_table}) {
+  for (const auto table : {roofline_table, gpu_table, bytes_table, operations_table, energy_table,
+                           falls_table, skipped_table, wrong_table}) {
     report.sections.push_back(section_of(table(result)));
     report.sections.back().folded = true;
   }
