@@ -16,11 +16,11 @@ using Json = nlohmann::ordered_json;
 constexpr ProvenanceKey kGemmMetaKeys[] = {
     {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
 constexpr ProvenanceKey kGemmDeviceKeys[] = {{"name", &Provenance::gpu},
-                                         {"compute_capability", &Provenance::compute_capability},
-                                         {"multiprocessors", &Provenance::multiprocessors},
-                                         {"nominal_hz", &Provenance::nominal_hz},
-                                         {"driver", &Provenance::driver},
-                                         {"cuda", &Provenance::cuda}};
+                                             {"compute_capability", &Provenance::compute_capability},
+                                             {"multiprocessors", &Provenance::multiprocessors},
+                                             {"nominal_hz", &Provenance::nominal_hz},
+                                             {"driver", &Provenance::driver},
+                                             {"cuda", &Provenance::cuda}};
 
 constexpr int kPublishedSize = 2048;
 constexpr double kGoal = 0.7;
