@@ -26,10 +26,9 @@ std::size_t place_of(const std::vector<std::string>& values, std::string_view va
 
 /// Rates of one benchmark over its warps and chains.
 std::string heat_map_of(const Points& points, std::string id) {
-  const bool bytes = points.front()->get(tag::kBytes).has_value();
   report::HeatMap map;
   map.id = std::move(id);
-  map.title = fmt::format("{}: {}/clk/SM", points.front()->key(kGridAxes), bytes ? "B" : "FMA");
+  map.title = fmt::format("{}: {}", points.front()->key(kGridAxes), rate_unit(*points.front()));
   map.x_title = "independent chains per warp";
   map.y_title = "warps";
   map.columns = values_of(points, "ilp");
@@ -63,7 +62,7 @@ std::string curves_of(Points points, std::string id) {
   if (along.empty()) return "";
   const std::string& subject = points.front()->subject;
   report::Curves plot{std::move(id),
-                      fmt::format("{}, cycles with {} warps", subject, warps),
+                      fmt::format("{}, cycles with {}", subject, warps_text(warps)),
                       fmt::format("{}: cycles against {}", subject, along),
                       values_of(points, along),
                       {}};
@@ -91,6 +90,13 @@ int least_warps(const Points& points) {
   for (const Point* point : points) least = std::min(least, point->number("warps"));
   return least;
 }
+
+std::string_view rate_unit(const Point& point) {
+  if (point.get(tag::kBytes)) return "B/clk/SM";
+  return point.get(tag::kOperations) ? "operations/clk/SM" : "FMA/clk/SM";
+}
+
+std::string warps_text(int warps) { return fmt::format("{} warp{}", warps, warps == 1 ? "" : "s"); }
 
 std::vector<std::string> figures_of(std::string_view family, const Points& points) {
   std::vector<std::string_view> without(std::begin(kGridAxes), std::end(kGridAxes));

@@ -48,6 +48,10 @@ inline constexpr std::string_view kGridAxes[] = {"scope", "warps", "ilp"};
 /// True when the benchmarks have independent chains, the axis "ilp".
 bool has_chains(const Points& points);
 int least_warps(const Points& points);
+/// What rate() of a point counts, per clock and multiprocessor.
+std::string_view rate_unit(const Point& point);
+/// "1 warp", "4 warps".
+std::string warps_text(int warps);
 
 /// Markup: with chains a heat map per benchmark, else curves of cycles.
 std::vector<std::string> figures_of(std::string_view family, const Points& points);

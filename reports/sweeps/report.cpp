@@ -81,7 +81,8 @@ Points with_measured_init(const SweepResult& result, Points points) {
 }
 
 /// One line per benchmark and set of its own coordinates: latency, convergence, best rate.
-Table chains_table(const SweepResult& result, const Points& points, const Strings& axes, const char* rate) {
+Table chains_table(const SweepResult& result, const Points& points, const Strings& axes,
+                   const std::string& rate) {
   struct Grid {
     const Point *best, *one;
     Query query;
@@ -128,7 +129,8 @@ std::string_view name_of_summary(std::string_view tag) {
 }
 
 /// One line per point with the fewest warps.
-Table points_table(const SweepResult& result, const Points& points, const Strings& axes, const char* rate) {
+Table points_table(const SweepResult& result, const Points& points, const Strings& axes,
+                   const std::string& rate) {
   Points shown = with_measured_init(result, points);
   const int warps = least_warps(shown);
   std::erase_if(shown, [&](const Point* point) { return point->number("warps") != warps; });
@@ -148,7 +150,7 @@ Table points_table(const SweepResult& result, const Points& points, const String
                   [](const Point* point) { return point->get(tag::kOperationsPerSecond); }))
     fields.push_back(column("Gop/s", tag::kOperationsPerSecond, 0, 1e-9));
   fields.push_back(published_column("published cycles", published_cycles));
-  return table_of(fmt::format("{} warps", warps), shown, fields);
+  return table_of(warps_text(warps), shown, fields);
 }
 
 std::string_view family_of(const Point& point) {
@@ -162,9 +164,7 @@ std::vector<Section> family_sections(const SweepResult& result) {
   std::vector<Section> sections;
   for (const Points& points : grouped(measured, family_of)) {
     const std::string_view family = family_of(*points.front());
-    const char* rate = points.front()->get(tag::kBytes)        ? "B/clk/SM"
-                       : points.front()->get(tag::kOperations) ? "operations/clk/SM"
-                                                               : "FMA/clk/SM";
+    const std::string rate(rate_unit(*points.front()));
     const Strings axes = own_axes(points);
     Table table = has_chains(points) ? chains_table(result, points, axes, rate)
                                      : points_table(result, points, axes, rate);
