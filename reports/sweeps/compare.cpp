@@ -23,9 +23,11 @@ struct Quantity {
 Quantity quantity_of(const Point& point) {
   if (point.axis("scope") == "sm")
     return {"cycles", point.get(tag::kCycles).value_or(0), point.get(tag::kCyclesNoise).value_or(0)};
-  // Per multiply-add, since steps and warps may differ.
-  const double rate = point.get(tag::kFlops).value_or(0);
-  return {"seconds", rate > 0 ? 1 / rate : 0, point.get(tag::kEventsNoise).value_or(0)};
+  // Per multiply-add, byte or operation, since steps and warps may differ.
+  for (const char* rate : {tag::kFlops, tag::kBytesPerSecond, tag::kOperationsPerSecond})
+    if (const double found = point.get(rate).value_or(0); found > 0)
+      return {"seconds", 1 / found, point.get(tag::kEventsNoise).value_or(0)};
+  return {"cycles", point.get(tag::kCycles).value_or(0), point.get(tag::kCyclesNoise).value_or(0)};
 }
 
 }  // namespace
@@ -33,7 +35,7 @@ Quantity quantity_of(const Point& point) {
 Change classify(double before, double noise_before, double after, double noise_after, bool throttled) {
   const double less = std::max(kLeastNoise, std::min(noise_before, noise_after));
   const double more = std::max(kLeastNoise, std::max(noise_before, noise_after));
-  if (!(before > 0) || !(after > 0)) return before == after ? Change::same : Change::ambiguous;
+  if (!(before > 0) || !(after > 0)) return Change::ambiguous;
   const double change = after / before - 1;
   if (std::abs(change) <= less) return Change::same;
   if (std::abs(change) <= more || throttled) return Change::ambiguous;

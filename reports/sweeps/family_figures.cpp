@@ -20,7 +20,9 @@ std::vector<std::string> values_of(const Points& points, std::string_view axis) 
   return values;
 }
 
-std::size_t place_of(const std::vector<std::string>& values, std::string_view value) {
+/// Where values_of() has a point; the text of its axis may be another one, as "04" in a file.
+std::size_t place_of(const std::vector<std::string>& values, const Point& point, std::string_view axis) {
+  const std::string value = std::to_string(point.number(axis));
   return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
@@ -35,8 +37,7 @@ std::string heat_map_of(const Points& points, std::string id) {
   map.rows = values_of(points, "warps");
   map.values.resize(map.rows.size(), std::vector<std::optional<double>>(map.columns.size()));
   for (const Point* point : points)
-    map.values[place_of(map.rows, point->axis("warps"))][place_of(map.columns, point->axis("ilp"))] =
-        point->rate();
+    map.values[place_of(map.rows, *point, "warps")][place_of(map.columns, *point, "ilp")] = point->rate();
   return report::heat_map(map);
 }
 
@@ -75,7 +76,7 @@ std::string curves_of(Points points, std::string id) {
     curve.colour = kColours[plot.curves.size() % std::size(kColours)];
     curve.values.resize(plot.labels.size());
     for (const Point* point : group)
-      curve.values[place_of(plot.labels, point->axis(along))] = point->get(tag::kCycles);
+      curve.values[place_of(plot.labels, *point, along)] = point->get(tag::kCycles);
     plot.curves.push_back(std::move(curve));
   }
   return report::curves(plot);

@@ -133,6 +133,12 @@ int judged(bool wrong, bool expected) {
 TEST(MemoryFindings, HoldOnAGridThatBehavesAsThePaperSays) { EXPECT_EQ(judged(false, true), 27); }
 TEST(MemoryFindings, EachFailsOnAGridThatContradictsIt) { EXPECT_EQ(judged(true, false), 27); }
 
+TEST(MemoryFindings, PointsWhoseResultWasWrongAreNotJudged) {
+  SweepResult result = grid(false);
+  for (Point& point : result.points) point.summaries[tag::kDiffering] = 1;
+  for (const Finding& finding : findings_of(result)) EXPECT_FALSE(finding.holds) << finding.statement;
+}
+
 TEST(MemoryFindings, AHistogramWithoutEveryClusterIsNotJudged) {
   SweepResult result = grid(false);
   std::erase_if(result.points, [](const Point& point) { return point.axis("cluster") == "8"; });

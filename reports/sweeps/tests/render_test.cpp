@@ -120,6 +120,15 @@ TEST(Text, EveryWriterShowsLatencyAndThePapersNumber) {
   }
 }
 
+TEST(Text, AxesThatAreWrittenOtherwiseHaveTheirPlaceInFigures) {
+  FakeMachine machine;
+  SweepResult result = sweep_of(machine, {"ldmatrix", "ld.relaxed"}, true);
+  for (Point& point : result.points)
+    for (auto& [name, value] : point.axes)
+      if (name == "warps" || name == "ilp" || name == "kib") value.insert(0, "0");
+  EXPECT_NE(report::rendered(report_of(result), "html").find("<svg"), std::string::npos);
+}
+
 TEST(Text, CsvHasALineAPointAndAsManyFieldsAsHeadings) {
   SweepResult result = some();
   result.points.back().skipped = "a, b and \"c\"";
@@ -163,6 +172,21 @@ TEST(Compare, AThrottledMeasurementOnEitherSideIsAmbiguous) {
   const int all = static_cast<int>(compare(before, after).points.size());
   EXPECT_EQ(compare(throttled, after).count(Change::ambiguous), all);
   EXPECT_EQ(compare(after, throttled).count(Change::ambiguous), all);
+}
+
+TEST(Compare, SeesBytesAndOperationsOfTheWholeGpu) {
+  for (const char* rate : {tag::kBytesPerSecond, tag::kOperationsPerSecond, tag::kFlops}) {
+    SweepResult before;
+    before.points.push_back({.subject = "stream.ld.u32",
+                             .axes = {{"scope", "gpu"}, {"warps", "32"}, {"level", "l2"}},
+                             .summaries = {{rate, 8e12}}});
+    SweepResult after = before;
+    EXPECT_EQ(compare(before, after).count(Change::same), 1) << rate;
+    after.points.front().summaries[rate] = 8e11;
+    EXPECT_EQ(compare(before, after).count(Change::slow), 1) << rate;
+    after.points.front().summaries.clear();
+    EXPECT_EQ(compare(after, after).count(Change::ambiguous), 1) << "nothing to compare";
+  }
 }
 
 TEST(Compare, FindsTheOnePointThatGotSlower) {
