@@ -208,6 +208,22 @@ def test_hooks_are_gone_after_an_error():
     assert torch.backends.mha.get_fastpath_enabled()
 
 
+def test_what_is_entered_is_not_entered_again_until_it_is_left():
+    net, x = Net(), torch.randn(2, 5, 16)
+    emulation = mt.emulate(net, "nvfp4")
+    with emulation:
+        first = net(x)
+        line = "^emulate: found an Emulation that is entered already, allowed: .*$"
+        with pytest.raises(RuntimeError, match=line), emulation:
+            pass
+        assert same_bits(net(x), first)
+    assert not any(one._forward_pre_hooks or one._forward_hooks for one in net.modules())
+    assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
+    with emulation:
+        assert same_bits(net(x), first)
+    assert emulation.products["emulated"] == 3 * 8 and not net._forward_hooks
+
+
 def test_scaled_mm_is_added_as_the_recipe_says():
     class Scaled(nn.Module):
         def forward(self, a, b, of_a, of_b):

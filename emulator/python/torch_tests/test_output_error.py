@@ -60,6 +60,20 @@ def test_a_bias_and_a_residual_lower_a_gain(tmp_path):
     assert gains(net, torch.randn(40, 64), tmp_path)["module#0"][0] < 0.02
 
 
+def test_noise_is_as_large_as_the_product_after_alpha(tmp_path):
+    class Scaled(nn.Module):
+        def __init__(self, alpha):
+            super().__init__()
+            self.alpha, self.w = alpha, nn.Parameter(torch.randn(64, 48))
+
+        def forward(self, x):
+            return torch.addmm(torch.zeros(48), x, self.w, beta=7, alpha=self.alpha)
+
+    for alpha in (1, 100, -0.01):
+        found = gains(Scaled(alpha), torch.randn(50, 64), tmp_path)
+        assert found["module#0"][0] == pytest.approx(1, rel=0.1), alpha
+
+
 def test_heads_stand_for_those_that_were_left_out(tmp_path):
     class Heads(nn.Module):
         def forward(self, x):
@@ -93,7 +107,7 @@ def test_the_estimate_is_what_emulate_measures(tmp_path, limit):
     assert row["estimated_error"] == plan["estimate"]["output_error"] <= most
     assert 0.6 < row["relative_error"] / row["estimated_error"] < 1.4
     assert "estimated" in str(found) and found["plans"]["all NVFP4"]["estimated_error"] is None
-    assert "estimated" in found.html()
+    assert "estimated" in found.html() and row["limit"] == pytest.approx(most)
     if limit == "4%":  # what matters little takes four bits
         dtypes = {name: one if isinstance(one, str) else one["dtype"] for name, one in plan["layers"].items()}
         assert dtypes["down.2"] == "nvf4" and dtypes["down.0"] != "nvf4"
@@ -109,8 +123,26 @@ def test_without_gains_there_is_no_estimate(tmp_path):
 def test_a_plan_keeps_its_estimate():
     given = {"default": "keep", "estimate": {"output_error": 0.03, "limit": 0.05}}
     plan = mt.Plan.of(given)
-    assert plan.estimate == 0.03 and mt.Plan.of(json.loads(plan.to_json())) == plan
+    assert plan.estimate == 0.03 and plan.limit == 0.05 and mt.Plan.of(json.loads(plan.to_json())) == plan
+    assert json.loads(plan.to_json())["estimate"] == given["estimate"]
     for bad in (3, {}, {"output_error": -1}, {"output_error": "x"}, {"output_error": True},
-                {"output_error": float("nan")}):
+                {"output_error": float("nan")}, {"output_error": 1, "limit": "5%"},
+                {"output_error": 1, "limit": float("inf")}, {"output_error": 1, "limit": True}):
         with pytest.raises(ValueError, match="plan estimate: found .*, allowed: an object with output_error"):
             mt.Plan.of({"default": "keep", "estimate": bad})
+
+
+def test_a_measured_error_above_the_limit_is_said(tmp_path):
+    net, batch = nn.Linear(64, 64), torch.randn(40, 64)
+    plans = {name: {"default": "nvfp4", "estimate": {"output_error": 0.01, "limit": limit}}
+             for name, limit in (("tight", 0.02), ("wide", 0.5))}
+    found = mt.compare(net, batch, {**plans, "none": "nvfp4"})
+    rows = found["plans"]
+    assert [rows[name]["exceeds_limit"] for name in rows] == [True, False, None] and rows["none"]["limit"] is None
+    error = f"{rows['tight']['relative_error']:.1e}"
+    lines = [f"tight: measured {error} exceeds the limit 2.0e-02", f"wide: measured {error} is within the limit 5.0e-01"]
+    assert str(found).splitlines()[-2:] == lines
+    assert all(f"<p>{one}</p>" in found.html() for one in lines)
+    found.write(tmp_path / "c.json")
+    stored = json.loads((tmp_path / "c.json").read_text())["plans"]["tight"]
+    assert stored["limit"] == 0.02 and stored["exceeds_limit"] is True

@@ -38,7 +38,7 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
                 return
             noise = torch.randn(seen.d.shape, generator=draw).to(seen.d.device, torch.float32)
             size = torch.matmul(seen.a.float(), seen.b.float()).norm() / math.sqrt(seen.d.numel())
-            seen.d.add_((noise * (size * _NOISE)).to(seen.d.dtype))
+            seen.d.add_((noise * (size * (_NOISE * seen.factor))).to(seen.d.dtype))
 
         torch.manual_seed(seed)
         with torch.no_grad(), emulate(module, None, watch=disturb):

@@ -68,6 +68,7 @@ class Comparison(Dict[str, Any]):
             lines.append(text)
         if self["loss"] is not None:
             lines.append(f"loss of the module as it is: {self['loss']:.4f}")
+        lines += _compare_page.verdicts(self)
         return "\n".join(lines)
 
     def svg(self) -> str:
@@ -124,7 +125,9 @@ def compare(
         loss: gives the loss of an output of the module.
         seed: of torch, before every run.
     Returns: {"schema", "seed", "loss", "layers": names of modules that run products, in that order, "plans": {name:
-        {"products", "layers": {name: relative error of its output}, "relative_error", "kl", "top1", "loss"}}}. KL is
+        {"products", "layers": {name: relative error of its output}, "relative_error", "estimated_error", "limit",
+        "exceeds_limit", "kl", "top1", "loss"}}}. limit is that of the plan's estimate, else None, and exceeds_limit
+        whether relative_error is larger (or not a number). KL is
         the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
         same largest logit; both over the last axis of the output, computed in binary64.
     Raises: ValueError for a plan that is none.
@@ -148,11 +151,14 @@ def compare(
         found, products = _run(module, batch, plan, seed, None, outputs, layers)
         mine = logits_of(found)
         log_q = F.log_softmax(mine.double(), -1)
+        error = relative_error(mine, logits)
         result["plans"][name] = {
             "products": products,
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
-            "relative_error": relative_error(mine, logits),
+            "relative_error": error,
             "estimated_error": plan.estimate,
+            "limit": plan.limit,
+            "exceeds_limit": None if plan.limit is None else not error <= plan.limit,
             "kl": float((log_p.exp() * (log_p - log_q)).sum(-1).mean()),
             "top1": float((mine.argmax(-1) == logits.argmax(-1)).double().mean()),
             "loss": None if loss is None else float(loss(found)),

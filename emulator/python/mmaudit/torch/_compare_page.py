@@ -26,6 +26,12 @@ def _number(value: Optional[float], form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def verdicts(found: Mapping[str, Any]) -> List[str]:
+    """A line for every plan with a limit on the error of the output: whether what was measured is within it."""
+    return [f"{name}: measured {row['relative_error']:.1e} {'exceeds' if row['exceeds_limit'] else 'is within'} the "
+            f"limit {row['limit']:.1e}" for name, row in found["plans"].items() if row.get("limit") is not None]
+
+
 def _decades(values: List[float]) -> Tuple[int, int]:
     if not values:
         return -4, 0
@@ -124,6 +130,6 @@ def html(found: Mapping[str, Any]) -> str:
         f"<style>{_STYLE}</style></head><body><h1>A module under several plans</h1>",
         "<p>One batch through the module as it is and under every plan, with the bits of the GPU that the plan names. "
         "Errors are relative, against the module as it is.</p>",
-        "<h2>The output</h2>", _table(head, rows),
+        "<h2>The output</h2>", _table(head, rows), *(f"<p>{_text(one)}</p>" for one in verdicts(found)),
         "<h2>Every layer</h2>", svg(found), _table(["layer", *plans], layers),
         "</body></html>", ""])

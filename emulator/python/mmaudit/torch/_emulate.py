@@ -32,6 +32,7 @@ class Seen(NamedTuple):
     b: Tensor
     d: Tensor
     recipe: Optional[Recipe]
+    factor: float = 1.0  #: D has A B so many times: the alpha of a kept addmm or baddbmm
 
 
 class _Forward(NamedTuple):
@@ -84,21 +85,28 @@ class Emulation:
     # ---- where we are ----------------------------------------------------------------------------------------------
 
     def __enter__(self) -> "Emulation":
-        self._exit = ExitStack()
-        for name, one in self.module.named_modules():
-            self._exit.callback(one.register_forward_pre_hook(self._entering(name, type(one).__name__)).remove)
-            self._exit.callback(one.register_forward_hook(self._leaving, always_call=True).remove)
-        self._exit.enter_context(sdpa_kernel(SDPBackend.MATH))  # whose two products are ordinary ones
-        self._exit.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
-        torch.backends.mha.set_fastpath_enabled(False)  # one operator for all of nn.MultiheadAttention
-        self._exit.enter_context(self._mode)
+        if self._exit is not None:
+            raise RuntimeError("emulate: found an Emulation that is entered already, allowed: to enter it again once "
+                               "it is left, or another emulate() inside")
+        with ExitStack() as stack:
+            for name, one in self.module.named_modules():
+                stack.callback(one.register_forward_pre_hook(self._entering(name, type(one).__name__)).remove)
+                stack.callback(one.register_forward_hook(self._leaving, always_call=True).remove)
+            stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # whose two products are ordinary ones
+            stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
+            torch.backends.mha.set_fastpath_enabled(False)  # one operator for all of nn.MultiheadAttention
+            stack.enter_context(self._mode)
+            self._exit = stack.pop_all()
         return self
 
     def __exit__(self, *what: Any) -> None:
         assert self._exit is not None
-        self._exit.close()
-        self._stack.clear()
-        self._forward.clear()
+        done, self._exit = self._exit, None
+        try:
+            done.close()
+        finally:
+            self._stack.clear()
+            self._forward.clear()
 
     def _entering(self, name: str, kind: str) -> Callable[..., None]:
         def enter(*_: Any) -> None:
@@ -129,9 +137,10 @@ class Emulation:
 
     # ---- products --------------------------------------------------------------------------------------------------
 
-    def run(self, func: Any, a: Tensor, b: Tensor, native: Callable[[], Tensor], wide: bool = False) -> Tensor:
+    def run(self, func: Any, a: Tensor, b: Tensor, native: Callable[[], Tensor], wide: bool = False,
+            factor: float = 1.0) -> Tensor:
         """A * B, both (batch, rows, columns), in the operands' type or (wide) at least float32; `native` where the plan
-        keeps it."""
+        keeps it, which has `factor` times A * B in it."""
         if a.dtype not in NUMBERS or b.dtype not in NUMBERS:
             return native()  # integers, complex numbers: no recipe converts them
         site, kept, gradient = self._where((a, b))
@@ -148,7 +157,7 @@ class Emulation:
             d = self._product(site, gradient, recipe, a, b, torch.promote_types(out, torch.float32) if wide else out)
         self.products["kept" if recipe is None else "emulated"] += 1
         if self._watch is not None:
-            self._watch(Seen(site, str(func), a, b, d, recipe))
+            self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0))
         return d
 
     def _product(self, site: Site, gradient: Optional[int], recipe: Recipe, a: Tensor, b: Tensor,
@@ -202,7 +211,7 @@ def _plus(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any], batched
         return native()
 
     x, y = (a, b) if batched else (a.unsqueeze(0), b.unsqueeze(0))
-    d = self.run(func, x, y, remembered, wide=True)
+    d = self.run(func, x, y, remembered, wide=True, factor=float(alpha))
     if marker:
         return d
     return finish(d if batched else d.squeeze(0))

@@ -93,14 +93,21 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
     return Recipe(**given).checked()
 
 
-def _estimate_of(plan: Mapping[str, Any]) -> Optional[float]:
+def _estimate_of(plan: Mapping[str, Any]) -> Tuple[Optional[float], Optional[float]]:
+    """The estimated error of the output, and the limit that it was chosen under."""
     given = plan.get("estimate")
     if given is None:
-        return None
-    error = given.get("output_error") if isinstance(given, Mapping) else None
-    if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error < math.inf:
-        raise ValueError(f"plan estimate: found {given!r}, allowed: an object with output_error, a number from 0")
-    return float(error)
+        return None, None
+
+    def number(value: Any) -> bool:
+        return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 <= value < math.inf
+
+    error, limit = (given.get("output_error"), given.get("limit")) if isinstance(given, Mapping) else (None, None)
+    if not number(error) or not (limit is None or number(limit)):
+        raise ValueError(f"plan estimate: found {given!r}, allowed: an object with output_error, a number from 0, and "
+                         "perhaps limit, another")
+    assert error is not None
+    return float(error), None if limit is None else float(limit)
 
 
 @dataclass
@@ -116,6 +123,7 @@ class Plan:
     keep_first_last: bool = False  #: the first and the last nn.Linear stay as they are
     falls_through: bool = False  #: what no layer matches is left to the plan around this one
     estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
+    limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
         """Whether the plan decides on this layer, and how; None: it stays as it is."""
@@ -150,7 +158,7 @@ class Plan:
             raise ValueError(f"plan layers: found {type(layers).__name__}, allowed: an object")
         plan = cls(recipe_of("plan default", given.get("default")),
                    [(key, recipe_of(f"plan layers {key!r}", value)) for key, value in layers.items()],
-                   bool(given.get("keep_first_last", False)), "default" not in given, _estimate_of(given))
+                   bool(given.get("keep_first_last", False)), "default" not in given, *_estimate_of(given))
         if module is not None:
             plan.require_matches(module)
         return plan
@@ -180,4 +188,6 @@ class Plan:
         out["keep_first_last"] = self.keep_first_last
         if self.estimate is not None:
             out["estimate"] = {"output_error": self.estimate}
+            if self.limit is not None:
+                out["estimate"]["limit"] = self.limit
         return json.dumps(out, indent=2)
