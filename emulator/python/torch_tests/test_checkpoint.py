@@ -1,10 +1,13 @@
 """A checkpoint alone: capture_checkpoint(), and the audit of what it writes."""
 import json
 import os
+import re
 import subprocess
+import warnings
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import mmaudit.torch as mt
@@ -39,6 +42,39 @@ def test_weights_become_products(checkpoint, tmp_path):
     mt.capture_checkpoint(path, tmp_path / "again.safetensors", rows=16, columns=40)
     again = load_file(tmp_path / "again.safetensors")
     assert all(torch.equal(again[name], one) for name, one in found.items())
+
+
+def test_what_may_be_a_weight_and_is_left_out_is_said(checkpoint, tmp_path):
+    out = tmp_path / "c.out"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mt.capture_checkpoint(checkpoint[0], out)  # a table, a norm and a bias: nothing to say
+    save_file({"at.in_proj_weight": torch.ones(12, 4), "at.out_proj.weight": torch.ones(4, 4), "at.bias": torch.ones(4),
+               "up.weight": torch.ones(4, 4).to(torch.float8_e4m3fn), "wpe": torch.ones(4, 4)},
+              tmp_path / "m.safetensors")
+    with pytest.warns(UserWarning, match="^checkpoint: left out 2 tensors that may be weights: .*$") as said:
+        assert len(mt.capture_checkpoint(tmp_path / "m.safetensors", out)) == 1
+    names = "at.in_proj_weight ([12, 4], not a NAME.weight), up.weight (torch.float8_e4m3fn, [4, 4]);"
+    assert len(said) == 1 and names in str(said[0].message)
+    with safe_open(out, framework="pt") as file:
+        assert len(json.loads(file.metadata()["mmaudit"])["left_out"]) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mt.capture_checkpoint(tmp_path / "m.safetensors", out, exclude=["at.in*", "up", "wpe"])
+
+
+@pytest.mark.parametrize("how,line", [
+    ({"include": "layers.*"}, "include: found a str, allowed: a list of patterns"),
+    ({"exclude": "*embed*"}, "exclude: found a str, allowed: a list of patterns"),
+    ({"transposed": "*.c_attn"}, "transposed: found a str, allowed: a list of patterns"),
+    ({"include": [3]}, "include: found 3 in the list, allowed: patterns, each a str"),
+    ({"rows": -1}, "rows: found -1, allowed: a whole number from 1"),
+    ({"columns": 1.5}, "columns: found 1.5, allowed: a whole number from 1"),
+])
+def test_arguments_that_are_none_are_refused_in_one_line(checkpoint, tmp_path, how, line):
+    with pytest.raises(ValueError, match="^" + re.escape(line)) as refused:
+        mt.capture_checkpoint(checkpoint[0], tmp_path / "c.out", **how)
+    assert "\n" not in str(refused.value) and not (tmp_path / "c.out").exists()
 
 
 def test_names_choose_and_a_folder_has_shards(checkpoint, tmp_path):

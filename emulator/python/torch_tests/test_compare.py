@@ -1,13 +1,18 @@
 """compare() and capture()."""
 import json
+import os
+import subprocess
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 
 import mmaudit.torch as mt
 from common import same_bits
+
+TOOL = os.environ.get("MMAUDIT_TOOL")
 
 
 class Net(nn.Module):
@@ -61,6 +66,44 @@ def test_capture_holds_the_operands_of_every_product(tmp_path):
         column = file.get_tensor("a#0.b")[:, 0]
         assert any(same_bits(column, weight[:, j]) for j in range(64))
     assert products[0]["m"] == 36 and products[0]["n"] == 64 and products[0]["largest_b"] == float(weight.abs().max())
+
+
+class Root(nn.Module):
+    """A product of its own and one of a child that is called as the root's products are."""
+
+    def __init__(self):
+        super().__init__()
+        self.module = nn.Linear(32, 32, bias=False)
+
+    def forward(self, x):
+        return self.module(x) @ torch.eye(32)
+
+
+def test_a_child_called_module_is_not_the_module_itself(tmp_path):
+    net, x = Root(), torch.randn(8, 32)
+    products = mt.capture(net, x, tmp_path / "c.safetensors", gains=True)
+    assert [(one["name"], one["layer"]) for one in products] == [("[m]odule#0", "module"), ("module#0", "")]
+    assert len(load_file(tmp_path / "c.safetensors")) == 2 * 4
+    for key, layers in (("", [""]), ("[m]odule", ["module"])):
+        seen = []
+        with mt.emulate(net, {"layers": {key: "nvfp4"}}, watch=seen.append):
+            net(x)
+        assert [one.site.layer for one in seen] == layers
+    assert "<td>(module)</td>" in mt.compare(net, x, ["bf16"]).html()
+    if TOOL:
+        subprocess.run([TOOL, "-q", "audit", "--capture", "c.safetensors", "--dtype", "bf16", "--max-rel-fro", "5%",
+                        "--plan", "plan.json"], cwd=tmp_path, check=True)
+        plan = mt.Plan.of(tmp_path / "plan.json", net)
+        assert sorted(key for key, _ in plan.layers) == ["", "[m]odule"]
+    save_file({"module.weight": torch.ones(8, 32)}, tmp_path / "m.safetensors")
+    [one] = mt.capture_checkpoint(tmp_path / "m.safetensors", tmp_path / "d.safetensors")
+    assert (one["name"], one["layer"]) == ("[m]odule#0", "module")
+
+
+@pytest.mark.parametrize("how", [{"rows": -1}, {"columns": 0}, {"matrices": 2.5}, {"rows": 2**70}])
+def test_counts_that_are_none_are_refused(tmp_path, how):
+    with pytest.raises(ValueError, match=f"^{[*how][0]}: found .*, allowed: a whole number from 1 to [0-9]*$"):
+        mt.capture(nn.Linear(8, 8), torch.ones(3, 8), tmp_path / "c.safetensors", **how)
 
 
 def test_a_module_without_products_is_refused(tmp_path):

@@ -1,5 +1,7 @@
 """emulate(): which products are taken, in which recipe, and that gradients arrive."""
+import html
 import json
+import warnings
 
 import pytest
 import torch
@@ -182,6 +184,23 @@ def test_plans_are_json(tmp_path):
     path.write_text(plan.to_json())
     assert mt.Plan.of(str(path)) == plan and mt.Plan.of(path) == plan
     assert json.loads(plan.to_json())["schema"] == "mmaudit.plan/1"
+
+
+def test_keys_that_decide_on_no_product_are_told():
+    net, x = Net(), torch.randn(2, 5, 16)
+    plan = {"default": "bf16", "layers": {"GELU": "keep", "first": "nvfp4", "Linear": "nvfp4", "last": "keep"}}
+    with pytest.warns(UserWarning) as said, mt.emulate(net, plan) as emulation:
+        net(x)
+    assert [str(one.message) for one in said] == ["plan layers: found 'GELU', 'last', which decided on no product"]
+    assert emulation.unmatched == ["GELU", "last"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with mt.emulate(net, {"layers": {"first": "nvfp4"}}):
+            net(x)
+        found = mt.compare(net, x, {"mine": plan, "all": "bf16"})
+    assert found["plans"]["mine"]["unmatched"] == ["GELU", "last"] and found["plans"]["all"]["unmatched"] == []
+    line = "mine: 'GELU', 'last' decided on no product"
+    assert line in str(found).splitlines() and f"<p>{html.escape(line)}</p>" in found.html()
 
 
 @pytest.mark.parametrize("plan,line", [

@@ -150,3 +150,12 @@ def test_formats_and_paths():
     assert find_path("blackwell", "nvfp4", None, "plain").scale_block == 16
     path = find_path("hopper", "e4m3", "128x128", "promote:128")
     assert (path.factor_block, path.factor_per_lane, path.promote) == (128, True, 128)
+
+
+@pytest.mark.parametrize("threads", [2**40, 2**70, -1, 4097, 1.5, True])
+def test_threads_are_a_count(threads):
+    a = torch.ones(16, 16, dtype=torch.bfloat16)
+    for call in (lambda: mt.matmul(a, a, inst="wgmma.m64n64k16.f32.bf16.bf16", threads=threads),
+                 lambda: mt.quantize(a, "e4m3", threads=threads)):
+        with pytest.raises(ValueError, match="^threads: found .*, allowed: a whole number from 0 to 4096$"):
+            call()

@@ -140,7 +140,8 @@ def test_a_measured_error_above_the_limit_is_said(tmp_path):
     rows = found["plans"]
     assert [rows[name]["exceeds_limit"] for name in rows] == [True, False, None] and rows["none"]["limit"] is None
     error = f"{rows['tight']['relative_error']:.1e}"
-    lines = [f"tight: measured {error} exceeds the limit 2.0e-02", f"wide: measured {error} is within the limit 5.0e-01"]
+    lines = [f"tight: measured {error} exceeds the limit 2.0e-02",
+             f"wide: measured {error} is within the limit 5.0e-01"]
     assert str(found).splitlines()[-2:] == lines
     assert all(f"<p>{one}</p>" in found.html() for one in lines)
     found.write(tmp_path / "c.json")

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Set, Union
 import torch
 from torch import Tensor, nn
 
+from ._checked import whole
 from ._compare import called, logits_of, relative_error
 from ._emulate import Seen, emulate
 from ._operator import largest_finite
@@ -23,6 +24,12 @@ def sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
 
 #: Relative size of the noise that layer_gains() adds: as large as errors of FP8 are, so BF16 does not round it away.
 _NOISE = 1 / 32
+
+
+def product_layer(layer: str) -> str:
+    """What a product's name says of its layer, which the audit takes as a key of the plan: "module" is the module
+    itself, and a child of that name is the glob that it alone matches."""
+    return "[m]odule" if layer == "module" else layer or "module"
 
 
 def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> Dict[str, float]:
@@ -75,6 +82,9 @@ def capture(
         from safetensors.torch import save_file
     except ImportError as error:
         raise ImportError("mmaudit.torch.capture: found no safetensors, allowed: pip install safetensors") from error
+    most = 2**63 - 1
+    rows, columns, matrices = (whole("rows", rows, 1, most), whole("columns", columns, 1, most),
+                               whole("matrices", matrices, 1, most))
     draw = torch.Generator().manual_seed(seed)
     tensors: Dict[str, Tensor] = {}
     products: List[Dict[str, Any]] = []
@@ -87,7 +97,7 @@ def capture(
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
         kept = sampled(batches, matrices, draw).tolist()
         for matrix in kept:
-            name = f"{seen.site.layer or 'module'}#{number}" + (f"[{matrix}]" if batches > 1 else "")
+            name = f"{product_layer(seen.site.layer)}#{number}" + (f"[{matrix}]" if batches > 1 else "")
             a, b = seen.a[matrix], seen.b[matrix]
             largest = [float(largest_finite(one).amax()) if one.numel() else 0.0 for one in (seen.a, seen.b)]
             tensors[name + ".largest"] = torch.tensor(largest)

@@ -1,5 +1,6 @@
 """The weights of a checkpoint with drawn activations, for mmaudit audit --capture: when there is no batch to run."""
 import json
+import warnings
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
@@ -8,13 +9,15 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 import torch
 from torch import Tensor
 
-from ._capture import SCHEMA, sampled
+from ._capture import SCHEMA, product_layer, sampled
+from ._checked import patterns, whole
 from ._operator import largest_finite
 from ._tensors import NUMBERS
 
 Draw = Callable[[int, int, torch.Generator], Tensor]  #: rows, k
 
 _ALLOWED = "normal, uniform, student:NU with NU above 0, outliers:CHANNELS:FACTOR with both above 0"
+_NAMED = 8  #: tensors that the warning names; the file's metadata has all of them
 #: Tables that tokens and places are looked up in, which no product has; weights of norms have one dimension.
 TABLES = ("*embed*", "*wte*", "*wpe*", "*position*")
 
@@ -86,6 +89,8 @@ def capture_checkpoint(
         include, exclude: globs over names of layers; embeddings look like weights, and are left out by their names.
         transposed: globs of layers whose weights are (inputs, outputs), as GPT-2's Conv1D has them.
     Returns: as capture(). Raises: ValueError where no weight is left; ImportError without safetensors.
+    Warns: of tensors of two dimensions or more that include takes and exclude leaves and that are no such weights;
+        "left_out" in the metadata has all of them.
     """
     try:
         from safetensors import safe_open
@@ -93,6 +98,9 @@ def capture_checkpoint(
     except ImportError as error:
         raise ImportError(
             "mmaudit.torch.capture_checkpoint: found no safetensors, allowed: pip install safetensors") from error
+    include, exclude = patterns("include", include), patterns("exclude", exclude)
+    transposed = patterns("transposed", transposed)
+    rows, columns = whole("rows", rows, 1, 2**63 - 1), whole("columns", columns, 1, 2**63 - 1)
     drawn, draw = distribution(activations), torch.Generator().manual_seed(seed)
 
     def matches(layer: str, globs: Sequence[str]) -> bool:
@@ -101,15 +109,23 @@ def capture_checkpoint(
     tensors: Dict[str, Tensor] = {}
     products: List[Dict[str, Any]] = []
     others: List[str] = []
+    left_out: List[str] = []  # of those and of tensors with other names, what has more than one dimension
     for path in _files(checkpoint):
         with safe_open(str(path), framework="pt") as file:
             for name in sorted(file.keys()):
                 layer = name[:-len(".weight")] if name.endswith(".weight") else ""
-                if not layer or not matches(layer, include) or matches(layer, exclude):
+                if not matches(layer or name, include) or matches(layer or name, exclude):
+                    continue
+                if not layer:
+                    shape = file.get_slice(name).get_shape()
+                    if len(shape) > 1:  # as in_proj_weight of nn.MultiheadAttention
+                        left_out.append(f"{name} ({shape}, not a NAME.weight)")
                     continue
                 weight = file.get_tensor(name)
                 if weight.dim() != 2 or weight.dtype not in NUMBERS or 0 in weight.shape:
                     others.append(f"{name} ({weight.dtype}, {list(weight.shape)})")
+                    if weight.dim() > 1:
+                        left_out.append(others[-1])
                     continue
                 b = weight if matches(layer, transposed) else weight.t()
                 made = _product(layer, b, drawn, (rows, columns), draw)
@@ -121,8 +137,14 @@ def capture_checkpoint(
         found = f"only {', '.join(others[:3])}" if others else "no NAME.weight"
         raise ValueError(f"checkpoint: found {found}, allowed: two-dimensional weights of "
                          f"{', '.join(NUMBERS.values())} that include takes and exclude leaves")
-    head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products})
+    head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products,
+                       "left_out": left_out})
     save_file(tensors, str(out), metadata={"mmaudit": head, "activations": activations})
+    if left_out:
+        more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+        warnings.warn(f"checkpoint: left out {len(left_out)} tensors that may be weights: "
+                      f"{', '.join(left_out[:_NAMED])}{more}; allowed: NAME.weight of two dimensions in "
+                      f"{', '.join(NUMBERS.values())}", stacklevel=2)
     return products
 
 
@@ -132,7 +154,7 @@ def _product(layer: str, b: Tensor, drawn: Draw, most: Tuple[int, int],
     k, n = b.shape
     a = drawn(most[0], k, draw)
     largest = [float(largest_finite(one).amax()) for one in (a, b)]
-    name = layer + "#0"
+    name = product_layer(layer) + "#0"
     facts = {"name": name, "layer": layer, "kind": "weight", "op": "drawn", "m": most[0], "n": n, "k": k,
              "largest_a": largest[0], "largest_b": largest[1]}
     some = b[:, sampled(n, most[1], draw)].clone(memory_format=torch.contiguous_format)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from . import _compare_page
-from ._emulate import Seen, emulate
+from ._emulate import Emulation, Seen
 from ._plan import Choice, Plan
 
 SCHEMA = "mmaudit.compare/1"
@@ -68,7 +68,7 @@ class Comparison(Dict[str, Any]):
             lines.append(text)
         if self["loss"] is not None:
             lines.append(f"loss of the module as it is: {self['loss']:.4f}")
-        lines += _compare_page.verdicts(self)
+        lines += _compare_page.remarks(self)
         return "\n".join(lines)
 
     def svg(self) -> str:
@@ -105,8 +105,8 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
             hooks.append(one.register_forward_hook(keep(name)))
     torch.manual_seed(seed)
     try:
-        with torch.no_grad(), emulate(module, plan, watch=watch) as emulation:
-            return called(module, batch), emulation.products
+        with torch.no_grad(), Emulation(module, Plan.of(plan, module), watch, tell=False) as emulation:
+            return called(module, batch), emulation
     finally:
         for one in hooks:
             one.remove()
@@ -125,10 +125,10 @@ def compare(
         loss: gives the loss of an output of the module.
         seed: of torch, before every run.
     Returns: {"schema", "seed", "loss", "layers": names of modules that run products, in that order, "plans": {name:
-        {"products", "layers": {name: relative error of its output}, "relative_error", "estimated_error", "limit",
-        "exceeds_limit", "kl", "top1", "loss"}}}. limit is that of the plan's estimate, else None, and exceeds_limit
-        whether relative_error is larger (or not a number). KL is
-        the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
+        {"products", "unmatched": keys of the plan's layers that decided on no product, "layers": {name: relative error
+        of its output}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
+        that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
+        is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
         same largest logit; both over the last axis of the output, computed in binary64.
     Raises: ValueError for a plan that is none.
     """
@@ -148,12 +148,13 @@ def compare(
     result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}
-        found, products = _run(module, batch, plan, seed, None, outputs, layers)
+        found, emulation = _run(module, batch, plan, seed, None, outputs, layers)
         mine = logits_of(found)
         log_q = F.log_softmax(mine.double(), -1)
         error = relative_error(mine, logits)
         result["plans"][name] = {
-            "products": products,
+            "products": emulation.products,
+            "unmatched": emulation.unmatched,
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
             "relative_error": error,
             "estimated_error": plan.estimate,

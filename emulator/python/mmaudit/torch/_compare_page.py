@@ -26,10 +26,18 @@ def _number(value: Optional[float], form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def verdicts(found: Mapping[str, Any]) -> List[str]:
-    """A line for every plan with a limit on the error of the output: whether what was measured is within it."""
-    return [f"{name}: measured {row['relative_error']:.1e} {'exceeds' if row['exceeds_limit'] else 'is within'} the "
-            f"limit {row['limit']:.1e}" for name, row in found["plans"].items() if row.get("limit") is not None]
+def remarks(found: Mapping[str, Any]) -> List[str]:
+    """A line for every plan with a limit on the error of the output: whether what was measured is within it; and one
+    for every plan with keys that decided on no product."""
+    lines = [f"{name}: measured {row['relative_error']:.1e} {'exceeds' if row['exceeds_limit'] else 'is within'} the "
+             f"limit {row['limit']:.1e}" for name, row in found["plans"].items() if row.get("limit") is not None]
+    return lines + [f"{name}: {', '.join(map(repr, row['unmatched']))} decided on no product"
+                    for name, row in found["plans"].items() if row.get("unmatched")]
+
+
+def _shown(layer: str, layers: List[str]) -> str:
+    """The module itself has no name, and a child may be called "module"."""
+    return layer or ("(module)" if "module" in layers else "module")
 
 
 def _decades(values: List[float]) -> Tuple[int, int]:
@@ -87,7 +95,7 @@ def svg(found: Mapping[str, Any]) -> str:
         for layer, value, point in zip(layers, values, points):
             if point is not None and marked:
                 parts.append(f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="2.5" fill="{colour}"><title>'
-                             f'{_text(layer or "module")}, {_text(name)}: {value:.2e}</title></circle>')
+                             f'{_text(_shown(layer, layers))}, {_text(name)}: {value:.2e}</title></circle>')
         y = _TOP + 20 * index + 10
         shown = name if len(name) <= 28 else name[:27] + "\u2026"
         parts.append(f'<line x1="{_RIGHT + 12}" x2="{_RIGHT + 36}" y1="{y}" y2="{y}" {pen}/>'
@@ -119,7 +127,7 @@ def html(found: Mapping[str, Any]) -> str:
         if found["loss"] is not None:
             cells += [_number(row["loss"], ".4f"), _number(row["loss"] - found["loss"], "+.5f")]
         rows.append(cells)
-    layers = [[layer or "module", *(_number(row["layers"].get(layer), ".2e") for row in plans.values())]
+    layers = [[_shown(layer, found["layers"]), *(_number(row["layers"].get(layer), ".2e") for row in plans.values())]
               for layer in found["layers"]]
     digest = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     return "\n".join([
@@ -130,6 +138,6 @@ def html(found: Mapping[str, Any]) -> str:
         f"<style>{_STYLE}</style></head><body><h1>A module under several plans</h1>",
         "<p>One batch through the module as it is and under every plan, with the bits of the GPU that the plan names. "
         "Errors are relative, against the module as it is.</p>",
-        "<h2>The output</h2>", _table(head, rows), *(f"<p>{_text(one)}</p>" for one in verdicts(found)),
+        "<h2>The output</h2>", _table(head, rows), *(f"<p>{_text(one)}</p>" for one in remarks(found)),
         "<h2>Every layer</h2>", svg(found), _table(["layer", *plans], layers),
         "</body></html>", ""])

@@ -1,4 +1,5 @@
 """A module whose products have the bits of a plan, forward and backward."""
+import warnings
 from collections import deque
 from contextlib import ExitStack
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, Tuple
@@ -70,7 +71,8 @@ def _storage(x: Tensor) -> int:
 class Emulation:
     """emulate() returns it. `products` counts what was emulated and what the plan kept."""
 
-    def __init__(self, module: nn.Module, plan: Plan, watch: Optional[Callable[[Seen], None]] = None) -> None:
+    def __init__(self, module: nn.Module, plan: Plan, watch: Optional[Callable[[Seen], None]] = None,
+                 tell: bool = True) -> None:
         self.plan, self.module, self._watch = plan, module, watch
         self._mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
@@ -79,6 +81,8 @@ class Emulation:
         self._forward: Dict[int, _Forward] = {}
         self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
         self._exit: Optional[ExitStack] = None
+        self._tell, self._ran = tell, False
+        self._keys: Set[str] = set()
         linear = [one for one in module.modules() if isinstance(one, nn.Linear)] if plan.keep_first_last else []
         self._kept = {_storage(one.weight) for one in linear[:1] + linear[-1:]}
 
@@ -99,14 +103,29 @@ class Emulation:
             self._exit = stack.pop_all()
         return self
 
+    @property
+    def unmatched(self) -> List[str]:
+        """Keys of the plan's layers that have decided on no product so far."""
+        return [key for key, _ in self.plan.layers if key not in self._keys]
+
     def __exit__(self, *what: Any) -> None:
         assert self._exit is not None
+        if self._tell and self._ran and what[0] is None and self.unmatched:
+            names = ", ".join(repr(key) for key in self.unmatched)
+            warnings.warn(f"plan layers: found {names}, which decided on no product", stacklevel=2)
         done, self._exit = self._exit, None
         try:
             done.close()
         finally:
             self._stack.clear()
             self._forward.clear()
+
+    def _chosen(self, site: Site) -> Tuple[bool, Optional[Recipe]]:
+        decides, recipe, key = self.plan.choice_by(site.layer, site.kind)
+        self._ran = True
+        if key is not None:
+            self._keys.add(key)
+        return decides, recipe
 
     def _entering(self, name: str, kind: str) -> Callable[..., None]:
         def enter(*_: Any) -> None:
@@ -144,7 +163,7 @@ class Emulation:
         if a.dtype not in NUMBERS or b.dtype not in NUMBERS:
             return native()  # integers, complex numbers: no recipe converts them
         site, kept, gradient = self._where((a, b))
-        decides, recipe = self.plan.choice(site.layer, site.kind)
+        decides, recipe = self._chosen(site)
         if not decides and not kept:
             return native()
         if kept:
@@ -238,7 +257,7 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
     given = {**dict(zip(names, args)), **kwargs}
     a, b, of_a, of_b = (given[name] for name in names[:4])
     site, kept, _ = self._where((a, b))
-    decides, recipe = self.plan.choice(site.layer, site.kind)
+    decides, recipe = self._chosen(site)
     if not decides or recipe is None or kept:
         result: Tensor = func(*args, **kwargs)
         return result
@@ -284,6 +303,7 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
         plan: the name of a recipe (RECIPES), a Recipe, a Plan, or the JSON of a plan (docs/torch.md) as an object or
             the name of a file. Plans nest: what the inner one does not name is left to the outer one.
         watch: called with every product.
+    Warns: on leaving, of keys of the plan's layers that decided on no product; `unmatched` has them.
     Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has.
     """
     return Emulation(module, Plan.of(plan, module), watch)

@@ -11,7 +11,10 @@ from torch import Tensor
 from .. import _library
 from .._library import lib
 from . import _cuda
+from ._checked import whole
 from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+
+MOST_THREADS = 4096  #: as mmaudit.matmul() has it
 
 
 class Path(NamedTuple):
@@ -135,7 +138,7 @@ def matmul(
         factor_a, factor_b: binary32 factors of software. A number, or a tensor of one, (batch, M) or (batch, N): D =
             fl32(factor_a factor_b) * sum. With factor_block, (batch, M or N, blocks of k): every `promote` of k total =
             fma(fl32(factor_a factor_b), sum, total) in binary32.
-        threads: on the CPU; 0: one per core. No influence on the result.
+        threads: on the CPU, up to 4096; 0: one per core. No influence on the result.
     Returns: D, (..., M, N), on the device of A and, on a GPU, on its current stream.
     Raises: ValueError, in one line "field: found X, allowed: Y"; RuntimeError where CUDA or memory fails.
     """
@@ -151,6 +154,7 @@ def matmul(
     for field, value, least in counts:
         if not least <= value < 2**63:
             raise ValueError(f"{field}: found {value}, allowed: {least} to 2^63 - 1")
+    threads = whole("threads", threads, 0, MOST_THREADS)
     result: Tensor = _matmul(
         a, b, c, scale_a, scale_b, of_a, of_b, metadata, inst, arch, promote or 0, split_k, epilogue,
         1.0 if alpha is None else alpha, 0.0 if beta is None else beta, (d_format or "f32") if epilogue else None,
@@ -266,6 +270,7 @@ def quantize(
         raise ValueError(f"x dtype: found {x.dtype}, allowed: {', '.join(str(one) for one in NUMBERS)}")
     if x.dim() not in (2, 3):
         raise ValueError(f"x shape: found {list(x.shape)}, allowed: two or three dimensions")
+    whole("threads", threads, 0, MOST_THREADS)
     path = find_path(arch, dtype, scaling, policy)
     elements, scales, factors = _quantize(
         x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)

@@ -127,10 +127,15 @@ class Plan:
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
         """Whether the plan decides on this layer, and how; None: it stays as it is."""
+        decides, recipe, _ = self.choice_by(name, kind)
+        return decides, recipe
+
+    def choice_by(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe], Optional[str]]:
+        """As choice(), and the key of `layers` that decides, where one does."""
         for key, recipe in self.layers:
             if key == kind or fnmatchcase(name, key):
-                return True, recipe
-        return not self.falls_through, self.default
+                return True, recipe, key
+        return not self.falls_through, self.default, None
 
     @classmethod
     def of(cls, given: "Plan | Choice | PathLike[str]", module: Optional[nn.Module] = None) -> "Plan":
