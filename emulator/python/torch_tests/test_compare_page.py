@@ -42,6 +42,22 @@ def test_a_real_comparison_is_drawn_and_written(tmp_path):
         found.write("c.png")
 
 
+def test_numbers_that_json_lacks_are_null(tmp_path):
+    net, x = nn.Linear(32, 16), torch.randn(9, 32)
+    x[0, 0] = math.nan
+    found = mt.compare(net, x, {"p": {"default": "bf16", "estimate": {"output_error": 0, "limit": 0.5}}},
+                       loss=lambda y: y.sum() * 0 + math.inf)
+    found.write(tmp_path / "c.json")
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    stored = json.loads((tmp_path / "c.json").read_text(), parse_constant=refuse)
+    row = stored["plans"]["p"]
+    assert row["relative_error"] is None and row["layers"] == {"": None} and stored["loss"] is None
+    assert row["limit"] == 0.5 and row["exceeds_limit"] is True and set(stored) == set(found)
+
+
 def test_the_height_of_a_point_is_its_error():
     [line] = points(comparison(["a", "b", "c"], {"p": row({"a": 1e-4, "b": 1e-2, "c": 1e-3})}).svg())
     (x0, y0), (x1, y1), (x2, y2) = line

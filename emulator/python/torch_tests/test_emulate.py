@@ -212,11 +212,41 @@ def test_keys_that_decide_on_no_product_are_told():
     ({"arch": "hopper", "dtype": "e4m3", "scale": "tensor"}, "found the field 'scale', allowed: recipe, arch"),
     ({"arch": "hopper", "dtype": "bf16", "history": 4}, "history: found 4 with scaling none"),
     (3, "plan: found int"),
+    ({"default": "bf16", "keep_first_last": "no"}, "plan keep_first_last: found 'no', allowed: true, false"),
+    ({"default": "bf16", "keep_first_last": 1}, "plan keep_first_last: found 1, allowed: true, false"),
+    ({"recipe": "fp8-delayed", "history": 1.5}, "history: found 1.5, allowed: a whole number from 0"),
+    ({"recipe": "fp8-delayed", "history": True}, "history: found True, allowed: a whole number from 0"),
+    ({"arch": "hopper", "dtype": 8}, "dtype: found 8, allowed: a str"),
+    ({"arch": ["hopper"], "dtype": "bf16"}, r"arch: found \['hopper'\], allowed: a str"),
+    ({"layers": {3: "bf16"}}, "plan layers: found the key 3, allowed: a str"),
+    ({"recipe": {"recipe": "bf16"}}, "plan recipe: found dict, allowed: the name of a recipe"),
+    ({"default": "bf16", "estimate": {"output_error": 10**400}}, "plan estimate: found"),
 ])
 def test_refusals_are_one_line(plan, line):
     with pytest.raises(ValueError, match=line) as refused:
         mt.emulate(Net(), plan)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text,line", [
+    ('{"default": "bf16", "layers": {"a": "keep", "a": "bf16"}}', "plan: found the key 'a' twice, allowed: once"),
+    ('{"default": "bf16", "default": "keep"}', "plan: found the key 'default' twice, allowed: once"),
+    ('{"recipe":' * 90000 + '"bf16"' + "}" * 90000, "plan: found JSON nested too deeply in .*, allowed: a plan"),
+    ("{", "plan: found no JSON in .*, allowed: a plan"),
+    ("\xff", "plan: found no JSON in .*, allowed: a plan"),
+])
+def test_files_that_are_no_plan_are_refused_in_one_line(tmp_path, text, line):
+    (tmp_path / "p.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match="^" + line + "$") as refused:
+        mt.Plan.of(tmp_path / "p.json")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_recipe_within_itself_is_refused():
+    loop = {}
+    loop["recipe"] = loop
+    with pytest.raises(ValueError, match="^plan recipe: found dict, allowed: the name of a recipe$"):
+        mt.Plan.of(loop)
 
 
 def test_hooks_are_gone_after_an_error():

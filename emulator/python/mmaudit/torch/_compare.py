@@ -1,5 +1,6 @@
 """The same batch through the same module under several plans: how errors grow from layer to layer, logits, loss."""
 import json
+import math
 from os import PathLike
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
@@ -79,10 +80,21 @@ class Comparison(Dict[str, Any]):
         """One self-contained page: the picture and both tables."""
         return _compare_page.html(self)
 
+    def json(self) -> str:
+        """Itself; numbers that are not finite, which JSON lacks, as null."""
+        def finite(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: finite(one) for key, one in value.items()}
+            if isinstance(value, list):
+                return [finite(one) for one in value]
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        return json.dumps(finite(self), indent=1, allow_nan=False) + "\n"
+
     def write(self, path: "Union[str, PathLike[str]]") -> None:
         """As the name ends: .html, .svg or .json. ValueError for another end."""
         kinds: Dict[str, Callable[[], str]] = {
-            ".html": self.html, ".svg": self.svg, ".json": lambda: json.dumps(self, indent=1) + "\n"}
+            ".html": self.html, ".svg": self.svg, ".json": self.json}
         end = Path(path).suffix
         if end not in kinds:
             raise ValueError(f"path: found {str(path)!r}, allowed: names that end in {', '.join(kinds)}")

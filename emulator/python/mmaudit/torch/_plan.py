@@ -1,6 +1,7 @@
 """Which products of a module are computed in which arithmetic: recipes as rows, plans as JSON."""
 import json
-import math
+import reprlib
+import sys
 from dataclasses import asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from os import PathLike
@@ -27,6 +28,12 @@ class Recipe:
 
     def checked(self) -> "Recipe":
         """Itself; ValueError, in one line, where the architecture can't do it."""
+        for name, value in asdict(self).items():
+            if name == "history":
+                if isinstance(value, bool) or not isinstance(value, int):
+                    raise ValueError(f"history: found {reprlib.repr(value)}, allowed: a whole number from 0")
+            elif not isinstance(value, str) and (value is not None or name not in ("scaling", "gradient")):
+                raise ValueError(f"{name}: found {reprlib.repr(value)}, allowed: a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
         if self.history < 0 or (self.history and not path.factor_per_tensor):
             raise ValueError(
@@ -83,6 +90,8 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
         if name not in names:
             raise ValueError(f"{where}: found the field {name!r}, allowed: recipe, {', '.join(names)}")
     if base is not None:
+        if not isinstance(base, (str, Recipe)):
+            raise ValueError(f"{where} recipe: found {type(base).__name__}, allowed: the name of a recipe")
         found = recipe_of(where, base)
         if found is None:
             raise ValueError(f"{where}: found {KEEP!r} with other fields, allowed: alone")
@@ -100,14 +109,34 @@ def _estimate_of(plan: Mapping[str, Any]) -> Tuple[Optional[float], Optional[flo
         return None, None
 
     def number(value: Any) -> bool:
-        return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 <= value < math.inf
+        return not isinstance(value, bool) and isinstance(value, (int, float)) and (
+            0 <= value <= sys.float_info.max)
 
     error, limit = (given.get("output_error"), given.get("limit")) if isinstance(given, Mapping) else (None, None)
     if not number(error) or not (limit is None or number(limit)):
-        raise ValueError(f"plan estimate: found {given!r}, allowed: an object with output_error, a number from 0, and "
+        raise ValueError(f"plan estimate: found {reprlib.repr(given)}, allowed: an object with output_error, a number from 0, and "
                          "perhaps limit, another")
     assert error is not None
     return float(error), None if limit is None else float(limit)
+
+
+def _json_of(path: "str | PathLike[str]") -> Any:
+    """What a file of JSON holds; of keys that come twice, one would be lost."""
+    def once(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+        out: Dict[str, Any] = {}
+        for key, value in pairs:
+            if key in out:
+                raise ValueError(f"plan: found the key {key!r} twice, allowed: once")
+            out[key] = value
+        return out
+
+    with open(path, encoding="utf-8") as file:
+        try:
+            return json.load(file, object_pairs_hook=once)
+        except RecursionError:
+            raise ValueError(f"plan: found JSON nested too deeply in {str(path)!r}, allowed: a plan") from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"plan: found no JSON in {str(path)!r} ({error}), allowed: a plan") from None
 
 
 @dataclass
@@ -143,8 +172,7 @@ class Plan:
         if isinstance(given, Plan):
             return given
         if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
-            with open(given, encoding="utf-8") as file:
-                given = json.load(file)
+            given = _json_of(given)
         if given is None or isinstance(given, (str, Recipe)):
             return cls(recipe_of("plan", given))
         if not isinstance(given, Mapping):
@@ -161,9 +189,15 @@ class Plan:
         layers = given.get("layers", {})
         if not isinstance(layers, Mapping):
             raise ValueError(f"plan layers: found {type(layers).__name__}, allowed: an object")
+        for key in layers:
+            if not isinstance(key, str):
+                raise ValueError(f"plan layers: found the key {reprlib.repr(key)}, allowed: a str")
+        keeps = given.get("keep_first_last", False)
+        if not isinstance(keeps, bool):
+            raise ValueError(f"plan keep_first_last: found {reprlib.repr(keeps)}, allowed: true, false")
         plan = cls(recipe_of("plan default", given.get("default")),
                    [(key, recipe_of(f"plan layers {key!r}", value)) for key, value in layers.items()],
-                   bool(given.get("keep_first_last", False)), "default" not in given, *_estimate_of(given))
+                   keeps, "default" not in given, *_estimate_of(given))
         if module is not None:
             plan.require_matches(module)
         return plan
