@@ -71,8 +71,8 @@ def capture(
         module, batch: as in compare(); the module computes as it is.
         out: the file. rows, columns: at most so many rows of A and columns of B are kept, at random, with all of K;
             matrices: at most so many products of a batched one (the heads of attention). seed: of what is drawn.
-        gains: also measure what an error of a layer does to the output, for --max-output-error: one more run as it is, and one
-            per layer.
+        gains: also measure what an error of a layer does to the output, for --max-output-error: one more run as it
+            is, and one per layer.
     Returns: what the file says of every product: {"name", "layer", "kind", "op", "m", "n", "k", "largest_a",
         "largest_b"}; tensors are "<name>.a", (rows, k), and "<name>.b", (k, columns), in their own dtype, and
         "<name>.largest", the largest magnitudes of the whole A and B; with gains "<name>.gain", the relative error of

@@ -114,8 +114,8 @@ def _estimate_of(plan: Mapping[str, Any]) -> Tuple[Optional[float], Optional[flo
 
     error, limit = (given.get("output_error"), given.get("limit")) if isinstance(given, Mapping) else (None, None)
     if not number(error) or not (limit is None or number(limit)):
-        raise ValueError(f"plan estimate: found {reprlib.repr(given)}, allowed: an object with output_error, a number from 0, and "
-                         "perhaps limit, another")
+        raise ValueError(f"plan estimate: found {reprlib.repr(given)}, allowed: an object with output_error, a "
+                         "number from 0, and perhaps limit, another")
     assert error is not None
     return float(error), None if limit is None else float(limit)
 
