@@ -135,7 +135,7 @@ std::vector<std::uint32_t> query_profile(const Alignments& alignments) {
     for (int four = 0; four < kTile; four += 4)
       for (int lane = 0; lane < alignments.lanes; ++lane)
         for (int i = 0; i < 4; ++i) {
-          const auto at = static_cast<std::size_t>(lane * kTile + four + i);
+          const auto at = static_cast<std::size_t>(lane) * kTile + static_cast<std::size_t>(four + i);
           const auto score = [&](int query) {
             return static_cast<std::uint32_t>(letter_score(alignments.queries[query][at], letter)) & 0xFFFF;
           };

@@ -21,37 +21,37 @@ namespace mmaudit::sweeps {
 inline constexpr double kDpxPerCell = 3.5;
 
 /// Functions of DPX, or the same in plain C++, which the host has too.
-template <DpxType kType, bool kPlain>
+template <DpxType Type, bool Plain>
 struct AlignmentFunctions {
   MMAUDIT_HD static std::uint32_t max3(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
 #ifdef __CUDA_ARCH__
-    if constexpr (!kPlain) return kType == DpxType::s32 ? __vimax3_s32(a, b, c) : __vimax3_s16x2(a, b, c);
+    if constexpr (!Plain) return Type == DpxType::s32 ? __vimax3_s32(a, b, c) : __vimax3_s16x2(a, b, c);
 #endif
-    return dpx_plain(DpxOperands::three, kType, true, false, a, b, c).value;
+    return dpx_plain(DpxOperands::three, Type, true, false, a, b, c).value;
   }
   MMAUDIT_HD static std::uint32_t max3_relu(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
 #ifdef __CUDA_ARCH__
-    if constexpr (!kPlain)
-      return kType == DpxType::s32 ? __vimax3_s32_relu(a, b, c) : __vimax3_s16x2_relu(a, b, c);
+    if constexpr (!Plain)
+      return Type == DpxType::s32 ? __vimax3_s32_relu(a, b, c) : __vimax3_s16x2_relu(a, b, c);
 #endif
-    return dpx_plain(DpxOperands::three, kType, true, true, a, b, c).value;
+    return dpx_plain(DpxOperands::three, Type, true, true, a, b, c).value;
   }
   MMAUDIT_HD static std::uint32_t add_max(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
 #ifdef __CUDA_ARCH__
-    if constexpr (!kPlain) return kType == DpxType::s32 ? __viaddmax_s32(a, b, c) : __viaddmax_s16x2(a, b, c);
+    if constexpr (!Plain) return Type == DpxType::s32 ? __viaddmax_s32(a, b, c) : __viaddmax_s16x2(a, b, c);
 #endif
-    return dpx_plain(DpxOperands::sum, kType, true, false, a, b, c).value;
+    return dpx_plain(DpxOperands::sum, Type, true, false, a, b, c).value;
   }
 };
 
 /// Two alignments in the halves of a register.
-template <bool kPlain>
+template <bool Plain>
 struct AlignmentS16x2 {
   using Word = std::uint32_t;
-  using Functions = AlignmentFunctions<DpxType::s16x2, kPlain>;
+  using Functions = AlignmentFunctions<DpxType::s16x2, Plain>;
   static constexpr int kAlignments = 2;
   /// Of a block: in plain C++ more registers are needed.
-  static constexpr int kMostThreads = kPlain ? 384 : 512;
+  static constexpr int kMostThreads = Plain ? 384 : 512;
   /// More than a letter or a gap takes off. Odd: the gate takes a subtraction of an even number for a counter
   /// of the loop.
   static constexpr int kBias = 33;
@@ -83,10 +83,10 @@ struct AlignmentS16x2 {
 };
 
 /// One alignment, 32 bits.
-template <bool kPlain>
+template <bool Plain>
 struct AlignmentS32 {
   using Word = std::uint32_t;
-  using Functions = AlignmentFunctions<DpxType::s32, kPlain>;
+  using Functions = AlignmentFunctions<DpxType::s32, Plain>;
   static constexpr int kAlignments = 1, kMostThreads = 512;
 
   std::uint32_t one = 1;

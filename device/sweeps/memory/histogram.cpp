@@ -30,6 +30,7 @@ std::vector<std::uint32_t> right_counts(int cluster, int bins, int warps, int st
 
 void check_counts(std::span<const std::uint32_t> counts, int bins, int warps, int steps, Measurement& out) {
   std::vector<std::vector<std::uint32_t>> right;
+  right.reserve(kClusterKinds);
   for (int kind = 0; kind < kClusterKinds; ++kind) right.push_back(right_counts(kind, bins, warps, steps));
   const auto each = static_cast<std::size_t>(bins);
   for (std::size_t i = 0; i < counts.size(); ++i) {

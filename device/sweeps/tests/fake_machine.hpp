@@ -27,7 +27,7 @@ inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
   if (!point.axis("fed").empty()) {
     // A in shared memory takes bandwidth that copies want; memory has less than either.
     const double most = point.axis("level") == "memory" ? 20 : point.axis("a") == "registers" ? 60 : 40;
-    return std::max(128.0, point.number("fed") / 4 / most);
+    return std::max(128.0, point.number("fed") / 4.0 / most);
   }
   if (is_wgmma(benchmark)) {
     const int n = point.number("n"), warpgroups = warps / 4;

@@ -19,7 +19,9 @@ TEST(Histogram, RightCountsAreThoseOfEachElementInTurn) {
       for (int step = 0; step < steps; ++step)
         for (int i = 0; i < kChunkElements; ++i) {
           const int chunk = (first_chunk(kCluster, warp) + step) % kChunks;
-          ++slow[histogram_elements()[static_cast<std::size_t>(chunk * kChunkElements + i)] % kBins];
+          ++slow[histogram_elements()[static_cast<std::size_t>(chunk) * kChunkElements +
+                                      static_cast<std::size_t>(i)] %
+                 kBins];
         }
     EXPECT_EQ(right_counts(kCluster, kBins, kWarps, steps), slow) << steps;
   }
