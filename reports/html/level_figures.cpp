@@ -50,7 +50,7 @@ std::string cell_map(const CellMap& map) {
   std::string paths[kShades];
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t r = 0; r < map.rows.size();) {
-      const auto shade_at = [&](std::size_t row) {
+      const auto shade_at = [&, least = least, most = most](std::size_t row) {
         const bool there = row < map.rows.size() && c < map.rows[row].size() && map.rows[row][c] > 0;
         return there ? shade_of(map.rows[row][c], least, most) : kShades;
       };
@@ -168,12 +168,12 @@ std::string histogram(const Histogram& plot) {
                       "soft middle", std::to_string(at));
   axis += svg::text(kLeft - 6, kTop + 4, "soft end", std::to_string(most));
   for (std::size_t group = 0; group < plot.groups.size(); ++group) {
-    const double x = group % 2 == 0 ? kLeft : 220, y = kBottom + 58 + 20 * static_cast<double>(group / 2);
+    const double x = group % 2 == 0 ? kLeft : 220, y = kBottom + 58 + 20.0 * static_cast<int>(group / 2);
     legend += fmt::format("<rect class=\"bar {}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"10\" height=\"10\"/>",
                           name_of(plot.groups[group].colour), x, y - 9) +
               svg::text(x + 16, y, "", escaped_html(plot.groups[group].name));
   }
-  return svg::open_svg(svg::kPhone, kBottom + 50 + 20 * static_cast<double>((plot.groups.size() + 1) / 2),
+  return svg::open_svg(svg::kPhone, kBottom + 50 + 20.0 * static_cast<int>((plot.groups.size() + 1) / 2),
                        plot.id, plot.title, fmt::format("Most in a bin of {}: {}.", plot.bin, most)) +
          svg::text(kLeft, 12, "", escaped_html(plot.title)) + bars + axis +
          svg::text((kLeft + kRight) / 2, kBottom + 34, "soft middle", escaped_html(plot.x_title)) + legend +

@@ -17,7 +17,7 @@ constexpr std::string_view kDown = "toward minus infinity";
 std::string name_of(const std::vector<int>& ks) {
   const auto [least, most] = std::minmax_element(ks.begin(), ks.end());
   const bool dense = *most - *least + 1 == static_cast<int>(ks.size());
-  if (!dense && std::all_of(ks.begin(), ks.end(), [&](int k) { return (k - *least) % 2 == 0; }))
+  if (!dense && std::all_of(ks.begin(), ks.end(), [first = *least](int k) { return (k - first) % 2 == 0; }))
     return *least % 2 == 0 ? "even k" : "odd k";
   return *least == *most ? fmt::format("k {}", *least) : fmt::format("k {}-{}", *least, *most);
 }

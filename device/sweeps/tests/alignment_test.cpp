@@ -117,7 +117,7 @@ TEST(Alignment, TheCheckSeesEveryLane) {
   constexpr int kSteps = 3 * kSubjectLetters, kSlots = 16;
   const Alignments& alignments = alignments_of(256);
   std::vector<AlignedLane> lanes;
-  lanes.reserve(kSlots * kWarpLanes);
+  lanes.reserve(std::size_t{kSlots} * kWarpLanes);
   for (int i = 0; i < kSlots * kWarpLanes; ++i)
     lanes.push_back(right_lane(alignments, i / 8 % kSubjects, i % 8, kSteps, 2));
   const auto differing = [&](const std::vector<AlignedLane>& found, int steps) {

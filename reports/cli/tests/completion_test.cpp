@@ -1,12 +1,12 @@
 // Completions as a person gets them: bash and zsh on a terminal of their own, with the tab key; fish by its
 // own `complete -C`. A machine without one of the shells skips its tests.
 #include <pty.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -27,6 +27,7 @@ class Typist {
     child_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
     if (child_ == 0) {
       std::vector<char*> argv;
+      argv.reserve(shell.size() + 1);
       for (const std::string& word : shell) argv.push_back(const_cast<char*>(word.c_str()));
       argv.push_back(nullptr);
       setenv("TERM", "vt100", 1);
