@@ -265,6 +265,7 @@ std::vector<std::vector<std::uint32_t>> multiprocessor_groups(const SweepResult&
   std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
   for (const auto& [one, above] : parent) groups[root(one)].push_back(one);
   std::vector<std::vector<std::uint32_t>> out;
+  out.reserve(groups.size());
   for (auto& [least, group] : groups) out.push_back(std::move(group));
   return out;
 }

@@ -11,7 +11,6 @@
 namespace mmaudit::sweeps {
 namespace {
 
-using report::Field;
 using report::Section;
 using report::Table;
 using report::table_of;

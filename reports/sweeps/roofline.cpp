@@ -37,6 +37,7 @@ std::vector<Peak> peaks(const SweepResult& result) {
     most = std::max(most, *flops);
   }
   std::vector<Peak> found;
+  found.reserve(best.size());
   for (const auto& [type, flops] : best) found.push_back({type, flops});
   std::stable_sort(found.begin(), found.end(),
                    [](const Peak& x, const Peak& y) { return x.flops > y.flops; });
