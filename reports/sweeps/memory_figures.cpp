@@ -106,7 +106,7 @@ std::vector<std::string> partition_figures(const SweepResult& result) {
     report::CellMap cells{.id = letters_of(map.point->key()),
                           .title = fmt::format("Latency of {} in the second-level cache", access),
                           .x_title = fmt::format("line, one every {} bytes ({})", spacing, access),
-                          .y_title = "SM, those of one side together",
+                          .y_title = "SM, one side after the other",
                           .unit = "cycles",
                           .rows = map.cycles,
                           .row_labels = {},

@@ -164,7 +164,7 @@ Benchmark copies(const char* name) {
     setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlight * bytes;
     setup.slot_bytes = sizeof(CopyResult);
     if (!kAlone) setup.trial_steps = kTrialSteps;
-    setup.memory_bytes = level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
+    setup.memory_bytes = copied_bytes(point);
     if (!kAlone) setup.placement.blocks_per_multiprocessor = point.number("ctas");
 #ifdef __CUDACC__
     setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };

@@ -124,8 +124,7 @@ Benchmark stores(const char* name) {
     setup.args.parameter = bytes;
     setup.shared_bytes = bytes;
     setup.slot_bytes = sizeof(CopyResult);
-    setup.memory_bytes =
-        (level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes) + kStoreTailBytes;
+    setup.memory_bytes = copied_bytes(point) + kStoreTailBytes;
     setup.placement.blocks_per_multiprocessor = point.number("ctas");
 #ifdef __CUDACC__
     const auto args = std::make_shared<TimedArgs>();

@@ -43,18 +43,7 @@ struct EachLoad {
     static __device__ __forceinline__ std::uint32_t timed_load(std::uint64_t from, std::uint64_t& to) {
       const auto begin = static_cast<std::uint32_t>(read_clock());
       to = device::load_address<device::Cached::second_level>(from);
-      // The second reading needs the loaded word, so it waits for it.
-      std::uint32_t end = 0;
-      asm volatile(
-          "{\n"
-          ".reg .pred never;\n"
-          "setp.eq.u64 never, %1, 0;\n"
-          "@!never mov.u32 %0, %%clock;\n"
-          "}"
-          : "+r"(end)
-          : "l"(to)
-          : "memory");
-      return end - begin;
+      return clock_after(to) - begin;
     }
     template <int kCopies>
     __device__ __forceinline__ void run(int steps) {

@@ -2,10 +2,10 @@
 // blocks together can load. The neighbours form a ring: each block reads the one `peer` places on.
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "mmaudit/fragment.hpp"
 #include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/cluster_hops.cuh"
 #include "sweeps/memory/shared_memory.hpp"
 #ifdef __CUDACC__
 #include "ptx/cluster.cuh"
@@ -54,40 +54,29 @@ struct ClusterChase {
 
   template <int>
   struct Chains {
-    std::uint32_t address, first;
     int rank, peer;
+    ClusterHops hops;
 
-    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
-      const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(cluster_bytes));
-      rank = device::block_rank();
-      peer = peer_of(args.parameter, rank, device::cluster_blocks());
-      first = device::address_in(own, peer);
-      // The reader's address of the word, written by its owner: who reads this block?
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at)
+        : rank(device::block_rank()),
+          peer(peer_of(args.parameter, rank, device::cluster_blocks())),
+          hops(cluster_bytes, at.lane, rank, peer, reader_of(args.parameter, rank)) {}
+    /// Who reads this block: the note of its words.
+    static __device__ __forceinline__ std::uint32_t reader_of(int parameter, int rank) {
       const int blocks = device::cluster_blocks();
-      const int reader = (rank + blocks - peer_of(args.parameter, 0, blocks)) % blocks;
-      if (at.lane < 8) {
-        // Eight words 128 bytes apart, one chased after the other. Shared addresses of a block's words are
-        // the same for every reader.
-        auto* words = reinterpret_cast<std::uint32_t*>(cluster_bytes);
-        words[32 * at.lane] = device::address_in(own, rank) + 128 * ((at.lane + 1) % 8);
-        words[32 * at.lane + 1] = static_cast<std::uint32_t>(reader);
-      }
-      device::cluster_wait();
-      address = first;
+      return static_cast<std::uint32_t>((rank + blocks - peer_of(parameter, 0, blocks)) % blocks);
     }
     template <int kTurn>
     __device__ __forceinline__ void run(int steps) {
-      repeat<1, kTurn>(steps, [this](int, int) { device::load_cluster(address, address); });
-      asm volatile("" ::"r"(address));
+      hops.run<kTurn>(steps);
     }
     /// The address that the chase ended at, from the block's start, who should have read it, its rank and
     /// place.
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      std::uint32_t reader = 0;
-      device::load_cluster(reader, address + 4);
+      const std::uint32_t reader = hops.note();
       auto* out = static_cast<std::uint32_t*>(args.d) + at.slot * kResultWords;
       if (at.lane == 0) {
-        out[0] = address - first;
+        out[0] = hops.end();
         out[1] = reader;
         out[2] = static_cast<std::uint32_t>(rank);
         out[3] = static_cast<std::uint32_t>(peer);
@@ -170,17 +159,15 @@ std::vector<std::uint32_t> words_of(const std::vector<std::byte>& seen) {
 
 /// Multiprocessors, and the blocks that took least and most.
 void observe_blocks(std::span<const Stamp> stamps, int steps, Measurement& out) {
-  std::set<std::uint32_t> places;
   double least = 0, most = 0;
   for (const Stamp& stamp : stamps) {
     const double cycles = static_cast<double>(stamp.clock_end - stamp.clock_begin) / steps;
-    least = places.empty() ? cycles : std::min(least, cycles);
+    least = &stamp == stamps.data() ? cycles : std::min(least, cycles);
     most = std::max(most, cycles);
-    places.insert(stamp.multiprocessor);
   }
   out.others[tag::kLeastBlock] = least;
   out.others[tag::kMostBlock] = most;
-  out.others[tag::kDistinct] = static_cast<double>(places.size());
+  out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
   out.others[tag::kBlocks] = out.blocks;
 }
 
@@ -217,8 +204,8 @@ Benchmark chase_in_cluster() {
         const std::uint32_t* found = &words[block * kResultWords];
         const auto rank = static_cast<std::uint32_t>(block) % static_cast<std::uint32_t>(cluster);
         const auto peer = (rank + static_cast<std::uint32_t>(distance)) % static_cast<std::uint32_t>(cluster);
-        const bool right = found[0] == 128U * (static_cast<std::uint32_t>(steps) % 8) && found[1] == rank &&
-                           found[2] == rank && found[3] == peer;
+        const bool right =
+            found[0] == end_of_hops(steps) && found[1] == rank && found[2] == rank && found[3] == peer;
         ++out.compared;
         out.differing += right ? 0 : 1;
       }

@@ -2,14 +2,11 @@
 // loading from the shared memory of the next. A block says its multiprocessor; a cluster never spans two
 // GPCs.
 #include <cstring>
-#include <set>
 
 #include "mmaudit/fragment.hpp"
 #include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/cluster_hops.cuh"
 #include "sweeps/memory/shared_memory.hpp"
-#ifdef __CUDACC__
-#include "ptx/cluster.cuh"
-#endif
 
 namespace mmaudit::sweeps {
 
@@ -17,7 +14,7 @@ struct PlacedChase;
 
 namespace {
 
-constexpr int kCopies = 8, kHops = 8, kHopBytes = 128;
+constexpr int kCopies = 8;
 
 struct PlacedResult {
   std::uint32_t end, rank, read;  ///< of the chase; of this block; of the block that was read
@@ -35,34 +32,21 @@ struct PlacedChase {
 
   template <int>
   struct Chains {
-    std::uint32_t address, first;
     int rank;
+    ClusterHops hops;
 
-    __device__ __forceinline__ Chains(const TimedArgs&, const Place& at) {
-      const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(placed_bytes));
-      rank = device::block_rank();
-      first = device::address_in(own, (rank + 1) % device::cluster_blocks());
-      if (at.lane < kHops) {
-        // Each word is the address of the next one; the word after it says whose they are.
-        auto* words = reinterpret_cast<std::uint32_t*>(placed_bytes + kHopBytes * at.lane);
-        words[0] =
-            device::address_in(own, rank) + static_cast<std::uint32_t>(kHopBytes * ((at.lane + 1) % kHops));
-        words[1] = static_cast<std::uint32_t>(rank);
-      }
-      device::cluster_wait();
-      address = first;
-    }
+    __device__ __forceinline__ Chains(const TimedArgs&, const Place& at)
+        : rank(device::block_rank()),
+          hops(placed_bytes, at.lane, rank, (rank + 1) % device::cluster_blocks(),
+               static_cast<std::uint32_t>(rank)) {}
     template <int kTurn>
     __device__ __forceinline__ void run(int steps) {
-      repeat<1, kTurn>(steps, [this](int, int) { device::load_cluster(address, address); });
-      asm volatile("" ::"r"(address));
+      hops.run<kTurn>(steps);
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      std::uint32_t read = 0;
-      device::load_cluster(read, address + 4);
+      const std::uint32_t read = hops.note();
       if (at.lane == 0)
-        static_cast<PlacedResult*>(args.d)[at.slot] = {address - first, static_cast<std::uint32_t>(rank),
-                                                       read};
+        static_cast<PlacedResult*>(args.d)[at.slot] = {hops.end(), static_cast<std::uint32_t>(rank), read};
       device::cluster_wait();  // the next block may still read this one
       return false;
     }
@@ -108,19 +92,15 @@ Benchmark placed() {
         PlacedResult found;
         std::memcpy(&found, seen.data() + block * sizeof(found), sizeof(found));
         const std::uint32_t rank = static_cast<std::uint32_t>(block) % width;
-        const bool right = found.end == static_cast<std::uint32_t>(kHopBytes * (steps % kHops)) &&
-                           found.rank == rank && found.read == (rank + 1) % width;
+        const bool right =
+            found.end == end_of_hops(steps) && found.rank == rank && found.read == (rank + 1) % width;
         ++out.compared;
         out.differing += right ? 0 : 1;
       }
     };
     setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int, Measurement& out) {
-      std::set<std::uint32_t> places;
-      for (const Stamp& stamp : stamps) {
-        places.insert(stamp.multiprocessor);
-        out.lists[list::kPlaces].push_back(stamp.multiprocessor);
-      }
-      out.others[tag::kDistinct] = static_cast<double>(places.size());
+      for (const Stamp& stamp : stamps) out.lists[list::kPlaces].push_back(stamp.multiprocessor);
+      out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
       out.others[tag::kBlocks] = out.blocks;
     };
     return setup;

@@ -2,7 +2,6 @@
 // second-level cache, or through the shared memory of the other block of a cluster. The flag is the word
 // itself, or a word of its own.
 #include <cstring>
-#include <set>
 
 #include "mmaudit/fragment.hpp"
 #include "sweeps/engine/timed.cuh"
@@ -206,9 +205,7 @@ Benchmark messages(const char* name, int place) {
       }
     };
     setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int, Measurement& out) {
-      std::set<std::uint32_t> places;
-      for (const Stamp& stamp : stamps) places.insert(stamp.multiprocessor);
-      out.others[tag::kDistinct] = static_cast<double>(places.size());
+      out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
     };
     return setup;
   };

@@ -161,7 +161,7 @@ Benchmark cluster_copies(const char* name) {
     setup.shared_bytes = static_cast<int>(kStageAlignment) + kStages * kStageBytes;
     setup.slot_bytes = sizeof(CopyResult);
     setup.trial_steps = kTrialSteps;
-    setup.memory_bytes = level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
+    setup.memory_bytes = copied_bytes(point);
     setup.placement.cluster = point.number("cluster");
 #ifdef __CUDACC__
     Box copied = whole();

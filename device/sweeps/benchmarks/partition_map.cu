@@ -65,20 +65,6 @@ struct PartitionMapping {
       if (seen == 0) sum = 1;  // never: no word is 0
       __syncwarp();
     }
-    /// The clock once a word, which is never 0, is there: the reading needs it.
-    static __device__ __forceinline__ std::uint32_t clock_after(std::uint64_t word) {
-      std::uint32_t now = 0;
-      asm volatile(
-          "{\n"
-          ".reg .pred never;\n"
-          "setp.eq.u64 never, %1, 0;\n"
-          "@!never mov.u32 %0, %%clock;\n"
-          "}"
-          : "+r"(now)
-          : "l"(word)
-          : "memory");
-      return now;
-    }
     /// Cycles of an access, until its result can be used. `shared`: the address of any word of shared memory.
     __device__ __forceinline__ std::uint32_t timed_access(std::uint64_t address, std::uint32_t shared,
                                                           std::uint64_t& word) const {

@@ -265,7 +265,7 @@ Setup with_feed(Setup setup, const Point& point) {
   setup.args.parameter = fed | stages;
   setup.shared_bytes = kFedTiles + static_cast<int>(kStageAlignment) + stages * fed;
   setup.trial_steps = kTrialSteps;
-  setup.memory_bytes = level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
+  setup.memory_bytes = copied_bytes(point);
 #ifdef __CUDACC__
   setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
 #endif

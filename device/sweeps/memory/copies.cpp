@@ -7,6 +7,10 @@
 
 namespace mmaudit::sweeps {
 
+std::size_t copied_bytes(const Point& point) {
+  return level_of(point) == Level::second ? kCopiedSecondBytes : kCopiedMemoryBytes;
+}
+
 std::string needs_all_multiprocessors(const Point& point) {
   return point.axis("scope") == "sm" && point.number("ctas") > 1
              ? "several blocks per multiprocessor run on all of them"

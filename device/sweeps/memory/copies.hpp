@@ -24,6 +24,8 @@ inline constexpr int kTrialSteps = 1024;
 /// Global memory that is copied from or to.
 inline constexpr std::size_t kCopiedSecondBytes = std::size_t{16} << 20,
                              kCopiedMemoryBytes = std::size_t{2} << 30;
+/// What a point copies, by its level.
+std::size_t copied_bytes(const Point& point);
 
 /// A word of global memory by its place.
 MMAUDIT_HD constexpr std::uint32_t copied_word(std::uint32_t index) {

@@ -54,6 +54,21 @@ __device__ __forceinline__ std::uint32_t some_place(std::uint32_t lines) {
   return scrambled(static_cast<std::uint32_t>(read_nanoseconds() >> 5), 31) % lines;
 }
 
+/// The clock once a word, which is never 0, is there: the reading needs it.
+__device__ __forceinline__ std::uint32_t clock_after(std::uint64_t word) {
+  std::uint32_t now = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred never;\n"
+      "setp.eq.u64 never, %1, 0;\n"
+      "@!never mov.u32 %0, %%clock;\n"
+      "}"
+      : "+r"(now)
+      : "l"(word)
+      : "memory");
+  return now;
+}
+
 inline void fill_with_ring(const TimedArgs& args) { fill_ring<<<1024, 256>>>(args); }
 
 #endif

@@ -1,6 +1,7 @@
 #include "sweeps/memory/shared_memory.hpp"
 
 #include <cstring>
+#include <set>
 
 #include "mmaudit/fragment.hpp"
 
@@ -12,6 +13,12 @@ constexpr std::size_t kSlotWords = std::size_t{kWarpLanes} * kResultWords;
 constexpr double kPeakBytes = 128;
 
 }  // namespace
+
+double distinct_multiprocessors(std::span<const Stamp> stamps) {
+  std::set<std::uint32_t> places;
+  for (const Stamp& stamp : stamps) places.insert(stamp.multiprocessor);
+  return static_cast<double>(places.size());
+}
 
 Benchmark shared_access_benchmark(const SharedAccess& access) {
   Benchmark benchmark;

@@ -1,6 +1,7 @@
 #pragma once
 // What all benchmarks of loads and stores between registers and shared memory have in common.
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "mmaudit/config.hpp"
@@ -24,6 +25,9 @@ inline constexpr AxisSpec kClusterAxis = {.name = "cluster",
                                           .usual = "[1,2,4,8,16]",
                                           .quick = "[1,2,16]",
                                           .meaning = "blocks of a cluster"};
+
+/// How many multiprocessors the stamps of blocks name.
+double distinct_multiprocessors(std::span<const Stamp> stamps);
 
 /// One instruction of a warp.
 struct SharedAccess {

@@ -78,7 +78,7 @@ def capture_checkpoint(
 ) -> List[Dict[str, Any]]:
     """Writes the weights of a checkpoint as products, with activations from a distribution that you state.
 
-    Every product's A is drawn, so its errors are those of these weights under that distribution and nothing else:
+    Every product's A is drawn, so its errors hold for these weights under that distribution and nothing else:
     outliers of the real activations are what FP8 and FP4 suffer from most. capture() has the real ones.
 
     Args:
