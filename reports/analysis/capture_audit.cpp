@@ -123,6 +123,21 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
   return out;
 }
 
+/// How the choices under a limit on the output were found, and what of them is not certain.
+std::string output_remark(const OutputPlans& plans) {
+  std::string out =
+      "The fewest bits times multiplications of all layers together for which the root of the sum of squares "
+      "of "
+      "the last column stays within the limit";
+  out += plans.least_cost < plans.cost ? fmt::format("; another choice may be cheaper, by {:.2g} % at most.",
+                                                     100 * (plans.cost - plans.least_cost) / plans.cost)
+                                       : std::string("; no other choice is cheaper.");
+  return out +
+         " The error is an estimate to first order and may be exceeded: tighten() of mmaudit.torch measures "
+         "it "
+         "and goes on to a plan that is within the limit.";
+}
+
 }  // namespace
 
 CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string& file,
@@ -172,6 +187,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
   if (corpus::stamp_of_file(file) != before)
     throw InputError(fmt::format(
         "--capture: {}: found a file that changed while it was read, allowed: a file at rest", file));
+  if (output_limit) out.output_plans = output_plans_of(out.products, *output_limit);
   return out;
 }
 
@@ -207,11 +223,7 @@ Report report_of(const CaptureAudit& audit) {
   }
 
   Table plan{.title = "The cheapest combination of every layer",
-             .remark = audit.output_limit ? "The fewest bits times multiplications of all layers together "
-                                            "for which the root of the sum of "
-                                            "squares of the last column stays within the limit: an estimate "
-                                            "to first order, with errors of "
-                                            "layers as independent. compare() of mmaudit.torch measures it."
+             .remark = audit.output_limit ? output_remark(*audit.output_plans)
                                           : "Of those that pass in all of its products: the fewest bits per "
                                             "element, then one chain over K, "
                                             "then the least error.",

@@ -21,16 +21,37 @@ Json recipe_of(const GemmAuditRow& row) {
 
 Json number(double value, bool any) { return any && std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json plan_json(const CaptureAudit& audit) {
+/// What `choices` take, but for layers that take the same in `before`.
+Json layers_of(const std::vector<LayerChoice>& choices, const std::vector<LayerChoice>* before = nullptr) {
   Json layers = Json::object();
-  const std::vector<LayerChoice> choices = audit.choices();
-  for (const LayerChoice& one : choices)
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const LayerChoice& one = choices[i];
+    if (before != nullptr && (*before)[i].row == one.row) continue;
     // What capture() calls the products of the module itself.
     layers[one.layer == "module" ? "" : one.layer] = one.row != nullptr ? recipe_of(*one.row) : Json("keep");
-  Json plan = {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers}};
-  if (audit.output_limit)
-    plan["estimate"] = {{"output_error", output_error_of(choices)}, {"limit", *audit.output_limit}};
+  }
+  return layers;
+}
+
+Json plan_json(const CaptureAudit& audit) {
+  const std::vector<LayerChoice> choices = audit.choices();
+  Json plan = {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers_of(choices)}};
+  if (!audit.output_limit) return plan;
+  plan["estimate"] = {{"output_error", output_error_of(choices)}, {"limit", *audit.output_limit}};
+  plan["tighter"] = Json::array();
+  const std::vector<std::vector<LayerChoice>> tighter = audit.tighter();
+  const std::vector<LayerChoice>* before = &choices;
+  for (const std::vector<LayerChoice>& next : tighter) {
+    plan["tighter"].push_back({{"output_error", output_error_of(next)}, {"layers", layers_of(next, before)}});
+    before = &next;
+  }
   return plan;
+}
+
+/// Bits times multiplications of the plan, and what no plan within the limit is below.
+Json cost_json(const CaptureAudit& audit) {
+  if (!audit.output_plans) return nullptr;
+  return {{"plan", audit.output_plans->cost}, {"least", audit.output_plans->least_cost}};
 }
 
 }  // namespace
@@ -78,6 +99,7 @@ std::string to_json(const CaptureAudit& audit) {
                   {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
                   {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
                   {"products", products},
+                  {"cost", cost_json(audit)},
                   {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : plan_json(audit)}});
 }
 

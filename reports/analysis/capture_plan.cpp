@@ -1,10 +1,14 @@
 // Which combination every layer of a network takes: by itself, or under a limit on the error of the output.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "gemm/audit_tables.hpp"
 #include "mmaudit/report/capture_audit.hpp"
+#include "plan_search.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -41,121 +45,116 @@ std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedPro
   return out;
 }
 
-/// What a layer may take, and at what price.
-struct Level {
-  const GemmAuditRow* row = nullptr;  ///< null: it is kept
-  double cost = 0;
-  double squared = 0;  ///< error of the output, to first order
-};
-
-struct Ladder {
-  std::vector<Level> levels;  ///< costs rise, errors fall; the last one keeps the layer
-  std::size_t at = 0;
-};
-
 constexpr double kKeptBits = 32;  ///< more than any type that is offered costs
 constexpr double kSeveralChains =
     0.25;  ///< bits that leaving the tensor core every so often is worth: less than a type
 
+/// What a layer may take under a limit on the output: costs rise, errors fall, and the last one keeps it.
+struct Ladder {
+  std::vector<const GemmAuditRow*> rows;  ///< null: it is kept
+  std::vector<PlanLevel> levels;
+};
+
 Ladder ladder_of(const std::vector<const GemmAuditRow*>& rows, double gain, double multiplications) {
-  std::vector<Level> all;
+  std::vector<std::pair<PlanLevel, const GemmAuditRow*>> all;
   for (const GemmAuditRow* row : rows) {
     const double error = gain * row->errors.total;
-    all.push_back({row, (element_bits(*row) + (one_chain(*row) ? 0 : kSeveralChains)) * multiplications,
-                   error * error});
+    const double bits = element_bits(*row) + (one_chain(*row) ? 0 : kSeveralChains);
+    all.push_back({{bits * multiplications, error * error}, row});
   }
-  all.push_back({nullptr, kKeptBits * multiplications, 0});
-  std::stable_sort(all.begin(), all.end(), [](const Level& x, const Level& y) {
-    return std::pair(x.cost, x.squared) < std::pair(y.cost, y.squared);
+  all.push_back({{kKeptBits * multiplications, 0}, nullptr});
+  std::stable_sort(all.begin(), all.end(), [](const auto& x, const auto& y) {
+    return std::pair(x.first.cost, x.first.squared) < std::pair(y.first.cost, y.first.squared);
   });
   Ladder out;
-  for (const Level& one : all)
-    if (out.levels.empty() || one.squared < out.levels.back().squared) out.levels.push_back(one);
+  for (const auto& [level, row] : all) {
+    if (!out.levels.empty() && level.squared >= out.levels.back().squared) continue;
+    out.levels.push_back(level);
+    out.rows.push_back(row);
+  }
   return out;
 }
 
-double squared_of(const std::vector<Ladder>& ladders) {
-  double out = 0;
-  for (const Ladder& one : ladders) out += one.levels[one.at].squared;
+double most_squared(double limit) { return limit * limit * (1 - 1e-15); }  // whose root rounds to no more
+
+/// The layers in the order of their first products, what each may take alone, and its ladder.
+struct Layers {
+  std::vector<LayerChoice> choices;
+  std::vector<std::vector<const GemmAuditRow*>> usable;
+  std::vector<Ladder> ladders;
+};
+
+Layers layers_of(const std::vector<CapturedProduct>& products) {
+  Layers out;
+  std::map<std::string_view, std::size_t> places;
+  std::vector<std::vector<const CapturedProduct*>> of_layer;
+  for (const CapturedProduct& each : products) {
+    const auto [at, fresh] = places.try_emplace(each.layer, of_layer.size());
+    if (fresh) of_layer.emplace_back();
+    of_layer[at->second].push_back(&each);
+  }
+  for (const std::vector<const CapturedProduct*>& all : of_layer) {
+    LayerChoice& choice = out.choices.emplace_back();
+    choice.layer = all.front()->layer;
+    choice.products = all.size();
+    double multiplications = 0;
+    for (const CapturedProduct* each : all) {
+      if (!each->gain) continue;
+      choice.gain = std::max(choice.gain, each->gain->gain);
+      multiplications += each->gain->multiplications;
+    }
+    out.usable.push_back(usable_rows(all));
+    out.ladders.push_back(ladder_of(out.usable.back(), choice.gain, multiplications));
+  }
   return out;
 }
 
-/// Takes the step that lowers the squared error most for its price; false: there is none.
-bool improve(std::vector<Ladder>& ladders) {
-  Ladder* best = nullptr;
-  std::size_t to = 0;
-  double most = 0;
-  for (Ladder& one : ladders) {
-    const Level& now = one.levels[one.at];
-    for (std::size_t i = one.at + 1; i < one.levels.size(); ++i) {
-      const Level& next = one.levels[i];
-      const double worth = (now.squared - next.squared) / std::max(next.cost - now.cost, 1e-300);
-      if (best == nullptr || worth > most) std::tie(best, to, most) = std::tuple(&one, i, worth);
-    }
-  }
-  if (best == nullptr) return false;
-  best->at = to;
-  return true;
+std::vector<std::vector<PlanLevel>> levels_of(const Layers& layers) {
+  std::vector<std::vector<PlanLevel>> out;
+  for (const Ladder& one : layers.ladders) out.push_back(one.levels);
+  return out;
 }
 
-/// The cheapest levels first, better ones while the sum is above `limit` squared; then what turned out too
-/// good goes back, dearest first.
-void settle(std::vector<Ladder>& ladders, double limit) {
-  const double most = limit * limit;
-  while (squared_of(ladders) > most && improve(ladders)) {
-  }
-  while (true) {
-    Ladder* best = nullptr;
-    std::size_t to = 0;
-    double saved = 0;
-    for (Ladder& one : ladders) {
-      const std::size_t now = one.at;
-      for (std::size_t i = 0; i < now; ++i) {
-        const double less = one.levels[now].cost - one.levels[i].cost;
-        one.at = i;
-        if (less > saved && squared_of(ladders) <= most)
-          std::tie(best, to, saved) = std::tuple(&one, i, less);
-        one.at = now;
-      }
-    }
-    if (best == nullptr) return;
-    best->at = to;
-  }
+std::vector<LayerChoice> chosen(const Layers& layers, const std::vector<std::size_t>& levels) {
+  std::vector<LayerChoice> out = layers.choices;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].row = layers.ladders[i].rows[levels[i]];
+  return out;
 }
 
 }  // namespace
 
-std::vector<LayerChoice> CaptureAudit::choices() const {
-  std::vector<LayerChoice> out;
-  std::vector<Ladder> ladders;
-  for (const CapturedProduct& first : products) {
-    if (std::any_of(out.begin(), out.end(), [&](const LayerChoice& one) { return one.layer == first.layer; }))
-      continue;
-    LayerChoice& choice = out.emplace_back();
-    choice.layer = first.layer;
-    std::vector<const CapturedProduct*> of_layer;
-    double multiplications = 0;
-    for (const CapturedProduct& each : products) {
-      if (each.layer != first.layer) continue;
-      of_layer.push_back(&each);
-      if (!each.gain) continue;
-      choice.gain = std::max(choice.gain, each.gain->gain);
-      multiplications += each.gain->multiplications;
-    }
-    choice.products = of_layer.size();
-    const std::vector<const GemmAuditRow*> rows = usable_rows(of_layer);
-    const auto key = [](const GemmAuditRow* row) {
-      return std::tuple(element_bits(*row), !one_chain(*row), row->errors.total);
-    };
-    if (output_limit)
-      ladders.push_back(ladder_of(rows, choice.gain, multiplications));
-    else if (!rows.empty() && products.front().audit.limit)
-      choice.row = *std::min_element(rows.begin(), rows.end(),
-                                     [&](const auto* x, const auto* y) { return key(x) < key(y); });
+OutputPlans output_plans_of(const std::vector<CapturedProduct>& products, double limit) {
+  constexpr double kTighter = 0.85;  // limit of a plan, per estimate of the one before
+  constexpr std::size_t kMostTighter = 40, kStates = 500;
+  const std::vector<std::vector<PlanLevel>> levels = levels_of(layers_of(products));
+  const PlanFound found = cheapest_levels(levels, most_squared(limit));
+  OutputPlans out{found.levels, {}, found.cost, found.least_cost};
+  for (double squared = found.squared; squared > 0 && out.tighter.size() < kMostTighter;) {
+    const PlanFound next = cheapest_levels(levels, most_squared(kTighter * std::sqrt(squared)), kStates);
+    squared = next.squared;
+    out.tighter.push_back(next.levels);
   }
-  if (!output_limit) return out;
-  settle(ladders, *output_limit);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].row = ladders[i].levels[ladders[i].at].row;
+  return out;
+}
+
+std::vector<LayerChoice> CaptureAudit::choices() const {
+  Layers layers = layers_of(products);
+  if (output_plans) return chosen(layers, output_plans->levels);
+  const auto key = [](const GemmAuditRow* row) {
+    return std::tuple(element_bits(*row), !one_chain(*row), row->errors.total);
+  };
+  for (std::size_t i = 0; i < layers.choices.size(); ++i)
+    if (const auto& rows = layers.usable[i]; !rows.empty() && products.front().audit.limit)
+      layers.choices[i].row = *std::min_element(
+          rows.begin(), rows.end(), [&](const auto* x, const auto* y) { return key(x) < key(y); });
+  return std::move(layers.choices);
+}
+
+std::vector<std::vector<LayerChoice>> CaptureAudit::tighter() const {
+  std::vector<std::vector<LayerChoice>> out;
+  if (!output_plans) return out;
+  const Layers layers = layers_of(products);
+  for (const std::vector<std::size_t>& levels : output_plans->tighter) out.push_back(chosen(layers, levels));
   return out;
 }
 

@@ -208,8 +208,10 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   add("--capture FILE", options.capture,
       "instead of A and B: every product of a network, as mmaudit.torch.capture writes them");
   add("--plan FILE", options.plan,
-      "with --capture: write the cheapest combination of every layer within the limits, for "
-      "mmaudit.torch.emulate; - prints it");
+      "with --capture: write which combination each layer takes, for mmaudit.torch.emulate: the cheapest "
+      "within "
+      "--max-rel-fro, or the cheapest of all layers together whose estimate is within --max-output-error; - "
+      "prints it");
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup).once();
@@ -235,7 +237,8 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       .positive()
       .or_percent();
   add("--max-output-error", options.output_limit,
-      "with --capture: largest relative error of the network's output, estimated from the file's gains")
+      "with --capture: largest relative error of the network's output, by an estimate from the file's gains; "
+      "mmaudit.torch.tighten measures it")
       .default_text("")
       .positive()
       .or_percent();

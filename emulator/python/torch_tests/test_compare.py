@@ -1,6 +1,7 @@
 """compare() and capture()."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -110,3 +111,47 @@ def test_a_module_without_products_is_refused(tmp_path):
     with pytest.raises(ValueError, match="module: found no matrix products"):
         mt.capture(nn.ReLU(), torch.ones(3), tmp_path / "c.safetensors")
     assert not (tmp_path / "c.safetensors").exists()
+
+
+@pytest.mark.parametrize("plans,line", [
+    ("bf16", "plans: found a str, allowed: a list of names of recipes, or an object of plans by names of your own"),
+    (mt.Plan(), "plans: found a Plan, allowed: a list of names"),
+    (None, "plans: found a NoneType, allowed: a list of names"),
+    ([mt.RECIPES["bf16"]], "plans: found a Recipe in the list, allowed: names of recipes"),
+    ([{"default": "bf16"}], "plans: found a dict in the list, allowed: names of recipes"),
+])
+def test_plans_that_are_none_are_refused_in_one_line(plans, line):
+    with pytest.raises(ValueError, match="^" + re.escape(line)) as refused:
+        mt.compare(Net(), tokens(), plans)
+    assert "\n" not in str(refused.value)
+
+
+class Odd(nn.Module):
+    """Names that a plan could take for globs or classes."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({name: nn.Linear(32, 32) for name in ("a[1]", "a1", "*", "a#b")})
+        self.Linear = nn.Linear(32, 32)
+
+    def forward(self, x):
+        for one in self.layers.values():
+            x = one(x)
+        return self.Linear(x)
+
+
+def test_names_that_look_like_globs_are_names(tmp_path):
+    net, x = Odd(), torch.randn(8, 32)
+    products = mt.capture(net, x, tmp_path / "c.safetensors", gains=True)
+    keys = [one["name"].rpartition("#")[0] for one in products]
+    assert keys == ["layers.a[[]1]", "layers.a1", "layers.[*]", "layers.a#b", "[L]inear"]
+    for key, one in zip(keys, products):
+        seen = []
+        with mt.emulate(net, {"layers": {key: "bf16"}}, watch=seen.append):
+            net(x)
+        assert [each.site.layer for each in seen] == [one["layer"]]
+    if TOOL:
+        subprocess.run([TOOL, "-q", "audit", "--capture", "c.safetensors", "--dtype", "bf16", "--max-output-error", "5%",
+                        "--plan", "plan.json"], cwd=tmp_path, check=True)
+        plan = mt.Plan.of(tmp_path / "plan.json", net)
+        assert sorted(key for key, _ in plan.layers) == sorted(keys)

@@ -1,6 +1,7 @@
 """A plan under a limit on the error of the output: gains, the audit's estimate, and what emulate() then measures."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -60,7 +61,7 @@ def test_a_bias_and_a_residual_lower_a_gain(tmp_path):
     assert gains(net, torch.randn(40, 64), tmp_path)["module#0"][0] < 0.02
 
 
-def test_noise_is_as_large_as_the_product_after_alpha(tmp_path):
+def test_errors_are_as_large_as_the_product_after_alpha(tmp_path):
     class Scaled(nn.Module):
         def __init__(self, alpha):
             super().__init__()
@@ -87,7 +88,7 @@ def test_an_output_of_zeros_is_refused(tmp_path):
     net = nn.Linear(8, 8, bias=False)
     with torch.no_grad():
         net.weight.fill_(0)
-    with pytest.raises(ValueError, match="gains: found a relative error of the output of nan by noise on ''"):
+    with pytest.raises(ValueError, match="gains: found a relative error of the output of nan by errors of ''"):
         gains(net, torch.ones(3, 8), tmp_path)
     assert not (tmp_path / "c.safetensors").exists()
 
@@ -111,6 +112,132 @@ def test_the_estimate_is_what_emulate_measures(tmp_path, limit):
     if limit == "4%":  # what matters little takes four bits
         dtypes = {name: one if isinstance(one, str) else one["dtype"] for name, one in plan["layers"].items()}
         assert dtypes["down.2"] == "nvf4" and dtypes["down.0"] != "nvf4"
+
+
+class Mean(nn.Module):
+    """A mean over tokens, which rounded activations mostly leave and rounded weights do not."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(64, 96), nn.Linear(96, 32)
+
+    def forward(self, x):
+        return self.b(torch.tanh(self.a(x))).mean(0)
+
+
+class Alike(nn.Module):
+    """Layers whose errors are the same, one weight in all of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(64, 64, bias=False) for _ in range(8)])
+        for one in self.layers:
+            one.weight = self.layers[0].weight
+
+    def forward(self, x):
+        return sum(one(x) for one in self.layers)
+
+
+class Again(nn.Module):
+    """One layer many times."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x):
+        y = x
+        for _ in range(8):
+            y = x + torch.tanh(self.layer(y)) / 2
+        return y
+
+
+class Total(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return self.layer(x).sum(0)
+
+
+@needs_tool
+@pytest.mark.parametrize("net,batch", [
+    (Mean, lambda: torch.randn(500, 64)), (Mean, lambda: torch.randn(500, 64) + 0.3),
+    (Alike, lambda: torch.randn(50, 64)), (Again, lambda: torch.randn(50, 64)),
+    (Total, lambda: torch.randn(1, 64).expand(300, 64).contiguous()),  # the same token again and again
+])
+def test_the_estimate_holds_where_errors_are_alike(tmp_path, net, batch):
+    module, x = net(), batch()
+    gains(module, x, tmp_path)
+    done = audit(tmp_path, "--arch", "b200", "--dtype", "nvf4", "--policy", "plain", "--max-output-error", "60%",
+                 "--plan", "plan.json")
+    assert done.returncode == 0, done.stderr
+    [one] = mt.tighten(module, x, tmp_path / "plan.json").tries
+    assert one.estimated > 0.03 and 0.7 < one.measured / one.estimated < 1.3
+
+
+def planned(net, batch, folder, limit="20%", optimism=1.0):
+    """A plan of the tool, whose estimates are made smaller."""
+    gains(net, batch, folder)
+    audit(folder, "--arch", "b200", "--dtype", "nvf4,mxf8,bf16", "--policy", "plain", "--max-output-error", limit,
+          "--plan", "plan.json")
+    plan = json.loads((folder / "plan.json").read_text())
+    for one in (plan["estimate"], *plan["tighter"]):
+        one["output_error"] /= optimism
+    return plan
+
+
+@needs_tool
+def test_tighten_goes_on_until_the_measured_error_is_within_the_limit(tmp_path):
+    net, batch = Residual(), torch.randn(60, 96)
+    plan = planned(net, batch, tmp_path, optimism=4)
+    first = mt.compare(net, batch, {"plan": plan})["plans"]["plan"]
+    found = mt.tighten(net, batch, plan, limit=first["relative_error"] / 5)
+    assert found.tries[0].measured == first["relative_error"] and len(found.tries) > 1
+    assert [one.measured <= found.limit for one in found.tries] == [False] * (len(found.tries) - 1) + [True]
+    again = mt.compare(net, batch, {"found": found.plan})["plans"]["found"]
+    assert again["relative_error"] == found.tries[-1].measured and again["exceeds_limit"] is False
+    assert any(recipe is not None for _, recipe in found.plan.layers)
+    text = str(found).splitlines()
+    assert text[2].endswith("exceeds the limit") and text[-2].endswith("within the limit")
+    assert mt.Plan.of(json.loads(found.plan.to_json())) == found.plan
+    assert mt.tighten(net, batch, plan).tries[0].measured <= 0.2  # its own limit
+
+
+@needs_tool
+def test_what_nothing_satisfies_is_kept(tmp_path):
+    net, batch = Residual(), torch.randn(60, 96)
+    found = mt.tighten(net, batch, planned(net, batch, tmp_path), limit=1e-9)
+    assert found.tries[-1] == (0, 0) and all(recipe is None for _, recipe in found.plan.layers)
+    assert str(found).splitlines()[-1] == "6 of 6 layers are kept"
+
+
+@needs_tool
+def test_tighter_plans_are_cheaper_to_be_wrong_about(tmp_path):
+    plan = mt.Plan.of(planned(Residual(), torch.randn(60, 96), tmp_path))
+    errors = [plan.estimate, *(one.estimate for one in plan.tighter)]
+    assert len(errors) > 5 and all(y <= 0.85 * x for x, y in zip(errors, errors[1:]))
+    assert all([key for key, _ in one.layers] == [key for key, _ in plan.layers] for one in plan.tighter)
+    assert mt.Plan.of(json.loads(plan.to_json())) == plan
+
+
+@pytest.mark.parametrize("how,line", [
+    ({"plan": "nvfp4"}, "plan estimate: found none, allowed: a plan of mmaudit audit --max-output-error"),
+    ({}, "limit: found None, allowed: a number above 0"),
+    ({"limit": -1}, "limit: found -1, allowed: a number above 0"),
+    ({"limit": "5%"}, "limit: found '5%', allowed: a number above 0"),
+    ({"tighter": {}}, "plan tighter: found dict, allowed: a list"),
+    ({"tighter": [3]}, "plan tighter 0: found 3, allowed: an object with output_error"),
+    ({"tighter": [{"output_error": 0.1}]}, "plan tighter 0 layers: found NoneType, allowed: an object"),
+    ({"tighter": [{"output_error": 0.1, "layers": {"x": "keep"}}]}, "plan tighter 0 layers: found 'x', allowed: keys of"),
+    ({"tighter": [{"output_error": 0.1, "layers": {"0": "x"}}]}, "plan tighter 0 layers '0': found 'x', allowed: keep"),
+])
+def test_what_can_not_be_tightened_is_refused_in_one_line(how, line):
+    plan = how.pop("plan", {"layers": {"0": "bf16"}, "estimate": {"output_error": 0.1}, "tighter": how.pop("tighter", [])})
+    with pytest.raises(ValueError, match="^" + re.escape(line)) as refused:
+        mt.tighten(nn.Sequential(nn.Linear(32, 32)), torch.randn(4, 32), plan, **how)
+    assert "\n" not in str(refused.value)
 
 
 @needs_tool

@@ -10,8 +10,9 @@ from ._compare import Comparison, compare
 from ._emulate import Emulation, emulate
 from ._operator import matmul, quantize
 from ._plan import RECIPES, Plan, Recipe
+from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Comparison", "Emulation", "Plan", "RECIPES", "Recipe", "capture", "capture_checkpoint", "compare", "emulate",
-    "matmul", "quantize",
+    "Comparison", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint", "compare",
+    "emulate", "matmul", "quantize", "tighten",
 ]

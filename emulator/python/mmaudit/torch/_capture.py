@@ -1,8 +1,9 @@
 """Operands of every product of a module in one file, for mmaudit audit --capture."""
+import glob
 import json
 import math
 from os import PathLike
-from typing import Any, Dict, List, Set, Union
+from typing import Any, Collection, Dict, List, Set, Union
 
 import torch
 from torch import Tensor, nn
@@ -22,43 +23,68 @@ def sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
     return torch.randperm(count, generator=draw)[:most].sort().values
 
 
-#: Relative size of the noise that layer_gains() adds: as large as errors of FP8 are, so BF16 does not round it away.
-_NOISE = 1 / 32
+#: Relative error that layer_gains() gives products: as large as errors of FP8 are, so BF16 does not round it away.
+_ERROR = 1 / 32
 
 
-def product_layer(layer: str) -> str:
+def product_layer(layer: str, kinds: Collection[str] = ()) -> str:
     """What a product's name says of its layer, which the audit takes as a key of the plan: "module" is the module
-    itself, and a child of that name is the glob that it alone matches."""
-    return "[m]odule" if layer == "module" else layer or "module"
+    itself. A key is a glob or the name of a class (`kinds`): a layer whose name would be taken for one of these is
+    the glob that it alone matches."""
+    if not layer:
+        return "module"
+    if layer == "module" or layer in kinds:
+        return f"[{layer[0]}]{layer[1:]}"
+    return glob.escape(layer)
+
+
+def rounded(x: Tensor, factor: float) -> Tensor:
+    """x in binary32 with 4 significant bits of x times `factor`, to nearest even: equal numbers err equally, as they do
+    in FP8. Numbers above 2^100 stay as they are."""
+    x = x.to(torch.float32)
+    scaled = x * factor
+    wide = scaled * (2.0**20 + 1)
+    found = (wide - (wide - scaled)) / factor
+    return torch.where(x.abs() < 2.0**100, found, x)
 
 
 def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> Dict[str, float]:
-    """The relative error of the output per relative error of a layer's products, by running with noise on them.
+    """The relative error of the output per relative error of a layer's products, with rounded operands.
+
+    One run per layer, in which operands of its products are rounded, and one in which operands of all layers are: where
+    its error is larger than the root of the sum of squares, because layers err alike, all gains are larger by as much.
 
     Raises: ValueError for an output that is zero or not finite, or becomes so.
     """
-    def run(layer: "str | None") -> Tensor:
-        draw = torch.Generator().manual_seed(seed)
+    def run(disturbed: Collection[str], size: float, number: int) -> Tensor:
+        draw = torch.Generator().manual_seed(seed + number)
+        factor = 1 + float(torch.rand((), generator=draw))
 
         def disturb(seen: Seen) -> None:
-            if layer is None or seen.site.layer != layer or not seen.d.numel():
+            if seen.site.layer not in disturbed or not seen.d.numel():
                 return
-            noise = torch.randn(seen.d.shape, generator=draw).to(seen.d.device, torch.float32)
-            size = torch.matmul(seen.a.float(), seen.b.float()).norm() / math.sqrt(seen.d.numel())
-            seen.d.add_((noise * (size * (_NOISE * seen.factor))).to(seen.d.dtype))
+            exact = torch.matmul(seen.a.float(), seen.b.float())
+            error = torch.matmul(rounded(seen.a, factor), rounded(seen.b, factor)) - exact
+            # zeros make no error, and there is nothing to scale
+            scale = size * seen.factor * torch.nan_to_num(exact.norm() / error.norm(), posinf=0.0)
+            seen.d.add_((error * scale).reshape(seen.d.shape).to(seen.d.dtype))
 
         torch.manual_seed(seed)
         with torch.no_grad(), emulate(module, None, watch=disturb):
             return logits_of(called(module, batch)).clone()
 
-    exact, out = run(None), {}
-    for layer in sorted(layers):
-        gain = relative_error(run(layer), exact) / _NOISE
-        if not math.isfinite(gain):
-            raise ValueError(f"gains: found a relative error of the output of {gain} by noise on {layer!r}, allowed: "
-                             "finite numbers")
-        out[layer] = gain
-    return out
+    exact, out = run((), 0, 0), {}
+    for number, layer in enumerate(sorted(layers)):
+        out[layer] = relative_error(run({layer}, _ERROR, number), exact) / _ERROR
+    independent = math.sqrt(sum(one**2 for one in out.values()))
+    size = _ERROR / max(1.0, independent)  # so that the output errs by about as much as one layer
+    together = relative_error(run(layers, size, 0), exact) / size
+    for layer, gain in out.items():
+        if not math.isfinite(gain) or not math.isfinite(together):
+            raise ValueError(f"gains: found a relative error of the output of {gain if math.isfinite(together) else together}"
+                             f" by errors of {layer!r}, allowed: finite numbers")
+    alike = max(1.0, together / independent) if independent else 1.0
+    return {layer: gain * alike for layer, gain in out.items()}
 
 
 def capture(
@@ -72,7 +98,7 @@ def capture(
         out: the file. rows, columns: at most so many rows of A and columns of B are kept, at random, with all of K;
             matrices: at most so many products of a batched one (the heads of attention). seed: of what is drawn.
         gains: also measure what an error of a layer does to the output, for --max-output-error: one more run as it
-            is, and one per layer.
+            is, one per layer, and one with errors in all of them.
     Returns: what the file says of every product: {"name", "layer", "kind", "op", "m", "n", "k", "largest_a",
         "largest_b"}; tensors are "<name>.a", (rows, k), and "<name>.b", (k, columns), in their own dtype, and
         "<name>.largest", the largest magnitudes of the whole A and B; with gains "<name>.gain", the relative error of
@@ -91,6 +117,7 @@ def capture(
     products: List[Dict[str, Any]] = []
     counted: Dict[str, int] = {}
     multiplications: Dict[str, float] = {}
+    kinds = {type(one).__name__ for one in module.modules()}
 
     def keep(seen: Seen) -> None:
         batches, m, k = seen.a.shape
@@ -98,7 +125,7 @@ def capture(
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
         kept = sampled(batches, matrices, draw).tolist()
         for matrix in kept:
-            name = f"{product_layer(seen.site.layer)}#{number}" + (f"[{matrix}]" if batches > 1 else "")
+            name = f"{product_layer(seen.site.layer, kinds)}#{number}" + (f"[{matrix}]" if batches > 1 else "")
             a, b = seen.a[matrix], seen.b[matrix]
             largest = [float(largest_finite(one).amax()) if one.numel() else 0.0 for one in (seen.a, seen.b)]
             tensors[name + ".largest"] = torch.tensor(largest)

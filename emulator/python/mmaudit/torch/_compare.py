@@ -3,7 +3,7 @@ import json
 import math
 from os import PathLike
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 import torch
 from torch import Tensor, nn
@@ -124,6 +124,27 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
             one.remove()
 
 
+def named_plans(plans: Any) -> "Mapping[str, Plan | Choice]":
+    """Plans by names. One str would be taken letter by letter."""
+    if isinstance(plans, Mapping):
+        return plans
+    if isinstance(plans, (str, bytes, Plan)) or not isinstance(plans, Iterable):
+        raise ValueError(f"plans: found a {type(plans).__name__}, allowed: a list of names of recipes, or an object of "
+                         "plans by names of your own")
+    out: Dict[str, Plan | Choice] = {}
+    for one in plans:
+        if not isinstance(one, str):
+            raise ValueError(f"plans: found a {type(one).__name__} in the list, allowed: names of recipes; an object gives "
+                             "plans names of your own")
+        out[one] = one
+    return out
+
+
+def measured_output(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int) -> Any:
+    """What the module gives under a plan, as compare() runs it."""
+    return _run(module, batch, plan, seed, None, {}, ())[0]
+
+
 def compare(
     module: nn.Module, batch: Any, plans: "Union[Sequence[str], Mapping[str, Plan | Choice]]", *,
     loss: Optional[Loss] = None, seed: int = 0,
@@ -144,7 +165,7 @@ def compare(
         same largest logit; both over the last axis of the output, computed in binary64.
     Raises: ValueError for a plan that is none.
     """
-    named = plans if isinstance(plans, Mapping) else {name: name for name in plans}
+    named = named_plans(plans)
     chosen = {name: Plan.of(one, module) for name, one in named.items()}
     layers: List[str] = []
     reference: Dict[str, Tensor] = {}

@@ -102,9 +102,17 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
     return Recipe(**given).checked()
 
 
-def _estimate_of(plan: Mapping[str, Any]) -> Tuple[Optional[float], Optional[float]]:
+def _layers_of(where: str, given: Any) -> Dict[str, Optional[Recipe]]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{where}: found {type(given).__name__}, allowed: an object")
+    for key in given:
+        if not isinstance(key, str):
+            raise ValueError(f"{where}: found the key {reprlib.repr(key)}, allowed: a str")
+    return {key: recipe_of(f"{where} {key!r}", value) for key, value in given.items()}
+
+
+def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[float]]:
     """The estimated error of the output, and the limit that it was chosen under."""
-    given = plan.get("estimate")
     if given is None:
         return None, None
 
@@ -114,10 +122,29 @@ def _estimate_of(plan: Mapping[str, Any]) -> Tuple[Optional[float], Optional[flo
 
     error, limit = (given.get("output_error"), given.get("limit")) if isinstance(given, Mapping) else (None, None)
     if not number(error) or not (limit is None or number(limit)):
-        raise ValueError(f"plan estimate: found {reprlib.repr(given)}, allowed: an object with output_error, a "
+        raise ValueError(f"{where}: found {reprlib.repr(given)}, allowed: an object with output_error, a "
                          "number from 0, and perhaps limit, another")
     assert error is not None
     return float(error), None if limit is None else float(limit)
+
+
+def _tighter_of(plan: "Plan", given: Any) -> "List[Plan]":
+    """The plans after this one: each says which layers change."""
+    if not isinstance(given, (list, tuple)):
+        raise ValueError(f"plan tighter: found {type(given).__name__}, allowed: a list")
+    out: List[Plan] = []
+    layers = dict(plan.layers)
+    for number, one in enumerate(given):
+        where = f"plan tighter {number}"
+        error, _ = _estimate_of(where, {} if one is None else one)
+        assert isinstance(one, Mapping)
+        changed = _layers_of(f"{where} layers", one.get("layers"))
+        for key in changed:
+            if key not in layers:
+                raise ValueError(f"{where} layers: found {key!r}, allowed: keys of the plan's layers")
+        layers.update(changed)
+        out.append(replace(plan, layers=list(layers.items()), estimate=error, tighter=[]))
+    return out
 
 
 def _json_of(path: "str | PathLike[str]") -> Any:
@@ -153,6 +180,7 @@ class Plan:
     falls_through: bool = False  #: what no layer matches is left to the plan around this one
     estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
     limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
+    tighter: List["Plan"] = field(default_factory=list)  #: plans with smaller estimates, for tighten()
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
         """Whether the plan decides on this layer, and how; None: it stays as it is."""
@@ -178,7 +206,7 @@ class Plan:
         if not isinstance(given, Mapping):
             raise ValueError(
                 f"plan: found {type(given).__name__}, allowed: a recipe, its name, an object or a file of JSON")
-        allowed = ("schema", "default", "layers", "keep_first_last", "estimate")
+        allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
         for name in given:
@@ -186,18 +214,13 @@ class Plan:
                 raise ValueError(f"plan: found the field {name!r}, allowed: {', '.join(allowed)}")
         if given.get("schema", SCHEMA) != SCHEMA:
             raise ValueError(f"plan schema: found {given['schema']!r}, allowed: {SCHEMA}")
-        layers = given.get("layers", {})
-        if not isinstance(layers, Mapping):
-            raise ValueError(f"plan layers: found {type(layers).__name__}, allowed: an object")
-        for key in layers:
-            if not isinstance(key, str):
-                raise ValueError(f"plan layers: found the key {reprlib.repr(key)}, allowed: a str")
+        layers = _layers_of("plan layers", given.get("layers", {}))
         keeps = given.get("keep_first_last", False)
         if not isinstance(keeps, bool):
             raise ValueError(f"plan keep_first_last: found {reprlib.repr(keeps)}, allowed: true, false")
-        plan = cls(recipe_of("plan default", given.get("default")),
-                   [(key, recipe_of(f"plan layers {key!r}", value)) for key, value in layers.items()],
-                   keeps, "default" not in given, *_estimate_of(given))
+        plan = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
+                   *_estimate_of("plan estimate", given.get("estimate")))
+        plan.tighter = _tighter_of(plan, given.get("tighter", []))
         if module is not None:
             plan.require_matches(module)
         return plan
@@ -229,4 +252,11 @@ class Plan:
             out["estimate"] = {"output_error": self.estimate}
             if self.limit is not None:
                 out["estimate"]["limit"] = self.limit
+        before = dict(self.layers)
+        if self.tighter:
+            out["tighter"] = []
+        for one in self.tighter:
+            changed = {key: plain(recipe) for key, recipe in one.layers if recipe != before[key]}
+            out["tighter"].append({"output_error": one.estimate, "layers": changed})
+            before = dict(one.layers)
         return json.dumps(out, indent=2)

@@ -34,15 +34,27 @@ struct LayerChoice {
   [[nodiscard]] double output_error() const { return row != nullptr ? gain * row->errors.total : 0; }
 };
 
+/// The cheapest choices under a limit on the output, and choices for when that error, measured, is larger
+/// than estimated. Numbers say which of its combinations a layer takes.
+struct OutputPlans {
+  std::vector<std::size_t> levels;
+  std::vector<std::vector<std::size_t>> tighter;  ///< estimates fall by 15 % or more from each to the next
+  double cost = 0;                                ///< of `levels`: bits times multiplications
+  double least_cost = 0;  ///< no choices within the limit cost less; `cost` itself where that is proven
+};
+
 struct CaptureAudit {
   Origin provenance;
-  std::vector<CapturedProduct> products;  ///< sorted by name
-  std::optional<double> output_limit;     ///< on the estimated relative error of the output
-  std::string activations;                ///< the distribution that A was drawn from; empty: A was captured
+  std::vector<CapturedProduct> products;    ///< sorted by name
+  std::optional<double> output_limit;       ///< on the estimated relative error of the output
+  std::optional<OutputPlans> output_plans;  ///< with `output_limit`
+  std::string activations;                  ///< the distribution that A was drawn from; empty: A was captured
   /// In the order of the layers; of everything that was asked for the cheapest: the fewest bits per element,
   /// then one chain over K, then the least error. With `output_limit` the cheapest for all layers together,
   /// bits times multiplications, whose estimate is within it. Rows point into `products`.
   [[nodiscard]] std::vector<LayerChoice> choices() const;
+  /// Choices for when the output's error, measured, exceeds the limit: `output_plans->tighter`.
+  [[nodiscard]] std::vector<std::vector<LayerChoice>> tighter() const;
   /// A limit was given, and every layer has a choice; with `output_limit` any layer, since the others are
   /// kept.
   [[nodiscard]] bool passes() const;
@@ -50,7 +62,10 @@ struct CaptureAudit {
   [[nodiscard]] std::size_t not_judged() const;
 };
 
-/// The root of the sum of squares: errors of layers are taken as independent.
+/// Under a limit on the estimated error of the output, above 0; each product has a gain.
+OutputPlans output_plans_of(const std::vector<CapturedProduct>& products, double limit);
+
+/// The root of the sum of squares; what errors of layers have in common is in the gains.
 double output_error_of(const std::vector<LayerChoice>& choices);
 
 /// What: audit_tensors() of every product of the file; `request` without tensors. Errors: InputError, also

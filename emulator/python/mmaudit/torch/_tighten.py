@@ -1,0 +1,66 @@
+"""From a plan under an estimated error of the output to one under the measured error."""
+from os import PathLike
+from typing import Any, List, NamedTuple, Union
+
+from torch import Tensor, nn
+
+from ._compare import logits_of, measured_output, relative_error
+from ._plan import Choice, Plan
+
+
+class Try(NamedTuple):
+    """A plan that was measured."""
+
+    estimated: float
+    measured: float
+
+
+class Tightened(NamedTuple):
+    """tighten() returns it; printed as a table."""
+
+    plan: Plan  #: its error of the output, measured, is at most the limit
+    limit: float
+    tries: List[Try]  #: the last one is the plan's
+
+    def __str__(self) -> str:
+        lines = [f"limit {self.limit:.2e}", "estimated   measured"]
+        lines += [f"{one.estimated:9.2e}  {one.measured:9.2e}  "
+                  f"{'within the limit' if one.measured <= self.limit else 'exceeds the limit'}" for one in self.tries]
+        kept = sum(recipe is None for _, recipe in self.plan.layers)
+        return "\n".join([*lines, f"{kept} of {len(self.plan.layers)} layers are kept"])
+
+
+def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]", *, limit: Union[float, None] = None,
+            seed: int = 0) -> Tightened:
+    """The first of a plan and the tighter ones in its file whose error of the output, measured, is within the limit.
+
+    mmaudit audit --max-output-error estimates that error and writes the tighter plans. Each try runs the batch by
+    emulate(). The next one's estimate is smaller than the last one's by as much as the measured error has to shrink.
+    At the end everything is kept, which errs by nothing.
+
+    Args:
+        module, batch, seed: as in compare(). plan: a file of mmaudit audit --plan, or what it holds.
+        limit: on the relative error of the output; None: the plan's own.
+    Raises: ValueError for a plan without an estimate or a limit.
+    """
+    first = Plan.of(plan, module)
+    if first.estimate is None:
+        raise ValueError("plan estimate: found none, allowed: a plan of mmaudit audit --max-output-error")
+    limit = first.limit if limit is None else limit
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+        raise ValueError(f"limit: found {limit!r}, allowed: a number above 0")
+    kept = Plan(layers=[(key, None) for key, _ in first.layers], estimate=0.0, limit=first.limit)
+    plans, tries = [first, *first.tighter, kept], []
+    exact: Tensor = logits_of(measured_output(module, batch, Plan(), seed))
+    at = 0
+    while True:
+        now = plans[at]
+        error = relative_error(logits_of(measured_output(module, batch, now, seed)), exact)
+        tries.append(Try(now.estimate or 0.0, error))
+        if error <= limit or at + 1 == len(plans):
+            found = Plan(now.default, now.layers, now.keep_first_last, now.falls_through, now.estimate, float(limit))
+            return Tightened(found, float(limit), tries)
+        wanted = (now.estimate or 0.0) * limit / error if error < float("inf") else 0.0
+        at += 1
+        while at + 1 < len(plans) and (plans[at].estimate or 0.0) > wanted:
+            at += 1
