@@ -1,4 +1,7 @@
 """Operands and comparisons."""
+import os
+import subprocess
+
 import numpy as np
 import torch
 
@@ -62,3 +65,13 @@ def as_numpy(x):
 def same_bits(x, y):
     x, y = (one.detach().cpu().contiguous().view(torch.uint8) for one in (x, y))
     return x.shape == y.shape and bool((x == y).all())
+
+
+def by_command(folder, arch, inst, a, b, **how):
+    """Bytes of D of the same product by `mmaudit matmul` on the CPU."""
+    arguments = ["--arch", arch, "--inst", inst, "--out", "d.npy"]
+    for name, x in {"a": a, "b": b, **how}.items():
+        np.save(folder / f"{name}.npy", as_numpy(x))
+        arguments += ["--" + name.replace("_", "-"), f"{name}.npy"]
+    subprocess.run([os.environ["MMAUDIT_TOOL"], "-q", "matmul", *arguments], cwd=folder, check=True)
+    return np.load(folder / "d.npy").tobytes()

@@ -1,9 +1,12 @@
 """On a GPU: the same bits as on the CPU, on torch's stream, and torch's own FP8 product has them too."""
+import os
+
 import pytest
 import torch
+from torch import nn
 
 import mmaudit.torch as mt
-from common import INSTRUCTIONS, bits, numbers, operands, same_bits
+from common import INSTRUCTIONS, as_numpy, bits, by_command, numbers, operands, same_bits
 from mmaudit.torch._operator import product
 
 
@@ -14,6 +17,16 @@ def test_products(arch, inst, draw):
     here = mt.matmul(a, b, inst=inst, arch=arch, **how)
     there = mt.matmul(a.cuda(), b.cuda(), inst=inst, arch=arch, **{name: one.cuda() for name, one in how.items()})
     assert same_bits(here, there)
+
+
+@pytest.mark.skipif("MMAUDIT_TOOL" not in os.environ, reason="MMAUDIT_TOOL names no mmaudit")
+@pytest.mark.parametrize("draw", [numbers, bits])
+@pytest.mark.parametrize("arch,inst", INSTRUCTIONS)
+def test_bits_are_those_of_the_command_line_on_the_cpu(arch, inst, draw, tmp_path):
+    """1,015,200 elements over all instructions and both kinds of operands."""
+    a, b, how = operands(draw, arch, inst, 150, 141, 224)
+    there = mt.matmul(a.cuda(), b.cuda(), inst=inst, arch=arch, **{name: one.cuda() for name, one in how.items()})
+    assert by_command(tmp_path, arch, inst, a, b, **how) == as_numpy(there.cpu()).tobytes()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -42,6 +55,39 @@ def test_streams_and_graphs():
     a.copy_(torch.randn(64, 128))
     graph.replay()
     assert same_bits(d, mt.matmul(a.cpu(), b.cpu(), inst=inst))
+
+
+@pytest.mark.parametrize("recipe", ["nvfp4", "fp8-tensor", "fp8-1x128"])
+def test_a_graph_replays_a_whole_module(recipe):
+    net = nn.Sequential(nn.Linear(128, 256), nn.GELU(), nn.Linear(256, 128)).cuda().to(torch.bfloat16)
+    x, other = (torch.randn(64, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    with torch.no_grad(), mt.emulate(net, recipe):
+        expected = net(other).clone()
+        net(x)
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            y = net(x)
+    x.copy_(other)
+    graph.replay()
+    assert same_bits(y, expected)
+
+
+def test_compiles():
+    def layer(x, w):
+        return torch.relu(mt.matmul(x.to(torch.float8_e4m3fn), w, inst="wgmma.m64n64k32.f32.e4m3.e4m3", promote=128)) + 1
+
+    x, w = torch.randn(6, 64, device="cuda"), numbers(2, "e4m3", 64, 8).cuda()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    assert same_bits(compiled(x, w), layer(x, w))
+
+
+def test_gains_and_a_plan_on_the_gpu(tmp_path):
+    net, x = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).cuda(), torch.randn(40, 64, device="cuda")
+    mt.capture(net, x, tmp_path / "c.safetensors", gains=True)
+    plan = {"layers": {"0": "nvfp4", "2": "nvfp4"}, "estimate": {"output_error": 0.2, "limit": 1e-6}}
+    found = mt.tighten(net, x, plan)
+    assert [one.measured > 0 for one in found.tries] == [True, False]
 
 
 def test_operands_on_two_devices_are_refused():
