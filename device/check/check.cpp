@@ -60,7 +60,9 @@ class TileProductCheck::Work {
                .kept = plan_.sparsity.kept,
                .group = plan_.sparsity.group,
                .element_stride = stored,
-               .matrix_stride = std::uint64_t{side_} * m * stored};
+               .matrix_stride = std::uint64_t{side_} * m * stored,
+               .chunk = static_cast<std::uint32_t>(chunk_of(rules_)),
+               .panel = panel_shape(rules_, false, kRowsOfShallow)};
     from_b_ = {.base = b_.data(),
                .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
                .elements = side_ * n,
@@ -69,7 +71,9 @@ class TileProductCheck::Work {
                .tile = n,
                .tile_stride = std::uint64_t{k} * n,
                .k_stride = n,
-               .matrix_stride = std::uint64_t{side_} * k * n};
+               .matrix_stride = std::uint64_t{side_} * k * n,
+               .chunk = static_cast<std::uint32_t>(chunk_of(rules_)),
+               .panel = panel_shape(rules_, true, kColumnsOwned)};
     if (engine_ == fast) {
       words_a_ = Buffer(unpacked_words(from_a_) * sizeof(std::uint32_t));
       words_b_ = Buffer(unpacked_words(from_b_) * sizeof(std::uint32_t));

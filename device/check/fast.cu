@@ -34,40 +34,49 @@ template <bool Half, bool AddendLast, int Step>
 __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     fast_kernel(const CoreRules rules, const UnpackedPair words, const TileProductArgs args) {
   extern __shared__ uint4 memory[];
-  const int chunk = staged_of(rules), depth = chunk_of(rules);
-  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
+  const PanelShape shape_a = panel_shape(rules, false, kRows), shape_b = panel_shape(rules, true, kColumns);
+  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), shape_a, shape_b);
+  auto copy = panels.copy<kThreads<kRows>>();
+  const int chunk = shape_a.chunk, chunks = chunk_of(rules) / chunk;
   const auto rows = args.side * static_cast<unsigned>(args.m),
              columns = args.side * static_cast<unsigned>(args.n);
-  const std::uint64_t a_pitch = padded(rows, kUnpackedPad), b_pitch = padded(columns, kUnpackedPad);
+  const auto panels_of = [chunks](const std::uint32_t* base, std::uint64_t block, unsigned elements,
+                                  unsigned panel, const PanelShape& of) {
+    const std::uint64_t panels_across = padded(elements, kUnpackedPad) / kPanelElements;
+    return base + (block * panels_across + panel) * static_cast<unsigned>(chunks * of.words());
+  };
   const unsigned first_row = blockIdx.y * kBlockRows, first_column = blockIdx.x * kBlockColumns;
   const unsigned row = first_row + static_cast<unsigned>(thread_row<kRows>()),
                  column = first_column + static_cast<unsigned>(thread_column());
   for (std::uint64_t block = blockIdx.z; block < args.blocks; block += gridDim.z) {
-    const std::uint32_t* a = words.a + block * static_cast<unsigned>(depth) * a_pitch + first_row;
-    const std::uint32_t* b = words.b + block * static_cast<unsigned>(depth) * b_pitch + first_column;
+    const std::uint32_t* a = panels_of(words.a, block, rows, blockIdx.y, shape_a);
+    const std::uint32_t* b = panels_of(words.b, block, columns, blockIdx.x, shape_b);
     const Place at = place_of(args, block, row, column);
     const auto n = static_cast<unsigned>(args.n);
     std::uint32_t bits[kColumns];
-    Sums<kRows> sums;
+    Held<AddendLast, kRows> sums;
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.c, rules.c_half, at.c + r * n, bits);
 #pragma unroll
-      for (unsigned c = 0; c < kColumns; ++c) sums.of[r][c] = to_sum(rules.c_half, bits[c]);
+      for (unsigned c = 0; c < kColumns; ++c)
+        sums.of[r][c] =
+            static_cast<std::remove_reference_t<decltype(sums.of[r][c])>>(to_sum(rules.c_half, bits[c]));
     }
     sums.look_for_specials();
     for (int k = 0; k < rules.depth; k += chunk) {
-      const int count = min(chunk, rules.depth - k);
-      const auto from = static_cast<unsigned>(k);
-      stage<kRows>(rules, panels, a + from * a_pitch, a_pitch, b + from * b_pitch, b_pitch, count);
-      run<Half, AddendLast, Step>(rules, panels, count, sums);
+      const bool masked = panels.stage<kThreads<kRows>>(rules, a, b, copy);
+      a += shape_a.words();
+      b += shape_b.words();
+      run<Half, AddendLast, Step>(rules, panels, masked, 0, min(chunk, rules.depth - k), sums);
     }
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.hardware, rules.d_half, at.d + r * n, bits);
 #pragma unroll
       for (unsigned c = 0; c < kColumns; ++c)
-        tile_products::compare(args, at.d + r * n + c, bits[c], from_sum(rules.d_half, sums.of[r][c], rules));
+        tile_products::compare(args, at.d + r * n + c, bits[c],
+                               from_sum(rules.d_half, static_cast<double>(sums.of[r][c]), rules));
     }
   }
 }
@@ -75,7 +84,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
 template <bool Half, bool AddendLast, int Step>
 void start(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
   const auto kernel = fast_kernel<Half, AddendLast, Step>;
-  const std::size_t bytes = static_cast<std::size_t>(Panels::words(staged_of(rules))) * sizeof(std::uint32_t);
+  const std::size_t bytes = Panels::bytes(rules, kRows);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");

@@ -14,6 +14,7 @@
 // back, since what is added is never negative; an odd count says that it is outside. No sum gets to 2^32
 // units, from where the low word would not say on which side. Subtracting the middle makes x the sum.
 #include <cstdint>
+#include <type_traits>
 
 #include "model/panels.cuh"
 #include "model/words.cuh"
@@ -22,21 +23,26 @@ namespace mmaudit::device::core {
 
 /// The running sums of a thread, values of the sums' format as binary64; during a step, its intermediate
 /// results.
-template <int Rows>
+template <int Rows, typename T = double>
 struct Sums {
-  double of[Rows][kColumns] = {};
+  T of[Rows][kColumns] = {};
   bool special = false;  ///< some sum is infinite or a NaN
 
   __device__ void look_for_specials() {
-    std::uint32_t largest = 0;
+    if constexpr (sizeof(T) == sizeof(double)) {
+      std::uint32_t largest = 0;
 #pragma unroll
-    for (int r = 0; r < Rows; ++r)
+      for (int r = 0; r < Rows; ++r)
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c)
-        largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
-    special = largest >= kDoubleInfinity;
+        for (int c = 0; c < kColumns; ++c)
+          largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
+      special = largest >= kDoubleInfinity;
+    }
   }
 };
+/// Sums between instructions: where C is added last they are its addends, binary32.
+template <bool AddendLast, int Rows>
+using Held = Sums<Rows, std::conditional_t<AddendLast, float, double>>;
 
 /// Sums before a step that may meet infinities or NaNs: rarely needed, so not in registers.
 template <int Rows>
@@ -46,6 +52,16 @@ __device__ inline double to_half_and_back(double x) {
   std::uint16_t bits = 0;
   asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
   return static_cast<double>(float_of_half(bits));
+}
+
+/// A sum that is far below the largest binary16, to nearest even in it; every zero is +0. The sum of it
+/// and 1.5 times 2^(42 + its exponent) ends where binary16 does.
+__device__ inline double round_tame_half(double sum) {
+  constexpr std::int32_t kField = 0x7FF00000, kHalf = 0x80000, kAbove = 52 - 10, kLeast = -14;
+  const std::int32_t high = __viaddmax_s32(__double2hiint(sum) & kField, (kAbove << 20) + kHalf,
+                                           ((kLeast + kAbove + 1023) << 20) + kHalf);
+  const double large = __hiloint2double(high, 0);
+  return __dadd_rn(__dadd_rn(sum, large), -large);
 }
 
 /// An exact sum as a value of the sums' format; every zero is +0.
@@ -66,13 +82,13 @@ __device__ inline float add_nearest(float x, float y, std::uint32_t nan) {
   return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : nan) : sum;
 }
 
-/// An infinity or a NaN among the operands of a step or in the sum before it decides the element; without one
-/// the element is `sum`.
-__device__ inline double special_element(const CoreRules& rules, const Panels& panels, int row, int column,
-                                         int first, double before, double sum) {
+/// `masked`: some operand of the chunk is infinite or a NaN, so that there are masks. An infinity or a NaN
+/// among the operands of a step or in the sum before it decides the element; without one the element is
+/// `sum`.
+__device__ inline double special_element(const CoreRules& rules, const Panels& panels, bool masked, int row,
+                                         int column, int first, double before, double sum) {
   std::uint32_t nan = 0, plus = 0, minus = 0;
-  // Masks are there only where some operand is special.
-  const int end = *panels.special != 0 ? first + rules.step : 0;
+  const int end = masked ? first + rules.step : 0;
   for (int word = first & ~(kMaskBits - 1); word < end; word += kMaskBits) {
     const auto a = [&](Mask which) { return panels.mask(false, which, word, row); };
     const auto b = [&](Mask which) { return panels.mask(true, which, word, column); };
@@ -95,15 +111,15 @@ __device__ inline double special_element(const CoreRules& rules, const Panels& p
 
 /// All elements of a step for which operands or sums have infinities or NaNs.
 template <int Rows>
-__device__ inline void special_elements(const CoreRules& rules, const Panels& panels, int first,
+__device__ inline void special_elements(const CoreRules& rules, const Panels& panels, bool masked, int first,
                                         const Before<Rows>& before, Sums<Rows>& sums) {
   Before<Rows> now;
 #pragma unroll
   for (int i = 0; i < Rows * kColumns; ++i) now[i] = sums.of[i / kColumns][i % kColumns];
 #pragma unroll 1
   for (int i = 0; i < Rows * kColumns; ++i)
-    now[i] = special_element(rules, panels, thread_row<Rows>() + i / kColumns, thread_column() + i % kColumns,
-                             first, before[i], now[i]);
+    now[i] = special_element(rules, panels, masked, thread_row<Rows>() + i / kColumns,
+                             thread_column() + i % kColumns, first, before[i], now[i]);
 #pragma unroll
   for (int i = 0; i < Rows * kColumns; ++i) sums.of[i / kColumns][i % kColumns] = now[i];
   sums.look_for_specials();
@@ -157,7 +173,7 @@ __device__ inline bool has_carried(const Sums<Rows>& sums) {
 template <bool Half, bool Tame, bool Whole, int Rows>
 __device__ inline void finish(const CoreRules& rules, const Panels& panels, int first, Sums<Rows>& sums) {
   std::uint32_t a_last[Rows], b_last[kColumns];
-  const int last = (first >> (31 - __clz(rules.step))) * kPitch;
+  const int last = (first >> (31 - __clz(rules.step))) * kPanelElements;
   load_words(a_last, panels.a.last + last + thread_row<Rows>());
   load_words(b_last, panels.b.last + last + thread_column());
   const auto keep_high = static_cast<std::int32_t>(rules.keep_mask >> 3 | 0xE0000000U),
@@ -176,7 +192,9 @@ __device__ inline void finish(const CoreRules& rules, const Panels& panels, int 
         const double range = __hiloint2double(high - ((52 - 32) << 20), 0);
         if ((__double2hiint(x) & 1) != 0) sum -= copysign(range, sum);
       }
-      if constexpr (Half || !Tame) {
+      if constexpr (Half && Tame) {
+        sums.of[r][c] = round_tame_half(sum);
+      } else if constexpr (!Tame) {
         sums.of[r][c] = round_sum<Half>(sum, rules);
       } else {
         const std::int32_t kept = __double2hiint(sum);
@@ -189,11 +207,12 @@ __device__ inline void finish(const CoreRules& rules, const Panels& panels, int 
 /// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
 /// before; where they are 8 or 16, the format is whole.
 template <bool Half, int Step, int Rows>
-__device__ inline void one_step(const CoreRules& rules, const Panels& panels, int first, Sums<Rows>& sums) {
+__device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
+                                Sums<Rows>& sums) {
   constexpr bool kWhole = Step == 8 || Step == 16;
   const int end = first + (Step != 0 ? Step : rules.step);
   const int row = thread_row<Rows>(), column = thread_column();
-  const bool special = *panels.special != 0 || sums.special;
+  const bool special = masked || sums.special;
   Before<Rows> before;
   if (special) {
 #pragma unroll
@@ -208,8 +227,8 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
 #pragma unroll 4
   for (int p = first; p < end; ++p) {
     std::uint32_t a[Rows];
-    load_words(a, panels.a.exponent + 2 * (p * kPitch + row));
-    const uint2 b = *reinterpret_cast<const uint2*>(panels.b.exponent + p * kPitch + column);
+    load_words(a, panels.a.exponent + 2 * (p * kPanelElements + row));
+    const uint2 b = *reinterpret_cast<const uint2*>(panels.b.exponent + p * kPanelElements + column);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       maxima[r][0] = __viaddmax_s16x2(a[r], b.x, maxima[r][0]);
@@ -226,8 +245,8 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
   const double *a_numbers = panels.a.number + first * kBlockRows,
                *b_numbers = panels.b.number + first * kBlockColumns;
-  const std::uint32_t *a_flips = panels.a.flip + first * kPitch + row,
-                      *b_flips = panels.b.flip + first * kPitch + column;
+  const std::uint32_t *a_flips = panels.a.flip + first * kPanelElements + row,
+                      *b_flips = panels.b.flip + first * kPanelElements + column;
 #pragma unroll 1
   for (int p = first; p < end; ++p) {
     double a[Rows], b[kColumns];
@@ -237,7 +256,7 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
     load_numbers(b, b_numbers, column);
     load_words(b_flip, b_flips);
     a_numbers += kBlockRows, b_numbers += kBlockColumns;
-    a_flips += kPitch, b_flips += kPitch;
+    a_flips += kPanelElements, b_flips += kPanelElements;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
 #pragma unroll
@@ -256,23 +275,26 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, in
     finish<Half, false, kWhole>(rules, panels, first, sums);
     sums.look_for_specials();
   }
-  if (special) special_elements(rules, panels, first, before, sums);
+  if (special) special_elements(rules, panels, masked, first, before, sums);
 }
 
-/// Positions [0, count) of the chunk, whole instructions.
+/// Positions [from, end) of the chunk, whole instructions.
 template <bool Half, bool AddendLast, int Step, int Rows>
-__device__ inline void run(const CoreRules& rules, const Panels& panels, int count, Sums<Rows>& sums) {
-  Sums<Rows> fresh;
-  for (int first = 0; first < count; first += Step != 0 ? Step : rules.step) {
-    one_step<Half, Step>(rules, panels, first, AddendLast ? fresh : sums);
-    if constexpr (AddendLast) {
+__device__ inline void run(const CoreRules& rules, const Panels& panels, bool masked, int from, int end,
+                           Held<AddendLast, Rows>& sums) {
+  if constexpr (!AddendLast) {
+    for (int first = from; first < end; first += Step != 0 ? Step : rules.step)
+      one_step<Half, Step>(rules, panels, masked, first, sums);
+  } else {
+    Sums<Rows> fresh;
+    for (int first = from; first < end; first += Step != 0 ? Step : rules.step) {
+      one_step<Half, Step>(rules, panels, masked, first, fresh);
       if ((first + rules.step) % rules.depth != 0) continue;
 #pragma unroll
       for (int r = 0; r < Rows; ++r)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c)
-          sums.of[r][c] = static_cast<double>(add_nearest<Half>(
-              static_cast<float>(sums.of[r][c]), static_cast<float>(fresh.of[r][c]), rules.nan));
+          sums.of[r][c] = add_nearest<Half>(sums.of[r][c], static_cast<float>(fresh.of[r][c]), rules.nan);
       fresh = {};
     }
   }
@@ -292,11 +314,14 @@ __device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules&
 /// Calls call.template operator()<Half, AddendLast, Step>() for the kernel that serves the rules.
 template <typename Call>
 void for_rules(const CoreRules& rules, const Call& call) {
+  if (rules.half && rules.addend_last) return call.template operator()<true, true, 0>();
   if (rules.half)
-    return rules.addend_last ? call.template operator()<true, true, 0>()
-                             : call.template operator()<true, false, 0>();
-  if (rules.addend_last) return call.template operator()<false, true, 0>();
+    return rules.step == 16 ? call.template operator()<true, false, 16>()
+                            : call.template operator()<true, false, 0>();
   const bool whole = rules.keep_mask == ~std::uint32_t{0};
+  if (rules.addend_last)
+    return whole && rules.step == 16 && rules.depth <= kChunk ? call.template operator()<false, true, 16>()
+                                                              : call.template operator()<false, true, 0>();
   if (whole && rules.step == 8) return call.template operator()<false, false, 8>();
   if (whole && rules.step == 16) return call.template operator()<false, false, 16>();
   if (rules.step == 32) return call.template operator()<false, false, 32>();

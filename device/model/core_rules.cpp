@@ -86,8 +86,9 @@ std::optional<CoreRules> core_rules(const DotPlan& given) {
   const std::int64_t units = most_units(rules, seen_a, seen_b);
   const std::int64_t with_c = units + (std::int64_t{2} << datapath.fraction_bits);
   rules.may_carry = with_c >= std::int64_t{1} << 31;
-  // With C, kCoreDepth products of up to 2^(E + 2) stay below 2^(E + 9).
-  rules.most_tame = plan.step.output.max_exponent() - 8;
+  // C is below 2^(E + 1) and every product below 2^(E + 2), so sums stay below about half of 2^(E + `width`).
+  const int width = std::bit_width(static_cast<unsigned>(4 * rules.products + 2));
+  rules.most_tame = plan.step.output.max_exponent() + 2 - width;
   rules.least_tame = rules.addend_min_exponent;
   if (!rules.half)
     rules.least_tame = std::max(rules.least_tame, datapath.fraction_bits - datapath.output.fraction_bits +

@@ -36,8 +36,13 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     gemm_kernel(const CoreRules rules, const GemmArgs args) {
   constexpr bool kTotals = Where != Into::sums;
   extern __shared__ uint4 memory[];
-  const int chunk = Step == 0 ? staged_of(rules) : kChunk;
-  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), chunk);
+  const auto shape = [&](bool of_b, int each) {
+    return Step == 0 ? panel_shape(rules, of_b, each) : PanelShape{kChunk, Step, of_b, each};
+  };
+  const PanelShape shape_a = shape(false, kRows), shape_b = shape(true, kColumns);
+  const auto chunk = static_cast<unsigned>(shape_a.chunk);
+  const Panels panels(reinterpret_cast<std::uint32_t*>(memory), shape_a, shape_b);
+  auto copy = panels.copy<kThreads<kRows>>();
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
   const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
   const std::uint64_t row = first_row + static_cast<unsigned>(thread_row<kRows>());
@@ -50,7 +55,8 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     const auto at = [&](int r, int c) {
       return d0 + (row + static_cast<unsigned>(r)) * args.n + column + static_cast<unsigned>(c);
     };
-    Sums<kRows> sums;
+    Held<AddendLast, kRows> sums;
+    using Sum = std::remove_reference_t<decltype(sums.of[0][0])>;
     [[maybe_unused]] float total[kTotals ? 2 : 1][kRows][kColumns] = {};
     if (args.c != nullptr) {
       for_each([&](int r, int c) {
@@ -58,7 +64,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
         if (kTotals && args.stride != 0)
           total[0][r][c] = static_cast<float>(x);
         else
-          sums.of[r][c] = x;
+          sums.of[r][c] = static_cast<Sum>(x);
       });
       sums.look_for_specials();
     }
@@ -77,38 +83,49 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       });
       sums = {};
     };
-    const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
-    const std::uint64_t depth = padded(args.k, static_cast<unsigned>(chunk_of(rules)));
+    const std::uint64_t chunks = padded(args.k, static_cast<unsigned>(chunk_of(rules))) / chunk;
     const std::uint64_t end = padded(args.k, static_cast<unsigned>(rules.depth));  // the padding is +0
-    const std::uint32_t* a = args.a + matrix * depth * a_pitch + first_row;
-    const std::uint32_t* b = args.b + matrix * depth * b_pitch + first_column;
+    const auto panels_of = [&](const std::uint32_t* base, std::uint64_t elements, unsigned block,
+                               const PanelShape& of) {
+      const std::uint64_t blocks = padded(elements, kUnpackedPad) / kPanelElements;
+      return base + (matrix * blocks + block) * chunks * static_cast<unsigned>(of.words());
+    };
+    const std::uint32_t* a = panels_of(args.a, args.m, blockIdx.y, shape_a);
+    const std::uint32_t* b = panels_of(args.b, args.n, blockIdx.x, shape_b);
     [[maybe_unused]] Cuts cuts(args);
-    for (std::uint64_t k0 = 0; k0 < end;) {
-      std::uint64_t count = min(end - k0, static_cast<std::uint64_t>(chunk));
-      if constexpr (kTotals) count = cuts.before(count);
-      const auto positions = static_cast<int>(count);
-      stage<kRows>(rules, panels, a + k0 * a_pitch, a_pitch, b + k0 * b_pitch, b_pitch, positions);
-      k0 += count;
-      run<Half, AddendLast, Step>(rules, panels, positions, sums);
-      if constexpr (kTotals)
-        cuts.advance(
-            count, k0 >= end,
-            [&](int into) {
-              if constexpr (Where == Into::scaled_totals)
-                fold_scaled(total[into], (k0 - 1) / args.factors.block);
-              else
-                fold_sums(total[into]);
-            },
-            [&] {
-              for_each([&](int r, int c) {
-                total[1][r][c] = add_nearest<false>(total[1][r][c], total[0][r][c], rules.nan);
-                total[0][r][c] = 0;
+    for (std::uint64_t k0 = 0; k0 < end; k0 += chunk) {
+      const bool masked = panels.stage<kThreads<kRows>>(rules, a, b, copy);
+      a += shape_a.words();
+      b += shape_b.words();
+      const std::uint64_t count = min(end - k0, std::uint64_t{chunk});
+      if constexpr (!kTotals) {
+        run<Half, AddendLast, Step>(rules, panels, masked, 0, static_cast<int>(count), sums);
+      } else {
+        for (std::uint64_t from = 0; from < count;) {
+          const std::uint64_t some = cuts.before(count - from);
+          run<Half, AddendLast, Step>(rules, panels, masked, static_cast<int>(from),
+                                      static_cast<int>(from + some), sums);
+          from += some;
+          cuts.advance(
+              some, k0 + from >= end,
+              [&](int into) {
+                if constexpr (Where == Into::scaled_totals)
+                  fold_scaled(total[into], (k0 + from - 1) / args.factors.block);
+                else
+                  fold_sums(total[into]);
+              },
+              [&] {
+                for_each([&](int r, int c) {
+                  total[1][r][c] = add_nearest<false>(total[1][r][c], total[0][r][c], rules.nan);
+                  total[0][r][c] = 0;
+                });
               });
-            });
+        }
+      }
     }
     for_each([&](int r, int c) {
       if (!there(r, c)) return;
-      double x = sums.of[r][c];
+      auto x = static_cast<double>(sums.of[r][c]);
       if constexpr (kTotals) x = static_cast<double>(args.slice != 0 ? total[1][r][c] : total[0][r][c]);
       const std::uint32_t bits = from_sum(Half, x, rules);
       if constexpr (Half)
@@ -122,7 +139,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
 template <bool Half, bool AddendLast, Into Where, int Step = 0>
 void start(const CoreRules& rules, const GemmArgs& args) {
   const auto kernel = gemm_kernel<Half, AddendLast, Where, Step>;
-  const std::size_t bytes = static_cast<std::size_t>(Panels::words(staged_of(rules))) * sizeof(std::uint32_t);
+  const std::size_t bytes = Panels::bytes(rules, kRows);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");
@@ -142,7 +159,7 @@ void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
     if constexpr (!Half)
       if (totals)
         return args.factors.block != 0 ? start<Half, AddendLast, Into::scaled_totals>(rules, args)
-                                       : start<Half, AddendLast, Into::totals>(rules, args);
+                                       : start<Half, AddendLast, Into::totals, Step>(rules, args);
     start<Half, AddendLast, Into::sums, Step>(rules, args);
   });
 }

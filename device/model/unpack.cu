@@ -28,72 +28,119 @@ __device__ std::uint32_t sparse_raw(const UnpackSource& source, std::uint64_t ma
   return 0;
 }
 
-__device__ std::uint32_t decode(const CoreDecode& rule, std::uint32_t raw) {
+/// An operand before it goes to its panel.
+struct Element {
+  std::uint32_t high;      ///< of its magnitude as binary64, or a mark
+  std::uint32_t negative;  ///< 0 or 1
+  std::uint32_t lift;  ///< how far the exponent that a step sees lies above the number's: a subnormal is not
+                       ///< normalised
+  MMAUDIT_HD bool special() const { return high == kInfinityMark || high == kNanMark; }
+};
+
+__device__ Element decode(const CoreDecode& rule, std::uint32_t raw) {
   const std::uint32_t magnitude = (raw >> rule.ignored_bits) & rule.magnitude_mask;
-  const std::uint32_t sign = (raw >> rule.sign_bit) << 31;
+  const std::uint32_t negative = (raw >> rule.sign_bit) & 1;
   if (magnitude >= rule.special_from)
-    return sign | (rule.infinity != 0 && magnitude == rule.infinity ? kDoubleInfinity : kDoubleNan);
-  if (magnitude == 0) return sign;
-  if ((magnitude >> rule.fraction_bits) != 0)
-    return sign |
-           ((magnitude << (20 - rule.fraction_bits)) + (static_cast<std::uint32_t>(rule.rebias) << 20));
-  const int lead = 31 - __clz(static_cast<int>(magnitude));
-  return sign | static_cast<std::uint32_t>(rule.least + lead + 1023) << 20 |
-         ((magnitude << (20 - lead)) & 0xFFFFFU);
+    return {rule.infinity != 0 && magnitude == rule.infinity ? kInfinityMark : kNanMark, negative, 0};
+  if (magnitude == 0) return {0, negative, 0};
+  std::uint32_t high = 0;
+  if ((magnitude >> rule.fraction_bits) != 0) {
+    high = (magnitude << (20 - rule.fraction_bits)) + (static_cast<std::uint32_t>(rule.rebias) << 20);
+  } else {
+    const int lead = 31 - __clz(static_cast<int>(magnitude));
+    high =
+        static_cast<std::uint32_t>(rule.least + lead + 1023) << 20 | ((magnitude << (20 - lead)) & 0xFFFFFU);
+  }
+  const int exponent = static_cast<int>(high >> 20) - 1023;
+  return {high, negative,
+          exponent < rule.min_exponent ? static_cast<std::uint32_t>(rule.min_exponent - exponent) : 0};
 }
 
-/// The word of a number times its scale, with the lift that its exponent has.
-__device__ std::uint32_t scaled_word(const UnpackSource& source, const CoreDecode& rule, std::uint64_t matrix,
-                                     std::uint32_t element, std::uint32_t k, std::uint32_t word) {
-  const std::uint32_t magnitude = word & kUnpackedHigh;
-  const int exponent = static_cast<int>(magnitude >> 20) - 1023;
-  std::uint32_t lift = 0;
-  if (magnitude != 0 && exponent < rule.min_exponent)
-    lift = static_cast<std::uint32_t>(rule.min_exponent - exponent) * (kUnpackedLift & -kUnpackedLift);
+/// A number times its scale.
+__device__ Element scaled(const UnpackSource& source, std::uint64_t matrix, std::uint32_t element,
+                          std::uint32_t k, Element number) {
   const ScaleSource& scales = source.scales;
-  if (scales.base == nullptr) return word | lift;
+  if (scales.base == nullptr) return number;
   const Operand scale =
       unpack(scales.format, {}, scales.at(matrix, element, k / static_cast<unsigned>(scales.block)));
-  if (scale.kind == Kind::nan) return kDoubleNan;
-  if (magnitude == 0 || magnitude >= kDoubleInfinity) return word;
-  return (word + (static_cast<std::uint32_t>(scale.exponent) << 20)) | lift;
+  if (scale.kind == Kind::nan) return {kNanMark, 0, 0};
+  if (number.high != 0 && !number.special()) number.high += static_cast<std::uint32_t>(scale.exponent) << 20;
+  return number;
 }
 
-constexpr int kTile = 32;
+/// 16 times the exponent that a step sees, plus `bias`.
+__device__ std::uint32_t seen_exponent(const Element& of, std::uint32_t bias) {
+  const std::uint32_t seen = (of.high >> 16 & 0x7FF0U) + 16 * of.lift;
+  return ((seen == 0 ? static_cast<std::uint32_t>(16 * (kZeroExponent + 1023)) : seen) + bias) & 0xFFFFU;
+}
+
+constexpr int kTile = kSpecialSide;
 
 /// A block a square of positions and elements. Reads go along k where k is contiguous, writes along elements.
 __global__ void __launch_bounds__(kTile* kTile)
     unpack_kernel(const CoreRules rules, const CoreDecode rule, const UnpackSource source,
                   std::uint32_t* words) {
   __shared__ std::uint32_t square[kTile][kTile + 1];  // [element][position]
+  __shared__ std::uint32_t some_special;
   const std::uint64_t pitch = padded(source.elements, kUnpackedPad),
                       depth = padded(source.depth, source.chunk);
   const std::uint32_t first_position = blockIdx.y * kTile, first_element = blockIdx.x * kTile;
   const bool along_k = source.k_stride == 1;
   const unsigned x = threadIdx.x, y = threadIdx.y;
   const unsigned position = along_k ? x : y, element = along_k ? y : x;
+  const PanelShape shape = source.panel;
+  const auto chunk = static_cast<unsigned>(shape.chunk), step = static_cast<unsigned>(shape.step);
+  const int log_chunk = __ffs(shape.chunk) - 1, log_step = __ffs(shape.step) - 1;
+  const auto bias = static_cast<std::uint32_t>(16 * ((shape.of_b ? 0 : start_bias(rules)) - 1023));
   const auto k_of = [&](std::uint32_t p) {
     const std::uint32_t within = p & (static_cast<std::uint32_t>(rules.depth) - 1);  // depth: a power of two
     return p - within + static_cast<std::uint32_t>(rules.order[within]);
   };
   for (std::uint64_t matrix = blockIdx.z; matrix < source.matrices; matrix += gridDim.z) {
-    const auto word_of = [&](std::uint32_t e, std::uint32_t p) {
+    const auto element_of = [&](std::uint32_t e, std::uint32_t p) -> Element {
       const std::uint32_t k = k_of(p);
-      if (e >= source.elements || k >= source.depth) return 0U;
+      if (e >= source.elements || k >= source.depth) return {};
       bool absent = false;
       const std::uint32_t raw = source.metadata != nullptr ? sparse_raw(source, matrix, e, k, absent)
                                                            : dense_raw(source, matrix, e, k);
-      return absent ? kUnpackedAbsent : scaled_word(source, rule, matrix, e, k, decode(rule, raw));
+      return absent ? Element{kAbsentMark, 0, 0} : scaled(source, matrix, e, k, decode(rule, raw));
     };
-    const std::uint32_t p = first_position + position;
-    square[element][position] = word_of(first_element + element, p);
+    // A word of the square: the high word, its last 8 bits, which are 0 but in marks, beside the lift in 4 of
+    // them, and the sign.
+    const auto packed = [](const Element& of) { return of.negative << 31 | of.high | of.lift << 4; };
+    const auto unpacked = [](std::uint32_t word) {
+      return Element{word & 0x7FFFFF0FU, word >> 31, word >> 4 & 0xFU};
+    };
+    if (x == 0 && y == 0) some_special = 0;
+    square[element][position] = packed(element_of(first_element + element, first_position + position));
     __syncthreads();
-    const std::uint32_t word = square[x][y];
-    const bool begins = ((first_position + y) & (static_cast<std::uint32_t>(rules.step) - 1)) == 0;
+    const Element own = unpacked(square[x][y]);
+    const unsigned p = first_position + y, e = first_element + x;
     std::uint32_t before = 0;
-    if (!begins) before = y > 0 ? square[x][y - 1] : word_of(first_element + x, first_position - 1);
-    words[(matrix * depth + first_position + y) * pitch + first_element + x] = word | ((word ^ before) >> 31);
+    if ((p & (step - 1)) != 0)
+      before = y > 0 ? square[x][y - 1] >> 31 : element_of(e, first_position - 1).negative;
+    const std::uint64_t panel =
+        (matrix * (pitch / kPanelElements) + e / kPanelElements) * (depth >> log_chunk) + (p >> log_chunk);
+    const Panel to(words + panel * static_cast<unsigned>(shape.words()), shape);
+    const unsigned row = p & (chunk - 1), column = e % kPanelElements, at = row * kPanelElements + column;
+    to.number[row * kPanelElements + static_cast<unsigned>(shape.slot_of(static_cast<int>(column)))] =
+        __hiloint2double(static_cast<int>(own.high), 0);
+    const std::uint32_t exponent = seen_exponent(own, bias);
+    if (shape.of_b)
+      to.exponent[at] = static_cast<std::uint16_t>(exponent);
+    else
+      reinterpret_cast<std::uint32_t*>(to.exponent)[at] = exponent * 0x10001U;
+    to.flip[at] = 0U - (own.negative ^ before);
+    if (((row + 1) & (step - 1)) == 0)
+      to.last[(row >> log_step) * kPanelElements + column] = 0U - own.negative;
+    if (own.special()) some_special = 1;
     __syncthreads();
+    constexpr unsigned kAcross = kPanelElements / kTile;
+    if (x == 0 && y == 0) {
+      const unsigned word = row / kTile * kAcross + column / kTile;
+      to.special[word] = some_special;
+      if (chunk == kTile) to.special[word + kAcross] = 0;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Operands as the fast model reads them: one word per element, (positions, elements). Positions stand in
-// evaluation order and are padded to whole chunks, elements (rows of A, columns of B) to whole blocks, all
-// with +0.
+// Operands as the fast model reads them: panels, (matrices, elements / kPanelElements, positions / chunk).
+// Positions stand in evaluation order and are padded to whole chunks, elements (rows of A, columns of B) to
+// whole blocks, all with +0.
 #include <cstdint>
 
 #include "mmaudit/detail/quotient_up.hpp"
@@ -22,17 +22,65 @@ MMAUDIT_HD constexpr int staged_of(const CoreRules& rules) {
 }
 inline constexpr int kUnpackedPad = 128;  ///< elements
 
-inline constexpr std::uint32_t kUnpackedHigh = 0x7FFFFF00U;  ///< high word of the magnitude as binary64
-inline constexpr std::uint32_t kUnpackedFlip = 1;  ///< the sign differs from the position's before in a step
-                                                   ///< (at the first position: from +)
-inline constexpr std::uint32_t kUnpackedAbsent =
-    2;  ///< set alone: what a sparse A has no element for, and B is not read
-/// 16 times how far the exponent that a step sees lies above the number's: a subnormal is not normalised.
-inline constexpr std::uint32_t kUnpackedLift = 0xF0;
 inline constexpr std::int32_t kZeroExponent =
     -1100;  ///< below every floor, and 16 times two of it fit 16 bits
 inline constexpr std::uint32_t kDoubleInfinity = 0x7FF00000U;  // high words
 inline constexpr std::uint32_t kDoubleNan = 0x7FF80000U;
+/// High words in place of infinities, NaNs, and what a sparse A has no element for (B is not read there): as
+/// binary64 they are numbers so small that no product with one reaches the last place of a sum.
+inline constexpr std::uint32_t kAbsentMark = 2, kInfinityMark = 4, kNanMark = 8;
+
+/// E + start_bias() is the exponent field of 2^(52 + E - F) as binary64. A's exponents have it in them. Times
+/// 16 it is the high half of the high word.
+MMAUDIT_HD constexpr int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
+
+/// Rows of A that a thread owns: eight take the fewest instructions per element; four give twice the warps,
+/// which hide the waiting of a block that has the depth of one instruction only. And columns of B.
+inline constexpr int kRowsOfDeep = 8, kRowsOfShallow = 4, kColumnsOwned = 4;
+
+inline constexpr int kPanelElements = 64;
+/// Words of a panel say which squares of kSpecialSide elements and positions hold an infinity or a NaN.
+inline constexpr int kSpecialWords = 4, kSpecialSide = 32;
+
+/// How a panel is laid out.
+struct PanelShape {
+  std::int32_t chunk = kChunk;  ///< positions: a multiple of kSpecialSide, up to twice that
+  std::int32_t step = kChunk;   ///< of them
+  bool of_b = false;
+  std::int32_t each = 4;  ///< neighbours that a thread owns
+
+  /// Of an exponent, which stands in both halves of a word for A.
+  [[nodiscard]] MMAUDIT_HD constexpr int copies() const { return of_b ? 1 : 2; }
+  [[nodiscard]] MMAUDIT_HD constexpr int words() const {
+    return kPanelElements * (chunk * 3 + chunk * copies() / 2 + chunk / step) + kSpecialWords;
+  }
+  /// Where the magnitude of an element stands among those of its position: pairs, the first one of every
+  /// thread before the second ones, so that neighbouring threads read neighbours.
+  [[nodiscard]] MMAUDIT_HD constexpr int slot_of(int element) const {
+    return element % each / 2 * (2 * kPanelElements / each) + element / each * 2 + element % 2;
+  }
+};
+/// As the kernels for `rules` read A, whose threads own so many neighbours, or B.
+MMAUDIT_HD constexpr PanelShape panel_shape(const CoreRules& rules, bool of_b, int each) {
+  return {.chunk = staged_of(rules), .step = rules.step, .of_b = of_b, .each = each};
+}
+
+/// A chunk of positions of kPanelElements elements, in global or shared memory.
+struct Panel {
+  double* number;           ///< (chunk, elements) magnitudes by slot_of(), whose low words are 0
+  std::uint16_t* exponent;  ///< (chunk, elements, copies) 16 times it; A's plus start_bias()
+  std::uint32_t* flip;  ///< (chunk, elements) ~0 where the sign differs from the position before in its step,
+                        ///< at the first one from +; else 0
+  std::uint32_t* last;  ///< (chunk / step, elements) ~0 where the last operand of a step is negative; else 0
+  std::uint32_t* special;  ///< (positions, elements) of squares: not 0 where one has an infinity or a NaN
+
+  MMAUDIT_HD Panel(std::uint32_t* words, const PanelShape& shape)
+      : number(reinterpret_cast<double*>(words)),
+        exponent(reinterpret_cast<std::uint16_t*>(words + 2 * kPanelElements * shape.chunk)),
+        flip(words + kPanelElements * (2 * shape.chunk + shape.chunk * shape.copies() / 2)),
+        last(flip + kPanelElements * shape.chunk),
+        special(last + kPanelElements * (shape.chunk / shape.step)) {}
+};
 
 /// Block scales beside elements: that of block i of element e is the byte base + matrix * matrix_stride + e *
 /// element_stride + i * block_stride.
@@ -62,14 +110,20 @@ struct UnpackSource {
   std::uint32_t tile = ~std::uint32_t{0};
   std::uint64_t tile_stride = 0, element_stride = 1, k_stride = 1, matrix_stride = 0;
   std::uint32_t chunk = kChunk;  ///< positions are padded to a multiple of it
+  PanelShape panel = {};
   ScaleSource scales = {};
 };
 
 MMAUDIT_HD constexpr std::uint64_t padded(std::uint64_t x, std::uint64_t to) {
   return detail::quotient_up(x, to) * to;
 }
+/// Panels of one matrix.
+constexpr std::uint64_t panels_of(const UnpackSource& source) {
+  return padded(source.elements, kUnpackedPad) / kPanelElements *
+         (padded(source.depth, source.chunk) / static_cast<unsigned>(source.panel.chunk));
+}
 constexpr std::uint64_t unpacked_words(const UnpackSource& source) {
-  return source.matrices * padded(source.depth, source.chunk) * padded(source.elements, kUnpackedPad);
+  return source.matrices * panels_of(source) * static_cast<unsigned>(source.panel.words());
 }
 
 /// Starts it; `words` has unpacked_words(). `decode` is rules.a or rules.b.
