@@ -33,6 +33,20 @@ __device__ __forceinline__ void barrier_expect(std::uint32_t barrier, int bytes)
       "r"(bytes)
       : "memory");
 }
+/// Whether the phase of that parity has ended.
+__device__ __forceinline__ bool barrier_ended(std::uint32_t barrier, std::uint32_t parity) {
+  std::uint32_t done = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred ended;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, ended;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
 /// Waits until the phase of that parity has ended.
 __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   std::uint32_t done = 0;

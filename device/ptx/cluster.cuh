@@ -27,10 +27,13 @@ __device__ __forceinline__ std::uint32_t address_in(std::uint32_t own, int rank)
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
-/// Arrives at the barrier of any block of the cluster; an address of shared::cluster.
+/// Arrives at the barrier of any block of the cluster, an address of shared::cluster. Orders nothing: a
+/// release would wait for every access of the thread before it, and so would fence_cluster().
 __device__ __forceinline__ void arrive_in_cluster(std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/// What this thread read and wrote before comes before what it does next, for every thread of the cluster.
+__device__ __forceinline__ void fence_cluster() { asm volatile("fence.acq_rel.cluster;" ::: "memory"); }
 __device__ __forceinline__ void load_cluster(std::uint32_t& r, std::uint32_t address) {
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(r) : "r"(address) : "memory");
 }

@@ -38,17 +38,18 @@ struct BulkCopy {
     return alone ? static_cast<std::uint32_t>(std::uint64_t{chunks} * 0x9E3779B1U >> 32) | 1
                  : blocks % chunks;
   }
-  /// Words of a stage, every 32nd of them, that differ from the chunk of a step. No part of the loop
-  /// that is timed.
-  static __device__ __noinline__ std::uint32_t differing_words(Walk walk, std::uint32_t step,
-                                                               std::uint32_t at, std::uint32_t lane) {
+  /// Words of a stage, every 32nd of them, against the chunk of a step. No part of the loop that is timed.
+  static __device__ __noinline__ LookedAt looked_at_words(Walk walk, std::uint32_t step, std::uint32_t at,
+                                                          std::uint32_t lane) {
     const auto* words = reinterpret_cast<const volatile std::uint32_t*>(copy_bytes + at);
     const auto chunk =
         static_cast<std::uint32_t>((std::uint64_t{step} * walk.stride + walk.first) % walk.chunks);
-    std::uint32_t differing = 0;
-    for (std::uint32_t word = lane; word < walk.bytes / 4; word += 32)
-      differing += words[word] != copied_word(chunk * (walk.bytes / 4) + word) ? 1 : 0;
-    return differing;
+    LookedAt looked;
+    for (std::uint32_t word = lane; word < walk.bytes / 4; word += 32) {
+      ++looked.compared;
+      looked.differing += words[word] != copied_word(chunk * (walk.bytes / 4) + word) ? 1 : 0;
+    }
+    return looked;
   }
 
   template <int>
@@ -101,8 +102,7 @@ struct BulkCopy {
       if (look) look_at(of);
     }
     __device__ __forceinline__ void look_at(std::uint32_t of) {
-      result.copied += (walk.bytes / 4 + 31 - lane) / 32;
-      result.differing += differing_words(walk, of, kStageAlignment + of % kInFlight * walk.bytes, lane);
+      looked_at_words(walk, of, kStageAlignment + of % kInFlight * walk.bytes, lane).add_to(result);
       __syncwarp();
     }
     template <int kTurn>

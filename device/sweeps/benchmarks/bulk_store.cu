@@ -1,4 +1,5 @@
-// Bulk copies from shared to global memory: plain, or adding to what is there.
+// Bulk copies from shared to global memory: plain, or adding to what is there. What is stored differs from
+// launch to launch, so memory says which launch stored last.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -25,7 +26,8 @@ struct BulkStore {
 
   template <int>
   struct Chains {
-    std::uint32_t bytes, chunks, next, stride, source, lane;
+    CopyResult result;
+    std::uint32_t bytes, chunks, next, stride, source, lane, words;
     std::uint64_t memory;
 
     __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at) {
@@ -36,8 +38,9 @@ struct BulkStore {
       memory = reinterpret_cast<std::uint64_t>(args.memory);
       source = static_cast<std::uint32_t>(__cvta_generic_to_shared(copy_bytes));
       lane = static_cast<std::uint32_t>(at.lane);
-      for (std::uint32_t word = lane; word < bytes / 4; word += 32)
-        reinterpret_cast<std::uint32_t*>(copy_bytes)[word] = stored_bulk_word(word);
+      words = bytes / 4;
+      for (std::uint32_t word = lane; word < words; word += 32)
+        reinterpret_cast<std::uint32_t*>(copy_bytes)[word] = stored_bulk_word(word, args.launch);
       device::show_to_engine();
       __syncwarp();
     }
@@ -53,6 +56,7 @@ struct BulkStore {
             device::add_bulk(to, source, bytes);
           else
             device::store_bulk(to, source, bytes);
+          result.copied += words;
           device::commit_stores();
           device::wait_stores_read<kInFlightMost - 1>();
         }
@@ -61,11 +65,7 @@ struct BulkStore {
       __syncwarp();
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      CopyResult result;
-      if (at.lane == 0) result.copied = static_cast<std::uint32_t>(args.steps);
       write_result(result, args, at);
-      if (at.lane == 0 && blockIdx.x == 0)
-        ++static_cast<std::uint32_t*>(args.memory)[(args.memory_bytes - kStoreTailBytes) / 4];
       return false;
     }
   };
@@ -124,7 +124,7 @@ Benchmark stores(const char* name) {
     setup.args.parameter = bytes;
     setup.shared_bytes = bytes;
     setup.slot_bytes = sizeof(CopyResult);
-    setup.memory_bytes = copied_bytes(point) + kStoreTailBytes;
+    setup.memory_bytes = copied_bytes(point);
     setup.placement.blocks_per_multiprocessor = point.number("ctas");
 #ifdef __CUDACC__
     const auto args = std::make_shared<TimedArgs>();
@@ -133,27 +133,23 @@ Benchmark stores(const char* name) {
       *args = filled;
       *history = {};
       fill_words<<<1024, 256>>>(filled);
-      device::cuda_check(
-          cudaMemset(static_cast<std::byte*>(filled.memory) + filled.memory_bytes - kStoreTailBytes, 0,
-                     kStoreTailBytes),
-          "clearing a count");
     };
+    setup.launched = [args](const TimedArgs& launched) { *args = launched; };
 #endif
     setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
       const std::vector<std::byte> seen = read();
       const std::size_t blocks = seen.size() / sizeof(CopyResult);
       for (std::size_t slot = 0; slot < blocks; ++slot) {
         ++out.compared;
-        out.differing += result_at(seen, slot).copied != static_cast<std::uint32_t>(steps) ? 1 : 0;
+        out.differing += result_at(seen, slot).copied !=
+                                 static_cast<std::uint32_t>(steps) * static_cast<std::uint32_t>(bytes / 4)
+                             ? 1
+                             : 0;
       }
 #ifdef __CUDACC__
       if (args->memory == nullptr) return;
-      std::uint32_t launches = 0;
       const auto chunks = stored_chunks(args->memory_bytes, static_cast<std::uint32_t>(bytes));
-      device::copy_out(&launches,
-                       static_cast<std::byte*>(args->memory) + args->memory_bytes - kStoreTailBytes,
-                       sizeof(launches));
-      history->add(launches, blocks * static_cast<std::uint64_t>(steps), chunks);
+      history->add(args->launch, blocks * static_cast<std::uint64_t>(steps), chunks);
       out.compared += std::uint64_t{chunks} * static_cast<std::uint64_t>(bytes / 4);
       out.differing += wrong_words(*args, *history, kAdds);
 #endif

@@ -1,5 +1,6 @@
 // Boxes that all blocks of a cluster need: each block copies its part of the box to all of them at once, or
-// each block copies all of it.
+// each block copies all of it. One warp starts copies, another one waits for them and gives their stages
+// back.
 #include "sweeps/memory/global_memory.hpp"
 #include "sweeps/memory/shared_memory.hpp"
 #include "sweeps/memory/tensor_copies.cuh"
@@ -16,9 +17,12 @@ struct ClusterCopy;
 
 namespace {
 
-/// Rows and columns of the box of a step, words; its bytes; stages, and how many of them are on their way:
-/// the others give the blocks of a cluster time to say that they have read theirs.
-constexpr int kRows = 64, kColumns = 64, kStageBytes = 4 * kRows * kColumns, kStages = 8, kOnTheirWay = 6;
+/// Rows and columns of the box of a step, words; its bytes; stages; barriers of a stage. All stages are on
+/// their way, but for those that the blocks of a cluster are giving back.
+constexpr int kRows = 64, kColumns = 64, kStageBytes = 4 * kRows * kColumns, kStages = 12, kBarrierBytes = 16;
+/// The first warp copies, the second one gives stages back, the others are done at once; steps per turn.
+constexpr int kCopyWarps = 4, kCopyTurn = 4;
+static_assert(kStages % kCopyTurn == 0);
 
 MMAUDIT_HD constexpr Box whole() { return {{kColumns, kRows, 1}}; }
 
@@ -30,16 +34,16 @@ template <bool kMulticast>
 struct ClusterCopy {
   static constexpr bool kExists =
       device::kTargetCapability >= 90 && (!kMulticast || device::kTargetMulticasts);
-  static constexpr int kLanes = 32, kMostThreads = 32;
+  static constexpr int kLanes = kCopyWarps * 32, kMostThreads = kLanes;
 
   template <int>
   struct Chains {
     CopyResult result;
     BoxTurn turn;
     BoxWalk<2> walk;
-    std::uint32_t stages, barriers, others, lane, blocks, first_row, step = 0, looked_at = 0;
+    std::uint32_t stages, barriers, others, lane, blocks, first_row, steps;
     std::size_t memory_bytes;
-    bool look;
+    bool copies, gives_back, look;
 
     static __device__ __forceinline__ BoxTurn turn_of(const Boxes& tensor) {
       const auto cluster = static_cast<std::uint32_t>(device::cluster_blocks());
@@ -50,7 +54,9 @@ struct ClusterCopy {
     __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at, const Boxes& tensor)
         : turn(turn_of(tensor)), walk(tensor, turn) {
       memory_bytes = args.memory_bytes;
-      lane = static_cast<std::uint32_t>(at.lane);
+      copies = at.lane / 32 == 0;
+      gives_back = at.lane / 32 == 1;
+      lane = static_cast<std::uint32_t>(at.lane % 32);
       blocks = static_cast<std::uint32_t>(device::cluster_blocks());
       const auto rank = static_cast<std::uint32_t>(device::block_rank());
       first_row = rank * kRows >> (31 - __clz(static_cast<int>(blocks)));  // a power of two
@@ -58,8 +64,9 @@ struct ClusterCopy {
       barriers = stages + kStages * kStageBytes;
       // Lane i tells block i; the lanes past the last block tell nobody.
       others = device::address_in(barriers, static_cast<int>(lane < blocks ? lane : rank));
+      steps = static_cast<std::uint32_t>(args.steps);
       look = args.steps <= kLookedAtSteps;
-      if (lane == 0) {
+      if (at.lane == 0) {
         device::acquire_map(&tensor_map);
         for (int stage = 0; stage < kStages; ++stage) {
           device::barrier_init(full(stage), 1);
@@ -70,17 +77,16 @@ struct ClusterCopy {
       __syncwarp();
       device::cluster_wait();
     }
-    /// Counts the bytes of a stage; counts the blocks that have read theirs.
+    /// Counts the bytes of a stage; counts the blocks that have given theirs back.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t full(std::uint32_t stage) const {
-      return barriers + 16 * stage;
+      return barriers + kBarrierBytes * stage;
     }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t empty(std::uint32_t stage) const {
-      return barriers + 16 * stage + 8;
+      return barriers + kBarrierBytes * stage + 8;
     }
-    /// Starts the copies of this step once no block needs the stage any more.
-    __device__ __forceinline__ void issue() {
-      const std::uint32_t stage = step % kStages;
-      if (step >= kStages) device::barrier_wait(empty(stage), (step / kStages - 1) % 2);
+    /// Starts the copies of the next step. `parity`: of the round through the stages.
+    __device__ __forceinline__ void issue(std::uint32_t stage, std::uint32_t parity) {
+      device::barrier_wait(empty(stage), parity ^ 1);  // in the first round at once
       int from[2];
       walk.coordinates(from);
       walk.advance();
@@ -95,38 +101,66 @@ struct ClusterCopy {
           device::copy_box(to, &tensor_map, from, full(stage));
         }
       }
-      ++step;
     }
-    /// Waits for the box of an earlier step, and tells every block of the cluster that it has been read.
-    __device__ __forceinline__ void wait(std::uint32_t of) {
-      const std::uint32_t stage = of % kStages;
-      device::barrier_wait(full(stage), of / kStages % 2);
-      if (look) look_at(of);
-      if (lane < blocks) device::arrive_in_cluster(others + 16 * stage + 8);
+    /// All steps; then waits for the boxes that came last.
+    template <int kTurn>
+    __device__ __forceinline__ void copy(int count) {
+      std::uint32_t stage = 0, parity = 0;
+#pragma unroll 1
+      for (int i = 0; i < count; i += kTurn) {
+#pragma unroll
+        for (std::uint32_t j = 0; j < kTurn; ++j) issue(stage + j, parity);
+        next(stage, parity, kTurn);
+      }
+      for_last([this](std::uint32_t of) { device::barrier_wait(full(of % kStages), of / kStages % 2); });
+    }
+    /// Waits for the box of each step, and tells every block of the cluster that it may be copied over. Only
+    /// who looked has read something that must come before that.
+    __device__ __forceinline__ void give_back(int count) {
+      std::uint32_t stage = 0, parity = 0, of = 0;
+#pragma unroll 1
+      for (int left = count; left > 0; --left) {
+        device::barrier_wait(full(stage), parity);
+        if (look) {
+          look_at(of++);
+          device::fence_cluster();
+        }
+        if (lane < blocks) device::arrive_in_cluster(others + kBarrierBytes * stage + 8);
+        next(stage, parity, 1);
+      }
+    }
+    static __device__ __forceinline__ void next(std::uint32_t& stage, std::uint32_t& parity,
+                                                std::uint32_t by) {
+      stage += by;
+      if (stage < kStages) return;
+      stage = 0;
+      parity ^= 1;
+    }
+    template <typename Do>
+    __device__ __forceinline__ void for_last(const Do& what) const {
+#pragma unroll 1
+      for (std::uint32_t of = steps - kStages; of < steps; ++of) what(of);
     }
     __device__ __forceinline__ void look_at(std::uint32_t of) {
-      ++looked_at;
-      result.differing +=
-          differing_in_box<2>(packed(whole()), memory_bytes, turn, of, of % kStages * kStageBytes, lane);
+      looked_at_box<2>(packed(whole()), memory_bytes, turn, of, of % kStages * kStageBytes, lane)
+          .add_to(result);
       __syncwarp();
     }
     template <int kTurn>
-    __device__ __forceinline__ void run(int steps) {
-#pragma unroll 1
-      for (int i = 0; i < steps; i += kTurn) {
-        if (step >= kOnTheirWay) wait(step - kOnTheirWay);
-        issue();
-      }
-#pragma unroll
-      for (std::uint32_t back = kOnTheirWay; back > 0; --back) wait(step - back);
+    __device__ __forceinline__ void run(int count) {
+      if (copies)
+        copy<kTurn>(count);
+      else if (gives_back)
+        give_back(count);
     }
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      __syncwarp();
       // Nothing more comes to this block, and no block tells one that has gone.
       device::cluster_wait();
-      if (!look)
-        for (std::uint32_t back = kOnTheirWay; back > 0; --back) look_at(step - back);
-      result.copied = looked_at * (kStageBytes / 4 / 32);
-      write_result(result, args, at);
+      if (gives_back) {
+        if (!look) for_last([this](std::uint32_t of) { look_at(of); });
+        write_result(result, args, {.lane = static_cast<int>(lane), .in_block = 0, .slot = at.slot});
+      }
       return false;
     }
   };
@@ -146,7 +180,7 @@ Benchmark cluster_copies(const char* name) {
   benchmark.whole_gpu = true;
   benchmark.sass = {{kMulticast ? "UTMALDG.2D.MULTICAST" : "UTMALDG.2D"}, 1};
   benchmark.exists = [](const Point& point) {
-    return point.number("warps") == 1 && level_of(point) != Level::first &&
+    return point.number("warps") == kCopyWarps && level_of(point) != Level::first &&
            (!kMulticast || point.number("cluster") > 1);
   };
   benchmark.why_not = [](const device::DeviceInfo& device, const Point&) -> std::string {
@@ -155,11 +189,12 @@ Benchmark cluster_copies(const char* name) {
   };
   benchmark.work = [](const Point&) { return Work{.bytes = kStageBytes}; };
   benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<ClusterCopy<kMulticast>, 1, 1>(); };
+  benchmark.kernel = [](const Point&) { return timed_kernel<ClusterCopy<kMulticast>, 1, kCopyTurn>(); };
   benchmark.setup = [](const Point& point, Workbench*) {
     Setup setup;
-    setup.shared_bytes = static_cast<int>(kStageAlignment) + kStages * kStageBytes;
+    setup.shared_bytes = kStages * (kStageBytes + kBarrierBytes);
     setup.slot_bytes = sizeof(CopyResult);
+    setup.warps_per_slot = kCopyWarps;
     setup.trial_steps = kTrialSteps;
     setup.memory_bytes = copied_bytes(point);
     setup.placement.cluster = point.number("cluster");
@@ -169,7 +204,7 @@ Benchmark cluster_copies(const char* name) {
     setup.fill = [copied](const TimedArgs& args) { fill_tensor<2>(args, copied); };
 #endif
     setup.check = [](const ReadResult& read, int, int steps, Measurement& out) {
-      check_copies(read(), kStageBytes / 4, kOnTheirWay, steps, out);
+      check_copies(read(), kStageBytes / 4, kStages, steps, out);
     };
     setup.observe = [](std::span<const Stamp>, const ReadResult&, int, Measurement& out) {
       out.others[tag::kBlocks] = out.blocks;

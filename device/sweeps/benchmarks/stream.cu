@@ -51,8 +51,10 @@ MMAUDIT_HD constexpr std::uint32_t stream_word(std::uint32_t index, std::uint32_
   return (index * 0x9E3779B1U ^ index >> 7) + block;
 }
 
-/// What a store leaves in a word of this place.
-MMAUDIT_HD constexpr std::uint32_t stored_word(std::uint32_t index) { return ~index; }
+/// What a store of a launch leaves in a word of this place.
+MMAUDIT_HD constexpr std::uint32_t stored_word(std::uint32_t index, std::uint32_t launch) {
+  return launch_mark(launch) - index;
+}
 
 /// What: the sum of what a thread of block 0 loads. Block b's words are b more each.
 std::uint32_t sum_of(Level level, int words, int threads, int thread, int chains, int steps,
@@ -82,7 +84,8 @@ static __global__ void count_wrong(const TimedArgs args, std::uint32_t written, 
   const auto* region = static_cast<const std::uint32_t*>(args.memory) + std::size_t{blockIdx.x} * words;
   unsigned long long found = 0;
   for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
-    found += region[i] != (4 * i < written ? stored_word(i) : stream_word(i, blockIdx.x)) ? 1 : 0;
+    found +=
+        region[i] != (4 * i < written ? stored_word(i, args.launch) : stream_word(i, blockIdx.x)) ? 1 : 0;
   if (found > 0) atomicAdd(wrong, found);
 }
 
@@ -100,7 +103,7 @@ struct Stream {
   template <int kChains>
   struct Chains {
     std::uint64_t region;
-    std::uint32_t offset, stride, mask;
+    std::uint32_t offset, stride, mask, launch;
     WordSums<kChains, kWords> sums;
     std::uint32_t read = 0;
 
@@ -109,6 +112,7 @@ struct Stream {
                static_cast<std::uint64_t>(args.parameter) * blockIdx.x;
       stride = blockDim.x * 4 * kWords;
       mask = static_cast<std::uint32_t>(args.parameter) - 1;
+      launch = args.launch;
       offset = offset_of(kLevel, kWords, 0, static_cast<int>(threadIdx.x), 0, 0, mask + 1);
       if constexpr (kLevel == Level::first) region += offset;
       sums.clear();
@@ -132,7 +136,7 @@ struct Stream {
         device::load_global<kCached>(r, region + offset);
       } else {
 #pragma unroll
-        for (int w = 0; w < kWords; ++w) r[w] = stored_word(offset / 4 + w);
+        for (int w = 0; w < kWords; ++w) r[w] = stored_word(offset / 4 + w, launch);
         device::store_global(region + offset, r);
       }
       offset = (offset + stride) & mask;
@@ -235,7 +239,8 @@ Benchmark stream(const char* name) {
       *args = filled;
       fill_stream<<<blocks_of(filled), 1024>>>(filled);
     };
-    if (kAccess == Access::store)
+    if (kAccess == Access::store) {
+      setup.launched = [args](const TimedArgs& launched) { *args = launched; };
       setup.check = [=](const ReadResult&, int slots_per_block, int steps, Measurement& out) {
         const auto stores = static_cast<std::uint64_t>(slots_per_block * kWarpLanes * 4 * kWords * ilp);
         const auto written = std::min(stores * static_cast<std::uint64_t>(steps), std::uint64_t(region));
@@ -248,6 +253,7 @@ Benchmark stream(const char* name) {
         out.compared += args->memory_bytes / 4;
         out.differing += found;
       };
+    }
 #endif
     return setup;
   };

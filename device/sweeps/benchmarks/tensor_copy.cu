@@ -68,9 +68,8 @@ struct TensorCopy {
       if (look) look_at(of);
     }
     __device__ __forceinline__ void look_at(std::uint32_t of) {
-      result.copied += (bytes / 4 + 31 - lane) / 32;
-      result.differing +=
-          differing_in_box<kRank>(parameter, memory_bytes, turn, of, of % kInFlightMost * bytes, lane);
+      looked_at_box<kRank>(parameter, memory_bytes, turn, of, of % kInFlightMost * bytes, lane)
+          .add_to(result);
       __syncwarp();
     }
     template <int kTurn>

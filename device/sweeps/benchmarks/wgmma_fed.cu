@@ -1,6 +1,7 @@
 // wgmma while the copy engine brings bytes into the same shared memory: a warpgroup multiplies, a warp beside
 // it copies. The multiplications read operands of their own, so D is known; what is copied is looked at. A
-// group of four wgmma begins when the bytes fed to it are there, and gives their stage back when it is done.
+// group of four wgmma begins when the bytes fed to it are there, and gives their stage back when it is done:
+// once the next group has begun. Short runs look whether it keeps its stage until then.
 #include "sweeps/matrix/wgmma.cuh"
 #include "sweeps/memory/copies.cuh"
 #include "sweeps/memory/global_memory.cuh"
@@ -18,12 +19,14 @@ constexpr AxisSpec
     kStagesAxis = {.name = "stages", .number = true, .least = 2, .most = 4, .usual = "[2,3,4]", .quick = "[4]",
                    .meaning = "buffers that wgmma is fed through"},
     kFedAxis = {.name = "fed", .number = true, .least = 0, .most = 32768,
-                .words = "0,8192,16384,24576,32768",
-                .usual = "[0,8192,16384,24576,32768]", .quick = "[0,16384,32768]",
+                .words = "0,8192,10240,12288,16384,24576,26624,28672,30720,32768",
+                .usual = "[0,8192,10240,12288,16384,24576,26624,28672,30720,32768]", .quick = "[0,16384,32768]",
                 .meaning = "bytes copied to shared memory for each four wgmma"};
 // clang-format on
 
 constexpr int kFedColumns = 256, kFedGroup = 4, kFedStages = 4, kFedWarps = 2 * kWarpgroupWarps;
+/// How often a short run asks whether a stage has been given back: together longer than a group begins.
+constexpr int kHeldPolls = 64;
 /// Tiles of both slots, of which one multiplies; then the barriers, then the stages.
 constexpr int kFedTiles = 2 * (kBytesA + kFedColumns * bytes_per_column(false));
 constexpr Instruction kFedInstruction = [] {
@@ -136,6 +139,15 @@ struct Feeder {
     }
     __syncwarp();
   }
+  /// The group that has just got its bytes keeps its stage: it gives it back when the next group has begun,
+  /// which has no bytes yet.
+  __device__ __forceinline__ void look_whether_kept() {
+    bool early = false;
+#pragma unroll 1
+    for (int poll = 0; poll < kHeldPolls; ++poll) early |= device::barrier_ended(empty(), parity);
+    if (early && lane == 0) ++result.differing;
+    __syncwarp();
+  }
   __device__ __forceinline__ void feed(int groups) {
 #pragma unroll 1
     for (int left = groups; left > 0; --left) {
@@ -151,6 +163,7 @@ struct Feeder {
       if (look) {
         device::barrier_wait(full(), parity);
         look_at(next);
+        look_whether_kept();
       }
       next += stride;
       if (next >= chunks) next -= chunks;
@@ -257,7 +270,9 @@ bool fed_exists(const Point& point) {
   const bool memory = level_of(point) == Level::memory;
   if (point.number("warps") != kFedWarps || level_of(point) == Level::first) return false;
   if (point.number("stages") < kFedStages) return fed == 16384 && !memory;
-  return !memory || fed == 8192 || fed == 16384;
+  // Finer where the rate begins to fall, which is at fewer bytes from memory.
+  const bool fine_of_memory = fed == 10240 || fed == 12288;
+  return memory ? fine_of_memory || fed == 8192 || fed == 16384 : !fine_of_memory;
 }
 
 Setup with_feed(Setup setup, const Point& point) {

@@ -191,7 +191,9 @@ class GpuMachine final : public Machine {
     return launch.whole_gpu ? most : std::min(most, 1);
   }
 
-  static void start(const Launch& launch) {
+  static void start(Launch& launch) {
+    ++launch.setup.args.launch;
+    if (launch.setup.launched) launch.setup.launched(launch.setup.args);
     if (launch.setup.placement.cluster == 1) {
       launch.kernel.launch(launch.setup.args, launch.blocks, launch.threads, launch.shared);
       return;
@@ -273,7 +275,7 @@ class GpuMachine final : public Machine {
   }
 
   /// With `out`, and where all multiprocessors run: asks NVML meanwhile why the clock is what it is.
-  Sample run_once(const Launch& launch, Measurement* out = nullptr) {
+  Sample run_once(Launch& launch, Measurement* out = nullptr) {
     const TimedArgs& args = launch.setup.args;
     begin_.record();
     start(launch);

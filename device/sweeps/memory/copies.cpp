@@ -41,7 +41,8 @@ void BulkStores::add(std::uint32_t launches_until_now, std::uint64_t stores, std
     kind.rounds = rounds;
     kind.rest = rest;
     kind.launches += launches_until_now - launches;
-    launches = launches_until_now;
+    for (std::uint32_t launch = launches + 1; launch <= launches_until_now; ++launch) kind.numbers += launch;
+    launches = kind.last = launches_until_now;
     return;
   }
   throw std::logic_error("more kinds of launches than BulkStores keeps apart");

@@ -17,6 +17,15 @@ static __global__ void fill_words(const TimedArgs args) {
 /// Shared memory: stages and the barriers that count their bytes.
 extern __shared__ __align__(128) unsigned char copy_bytes[];
 
+/// What a lane found in a stage: words compared, and words that differ.
+struct LookedAt {
+  std::uint32_t compared = 0, differing = 0;
+  __device__ __forceinline__ void add_to(CopyResult& result) const {
+    result.copied += compared;
+    result.differing += differing;
+  }
+};
+
 /// The sum over the warp of what each lane looked at; its first lane writes the result of the slot.
 __device__ __forceinline__ void write_result(CopyResult& result, const TimedArgs& args, const Place& at) {
   result.copied = __reduce_add_sync(~0U, result.copied);

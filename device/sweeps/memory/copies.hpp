@@ -6,13 +6,15 @@
 
 #include "mmaudit/config.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/memory/global_memory.hpp"
 
 namespace mmaudit::sweeps {
 
 /// What a block that copies writes.
 struct CopyResult {
   std::uint32_t issue = 0, expect = 0, wait = 0;  ///< cycles of all copies, alone
-  std::uint32_t copied = 0, differing = 0;        ///< words looked at, and those that are not what was copied
+  /// Words compared, and those that are not what was copied. Of copies to global memory: words sent.
+  std::uint32_t copied = 0, differing = 0;
 };
 
 /// Copies that a block has in flight.
@@ -32,39 +34,44 @@ MMAUDIT_HD constexpr std::uint32_t copied_word(std::uint32_t index) {
   return index * 0x9E3779B1U + 0x7F4A7C15U;
 }
 
-/// A word of what bulk copies to global memory store, or add.
-MMAUDIT_HD constexpr std::uint32_t stored_bulk_word(std::uint32_t word) { return word * 0x85EBCA6BU + 1; }
-
-/// Global memory that bulk copies store to ends in a count of launches.
-inline constexpr std::size_t kStoreTailBytes = 16;
+/// A word of what bulk copies of a launch store to global memory, or add.
+MMAUDIT_HD constexpr std::uint32_t stored_bulk_word(std::uint32_t word, std::uint32_t launch) {
+  return word * 0x85EBCA6BU + launch_mark(launch) + 1;
+}
 MMAUDIT_HD constexpr std::uint32_t stored_chunks(std::size_t memory_bytes, std::uint32_t bytes) {
-  return static_cast<std::uint32_t>((memory_bytes - kStoreTailBytes) / bytes);
+  return static_cast<std::uint32_t>(memory_bytes / bytes);
 }
 
-/// How often each chunk of memory has been stored to. A launch goes through the chunks round after round, and
-/// the last round may end early.
+/// What the launches have stored to each chunk of memory. A launch goes through the chunks round after round,
+/// and the last round may end early.
 struct BulkStores {
   static constexpr int kKinds = 4;
   struct Kind {
     std::uint32_t rounds = 0, rest = 0;  ///< of a launch: whole rounds, and chunks after them
     std::uint32_t launches = 0;
+    std::uint32_t numbers = 0, last = 0;  ///< of these launches: the sum, and the last
+
+    [[nodiscard]] MMAUDIT_HD constexpr std::uint32_t per_launch(std::uint32_t chunk) const {
+      return rounds + (chunk < rest ? 1 : 0);
+    }
   } kinds[kKinds];
   std::uint32_t launches = 0;  ///< of all kinds
 
   /// All launches since the last call stored to so many chunks. Errors: logic_error for a fifth kind.
   void add(std::uint32_t launches_until_now, std::uint64_t stores, std::uint32_t chunks);
-  [[nodiscard]] MMAUDIT_HD constexpr std::uint32_t of_chunk(std::uint32_t chunk) const {
-    std::uint32_t times = 0;
-    for (const Kind& kind : kinds) times += kind.launches * (kind.rounds + (chunk < kind.rest ? 1 : 0));
-    return times;
-  }
-  /// What a word of memory must be, in chunks of so many words.
+  /// What a word of memory must be, in chunks of so many words: what the last launch that came there stored,
+  /// or the sum of what all added.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint32_t word(std::uint32_t index, std::uint32_t chunk_words,
                                                         bool adds) const {
-    const std::uint32_t times = of_chunk(index / chunk_words);
-    const std::uint32_t stored = stored_bulk_word(index % chunk_words);
-    if (adds) return copied_word(index) + times * stored;
-    return times > 0 ? stored : copied_word(index);
+    const std::uint32_t chunk = index / chunk_words, place = index % chunk_words;
+    std::uint32_t sum = copied_word(index), newest = 0;
+    for (const Kind& kind : kinds) {
+      const std::uint32_t times = kind.per_launch(chunk);
+      sum += times * (kind.launches * stored_bulk_word(place, 0) + launch_mark(kind.numbers));
+      if (times > 0 && kind.last > newest) newest = kind.last;
+    }
+    if (adds) return sum;
+    return newest > 0 ? stored_bulk_word(place, newest) : copied_word(index);
   }
 };
 

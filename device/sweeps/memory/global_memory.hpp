@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mmaudit/config.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
 
 namespace mmaudit::sweeps {
@@ -17,6 +18,9 @@ inline constexpr AxisSpec kLevelAxis = {.name = "level",
                                         .meaning = "where the words of a stream are"};
 
 Level level_of(const Point& point);
+
+/// What a launch adds to the words that it stores, so that no launch can pass for another.
+MMAUDIT_HD constexpr std::uint32_t launch_mark(std::uint32_t launch) { return launch * 0xC2B2AE3DU; }
 
 /// Footprints up to this one are read once before they are timed; larger ones fit into no cache.
 inline constexpr std::size_t kWarmedBytes = std::size_t{96} << 20;

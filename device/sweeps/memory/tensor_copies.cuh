@@ -52,28 +52,32 @@ struct BoxWalk {
   }
 };
 
-/// Words of a stage, every 32nd four of them, that differ from the box of a step. No part of the loop that is
-/// timed: by its number the box is found another way than the copies find it.
+/// Words of a stage, every 32nd four of them, against the box of a step. No part of the loop that is timed:
+/// by its number the box is found another way than the copies find it.
 template <int kRank>
-static __device__ __noinline__ std::uint32_t differing_in_box(int parameter, std::size_t memory_bytes,
-                                                              BoxTurn turn, std::uint32_t step,
-                                                              std::uint32_t at, std::uint32_t lane) {
+static __device__ __noinline__ LookedAt looked_at_box(int parameter, std::size_t memory_bytes, BoxTurn turn,
+                                                      std::uint32_t step, std::uint32_t at,
+                                                      std::uint32_t lane) {
   const auto* fours = reinterpret_cast<const uint4*>(copy_bytes + at);
   const Boxes tensor(kRank, memory_bytes, unpacked(parameter));
   const auto number =
       static_cast<std::uint32_t>((std::uint64_t{step} * turn.stride + turn.first) % tensor.count());
   const std::uint32_t count = tensor.box.elements() * tensor.words / 4;
   BoxWords words(tensor, number, 4 * lane, 4 * 32);
-  std::uint32_t differing = 0;
+  LookedAt looked;
 #pragma unroll 4
   for (std::uint32_t four = lane; four < count; four += 32) {
     const uint4 found = fours[four];
     const std::uint32_t index = words.index();
-    differing += (found.x != copied_word(index) ? 1 : 0) + (found.y != copied_word(index + 1) ? 1 : 0) +
-                 (found.z != copied_word(index + 2) ? 1 : 0) + (found.w != copied_word(index + 3) ? 1 : 0);
+    const std::uint32_t four_words[] = {found.x, found.y, found.z, found.w};
+#pragma unroll
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      ++looked.compared;
+      looked.differing += four_words[i] != copied_word(index + i) ? 1 : 0;
+    }
     words.advance();
   }
-  return differing;
+  return looked;
 }
 
 /// Fills memory, and makes it the tensor that is copied from, in boxes of `copied`.

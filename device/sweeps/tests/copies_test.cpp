@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -150,36 +151,111 @@ TEST(Copies, MulticastIsForTheTargetsThatItIsMeantFor) {
   }
 }
 
-/// Launches one after the other, each chunk counted one by one.
-TEST(Stores, AreCountedAsTheKernelMakesThem) {
-  constexpr std::uint32_t kChunks = 100, kChunkWords = 8, kBlocks = 33;
-  std::vector<std::uint32_t> times(kChunks);
-  BulkStores stores;
-  std::uint32_t launches = 0;
-  const auto check = [&] {
-    for (std::uint32_t index = 0; index < kChunks * kChunkWords; ++index) {
-      const std::uint32_t chunk = index / kChunkWords, stored = stored_bulk_word(index % kChunkWords);
-      ASSERT_EQ(stores.of_chunk(chunk), times[chunk]) << chunk;
-      ASSERT_EQ(stores.word(index, kChunkWords, true), copied_word(index) + times[chunk] * stored);
-      ASSERT_EQ(stores.word(index, kChunkWords, false), times[chunk] > 0 ? stored : copied_word(index));
-    }
-  };
-  for (const auto& [steps, repeats] : {std::pair{1U, 1U}, {2U, 1U}, {50U, 7U}}) {
-    for (std::uint32_t repeat = 0; repeat < repeats; ++repeat, ++launches)
-      for (std::uint32_t block = 0; block < kBlocks; ++block)
-        for (std::uint32_t step = 0; step < steps; ++step) ++times[(block + step * kBlocks) % kChunks];
-    stores.add(launches, std::uint64_t{kBlocks} * steps, kChunks);
-    check();
+constexpr std::uint32_t kChunks = 100, kChunkWords = 8, kBlocks = 33;
+
+/// Memory as launches leave it that store, or add, chunk by chunk; and what BulkStores says of it.
+struct StoredMemory {
+  explicit StoredMemory(bool adding) : adds(adding) {
+    for (std::uint32_t index = 0; index < kChunks * kChunkWords; ++index) words.push_back(copied_word(index));
   }
-  stores.add(launches + 1, 5, kChunks);
-  EXPECT_THROW(stores.add(launches + 2, 6, kChunks), std::logic_error) << "a fifth kind";
+  /// A launch; `marked`: the launch whose words it stores, `steps_made`: how far it goes.
+  void launch(std::uint32_t marked, std::uint32_t steps_made) {
+    for (std::uint32_t block = 0; block < kBlocks; ++block)
+      for (std::uint32_t step = 0; step < steps_made; ++step)
+        for (std::uint32_t word = 0; word < kChunkWords; ++word) {
+          std::uint32_t& at = words[(block + step * kBlocks) % kChunks * kChunkWords + word];
+          at = (adds ? at : 0) + stored_bulk_word(word, marked);
+        }
+  }
+  /// As the machine runs it: warm-ups, then a series, of which `last` is the end.
+  [[nodiscard]] std::size_t wrong_after(
+      const std::function<void(StoredMemory&, std::uint32_t launch)>& last) {
+    constexpr std::uint32_t kSteps = 50;
+    std::uint32_t launches = 0;
+    const auto checked = [&](std::uint32_t steps) {
+      stores.add(launches, std::uint64_t{kBlocks} * steps, kChunks);
+      std::size_t wrong = 0;
+      for (std::uint32_t index = 0; index < words.size(); ++index)
+        wrong += words[index] != stores.word(index, kChunkWords, adds) ? 1 : 0;
+      return wrong;
+    };
+    for (const std::uint32_t steps : {1U, 2U}) {
+      ++launches;
+      launch(launches, steps);
+      EXPECT_EQ(checked(steps), 0U);
+    }
+    for (int repeat = 0; repeat < 6; ++repeat) {
+      ++launches;
+      launch(launches, kSteps);
+    }
+    last(*this, ++launches);
+    return checked(kSteps);
+  }
+
+  bool adds;
+  std::vector<std::uint32_t> words;
+  BulkStores stores;
+};
+
+TEST(Stores, OfEveryLaunchAreExpectedWhereTheyAre) {
+  for (const bool adds : {false, true})
+    EXPECT_EQ(
+        StoredMemory(adds).wrong_after([](auto& memory, std::uint32_t launch) { memory.launch(launch, 50); }),
+        0U);
+}
+
+TEST(Stores, ALaunchThatStoredNothingIsSeen) {
+  for (const bool adds : {false, true})
+    EXPECT_EQ(StoredMemory(adds).wrong_after([](auto&, std::uint32_t) {}), kChunks * kChunkWords);
+}
+
+TEST(Stores, ALaunchThatStoredAnOlderOnesWordsIsSeen) {
+  for (const bool adds : {false, true})
+    EXPECT_EQ(StoredMemory(adds).wrong_after(
+                  [](auto& memory, std::uint32_t launch) { memory.launch(launch - 1, 50); }),
+              kChunks * kChunkWords);
+}
+
+TEST(Stores, ALaunchThatStoppedBeforeTheEndOfMemoryIsSeen) {
+  for (const bool adds : {false, true})
+    EXPECT_GT(
+        StoredMemory(adds).wrong_after([](auto& memory, std::uint32_t launch) { memory.launch(launch, 3); }),
+        0U);
+}
+
+TEST(Stores, AreOfFourKinds) {
+  BulkStores stores;
+  for (std::uint32_t kind = 1; kind <= 4; ++kind) stores.add(kind, kind, kChunks);
+  EXPECT_THROW(stores.add(5, 5, kChunks), std::logic_error) << "a fifth kind";
 }
 
 TEST(Stores, NeighbouringWordsDifferSoThatNoneCanStandForAnother) {
   std::set<std::uint32_t> seen;
-  for (std::uint32_t word = 0; word < 4096; ++word) seen.insert(stored_bulk_word(word));
-  EXPECT_EQ(seen.size(), 4096U);
+  constexpr std::uint32_t kLaunches = 64;
+  for (std::uint32_t launch = 1; launch <= kLaunches; ++launch)
+    for (std::uint32_t word = 0; word < 4096; ++word) seen.insert(stored_bulk_word(word, launch));
+  EXPECT_EQ(seen.size(), 4096U * kLaunches);
   EXPECT_FALSE(seen.contains(0)) << "adding nothing would not be seen";
+}
+
+/// Sent words of each block; without a GPU memory is not looked at.
+TEST(Stores, ABlockThatSentLessIsWrong) {
+  for (const char* name : {"cp.async.bulk.global+inflight", "cp.reduce.async.bulk.add.u32+inflight"}) {
+    const Benchmark& benchmark = *find_benchmark(name);
+    Point point = points_of(benchmark, resolve_axes({}, true)).front();
+    const auto differing = [&](std::uint32_t sent) {
+      const CopyResult found{.copied = sent};
+      std::vector<std::byte> seen(sizeof(found));
+      std::memcpy(seen.data(), &found, sizeof(found));
+      Measurement out;
+      benchmark.setup(point, nullptr).check([&] { return seen; }, 1, 1024, out);
+      return out.differing;
+    };
+    const auto right = static_cast<std::uint32_t>(1024 * point.number("bytes") / 4);
+    EXPECT_EQ(differing(right), 0U);
+    EXPECT_EQ(differing(right / 2), 1U);
+    EXPECT_EQ(differing(1024), 1U) << "steps are no words";
+  }
 }
 
 /// Several blocks per multiprocessor are for the whole GPU alone.
@@ -196,7 +272,7 @@ constexpr char kFed[] = "wgmma.m64n256k16.f32.f16.f16+feed";
 TEST(FedWgmma, FewPointsAndTheFirstWithoutAFeed) {
   const Benchmark& fed = *find_benchmark(kFed);
   const std::vector<Point> points = points_of(fed, resolve_axes({}, false));
-  EXPECT_EQ(points.size(), 18U);
+  EXPECT_EQ(points.size(), 28U);
   EXPECT_EQ(points.front().number("fed"), 0) << "its table is one of multiply-adds";
   for (const Point& point : points) {
     EXPECT_DOUBLE_EQ(fed.work(point).fma, 64 * 256 * 16);

@@ -247,10 +247,10 @@ TEST(Checks, AcceptWhatIsRightAndNothingElse) {
     EXPECT_EQ(differing(name, {low, high}), 0U) << name;
     EXPECT_EQ(differing(name, {low, high ^ 1}), 1U) << name;
   }
-  const char* placed = "ld.shared::cluster.u32+placed";  // two blocks per cluster, 128 steps of 8 hops
-  EXPECT_EQ(differing(placed, {0, 0, 1, 0, 1, 0}), 0U);
-  EXPECT_EQ(differing(placed, {0, 0, 1, 128, 1, 0}), 1U);
-  EXPECT_EQ(differing(placed, {0, 0, 0, 0, 1, 0}), 1U) << "it read its own block";
+  const char* placed = "ld.shared::cluster.u32+placed";  // two blocks per cluster, 128 steps through 7 words
+  EXPECT_EQ(differing(placed, {256, 0, 1, 256, 1, 0}), 0U);
+  EXPECT_EQ(differing(placed, {256, 0, 1, 128, 1, 0}), 1U);
+  EXPECT_EQ(differing(placed, {256, 0, 0, 256, 1, 0}), 1U) << "it read its own block";
 }
 
 TEST(Maps, TheMedianOfTheVisitsOfEachLine) {

@@ -52,6 +52,8 @@ struct Setup {
   std::size_t memory_bytes = 0, block_memory_bytes = 0;
   std::function<void(const TimedArgs& args)> fill =
       {};  ///< writes it before the first run; null: not written
+  /// Told the arguments of every launch, just before it; null: not told.
+  std::function<void(const TimedArgs& args)> launched = {};
   /// Steps of a run that says how long a step takes, where shorter runs check more and take longer; 0: the
   /// short runs say it.
   int trial_steps = 0;

@@ -28,6 +28,7 @@ struct TimedArgs {
   int parameter = 0;               ///< whatever the benchmark passes to its kernel
   void* memory = nullptr;          ///< global memory that Setup asks for
   std::size_t memory_bytes = 0;
+  std::uint32_t launch = 0;  ///< number of this launch since memory was filled, from 1
 };
 
 /// A kernel of a point. A build without CUDA knows its symbol alone.
