@@ -233,10 +233,13 @@ int report_on(const SweepReportOptions& options) {
     sweeps::add_context(report, result, accuracy, gemm, options.gemm);
     corpus::write_file_atomically(options.html, std::string_view(report::rendered(report, "html")));
   }
-  emit("-",
-       fmt::format("{}\n\n{}", sweeps::kAccuracyTitle, report::to_text(sweeps::accuracy_table(accuracy))));
+  std::string text;
   if (report::Report memory{.sections = sweeps::memory_sections(result)}; !memory.sections.empty())
-    emit("-", "\n" + report::rendered(memory, "text"));
+    text = report::rendered(memory, "text") + "\n";
+  if (!accuracy.empty())
+    text +=
+        fmt::format("{}\n\n{}", sweeps::kAccuracyTitle, report::to_text(sweeps::accuracy_table(accuracy)));
+  emit("-", text.empty() ? "no rate and no level of memory: --html writes the other tables\n" : text);
   if (!options.html.empty()) emit("-", fmt::format("\nwritten: {}\n", options.html));
   return kAllGood;
 }

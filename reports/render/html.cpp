@@ -60,13 +60,17 @@ std::string breakable(std::string_view name) {
   return out + escaped_html(name.substr(start));
 }
 
+/// Longer texts are read, not looked up: they go over several lines on small screens too.
+constexpr std::size_t kSentence = 60;
+
 /// Classes and hover text of a cell.
 std::string attributes_of(const Column& column, const Cell& cell, bool first) {
   std::string classes = column.number                                         ? "n"
                         : column.header == kInstruction                       ? "code"
                         : column.header == "Value" || column.header == "File" ? "any"
-                        : cell.text.size() > 24 && !first                     ? "wrap"
-                                                                              : "";
+                        : cell.text.size() <= 24 || first                     ? ""
+                        : cell.text.size() > kSentence                        ? "wrap long"
+                                                                              : "wrap";
   if (cell.heat == kAbsentHeat) classes += " absent";
   if (cell.heat >= 0) classes += fmt::format(" h{}", cell.heat);
   std::string out = classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);

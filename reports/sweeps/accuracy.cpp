@@ -94,13 +94,15 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
       combination = settled(combination);
       const GemmPath path = find_path(combination);
       if (!path.why_not.empty()) continue;
+      Instruction open = path.instruction;
+      if (is_wgmma(open.op)) open.n = 0;
+      AccuracyRow row;
+      add_rates(result, open, accumulation.promote, row);
+      if (!row.flops) continue;
       const report::ConvertedOperands converted =
           report::convert_operands(combination.dtype, combination.scaling, operands);
       const report::GemmErrors errors = report::errors_of(
           exact, converted, report::compute_elements(combination, path, converted, {}), combination.output);
-      Instruction open = path.instruction;
-      if (is_wgmma(open.op)) open.n = 0;
-      AccuracyRow row;
       row.title = dtype.title;
       row.accumulation = name_of(accumulation);
       row.element = dtype.element;
@@ -108,7 +110,6 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
       row.total = errors.total;
       row.quantization = errors.quantization;
       row.accumulated = errors.accumulation;
-      add_rates(result, open, accumulation.promote, row);
       rows.push_back(std::move(row));
     }
   return rows;

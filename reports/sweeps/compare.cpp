@@ -76,6 +76,27 @@ std::string_view name_of(Change change) {
   return kNames[static_cast<int>(change)];
 }
 
+namespace {
+
+/// Points that one sweep alone has are named up to this many, more are counted per benchmark.
+constexpr std::size_t kMostNamed = 24;
+
+/// A key starts with the name of its benchmark and a blank.
+std::string alone_text(std::string_view label, const std::vector<std::string>& keys) {
+  std::string out;
+  if (keys.size() <= kMostNamed) {
+    for (const std::string& key : keys) out += fmt::format("{:9} {}\n", label, key);
+    return out;
+  }
+  std::map<std::string_view, int> points;
+  for (const std::string_view key : keys) ++points[key.substr(0, key.find(' '))];
+  for (const auto& [benchmark, count] : points)
+    out += fmt::format("{:9} {} {} of {}\n", label, count, count == 1 ? "point" : "points", benchmark);
+  return out;
+}
+
+}  // namespace
+
 std::string comparison_text(const Compared& compared) {
   std::string out;
   for (const Comparison& one : compared.points)
@@ -83,8 +104,7 @@ std::string comparison_text(const Compared& compared) {
       out += fmt::format("{:9} {:+7.2f}%  {:.6g} -> {:.6g} {} (noise {:.2f}%, {:.2f}%)  {}\n",
                          name_of(one.change), 100 * (one.after / one.before - 1), one.before, one.after,
                          one.quantity, 100 * one.noise_before, 100 * one.noise_after, one.key);
-  for (const std::string& key : compared.only_before) out += "GONE      " + key + "\n";
-  for (const std::string& key : compared.only_after) out += "NEW       " + key + "\n";
+  out += alone_text("GONE", compared.only_before) + alone_text("NEW", compared.only_after);
   out += fmt::format("{} points: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new\n",
                      compared.points.size(), compared.count(Change::same), compared.count(Change::fast),
                      compared.count(Change::slow), compared.count(Change::ambiguous),

@@ -41,7 +41,8 @@ Change classify(double before, double noise_before, double after, double noise_a
 Compared compare(const SweepResult& before, const SweepResult& after);
 
 std::string_view name_of(Change change);
-/// Everything that is not the same, and the counts.
+/// Everything that is not the same, and the counts. Many points that one sweep alone has are counted per
+/// benchmark.
 std::string comparison_text(const Compared& compared);
 
 }  // namespace mmaudit::sweeps

@@ -30,10 +30,11 @@ void add_context(report::Report& report, const SweepResult& result, const std::v
                  const std::string& products, const std::string& label) {
   auto& sections = report.sections;
   if (!products.empty()) sections.insert(sections.begin(), gemm_report(products, label).sections.front());
-  sections.insert(sections.begin(), {.title = kAccuracyTitle,
-                                     .remark = kAccuracyRemark,
-                                     .figures = accuracy_figures(accuracy),
-                                     .tables = {accuracy_table(accuracy)}});
+  if (!accuracy.empty())
+    sections.insert(sections.begin(), {.title = kAccuracyTitle,
+                                       .remark = kAccuracyRemark,
+                                       .figures = accuracy_figures(accuracy),
+                                       .tables = {accuracy_table(accuracy)}});
   sections.push_back(section_of(census_of_target(result.provenance.compute_capability)));
   sections.back().folded = true;
 }

@@ -8,21 +8,39 @@ namespace mmaudit::sweeps {
 #include "finding_files.inc"
 #undef MMAUDIT_FILE
 
+namespace {
+
+/// Whether a point has the coordinates.
+class Wanted {
+ public:
+  explicit Wanted(const Query& query)
+      : query_(query), warps_(std::to_string(query.warps)), ilp_(std::to_string(query.ilp)) {}
+  bool operator()(const Point& point) const {
+    const auto agrees = [&](const std::pair<std::string_view, std::string_view>& one) {
+      const std::string_view value = point.axis(one.first);
+      return one.second.empty() || value.empty() || value == one.second;
+    };
+    return point.subject == query_.subject && point.skipped.empty() && agrees({"scope", query_.scope}) &&
+           agrees({"init", query_.init}) && agrees({"warps", warps_}) && agrees({"ilp", ilp_}) &&
+           std::all_of(query_.others.begin(), query_.others.end(), agrees);
+  }
+
+ private:
+  const Query& query_;
+  std::string warps_, ilp_;
+};
+
+}  // namespace
+
 const Point* find_point(const SweepResult& result, const Query& query) {
-  auto wanted = query.others;
-  wanted.emplace_back("scope", query.scope);
-  wanted.emplace_back("init", query.init);
-  const std::string warps = std::to_string(query.warps), ilp = std::to_string(query.ilp);
-  wanted.emplace_back("warps", warps);
-  wanted.emplace_back("ilp", ilp);
-  for (const Point& point : result.points)
-    if (point.subject == query.subject && point.skipped.empty() &&
-        std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
-          const std::string_view value = point.axis(one.first);
-          return one.second.empty() || value.empty() || value == one.second;
-        }))
-      return &point;
-  return nullptr;
+  const auto at = std::find_if(result.points.begin(), result.points.end(), Wanted(query));
+  return at == result.points.end() ? nullptr : &*at;
+}
+
+const Point* find_point(std::span<const Point* const> points, const Query& query) {
+  const Wanted wanted(query);
+  const auto at = std::find_if(points.begin(), points.end(), [&](const Point* one) { return wanted(*one); });
+  return at == points.end() ? nullptr : *at;
 }
 
 std::optional<double> value_at(const SweepResult& result, const Query& query, std::string_view summary) {
@@ -72,13 +90,13 @@ std::vector<double> numbers(const std::vector<std::optional<double>>& found) {
   return values;
 }
 
-std::optional<Convergence> convergence_of(const SweepResult& result, Query query, int warps) {
+std::optional<Convergence> convergence_of(std::span<const Point* const> points, Query query, int warps) {
   constexpr double kConverged = 0.97;
   constexpr int kMostIlp = kIlpAxis.most;
   std::vector<Convergence> grid;
   query.warps = warps;
   for (query.ilp = 1; query.ilp <= kMostIlp; ++query.ilp)
-    if (const Point* point = find_point(result, query))
+    if (const Point* point = find_point(points, query))
       grid.push_back({warps, query.ilp, point->get(tag::kCycles).value_or(0), point->rate().value_or(0)});
   if (grid.empty()) return std::nullopt;
   double best = 0;
@@ -86,6 +104,12 @@ std::optional<Convergence> convergence_of(const SweepResult& result, Query query
   const auto found = std::find_if(grid.begin(), grid.end(),
                                   [&](const Convergence& one) { return one.rate >= kConverged * best; });
   return found == grid.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Convergence> convergence_of(const SweepResult& result, const Query& query, int warps) {
+  std::vector<const Point*> points;
+  for (const Point& point : result.points) points.push_back(&point);
+  return convergence_of(points, query, warps);
 }
 
 std::vector<Finding> findings_of(const SweepResult& result) {

@@ -1,6 +1,7 @@
 #pragma once
 // What the grid says, beyond its numbers: convergence points, and statements that hold or do not.
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ struct Query {
 };
 /// Null when no such point was measured.
 const Point* find_point(const SweepResult& result, const Query& query);
+/// The same among some of the points.
+const Point* find_point(std::span<const Point* const> points, const Query& query);
 /// One number of it.
 std::optional<double> value_at(const SweepResult& result, const Query& query, std::string_view summary);
 /// The operands whose numbers stand for a benchmark: "random" where a lone warp's lone chain was measured
@@ -46,7 +49,8 @@ struct Convergence {
 /// What: the least ILP whose rate reaches 97% of the best rate with as many warps; Sun et al. give the
 /// convergence points of 4 and of 8 warps. nullopt when the warps were not swept. The query's warps and ilp
 /// do not matter.
-std::optional<Convergence> convergence_of(const SweepResult& result, Query query, int warps);
+std::optional<Convergence> convergence_of(std::span<const Point* const> points, Query query, int warps);
+std::optional<Convergence> convergence_of(const SweepResult& result, const Query& query, int warps);
 
 struct Finding {
   std::string statement;

@@ -203,6 +203,9 @@ std::vector<Axis> axes_in(const Json& from) {
   return axes;
 }
 
+/// More points than any sweep has; tables of points would take minutes.
+constexpr std::size_t kMostPoints = std::size_t{1} << 15;
+
 SweepResult result_in(const Json& root, const std::string& label) {
   const Json& meta = root.at("meta");
   if (const auto schema = meta.at("schema").get<std::string>(); schema != kSchema)
@@ -241,7 +244,10 @@ SweepResult result_in(const Json& root, const std::string& label) {
                         "no summaries, or false with summaries and no reason",
                         label, printable(point.key()), skipped, point.summaries.size(),
                         point.skipped.empty() ? "no" : "a"));
-      result.points.push_back(point);
+      if (result.points.size() == kMostPoints)
+        throw InputError(fmt::format("{}: benchmarks: found more than {} states, allowed: at most so many",
+                                     label, kMostPoints));
+      result.points.push_back(std::move(point));
     }
   return result;
 }

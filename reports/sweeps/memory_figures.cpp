@@ -98,9 +98,9 @@ std::string loads_figure(const SweepResult& result, bool resident) {
   return report::histogram(plot);
 }
 
-std::vector<std::string> partition_figures(const SweepResult& result) {
+std::vector<std::string> partition_figures(const std::vector<PartitionMap>& maps) {
   std::vector<std::string> figures;
-  for (const PartitionMap& map : partition_maps(result)) {
+  for (const PartitionMap& map : maps) {
     const std::string access = map.point->subject == kPartitionAtom ? "atomics" : "loads";
     const int spacing = map.point->number("spacing");
     report::CellMap cells{.id = letters_of(map.point->key()),

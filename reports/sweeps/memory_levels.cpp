@@ -212,20 +212,21 @@ std::optional<PartitionMap> partition_map(const Point& point) {
   if (places.empty() || cells.empty() || cells.size() % places.size() != 0) return std::nullopt;
   const std::size_t lines = cells.size() / places.size();
   PartitionMap map{.point = &point, .multiprocessors = {places.begin(), places.end()}, .cycles = {}};
-  std::vector<double> seen;
+  std::vector<std::uint64_t> seen(kMostCycles + 1);
   for (std::size_t row = 0; row < places.size(); ++row) {
     const auto of_row = cells.subspan(row * lines, lines);
     for (std::uint32_t& cycles : map.cycles.emplace_back(of_row.begin(), of_row.end())) {
       cycles = std::min(cycles, kMostCycles);
-      if (cycles > 0) seen.push_back(cycles);
+      ++seen[cycles];
     }
   }
-  const std::vector<double> cuts = cuts_of(seen, 2);
+  seen[0] = 0;  // not seen
+  const std::vector<double> cuts = cuts_of_counts(seen, 2);
   if (cuts.empty()) return std::nullopt;
   map.cut = cuts.front();
-  std::vector<double> sides[2];
-  for (const double cycles : seen) sides[cycles > map.cut ? 1 : 0].push_back(cycles);
-  const Statistics near = statistics_of(sides[0]), far = statistics_of(sides[1]);
+  const auto above = static_cast<std::size_t>(map.cut) + 1;
+  const Statistics near = statistics_of_counts(std::span(seen).first(above)),
+                   far = statistics_of_counts(seen, above);
   map.near = near.median;
   map.far = far.median;
   map.spread = std::max(near.upper_quartile - near.lower_quartile, far.upper_quartile - far.lower_quartile);
@@ -233,10 +234,10 @@ std::optional<PartitionMap> partition_map(const Point& point) {
   return map;
 }
 
-std::vector<PartitionMap> partition_maps(const SweepResult& result) {
+std::vector<PartitionMap> partition_maps(const SweepResult& result, std::string_view subject) {
   std::vector<PartitionMap> maps;
   for (const Point& point : result.points)
-    if (point.axis("scope") == "gpu")
+    if (point.axis("scope") == "gpu" && (subject.empty() || point.subject == subject))
       if (std::optional<PartitionMap> map = partition_map(point)) maps.push_back(std::move(*map));
   return maps;
 }
@@ -251,7 +252,7 @@ std::vector<std::vector<std::uint32_t>> multiprocessor_groups(const SweepResult&
   std::map<std::uint32_t, std::uint32_t> parent;
   const auto root = [&](std::uint32_t one) {
     parent.try_emplace(one, one);
-    while (parent[one] != one) one = parent[one];
+    while (parent[one] != one) one = parent[one] = parent[parent[one]];  // each search shortens the next
     return one;
   };
   for (const Point* point : placed_points(result)) {

@@ -67,8 +67,8 @@ struct PartitionMap {
 /// What: the map of a point that recorded one. nullopt where it has none, or numbers that do not fit
 /// together.
 std::optional<PartitionMap> partition_map(const Point& point);
-/// The maps of all multiprocessors.
-std::vector<PartitionMap> partition_maps(const SweepResult& result);
+/// The maps of all multiprocessors: of one benchmark, or of every one.
+std::vector<PartitionMap> partition_maps(const SweepResult& result, std::string_view subject = {});
 
 /// Multiprocessors that a cluster had in common, directly or through others.
 std::vector<std::vector<std::uint32_t>> multiprocessor_groups(const SweepResult& result);

@@ -112,9 +112,9 @@ Table groups_table(const SweepResult& result) {
        {"published cycles", [](const LoadGroup& one) { return published_fact(one.name); }}});
 }
 
-Table partitions_table(const SweepResult& result) {
+Table partitions_table(const std::vector<PartitionMap>& maps) {
   return table_of<PartitionMap>(
-      "", partition_maps(result),
+      "", maps,
       {{"access",
         [](const PartitionMap& one) {
           return std::string(one.point->subject == kPartitionAtom ? "atomic operations" : "loads");
@@ -248,6 +248,7 @@ std::vector<MachineLevel> machine_levels(const SweepResult& result) {
 std::vector<Section> memory_sections(const SweepResult& result) {
   std::vector<Section> sections;
   const std::vector<MachineLevel> levels = machine_levels(result);
+  const std::vector<PartitionMap> maps = partition_maps(result);
   sections.push_back({.title = "The machine, level by level",
                       .remark = "Latency of one access and the best rate of all multiprocessors.",
                       .figures = {machine_figure(levels)},
@@ -262,8 +263,8 @@ std::vector<Section> memory_sections(const SweepResult& result) {
                       .tables = {groups_table(result)}});
   sections.push_back({.title = "Partitions of the second-level cache",
                       .remark = "One access per multiprocessor and line; 2-means of all of them.",
-                      .figures = partition_figures(result),
-                      .tables = {partitions_table(result)}});
+                      .figures = partition_figures(maps),
+                      .tables = {partitions_table(maps)}});
   sections.push_back({.title = "Where clusters run",
                       .remark = "Multiprocessors that shared a cluster, directly or through others: parts of "
                                 "one GPC, as a cluster never spans two.",

@@ -6,6 +6,7 @@
 
 #include "mmaudit/report/report.hpp"
 #include "mmaudit/sweeps/point.hpp"
+#include "sweeps/memory_levels.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -27,7 +28,7 @@ std::vector<report::Section> memory_sections(const SweepResult& result);
 // Figures, empty where there is nothing to draw.
 std::string machine_figure(const std::vector<MachineLevel>& levels);
 std::string loads_figure(const SweepResult& result, bool resident);
-std::vector<std::string> partition_figures(const SweepResult& result);
+std::vector<std::string> partition_figures(const std::vector<PartitionMap>& maps);
 std::string placement_figure(const SweepResult& result);
 
 }  // namespace mmaudit::sweeps

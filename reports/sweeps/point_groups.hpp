@@ -1,6 +1,6 @@
 #pragma once
 // Points of a sweep, chosen and put in groups, and the figures of a group.
-#include <algorithm>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,16 +24,12 @@ Points points_with(const SweepResult& result, Wanted wanted) {
 /// Points in groups of equal keys, groups and points in the order in which they were measured.
 template <typename KeyOf>
 std::vector<Points> grouped(const Points& points, KeyOf key_of) {
-  std::vector<decltype(key_of(*points.front()))> keys;
+  std::map<decltype(key_of(*points.front())), std::size_t> numbers;
   std::vector<Points> groups;
   for (const Point* point : points) {
-    const auto key = key_of(*point);
-    const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
-    if (at == keys.size()) {
-      keys.push_back(key);
-      groups.emplace_back();
-    }
-    groups[at].push_back(point);
+    const auto [at, fresh] = numbers.try_emplace(key_of(*point), groups.size());
+    if (fresh) groups.emplace_back();
+    groups[at->second].push_back(point);
   }
   return groups;
 }

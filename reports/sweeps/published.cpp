@@ -1,6 +1,9 @@
 #include "sweeps/published.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "mmaudit/sweeps/benchmark.hpp"
@@ -42,6 +45,24 @@ bool same_point(const PublishedRow& row, const Point& point, bool any_grid) {
 
 enum class Unit { left_out, printed };
 
+/// Multiprocessors of a GPU by the paper's table of machines; 0: not there.
+double multiprocessors_of(std::string_view gpu) {
+  for (const PublishedFact& fact : published_facts())
+    if (fact.what == "multiprocessors" && fact.gpu.starts_with(gpu))
+      return std::strtod(std::string(fact.value).c_str(), nullptr);
+  return 0;
+}
+
+/// "1800 GB/s (H800, Luo 5)"; bytes per clock of a whole GPU per multiprocessor, as ours are, with what was
+/// printed: "39.2 B/clk/SM (H800, Luo V: 4472.3 B/clk)".
+std::string rate_text(const PublishedRow& row) {
+  const double count = row.unit == "B/clk" ? multiprocessors_of(row.gpu) : 0;
+  if (count == 0) return fmt::format("{} {} ({}, {})", row.rate, row.unit, row.gpu, row.table);
+  return fmt::format("{:.1f} B/clk/SM ({}, {}: {} {})",
+                     std::strtod(std::string(row.rate).c_str(), nullptr) / count, row.gpu, row.table,
+                     row.rate, row.unit);
+}
+
 template <typename Wanted>
 std::string text_of(const Point& point, bool any_grid, std::string_view PublishedRow::*value, Wanted wanted,
                     Unit unit = Unit::left_out) {
@@ -49,9 +70,8 @@ std::string text_of(const Point& point, bool any_grid, std::string_view Publishe
   for (const PublishedRow& row : published_rows()) {
     if ((row.*value).empty() || !wanted(row) || !same_point(row, point, any_grid)) continue;
     if (!text.empty()) text += ", ";
-    text += std::string(row.*value);
-    if (unit == Unit::printed) text += " " + std::string(row.unit);
-    text += " (" + std::string(row.gpu) + ", " + std::string(row.table) + ")";
+    text +=
+        unit == Unit::printed ? rate_text(row) : fmt::format("{} ({}, {})", row.*value, row.gpu, row.table);
   }
   return text;
 }

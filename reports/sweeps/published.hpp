@@ -38,7 +38,8 @@ const std::vector<PublishedRow>& published_rows();
 std::string published_cycles(const Point& point);
 /// Rates of a whole GPU; the point must be one of scope "gpu". Warps and ilp may differ.
 std::string published_rates(const Point& point);
-/// Rates in bytes with their units; the point must be one of scope "gpu". Warps and ilp may differ.
+/// Rates in bytes with their units, those per clock of a whole GPU also per multiprocessor; the point must be
+/// one of scope "gpu". Warps and ilp may differ.
 std::string published_bytes(const Point& point);
 /// Rates per watt; the point must be one of scope "energy". Warps and ilp may differ.
 std::string published_efficiency(const Point& point);

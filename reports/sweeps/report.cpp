@@ -86,6 +86,7 @@ Table chains_table(const SweepResult& result, const Points& points, const String
   struct Grid {
     const Point *best, *one;
     Query query;
+    Points points;
   };
   std::vector<Grid> grids;
   for (const Points& group : grouped(with_measured_init(result, points), key_without(kGridAxes))) {
@@ -95,13 +96,14 @@ Table chains_table(const SweepResult& result, const Points& points, const String
     if (!best->rate()) continue;
     Query query{.subject = best->subject, .init = best->axis("init")};
     for (const std::string& axis : axes) query.others.emplace_back(axis, best->axis(axis));
-    grids.push_back({best, find_point(result, query), query});
+    const Point* one = find_point(group, query);
+    grids.push_back({best, one, std::move(query), group});
   }
   std::vector<Field<Grid>> fields = {{"instruction", [](const Grid& grid) { return grid.best->subject; }}};
   for (const std::string& axis : axes)
     fields.push_back({axis, [axis](const Grid& grid) { return grid.best->axis(axis); }});
   const auto converges = [&](int warps) {
-    return [&result, warps](const Grid& grid) { return text_of(convergence_of(result, grid.query, warps)); };
+    return [warps](const Grid& grid) { return text_of(convergence_of(grid.points, grid.query, warps)); };
   };
   const auto cycles = [](const Grid& grid) {
     return grid.one == nullptr ? "-" : number(grid.one->get(tag::kCycles), 2);

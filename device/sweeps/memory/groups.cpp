@@ -43,11 +43,8 @@ class Costs {
   double origin_;
 };
 
-}  // namespace
-
-std::vector<double> cuts_of(std::vector<double> numbers, int count) {
-  if (numbers.empty()) return {};
-  const std::vector<Run> runs = runs_of(std::move(numbers));
+std::vector<double> cuts_of_runs(const std::vector<Run>& runs, int count) {
+  if (runs.empty()) return {};
   const Costs costs(runs);
   const std::size_t groups = std::min(static_cast<std::size_t>(std::max(count, 1)), runs.size());
   // least[g][i]: of the runs up to i in g + 1 groups; from[g][i]: where the last of them starts.
@@ -71,6 +68,20 @@ std::vector<double> cuts_of(std::vector<double> numbers, int count) {
   }
   std::reverse(cuts.begin(), cuts.end());
   return cuts;
+}
+
+}  // namespace
+
+std::vector<double> cuts_of(std::vector<double> numbers, int count) {
+  return cuts_of_runs(runs_of(std::move(numbers)), count);
+}
+
+std::vector<double> cuts_of_counts(std::span<const std::uint64_t> counts, int count) {
+  std::vector<Run> runs;
+  for (std::size_t number = 0; number < counts.size(); ++number)
+    if (counts[number] > 0)
+      runs.push_back({static_cast<double>(number), static_cast<double>(counts[number])});
+  return cuts_of_runs(runs, count);
 }
 
 int group_of(double number, std::span<const double> cuts) {

@@ -83,6 +83,35 @@ TEST(Clusters, AgreeWithTheSlowWay) {
   }
 }
 
+/// Counts of whole numbers say what the numbers say.
+TEST(Clusters, OfCountsAreThoseOfNumbers) {
+  std::vector<double> numbers;
+  std::vector<std::uint64_t> counts(64);
+  std::uint32_t random = 1;
+  for (int i = 0; i < 1000; ++i) {
+    random = random * 1664525U + 1013904223U;
+    const std::uint32_t number = random >> 26;
+    numbers.push_back(number);
+    ++counts[number];
+  }
+  for (int groups = 1; groups <= 3; ++groups)
+    EXPECT_EQ(cuts_of_counts(counts, groups), cuts_of(numbers, groups));
+  EXPECT_TRUE(cuts_of_counts(std::vector<std::uint64_t>(4), 2).empty());
+  for (const std::size_t first : {0U, 20U}) {
+    std::vector<double> rest;
+    for (const double number : numbers)
+      if (number >= static_cast<double>(first)) rest.push_back(number);
+    const Statistics found = statistics_of_counts(counts, first), wanted = statistics_of(rest);
+    EXPECT_EQ(found.count, wanted.count);
+    EXPECT_EQ(found.median, wanted.median);
+    EXPECT_EQ(found.lower_quartile, wanted.lower_quartile);
+    EXPECT_EQ(found.upper_quartile, wanted.upper_quartile);
+    EXPECT_EQ(found.least, wanted.least);
+    EXPECT_EQ(found.most, wanted.most);
+  }
+  EXPECT_EQ(statistics_of_counts(counts, counts.size()).count, 0);
+}
+
 TEST(Clusters, ANumberIsInTheGroupBelowItsCut) {
   EXPECT_EQ(group_of(3, std::vector<double>{3, 9}), 0);
   EXPECT_EQ(group_of(4, std::vector<double>{3, 9}), 1);

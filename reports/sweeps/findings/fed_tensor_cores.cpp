@@ -12,9 +12,12 @@ constexpr std::string_view kFed = "wgmma.m64n256k16.f32.f16.f16+feed";
 /// Of the rate without a feed.
 constexpr double kKept = 0.95;
 constexpr double kMore = 1.02;
+/// Of four wgmma at the peak of the tensor cores.
+constexpr double kGroupCycles = 512;
 
 struct Feed {
   double bytes = 0, kept = 0;  ///< per clock per multiprocessor; share of the rate without a feed
+  double asked = 0;            ///< the bytes that the full rate would take
 };
 
 /// The whole GPU with four stages: each feed of this level, and what wgmma keeps beside it.
@@ -26,7 +29,7 @@ std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::
     if (point.subject != kFed || point.axis("scope") != "gpu" || point.axis("level") != level) continue;
     if (point.axis("a") != a || point.axis("stages") != "4") continue;
     const auto fma = point.get(tag::kFma), bytes = point.get(tag::kBytes);
-    if (fma && bytes) found.push_back({*bytes, *fma / *alone});
+    if (fma && bytes) found.push_back({*bytes, *fma / *alone, point.number("fed") / kGroupCycles});
   }
   return found;
 }
@@ -48,6 +51,18 @@ void keeps_its_rate(const SweepResult& result, std::string_view level, double le
                                 100 * feed.kept);
 }
 
+/// How much more, per clock per multiprocessor, the next larger feed than the largest beside the full rate
+/// asks for; nullopt: none was tried.
+std::optional<double> resolution(const std::vector<Feed>& feeds) {
+  double largest = 0;
+  for (const Feed& feed : feeds)
+    if (feed.kept >= kKept) largest = std::max(largest, feed.asked);
+  std::optional<double> step;
+  for (const Feed& feed : feeds)
+    if (feed.asked > largest && (!step || feed.asked - largest < *step)) step = feed.asked - largest;
+  return step;
+}
+
 void registers_leave_more(const SweepResult& result, Finding& out) {
   const std::vector<Feed> shared = feeds(result, "l2", "shared"),
                           registers = feeds(result, "l2", "registers");
@@ -57,6 +72,12 @@ void registers_leave_more(const SweepResult& result, Finding& out) {
   out.measured =
       fmt::format("{:.1f} B/clk/SM beside 95% of the rate with A in shared memory, {:.1f} in registers",
                   beside_shared, beside_registers);
+  const auto step = numbers({resolution(shared), resolution(registers)});
+  out.measured += step.empty() ? "; no larger feed was tried"
+                               : fmt::format(
+                                     "; the next larger feeds ask for {:.1f} and {:.1f} more, so a smaller "
+                                     "difference is not seen",
+                                     step[0], step[1]);
 }
 
 }  // namespace

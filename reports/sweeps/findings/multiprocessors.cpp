@@ -9,8 +9,7 @@ namespace {
 
 /// Every map of an access must show it.
 void two_sides(const SweepResult& result, std::string_view subject, Finding& out) {
-  for (const PartitionMap& map : partition_maps(result)) {
-    if (map.point->subject != subject) continue;
+  for (const PartitionMap& map : partition_maps(result, subject)) {
     out.holds = out.holds.value_or(true) && map.two_classes();
     out.measured += fmt::format(
         "{}{:.0f} and {:.0f} cycles, spread {:.0f}; sides of {} and {} multiprocessors; {:.1f}% of the cells "

@@ -1,6 +1,8 @@
 // Findings on memory, clusters, copies and DPX, on points whose answer is known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fake_machine.hpp"
 #include "sweeps/findings.hpp"
 #include "sweeps/published.hpp"
@@ -67,11 +69,12 @@ SweepResult grid(bool wrong) {
   boxes("3d", "16x256x1", "4", either(4.1e12, 4.5e12));
   boxes("3d", "4x4x256", "4", 1e12);
   add(result, "ld.shared::cluster.u32", with({{"cluster", "1"}, {"peer", "0"}}), cycles(33, 20));
-  add(result, "ld.shared::cluster.u32", with({{"cluster", "2"}, {"peer", "1"}}),
-      {{tag::kCycles, either(190, 210)},
-       {tag::kLeastBlock, 185},
-       {tag::kMostBlock, 205},
-       {tag::kDistinct, either(2, 1)}});
+  for (const int cluster : {2, 4, 8, 16})
+    add(result, "ld.shared::cluster.u32", with({{"cluster", std::to_string(cluster)}, {"peer", "1"}}),
+        {{tag::kCycles, either(190, 210)},
+         {tag::kLeastBlock, 185},
+         {tag::kMostBlock, 205},
+         {tag::kDistinct, cluster == 8 ? either(8, 7) : cluster}});
   const auto stream = [&](const char* reads, const char* cluster, double rate) {
     add_gpu(result, "stream.ld.shared::cluster.v4.u32",
             {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}}, bytes(rate));
@@ -148,11 +151,37 @@ TEST(MemoryFindings, AHistogramWithoutEveryClusterIsNotJudged) {
     }
 }
 
+TEST(MemoryFindings, DistancesInClustersNeedEverySize) {
+  constexpr std::string_view kDistances = "Other blocks of clusters of 2 to 16";
+  const auto judge = [&](const SweepResult& result) {
+    for (const Finding& finding : findings_of(result))
+      if (finding.statement.starts_with(kDistances)) return finding;
+    ADD_FAILURE() << "no such finding";
+    return Finding{};
+  };
+  const auto of_size = [](SweepResult& result, const char* cluster) -> Point& {
+    return *std::find_if(result.points.begin(), result.points.end(), [&](const Point& point) {
+      return point.subject == "ld.shared::cluster.u32" && point.axis("cluster") == cluster;
+    });
+  };
+  SweepResult result = grid(false);
+  EXPECT_NE(judge(result).measured.find("185.0 to 205.0 with 8"), std::string::npos);
+  of_size(result, "16").summaries[tag::kMostBlock] = 240;
+  EXPECT_EQ(judge(result).holds, false) << "the largest size alone is too far away";
+  Point& largest = of_size(result, "16");
+  largest.skipped = "the GPU can't hold such a cluster";
+  largest.summaries.clear();
+  EXPECT_EQ(judge(result).holds, true) << "a size that the GPU lacks";
+  std::erase_if(result.points, [](const Point& point) { return point.axis("cluster") == "4"; });
+  EXPECT_FALSE(judge(result).holds) << "a size that was not asked for";
+}
+
 TEST(MemoryFindings, PublishedBytesNameTheirUnit) {
   Point point{.subject = "stream.ld.u32",
               .axes = {{"scope", "gpu"}, {"warps", "32"}, {"ilp", "4"}, {"level", "l2"}}};
   EXPECT_EQ(published_bytes(point),
-            "1622.2 B/clk (RTX4090, Luo V), 1853.7 B/clk (A100, Luo V), 4472.3 B/clk (H800, Luo V)");
+            "12.7 B/clk/SM (RTX4090, Luo V: 1622.2 B/clk), 17.2 B/clk/SM (A100, Luo V: 1853.7 B/clk), "
+            "39.2 B/clk/SM (H800, Luo V: 4472.3 B/clk)");
   point.set("scope", "sm");
   EXPECT_EQ(published_bytes(point), "");
   const Point aligned{.subject = "align.half2", .axes = {{"scope", "gpu"}, {"query", "512"}}};

@@ -163,7 +163,7 @@ TEST(Partitions, AMapWhoseNumbersDoNotFitIsNone) {
   SweepResult result = mapped(false);
   result.points.front().lists[list::kMap].pop_back();
   EXPECT_TRUE(partition_maps(result).empty());
-  EXPECT_TRUE(partition_figures(result).empty());
+  EXPECT_TRUE(partition_figures(partition_maps(result)).empty());
 }
 
 /// Clusters of two on neighbours, clusters of four on every other pair.
@@ -185,6 +185,21 @@ TEST(Placement, GroupsAreWhatClustersHaveInCommon) {
   EXPECT_NE(placement_figure(placed()).find("Clusters on multiprocessors"), std::string::npos);
 }
 
+/// A chain of pairs, from its end: minutes where each search walks the whole chain.
+TEST(Placement, LongChainsTakeNoTime) {
+  constexpr std::uint32_t kLength = 200000;
+  SweepResult result;
+  std::vector<std::uint32_t>& places =
+      add(result, kPlacedClusters, {{"width", "2"}}, {{tag::kCycles, 190}}, "gpu").lists[list::kPlaces];
+  for (std::uint32_t place = kLength; place > 0; --place) {
+    places.push_back(place - 1);
+    places.push_back(place);
+  }
+  const auto groups = multiprocessor_groups(result);
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups.front().size(), kLength + 1U);
+}
+
 TEST(Machine, EachLevelWithOursAndThePapersNumbers) {
   SweepResult result = chased();
   add(result, "stream.ld.v4.u32", {{"level", "l2"}}, {{tag::kBytes, 36}, {tag::kBytesPerSecond, 8.9e12}},
@@ -193,7 +208,7 @@ TEST(Machine, EachLevelWithOursAndThePapersNumbers) {
   add(result, kMessage, {{"flag", "apart"}}, {{tag::kCycles, 1000}});
   const std::string svg = machine_figure(machine_levels(result));
   for (const char* part : {">L1 cache<", ">34.0 cycles<", ">H800: 32.0 cycles<", ">near L2<", ">8.90 TB/s<",
-                           ">H800: 3942.4 B/clk<", ">H800: 181 cycles<", ">H800: 956 cycles<", ">memory<"})
+                           ">H800: 34.6 B/clk/SM<", ">H800: 181 cycles<", ">H800: 956 cycles<", ">memory<"})
     EXPECT_NE(svg.find(part), std::string::npos) << part << svg;
   EXPECT_EQ(machine_figure(machine_levels({})), "");
   EXPECT_EQ(holds(result, "through global memory takes"), std::optional(true));

@@ -206,5 +206,70 @@ TEST(Compare, FindsTheOnePointThatGotSlower) {
   EXPECT_EQ(compare(after, before).only_after.size(), 1U);
 }
 
+/// Two sweeps with few points in common: named where few are alone, counted per benchmark where many are.
+TEST(Compare, ManyPointsThatOneSweepAloneHasAreCounted) {
+  FakeMachine machine;
+  SweepResult before = sweep_of(machine, {"ldmatrix"}, true);
+  SweepResult after;
+  after.points = {before.points.front()};
+  const std::string text = comparison_text(compare(before, after));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20) << text;
+  EXPECT_NE(text.find(" points of ldmatrix.x2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("0 new"), std::string::npos);
+  std::erase_if(before.points, [](const Point& point) { return point.subject != "ldmatrix.x2"; });
+  before.points.resize(3);
+  EXPECT_NE(comparison_text(compare(before, {})).find("GONE      " + before.points[2].key() + "\n"),
+            std::string::npos);
+}
+
+/// Each point a group of its own: minutes where a group is looked for among all, or a point for each group.
+TEST(Text, ManyGroupsTakeNoTime) {
+  SweepResult result;
+  result.provenance = FakeMachine().provenance();
+  for (int ways = 1; ways <= 30000; ++ways)
+    result.points.push_back(
+        {.subject = "ld.shared.u32",
+         .axes = {{"scope", "sm"}, {"warps", "1"}, {"ilp", "1"}, {"ways", std::to_string(ways)}},
+         .summaries = {{tag::kCycles, 23}, {tag::kBytes, 5}}});
+  EXPECT_FALSE(report_of(result).sections.empty());
+}
+
+/// Statements are read on a phone too: their cells may have several lines there.
+TEST(Text, LongCellsOfAPageHaveSeveralLines) {
+  FakeMachine machine;
+  const std::string page =
+      report::rendered(report_of(sweep_of(machine, {"ldmatrix", "ld.shared.u32"})), "html");
+  EXPECT_NE(page.find("<td class=\"wrap long\">"), std::string::npos);
+  EXPECT_NE(page.find("td.long {"), std::string::npos);
+}
+
+TEST(Json, MorePointsThanASweepHasAreRefused) {
+  SweepResult result;
+  result.provenance = FakeMachine().provenance();
+  result.points.resize(32769, {.subject = "x", .axes = {}, .summaries = {{tag::kCycles, 1}}});
+  try {
+    from_json(to_json(result), "f");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "f: benchmarks: found more than 32768 states, allowed: at most so many");
+  }
+  result.points.pop_back();
+  EXPECT_EQ(from_json(to_json(result), "f").points.size(), 32768U);
+}
+
+/// A sweep of memory has rates of no matrix instruction: no row, and no section of them.
+TEST(Accuracy, HasOnlyRowsWithARate) {
+  FakeMachine machine;
+  const SweepResult memory = sweep_of(machine, {"ldmatrix"}, true);
+  EXPECT_TRUE(accuracy_rows(memory).empty());
+  report::Report report = report_of(memory);
+  add_context(report, memory, {}, "", "");
+  EXPECT_NE(report.sections.front().title, kAccuracyTitle);
+  const SweepResult matrix = sweep_of(machine, {"wgmma.m64nNk16.f32.bf16"}, true);
+  const std::vector<AccuracyRow> rows = accuracy_rows(matrix);
+  ASSERT_FALSE(rows.empty());
+  for (const AccuracyRow& row : rows) EXPECT_TRUE(row.flops) << row.title;
+}
+
 }  // namespace
 }  // namespace mmaudit::sweeps::test

@@ -1,5 +1,6 @@
 #pragma once
 // Groups of numbers that lie close together.
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace mmaudit::sweeps {
 /// squared distances from their means are least in sum. Range: as many groups as there are numbers at most.
 /// Returns the last number of each group but the greatest, in rising order.
 std::vector<double> cuts_of(std::vector<double> numbers, int count);
+
+/// The same of whole numbers, counts[n] of each number n: no sorting. Range: some count is above 0.
+std::vector<double> cuts_of_counts(std::span<const std::uint64_t> counts, int count);
 
 /// The group of a number, 0 for the least.
 int group_of(double number, std::span<const double> cuts);

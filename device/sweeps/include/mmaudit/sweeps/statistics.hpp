@@ -1,5 +1,8 @@
 #pragma once
 // Summaries of repeated measurements.
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace mmaudit::sweeps {
@@ -13,6 +16,8 @@ struct Statistics {
 
 /// What: order statistics, quartiles interpolated between neighbours. Range: any count; all 0 for none.
 Statistics statistics_of(std::vector<double> samples);
+/// The same of whole numbers from `first` to the end of the counts: counts[n] of each number n; no sorting.
+Statistics statistics_of_counts(std::span<const std::uint64_t> counts, std::size_t first = 0);
 
 /// When to stop repeating: after `least` runs as soon as the noise is at most `noise`, after `most` in any
 /// case.
