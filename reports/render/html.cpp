@@ -61,7 +61,7 @@ std::string breakable(std::string_view name) {
 }
 
 /// Longer texts are read, not looked up: they go over several lines on small screens too.
-constexpr std::size_t kSentence = 60;
+constexpr std::size_t kSentence = 32;
 
 /// Classes and hover text of a cell.
 std::string attributes_of(const Column& column, const Cell& cell, bool first) {
