@@ -8,7 +8,8 @@ from typing import Any, Collection, Dict, List, Set, Union
 import torch
 from torch import Tensor, nn
 
-from ._checked import whole
+from . import _checked
+from ._checked import output_file, seed_of, unchanged, whole
 from ._compare import called, logits_of, relative_error
 from ._emulate import Seen, emulate
 from ._operator import largest_finite
@@ -69,8 +70,7 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
             scale = size * seen.factor * torch.nan_to_num(exact.norm() / error.norm(), posinf=0.0)
             seen.d.add_((error * scale).reshape(seen.d.shape).to(seen.d.dtype))
 
-        torch.manual_seed(seed)
-        with torch.no_grad(), emulate(module, None, watch=disturb):
+        with unchanged(module, seed), torch.no_grad(), emulate(module, None, watch=disturb):
             return logits_of(called(module, batch)).clone()
 
     exact, out = run((), 0, 0), {}
@@ -109,10 +109,11 @@ def capture(
         from safetensors.torch import save_file
     except ImportError as error:
         raise ImportError("mmaudit.torch.capture: found no safetensors, allowed: pip install safetensors") from error
-    most = 2**63 - 1
+    _checked.module(module)
+    file, most = output_file(out), 2**63 - 1
     rows, columns, matrices = (whole("rows", rows, 1, most), whole("columns", columns, 1, most),
                                whole("matrices", matrices, 1, most))
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator().manual_seed(seed_of(seed))
     tensors: Dict[str, Tensor] = {}
     products: List[Dict[str, Any]] = []
     counted: Dict[str, int] = {}
@@ -120,6 +121,8 @@ def capture(
     kinds = {type(one).__name__ for one in module.modules()}
 
     def keep(seen: Seen) -> None:
+        if seen.a.is_meta or seen.b.is_meta:
+            raise ValueError("module: found operands on the device meta, allowed: operands with numbers")
         batches, m, k = seen.a.shape
         n = seen.b.shape[2]
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
@@ -137,8 +140,7 @@ def capture(
                 "largest_a": largest[0], "largest_b": largest[1]})
             multiplications[name] = batches / len(kept) * m * n * k
 
-    torch.manual_seed(seed)
-    with torch.no_grad(), emulate(module, None, watch=keep):
+    with unchanged(module, seed), torch.no_grad(), emulate(module, None, watch=keep):
         called(module, batch)
     if not products:
         raise ValueError("module: found no matrix products, allowed: a module that runs some")
@@ -148,5 +150,5 @@ def capture(
             pair = [found[one["layer"]], multiplications[one["name"]]]
             tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32)
     head = json.dumps({"schema": SCHEMA, "seed": seed, "products": products})
-    save_file(tensors, str(out), metadata={"mmaudit": head})
+    save_file(tensors, file, metadata={"mmaudit": head})
     return products

@@ -1,6 +1,14 @@
-"""Arguments that are refused in one line before anything runs."""
+"""Arguments that are refused in one line before anything runs, and what is as before after it ran."""
 import operator
-from typing import Any, Sequence
+import os
+import reprlib
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
 
 
 def patterns(field: str, given: Any) -> "Sequence[str]":
@@ -21,3 +29,60 @@ def whole(field: str, given: Any, least: int, most: int) -> int:
     if not least <= number <= most:
         raise ValueError(f"{field}: found {given!r}, allowed: a whole number from {least} to {most}")
     return number
+
+
+def of_kind(field: str, given: Any, kind: type, allowed: str) -> None:
+    if not isinstance(given, kind):
+        raise ValueError(f"{field}: found a {type(given).__name__}, allowed: {allowed}")
+
+
+def tensor(field: str, given: Any) -> None:
+    of_kind(field, given, Tensor, "a tensor of torch")
+    if given.is_nested:
+        raise ValueError(f"{field} layout: found a nested tensor, allowed: torch.strided")
+
+
+def number(field: str, given: Any) -> float:
+    """A float of a number, or of a tensor of one."""
+    try:
+        if not isinstance(given, (str, bytes, bool)):
+            return float(given)
+    except (TypeError, ValueError, RuntimeError):
+        pass
+    raise ValueError(f"{field}: found {reprlib.repr(given)}, allowed: a number")
+
+
+def module(given: Any) -> None:
+    of_kind("module", given, nn.Module, "an nn.Module of torch")
+
+
+def seed_of(given: Any) -> int:
+    whole("seed", given, -2**63, 2**63 - 1)
+    return operator.index(given)
+
+
+def output_file(given: "str | PathLike[str]") -> str:
+    """The path of a file that can be written, before there is work to lose."""
+    path = Path(os.fspath(given))
+    if path.is_dir():
+        raise ValueError(f"out: found the folder {str(path)!r}, allowed: a file")
+    if not path.parent.is_dir():
+        raise ValueError(f"out: found no folder {str(path.parent)!r}, allowed: a file in a folder that is there")
+    return str(path)
+
+
+@contextmanager
+def unchanged(of: nn.Module, seed: int) -> Iterator[None]:
+    """Draws from `seed` inside; afterwards torch's random numbers and the module's buffers (statistics of
+    nn.BatchNorm) are as they were."""
+    tensors = [*of.parameters(), *of.buffers()]
+    devices = sorted({one.device.index for one in tensors if one.device.type == "cuda"})
+    buffers = [(one, one.detach().clone()) for one in of.buffers()]
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed_of(seed))
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for one, before in buffers:
+                    one.copy_(before)

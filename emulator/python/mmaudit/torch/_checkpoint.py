@@ -1,16 +1,18 @@
 """The weights of a checkpoint with drawn activations, for mmaudit audit --capture: when there is no batch to run."""
 import json
+import os
 import warnings
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
 
 from ._capture import SCHEMA, product_layer, sampled
-from ._checked import patterns, whole
+from ._checked import of_kind, output_file, patterns, seed_of, whole
 from ._operator import largest_finite
 from ._tensors import NUMBERS
 
@@ -46,6 +48,7 @@ def _outliers(channels: int, factor: float) -> Draw:
 def distribution(text: str) -> Draw:
     """Draws activations: normal N(0, 1), uniform in (-1, 1), Student's t, or N(0, 1) of which some channels (indices of
     k, the same in every row) are larger by a factor."""
+    of_kind("activations", text, str, _ALLOWED)
     name, *numbers = text.split(":")
     try:
         values = [float(one) for one in numbers]
@@ -71,6 +74,18 @@ def _files(checkpoint: "Union[str, PathLike[str]]") -> List[Path]:
     return found
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    from safetensors import SafetensorError, safe_open
+    try:
+        file = safe_open(str(path), framework="pt")
+    except SafetensorError as error:
+        raise ValueError(f"checkpoint: found no safetensors in {str(path)!r} ({error}), allowed: a .safetensors file, or a "
+                         "folder of some") from None
+    with file as opened:
+        yield opened
+
+
 def capture_checkpoint(
     checkpoint: "Union[str, PathLike[str]]", out: "Union[str, PathLike[str]]", *, activations: str = "normal",
     rows: int = 256, columns: int = 256, include: Sequence[str] = ("*",), exclude: Sequence[str] = TABLES,
@@ -93,7 +108,6 @@ def capture_checkpoint(
         "left_out" in the metadata has all of them.
     """
     try:
-        from safetensors import safe_open
         from safetensors.torch import save_file
     except ImportError as error:
         raise ImportError(
@@ -101,7 +115,8 @@ def capture_checkpoint(
     include, exclude = patterns("include", include), patterns("exclude", exclude)
     transposed = patterns("transposed", transposed)
     rows, columns = whole("rows", rows, 1, 2**63 - 1), whole("columns", columns, 1, 2**63 - 1)
-    drawn, draw = distribution(activations), torch.Generator().manual_seed(seed)
+    drawn, draw = distribution(activations), torch.Generator().manual_seed(seed_of(seed))
+    file_out = output_file(out)
 
     def matches(layer: str, globs: Sequence[str]) -> bool:
         return any(fnmatchcase(layer, one) for one in globs)
@@ -110,8 +125,11 @@ def capture_checkpoint(
     products: List[Dict[str, Any]] = []
     others: List[str] = []
     left_out: List[str] = []  # of those and of tensors with other names, what has more than one dimension
-    for path in _files(checkpoint):
-        with safe_open(str(path), framework="pt") as file:
+    files = _files(checkpoint)
+    if any(os.path.exists(file_out) and os.path.exists(one) and os.path.samefile(file_out, one) for one in files):
+        raise ValueError(f"out: found {file_out!r}, a file of the checkpoint, allowed: another file")
+    for path in files:
+        with _opened(path) as file:
             for name in sorted(file.keys()):
                 layer = name[:-len(".weight")] if name.endswith(".weight") else ""
                 if not matches(layer or name, include) or matches(layer or name, exclude):
@@ -139,7 +157,7 @@ def capture_checkpoint(
                          f"{', '.join(NUMBERS.values())} that include takes and exclude leaves")
     head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products,
                        "left_out": left_out})
-    save_file(tensors, str(out), metadata={"mmaudit": head, "activations": activations})
+    save_file(tensors, file_out, metadata={"mmaudit": head, "activations": activations})
     if left_out:
         more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
         warnings.warn(f"checkpoint: left out {len(left_out)} tensors that may be weights: "

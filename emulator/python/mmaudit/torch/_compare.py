@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import _compare_page
+from . import _checked, _compare_page
+from ._checked import unchanged
 from ._emulate import Emulation, Seen
 from ._plan import Choice, Plan
 
@@ -29,7 +30,9 @@ def called(module: nn.Module, batch: Any) -> Any:
 def logits_of(output: Any) -> Tensor:
     """The tensor of an output: itself, its field `logits`, or the first of a tuple."""
     found = getattr(output, "logits", output)
-    found = found[0] if isinstance(found, (tuple, list)) else found
+    found = found[0] if isinstance(found, (tuple, list)) and found else found
+    if isinstance(found, Tensor) and found.is_meta:
+        raise ValueError("module: found an output on the device meta, allowed: one with numbers")
     if not isinstance(found, Tensor):
         raise ValueError(
             f"module: found an output of {type(output).__name__}, allowed: a tensor, a tuple, or one with logits")
@@ -115,9 +118,8 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
     for name, one in module.named_modules():
         if names is None or name in names:
             hooks.append(one.register_forward_hook(keep(name)))
-    torch.manual_seed(seed)
     try:
-        with torch.no_grad(), Emulation(module, Plan.of(plan, module), watch, tell=False) as emulation:
+        with unchanged(module, seed), torch.no_grad(), Emulation(module, Plan.of(plan, module), watch, tell=False) as emulation:
             return called(module, batch), emulation
     finally:
         for one in hooks:
@@ -127,6 +129,8 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
 def named_plans(plans: Any) -> "Mapping[str, Plan | Choice]":
     """Plans by names. One str would be taken letter by letter."""
     if isinstance(plans, Mapping):
+        for name in plans:
+            _checked.of_kind("plans name", name, str, "a str")
         return plans
     if isinstance(plans, (str, bytes, Plan)) or not isinstance(plans, Iterable):
         raise ValueError(f"plans: found a {type(plans).__name__}, allowed: a list of names of recipes, or an object of "
@@ -165,6 +169,9 @@ def compare(
         same largest logit; both over the last axis of the output, computed in binary64.
     Raises: ValueError for a plan that is none.
     """
+    _checked.module(module)
+    if loss is not None and not callable(loss):
+        raise ValueError(f"loss: found a {type(loss).__name__}, allowed: a function of an output of the module")
     named = named_plans(plans)
     chosen = {name: Plan.of(one, module) for name, one in named.items()}
     layers: List[str] = []
@@ -177,7 +184,7 @@ def compare(
     exact, _ = _run(module, batch, None, seed, note, reference, None)
     logits = logits_of(exact)
     log_p = F.log_softmax(logits.double(), -1)
-    of_loss = None if loss is None else float(loss(exact))
+    of_loss = None if loss is None else _checked.number("loss", loss(exact))
     result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}

@@ -7,8 +7,11 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
 
+from . import _checked
 from ._operator import find_path, largest_finite, matmul, product
 from ._plan import Choice, Plan, Recipe
 from ._tensors import NUMBERS
@@ -73,7 +76,10 @@ class Emulation:
 
     def __init__(self, module: nn.Module, plan: Plan, watch: Optional[Callable[[Seen], None]] = None,
                  tell: bool = True) -> None:
+        if any(is_lazy(one) for one in module.parameters()):
+            raise ValueError("module: found lazy parameters without a shape, allowed: a module that was called once")
         self.plan, self.module, self._watch = plan, module, watch
+        self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self._mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
         self._stack: List[Tuple[str, str]] = []
@@ -93,9 +99,10 @@ class Emulation:
             raise RuntimeError("emulate: found an Emulation that is entered already, allowed: to enter it again once "
                                "it is left, or another emulate() inside")
         with ExitStack() as stack:
-            for name, one in self.module.named_modules():
-                stack.callback(one.register_forward_pre_hook(self._entering(name, type(one).__name__)).remove)
-                stack.callback(one.register_forward_hook(self._leaving, always_call=True).remove)
+            # Not a module's own hooks: these would go along where it is copied or pickled inside.
+            self._names = {id(one): (one, name, type(one).__name__) for name, one in self.module.named_modules()}
+            stack.callback(register_module_forward_pre_hook(self._entering).remove)
+            stack.callback(register_module_forward_hook(self._leaving, always_call=True).remove)
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # whose two products are ordinary ones
             stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
             torch.backends.mha.set_fastpath_enabled(False)  # one operator for all of nn.MultiheadAttention
@@ -109,7 +116,11 @@ class Emulation:
         return [key for key, _ in self.plan.layers if key not in self._keys]
 
     def __exit__(self, *what: Any) -> None:
-        assert self._exit is not None
+        if self._exit is None:
+            raise RuntimeError("emulate: found an Emulation that is not entered, allowed: to leave it once")
+        if _get_current_dispatch_mode() is not self._mode:
+            raise RuntimeError("emulate: found another mode that was entered later and is not left, allowed: to leave "
+                               "that first")
         if self._tell and self._ran and what[0] is None and self.unmatched:
             names = ", ".join(repr(key) for key in self.unmatched)
             warnings.warn(f"plan layers: found {names}, which decided on no product", stacklevel=2)
@@ -119,6 +130,7 @@ class Emulation:
         finally:
             self._stack.clear()
             self._forward.clear()
+            self._names = {}
 
     def _chosen(self, site: Site) -> Tuple[bool, Optional[Recipe]]:
         decides, recipe, key = self.plan.choice_by(site.layer, site.kind)
@@ -127,13 +139,12 @@ class Emulation:
             self._keys.add(key)
         return decides, recipe
 
-    def _entering(self, name: str, kind: str) -> Callable[..., None]:
-        def enter(*_: Any) -> None:
-            self._stack.append((name, kind))
-        return enter
+    def _entering(self, module: nn.Module, *_: Any) -> None:
+        if id(module) in self._names:
+            self._stack.append(self._names[id(module)][1:])
 
-    def _leaving(self, *_: Any) -> None:
-        if self._stack:
+    def _leaving(self, module: nn.Module, *_: Any) -> None:
+        if self._stack and id(module) in self._names:
             self._stack.pop()
 
     def _where(self, operands: Tuple[Tensor, Tensor]) -> Tuple[Site, bool, Optional[int]]:
@@ -269,7 +280,9 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
     dtype = pair[0] if pair[0] == pair[1] else "-".join(pair)
     row = of_a.numel() != 1 or of_b.numel() != 1
     path = find_path(recipe.arch, dtype, "row" if row else "tensor", recipe.policy)
-    out = given.get("out_dtype") or torch.bfloat16
+    out = given.get("out_dtype") or a.dtype
+    if out not in NUMBERS or out == torch.float64:
+        raise ValueError(f"torch._scaled_mm: found D in {out}, allowed in emulate(): out_dtype of float32, bfloat16, float16")
     d = matmul(a, b, inst=path.inst, arch=recipe.arch, promote=path.promote, split_k=path.split_k,
                d_format=NUMBERS[out] if given.get("bias") is None else "f32", factor_a=of_a.reshape(-1),
                factor_b=of_b.reshape(-1))
@@ -306,4 +319,5 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     Warns: on leaving, of keys of the plan's layers that decided on no product; `unmatched` has them.
     Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has.
     """
+    _checked.module(module)
     return Emulation(module, Plan.of(plan, module), watch)

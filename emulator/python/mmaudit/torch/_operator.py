@@ -10,9 +10,9 @@ from torch import Tensor
 
 from .. import _library
 from .._library import lib
-from . import _cuda
+from . import _checked, _cuda
 from ._checked import whole
-from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+from ._tensors import NUMBERS, Formats, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
 
 MOST_THREADS = 4096  #: as mmaudit.matmul() has it
 
@@ -48,12 +48,17 @@ def find_path(arch: str, dtype: str, scaling: Optional[str], policy: str) -> Pat
                 bool(work.factor_per_tensor), work.promote, work.split_k)
 
 
-def _shape(a: Tensor, b: Tensor) -> List[int]:
+def _shape(a: Tensor, b: Tensor, spec: Formats) -> List[int]:
+    require_dtype("a", a, spec.a)
+    require_dtype("b", b, spec.b)
     for field, x in (("a", a), ("b", b)):
         if x.dim() < 2:
             raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: two dimensions or more")
     if b.dim() > 2 and a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"b shape: found {list(b.shape)}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+    k = a.shape[-1] * (2 if spec.sparse else 1)
+    if b.shape[-2] != k:
+        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {k} rows, as A has columns")
     return [*a.shape[:-1], b.shape[-1]]
 
 
@@ -71,14 +76,10 @@ def _matmul(
     spec = formats_of(arch, inst)
     place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
                           metadata=metadata)
-    require_dtype("a", a, spec.a)
-    require_dtype("b", b, spec.b)
-    d = torch.empty(_shape(a, b), dtype=_output(arch, inst, d_format), device=place)
+    d = torch.empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format), device=place)
     batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
-    stored, n = a.shape[-1], b.shape[-1]
-    m, k = (math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2]), stored * (2 if spec.sparse else 1)
-    if b.shape[-2] != k:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {k} rows, as A has columns")
+    n, k = b.shape[-1], b.shape[-2]
+    m = math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2]
     work = _library.Product()
     work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
     work.batch, work.m, work.n, work.k = batch, m, n, k
@@ -116,7 +117,8 @@ def _(
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
     factor_block: int, threads: int,
 ) -> Tensor:
-    return a.new_empty(_shape(a, b), dtype=_output(arch, inst, d_format))
+    require_place(a=a, b=b, c=c)
+    return a.new_empty(_shape(a, b, formats_of(arch, inst)), dtype=_output(arch, inst, d_format))
 
 
 def matmul(
@@ -142,6 +144,15 @@ def matmul(
     Returns: D, (..., M, N), on the device of A and, on a GPU, on its current stream.
     Raises: ValueError, in one line "field: found X, allowed: Y"; RuntimeError where CUDA or memory fails.
     """
+    for field, x in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b), ("metadata", metadata)):
+        if x is not None or field in ("a", "b"):
+            _checked.tensor(field, x)
+    for field, text in (("inst", inst), ("arch", arch), ("d_format", d_format or ""), ("scale_layout", scale_layout)):
+        _checked.of_kind(field, text, str, "a str")
+    alpha, beta = (None if x is None else _checked.number(field, x) for field, x in (("alpha", alpha), ("beta", beta)))
+    for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
+        if factor is not None and not isinstance(factor, Tensor):
+            _checked.number(field, factor)
     if not isinstance(factor_a, Tensor) and not isinstance(factor_b, Tensor):
         if factor_a is not None or factor_b is not None:
             factors = np.float32(1 if factor_a is None else factor_a) * np.float32(1 if factor_b is None else factor_b)
@@ -152,8 +163,7 @@ def matmul(
     epilogue = any(x is not None for x in (alpha, beta, d_format, of_a, of_b))
     counts = (("promote", promote or 0, 0), ("split_k", split_k, 1), ("factor_block", factor_block, 0))
     for field, value, least in counts:
-        if not least <= value < 2**63:
-            raise ValueError(f"{field}: found {value}, allowed: {least} to 2^63 - 1")
+        whole(field, value, least, 2**63 - 1)
     threads = whole("threads", threads, 0, MOST_THREADS)
     result: Tensor = _matmul(
         a, b, c, scale_a, scale_b, of_a, of_b, metadata, inst, arch, promote or 0, split_k, epilogue,
@@ -266,12 +276,20 @@ def quantize(
     Returns: Quantized; elements of x's shape, scales and factors of its rows or columns with a batch axis.
     Range and rounding: mmaudit audit's; non-finite numbers do not count for a scale. Raises: ValueError.
     """
+    _checked.tensor("x", x)
+    _checked.of_kind("of_b", of_b, bool, "true, false")
+    for field, text in (("dtype", dtype), ("scaling", scaling or ""), ("arch", arch), ("policy", policy)):
+        _checked.of_kind(field, text, str, "a str")
     if x.dtype not in NUMBERS:
         raise ValueError(f"x dtype: found {x.dtype}, allowed: {', '.join(str(one) for one in NUMBERS)}")
     if x.dim() not in (2, 3):
         raise ValueError(f"x shape: found {list(x.shape)}, allowed: two or three dimensions")
     whole("threads", threads, 0, MOST_THREADS)
     path = find_path(arch, dtype, scaling, policy)
+    if tensor_largest is not None:
+        _checked.tensor("tensor_largest", tensor_largest)
+        if not path.factor_per_tensor:
+            raise ValueError(f"tensor_largest: found with scaling {path.scaling}, allowed: with a factor per tensor")
     elements, scales, factors = _quantize(
         x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)
     return Quantized(elements.reshape(x.shape), scales if path.scale else None,
