@@ -22,12 +22,9 @@ std::string form_name(const Instruction& inst, std::uint8_t modifiers, const tme
   return name + (modifiers == 0 ? "" : "_" + std::to_string(modifiers));
 }
 
-Instruction of_shape(Instruction inst, int m, int n, bool sparse) {
+Instruction of_shape(Instruction inst, int m, int n) {
   inst.m = static_cast<std::int16_t>(m);
   inst.n = static_cast<std::int16_t>(n);
-  if (!sparse) return inst;
-  inst.op = Op::mma_sp;
-  inst.k = static_cast<std::int16_t>(2 * inst.k);
   return inst;
 }
 
@@ -49,17 +46,15 @@ int main(int argc, char** argv) {
     return true;
   };
   constexpr std::uint8_t kC[] = {0, kScaleDZero};
-  for (const Instruction& inst : instructions::kTcgen05) {
-    for (const bool sparse : {false, true}) {
-      for (const int n : {8, 256})
-        for (const std::uint8_t modifiers : kC)
-          write(of_shape(inst, 128, n, sparse), modifiers, tmem::kTileForms[0]);
-      // Of the others the largest N: the text differs in numbers alone.
-      for (const tmem::TileForm& form : tmem::kTileForms)
-        for (const int m : {32, 64, 128, 256})
-          for (const int n : {256, 128})
-            if (write(of_shape(inst, m, n, sparse), 0, form)) break;
-    }
+  for (const Instruction& inst : kInstructions) {
+    if (!is_tcgen05(inst.op)) continue;
+    for (const int n : {8, 256})
+      for (const std::uint8_t modifiers : kC) write(of_shape(inst, 128, n), modifiers, tmem::kTileForms[0]);
+    // Of the others the largest N: the text differs in numbers alone.
+    for (const tmem::TileForm& form : tmem::kTileForms)
+      for (const int m : {32, 64, 128, 256})
+        for (const int n : {256, 128})
+          if (write(of_shape(inst, m, n), 0, form)) break;
   }
   std::printf("%zu kernels for %s\n", written.size(), target.c_str());
   return written.empty() ? 1 : 0;

@@ -68,7 +68,7 @@ const KernelEntry* find_kernel(const Instruction& instruction) {
 
 std::string why_not(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
                     std::string_view form) {
-  if (instruction.op == Op::tcgen05) return why_not_tcgen05(device, instruction, modifiers, form);
+  if (is_tcgen05(instruction.op)) return why_not_tcgen05(device, instruction, modifiers, form);
   if (form != kPlainForm) return name_of(instruction) + " has no form but plain, found " + std::string(form);
   const KernelEntry* kernel = find_kernel(instruction);
   const bool of_kinds = instruction.op == Op::mma && instruction.kind != MmaKind::none;
@@ -102,7 +102,7 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
 
 const KernelEntry& require_kernel(const DeviceInfo& device, const Instruction& instruction,
                                   std::uint8_t modifiers) {
-  if (instruction.op == Op::tcgen05) throw EnvironmentError(why_not_live(device, instruction, modifiers));
+  if (is_tcgen05(instruction.op)) throw EnvironmentError(why_not_live(device, instruction, modifiers));
   if (const std::string reason = why_not(device, instruction, modifiers); !reason.empty())
     throw EnvironmentError(reason);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");

@@ -10,7 +10,7 @@
 namespace mmaudit::device {
 void run(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
          const RunOptions& options) {
-  if (instruction.op == Op::tcgen05) return run_tcgen05(device, instruction, batch, options);
+  if (is_tcgen05(instruction.op)) return run_tcgen05(device, instruction, batch, options);
   if (options.form != kPlainForm) throw EnvironmentError(why_not(device, instruction, 0, options.form));
   std::array<bool, 256> used = {};
   for (std::size_t tile = 0; batch.modifiers != nullptr && tile < batch.tiles; ++tile)

@@ -122,10 +122,9 @@ DeviceInfo gpu_of(int compute_capability) {
   return info;
 }
 
-/// Tiles with these modifiers, and D of the model. The sparse form has the datapath of the dense one.
-TileBatch batch_of(Instruction inst, std::initializer_list<std::uint8_t> modifiers, bool sparse = false) {
+/// Tiles with these modifiers, and D of the model.
+TileBatch batch_of(const Instruction& inst, std::initializer_list<std::uint8_t> modifiers) {
   const Datapath& datapath = find_datapath(blackwell(), inst)->datapath;
-  if (sparse) inst.op = Op::mma_sp, inst.k = static_cast<std::int16_t>(2 * inst.k);
   TileBatch batch(inst);
   std::uint64_t tile = 0;
   for (const std::uint8_t set : modifiers)
@@ -182,9 +181,11 @@ TEST(Tcgen05Run, EveryForm) {
                           {"pair", 128, 48, false},
                           {"pair", 256, 48, false},
                           {"pair", 256, 16, true}}) {
-    Instruction inst = find_instruction("tcgen05.m128n8k32.kind_f8f6f4.f32.e4m3.e2m1").value();
+    Instruction inst = find_instruction(one.sparse ? "tcgen05.sp.m128n8k64.kind_f8f6f4.f32.e4m3.e2m1"
+                                                   : "tcgen05.m128n8k32.kind_f8f6f4.f32.e4m3.e2m1")
+                           .value();
     inst.m = one.m, inst.n = one.n;
-    TileBatch batch = batch_of(inst, {0, kNegateA, 0, kScaleDZero}, one.sparse);
+    TileBatch batch = batch_of(inst, {0, kNegateA, 0, kScaleDZero});
     const std::vector<std::byte> wanted = batch.d;
     RunOptions how;
     how.form = one.form;

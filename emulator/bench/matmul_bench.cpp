@@ -76,7 +76,7 @@ std::vector<std::uint8_t> metadata_of(std::size_t count, const Sparsity& sparsit
 /// Counts products; for a sparse instruction only products of stored elements.
 void whole(benchmark::State& state, const std::string& name, const MatmulOptions& options) {
   const Instruction instruction = *find_instruction(name);
-  const char* architecture = instruction.op == Op::tcgen05 ? "blackwell" : "hopper";
+  const char* architecture = is_tcgen05(instruction.op) ? "blackwell" : "hopper";
   const Datapath& datapath = find_datapath(*find_architecture(architecture), instruction)->datapath;
   const std::size_t n = size();
   Matmul problem;

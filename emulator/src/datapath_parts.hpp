@@ -172,6 +172,12 @@ inline constexpr std::string_view kSparse =
     "what)";
 inline constexpr std::string_view kSparseFp8 =
     "as mma.fp8 over the stored elements, which is how Hopper was recorded; PTX ISA 9.0 (what meets what)";
+inline constexpr std::string_view kSparseTcgen05 =
+    "hypothesis: as the dense tcgen05 row over the stored elements, which is how Hopper's wgmma.sp was "
+    "recorded; "
+    "PTX ISA 9.0 (what meets what)";
+inline constexpr std::string_view kSparseTcgen05Integers =
+    "PTX ISA 9.0: tcgen05.mma.sp, kind::i8, saturate; sum over the stored elements";
 inline constexpr std::string_view kSparseIntegers = "PTX ISA 9.0: mma.sp and wgmma.mma_async.sp, .satfinite";
 inline constexpr std::string_view k884Code =
     "ptxas 13.0 calls code of FMUL, FFMA and FADD for it; registers of that code traced";

@@ -12,12 +12,12 @@ namespace {
 constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
 // In the order of Op.
-constexpr std::string_view kOps[] = {"mma", "wgmma", "mma.sp", "wgmma.sp", "wmma", "tcgen05", "mfma"};
+constexpr std::string_view kOps[] = {"mma",  "wgmma",   "mma.sp",     "wgmma.sp",
+                                     "wmma", "tcgen05", "tcgen05.sp", "mfma"};
 
 std::string_view op_text(Op op) { return kOps[static_cast<int>(op)]; }
 
-/// wgmma and tcgen05 have one accumulator: its C is its D.
-bool spells_c(Op op) { return !is_wgmma(op) && op != Op::tcgen05; }
+bool spells_c(Op op) { return !is_asynchronous(op); }
 
 std::string shape_text(const Instruction& inst) {
   const std::string m = inst.m == 0 ? "M" : std::to_string(inst.m);
@@ -86,9 +86,15 @@ const std::vector<std::string>& every_name() {
 }
 
 std::string allowed_shapes(const Instruction& inst, const Shaped& found) {
-  if (inst.op == Op::tcgen05 && !tcgen05_has_m(inst, found.m))
+  if (is_tcgen05(inst.op) && !tcgen05_has_m(inst, found.m))
     return "m: found " + std::to_string(found.m) + ", allowed " +
-           (tcgen05_has_m(inst, 64) ? "64 and 128" : "128");
+           (tcgen05_has_m(inst, 64) ? "32, 64, 128 and 256" : "128 and 256");
+  if (is_tcgen05(inst.op) && found.m == 32)
+    return "n: found " + std::to_string(found.n) + " with m = 32, allowed " +
+           (is_sparse(inst.op) ? "64 and 128" : "64, 128 and 256");
+  if (is_tcgen05(inst.op) && found.m == 256)
+    return "n: found " + std::to_string(found.n) + " with m = 256, allowed multiples of " +
+           (inst.d == Format::s32 ? "32" : "16") + " up to 256";
   return "n: found " + std::to_string(found.n) +
          (wgmma_has_n(inst, 40) ? ", allowed 8 to 256 in steps of 8"
                                 : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");

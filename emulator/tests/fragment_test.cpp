@@ -66,7 +66,7 @@ TEST(Fragment, HoldsEveryElementSoManyTimes) {
 // An exemption is a row of the list, not a silence: a new row without maps has to be named here.
 TEST(Fragment, OnlyWmmaTensorMemoryAndMfmaHaveNoMaps) {
   for (const Instruction& inst : kInstructions)
-    EXPECT_EQ(has_fragment_maps(inst), inst.op != Op::tcgen05 && inst.op != Op::wmma && inst.op != Op::mfma)
+    EXPECT_EQ(has_fragment_maps(inst), !is_tcgen05(inst.op) && inst.op != Op::wmma && inst.op != Op::mfma)
         << name_of(inst);
 }
 

@@ -15,7 +15,7 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
   std::set<std::string> names;
   for (const Instruction& inst : kInstructions) {
     if (inst.n == 0) {
-      for (const int m : {64, 128}) {
+      for (const int m : {32, 64, 128, 256}) {
         for (int n = kWgmmaMinN; n <= kWgmmaMaxN; n += kWgmmaStepN) {
           if (!has_shape(inst, m, n)) continue;
           Instruction shaped = inst;
@@ -33,7 +33,10 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
     }
   }
   EXPECT_EQ(names.size(), 31U + 54U + 35U + 12U * 32U + 9U * 18U + 48U + 12U * 32U + 8U * 18U + 50U + 28U +
-                              2U * (54U * 32U + 8U * 18U) + 29U * 32U + 32U);
+                              2U * (54U * 32U + 8U * 18U) + 29U * 32U + 32U +
+                              // tcgen05 with m = 32 and 256, then tcgen05.sp
+                              62U * 3U + 54U * 16U + 8U * 8U + 29U * 16U + 2U * (54U * 32U + 8U * 18U) +
+                              62U * 2U + 54U * 16U + 8U * 8U);
 }
 
 TEST(Instructions, NamesArePtxText) {
@@ -74,6 +77,10 @@ TEST(Instructions, NamesOfTheNarrowKinds) {
         "tcgen05.m128n64k16.kind_f16.f32.bf16.bf16", "tcgen05.m64n8k8.kind_tf32.f32.tf32.tf32",
         "tcgen05.m64n24k32.kind_i8.satfinite.s32.u8.s8", "tcgen05.m128n256k32.kind_f8f6f4.f16.e5m2.e2m1",
         "tcgen05.m128n40k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0",
+        "tcgen05.m256n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3",
+        "tcgen05.m32n256k16.kind_f16.f32.bf16.bf16", "tcgen05.sp.m128n8k32.kind_f16.f16.f16.f16",
+        "tcgen05.sp.m64n40k16.kind_tf32.f32.tf32.tf32", "tcgen05.sp.m256n32k64.kind_i8.s32.u8.s8",
+        "tcgen05.sp.m32n128k64.kind_f8f6f4.f16.e3m2.e2m1",
         "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3"}) {
     const auto row = find_instruction(name);
     ASSERT_TRUE(row) << name;
@@ -90,16 +97,52 @@ TEST(Instructions, NamesOfTheNarrowKinds) {
         "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue8m0",
         "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32", "tcgen05.m128n64k16.f32.f16.f16",
         "tcgen05.m0128n64k16.kind_f16.f32.f16.f16", "tcgen05.m128n64k16.kind_f16.f16.bf16.bf16",
-        "tcgen05.mMnNk16.kind_f16.f32.f16.f16", "tcgen05.m", "tcgen05.m128", "tcgen05.m128n"})
+        "tcgen05.mMnNk16.kind_f16.f32.f16.f16", "tcgen05.m", "tcgen05.m128", "tcgen05.m128n",
+        "tcgen05.sp.m128n64k16.kind_f16.f32.f16.f16", "tcgen05.sp", "tcgen05.sp.m", "tcgen05.sp.m128n",
+        "tcgen05.sp.m128n64k64.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0",
+        "tcgen05.sp.m128n64k128.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0"})
     EXPECT_FALSE(find_instruction(name)) << name;
-  EXPECT_EQ(why_no_instruction("tcgen05.m256n64k16.kind_f16.f32.f16.f16"),
-            "m: found 256, allowed 64 and 128");
+  EXPECT_EQ(why_no_instruction("tcgen05.m512n64k16.kind_f16.f32.f16.f16"),
+            "m: found 512, allowed 32, 64, 128 and 256");
   EXPECT_EQ(why_no_instruction("tcgen05.m64n64k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0"),
-            "m: found 64, allowed 128");
+            "m: found 64, allowed 128 and 256");
+  EXPECT_EQ(why_no_instruction("tcgen05.m32n8k16.kind_f16.f32.f16.f16"),
+            "n: found 8 with m = 32, allowed 64, 128 and 256");
+  EXPECT_EQ(why_no_instruction("tcgen05.sp.m32n256k32.kind_f16.f32.f16.f16"),
+            "n: found 256 with m = 32, allowed 64 and 128");
+  EXPECT_EQ(why_no_instruction("tcgen05.m256n24k16.kind_f16.f32.f16.f16"),
+            "n: found 24 with m = 256, allowed multiples of 16 up to 256");
+  EXPECT_EQ(why_no_instruction("tcgen05.sp.m256n48k64.kind_i8.s32.s8.s8"),
+            "n: found 48 with m = 256, allowed multiples of 32 up to 256");
   EXPECT_EQ(why_no_instruction("tcgen05.m128n12k16.kind_f16.f32.f16.f16"),
             "n: found 12, allowed 8 to 256 in steps of 8");
   EXPECT_EQ(why_no_instruction("tcgen05.m128n40k32.kind_i8.s32.s8.s8"),
             "n: found 40, allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+}
+
+// A hypothesis, and the list says so: a sparse form adds as the dense one of half its k.
+TEST(Instructions, EverySparseTcgen05IsADenseOneOfTwiceTheDepth) {
+  const Architecture& blackwell = *find_architecture("blackwell");
+  std::size_t checked = 0;
+  for (const Instruction& inst : kInstructions) {
+    if (inst.op != Op::tcgen05_sp) continue;
+    const DatapathEntry* const own = find_datapath(blackwell, inst);
+    Instruction dense = inst;
+    dense.op = Op::tcgen05;
+    dense.k = static_cast<std::int16_t>(inst.stored_k());
+    const auto* const listed = std::find_if(kInstructions.begin(), kInstructions.end(), [&](Instruction one) {
+      one.unit = dense.unit;
+      return one == dense;
+    });
+    ASSERT_NE(listed, kInstructions.end()) << name_of(inst);
+    const DatapathEntry* const other = find_datapath(blackwell, *listed);
+    ASSERT_TRUE(own != nullptr && other != nullptr) << name_of(inst);
+    EXPECT_TRUE(own->datapath == other->datapath) << name_of(inst);
+    EXPECT_EQ(own->evidence, Evidence::literature);
+    EXPECT_EQ(inst.scale, Format::none);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 62U);
 }
 
 TEST(Instructions, NamesOfWmma) {
@@ -152,8 +195,8 @@ TEST(Instructions, ShapesAreConsistent) {
     EXPECT_TRUE(inst.c == inst.d || inst.unit == units::mma_884 || inst.unit == units::wmma_f16)
         << name_of(inst);
     EXPECT_TRUE(inst.op != Op::wmma || inst.a == inst.b) << name_of(inst);
-    EXPECT_EQ(is_wgmma(inst.op) || inst.op == Op::tcgen05, inst.n == 0);
-    EXPECT_EQ(inst.op == Op::tcgen05, inst.m == 0);
+    EXPECT_EQ(is_asynchronous(inst.op), inst.n == 0);
+    EXPECT_EQ(is_tcgen05(inst.op), inst.m == 0);
     EXPECT_EQ(inst.scale == Format::none, inst.scale_block == 0);
     EXPECT_EQ(scales_of(inst) * inst.scale_block, inst.scale_block == 0 ? 0 : inst.k) << name_of(inst);
     if (inst.op == Op::wgmma) {
@@ -215,7 +258,7 @@ TEST(Architectures, EachBlackwellHasItsOwnNarrowInstructions) {
   const Architecture &data_centre = *find_architecture("b200"), &rtx = *find_architecture("rtx5090");
   for (const Instruction& inst : kInstructions) {
     if (inst.min_compute_capability <= 90 || inst.op == Op::mfma) continue;
-    EXPECT_EQ(find_datapath(data_centre, inst) != nullptr, inst.op == Op::tcgen05) << name_of(inst);
+    EXPECT_EQ(find_datapath(data_centre, inst) != nullptr, is_tcgen05(inst.op)) << name_of(inst);
     EXPECT_EQ(find_datapath(rtx, inst) != nullptr, inst.op == Op::mma || inst.op == Op::mma_sp)
         << name_of(inst);
   }

@@ -55,7 +55,7 @@ std::uint64_t spelled(const FormatSpec& format, std::uint8_t byte) {
 
 /// What modifies this instruction: only the warpgroup's forms have the first three.
 std::uint8_t modifiers_of(const Instruction& instruction, std::uint8_t byte) {
-  const bool all = is_wgmma(instruction.op) || instruction.op == Op::tcgen05;
+  const bool all = is_asynchronous(instruction.op);
   return all && !spec_of(instruction.d).integer() ? byte & kModifierBits
          : all ? byte & static_cast<std::uint8_t>(kScaleDZero | kAFromRegisters)
                : 0;

@@ -27,9 +27,10 @@ std::string nearest_text(const std::vector<std::string>& parts) {
   return {};
 }
 
-std::vector<Instruction> all_instructions(int n) {
+std::vector<Instruction> all_instructions(int n, int m) {
   std::vector<Instruction> chosen;
   for (Instruction inst : kInstructions) {
+    if (inst.m == 0) inst.m = static_cast<std::int16_t>(m);
     inst = with_shape(inst, n);
     if (has_shape(inst, inst.m, inst.n)) chosen.push_back(inst);
   }

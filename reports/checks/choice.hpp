@@ -19,8 +19,9 @@ bool selected(const Instruction& instruction, const std::vector<std::string>& pa
 /// " (the nearest is X)" for parts that selected nothing; empty where none is near.
 std::string nearest_text(const std::vector<std::string>& parts);
 
-/// Every instruction, wgmma and tcgen05 at the given n; those without this n are left out.
-std::vector<Instruction> all_instructions(int n);
+/// Every instruction, wgmma and tcgen05 at the given n, tcgen05 at the given m; an instruction without this
+/// shape is left out.
+std::vector<Instruction> all_instructions(int n, int m = 128);
 
 /// The instruction of `architecture` with the least k, at least `least_k`, for which `fits` is true; wgmma
 /// and tcgen05 at the least n. nullopt: there is none.

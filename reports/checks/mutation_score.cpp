@@ -11,7 +11,7 @@ namespace {
 /// wgmma and tcgen05 of any n have one datapath.
 std::string key_of(const ScoredMutant& one) {
   Instruction instruction = one.instruction;
-  if (is_wgmma(instruction.op) || instruction.op == Op::tcgen05) instruction.n = 0;
+  if (is_asynchronous(instruction.op)) instruction.n = 0;
   return name_of(instruction) + "\n" + one.rule + "\n" + one.change;
 }
 
@@ -23,7 +23,7 @@ std::map<std::string, ScoredMutant> recorded_by_key(const std::filesystem::path&
   for (const laws::Subject& one : subjects) {
     // The name up to the n, which recordings choose themselves.
     const std::string name = name_of(one.instruction);
-    const bool any_n = is_wgmma(one.instruction.op) || one.instruction.op == Op::tcgen05;
+    const bool any_n = is_asynchronous(one.instruction.op);
     names.push_back(any_n ? name.substr(name.find('k', name.find(".m"))) : name);
   }
   std::map<std::string, ScoredMutant> by_key;

@@ -96,7 +96,7 @@ std::uint8_t modifier_bits(const Instruction& instruction, const ModifierOptions
   if (modifiers.scale_d == 0) bits |= kScaleDZero;
   if (modifiers.negate_a) bits |= kNegateA;
   if (modifiers.negate_b) bits |= kNegateB;
-  if (bits != 0 && !is_wgmma(instruction.op) && instruction.op != Op::tcgen05)
+  if (bits != 0 && !is_asynchronous(instruction.op))
     throw InputError(
         fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma and tcgen05 only",
                     name_of(instruction)));

@@ -16,7 +16,7 @@ struct RecordOptions {
   std::vector<std::string> instructions;
   std::uint64_t seed = 1;
   std::size_t mma_tiles = 2, wgmma_tiles = 1;
-  int wgmma_n = 8;
+  int wgmma_n = 8, tcgen05_m = 128;
   std::string form = std::string(device::kPlainForm);
   bool directed = true;
   bool json = false;
@@ -30,7 +30,7 @@ std::vector<std::uint8_t> modifier_sets(const Instruction& instruction) {
     return {kTransposeA, kTransposeB, kTransposeA | kTransposeB, kTransposeC,
             kTransposeA | kTransposeB | kTransposeC};
   }
-  if (instruction.op == Op::tcgen05) {
+  if (is_tcgen05(instruction.op)) {
     if (spec_of(instruction.a).integer()) return {kScaleDZero};
     return {kScaleDZero, kNegateA, kNegateB, kNegateA | kNegateB, kScaleDZero | kNegateA};
   }
@@ -86,7 +86,7 @@ int record(const RecordOptions& options, const Context& context) {
   std::vector<Instruction> chosen;
   for (const std::string& name : options.instructions) {
     if (name == "all") {
-      chosen = all_instructions(options.wgmma_n);
+      chosen = all_instructions(options.wgmma_n, options.tcgen05_m);
       break;
     }
     chosen.push_back(require_instruction(name));
@@ -134,6 +134,8 @@ void add_record(Command& app) {
   command.option("--wgmma-tiles", options->wgmma_tiles, "tiles per input class of a wgmma instruction")
       .range(0, 100000);
   command.option("--n", options->wgmma_n, "N of wgmma and tcgen05 with --inst all").range(8, 256);
+  command.option("--m", options->tcgen05_m, "M of tcgen05 with --inst all: 32 with ws, 256 with pair")
+      .one_of({"32", "64", "128", "256"});
   command.option("--form", options->form, "form of tcgen05: with ws and pair its D lies in other lanes")
       .one_of({"plain", "ws", "pair"});
   command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");

@@ -200,7 +200,7 @@ std::string explain_text(const Request& request) {
   dot.metadata = read_metadata(request.at(7), *inst, error);
   dot.scale_a = bytes_of(scale_a.bits);
   dot.scale_b = bytes_of(scale_b.bits);
-  if (is_wgmma(inst->op) || inst->op == Op::tcgen05)
+  if (is_asynchronous(inst->op))
     std::from_chars(request.at(8).data(), request.at(8).data() + request.at(8).size(), dot.modifiers);
   dot.modifiers &= kScaleDZero | kNegateA | kNegateB;
   if (error.empty()) error = why_bad_dot(*inst, dot);
@@ -218,7 +218,7 @@ std::string explain_text(const Request& request) {
   write_values(out, "scale_b", scale_b.bits, inst->scale);
   write_values(out, "d", {trace.result}, inst->d);
   out.field("modifiers", dot.modifiers);
-  out.field("takes_modifiers", is_wgmma(inst->op) || inst->op == Op::tcgen05);
+  out.field("takes_modifiers", is_asynchronous(inst->op));
   out.key("metadata").begin_array();
   for (const std::uint8_t position : dot.metadata) out.value(position);
   out.end_array().field("group", sparsity_of(*inst).group).field("kept", sparsity_of(*inst).kept);

@@ -108,12 +108,12 @@ constexpr bool is_per_octet(const Instruction& instruction) {
 /// Whether the maps below describe `instruction`. tcgen05 reads shared memory and writes tensor memory; the
 /// PTX ISA leaves the fragments of wmma unspecified.
 constexpr bool has_fragment_maps(const Instruction& instruction) {
-  return instruction.op != Op::tcgen05 && instruction.op != Op::wmma && instruction.op != Op::mfma;
+  return !is_tcgen05(instruction.op) && instruction.op != Op::wmma && instruction.op != Op::mfma;
 }
 
 /// Why an instruction other than wmma has none, in words.
 constexpr std::string_view why_no_fragment_maps(const Instruction& instruction) {
-  if (instruction.op == Op::tcgen05)
+  if (is_tcgen05(instruction.op))
     return "tcgen05 keeps its operands in shared and tensor memory: no lane holds them";
   return instruction.op == Op::mfma
              ? "which lanes of an AMD GPU hold the elements of v_mfma is not described here"

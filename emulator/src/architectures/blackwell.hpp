@@ -34,12 +34,21 @@ inline constexpr DatapathEntry kBlackwellTcgen05[] = {
     {units::tcgen05_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
     {units::tcgen05_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
 };
+inline constexpr DatapathEntry kBlackwellTcgen05Sparse[] = {
+    {units::tcgen05_sp_f16, Format::f32, kBlackwellSteps.f32, Evidence::literature, kSparseTcgen05},
+    {units::tcgen05_sp_f16, Format::f16, kBlackwellSteps.f16, Evidence::literature, kSparseTcgen05},
+    {units::tcgen05_sp_tf32, Format::f32, kBlackwellSteps.tf32, Evidence::literature, kSparseTcgen05},
+    {units::tcgen05_sp_f8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparseTcgen05},
+    {units::tcgen05_sp_f8f6f4, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparseTcgen05},
+    {units::tcgen05_sp_i8, Format::s32, exact_s32(), Evidence::literature, kSparseTcgen05Integers},
+};
 inline constexpr DatapathEntry kBlackwellSparseFp8[] = {
     {units::mma_sp_fp8, Format::f32, widened_to_f16(kBlackwellSteps.f32), Evidence::literature, kSparseFp8},
 };
 inline constexpr auto kBlackwellDatapaths = detail::joined<DatapathEntry>(
-    kBlackwellOwn, kIntegerDatapaths, kBlackwellTcgen05, sparse_datapaths(kBlackwellSteps),
-    kBlackwellSparseFp8, kSparseIntegerDatapaths, wmma_datapaths(kBlackwellSteps), k884CodeDatapaths);
+    kBlackwellOwn, kIntegerDatapaths, kBlackwellTcgen05, kBlackwellTcgen05Sparse,
+    sparse_datapaths(kBlackwellSteps), kBlackwellSparseFp8, kSparseIntegerDatapaths,
+    wmma_datapaths(kBlackwellSteps), k884CodeDatapaths);
 
 inline constexpr Architecture kBlackwell = {"blackwell", kBlackwellAliases, 100, kBlackwellDatapaths};
 

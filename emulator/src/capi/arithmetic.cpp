@@ -19,7 +19,7 @@ std::uint64_t length(int x) { return static_cast<std::uint64_t>(x); }
 
 void require_modifiers(const Instruction& inst, unsigned bits) {
   if (bits == 0) return;
-  if (!is_wgmma(inst.op) && inst.op != Op::tcgen05)
+  if (!is_asynchronous(inst.op))
     refuse("modifiers", "found with " + name_of(inst) + ", allowed with wgmma and tcgen05 only");
   constexpr unsigned kAllowed = kScaleDZero | kNegateA | kNegateB;
   if ((bits & ~kAllowed) != 0)

@@ -45,7 +45,7 @@ mmaudit_instruction described(const Instruction& inst, const DatapathEntry& entr
   out.d = text_of(inst.d);
   out.scale = text_of(inst.scale);
   out.scale_block = static_cast<std::uint32_t>(inst.scale_block);
-  out.takes_modifiers = is_wgmma(inst.op) || inst.op == Op::tcgen05 ? 1 : 0;
+  out.takes_modifiers = is_asynchronous(inst.op) ? 1 : 0;
   out.evidence = name_of(entry.evidence).data();
   out.source = entry.source.data();
   return out;

@@ -163,9 +163,7 @@ void Machine::State::mma() {
   // kind::i8 is not in the targets of the family.
   fail(understand(form, idesc, program.target.empty() || program.target == "sm_100a", mma));
   if (!refusal.empty()) return;
-  Instruction dense = mma.instruction;
-  dense.op = Op::tcgen05;
-  const DatapathEntry* const entry = find_datapath(architecture, dense);
+  const DatapathEntry* const entry = find_datapath(architecture, mma.instruction);
   if (entry == nullptr)
     return fail("architecture: found " + std::string(architecture.name) +
                 ", which lacks tcgen05, allowed blackwell");
@@ -203,9 +201,7 @@ void Machine::State::mma() {
       paint(cta, reads[r], kLetters[r]);
     }
   }
-  dense.k = mma.instruction.k;
-  step.what = mmaudit::name_of(dense) + (form.sparse ? " (sparse)" : "") + ", D = A * B" +
-              (operands.read_d ? " + D" : "") +
+  step.what = mmaudit::name_of(mma.instruction) + ", D = A * B" + (operands.read_d ? " + D" : "") +
               (operands.scale_d != 0 ? " * 2^-" + std::to_string(operands.scale_d) : "") + ", " +
               lanes_text(mma, operands.d) + ", columns " + std::to_string(regions.d.first_column) + " to " +
               std::to_string(regions.d.first_column + regions.d.columns - 1) + ", by the " +

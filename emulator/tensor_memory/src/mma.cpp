@@ -130,7 +130,14 @@ void read_metadata(Part& part) {
   for (int row = 0; row < part.mma.rows(); ++row) {
     for (int group = 0; group < groups; ++group) {
       const MetadataPlace at = metadata_place(groups, row, group);
-      const std::uint32_t bits = part.word(at.lane, base.column + at.column) >> at.shift & 0xFU;
+      const auto bits_of = [&](int block) {
+        const int lane = at.lane + block * part.mma.layout.block_stride;
+        return part.word(lane, base.column + at.column) >> at.shift & 0xFU;
+      };
+      const std::uint32_t bits = bits_of(0);
+      for (int block = 1; block < part.mma.layout.blocks; ++block)
+        if (bits_of(block) != bits && part.refusal.empty())
+          part.refusal = not_modelled(gap("metadata_copies"));
       if (part.refusal.empty() && std::find(valid.begin(), valid.end(), bits) == valid.end())
         part.refusal =
             refuse(rule("metadata_index"), std::to_string(bits) + " in row " + std::to_string(row) +

@@ -106,12 +106,13 @@ std::string why_no_shape(const MmaForm& form, int m, int n) {
   return n_fits ? "" : refuse(rule("shape_n"), std::to_string(n));
 }
 
-/// The listed instruction of these formats, with M and N; its operation is the dense one.
+/// The listed instruction of these formats, with M and N.
 std::optional<Instruction> listed(const Mma& mma, Format scale, int block) {
-  for (Instruction one : instructions::kTcgen05) {
+  for (Instruction one : kInstructions) {
     const Instruction& wanted = mma.instruction;
-    if (one.kind != mma.form.kind || one.a != wanted.a || one.b != wanted.b || one.d != wanted.d ||
-        one.satfinite != wanted.satfinite || one.scale != scale || one.scale_block != block)
+    if (!is_tcgen05(one.op) || is_sparse(one.op) != mma.form.sparse || one.kind != mma.form.kind ||
+        one.a != wanted.a || one.b != wanted.b || one.d != wanted.d || one.satfinite != wanted.satfinite ||
+        one.scale != scale || one.scale_block != block)
       continue;
     one.m = wanted.m;
     one.n = wanted.n;
@@ -208,10 +209,6 @@ std::string understand(const MmaForm& form, std::uint32_t idesc, bool target_i8,
   const auto found = listed(mma, scale, block);
   if (!found) return refuse(rule("idesc_d"), "a pair of formats without an instruction");
   inst = *found;
-  if (form.sparse) {
-    inst.op = Op::mma_sp;
-    inst.k = static_cast<std::int16_t>(2 * inst.k);
-  }
   for (const DLayout& layout : kDLayouts)
     if (layout.m == inst.m && layout.cta_group == form.cta_group &&
         layout.weight_stationary == form.weight_stationary && fits(layout.sparse, form.sparse))

@@ -65,15 +65,20 @@ void write_all_scales(const TileKernel& kernel, const TileView& batch, std::size
   }
 }
 
-void write_metadata(const Instruction& inst, int rows, const std::uint8_t* metadata,
-                    std::span<std::uint8_t> image) {
+/// In the lanes of every block of D's columns: no source says which of them are read.
+void write_metadata(const Mma& mma, const std::uint8_t* metadata, std::span<std::uint8_t> image) {
+  const Instruction& inst = mma.instruction;
   const Sparsity sparsity = sparsity_of(inst);
   const int stored = inst.stored_k(), groups = stored / sparsity.kept;
-  for (int row = 0; row < rows; ++row) {
+  for (int row = 0; row < mma.rows(); ++row) {
     for (int group = 0; group < groups; ++group) {
       const MetadataPlace at = metadata_place(groups, row, group);
-      put_bits(image, static_cast<std::uint32_t>(16 * at.lane + 4 * at.column), at.shift, 4,
-               encode_group(sparsity, metadata + index_at(row, stored, group * sparsity.kept)));
+      const std::uint32_t bits =
+          encode_group(sparsity, metadata + index_at(row, stored, group * sparsity.kept));
+      for (int block = 0; block < mma.layout.blocks; ++block) {
+        const int lane = at.lane + block * mma.layout.block_stride;
+        put_bits(image, static_cast<std::uint32_t>(16 * lane + 4 * at.column), at.shift, 4, bits);
+      }
     }
   }
 }
@@ -102,8 +107,7 @@ void write_image(const TileKernel& kernel, const TileView& batch, std::size_t ti
         },
         image);
     if (mma.form.block_scale) write_all_scales(kernel, batch, tile, first_row, image);
-    if (mma.form.sparse)
-      write_metadata(inst, mma.rows(), batch.metadata + stored_before, image.subspan(kernel.metadata));
+    if (mma.form.sparse) write_metadata(mma, batch.metadata + stored_before, image.subspan(kernel.metadata));
   }
 }
 

@@ -40,7 +40,7 @@ std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifi
   if ((modifiers & ~kTaken) != 0)
     return "modifiers: found " + std::to_string(modifiers) + ", allowed scale-d, negation and transposition";
   std::string other = "instruction: found " + mmaudit::name_of(instruction) + ", allowed one of tcgen05";
-  if (instruction.kind == MmaKind::none) return other;
+  if (!is_tcgen05(instruction.op)) return other;
   kernel = {};
   Mma& mma = kernel.mma;
   mma.form.kind = instruction.kind;

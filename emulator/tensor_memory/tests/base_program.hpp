@@ -59,6 +59,11 @@ inline const std::string kSparse =
     "@%p2 tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd1, %rd2, [%r3+100], %r4, %p3;";
 inline const std::string kStationary =
     "@%p2 tcgen05.mma.ws.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
+// M = 64: lanes 64 to 127 hold the second copy of the metadata.
+inline const std::string kStationarySparse =
+    "mov.b32 %r7, 0x44444444;\nsetp.ge.u32 %p7, %r1, 128;\n@%p7 mov.b32 %r7, 0x88888888;\n"
+    "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r6+66], {%r7};\ntcgen05.wait::st.sync.aligned;\n"
+    "@%p2 tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r3], %rd1, %rd2, [%r3+66], %r4, %p3;";
 // 128 metadata words 0x44444444 stand where the copy of 128x128b reads.
 inline const std::string kMetadataFill = "//! shared words 0x8000 u8 1x2048 = metadata\n";
 

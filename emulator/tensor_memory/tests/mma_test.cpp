@@ -21,10 +21,11 @@ constexpr std::uint32_t kA = 0x1000, kB = 0x3000, kC = 0x5000, kScaleA = 0x7000,
 
 /// What a program is about; N is 8, so that D is one cp of 128x256b.
 struct MmaCase {
-  Instruction instruction;  ///< listed, dense, with M and N
-  bool sparse = false, a_in_tensor_memory = false;
+  Instruction instruction;  ///< listed, with M and N
+  bool a_in_tensor_memory = false;
+  bool sparse() const { return is_sparse(instruction.op); }
   int rows() const { return instruction.m; }
-  int depth() const { return instruction.k * (sparse ? 2 : 1); }
+  int depth() const { return instruction.k; }
   bool dense4() const { return instruction.kind == MmaKind::mxf4 || instruction.kind == MmaKind::mxf4nvf4; }
 };
 
@@ -64,13 +65,13 @@ std::string program_of(const MmaCase& setup, std::uint32_t idesc, bool accumulat
     text +=
         "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+32], %rd4;\n"
         "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+36], %rd5;\n";
-  if (setup.sparse) text += "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+40], %rd6;\n";
+  if (setup.sparse()) text += "@%p2 tcgen05.cp.cta_group::1.128x128b [%r3+40], %rd6;\n";
   if (setup.a_in_tensor_memory) text += "@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+16], %rd7;\n";
-  text += "@%p2 tcgen05.mma." + std::string(setup.sparse ? "sp." : "") +
+  text += "@%p2 tcgen05.mma." + std::string(setup.sparse() ? "sp." : "") +
           "cta_group::1.kind::" + std::string(mmaudit::name_of(inst.kind));
   if (inst.scale != Format::none) text += ".block_scale.scale_vec::" + std::to_string(scales_of(inst)) + "X";
   text += " [%r3], " + std::string(setup.a_in_tensor_memory ? "[%r3+16]" : "%rd1") + ", %rd2, ";
-  if (setup.sparse) text += "[%r3+40], ";
+  if (setup.sparse()) text += "[%r3+40], ";
   text += "%r4, ";
   if (inst.scale != Format::none) text += "[%r3+32], [%r3+36], ";
   text += std::string(accumulate ? "%p4" : "%p3") + ";\n";
@@ -81,12 +82,8 @@ std::string program_of(const MmaCase& setup, std::uint32_t idesc, bool accumulat
 class Tile {
  public:
   Tile(const MmaCase& setup, std::uint64_t seed) : setup_(setup), state_(seed), inst_(setup.instruction) {
-    if (setup.sparse) {
-      inst_.op = Op::mma_sp;
-      inst_.k = static_cast<std::int16_t>(2 * inst_.k);
-    }
     mma_.form.kind = inst_.kind;
-    mma_.form.sparse = setup.sparse;
+    mma_.form.sparse = setup.sparse();
     mma_.instruction = setup.instruction;
     const std::uint64_t flags = splitmix64(state_);
     const bool integer = inst_.kind == MmaKind::i8;
@@ -115,7 +112,7 @@ class Tile {
     for (int row = 0; row < rows; ++row)
       for (int k = 0; k < stored; ++k)
         put(tile.a, inst_.a, row * stored + k, a, setup_.a_in_tensor_memory ? 128 : rows, row, k);
-    b.resize(setup_.sparse ? 512 : 256);
+    b.resize(setup_.sparse() ? 512 : 256);
     for (int column = 0; column < 8; ++column)
       for (int k = 0; k < depth; ++k) put(tile.b, inst_.b, k * 8 + column, b, 8, column, k);
     const FormatSpec d = spec_of(inst_.d);
@@ -142,7 +139,7 @@ class Tile {
         sb[plain_byte(column, s, 32)] = byte;
       }
     }
-    if (setup_.sparse) put_metadata(tile, meta);
+    if (setup_.sparse()) put_metadata(tile, meta);
     fill(program, kA, a);
     fill(program, kB, b);
     fill(program, kC, c);
@@ -152,16 +149,14 @@ class Tile {
     Machine machine(program, test::blackwell());
     if (std::string reason = machine.run(); !reason.empty())
       return ::testing::AssertionFailure() << reason << "\n" << text();
-    Instruction dense = setup_.instruction;
-    emulate(inst_, find_datapath(test::blackwell(), dense)->datapath, tile.view());
+    emulate(inst_, find_datapath(test::blackwell(), inst_)->datapath, tile.view());
     for (int row = 0; row < rows; ++row) {
       for (int column = 0; column < 8; ++column) {
         const std::uint64_t wanted = load_bits(tile.d, d.storage_bytes(), index_at(row, 8, column));
         const std::uint64_t found = machine.cta(0).memory.at(lane_of(rows, row), column);
         if (wanted != found)
-          return ::testing::AssertionFailure()
-                 << name_of(setup_.instruction) << (setup_.sparse ? " sparse" : "") << " row " << row
-                 << " column " << column << ": " << test::hex(found) << ", model " << test::hex(wanted);
+          return ::testing::AssertionFailure() << name_of(inst_) << " row " << row << " column " << column
+                                               << ": " << test::hex(found) << ", model " << test::hex(wanted);
       }
     }
     return ::testing::AssertionSuccess();
@@ -227,18 +222,16 @@ class Tile {
 /// Every setup of a kind: formats, M, where A is, dense and sparse.
 std::vector<MmaCase> setups_of(MmaKind kind) {
   std::vector<MmaCase> setups;
-  for (Instruction inst : instructions::kTcgen05) {
-    if (inst.kind != kind) continue;
+  for (Instruction inst : kInstructions) {
+    if (!is_tcgen05(inst.op) || inst.kind != kind) continue;
     inst.n = 8;
     const bool scaled = inst.scale != Format::none, narrow = spec_of(inst.a).value_bits() < 8;
     for (const int m : {64, 128}) {
-      if (m == 64 && scaled) continue;
+      if (m == 64 && (scaled || is_sparse(inst.op))) continue;
       inst.m = static_cast<std::int16_t>(m);
-      setups.push_back({inst, false, false});
-      if (m == 64) continue;
-      if (!narrow || kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4)
-        setups.push_back({inst, false, true});
-      if (!scaled) setups.push_back({inst, true, false});
+      setups.push_back({inst, false});
+      if (m == 128 && !is_sparse(inst.op) && (!narrow || kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4))
+        setups.push_back({inst, true});
     }
   }
   return setups;

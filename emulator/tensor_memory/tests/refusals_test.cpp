@@ -22,7 +22,8 @@ std::vector<Case> cases() {
   const std::string f16 = "kind::f16 [%r3], %rd1, %rd2, %r4, %p3;";
   const std::string scaled = with_mma(kScaled, "0x08900000", kScaleCopies),
                     fours = with_mma(kFours, "0x08900480", kScaleCopies), sparse = metadata_base(kSparse),
-                    ws = with_mma(kStationary, "0x08100010");
+                    ws = with_mma(kStationary, "0x08100010"),
+                    sparse_ws = with_mma(kStationarySparse, "0x04100014");
   return {
       {"alloc_columns", plain, kAlloc,
        "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96;"},
@@ -125,6 +126,9 @@ std::vector<Case> cases() {
        with_mma("@%p2 tcgen05.mma.cta_group::1.kind::tf32 [%r3], %rd1, %rd2, %r4, %p3;", "0x08100910"),
        "0x08100910", "0x08108910"},
       {"metadata_half", sparse, "0x08100014", "0x04100014"},
+      {"metadata_copies", sparse_ws, "setp.ge.u32 %p7, %r1, 128;", "setp.ge.u32 %p7, %r1, 64;"},
+      {"idesc_sparse", sparse_ws, "0x04100014", "0x04100010"},
+      {"shape_n", sparse_ws, "0x04100014", "0x04400014"},
       {"mma_operands", plain, kMma,
        "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p3, 1, 2;"},
       {"lane_alignment", plain, kMma,
@@ -207,6 +211,14 @@ TEST(Refusals, TheProgramsWithoutTheOperandRun) {
     // A kind of narrow formats needs no data to be legal: everything is zero.
     EXPECT_EQ(reason, "") << text;
   }
+}
+
+TEST(Refusals, BlockScaledSparseIsNotModelled) {
+  std::string mma = kScaled;
+  mma.replace(mma.find("tcgen05.mma"), 11, "tcgen05.mma.sp");
+  mma.replace(mma.find("%rd2, %r4"), 9, "%rd2, [%r3+100], %r4");
+  const std::string reason = run_case(with_mma(mma, "0x08900004", kScaleCopies));
+  EXPECT_NE(reason.find(not_modelled(gap("sparse_scaled"))), std::string::npos) << reason;
 }
 
 TEST(Refusals, MessagesNameLineInstructionFoundAndAllowed) {

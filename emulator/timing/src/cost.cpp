@@ -78,7 +78,7 @@ std::optional<MatrixCost> wgmma_cost(const Machine& machine, const Instruction& 
 std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& inst, bool a_from_registers) {
   using enum Parameter;
   if (is_wgmma(inst.op)) return wgmma_cost(machine, inst, a_from_registers);
-  if (inst.op == Op::tcgen05 || inst.kind != MmaKind::none) return std::nullopt;
+  if (is_tcgen05(inst.op) || inst.kind != MmaKind::none) return std::nullopt;
   const bool sparse = is_sparse(inst.op);
   const double rate = rate_of(machine, inst) * (sparse ? 2 : 1);
   if (rate == 0) return std::nullopt;

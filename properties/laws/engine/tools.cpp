@@ -77,10 +77,11 @@ void put_scales(Random& random, Tile& tile, int block, int exponent) {
 std::optional<Instruction> dense_twin(const Subject& subject, int k) {
   const Instruction& inst = subject.instruction;
   for (Instruction one : kInstructions) {
-    if (one.n == 0) one.n = kWgmmaMinN;
-    if (one.op == inst.op || is_sparse(one.op) || one.op == Op::tcgen05 || one.k != k || one.a != inst.a ||
-        one.b != inst.b || one.c != inst.c || one.d != inst.d || one.satfinite != inst.satfinite ||
-        one.multiply != inst.multiply || one.scale != inst.scale || one.kind != inst.kind)
+    one = with_shape(one, kWgmmaMinN);
+    if (one.op == inst.op || is_sparse(one.op) || (one.op == Op::tcgen05 && inst.op != Op::tcgen05_sp) ||
+        one.k != k || one.a != inst.a || one.b != inst.b || one.c != inst.c || one.d != inst.d ||
+        one.satfinite != inst.satfinite || one.multiply != inst.multiply || one.scale != inst.scale ||
+        one.kind != inst.kind)
       continue;
     const DatapathEntry* entry = find_datapath(*subject.architecture, one);
     if (entry != nullptr && entry->datapath == subject.datapath) return one;

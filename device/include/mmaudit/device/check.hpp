@@ -37,7 +37,7 @@ struct WorkResult {
 /// Why a TileProductCheck can't run `instruction`: what why_not() says, or that it has no compiled kernel.
 inline std::string why_not_live(const DeviceInfo& device, const Instruction& instruction,
                                 std::uint8_t modifiers = 0) {
-  if (instruction.op == Op::tcgen05) return name_of(instruction) + " can be recorded, and not checked live";
+  if (is_tcgen05(instruction.op)) return name_of(instruction) + " can be recorded, and not checked live";
   return why_not(device, instruction, modifiers);
 }
 

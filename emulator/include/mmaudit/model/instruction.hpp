@@ -20,25 +20,31 @@ namespace mmaudit {
 inline constexpr auto kInstructions = detail::joined<Instruction>(
     instructions::kMma, instructions::kWgmma, instructions::kMmaInteger, instructions::kMmaSparse,
     instructions::kWgmmaSparse, instructions::kWmma, instructions::kMmaF8f6f4, instructions::kMmaScaled,
-    instructions::kTcgen05, instructions::kMfma);
+    instructions::kTcgen05, instructions::kTcgen05Sparse, instructions::kMfma);
 
-/// True when this wgmma or tcgen05 exists with n columns. Source: PTX ISA 9.0, shapes of
-/// wgmma.mma_async and tcgen05.mma.
+/// True when this wgmma exists with n columns, or this tcgen05 with m = 64 or 128. Source: PTX ISA 9.0,
+/// shapes of wgmma.mma_async and tcgen05.mma.
 constexpr bool wgmma_has_n(const Instruction& inst, int n) {
   if (n < kWgmmaMinN || n > kWgmmaMaxN || n % kWgmmaStepN != 0) return false;
   return inst.d != Format::s32 || n <= 32 || n % (2 * kWgmmaStepN) == 0;
 }
 
-/// True when this tcgen05.mma exists with m rows. Source: PTX ISA 9.0, shapes of tcgen05.mma, dense,
-/// cta_group::1.
+/// True when this tcgen05.mma exists with m rows in some form: 32 with .ws alone, 256 with .cta_group::2
+/// alone. Source: PTX ISA 9.0, Table 39.
 constexpr bool tcgen05_has_m(const Instruction& inst, int m) {
-  return m == 128 || (m == 64 && inst.scale == Format::none);
+  return m == 128 || m == 256 || ((m == 32 || m == 64) && inst.scale == Format::none);
 }
 
-/// True when the instruction exists with this m and n. tcgen05 has the n of wgmma.
+/// True when this tcgen05.mma exists with m rows and n columns in some form. Source: PTX ISA 9.0, Table 39.
+constexpr bool tcgen05_has_n(const Instruction& inst, int m, int n) {
+  if (m == 32) return n == 64 || n == 128 || (n == 256 && !is_sparse(inst.op));
+  return wgmma_has_n(inst, n) && (m != 256 || n % (inst.d == Format::s32 ? 32 : 16) == 0);
+}
+
+/// True when the instruction exists with this m and n.
 constexpr bool has_shape(const Instruction& inst, int m, int n) {
   if (is_wgmma(inst.op)) return m == inst.m && wgmma_has_n(inst, n);
-  if (inst.op == Op::tcgen05) return tcgen05_has_m(inst, m) && wgmma_has_n(inst, n);
+  if (is_tcgen05(inst.op)) return tcgen05_has_m(inst, m) && tcgen05_has_n(inst, m, n);
   return m == inst.m && n == inst.n;
 }
 
@@ -56,7 +62,7 @@ constexpr Instruction with_shape(Instruction inst, int n) {
 /// .block_scale, which every kind with a scale_vec has, is left out:
 /// "mma.m16n8k32.kind_f8f6f4.f32.e3m2.e2m1.f32",
 /// "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
-/// "tcgen05.m128n64k16.kind_f16.f32.f16.f16",
+/// "tcgen05.m128n64k16.kind_f16.f32.f16.f16", "tcgen05.sp.m128n64k32.kind_f16.f32.f16.f16",
 /// "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0". What PTX puts into tcgen05's
 /// instruction descriptor (shape, formats, saturation) stands where mma has it. AMD's instructions have AMD's
 /// names, of several the oldest: "v_mfma_f32_32x32x8f16", "v_mfma_f32_16x16x32_fp8_bf8".

@@ -12,12 +12,16 @@
 
 namespace mmaudit {
 
-enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, wmma, tcgen05, mfma };
+enum class Op : std::uint8_t { mma, wgmma, mma_sp, wgmma_sp, wmma, tcgen05, tcgen05_sp, mfma };
 
 /// The warpgroup's form: A and B from shared memory, modifiers, one accumulator.
 constexpr bool is_wgmma(Op op) { return op == Op::wgmma || op == Op::wgmma_sp; }
 /// Half of A is zeros that are not stored: see sparse.hpp.
-constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp; }
+constexpr bool is_sparse(Op op) { return op == Op::mma_sp || op == Op::wgmma_sp || op == Op::tcgen05_sp; }
+/// D in tensor memory; shapes and forms of one operation, dense or sparse.
+constexpr bool is_tcgen05(Op op) { return op == Op::tcgen05 || op == Op::tcgen05_sp; }
+/// Many n, B from shared memory, modifiers, and one accumulator: its C is its D.
+constexpr bool is_asynchronous(Op op) { return is_wgmma(op) || is_tcgen05(op); }
 
 /// The unit that computes an instruction, by name; the units stand beside the instructions they compute, in
 /// instructions/. An architecture has one datapath per (unit, output format).

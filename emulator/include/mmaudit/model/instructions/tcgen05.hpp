@@ -1,6 +1,6 @@
 #pragma once
-// tcgen05.mma, dense, cta_group::1; m = n = 0 stands for every shape. Source: PTX ISA 9.0, "tcgen05.mma",
-// "Data Movement Shape".
+// tcgen05.mma, dense and sparse; m = n = 0 stands for every shape. Source: PTX ISA 9.0, "tcgen05.mma",
+// "tcgen05.mma.sp", Table 39.
 #include "mmaudit/model/instruction_fields.hpp"
 
 namespace mmaudit::units {
@@ -11,6 +11,11 @@ inline constexpr MatrixUnit tcgen05_i8 = {"tcgen05.int8"};
 inline constexpr MatrixUnit tcgen05_mxf8f6f4 = {"tcgen05.mxf8f6f4"};
 inline constexpr MatrixUnit tcgen05_mxf4 = {"tcgen05.mxf4"};
 inline constexpr MatrixUnit tcgen05_mxf4nvf4 = {"tcgen05.mxf4nvf4"};
+// The sparse forms are assumed to add like the dense ones; recordings may say otherwise.
+inline constexpr MatrixUnit tcgen05_sp_f16 = {"tcgen05.sp.f16"};
+inline constexpr MatrixUnit tcgen05_sp_tf32 = {"tcgen05.sp.tf32"};
+inline constexpr MatrixUnit tcgen05_sp_f8f6f4 = {"tcgen05.sp.f8f6f4"};
+inline constexpr MatrixUnit tcgen05_sp_i8 = {"tcgen05.sp.int8"};
 }  // namespace mmaudit::units
 
 namespace mmaudit::instructions {
@@ -46,5 +51,30 @@ inline constexpr Instruction kTcgen05Fp4[] = {
 inline constexpr auto kTcgen05 = detail::joined<Instruction>(
     kTcgen05Half, tcgen05_f8f6f4(Format::f32), tcgen05_f8f6f4(Format::f16),
     every_integer_pair(kTcgen05Int8, kInt8), every_pair(kTcgen05Mx8, kF8f6f4), kTcgen05Fp4);
+
+/// `dense` over twice the depth, half of which A stores.
+constexpr Instruction sparse_of(Instruction dense, MatrixUnit unit) {
+  dense.op = Op::tcgen05_sp;
+  dense.k = static_cast<std::int16_t>(2 * dense.k);
+  dense.unit = unit;
+  return dense;
+}
+template <std::size_t Size>
+constexpr auto sparse_of(std::array<Instruction, Size> dense, MatrixUnit unit) {
+  for (Instruction& one : dense) one = sparse_of(one, unit);
+  return dense;
+}
+
+inline constexpr Instruction kTcgen05SparseHalf[] = {
+    sparse_of(kTcgen05Half[0], units::tcgen05_sp_f16),
+    sparse_of(kTcgen05Half[1], units::tcgen05_sp_f16),
+    sparse_of(kTcgen05Half[2], units::tcgen05_sp_f16),
+    sparse_of(kTcgen05Half[3], units::tcgen05_sp_tf32),
+};
+/// Without the block-scaled kinds: no source says how their sparse forms add.
+inline constexpr auto kTcgen05Sparse = detail::joined<Instruction>(
+    kTcgen05SparseHalf, sparse_of(tcgen05_f8f6f4(Format::f32), units::tcgen05_sp_f8f6f4),
+    sparse_of(tcgen05_f8f6f4(Format::f16), units::tcgen05_sp_f8f6f4),
+    sparse_of(every_integer_pair(kTcgen05Int8, kInt8), units::tcgen05_sp_i8));
 
 }  // namespace mmaudit::instructions

@@ -48,7 +48,7 @@ inline constexpr DLayout kDLayouts[] = {
 /// A tcgen05.mma, understood.
 struct Mma {
   MmaForm form;
-  Instruction instruction;  ///< with M and N; a sparse one has the operation of mma.sp and twice the k
+  Instruction instruction;  ///< of the list, with M and N
   DLayout layout{};
   bool negate_a = false, negate_b = false, transpose_a = false, transpose_b = false;
   int scale_id_a = 0, scale_id_b = 0;
@@ -74,8 +74,9 @@ constexpr int d_lane(const DLayout& layout, int row, int block) {
 
 /// Where the four bits of a group of metadata lie, counted from the address of the metadata. 8-bit elements:
 /// a row's 16 groups are the two words of its lane. Wider ones: the lanes of 16 rows hold their first four
-/// groups in the lower eight lanes and the last four in the upper; row r and row r + 8 share a word. Source:
-/// CUTLASS 4, tmem_e_frg.
+/// groups in the lower eight lanes and the last four in the upper; row r and row r + 8 share a word. Where
+/// D's columns are cut into blocks, each block's lanes have a copy. Source: CUTLASS 4, tmem_e_frg and
+/// tmem_e_frg_ws, which leave open whether the copies are needed.
 struct MetadataPlace {
   int lane = 0, column = 0, shift = 0;
 };

@@ -50,9 +50,8 @@ struct TileKernel {
 };
 
 /// What: the kernel of `instruction` in `form` for `target`, sm_100a or sm_103a. `instruction` is a tcgen05
-/// with m and n of Table 39 of the PTX ISA; or the sparse form of one, as understand() gives it. `modifiers`:
-/// kScaleDZero, kNegateA, kNegateB, kTransposeA, kTransposeB. Errors: the refusal; empty when `kernel` was
-/// filled.
+/// with m and n of Table 39 of the PTX ISA. `modifiers`: kScaleDZero, kNegateA, kNegateB, kTransposeA,
+/// kTransposeB. Errors: the refusal; empty when `kernel` was filled.
 std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifiers, std::string_view target,
                              TileKernel& kernel, const TileForm& form = kTileForms[0]);
 
