@@ -295,10 +295,12 @@ void add_census(Command& command) {
 
 void add_report(Command& command) {
   auto options = std::make_shared<SweepReportOptions>();
-  Command report_command = command.command(
-      "report", "a sweep.json as a page: accuracy against speed, heat maps, curves; prints the first",
-      {"mmaudit sweep report out/sweep.json --html sweep.html",
-       "mmaudit sweep report out/sweep.json --gemm gemm.json --html sweep.html"});
+  Command report_command =
+      command.command("report",
+                      "a sweep.json as a page: levels of memory, accuracy against speed, heat maps, curves; "
+                      "prints the first two",
+                      {"mmaudit sweep report out/sweep.json --html sweep.html",
+                       "mmaudit sweep report out/sweep.json --gemm gemm.json --html sweep.html"});
   report_command.option("SWEEP FILE", options->sweep, "a sweep.json").required();
   report_command.option("--gemm FILE", options->gemm, "what sweep gemm --out wrote, for the page");
   report_command.option("--html FILE", options->html, "a file for the page");
