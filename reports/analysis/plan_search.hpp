@@ -18,7 +18,7 @@ struct PlanFound {
   double least_cost = 0;  ///< no choice within the limit costs less; `cost` itself where that is proven
 };
 
-constexpr std::size_t kPlanStates = 20000;  ///< partial plans kept per layer
+constexpr std::size_t kPlanStates = 4000;  ///< partial plans kept per layer
 
 /// What: the levels with the least sum of costs whose sum of squares is at most `most`, and of equal costs
 /// the least sum of squares. Each layer needs a level of error 0. How: partial plans grow layer by layer. One

@@ -1,5 +1,7 @@
 """On a GPU: the same bits as on the CPU, on torch's stream, and torch's own FP8 product has them too."""
+import importlib
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -83,11 +85,25 @@ def test_compiles():
 
 
 def test_gains_and_a_plan_on_the_gpu(tmp_path):
+    pytest.importorskip("safetensors")
     net, x = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).cuda(), torch.randn(40, 64, device="cuda")
     mt.capture(net, x, tmp_path / "c.safetensors", gains=True)
     plan = {"layers": {"0": "nvfp4", "2": "nvfp4"}, "estimate": {"output_error": 0.2, "limit": 1e-6}}
     found = mt.tighten(net, x, plan)
     assert [one.measured > 0 for one in found.tries] == [True, False]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_fp8_layers_have_the_bits_of_the_tensor_core(fast, monkeypatch):
+    if torch.cuda.get_device_capability()[0] != 9:
+        pytest.skip("the recipes are Hopper's")
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "examples"))
+    example = importlib.import_module("hopper_fp8")
+    for network, model, x in example.networks(example.Gpu(), 2):
+        rows, output = example.measure(network, model, x, fast, example.Gpu())
+        assert not any(row.wrong for row in rows), example.text_of(rows)
+        if all(row.plan and row.one_slice for row in rows):
+            assert output == 0, network
 
 
 def test_operands_on_two_devices_are_refused():
