@@ -22,7 +22,7 @@ constexpr std::size_t kPartBytes = std::size_t{64} << 20;
 std::string make_kernel(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
                         std::string_view form, tmem::TileKernel& kernel) {
   const tmem::TileForm* const found = tmem::find_tile_form(form);
-  if (found == nullptr) return "form: found " + std::string(form) + ", allowed plain, ws and pair";
+  if (found == nullptr) return "form: found " + std::string(form) + ", allowed plain, ws, pair and tmem";
   const bool b200 = device.compute_capability == 100, b300 = device.compute_capability == 103;
   if (!b200 && !b300)
     return name_of(instruction) + " runs on compute capability 10.0 and 10.3 only, " + device.name + " has " +

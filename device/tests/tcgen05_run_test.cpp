@@ -180,7 +180,9 @@ TEST(Tcgen05Run, EveryForm) {
                           {"ws", 32, 64, true},
                           {"pair", 128, 48, false},
                           {"pair", 256, 48, false},
-                          {"pair", 256, 16, true}}) {
+                          {"pair", 256, 16, true},
+                          {"tmem", 128, 24, false},
+                          {"tmem", 128, 8, true}}) {
     Instruction inst = find_instruction(one.sparse ? "tcgen05.sp.m128n8k64.kind_f8f6f4.f32.e4m3.e2m1"
                                                    : "tcgen05.m128n8k32.kind_f8f6f4.f32.e4m3.e2m1")
                            .value();

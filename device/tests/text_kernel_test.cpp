@@ -131,7 +131,7 @@ TEST_F(TextKernels, Tcgen05RunsOnTheGpusThatHaveIt) {
   }
   // Not run anywhere yet: that the kernel comes to its end and writes all of D.
   for (std::size_t i = 0; i < batch.c.size() / 4; ++i) store_bits(batch.c, 4, i, 0x3F800000U + i);
-  for (const std::string_view form : {"plain", "ws", "pair"}) {
+  for (const std::string_view form : {"plain", "ws", "pair", "tmem"}) {
     RunOptions how;
     how.form = form;
     EXPECT_EQ(why_not(info_, f16, 0, form), "");

@@ -136,8 +136,10 @@ void add_record(Command& app) {
   command.option("--n", options->wgmma_n, "N of wgmma and tcgen05 with --inst all").range(8, 256);
   command.option("--m", options->tcgen05_m, "M of tcgen05 with --inst all: 32 with ws, 256 with pair")
       .one_of({"32", "64", "128", "256"});
-  command.option("--form", options->form, "form of tcgen05: with ws and pair its D lies in other lanes")
-      .one_of({"plain", "ws", "pair"});
+  command
+      .option("--form", options->form,
+              "form of tcgen05: with ws and pair its D lies in other lanes, with tmem its A in tensor memory")
+      .one_of({"plain", "ws", "pair", "tmem"});
   command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
   command.runs([options](const Context& context) { return record(*options, context); });
 }

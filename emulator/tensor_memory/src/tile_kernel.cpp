@@ -61,6 +61,13 @@ std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifi
   mma = understood;
   if (mma.instruction != instruction) return other;
   if (mma.form.sparse && mma.layout.half) return not_modelled(gap("metadata_half"));
+  kernel.a_in_tensor_memory = form.a_in_tensor_memory;
+  if (form.a_in_tensor_memory) {
+    if (mma.rows() != kLanes)
+      return "M: found " + std::to_string(instruction.m) + ", allowed 128 with form tmem";
+    if (mma.transpose_a) return "modifiers: found a transposed A, allowed none with form tmem";
+    if (!mma.dense4() && spec_of(instruction.a).value_bits() < 8) return not_modelled(gap("narrow_a_tmem"));
+  }
   for (const bool b : {false, true})
     if ((b ? mma.transpose_b : mma.transpose_a) &&
         spec_of(b ? instruction.b : instruction.a).storage_bits == 32)
@@ -80,8 +87,12 @@ std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifi
   kernel.scale_a_column = (mma.d_columns() + 15) / 16 * 16;
   kernel.scale_b_column = kernel.scale_a_column + 4;
   kernel.metadata_column = kernel.scale_a_column;
-  const int used = scaled ? kernel.scale_b_column + static_cast<int>(tiles_of_b) * 4
-                          : kernel.metadata_column + (mma.form.sparse ? 4 : 0);
+  int used = scaled ? kernel.scale_b_column + static_cast<int>(tiles_of_b) * 4
+                    : kernel.metadata_column + (mma.form.sparse ? 4 : 0);
+  if (form.a_in_tensor_memory) {
+    kernel.a_column = (used + 7) / 8 * 8;
+    used = kernel.a_column + 8;  // 32 bytes per row, whatever the kind
+  }
   kernel.columns = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(used, 32))));
   kernel.text = text_of(kernel, target);
   return {};

@@ -166,15 +166,19 @@ Values lanes_of(const TileKernel& kernel) {
           {"PART", std::to_string(4 * kernel.mma.d_columns())}};
 }
 
-/// One tcgen05.cp of `shape` from byte `from` of the image to `column`.
-std::string copy_to_columns(int blocks, std::string_view shape, std::uint32_t from, int column) {
-  const MatrixDescriptor rows_of_16_bytes{kHeader + from, kCoreBytes, kCoreBytes, kSwizzles[0]};
+/// One tcgen05.cp of `shape` from `matrix` of the image to `column`.
+std::string copy_to_columns(int blocks, std::string_view shape, MatrixDescriptor matrix, int column) {
+  matrix.start += kHeader;
   return filled(
       "  add.u64 %rd8, %rd5, $FROM;\n  @%p5 tcgen05.cp.cta_group::$CTAS.$SHAPE [%r7+$COLUMN], %rd8;\n",
       {{"CTAS", std::to_string(blocks)},
-       {"FROM", hex(encode(rows_of_16_bytes))},
+       {"FROM", hex(encode(matrix))},
        {"SHAPE", std::string(shape)},
        {"COLUMN", std::to_string(column)}});
+}
+std::string copy_to_columns(int blocks, std::string_view shape, std::uint32_t from, int column) {
+  const MatrixDescriptor rows_of_16_bytes{from, kCoreBytes, kCoreBytes, kSwizzles[0]};
+  return copy_to_columns(blocks, shape, rows_of_16_bytes, column);
 }
 
 std::string copy_scales(const TileKernel& kernel) {
@@ -191,6 +195,8 @@ std::string copy_scales(const TileKernel& kernel) {
   }
   if (kernel.mma.form.sparse)
     out += copy_to_columns(kernel.blocks(), "128x128b", kernel.metadata, kernel.metadata_column);
+  if (kernel.a_in_tensor_memory)
+    out += copy_to_columns(kernel.blocks(), "128x256b", kernel.a, kernel.a_column);
   return out;
 }
 
@@ -201,7 +207,7 @@ std::string mma_text(const TileKernel& kernel) {
                     (form.sparse ? ".sp" : "") + ".cta_group::" + std::to_string(form.cta_group);
   out.append(".kind::").append(name_of(form.kind));
   if (form.block_scale) out += ".block_scale.scale_vec::" + std::to_string(form.scale_vec) + "X";
-  out += " [%r7], %rd6, %rd7, ";
+  out += " [%r7], " + (kernel.a_in_tensor_memory ? column(kernel.a_column) : "%rd6, ") + "%rd7, ";
   if (form.sparse) out += column(kernel.metadata_column);
   out += "%r10, ";
   if (form.block_scale) out += column(kernel.scale_a_column) + column(kernel.scale_b_column);

@@ -32,7 +32,7 @@ struct Recording {
   Provenance provenance;
   std::string instruction;
   std::string generator;  ///< version of the generator of the inputs
-  std::string form;       ///< in which tcgen05 was recorded, "ws" or "pair"; empty: the plain one
+  std::string form;       ///< in which tcgen05 was recorded, "ws", "pair" or "tmem"; empty: plain
   std::vector<FamilyRange> families;
   std::uint64_t tiles = 0;
   Tensor a, b, c, d;

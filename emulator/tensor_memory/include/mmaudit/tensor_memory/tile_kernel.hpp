@@ -20,8 +20,10 @@ struct TileForm {
   std::string_view name;
   bool weight_stationary = false;  ///< .ws
   int cta_group = 1;
+  bool a_in_tensor_memory = false;  ///< 128 rows per block
 };
-inline constexpr TileForm kTileForms[] = {{"plain"}, {"ws", true}, {"pair", false, 2}};
+inline constexpr TileForm kTileForms[] = {
+    {"plain"}, {"ws", true}, {"pair", false, 2}, {"tmem", false, 1, true}};
 /// Null where there is none of that name.
 const TileForm* find_tile_form(std::string_view name);
 
@@ -30,12 +32,12 @@ const TileForm* find_tile_form(std::string_view name);
 /// (m x n words of 32 bits per tile, row-major, an element of 16 bits in the lower half).
 struct TileKernel {
   Mma mma;  ///< its layout of D gives every thread its row and columns
-  bool read_c = true;
+  bool read_c = true, a_in_tensor_memory = false;
   /// Of a block's image, which the block copies into shared memory; addresses count from its first byte.
   MatrixDescriptor a, b;
   std::uint32_t scale_a = 0, scale_b = 0, metadata = 0, image_bytes = 0;
   /// In tensor memory, where D begins at column 0.
-  int scale_a_column = 0, scale_b_column = 0, metadata_column = 0, columns = 0;
+  int scale_a_column = 0, scale_b_column = 0, metadata_column = 0, a_column = 0, columns = 0;
   std::string text;
 
   /// Of the grid per tile: each has rows of A and D, and a share of B's columns.
