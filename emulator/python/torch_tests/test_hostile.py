@@ -192,3 +192,31 @@ def test_scaled_mm_says_what_d_it_has():
     net = Scaled()
     with mt.emulate(net, "fp8-tensor"):
         refused("torch._scaled_mm: found D in torch.float8_e4m3fn, allowed", lambda: net(a, b))
+
+
+@pytest.mark.parametrize("wrap", [lambda y: {"loss": 0.5, "logits": y}, lambda y: {"last": y, "first": y + 1},
+                                  lambda y: (y, None)])
+def test_outputs_in_mappings_and_tuples(wrap):
+    class Wrapped(nn.Linear):
+        def forward(self, x):
+            return wrap(super().forward(x))
+
+    net, x = Wrapped(32, 16), torch.randn(4, 32)
+    assert 0 < mt.compare(net, x, ["nvfp4"])["plans"]["nvfp4"]["relative_error"] < 1
+
+
+@pytest.mark.parametrize("output", [{}, (), None, "text", {"logits": "text"}])
+def test_outputs_without_a_tensor(output):
+    class Wrapped(nn.Linear):
+        def forward(self, x):
+            super().forward(x)
+            return output
+
+    refused("module: found an output of ", lambda: mt.compare(Wrapped(32, 16), torch.randn(4, 32), ["nvfp4"]))
+
+
+def test_modules_made_in_inference_mode(tmp_path):
+    with torch.inference_mode():
+        net, x = nn.Sequential(nn.Linear(32, 16), nn.BatchNorm1d(16)).eval(), torch.randn(4, 32)
+    mt.capture(net, x, tmp_path / "c.safetensors", gains=True)
+    assert mt.compare(net, x, ["nvfp4"])["plans"]["nvfp4"]["products"]["emulated"] == 1

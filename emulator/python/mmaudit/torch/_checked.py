@@ -77,7 +77,7 @@ def unchanged(of: nn.Module, seed: int) -> Iterator[None]:
     nn.BatchNorm) are as they were."""
     tensors = [*of.parameters(), *of.buffers()]
     devices = sorted({one.device.index for one in tensors if one.device.type == "cuda"})
-    buffers = [(one, one.detach().clone()) for one in of.buffers()]
+    buffers = [(one, one.detach().clone()) for one in of.buffers() if not one.is_inference()]
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed_of(seed))
         try:

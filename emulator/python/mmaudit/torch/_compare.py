@@ -28,14 +28,17 @@ def called(module: nn.Module, batch: Any) -> Any:
 
 
 def logits_of(output: Any) -> Tensor:
-    """The tensor of an output: itself, its field `logits`, or the first of a tuple."""
+    """The tensor of an output: itself, its field or entry `logits`, or the first of a tuple or mapping."""
     found = getattr(output, "logits", output)
+    if isinstance(found, Mapping):
+        found = found["logits"] if "logits" in found else list(found.values())
     found = found[0] if isinstance(found, (tuple, list)) and found else found
     if isinstance(found, Tensor) and found.is_meta:
         raise ValueError("module: found an output on the device meta, allowed: one with numbers")
     if not isinstance(found, Tensor):
         raise ValueError(
-            f"module: found an output of {type(output).__name__}, allowed: a tensor, a tuple, or one with logits")
+            f"module: found an output of {type(output).__name__}, allowed: a tensor, a tuple, a mapping, or one "
+            "with logits")
     return found.detach()
 
 
