@@ -180,7 +180,16 @@ TEST_F(Capture, ALimitOnTheOutputChoosesForAllLayersTogether) {
     EXPECT_EQ(plan.at("estimate").at("limit"), limit);
     EXPECT_LE(plan.at("estimate").at("output_error"), limit);
     EXPECT_GT(plan.at("estimate").at("output_error"), limit / 20);
+    double before = plan.at("estimate").at("output_error");
+    for (const nlohmann::json& one : plan.at("tighter")) {
+      EXPECT_LE(one.at("output_error").get<double>(), 0.85 * before);
+      before = one.at("output_error");
+      EXPECT_FALSE(one.at("layers").empty());
+      EXPECT_LE(one.at("layers").size(), 2U);
+    }
+    EXPECT_EQ(before, 0);  // the last one keeps everything
   }
+  EXPECT_GE(loose.at("tighter").size(), 3U);
   EXPECT_EQ(capture({"--dtype", "bf16", "--policy", "plain", "--max-output-error", "1e-9"}).code, kMismatch);
   // Both limits: a layer's own error counts too.
   const auto both =
@@ -212,6 +221,8 @@ TEST_F(Capture, TheReportSaysWhatTheOutputsErrorIsMadeOf) {
     worst = std::max(worst, product.at("rows")[0].at("total").get<double>());
   }
   EXPECT_EQ(json.at("plan").at("estimate").at("output_error"), 2 * worst);
+  EXPECT_EQ(json.at("cost").at("plan"), 8 * 120);  // bits times multiplications
+  EXPECT_EQ(json.at("cost").at("least"), json.at("cost").at("plan"));
   EXPECT_TRUE(json.at("activations").is_null());
   for (const char* words : {"The output's error is estimated as ", "the output", "gain"})
     EXPECT_NE(found.out.find(words), std::string::npos) << found.out;
