@@ -19,9 +19,15 @@ __device__ float number(Format format, std::uint64_t bits) {
 __device__ std::uint32_t rounded(Format format, float x) {
   if (format == Format::f16) return half_of_float(x);
   if (format == Format::f32) return x != x ? 0x7FFFFFFFU : __float_as_uint(x);
+#if __CUDA_ARCH__ >= 800
   std::uint16_t bits = 0;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
+#else
+  if (x != x) return 0x7FFFU;
+  const std::uint32_t bits = __float_as_uint(x);
+  return (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+#endif
 }
 
 __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs args, std::uint64_t count) {

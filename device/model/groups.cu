@@ -17,6 +17,7 @@
 
 namespace mmaudit::device {
 namespace groups {
+MMAUDIT_MMA_INT_LINE(8, 8, 16, wrapping, s8, s8)
 MMAUDIT_MMA_INT_LINE(16, 8, 16, wrapping, s8, s8)
 MMAUDIT_MMA_INT_LINE(16, 8, 32, wrapping, s8, s8)
 }  // namespace groups
@@ -57,6 +58,27 @@ __device__ void load_groups(std::uint32_t (&to)[4], const uint4* lines, unsigned
   load_matrices<false>(to, shared_address(lines + line * (kDepthBytes / 16) + group_place(line, group)));
 }
 
+/// Adds 16 rows of x times 8 columns of y, over 16 * Pieces of k. Before sm_80 in instructions of 8 rows.
+template <int Pieces>
+__device__ void multiply(std::uint32_t (&sum)[4], const std::uint32_t (&x)[2 * Pieces],
+                         const std::uint32_t (&y)[Pieces]) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (Pieces == 1)
+    mma<groups::Mma_m16n8k16_wrapping_s8_s8>(sum, x, y);
+  else
+    mma<groups::Mma_m16n8k32_wrapping_s8_s8>(sum, x, y);
+#else
+#pragma unroll
+  for (int i = 0; i < 2 * Pieces; ++i) {
+    const std::uint32_t rows[1] = {x[i]}, columns[1] = {y[i / 2]};
+    std::uint32_t half[2] = {sum[i % 2 * 2], sum[i % 2 * 2 + 1]};
+    mma<groups::Mma_m8n8k16_wrapping_s8_s8>(half, rows, columns);
+    sum[i % 2 * 2] = half[0];
+    sum[i % 2 * 2 + 1] = half[1];
+  }
+#endif
+}
+
 /// Sums of the groups that share scales: rows g and g + 8, columns 2t and 2t + 1 each.
 template <int Scales>
 __device__ void group_sums(std::uint32_t (&sum)[Scales][4], const std::uint32_t (&a)[8],
@@ -65,11 +87,11 @@ __device__ void group_sums(std::uint32_t (&sum)[Scales][4], const std::uint32_t 
   for (int i = 0; i < Scales; ++i) {
     if constexpr (Scales == 4) {
       const std::uint32_t x[2] = {a[2 * i], a[2 * i + 1]}, y[1] = {b[i]};
-      mma<groups::Mma_m16n8k16_wrapping_s8_s8>(sum[i], x, y);
+      multiply<1>(sum[i], x, y);
     } else {
       const std::uint32_t x[4] = {a[4 * i], a[4 * i + 1], a[4 * i + 2], a[4 * i + 3]},
                           y[2] = {b[2 * i], b[2 * i + 1]};
-      mma<groups::Mma_m16n8k32_wrapping_s8_s8>(sum[i], x, y);
+      multiply<2>(sum[i], x, y);
     }
   }
 }

@@ -5,15 +5,32 @@
 
 namespace mmaudit::device {
 
-/// 16 bytes from global to shared memory, past the first-level cache.
+/// 16 bytes from global to shared memory, past the first-level cache. Before sm_80 the thread waits for them.
 __device__ __forceinline__ void copy_async(std::uint32_t to, const void* from) {
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#else
+  asm volatile(
+      "{\n"
+      ".reg .b32 w<4>;\n"
+      "ld.global.cg.v4.b32 {w0, w1, w2, w3}, [%1];\n"
+      "st.shared.v4.b32 [%0], {w0, w1, w2, w3};\n"
+      "}" ::"r"(to),
+      "l"(from)
+      : "memory");
+#endif
 }
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void commit_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
 /// Waits until at most kPending groups of this thread are unfinished.
 template <int kPending>
 __device__ __forceinline__ void wait_copies() {
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
 }
 
 __device__ __forceinline__ void barrier_init(std::uint32_t barrier, int arrivals) {

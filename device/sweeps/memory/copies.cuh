@@ -26,10 +26,20 @@ struct LookedAt {
   }
 };
 
+/// The sum over the warp; before sm_80 no instruction has it.
+__device__ __forceinline__ std::uint32_t warp_sum(std::uint32_t x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(~0U, x);
+#else
+  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0U, x, step);
+  return x;
+#endif
+}
+
 /// The sum over the warp of what each lane looked at; its first lane writes the result of the slot.
 __device__ __forceinline__ void write_result(CopyResult& result, const TimedArgs& args, const Place& at) {
-  result.copied = __reduce_add_sync(~0U, result.copied);
-  result.differing = __reduce_add_sync(~0U, result.differing);
+  result.copied = warp_sum(result.copied);
+  result.differing = warp_sum(result.differing);
   if (at.lane == 0) static_cast<CopyResult*>(args.d)[at.slot] = result;
 }
 
