@@ -51,8 +51,8 @@ using CountDiffering =
 /// The count of `one` on a GPU, by the kernels of products and the plain core.
 CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const PlannedInstruction& one);
 
-/// Batches one after another. Where `count` says that something differs, the host draws the batch again; without
-/// `count` it draws all.
+/// Batches one after another. Where `count` says that something differs, the host draws the batch again;
+/// without `count` it draws all.
 device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
                                const WorkItem& item, const CountDiffering& count = {});
 
