@@ -209,8 +209,10 @@ Table bytes_table(const SweepResult& result) {
                    column("GB/s", tag::kBytesPerSecond, 0, 1e-9),
                    {{"of memory's peak", true},
                     [](const Point* point) {
+                      // What arrives in several blocks of a cluster is not read as often.
+                      const bool alone = point->axis("cluster").empty() || point->axis("cluster") == "1";
                       const bool memory = point->axis("level") == "memory" && point->get(tag::kMemoryPeak);
-                      return memory
+                      return memory && alone
                                  ? percent(*point->get(tag::kBytesPerSecond) / *point->get(tag::kMemoryPeak))
                                  : std::string("-");
                     }},
