@@ -119,7 +119,7 @@ __device__ __forceinline__ void multiply(std::uint32_t (&d)[S::kPartsM][S::kPart
 #pragma unroll
         for (int j = 0; j < S::kPartsN; ++j) {
           const std::uint32_t b_of[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
-          device::mma<Line>(d[i][j], a[i], b_of);
+          if constexpr (device::kTargetHas<Line>) device::mma<Line>(d[i][j], a[i], b_of);
         }
     } else {
 #pragma unroll
@@ -130,7 +130,7 @@ __device__ __forceinline__ void multiply(std::uint32_t (&d)[S::kPartsM][S::kPart
         for (int j = 0; j < S::kPartsN; ++j) {
           std::uint32_t b[2];
           load_b(b, j, step);
-          device::mma<Line>(d[i][j], a, b);
+          if constexpr (device::kTargetHas<Line>) device::mma<Line>(d[i][j], a, b);
         }
       }
     }
