@@ -108,11 +108,12 @@ TEST(CoreRules, SayWhenASumNeedsALongerEnd) {
     const char* name;
     bool may_carry;
     int least_tame, most_tame;
-  } const cases[] = {{"wgmma.m64n64k16.f32.f16.f16", true, -124, 119},
-                     {"wgmma.m64n64k16.f32.bf16.bf16", true, -124, 119},
-                     {"wgmma.m64n64k8.f32.tf32.tf32", false, -124, 119},
-                     {"wgmma.m64n64k32.f32.e4m3.e4m3", false, -126, 119},
-                     {"wgmma.m64n64k16.f16.f16.f16", true, -14, 7}};
+    // Sums of n products and C stay below (4 n + 2) 2^E: 66, 34 and 130 for 16, 8 and 32 products.
+  } const cases[] = {{"wgmma.m64n64k16.f32.f16.f16", true, -124, 122},
+                     {"wgmma.m64n64k16.f32.bf16.bf16", true, -124, 122},
+                     {"wgmma.m64n64k8.f32.tf32.tf32", false, -124, 123},
+                     {"wgmma.m64n64k32.f32.e4m3.e4m3", false, -126, 121},
+                     {"wgmma.m64n64k16.f16.f16.f16", true, -14, 10}};
   for (const auto& expected : cases) {
     Case one;
     one.instruction = *find_instruction(expected.name);
