@@ -1,5 +1,7 @@
 #include "gemm/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -88,6 +90,27 @@ std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& pla
   return d;
 }
 
+void compare_elements(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
+                      GemmOutcome& out) {
+  const std::size_t bytes = spec_of(output_of(out.problem)).storage_bytes();
+  out.elements = out.problem.m * out.problem.n;
+  out.wrong = 0;
+  for (const std::vector<std::byte>* const d : {&found, &expected})
+    if (d->size() != out.elements * bytes)
+      throw InputError(fmt::format("D of {}: found {} bytes, allowed: {}", name_of(out.problem), d->size(),
+                                   out.elements * bytes));
+  if (found == expected) return;  // once for the whole of D: nearly every product ends here
+  for (std::uint64_t e = 0; e < out.elements; ++e) {
+    const std::uint64_t is = load_word(found.data(), bytes, e), should = load_word(expected.data(), bytes, e);
+    if (is == should) continue;
+    if (out.wrong++ != 0) continue;
+    out.row = e / out.problem.n;
+    out.column = e % out.problem.n;
+    out.expected = should;
+    out.found = is;
+  }
+}
+
 GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
                             const GemmProblem& problem, const CompareOptions& options) {
   GemmOutcome out;
@@ -107,17 +130,7 @@ GemmOutcome compare_problem(device::LibrarySession& session, const device::Devic
   std::vector<std::byte> expected;
   if (out.plan && options.bits) {
     expected = predicted(problem, *out.plan, inputs.a.data(), inputs.b.data(), &gpu);
-    const std::size_t bytes = spec_of(output_of(problem)).storage_bytes();
-    out.elements = problem.m * problem.n;
-    for (std::uint64_t e = 0; d != expected && e < out.elements; ++e) {
-      const std::uint64_t is = load_word(d.data(), bytes, e), should = load_word(expected.data(), bytes, e);
-      if (is == should) continue;
-      if (out.wrong++ != 0) continue;
-      out.row = e / problem.n;
-      out.column = e % problem.n;
-      out.expected = should;
-      out.found = is;
-    }
+    compare_elements(d, expected, out);
   }
   if (options.save) options.save(index, problem, d, expected);
   return out;

@@ -37,6 +37,11 @@ struct GemmOutcome {
   std::uint64_t row = 0, column = 0, expected = 0, found = 0;  ///< of the first wrong element
 };
 
+/// What: counts the elements of D that differ into `out`, whose problem is set, and keeps the first. Shapes:
+/// both (m, n) in storage width. Errors: InputError where one has another size.
+void compare_elements(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
+                      GemmOutcome& out);
+
 /// How to compare: the GPU, or without a comparison only which plan a problem takes.
 struct CompareOptions {
   std::uint64_t seed = 1;
