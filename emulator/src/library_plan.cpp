@@ -14,10 +14,11 @@ namespace {
 using Cut = KernelFamily::Cut;
 
 constexpr std::string_view kRecorded = "H200, cuBLAS 13.1.0.3: corpus/plans/h200-cublas-13.1.jsonl";
+constexpr std::string_view kExact = "";  ///< in place of the architectures
 
 // The first row that fits counts. What FP8's promotion and the grids' segments are: docs/gemm.md.
 constexpr KernelFamily kFamilies[] = {
-    {"integers", {}, "s8", "mma.m16n8k32.s32.s8.s8.s32", Cut::none, false, 0, 0, kRecorded},
+    {"integers", {}, "s8", "mma.m16n8k32.s32.s8.s8.s32", Cut::none, false, 0, 0, kRecorded, kExact},
     {"nvjet, promoted",
      {"nvjet_sm90_", "algo2"},
      "e4m3 e5m2",
@@ -141,10 +142,11 @@ constexpr KernelFamily kFamilies[] = {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-bool serves(const KernelFamily& family, Format type) {
-  const std::string padded = " " + std::string(family.types) + " ";
-  return has(padded, " " + std::string(name_of(type)) + " ");
+bool has_word(std::string_view words, std::string_view word) {
+  return has(" " + std::string(words) + " ", " " + std::string(word) + " ");
 }
+
+bool serves(const KernelFamily& family, Format type) { return has_word(family.types, name_of(type)); }
 
 bool fits(const KernelFamily& family, Format type, std::string_view kernel) {
   return serves(family, type) && std::all_of(std::begin(family.parts), std::end(family.parts),
@@ -156,6 +158,19 @@ std::optional<Instruction> instruction_of(const KernelFamily& family, Format a, 
   for (const Format each : {a, b})
     if (const std::size_t at = name.find("{}"); at != std::string::npos) name.replace(at, 2, name_of(each));
   return find_instruction(name);
+}
+
+/// Why nothing is known of a family on this architecture; empty where it is.
+std::string why_not_on(const Architecture& architecture, const KernelFamily& family,
+                       const Instruction& instruction) {
+  if (family.architectures.empty())
+    return find_datapath(architecture, instruction) != nullptr
+               ? ""
+               : name_of(instruction) + " is not on " + std::string(architecture.name);
+  return has_word(family.architectures, architecture.name)
+             ? ""
+             : "plans of these kernels are recorded on " + std::string(family.architectures) + ", not on " +
+                   std::string(architecture.name);
 }
 
 std::optional<std::uint64_t> number_at(std::string_view text, std::size_t& at) {
@@ -273,7 +288,8 @@ std::optional<std::int64_t> attribute_of(const LibraryCall& call, std::string_vi
   return std::nullopt;
 }
 
-std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call, std::string* why) {
+std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call, std::string* why,
+                                const Architecture& architecture) {
   const auto unknown = [&](const std::string& text) {
     if (why != nullptr) *why = text;
     return std::nullopt;
@@ -287,6 +303,8 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
       });
   if (family == std::end(kFamilies)) return unknown(refuse_plan(kernel));
   GemmPlan plan = start_of(*family, problem);
+  if (const std::string elsewhere = why_not_on(architecture, *family, plan.instruction); !elsewhere.empty())
+    return unknown(elsewhere);
   if (problem.type == Format::s8) return plan;  // exact: in whatever order
   const std::int64_t asked = attribute_of(call, "split_k").value_or(1);
   const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "baseline.hpp"
+#include "choice.hpp"
 #include "gemm/compare.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/device/library.hpp"
@@ -71,6 +72,7 @@ void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProble
   out.why_no_products = device::why_no_library();
   out.cublaslt = device::library_version();
   if (!out.why_no_products.empty()) return;
+  const Architecture& architecture = architecture_of(gpu);
   device::LibrarySession session(gpu);
   for (const GemmProblem& problem : problems.empty() ? usual_problems() : problems) {
     const GemmInputs inputs = inputs_of(problem, out.provenance.seed);
@@ -78,7 +80,7 @@ void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProble
     product.problem = name_of(problem);
     try {
       device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b());
-      const std::optional<GemmPlan> plan = plan_of(problem, answer.call);
+      const std::optional<GemmPlan> plan = plan_of(problem, answer.call, nullptr, architecture);
       product.plan = plan ? text_of(*plan) : "unknown";
       product.algorithm = std::move(answer.call.algorithm);
       product.d = std::move(answer.d);

@@ -97,11 +97,12 @@ void add_problem_options(Command& command, ProblemOptions& options) {
 }
 
 struct PredictOptions {
-  std::string problem, call, plan, a, b, out;
+  std::string problem, call, plan, a, b, out, architecture;
   unsigned threads = 0;
 };
 
-GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem) {
+GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
+                  const Architecture& architecture) {
   if (options.plan.empty() == options.call.empty())
     throw InputError("--plan, --call: found " + std::string(options.plan.empty() ? "neither" : "both") +
                      ", allowed: one of them");
@@ -110,24 +111,27 @@ GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem) {
   };
   if (!options.plan.empty()) return corpus::gemm_plan_of(json_of_file(options.plan), options.plan);
   std::string why;
-  const auto plan = plan_of(problem, corpus::library_call_of(json_of_file(options.call), options.call), &why);
+  const auto plan =
+      plan_of(problem, corpus::library_call_of(json_of_file(options.call), options.call), &why, architecture);
   if (!plan) throw InputError(options.call + ": found " + why + ", allowed: a call with a known plan");
   return *plan;
 }
 
-int predict_file(const PredictOptions& options, const Context& /*context*/) {
+int predict_file(const PredictOptions& options, const Context& context) {
   try_outputs({{"--out", options.out}}, {{"--problem", options.problem},
                                          {"--call", options.call},
                                          {"--plan", options.plan},
                                          {"--a", options.a},
-                                         {"--b", options.b}});
+                                         {"--b", options.b},
+                                         {"--model", context.model_file}});
+  const Architecture& architecture = require_architecture(context, options.architecture);
   const GemmProblem problem =
       corpus::read_gemm_problems(text_of_file(options.problem), options.problem).front();
-  const GemmPlan plan = plan_for(options, problem);
+  const GemmPlan plan = plan_for(options, problem, architecture);
   const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
   const corpus::Operand a = corpus::load_operand("--a", options.a, of_a, {1, problem.m, problem.k}, nullptr);
   const corpus::Operand b = corpus::load_operand("--b", options.b, of_b, {1, problem.k, problem.n}, nullptr);
-  const std::vector<std::byte> d = predicted(problem, plan, a.data(), b.data(), nullptr);
+  const std::vector<std::byte> d = predicted(architecture, problem, plan, a.data(), b.data(), nullptr);
   corpus::save_tensor(options.out, tensor_of(problem, d));
   emit("-", fmt::format("{}: {} -> {}\n", name_of(problem), mmaudit::text_of(plan), options.out));
   return kAllGood;
@@ -170,10 +174,11 @@ int invariant(const LayerOptions& options, const Context& context) {
   how.seed = options.seed;
   how.pin = options.pin;
   how.sizes = sizes_of(options.sizes);
-  device::LibrarySession session(require_device());
+  const device::DeviceInfo gpu = require_device();
+  device::LibrarySession session(gpu);
   Progress progress(context.quiet, "gemm invariant", how.sizes.size());
   how.progress = [&](std::uint64_t done) { progress.advance(done); };
-  const InvariantResult result = invariant_ranges(session, layer, how);
+  const InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
   if (!options.svg.empty()) emit(options.svg, svg_of(result));
   publish(
       options.json, [&] { return json_of(result); }, [&] { return checks::text_of(result); });
@@ -217,6 +222,7 @@ void add_gemm(Command& app) {
   one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout").required();
   one.option("--b FILE", of_predict->b, "B, (K, N)").required();
   one.option("--out FILE", of_predict->out, "D, (M, N)").required();
+  add_architecture_options(one, of_predict->architecture);
   one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
 
   auto of_layer = std::make_shared<LayerOptions>();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mmaudit/gemm_plan.hpp"
+#include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit {
 
@@ -93,12 +94,17 @@ struct KernelFamily {
   std::uint64_t promote = 0;
   std::uint64_t most_k = 0;      ///< 0: any; else the largest K for which it is known
   std::string_view source = {};  ///< how it is known
+  /// Where it was recorded, with blanks between; empty: exact sums, which are the same wherever the
+  /// instruction is.
+  std::string_view architectures = "hopper";
 };
 std::span<const KernelFamily> kernel_families();
 
-/// What: the plan of a product whose library call is known. Returns: nullopt where no family says how the
-/// kernels sum; `why` (may be null) then says in one line what is not known. Source: the families' rows.
+/// What: the plan of a product whose library call, on a GPU of `architecture`, is known. Returns: nullopt
+/// where no family says how the kernels sum there; `why` (may be null) then says in one line what is not
+/// known. Source: the families' rows.
 std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call,
-                                std::string* why = nullptr);
+                                std::string* why = nullptr,
+                                const Architecture& architecture = *find_architecture(kDefaultArchitecture));
 
 }  // namespace mmaudit

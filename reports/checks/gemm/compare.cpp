@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "choice.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/error.hpp"
@@ -65,8 +66,9 @@ GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
   return out;
 }
 
-std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& plan, const void* a,
-                                 const void* b, const device::DeviceInfo* on_gpu) {
+std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
+                                 const GemmPlan& plan, const void* a, const void* b,
+                                 const device::DeviceInfo* on_gpu) {
   std::vector<std::byte> d(problem.m * problem.n * spec_of(plan.output).storage_bytes());
   Matmul product;
   product.m = problem.m;
@@ -75,18 +77,18 @@ std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& pla
   product.a = a;
   product.b = b;
   product.d = d.data();
-  predict_on_hopper(plan, product,
-                    [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
-                      if (on_gpu != nullptr)
-                        for (const auto how : {device::DeviceModel::fast, device::DeviceModel::plain})
-                          if (device::why_no_matmul_on_device(instruction, model, part, how).empty()) {
-                            device::matmul_on_device(*on_gpu, instruction, model, part, how);
-                            return;
-                          }
-                      MatmulOptions options;
-                      options.threads = 0;
-                      matmul(instruction, model, part, options);
-                    });
+  predict_on(architecture, plan, product,
+             [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
+               if (on_gpu != nullptr)
+                 for (const auto how : {device::DeviceModel::fast, device::DeviceModel::plain})
+                   if (device::why_no_matmul_on_device(instruction, model, part, how).empty()) {
+                     device::matmul_on_device(*on_gpu, instruction, model, part, how);
+                     return;
+                   }
+               MatmulOptions options;
+               options.threads = 0;
+               matmul(instruction, model, part, options);
+             });
   return d;
 }
 
@@ -113,6 +115,7 @@ void compare_elements(const std::vector<std::byte>& found, const std::vector<std
 
 GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
                             const GemmProblem& problem, const CompareOptions& options) {
+  const Architecture& architecture = architecture_of(gpu);
   GemmOutcome out;
   out.problem = problem;
   const GemmInputs inputs = inputs_of(problem, options.seed + index);
@@ -126,10 +129,10 @@ GemmOutcome compare_problem(device::LibrarySession& session, const device::Devic
     out.why = error.what();
     return out;
   }
-  out.plan = plan_of(problem, out.call, &out.why);
+  out.plan = plan_of(problem, out.call, &out.why, architecture);
   std::vector<std::byte> expected;
   if (out.plan && options.bits) {
-    expected = predicted(problem, *out.plan, inputs.a.data(), inputs.b.data(), &gpu);
+    expected = predicted(architecture, problem, *out.plan, inputs.a.data(), inputs.b.data(), &gpu);
     compare_elements(d, expected, out);
   }
   if (options.save) options.save(index, problem, d, expected);

@@ -22,10 +22,11 @@ struct GemmInputs {
 };
 GemmInputs inputs_of(const GemmProblem& problem, std::uint64_t seed);
 
-/// What: D, (m, n) in storage width, by the plan. `on_gpu`: the model on this GPU where it can. Errors:
-/// InputError where the model can't.
-std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& plan, const void* a,
-                                 const void* b, const device::DeviceInfo* on_gpu);
+/// What: D, (m, n) in storage width, by the plan on an architecture. `on_gpu`: the model runs on this GPU
+/// where it can; null: on the CPU. Errors: InputError where the model can't.
+std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
+                                 const GemmPlan& plan, const void* a, const void* b,
+                                 const device::DeviceInfo* on_gpu);
 
 struct GemmOutcome {
   GemmProblem problem;
@@ -51,6 +52,7 @@ struct CompareOptions {
                      const std::vector<std::byte>&)>
       save;
 };
+/// With the plans and the datapaths of the GPU's architecture. EnvironmentError where the model lacks it.
 GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
                             const GemmProblem& problem, const CompareOptions& options);
 

@@ -31,8 +31,8 @@ std::vector<std::uint64_t> first_columns(std::uint64_t n) {
 
 }  // namespace
 
-InvariantResult invariant_ranges(device::LibrarySession& session, const GemmProblem& layer,
-                                 const InvariantOptions& options) {
+InvariantResult invariant_ranges(device::LibrarySession& session, const Architecture& architecture,
+                                 const GemmProblem& layer, const InvariantOptions& options) {
   InvariantResult out;
   out.layer = layer;
   GemmProblem x = layer;
@@ -60,15 +60,15 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const GemmProb
     out.seconds += answer.seconds;
     const std::uint64_t rows = std::min(m, kRows);
     answer.d.resize(rows * layer.n * bytes);
-    const std::optional<GemmPlan> plan = plan_of(x, answer.call);
+    const std::optional<GemmPlan> plan = plan_of(x, answer.call, nullptr, architecture);
     const std::string words = plan ? mmaudit::text_of(*plan) : "unknown plan";
     out.unknown += plan ? 0 : 1;
     if (plan) {  // a plan gives the same bits for every M
       auto known = std::find_if(predictions.begin(), predictions.end(),
                                 [&](const auto& each) { return each.first == words; });
       if (known == predictions.end())
-        known = predictions.insert(predictions.end(),
-                                   {words, predicted_bits(x, *plan, options.seed, {0, 1}, columns)});
+        known = predictions.insert(predictions.end(), {words, predicted_bits(architecture, x, *plan,
+                                                                             options.seed, {0, 1}, columns)});
       for (std::uint64_t i = 0; i < rows; ++i)
         for (std::size_t j = 0; j < columns.size(); ++j)
           out.wrong += known->second[i * columns.size() + j] !=

@@ -34,9 +34,10 @@ struct InvariantOptions {
   std::function<void(std::uint64_t)> progress;
 };
 
-/// What: runs the layer for every M, with the same B and the same first rows of A.
-InvariantResult invariant_ranges(device::LibrarySession& session, const GemmProblem& layer,
-                                 const InvariantOptions& options);
+/// What: runs the layer for every M, with the same B and the same first rows of A. `architecture`: of the
+/// session's GPU.
+InvariantResult invariant_ranges(device::LibrarySession& session, const Architecture& architecture,
+                                 const GemmProblem& layer, const InvariantOptions& options);
 
 std::string text_of(const InvariantResult& result);
 std::string json_of(const InvariantResult& result);

@@ -9,19 +9,21 @@
 
 namespace mmaudit::checks {
 
-void predict_on_hopper(const GemmPlan& plan, const Matmul& product, const Product& by) {
-  const DatapathEntry* const entry =
-      plan.scalar ? nullptr : find_datapath(*find_architecture("hopper"), plan.instruction);
+void predict_on(const Architecture& architecture, const GemmPlan& plan, const Matmul& product,
+                const Product& by) {
+  const DatapathEntry* const entry = plan.scalar ? nullptr : find_datapath(architecture, plan.instruction);
   if (entry == nullptr && !plan.scalar)
-    throw InputError("plan: found " + name_of(plan.instruction) + ", allowed: an instruction of hopper");
+    throw InputError("plan: found " + name_of(plan.instruction) + ", allowed: an instruction of " +
+                     std::string(architecture.name));
   const Datapath datapath = entry == nullptr ? Datapath{} : entry->datapath;
   if (const std::string why = why_no_prediction(plan, datapath, product); !why.empty())
     throw InputError("plan: " + why);
   predict(plan, datapath, product, by);
 }
 
-std::vector<std::uint64_t> predicted_bits(const GemmProblem& problem, const GemmPlan& plan,
-                                          std::uint64_t seed, const std::vector<std::uint64_t>& rows,
+std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, const GemmProblem& problem,
+                                          const GemmPlan& plan, std::uint64_t seed,
+                                          const std::vector<std::uint64_t>& rows,
                                           const std::vector<std::uint64_t>& columns) {
   const auto a = gen::gemm_operands(seed, gen::GemmSide::a, problem.type, rows, problem.k);
   const auto b = gen::gemm_operands(seed, gen::GemmSide::b, b_type_of(problem), columns, problem.k);
@@ -34,21 +36,21 @@ std::vector<std::uint64_t> predicted_bits(const GemmProblem& problem, const Gemm
   product.a = a.data();
   product.b = b.data();
   product.d = d.data();
-  predict_on_hopper(plan, product,
-                    [](const Instruction& instruction, const Datapath& model, const Matmul& part) {
-                      matmul(instruction, model, part);
-                    });
+  predict_on(architecture, plan, product,
+             [](const Instruction& instruction, const Datapath& model, const Matmul& part) {
+               matmul(instruction, model, part);
+             });
   std::vector<std::uint64_t> out(rows.size() * columns.size());
   for (std::size_t e = 0; e < out.size(); ++e) out[e] = load_word(d.data(), bytes, e);
   return out;
 }
 
-SampleOutcome check_sample(const corpus::GemmSample& sample) {
+SampleOutcome check_sample(const Architecture& architecture, const corpus::GemmSample& sample) {
   SampleOutcome out;
-  out.plan = plan_of(sample.problem, sample.call, &out.why);
+  out.plan = plan_of(sample.problem, sample.call, &out.why, architecture);
   if (!out.plan) return out;
   const std::vector<std::uint64_t> found =
-      predicted_bits(sample.problem, *out.plan, sample.seed, sample.rows, sample.columns);
+      predicted_bits(architecture, sample.problem, *out.plan, sample.seed, sample.rows, sample.columns);
   out.elements = found.size();
   for (std::size_t e = 0; e < found.size(); ++e) out.wrong += found[e] != sample.d[e] ? 1 : 0;
   return out;

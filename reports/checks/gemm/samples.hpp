@@ -9,13 +9,16 @@
 
 namespace mmaudit::checks {
 
-/// predict() with the datapath that hopper has. InputError where it has none, or the plan can't be computed.
-void predict_on_hopper(const GemmPlan& plan, const Matmul& product, const Product& by);
+/// predict() with the datapath of this architecture. InputError where it has none, or the plan can't be
+/// computed.
+void predict_on(const Architecture& architecture, const GemmPlan& plan, const Matmul& product,
+                const Product& by);
 
 /// The bits of D where `rows` meet `columns`, as the plan says, from seeded operands; (rows, columns).
-/// Errors: InputError where hopper can't compute the plan.
-std::vector<std::uint64_t> predicted_bits(const GemmProblem& problem, const GemmPlan& plan,
-                                          std::uint64_t seed, const std::vector<std::uint64_t>& rows,
+/// Errors: InputError where the architecture can't compute the plan.
+std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, const GemmProblem& problem,
+                                          const GemmPlan& plan, std::uint64_t seed,
+                                          const std::vector<std::uint64_t>& rows,
                                           const std::vector<std::uint64_t>& columns);
 
 struct SampleOutcome {
@@ -23,6 +26,7 @@ struct SampleOutcome {
   std::string why;  ///< there is no plan
   std::uint64_t elements = 0, wrong = 0;
 };
-SampleOutcome check_sample(const corpus::GemmSample& sample);
+/// `architecture`: of the GPU that the sample was recorded on.
+SampleOutcome check_sample(const Architecture& architecture, const corpus::GemmSample& sample);
 
 }  // namespace mmaudit::checks

@@ -24,10 +24,13 @@ std::vector<corpus::GemmSample> recorded() {
   return out;
 }
 
+/// Of the GPU that corpus/plans was recorded on.
+const Architecture& hopper() { return *find_architecture("hopper"); }
+
 TEST(GemmPlans, every_sample_is_predicted) {
   std::uint64_t elements = 0;
   for (const corpus::GemmSample& sample : recorded()) {
-    const SampleOutcome found = check_sample(sample);
+    const SampleOutcome found = check_sample(hopper(), sample);
     ASSERT_TRUE(found.plan) << name_of(sample.problem) << ": " << found.why;
     EXPECT_EQ(found.wrong, 0U) << name_of(sample.problem) << ": " << text_of(*found.plan);
     elements += found.elements;
@@ -46,7 +49,8 @@ Told told_by(const std::function<bool(GemmPlan&)>& change) {
     GemmPlan wrong = plan.value_or(GemmPlan{});
     if (!plan || sample.problem.type == Format::s8 || !change(wrong)) continue;
     ++out.apply;
-    const auto bits = predicted_bits(sample.problem, wrong, sample.seed, sample.rows, sample.columns);
+    const auto bits =
+        predicted_bits(hopper(), sample.problem, wrong, sample.seed, sample.rows, sample.columns);
     out.differ += bits != sample.d ? 1 : 0;
   }
   return out;
@@ -141,6 +145,44 @@ TEST(GemmPlans, an_unknown_kernel_has_no_plan) {
   std::string why;
   EXPECT_FALSE(plan_of(sample.problem, sample.call, &why));
   EXPECT_EQ(why, "no plan for the kernel somebody_elses_kernel");
+}
+
+TEST(GemmPlans, a_kernel_has_no_plan_on_a_gpu_without_recordings) {
+  int integers = 0, others = 0;
+  for (const corpus::GemmSample& sample : recorded())
+    for (const Architecture& each : architectures()) {
+      if (each.name == hopper().name) continue;
+      std::string why;
+      const std::optional<GemmPlan> plan = plan_of(sample.problem, sample.call, &why, each);
+      if (sample.problem.type == Format::s8) {  // exact: the same bits wherever the instruction is
+        integers += plan ? 1 : 0;
+        EXPECT_EQ(plan.has_value(),
+                  find_datapath(each, plan_of(sample.problem, sample.call)->instruction) != nullptr)
+            << each.name;
+        continue;
+      }
+      ++others;
+      EXPECT_FALSE(plan) << each.name << ": " << name_of(sample.problem);
+      EXPECT_EQ(why, "plans of these kernels are recorded on hopper, not on " + std::string(each.name));
+    }
+  EXPECT_GT(integers, 0);
+  EXPECT_GT(others, 0);
+}
+
+TEST(GemmPlans, the_architecture_decides_the_bits_of_an_instruction) {
+  // Ampere takes 8 products per step of an instruction that takes 16 on Hopper.
+  int differ = 0;
+  for (const corpus::GemmSample& sample : recorded()) {
+    const std::optional<GemmPlan> plan = plan_of(sample.problem, sample.call);
+    if (!plan || name_of(plan->instruction) != "mma.m16n8k16.f32.f16.f16.f32") continue;
+    const auto bits = [&](const char* name) {
+      return predicted_bits(*find_architecture(name), sample.problem, *plan, sample.seed, sample.rows,
+                            sample.columns);
+    };
+    EXPECT_EQ(bits("hopper"), sample.d);
+    differ += bits("ampere") != sample.d ? 1 : 0;
+  }
+  EXPECT_GT(differ, 0);
 }
 
 TEST(GemmPlans, random_problems_are_the_same_for_the_same_seed) {
