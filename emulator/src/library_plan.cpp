@@ -193,6 +193,7 @@ std::uint64_t tile_k_in(std::string_view kernel) {
   return 0;
 }
 
+constexpr std::size_t kLineBytes = 128;
 constexpr std::uint64_t kCutlassTileK = 32;  ///< of CUTLASS kernels whose names don't say it
 
 /// Whether the library may read 128 bytes of K at once: an operand is contiguous along K, and K is whole.
@@ -206,6 +207,14 @@ Format partial_of(std::string_view reduce_kernel, Format output) {
   const std::size_t at = reduce_kernel.find(kName);
   if (at == std::string_view::npos) return Format::f32;
   return reduce_kernel[at + kName.size()] == 'f' ? Format::f32 : output;
+}
+
+/// Whether a split product is deeper than what is known of such ones; KernelFamily::most_full_k says of
+/// which.
+bool beyond_evidence(const KernelFamily& family, const GemmProblem& problem) {
+  const std::uint64_t line = kLineBytes / spec_of(problem.type).storage_bytes();
+  return !problem.reduced_reduction && output_of(problem) != Format::f32 && problem.k % line != 0 &&
+         problem.k > family.most_full_k;
 }
 
 std::string refuse_plan(const std::string& kernel) {
@@ -269,7 +278,7 @@ void split(const GemmProblem& problem, const KernelFamily& family, const Library
   plan.tile_k = tile;
   if (family.cut == Cut::dealt) plan.slice_rule = SliceRule::cyclic;
   if (family.cut == Cut::lines) {
-    const std::uint64_t line = 128 / spec_of(problem.type).storage_bytes();
+    const std::uint64_t line = kLineBytes / spec_of(problem.type).storage_bytes();
     plan.tile_k = whole_lines(problem, line) ? line : line / 8;
   }
   if (call.kernels.size() == 1)
@@ -310,6 +319,8 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
   const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;
   const bool alone = call.kernels.size() == 1;
   const std::string other = refuse_plan(kernel) + " with split_k " + std::to_string(slices);
+  if (slices > 1 && beyond_evidence(*family, problem))
+    return unknown(other + ": sums in binary32 of a K above " + std::to_string(family->most_full_k));
   const auto tiles = tilesize_in(kernel);
   switch (family->cut) {
     case Cut::none:

@@ -169,6 +169,47 @@ TEST(GemmPlans, a_kernel_has_no_plan_on_a_gpu_without_recordings) {
   EXPECT_GT(others, 0);
 }
 
+TEST(GemmPlans, a_split_product_beyond_the_evidence_has_no_plan) {
+  // This one came out with other bits than its plan says, by a kernel whose name was not kept.
+  GemmProblem x;
+  x.api = GemmApi::cublas;
+  x.m = 425;
+  x.n = 136;
+  x.k = 33416;
+  x.transposed_b = true;
+  x.reduced_reduction = false;
+  const auto known = [](const GemmProblem& problem, const char* kernel, std::int64_t slices) {
+    LibraryCall call;
+    call.algorithm = {{"split_k", slices}};
+    call.kernels.resize(slices == 1 ? 1 : 2);
+    call.kernels[0].name = kernel;
+    if (slices != 1) call.kernels[1].name = "splitKreduce_kernelILi32ELi16EiffffLb0E";
+    std::string why;
+    const bool out = plan_of(problem, call, &why).has_value();
+    EXPECT_EQ(out, why.empty());
+    return out;
+  };
+  for (const char* const kernel : {"nvjet_sm90_hsh_64x64_64x13_4x2_h_bz_splitK_TNT",
+                                   "cutlass_80_tensorop_s16816gemm_f16_128x64_32x6_tn_align8",
+                                   "cutlass_75_tensorop_s1688gemm_f16_128x128_tn_align1",
+                                   "cutlass_75_wmma_tensorop_s161616gemm_f16_32x32_128x2"}) {
+    EXPECT_FALSE(known(x, kernel, 9)) << kernel;
+    EXPECT_TRUE(known(x, kernel, 1)) << kernel;
+    GemmProblem other = x;
+    other.reduced_reduction = true;
+    EXPECT_TRUE(known(other, kernel, 9)) << kernel;
+    other = x;
+    other.d = Format::f32;
+    EXPECT_TRUE(known(other, kernel, 9)) << kernel;
+    other = x;
+    other.k = 33408;  // whole lines
+    EXPECT_TRUE(known(other, kernel, 9)) << kernel;
+    other.k = 8184;
+    EXPECT_TRUE(known(other, kernel, 9)) << kernel;
+  }
+  for (const corpus::GemmSample& sample : recorded()) EXPECT_LE(sample.problem.k, 8192U);  // as the row says
+}
+
 TEST(GemmPlans, the_architecture_decides_the_bits_of_an_instruction) {
   // Ampere takes 8 products per step of an instruction that takes 16 on Hopper.
   int differ = 0;
