@@ -32,6 +32,15 @@ constexpr PackedType kTypes[] = {
 
 constexpr std::uint32_t low(int bits) { return bits >= 32 ? ~0U : (1U << bits) - 1; }
 
+/// The random bits of operand `i` of `count`, in the low bits.
+constexpr std::uint32_t random_of_operand(std::uint32_t random, std::size_t i, std::size_t count) {
+  const std::uint32_t half = i < count / 2 ? random >> 16 : random & 0xFFFFU;
+  if (count == 2 || i % 2 != 0) return half;
+  std::uint32_t reversed = 0;
+  for (int bit = 0; bit < 16; ++bit) reversed |= (half >> bit & 1U) << (15 - bit);
+  return reversed;
+}
+
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -122,7 +131,8 @@ std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> oper
   const bool stochastic = parts[1] == "rs";
   if (stochastic && to->random_bits == 0)
     return "not modelled: .rs to ." + std::string(to_name) +
-           " (which random bits meet which operand is in Figure 40 of the PTX ISA alone)";
+           " (a and b share the upper bytes of both halves of rbits, e and f the lower ones; which of them "
+           "reads which bits is in Figure 40 of the PTX ISA alone)";
   const auto count = static_cast<std::size_t>(to->count);
   const std::size_t wanted = from == nullptr ? count : 1;
   if (operands.size() != wanted)
@@ -138,8 +148,7 @@ std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> oper
     const double value = decode_value(stored, source);
     std::uint64_t bits = 0;
     if (stochastic) {
-      const std::uint32_t half = i < count / 2 ? random >> 16 : random;
-      bits = encode_stochastic(value, format, half, to->random_bits, saturate);
+      bits = encode_stochastic(value, format, random_of_operand(random, i, count), to->random_bits, saturate);
     } else {
       bits = encode_value(value, format,
                           {find_cast_rounding(parts[1]).value_or(CastRounding::nearest_even), saturate});
