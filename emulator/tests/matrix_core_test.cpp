@@ -1,23 +1,19 @@
-// AMD's matrix cores: every rule by an input that tells it from its neighbour, FTTN's five answers, names,
-// and the formats of fp8 and bf8. Facts: MMA-Sim, FTTN (arXiv 2403.00232), MIOpen, AMD's ISA documents.
+// AMD's matrix cores: every rule by an input that tells it from its neighbour, FTTN's product and feature
+// tests, names, and the formats of fp8 and bf8. Facts: MMA-Sim, FTTN (arXiv 2403.00232), MIOpen, AMD's ISA
+// documents.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "fttn.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/names.hpp"
 #include "tile.hpp"
 
 namespace mmaudit::test {
 namespace {
-
-struct Pair {
-  double a, b;
-};
-
-double p2(int exponent) { return std::ldexp(1.0, exponent); }
 
 const Datapath& datapath_on(const char* architecture, const std::string& name) {
   const DatapathEntry* entry = find_datapath(*find_architecture(architecture), instruction_of(name));
@@ -38,26 +34,81 @@ constexpr const char* kBf16 = "v_mfma_f32_16x16x8bf16";
 constexpr const char* kBf161k = "v_mfma_f32_16x16x16bf16_1k";
 constexpr const char* kFp8 = "v_mfma_f32_16x16x32_bf8_bf8";
 
-// FTTN, abstract: one matrix product gave 0 on V100, A100 and MI250X, 255.875 on MI100, 191.875 on H100. Its
-// operands are not in the abstract. These are reconstructed: two instructions of k16 that give all five.
-TEST(MatrixCore, FttnsPublishedResultsComeOutOfTheRows) {
-  const Pair big{p2(15), p2(15)}, minus{-p2(15), p2(15)}, none{0, 0};
-  const std::vector<Pair> first = {big, {48, 1}, {32, 1}, minus, big, {48, 1}, {32, 1}, minus,
-                                   big, {48, 1}, {32, 1}, minus, big, {16, 1}, none,    minus};
-  const std::vector<Pair> second = {{p2(11), p2(11)}, {-0.125, 1}, none, {-p2(11), p2(11)}};
+// FTTN's matrix product, with the operands of its public code (github.com/LLNL/FTTN, utility/common.hpp): K
+// is 8192, a and b begin with 2^10, then a alternates 2^-2, 2^-3 and b is -2^-3; C is 2^20. Its abstract
+// prints what is left of C - A B: 0 on V100, A100 and MI250X, 255.875 on MI100, 191.875 on H100. (Exact:
+// 191.984375.) On MI250X the row says 255.875: four products of one sign, added before c, never vanish beside
+// 2^20. MMA-Sim and Khattak, Mikaitis and Graziani both add four products first there. So the 0 contradicts
+// the row.
+TEST(MatrixCore, FttnsProduct) {
+  const std::size_t k = 8192;
+  std::vector<std::uint16_t> a(k), b(k);
+  for (std::size_t i = 0; i < k; ++i) {
+    a[i] = static_cast<std::uint16_t>(bits_of(i == 0 ? p2(10) : i % 2 == 1 ? p2(-2) : p2(-3), Format::f16));
+    b[i] = static_cast<std::uint16_t>(bits_of(i == 0 ? p2(10) : -p2(-3), Format::f16));
+  }
   struct Published {
     const char *gpu, *instruction;
-    double result;
+    double abstract, by_row;
   };
-  for (const Published& one : {Published{"v100", "wmma.m16n16k16.f32.f16.f16.f32", 0},
-                               {"a100", "mma.m16n8k16.f32.f16.f16.f32", 0},
-                               {"h100", "mma.m16n8k16.f32.f16.f16.f32", 191.875},
-                               {"mi100", kF16, 255.875},
-                               {"mi250x", kF16, 0}}) {
-    const std::uint64_t sum = dot_on(one.gpu, one.instruction, 0, first);
-    const double c = decode_value(sum, spec_of(Format::f32));
-    EXPECT_EQ(dot_on(one.gpu, one.instruction, c, second), bits_of(one.result, Format::f32)) << one.gpu;
+  for (const Published& one : {Published{"v100", "wmma.m16n16k16.f32.f16.f16.f32", 0, 0},
+                               {"a100", "wmma.m16n16k16.f32.f16.f16.f32", 0, 0},
+                               {"h100", "wmma.m16n16k16.f32.f16.f16.f32", 191.875, 191.875},
+                               {"mi100", kF16, 255.875, 255.875},
+                               {"mi250x", kF16, 0, 255.875}}) {
+    const auto c = static_cast<std::uint32_t>(bits_of(p2(20), Format::f32));
+    std::uint32_t d = 0;
+    Matmul product;
+    product.m = product.n = 1;
+    product.k = k;
+    product.a = a.data();
+    product.b = b.data();
+    product.c = &c;
+    product.d = &d;
+    product.epilogue = Epilogue{-1, 1};
+    matmul(instruction_of(one.instruction), datapath_on(one.gpu, one.instruction), product, {});
+    EXPECT_EQ(d, bits_of(one.by_row, Format::f32)) << one.gpu;
+    EXPECT_EQ(one.by_row == one.abstract, std::string(one.gpu) != "mi250x") << one.gpu;
   }
+  // The input that decides on an MI250X: a chain, as f32 has it, would lose each product.
+  const std::vector<Pair> four(4, Pair{-p2(-3), p2(-3)});
+  EXPECT_EQ(dot_on("mi250x", kF16, p2(20), four), 0x497FFFFFU);
+  EXPECT_EQ(dot_on("mi250x", "v_mfma_f32_16x16x4f32", p2(20), four), 0x49800000U);
+}
+
+// FTTN's Table IV is an image, and no text repeats it. Of its results these were found: 0, 1 and at least 2
+// extra bits and a width of 4, 8 and 16 or more on V100, A100 and H100 (a summary on linnk.ai); no f64 on
+// MI100. The rest of a line is what MMA-Sim and Khattak and Mikaitis say of the unit.
+TEST(MatrixCore, FttnsFeatureTests) {
+  struct Line {
+    const char *gpu, *instruction, *features;
+  };
+  const char *const f16 = "wmma.m16n16k16.f32.f16.f16.f32", *const bf16 = "wmma.m16n16k16.f32.bf16.bf16.f32",
+                    *const tf32 = "wmma.m16n16k8.f32.tf32.tf32.f32",
+                    *const f64 = "wmma.m8n8k4.f64.f64.f64.f64";
+  const char* const chain = "subnormals, nearest, 3 bits, ties to even, sticky, width 1";
+  for (const Line& line :
+       {Line{"v100", f16, "subnormals, truncated, 0 bits, width 4"},
+        {"a100", f16, "subnormals, truncated, 1 bit, width 8"},
+        {"a100", bf16, "subnormals, truncated, 1 bit, width 8"},
+        {"a100", tf32, "subnormals, truncated, 1 bit, width 4"},
+        {"a100", f64, chain},
+        {"h100", f16, "subnormals, truncated, 2+ bits, width 16"},
+        {"h100", bf16, "subnormals, truncated, 2+ bits, width 16"},
+        {"h100", tf32, "subnormals, truncated, 2+ bits, width 4"},
+        {"h100", "mma.m16n8k8.f32.tf32.tf32.f32", "subnormals, truncated, 2+ bits, width 8"},
+        {"h100", f64, chain},
+        {"mi100", kF16, "subnormals, nearest, 3 bits, ties to even, sticky, width 4"},
+        {"mi100", kBf16, "subnormals, nearest, 3 bits, ties to even, sticky, width 2"},
+        {"mi100", "v_mfma_f32_16x16x4f32", chain},
+        {"mi250x", kF16, "no subnormals, nearest, 3 bits, ties to even, sticky, width 1"},
+        {"mi250x", kBf161k, "no subnormals, nearest, 3 bits, ties to even, sticky, width 1"},
+        {"mi250x", "v_mfma_f32_16x16x4f32", chain},
+        {"mi250x", "v_mfma_f64_16x16x4f64", chain}})
+    EXPECT_EQ(FttnTests(instruction_of(line.instruction), datapath_on(line.gpu, line.instruction)).features(),
+              line.features)
+        << line.gpu << ' ' << line.instruction;
+  EXPECT_EQ(find_datapath(*find_architecture("mi100"), instruction_of("v_mfma_f64_16x16x4f64")), nullptr);
 }
 
 // The input of MMA-Sim's table of discrepancies; the exact sum is -0.875.

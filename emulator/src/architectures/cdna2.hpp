@@ -7,7 +7,8 @@ inline constexpr std::string_view kCdna2Aliases[] = {"mi200", "mi210", "mi250", 
 inline constexpr DatapathEntry kCdna2Datapaths[] = {
     {units::mfma_f32, Format::f32, exact_f32(1), Evidence::literature, kMmaSimFma},
     {units::mfma_f16, Format::f32, flushed_tree(4), Evidence::literature,
-     "MMA-Sim (MI250X): (0+1)+(2+3), then c; FTTN (MI250X); flushing: MIOpen, MI200 MFMA behavior"},
+     "MMA-Sim (MI250X), MATLAB-tensor-core (MI210): (0+1)+(2+3), then c; against it: FTTN's product; "
+     "flushing: MIOpen, MI200 MFMA behavior"},
     {units::mfma_bf16, Format::f32, flushed_tree(2), Evidence::literature,
      "MMA-Sim (MI250X): 0+1, then c; flushing: MIOpen, MI200 MFMA behavior"},
     {units::mfma_bf16_1k, Format::f32, flushed_tree(4), Evidence::literature,
