@@ -5,6 +5,7 @@
 #include <charconv>
 #include <climits>
 
+#include "kernel_families.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/gemm_problem.hpp"
 
@@ -12,133 +13,6 @@ namespace mmaudit {
 namespace {
 
 using Cut = KernelFamily::Cut;
-
-constexpr std::string_view kRecorded = "H200, cuBLAS 13.1.0.3: corpus/plans/h200-cublas-13.1.jsonl";
-constexpr std::string_view kExact = "";  ///< in place of the architectures
-
-// The first row that fits counts. What FP8's promotion and the grids' segments are: docs/gemm.md.
-constexpr KernelFamily kFamilies[] = {
-    {"integers", {}, "s8", "mma.m16n8k32.s32.s8.s8.s32", Cut::none, false, 0, 0, kRecorded, kExact},
-    {"nvjet, promoted",
-     {"nvjet_sm90_", "algo2"},
-     "e4m3 e5m2",
-     "wgmma.m64n64k32.f32.{}.{}",
-     Cut::tiles,
-     false,
-     128,
-     0,
-     kRecorded},
-    {"nvjet FP8",
-     {"nvjet_sm90_"},
-     "e4m3 e5m2",
-     "wgmma.m64n64k32.f32.{}.{}",
-     Cut::tiles,
-     false,
-     0,
-     0,
-     kRecorded},
-    {"nvjet", {"nvjet_sm90_"}, "f16 bf16", "wgmma.m64n64k16.f32.{}.{}", Cut::tiles, false, 0, 0, kRecorded},
-    {"CUTLASS m16n8k8",
-     {"cutlass_", "tensorop_", "s1688gemm"},
-     "f16 bf16 tf32",
-     "mma.m16n8k8.f32.{}.{}.f32",
-     Cut::lines,
-     true,
-     0,
-     0,
-     kRecorded},
-    {"CUTLASS m16n8k16",
-     {"cutlass_", "tensorop_", "s16816gemm"},
-     "f16 bf16",
-     "mma.m16n8k16.f32.{}.{}.f32",
-     Cut::lines,
-     true,
-     0,
-     0,
-     kRecorded},
-    {"CUTLASS wmma",
-     {"cutlass_", "wmma_tensorop_", "s161616gemm"},
-     "f16 bf16",
-     "mma.m16n8k16.f32.{}.{}.f32",
-     Cut::lines,
-     true,
-     0,
-     0,
-     kRecorded},
-    {"xmma sm90",
-     {"sm90_xmma_gemm_f32f32_tf32f32", "segment_k_off"},
-     "tf32",
-     "wgmma.m64n64k8.f32.{}.{}",
-     Cut::none,
-     false,
-     0,
-     0,
-     kRecorded},
-    {"xmma sm90, segments",
-     {"sm90_xmma_gemm_f32f32_tf32f32", "segment_k_on"},
-     "tf32",
-     "wgmma.m64n64k8.f32.{}.{}",
-     Cut::segments,
-     false,
-     0,
-     0,
-     kRecorded},
-    {"xmma sm80",
-     {"sm80_xmma_gemm_f32f32_tf32f32", "tensor16x8x8"},
-     "tf32",
-     "mma.m16n8k8.f32.{}.{}.f32",
-     Cut::dealt,
-     false,
-     0,
-     0,
-     kRecorded},
-    {"xmma sm80, scalar",
-     {"sm80_xmma_gemm_f32f32_f32f32", "ffma"},
-     "tf32",
-     "",
-     Cut::none,
-     false,
-     0,
-     0,
-     kRecorded},
-    {"gemv, transposed",
-     {"gemv2T_kernel_val", "Li128ELi16ELi4ELi4E"},
-     "f16 bf16 tf32",
-     "",
-     Cut::lanes,
-     false,
-     32,
-     0,
-     kRecorded},
-    {"gemv, few columns",
-     {"gemmSN_TN_kernel", "Li128ELi16ELi2ELi4E"},
-     "f16 bf16",
-     "",
-     Cut::lanes,
-     false,
-     32,
-     128,
-     kRecorded},
-    {"gemm of few rows",
-     {"gemmSN_NN_kernel", "Li256ELi4ELi2ELi8E"},
-     "bf16",
-     "",
-     Cut::quarters,
-     false,
-     0,
-     64,
-     kRecorded},
-    {"gemv, blocks",
-     {"5gemvx6kernel", "ELb1ELb0ELb0ELi"},
-     "f16 bf16 tf32",
-     "",
-     Cut::blocks,
-     false,
-     0,
-     0,
-     kRecorded},
-    {"gemv", {"gemv2N_kernel", "Li128ELi1ELi2ELi4ELi1E"}, "bf16", "", Cut::none, false, 0, 64, kRecorded},
-};
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -289,7 +163,16 @@ void split(const GemmProblem& problem, const KernelFamily& family, const Library
 
 }  // namespace
 
-std::span<const KernelFamily> kernel_families() { return kFamilies; }
+std::span<const KernelFamily> kernel_families() { return kKernelFamilies; }
+
+const KernelFamily* find_kernel_family(const GemmProblem& problem, std::string_view kernel) {
+  const auto* const found =
+      std::find_if(std::begin(kKernelFamilies), std::end(kKernelFamilies), [&](const KernelFamily& each) {
+        return !kernel.empty() && fits(each, problem.type, kernel) &&
+               (each.most_k == 0 || problem.k <= each.most_k);
+      });
+  return found == std::end(kKernelFamilies) ? nullptr : found;
+}
 
 std::optional<std::int64_t> attribute_of(const LibraryCall& call, std::string_view name) {
   for (const auto& [key, value] : call.algorithm)
@@ -305,12 +188,8 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
   };
   const KernelLaunch launch = call.kernels.empty() ? KernelLaunch{} : call.kernels.front();
   const std::string& kernel = launch.name;
-  const auto* const family =
-      std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const KernelFamily& each) {
-        return !kernel.empty() && fits(each, problem.type, kernel) &&
-               (each.most_k == 0 || problem.k <= each.most_k);
-      });
-  if (family == std::end(kFamilies)) return unknown(refuse_plan(kernel));
+  const KernelFamily* const family = find_kernel_family(problem, kernel);
+  if (family == nullptr) return unknown(refuse_plan(kernel));
   GemmPlan plan = start_of(*family, problem);
   if (const std::string elsewhere = why_not_on(architecture, *family, plan.instruction); !elsewhere.empty())
     return unknown(elsewhere);

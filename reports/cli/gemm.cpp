@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/report/table.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -21,7 +23,7 @@ struct ProblemOptions {
   std::string file, out_dir, json, save;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
-  bool verbose = false;
+  bool verbose = false, families = false;
 };
 
 std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
@@ -79,6 +81,29 @@ int compare(const ProblemOptions& options, const Context& context, bool bits) {
                            summary_of(outcomes));
       });
   return !bits || passed(outcomes) ? kAllGood : kMismatch;
+}
+
+/// The rows that plans come from, and how each is known.
+std::string families_text() {
+  const std::span<const KernelFamily> rows = kernel_families();
+  const std::vector<KernelFamily> families(rows.begin(), rows.end());
+  const auto words = [](std::string_view text, std::string_view none) {
+    return std::string(text.empty() ? none : text);
+  };
+  const report::Table table = report::table_of<KernelFamily>(
+      {}, families,
+      {{{"kernels"}, [](const KernelFamily& row) { return std::string(row.name); }},
+       {{"types"}, [](const KernelFamily& row) { return std::string(row.types); }},
+       {{"instruction"}, [&](const KernelFamily& row) { return words(row.instruction, "fma of binary32"); }},
+       {{"known on"}, [&](const KernelFamily& row) { return words(row.architectures, "any: exact sums"); }},
+       {{"without a sample"}, [&](const KernelFamily& row) { return words(row.unsampled, "none"); }}});
+  std::string out =
+      to_text(table) + "Types without a sample were compared on that GPU, but CI can't replay them.\n";
+  std::vector<std::string_view> sources;
+  for (const KernelFamily& row : rows)
+    if (std::find(sources.begin(), sources.end(), row.source) == sources.end()) sources.push_back(row.source);
+  for (const std::string_view source : sources) out += fmt::format("Samples: {}\n", source);
+  return out;
 }
 
 void add_problem_options(Command& command, ProblemOptions& options) {
@@ -206,9 +231,16 @@ void add_gemm(Command& app) {
   auto of_plans = std::make_shared<ProblemOptions>();
   Command plans =
       group.command("plans", "The plan that each product takes on this GPU, and which are unknown",
-                    {"mmaudit gemm plans --problems layers.jsonl", "mmaudit gemm plans --random 5"});
+                    {"mmaudit gemm plans --problems layers.jsonl", "mmaudit gemm plans --random 5",
+                     "mmaudit gemm plans --families"});
   add_problem_options(plans, *of_plans);
-  plans.runs([of_plans](const Context& context) { return compare(*of_plans, context, false); });
+  plans.flag("--families", of_plans->families,
+             "list the kernels that have a plan, and the evidence; needs no GPU");
+  plans.runs([of_plans](const Context& context) {
+    if (!of_plans->families) return compare(*of_plans, context, false);
+    emit("-", families_text());
+    return kAllGood;
+  });
 
   auto of_predict = std::make_shared<PredictOptions>();
   Command one = group.command(

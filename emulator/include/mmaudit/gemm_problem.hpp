@@ -85,15 +85,18 @@ struct KernelFamily {
     quarters,  ///< 4 contiguous slices
     blocks     ///< as many as the block has rows: 64 elements each in turn, 1 where the option is odd
   };
-  std::string_view name;
-  std::string_view parts[3];     ///< of the first kernel's name; empty ones are not asked for
-  std::string_view types;        ///< formats of A that it serves, with blanks between
-  std::string_view instruction;  ///< "{}" stands for the format of A, then of B; empty: scalar
+  std::string_view name = {};
+  std::string_view parts[3] = {};     ///< of the first kernel's name; empty ones are not asked for
+  std::string_view types = {};        ///< formats of A that it serves, with blanks between
+  std::string_view instruction = {};  ///< "{}" stands for the format of A, then of B; empty: scalar
   Cut cut = Cut::none;
   bool head = false;  ///< the rest of a slice comes first
   std::uint64_t promote = 0;
-  std::uint64_t most_k = 0;      ///< 0: any; else the largest K for which it is known
-  std::string_view source = {};  ///< how it is known
+  std::uint64_t most_k = 0;  ///< 0: any; else the largest K for which it is known
+  /// How it is known: the recording of samples that CI replays.
+  std::string_view source = "H200, cuBLAS 13.1.0.3: corpus/plans/h200-cublas-13.1.jsonl";
+  /// Those of the types that have no sample there: their plan was only compared on that GPU.
+  std::string_view unsampled = {};
   /// Where it was recorded, with blanks between; empty: exact sums, which are the same wherever the
   /// instruction is.
   std::string_view architectures = "hopper";
@@ -103,6 +106,8 @@ struct KernelFamily {
   std::uint64_t most_full_k = 8192;
 };
 std::span<const KernelFamily> kernel_families();
+/// The first row that serves a product of this type and K by this kernel; null: there is none.
+const KernelFamily* find_kernel_family(const GemmProblem& problem, std::string_view kernel);
 
 /// What: the plan of a product whose library call, on a GPU of `architecture`, is known. Returns: nullopt
 /// where no family says how the kernels sum there; `why` (may be null) then says in one line what is not

@@ -3,7 +3,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "gemm/compare.hpp"
 #include "gemm/samples.hpp"
@@ -38,6 +41,26 @@ TEST(GemmPlans, every_sample_is_predicted) {
   EXPECT_GT(elements, 1000U);
 }
 
+TEST(GemmPlans, every_family_has_samples_of_its_types_or_says_which_lack_one) {
+  std::set<std::pair<std::string_view, std::string_view>> sampled;
+  for (const corpus::GemmSample& sample : recorded()) {
+    const KernelFamily* const family = find_kernel_family(sample.problem, sample.call.kernels.front().name);
+    ASSERT_NE(family, nullptr);
+    sampled.emplace(family->name, name_of(sample.problem.type));
+  }
+  const auto words = [](std::string_view text) {
+    std::istringstream in{std::string(text)};
+    return std::set<std::string>(std::istream_iterator<std::string>(in), {});
+  };
+  for (const KernelFamily& family : kernel_families()) {
+    const std::set<std::string> unsampled = words(family.unsampled);
+    for (const std::string& type : words(family.types))
+      EXPECT_EQ(sampled.count({family.name, type}) == 0, unsampled.count(type) != 0)
+          << family.name << ": " << type;
+    for (const std::string& type : unsampled) EXPECT_EQ(words(family.types).count(type), 1U) << family.name;
+  }
+}
+
 /// Samples that a changed plan gives other bits for, of those that the change applies to.
 struct Told {
   int apply = 0, differ = 0;
@@ -56,19 +79,65 @@ Told told_by(const std::function<bool(GemmPlan&)>& change) {
   return out;
 }
 
+/// The names of the fields of a plan.
+struct FieldNames {
+  std::set<std::string> of_fields;
+  void instruction(std::string_view name, const Instruction& /*value*/) { of_fields.emplace(name); }
+  void boolean(std::string_view name, bool /*value*/) { of_fields.emplace(name); }
+  void count(std::string_view name, std::uint64_t /*value*/, std::uint64_t /*least*/) {
+    of_fields.emplace(name);
+  }
+  template <typename Enum, std::size_t Count>
+  void choice(std::string_view name, const std::string_view (&/*names*/)[Count], Enum /*value*/) {
+    of_fields.emplace(name);
+  }
+  void format(std::string_view name, Format /*value*/) { of_fields.emplace(name); }
+};
+
 TEST(GemmPlans, a_wrong_field_turns_samples_red) {
-  const std::pair<const char*, std::function<bool(GemmPlan&)>> changes[] = {
-      {"tile K", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && (plan.tile_k *= 2) != 0; }},
+  // Every field of a plan by its name in files; each change says whether it applies.
+  const std::vector<std::pair<std::string, std::function<bool(GemmPlan&)>>> changes = {
+      {"instruction",
+       [](GemmPlan& plan) {
+         const bool applies = name_of(plan.instruction) == "mma.m16n8k16.f32.f16.f16.f32";
+         plan.instruction = *find_instruction("mma.m16n8k8.f32.f16.f16.f32");
+         return applies;
+       }},
+      {"scalar",
+       [](GemmPlan& plan) {
+         const bool applies = !plan.scalar && plan.head_tile == 0 && plan.instruction.a == Format::bf16;
+         plan.scalar = true;
+         return applies;
+       }},
+      {"slice_rule",
+       [](GemmPlan& plan) {
+         const bool applies = plan.slice_rule == SliceRule::cyclic;
+         plan.slice_rule = SliceRule::even;
+         return applies;
+       }},
+      {"partial",
+       [](GemmPlan& plan) {
+         const bool applies = plan.partial != Format::f32;
+         plan.partial = Format::f32;
+         return applies;
+       }},
+      {"output",
+       [](GemmPlan& plan) {
+         const bool applies = plan.output != Format::f32;
+         plan.output = Format::f32;
+         return applies;
+       }},
+      {"tile_k", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && (plan.tile_k *= 2) != 0; }},
       {"slices", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && ++plan.slices != 0; }},
-      {"order",
+      {"slice_order",
        [](GemmPlan& plan) {
          if (plan.slices < 3) return false;
          plan.slice_order =
              plan.slice_order == SliceOrder::ascending ? SliceOrder::descending : SliceOrder::ascending;
          return true;
        }},
-      {"promotion", [](GemmPlan& plan) { return plan.promote > 64 && (plan.promote /= 2) != 0; }},
-      {"head", [](GemmPlan& plan) { return plan.head_tile != 0 && (plan.head_tile = 0) == 0; }},
+      {"promote", [](GemmPlan& plan) { return plan.promote > 64 && (plan.promote /= 2) != 0; }},
+      {"head_tile", [](GemmPlan& plan) { return plan.head_tile != 0 && (plan.head_tile = 0) == 0; }},
       {"input",
        [](GemmPlan& plan) {
          const bool applies = plan.input == InputRounding::nearest_even;
@@ -80,11 +149,16 @@ TEST(GemmPlans, a_wrong_field_turns_samples_red) {
          plan.total = Format::f32;
          return applies;
        }}};
+  FieldNames fields;
+  GemmPlan any;
+  for_each_field(any, fields);
   for (const auto& [name, change] : changes) {
+    EXPECT_EQ(fields.of_fields.erase(name), 1U) << name;
     const Told told = told_by(change);
     EXPECT_GT(told.apply, 0) << name;
     EXPECT_GT(told.differ, 0) << name << " of " << told.apply;
   }
+  EXPECT_EQ(fields.of_fields, std::set<std::string>{}) << "fields that no planted error is in";
 }
 
 TEST(GemmPlans, json_says_the_same_plan) {
