@@ -6,14 +6,19 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, 
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.nn.parameter import is_lazy
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+    _get_current_dispatch_mode_stack,
+)
 
-from . import _checked
+from . import _checked, _settings
 from ._operator import find_path, largest_finite, matmul, product
 from ._plan import Choice, Plan, Recipe
+from ._storages import Storages
 from ._tensors import NUMBERS
 
 aten = torch.ops.aten
@@ -43,8 +48,22 @@ class _Forward(NamedTuple):
     """What the backward products of a forward product need to know."""
 
     site: Site
-    storages: Set[int]
     kept: bool
+
+
+class _Entered(NamedTuple):
+    """A module whose forward runs, and the backward node that runs it again (torch.utils.checkpoint), if any."""
+
+    layer: str
+    kind: str
+    node: Optional[int]
+
+
+def _node() -> Optional[int]:
+    """The number of the backward node that runs now, which is that of its forward operation."""
+    node = torch._C._current_autograd_node()
+    number: Optional[int] = None if node is None else node._sequence_nr()
+    return number
 
 
 class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
@@ -64,11 +83,10 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
                 found = func.decompose(*args, **kwargs)
             if found is not NotImplemented:
                 return found
-        return func(*args, **kwargs)
-
-
-def _storage(x: Tensor) -> int:
-    return x.untyped_storage().data_ptr() if x.device.type != "meta" else id(x)
+        found = func(*args, **kwargs)
+        if func is aten._to_copy.default:
+            self.owner.converted(args[0], found)
+        return found
 
 
 class Emulation:
@@ -82,15 +100,16 @@ class Emulation:
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self._mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
-        self._stack: List[Tuple[str, str]] = []
-        self._parameters = {_storage(one) for one in module.parameters()}
+        self._stack: List[_Entered] = []
+        self._parameters = Storages(module.parameters())
+        self._operands = Storages()  #: of forward products
         self._forward: Dict[int, _Forward] = {}
         self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
         self._exit: Optional[ExitStack] = None
         self._tell, self._ran = tell, False
         self._keys: Set[str] = set()
         linear = [one for one in module.modules() if isinstance(one, nn.Linear)] if plan.keep_first_last else []
-        self._kept = {_storage(one.weight) for one in linear[:1] + linear[-1:]}
+        self._kept = Storages(one.weight for one in linear[:1] + linear[-1:])
 
     # ---- where we are ----------------------------------------------------------------------------------------------
 
@@ -103,9 +122,7 @@ class Emulation:
             self._names = {id(one): (one, name, type(one).__name__) for name, one in self.module.named_modules()}
             stack.callback(register_module_forward_pre_hook(self._entering).remove)
             stack.callback(register_module_forward_hook(self._leaving, always_call=True).remove)
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # whose two products are ordinary ones
-            stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
-            torch.backends.mha.set_fastpath_enabled(False)  # one operator for all of nn.MultiheadAttention
+            stack.enter_context(_settings.attention_apart())
             stack.enter_context(self._mode)
             self._exit = stack.pop_all()
         return self
@@ -130,6 +147,7 @@ class Emulation:
         finally:
             self._stack.clear()
             self._forward.clear()
+            self._operands = Storages()
             self._names = {}
 
     def _chosen(self, site: Site) -> Tuple[bool, Optional[Recipe]]:
@@ -139,29 +157,41 @@ class Emulation:
             self._keys.add(key)
         return decides, recipe
 
+    def _sees(self, module: nn.Module) -> bool:
+        """Hooks of modules are called on all threads, the mode is on where emulate() is."""
+        return id(module) in self._names and self._mode in _get_current_dispatch_mode_stack()
+
     def _entering(self, module: nn.Module, *_: Any) -> None:
-        if id(module) in self._names:
-            self._stack.append(self._names[id(module)][1:])
+        if self._sees(module):
+            self._stack.append(_Entered(*self._names[id(module)][1:], _node()))
 
     def _leaving(self, module: nn.Module, *_: Any) -> None:
-        if self._stack and id(module) in self._names:
+        if self._stack and self._sees(module):
             self._stack.pop()
+
+    def converted(self, x: Tensor, copy: Tensor) -> None:
+        """A weight in another dtype (torch.autocast) is still that weight."""
+        for storages in (self._parameters, self._kept):
+            if x in storages:
+                storages.add(copy)
 
     def _where(self, operands: Tuple[Tensor, Tensor]) -> Tuple[Site, bool, Optional[int]]:
         """The site of a product, whether its layer is the first or the last and kept, and in the backward pass which
         operand, if any, is the gradient."""
-        node = torch._C._current_autograd_node()
-        if node is None:
-            layer, kind = self._stack[-1] if self._stack else ("", type(self.module).__name__)
-            site, storages = Site(layer, kind, False), {_storage(one) for one in operands}
-            kept = not self._kept.isdisjoint(storages)
+        node, top = _node(), self._stack[-1] if self._stack else None
+        if node is None or (top is not None and top.node == node):  # else the backward pass
+            site = Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
+            kept = any(one in self._kept for one in operands)
             if torch.is_grad_enabled():
-                self._forward[torch.autograd._get_sequence_nr() - 1] = _Forward(site, storages, kept)
+                number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
+                self._forward[number - 1] = _Forward(site, kept)
+                for one in operands:
+                    self._operands.add(one)
             return site, kept, None
-        found = self._forward.get(node._sequence_nr())
+        found = self._forward.get(node)
         if found is None:
             return Site("", type(self.module).__name__, True), False, None
-        known = [_storage(one) in found.storages for one in operands]
+        known = [one in self._operands for one in operands]
         gradient = known.index(False) if known.count(False) == 1 else None
         return found.site._replace(backward=True), found.kept, gradient
 
@@ -198,7 +228,7 @@ class Emulation:
             dtype = "-".join(pair)
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
         scaling_b = path.scaling
-        if path.scaling == "128x128" and _storage(b) not in self._parameters:
+        if path.scaling == "128x128" and b not in self._parameters:
             scaling_b = "1x128"  # only weights have tiles
         largest_a = largest_b = None
         if recipe.history:
