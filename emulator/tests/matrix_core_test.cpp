@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "fttn.hpp"
@@ -109,6 +110,22 @@ TEST(MatrixCore, FttnsFeatureTests) {
               line.features)
         << line.gpu << ' ' << line.instruction;
   EXPECT_EQ(find_datapath(*find_architecture("mi100"), instruction_of("v_mfma_f64_16x16x4f64")), nullptr);
+  // A binary16 D is rounded to nearest: 2 and 3/4 of its unit, by a product and by c, of either sign.
+  const double three_quarters = p2(-10) + p2(-11);
+  for (const char* const gpu : {"v100", "a100", "h100"})
+    for (const double sign : {1., -1.}) {
+      const char* const to_f16 = "wmma.m16n16k16.f16.f16.f16.f16";
+      const std::uint64_t up = bits_of(sign * (2 + p2(-9)), Format::f16);
+      EXPECT_EQ(dot_on(gpu, to_f16, 0, {{1, sign * 2}, {1, sign * three_quarters}}), up) << gpu;
+      EXPECT_EQ(dot_on(gpu, to_f16, sign * 2, {{1, sign * three_quarters}}), up) << gpu;
+    }
+  // Its input for monotonicity, eight ones and a c that grows from 2^25 - 2 to 2^25: A100's D falls.
+  const std::vector<Pair> ones(8, Pair{1, 1});
+  for (const auto& [gpu, less, more] :
+       {std::tuple{"a100", p2(25) + 4, p2(25)}, {"h100", p2(25) + 4, p2(25) + 8}}) {
+    EXPECT_EQ(dot_on(gpu, f16, p2(25) - 2, ones), bits_of(less, Format::f32)) << gpu;
+    EXPECT_EQ(dot_on(gpu, f16, p2(25), ones), bits_of(more, Format::f32)) << gpu;
+  }
 }
 
 // The input of MMA-Sim's table of discrepancies; the exact sum is -0.875.
