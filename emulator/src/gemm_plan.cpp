@@ -15,37 +15,6 @@
 namespace mmaudit {
 namespace {
 
-/// Collects the fields that differ from the defaults, as words.
-struct Words {
-  std::string text;
-
-  void add(const std::string& words) { text += (text.empty() ? "" : ", ") + words; }
-  static std::string spaced(std::string_view name) {
-    std::string out(name);
-    std::replace(out.begin(), out.end(), '_', ' ');
-    return out;
-  }
-  void instruction(std::string_view /*name*/, const Instruction& value) {
-    if (value.k == 1)
-      add("fma of " + std::string(name_of(value.a)) + " and " + std::string(name_of(value.b)));
-    else
-      add(name_of(value));
-  }
-  void count(std::string_view name, std::uint64_t value, std::uint64_t least) {
-    if (value != least) add(spaced(name) + " " + std::to_string(value));
-  }
-  template <typename Enum, std::size_t Count>
-  void choice(std::string_view name, const std::string_view (&names)[Count], Enum value) {
-    if (value != Enum{}) add(spaced(name) + " " + spaced(name_in(names, value)));
-  }
-  void boolean(std::string_view name, bool value) {
-    if (value) add(spaced(name));
-  }
-  void format(std::string_view name, Format value) {
-    if (value != Format::f32) add(spaced(name) + " " + std::string(name_of(value)));
-  }
-};
-
 std::uint64_t step_of(const GemmPlan& plan) {
   return plan.scalar ? 1 : static_cast<std::uint64_t>(plan.instruction.k);
 }
@@ -253,12 +222,6 @@ Instruction scalar_instruction(Format a, Format b) {
   out.c = out.d = Format::f32;
   out.m = out.n = out.k = 1;
   return out;
-}
-
-std::string text_of(const GemmPlan& plan) {
-  Words words;
-  for_each_field(plan, words);
-  return words.text;
 }
 
 std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint64_t k) {

@@ -185,6 +185,48 @@ TEST(GemmPlan, refusals_name_the_field) {
   EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}), "partial: found e4m3, allowed: f32, f16, bf16");
 }
 
+TEST(GemmPlan, a_change_names_the_fields) {
+  GemmPlan before = plan_of(kTf32);
+  EXPECT_EQ(change_of(before, before), "");
+  before.slices = 4;
+  GemmPlan after = before;
+  after.slices = 6;
+  after.slice_order = SliceOrder::descending;
+  after.tile_k = 64;
+  after.partial = Format::bf16;
+  EXPECT_EQ(change_of(before, after),
+            "tile k none -> 64; slices 4 -> 6; slice order ascending -> descending; partial f32 -> bf16");
+  after = before;
+  after.scalar = true;
+  after.instruction = scalar_instruction(Format::tf32, Format::tf32);
+  EXPECT_EQ(change_of(before, after),
+            "instruction mma.m16n8k8.f32.tf32.tf32.f32 -> fma of tf32 and tf32; scalar no -> yes");
+}
+
+TEST(GemmPlan, words_are_read_back) {
+  GemmPlan plan = plan_of(kTf32);
+  EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
+  plan.tile_k = 32;
+  plan.slices = 3;
+  plan.slice_rule = SliceRule::balanced_last;
+  plan.slice_order = SliceOrder::bisected;
+  plan.partial = Format::f16;
+  plan.total = Format::bf16;
+  plan.head_tile = 16;
+  plan.promote = 128;
+  plan.input = InputRounding::nearest_even;
+  plan.output = Format::bf16;
+  EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
+  plan.scalar = true;
+  plan.instruction = scalar_instruction(Format::e5m2, Format::e4m3);
+  EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
+  for (const char* const other :
+       {"", "unknown", "fma of f16", "fma of f16 and x", "mma.m16n8k8.f32.tf32.tf32.f32, ",
+        "mma.m16n8k8.f32.tf32.tf32.f32, slices 0", "mma.m16n8k8.f32.tf32.tf32.f32, slices 3x",
+        "mma.m16n8k8.f32.tf32.tf32.f32, slice rule odd", "mma.m16n8k8.f32.tf32.tf32.f32, colour red"})
+    EXPECT_FALSE(gemm_plan_in(other)) << other;
+}
+
 TEST(GemmPlan, says_what_is_not_the_default) {
   GemmPlan plan = plan_of(kTf32);
   plan.tile_k = 32;

@@ -95,7 +95,8 @@ struct BaselineProductChange {
   std::string problem;
   std::string algorithm;  ///< "tile 15 -> 18, split_k 1 -> 4"; empty: the same
   std::uint64_t elements = 0, differing = 0;
-  std::string plan = {};  ///< the plan of before and of after, where both are known and differ
+  /// The fields of the plan that changed, "slices 4 -> 6"; both plans where one is unknown.
+  std::string plan = {};
 };
 
 struct BaselineDiff {

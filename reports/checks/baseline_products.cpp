@@ -60,10 +60,11 @@ std::string algorithm_change(const BaselineProduct& before, const BaselineProduc
   return out;
 }
 
-/// Both plans where they differ.
+/// The fields of the plan that differ; both plans as they are where one is not known.
 std::string plan_change(const std::string& before, const std::string& after) {
   if (before == after || before.empty() || after.empty()) return {};
-  return before + " -> " + after;
+  const std::optional<GemmPlan> was = gemm_plan_in(before), is = gemm_plan_in(after);
+  return was && is ? change_of(*was, *is) : before + " -> " + after;
 }
 
 }  // namespace

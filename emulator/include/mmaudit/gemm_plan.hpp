@@ -83,6 +83,10 @@ Instruction scalar_instruction(Format a, Format b);
 
 /// "wgmma.m64n64k16.f32.f16.f16, tile k 64, slices 3, output f16": the fields that are not as in GemmPlan{}.
 std::string text_of(const GemmPlan& plan);
+/// The plan that these words of text_of() say; nullopt for other words.
+std::optional<GemmPlan> gemm_plan_in(std::string_view words);
+/// The fields that differ, "slices 4 -> 6; slice order ascending -> descending"; empty: there are none.
+std::string change_of(const GemmPlan& before, const GemmPlan& after);
 
 /// Elements of K that belong together: [first, last).
 struct KRange {

@@ -166,6 +166,7 @@ TEST(GemmPlans, json_says_the_same_plan) {
     const std::optional<GemmPlan> plan = plan_of(sample.problem, sample.call);
     ASSERT_TRUE(plan);
     EXPECT_EQ(text_of(corpus::gemm_plan_of(corpus::to_json(*plan), "plan")), text_of(*plan));
+    EXPECT_EQ(gemm_plan_in(text_of(*plan)), plan) << text_of(*plan);
     EXPECT_EQ(corpus::gemm_problem_of(corpus::to_json(sample.problem), "problem").k, sample.problem.k);
     EXPECT_EQ(corpus::library_call_of(corpus::to_json(sample.call), "call"), sample.call);
   }
