@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "gemm/compare.hpp"
 #include "gemm/invariant.hpp"
+#include "interruptible.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
@@ -20,7 +22,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct ProblemOptions {
-  std::string file, out_dir, json, save;
+  std::string file, out_dir, json, samples;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
   bool verbose = false, families = false;
@@ -35,6 +37,8 @@ std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
   return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types);
 }
 
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
+
 corpus::Tensor tensor_of(const GemmProblem& problem, const std::vector<std::byte>& d) {
   const FormatSpec format = spec_of(output_of(problem));
   corpus::Tensor out =
@@ -44,8 +48,31 @@ corpus::Tensor tensor_of(const GemmProblem& problem, const std::vector<std::byte
   return out;
 }
 
+/// Makes the operands of the next problem while the library and the model work on this one.
+class InputsAhead {
+ public:
+  InputsAhead(const std::vector<GemmProblem>& problems, std::uint64_t seed)
+      : problems_(problems), seed_(seed) {
+    start(0);
+  }
+  GemmInputs take(std::size_t index) {
+    GemmInputs out = next_.get();
+    start(index + 1);
+    return out;
+  }
+
+ private:
+  void start(std::size_t index) {
+    if (index < problems_.size())
+      next_ = std::async(std::launch::async, inputs_of, problems_[index], seed_ + index);
+  }
+  const std::vector<GemmProblem>& problems_;
+  std::uint64_t seed_;
+  std::future<GemmInputs> next_;
+};
+
 int compare(const ProblemOptions& options, const Context& context, bool bits) {
-  try_outputs({{"--json", options.json}, {"--samples", options.save}}, {{"--problems", options.file}});
+  try_outputs({{"--json", options.json}, {"--samples", options.samples}}, {{"--problems", options.file}});
   const std::vector<GemmProblem> problems = problems_of(options);
   if (!options.out_dir.empty()) make_folder(options.out_dir);
   const device::DeviceInfo gpu = require_device();
@@ -55,31 +82,51 @@ int compare(const ProblemOptions& options, const Context& context, bool bits) {
   CompareOptions how;
   how.seed = options.seed;
   how.bits = bits;
-  if (!options.out_dir.empty())
-    how.save = [&](std::size_t index, const GemmProblem& problem, const std::vector<std::byte>& library,
-                   const std::vector<std::byte>& model) {
-      const std::string base = fmt::format("{}/{}_", options.out_dir, index + 1);
-      corpus::save_tensor(base + "library.npy", tensor_of(problem, library));
-      if (!model.empty()) corpus::save_tensor(base + "predicted.npy", tensor_of(problem, model));
-    };
+  std::string samples, lines;
+  how.save = [&](std::size_t index, const GemmOutcome& outcome, const std::vector<std::byte>& library,
+                 const std::vector<std::byte>& model) {
+    if (!options.samples.empty())
+      samples += line_of(sample_of(outcome.problem, outcome.call, options.seed + index, library));
+    if (options.out_dir.empty()) return;
+    const std::string base = fmt::format("{}/{}_", options.out_dir, index + 1);
+    corpus::save_tensor(base + "library.npy", tensor_of(outcome.problem, library));
+    if (!model.empty()) corpus::save_tensor(base + "predicted.npy", tensor_of(outcome.problem, model));
+  };
+  const auto json = [&](const std::vector<GemmOutcome>& outcomes) {
+    return json_of(outcomes, problems.size(), options.seed);
+  };
   std::vector<GemmOutcome> outcomes;
-  outcomes.reserve(problems.size());
-  std::string lines;
+  const Interruptible interruptible;
   {
     Progress progress(context.quiet, "gemm", problems.size());
-    for (std::size_t i = 0; i < problems.size(); ++i) {
-      outcomes.push_back(compare_problem(session, gpu, i, problems[i], how));
-      const GemmOutcome& last = outcomes.back();
-      if (options.verbose || !bits || last.wrong != 0) lines += checks::text_of(last);
+    progress.will_write({options.json, options.samples, options.out_dir});
+    InputsAhead ahead(problems, options.seed);
+    CompareRun run;
+    run.count = problems.size();
+    run.stopped = Interruptible::stopped;
+    run.compare = [&](std::size_t i) {
+      GemmOutcome outcome = compare_problem(session, gpu, i, problems[i], ahead.take(i), how);
+      if (options.verbose || !bits || outcome.wrong != 0) lines += checks::text_of(outcome);
       progress.advance(1);
-    }
+      return outcome;
+    };
+    run.keep = [&](const std::vector<GemmOutcome>& so_far) {
+      if (is_file(options.json)) emit(options.json, json(so_far));
+      if (is_file(options.samples)) emit(options.samples, samples);
+    };
+    outcomes = compare_all(run);
   }
+  if (!options.samples.empty()) emit(options.samples, samples);
   publish(
-      options.json, [&] { return json_of(outcomes); },
+      options.json, [&] { return json(outcomes); },
       [&] {
-        return fmt::format("{}cuBLASLt {} on {}\n{}", lines, device::library_version(), gpu.name,
-                           summary_of(outcomes));
+        return fmt::format(
+            "{}cuBLASLt {} on {}\n{}{}", lines, device::library_version(), gpu.name, summary_of(outcomes),
+            outcomes.size() == problems.size()
+                ? ""
+                : fmt::format("stopped after {} of {} products\n", outcomes.size(), problems.size()));
       });
+  if (outcomes.size() != problems.size()) return kInterrupted;
   return !bits || passed(outcomes) ? kAllGood : kMismatch;
 }
 
@@ -225,6 +272,9 @@ void add_gemm(Command& app) {
                     {"mmaudit gemm compare --random 20 --type bf16,e4m3-fast --seed 7",
                      "mmaudit gemm compare --problems layers.jsonl --out-dir d"});
   add_problem_options(compared, *of_compare);
+  compared.option(
+      "--samples FILE", of_compare->samples,
+      "write what the library did and some elements of D, a line per product, as corpus/plans has");
   compared.option("--out-dir DIR", of_compare->out_dir, "write both D's of each product as .npy");
   compared.runs([of_compare](const Context& context) { return compare(*of_compare, context, true); });
 

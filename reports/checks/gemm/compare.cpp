@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
@@ -114,11 +115,11 @@ void compare_elements(const std::vector<std::byte>& found, const std::vector<std
 }
 
 GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
-                            const GemmProblem& problem, const CompareOptions& options) {
+                            const GemmProblem& problem, const GemmInputs& inputs,
+                            const CompareOptions& options) {
   const Architecture& architecture = architecture_of(gpu);
   GemmOutcome out;
   out.problem = problem;
-  const GemmInputs inputs = inputs_of(problem, options.seed + index);
   std::vector<std::byte> d;
   try {
     device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b());
@@ -135,7 +136,26 @@ GemmOutcome compare_problem(device::LibrarySession& session, const device::Devic
     expected = predicted(architecture, problem, *out.plan, inputs.a.data(), inputs.b.data(), &gpu);
     compare_elements(d, expected, out);
   }
-  if (options.save) options.save(index, problem, d, expected);
+  if (options.save) options.save(index, out, d, expected);
+  return out;
+}
+
+std::vector<GemmOutcome> compare_all(const CompareRun& run) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<GemmOutcome> out;
+  out.reserve(run.count);
+  Clock::time_point kept = Clock::now();
+  for (std::size_t i = 0; i < run.count && !run.stopped(); ++i) {
+    try {
+      out.push_back(run.compare(i));
+    } catch (...) {
+      run.keep(out);
+      throw;
+    }
+    if (std::chrono::duration<double>(Clock::now() - kept).count() < run.keep_seconds) continue;
+    run.keep(out);
+    kept = Clock::now();
+  }
   return out;
 }
 

@@ -47,14 +47,27 @@ void compare_elements(const std::vector<std::byte>& found, const std::vector<std
 struct CompareOptions {
   std::uint64_t seed = 1;
   bool bits = true;
-  /// Called with both D's, the library's and the predicted one (empty without a plan).
-  std::function<void(std::size_t, const GemmProblem&, const std::vector<std::byte>&,
+  /// Called with the index and both D's, the library's and the predicted one (empty without a plan).
+  std::function<void(std::size_t, const GemmOutcome&, const std::vector<std::byte>&,
                      const std::vector<std::byte>&)>
       save;
 };
 /// With the plans and the datapaths of the GPU's architecture. EnvironmentError where the model lacks it.
+/// `inputs`: inputs_of(problem, options.seed + index).
 GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
-                            const GemmProblem& problem, const CompareOptions& options);
+                            const GemmProblem& problem, const GemmInputs& inputs,
+                            const CompareOptions& options);
+
+/// Many comparisons, one after another, of which nothing may be lost.
+struct CompareRun {
+  std::size_t count = 0;
+  std::function<GemmOutcome(std::size_t)> compare;
+  std::function<bool()> stopped;                              ///< asked before each
+  std::function<void(const std::vector<GemmOutcome>&)> keep;  ///< takes what there is so far
+  double keep_seconds = 10;  ///< at most this long between two calls of keep, but for one comparison
+};
+/// What: the outcomes in order, until it is stopped. Errors: what compare throws, after one more keep.
+std::vector<GemmOutcome> compare_all(const CompareRun& run);
 
 /// `count` problems of each of the names "f16", "bf16", "tf32", "e4m3", "e4m3-fast", "e5m2-fast", "s8": tiny
 /// to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models, all layouts, both
@@ -66,7 +79,8 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
 std::string summary_of(const std::vector<GemmOutcome>& outcomes);
 /// One line per problem: its plan, or why there is none, and what differs.
 std::string text_of(const GemmOutcome& outcome);
-std::string json_of(const std::vector<GemmOutcome>& outcomes);
+/// `asked`: problems of the whole run; with fewer outcomes than that it is marked as incomplete.
+std::string json_of(const std::vector<GemmOutcome>& outcomes, std::size_t asked, std::uint64_t seed);
 /// Whether every element of every known plan is right, and there is one.
 bool passed(const std::vector<GemmOutcome>& outcomes);
 

@@ -63,7 +63,7 @@ std::string summary_of(const std::vector<GemmOutcome>& outcomes) {
   return out;
 }
 
-std::string json_of(const std::vector<GemmOutcome>& outcomes) {
+std::string json_of(const std::vector<GemmOutcome>& outcomes, std::size_t asked, std::uint64_t seed) {
   nlohmann::json all = nlohmann::json::array();
   for (const GemmOutcome& each : outcomes) {
     nlohmann::json one = {{"problem", corpus::to_json(each.problem)},
@@ -80,7 +80,11 @@ std::string json_of(const std::vector<GemmOutcome>& outcomes) {
           {"row", each.row}, {"column", each.column}, {"expected", each.expected}, {"found", each.found}};
     all.push_back(std::move(one));
   }
-  const nlohmann::json out = {{"schema", "mmaudit.gemm.compare/1"}, {"outcomes", std::move(all)}};
+  const nlohmann::json out = {{"schema", "mmaudit.gemm.compare/1"},
+                              {"complete", outcomes.size() == asked},
+                              {"asked", asked},
+                              {"seed", seed},
+                              {"outcomes", std::move(all)}};
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

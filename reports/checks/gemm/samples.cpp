@@ -1,11 +1,13 @@
 #include "gemm/samples.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/generators/gemm_operand.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::checks {
 
@@ -42,6 +44,31 @@ std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, cons
              });
   std::vector<std::uint64_t> out(rows.size() * columns.size());
   for (std::size_t e = 0; e < out.size(); ++e) out[e] = load_word(d.data(), bytes, e);
+  return out;
+}
+
+corpus::GemmSample sample_of(const GemmProblem& problem, const LibraryCall& call, std::uint64_t seed,
+                             const std::vector<std::byte>& d) {
+  constexpr std::size_t kMost = 4;
+  std::uint64_t state = seed;
+  const auto drawn = [&](std::uint64_t count) {
+    std::vector<std::uint64_t> out = {0};
+    while (out.size() < std::min<std::uint64_t>(kMost, count)) {
+      const std::uint64_t next = splitmix64(state) % count;
+      if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
+    }
+    return out;
+  };
+  corpus::GemmSample out;
+  out.problem = problem;
+  out.call = call;
+  out.seed = seed;
+  out.rows = drawn(problem.m);
+  out.columns = drawn(problem.n);
+  const std::size_t bytes = spec_of(output_of(problem)).storage_bytes();
+  for (const std::uint64_t row : out.rows)
+    for (const std::uint64_t column : out.columns)
+      out.d.push_back(load_word(d.data(), bytes, row * problem.n + column));
   return out;
 }
 

@@ -21,6 +21,11 @@ std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, cons
                                           const std::vector<std::uint64_t>& rows,
                                           const std::vector<std::uint64_t>& columns);
 
+/// A sample of a product that ran: up to 4 rows and 4 columns, drawn by the seed of its operands, row 0 and
+/// column 0 among them. `d`: (m, n) in storage width.
+corpus::GemmSample sample_of(const GemmProblem& problem, const LibraryCall& call, std::uint64_t seed,
+                             const std::vector<std::byte>& d);
+
 struct SampleOutcome {
   std::optional<GemmPlan> plan;
   std::string why;  ///< there is no plan
