@@ -170,11 +170,15 @@ TEST(Probe, one_changed_rule_is_reported) {
 
 TEST(SlowProbe, every_built_in_row_is_found_again) {
   std::vector<std::pair<Instruction, Datapath>> seen;
+  int staged = 0;
   for (const Architecture& architecture : architectures())
     for (const Instruction& listed : kInstructions) {
       const DatapathEntry* entry = find_datapath(architecture, listed);
-      // A probe asks for one alignment per step.
-      if (entry == nullptr || is_staged(entry->datapath.arithmetic)) continue;
+      if (entry == nullptr) continue;
+      if (is_staged(entry->datapath.arithmetic)) {  // a probe asks for one alignment per step
+        ++staged;
+        continue;
+      }
       // Two instructions that differ in M, N and name alone are one function.
       Instruction inst = small(listed), key = inst;
       key.m = key.n = 0;
@@ -188,7 +192,7 @@ TEST(SlowProbe, every_built_in_row_is_found_again) {
       SCOPED_TRACE(std::string(architecture.name) + " " + name_of(inst));
       expect_found(inst, entry->datapath);
     }
-  std::printf("%zu rows\n", seen.size());
+  std::printf("%zu rows; left out: %d instructions whose sums have stages\n", seen.size(), staged);
   EXPECT_GT(seen.size(), 200U);
 }
 
