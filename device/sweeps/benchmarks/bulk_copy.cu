@@ -1,5 +1,5 @@
-// Copies of the engine that copies from global to shared memory: the time of one alone, in its parts, and
-// what copies in flight move.
+// Copies of the engine that copies from global to shared memory: the time of one alone, in its parts, also
+// against the footprint of all of them, and what copies in flight move.
 #include "sweeps/memory/copies.cuh"
 #include "sweeps/memory/global_memory.cuh"
 #ifdef __CUDACC__
@@ -12,10 +12,12 @@ namespace mmaudit::sweeps {
 /// Copies with so many in flight per block. Alone: each is waited for, and the clock read between its parts.
 template <int kInFlight>
 struct BulkCopy;
+/// Copies alone, from a footprint that was read before the clock starts, as in a chase of a pointer.
+struct FootprintCopy;
 
 namespace {
 
-constexpr int kAloneBytes = 128;
+constexpr int kAloneBytes = 128, kLargeAloneBytes = 4096;
 
 }  // namespace
 
@@ -129,9 +131,38 @@ struct BulkCopy {
   };
 };
 
+struct FootprintCopy {
+  static constexpr bool kExists = BulkCopy<1>::kExists;
+  static constexpr int kLanes = BulkCopy<1>::kLanes, kMostThreads = BulkCopy<1>::kMostThreads;
+
+  template <int>
+  struct Chains : BulkCopy<1>::Chains<1> {
+    using Alone = BulkCopy<1>::Chains<1>;
+    std::uint64_t read;
+
+    __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at)
+        : Alone(args, at), read(warm_up<device::Cached::second_level>(args, at.lane)) {
+      __syncwarp();
+    }
+    __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
+      // Two words of copied_word() never make this; ptxas does not know, so it reads them.
+      if (read == 1) ++this->result.differing;
+      return Alone::finish(args, at);
+    }
+  };
+};
+
 #endif
 
 namespace {
+
+/// What a copy alone took, by its parts.
+void observe_parts(std::span<const Stamp>, const ReadResult& read, int steps, Measurement& out) {
+  const CopyResult found = result_at(read(), 0);
+  out.others[tag::kIssue] = 1.0 * found.issue / steps;
+  out.others[tag::kExpect] = 1.0 * found.expect / steps;
+  out.others[tag::kWait] = 1.0 * found.wait / steps;
+}
 
 template <int kInFlight>
 Benchmark copies(const char* name) {
@@ -148,7 +179,7 @@ Benchmark copies(const char* name) {
   benchmark.exists = [](const Point& point) {
     const bool alone_bytes = point.number("bytes") == kAloneBytes;
     if (point.number("warps") != 1 || level_of(point) == Level::first) return false;
-    return kAlone ? alone_bytes || point.number("bytes") == 4096 : !alone_bytes;
+    return kAlone ? alone_bytes || point.number("bytes") == kLargeAloneBytes : !alone_bytes;
   };
   benchmark.why_not = [](const device::DeviceInfo& device, const Point& point) -> std::string {
     if (device.compute_capability < 90) return "bulk copies need compute capability 9.0";
@@ -172,14 +203,29 @@ Benchmark copies(const char* name) {
     setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
       check_copies(read(), bytes / 4, kInFlight, steps, out);
     };
-    if (kAlone)
-      setup.observe = [](std::span<const Stamp>, const ReadResult& read, int steps, Measurement& out) {
-        const CopyResult found = result_at(read(), 0);
-        out.others[tag::kIssue] = 1.0 * found.issue / steps;
-        out.others[tag::kExpect] = 1.0 * found.expect / steps;
-        out.others[tag::kWait] = 1.0 * found.wait / steps;
-      };
+    if (kAlone) setup.observe = observe_parts;
     return setup;
+  };
+  return benchmark;
+}
+
+/// The footprint in place of the level.
+Benchmark copies_over_footprints() {
+  Benchmark benchmark = copies<1>("cp.async.bulk+footprint");
+  benchmark.family = "Bulk copies alone, over footprints";
+  benchmark.place = 262;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kFootprintAxis, kSizeAxis};
+  // Large copies at powers of two, enough to see where their levels begin.
+  benchmark.exists = [](const Point& point) {
+    const int bytes = point.number("bytes"), kib = point.number("kib");
+    if (point.number("warps") != 1 || bytes / 1024 > kib) return false;
+    return bytes == kAloneBytes || (bytes == kLargeAloneBytes && (kib & (kib - 1)) == 0);
+  };
+  benchmark.kernel = [](const Point&) { return timed_kernel<FootprintCopy, 1, 1>(); };
+  benchmark.setup = [setup = benchmark.setup](const Point& point, Workbench* bench) {
+    Setup of_footprint = setup(point, bench);
+    of_footprint.memory_bytes = static_cast<std::size_t>(point.number("kib")) << 10;
+    return of_footprint;
   };
   return benchmark;
 }
@@ -187,7 +233,8 @@ Benchmark copies(const char* name) {
 }  // namespace
 
 std::vector<Benchmark> benchmark_bulk_copy() {
-  return {copies<1>("cp.async.bulk"), copies<kInFlightMost>("cp.async.bulk+inflight")};
+  return {copies<1>("cp.async.bulk"), copies_over_footprints(),
+          copies<kInFlightMost>("cp.async.bulk+inflight")};
 }
 
 }  // namespace mmaudit::sweeps

@@ -47,17 +47,6 @@ struct GlobalChase {
 namespace {
 
 constexpr int kCopies = 8;
-constexpr AxisSpec kFootprintAxis = {
-    .name = "kib",
-    .number = true,
-    .least = 1,
-    .most = 1 << 21,
-    .usual =
-        "[16,32,64,96,128,160,192,208,224,240,256,320,384,512,1024,2048,4096,8192,12288,16384,20480,"
-        "24576,28672,32768,36864,40960,45056,49152,57344,65536,81920,98304,131072,262144,524288,1048576]",
-    .quick = "[32,128,1024,8192,24576,49152,131072,524288]",
-    .meaning = "footprint of a chase in KiB"};
-
 template <ChaseThrough kThrough>
 Benchmark chase(const char* name, std::string_view published) {
   Benchmark benchmark;

@@ -25,6 +25,8 @@ namespace {
 constexpr int kCopies = 8;
 /// Shared memory that is read.
 constexpr int kBlockWords = 4096;
+/// Where policies are compared.
+constexpr int kPolicyWarps = 32, kPolicyChains = 4;
 
 /// A word of the block of this rank.
 MMAUDIT_HD constexpr std::uint32_t block_word(int rank, int word) {
@@ -218,6 +220,36 @@ Benchmark chase_in_cluster() {
   return benchmark;
 }
 
+/// `chains` chains per warp; the point's axes say the rest.
+template <int kWords>
+Setup stream_setup(const Point& point, int chains) {
+  Setup setup;
+  const int cluster = point.number("cluster");
+  const std::string_view reads = point.axis("reads"), policy = point.axis("policy");
+  const Peer peer{reads == "ring" ? 1 : reads == "pair" ? cluster / 2 : 0, reads == "broadcast"};
+  setup.args.parameter = packed(peer);
+  setup.shared_bytes = 4 * kBlockWords;
+  setup.slot_bytes = kWarpLanes * sizeof(std::uint32_t);
+  setup.placement.cluster = cluster;
+  setup.placement.policy = policy == "spread" ? 1 : policy == "balance" ? 2 : 0;
+  setup.check = [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
+    const std::vector<std::uint32_t> sums = words_of(read());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const auto slot = static_cast<int>(i / kWarpLanes), lane = static_cast<int>(i % kWarpLanes);
+      const int rank = slot / slots_per_block % cluster;
+      const int word = lane * kWords + slot % slots_per_block * 128;
+      std::uint32_t once = 0;
+      for (int w = 0; w < kWords; ++w) once += block_word(peer_of(packed(peer), rank, cluster), word + w);
+      ++out.compared;
+      out.differing += sums[i] != once * static_cast<std::uint32_t>(steps * chains) ? 1 : 0;
+    }
+  };
+  setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
+    observe_blocks(stamps, steps, out);
+  };
+  return setup;
+}
+
 template <int kWords>
 TimedKernel stream_kernel(const Point& point) {
   switch (point.number("ilp")) {
@@ -242,7 +274,7 @@ Benchmark stream_in_cluster(const char* name) {
   benchmark.exists = [](const Point& point) {
     const int warps = point.number("warps"), ilp = point.number("ilp"), cluster = point.number("cluster");
     const std::string_view reads = point.axis("reads");
-    // A pair is the ring of two; policies matter to the ring.
+    // A pair is the ring of two.
     if (reads == "own" ? cluster > 2 : cluster == 1) return false;
     if (reads == "pair" && cluster == 2) return false;
     if (point.axis("policy") != "default" && (reads != "ring" || warps != 32 || ilp != 4)) return false;
@@ -253,32 +285,34 @@ Benchmark stream_in_cluster(const char* name) {
   };
   benchmark.kernel = stream_kernel<kWords>;
   benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    const int cluster = point.number("cluster"), ilp = point.number("ilp");
-    const std::string_view reads = point.axis("reads"), policy = point.axis("policy");
-    const Peer peer{reads == "ring" ? 1 : reads == "pair" ? cluster / 2 : 0, reads == "broadcast"};
-    setup.args.parameter = packed(peer);
-    setup.shared_bytes = 4 * kBlockWords;
-    setup.slot_bytes = kWarpLanes * sizeof(std::uint32_t);
-    setup.placement.cluster = cluster;
-    setup.placement.policy = policy == "spread" ? 1 : policy == "balance" ? 2 : 0;
-    setup.check = [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
-      const std::vector<std::uint32_t> sums = words_of(read());
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        const auto slot = static_cast<int>(i / kWarpLanes), lane = static_cast<int>(i % kWarpLanes);
-        const int rank = slot / slots_per_block % cluster;
-        const int word = lane * kWords + slot % slots_per_block * 128;
-        std::uint32_t once = 0;
-        for (int w = 0; w < kWords; ++w) once += block_word(peer_of(packed(peer), rank, cluster), word + w);
-        ++out.compared;
-        out.differing += sums[i] != once * static_cast<std::uint32_t>(steps * ilp) ? 1 : 0;
-      }
-    };
-    setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
-      observe_blocks(stamps, steps, out);
-    };
-    return setup;
+    return stream_setup<kWords>(point, point.number("ilp"));
   };
+  return benchmark;
+}
+
+/// Every policy at the same warps and chains: of a stream the whole GPU takes those that are best on one
+/// multiprocessor, which differ from point to point.
+Benchmark policies_of_clusters() {
+  constexpr int kWords = 4;
+  Benchmark benchmark = cluster_benchmark("stream.ld.shared::cluster.v4.u32+policies");
+  benchmark.family = "Streams from a cluster's shared memory, by policy";
+  benchmark.place = 255;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kClusterAxis, kPatternAxis, kPolicyAxis};
+  benchmark.whole_gpu = true;
+  benchmark.sass.per_step = kPolicyChains;
+  benchmark.exists = [](const Point& point) {
+    const int cluster = point.number("cluster");
+    const std::string_view reads = point.axis("reads");
+    if (point.number("warps") != kPolicyWarps || cluster == 1 || reads == "own") return false;
+    return reads != "pair" || cluster > 2;
+  };
+  benchmark.work = [](const Point&) {
+    return Work{.bytes = 4.0 * kWords * kWarpLanes * kPolicyWarps * kPolicyChains};
+  };
+  benchmark.kernel = [](const Point&) {
+    return timed_kernel<ClusterStream<kWords>, kPolicyChains, kCopies>();
+  };
+  benchmark.setup = [](const Point& point, Workbench*) { return stream_setup<kWords>(point, kPolicyChains); };
   return benchmark;
 }
 
@@ -286,7 +320,7 @@ Benchmark stream_in_cluster(const char* name) {
 
 std::vector<Benchmark> benchmark_cluster() {
   return {chase_in_cluster(), stream_in_cluster<1>("stream.ld.shared::cluster.u32"),
-          stream_in_cluster<4>("stream.ld.shared::cluster.v4.u32")};
+          stream_in_cluster<4>("stream.ld.shared::cluster.v4.u32"), policies_of_clusters()};
 }
 
 }  // namespace mmaudit::sweeps

@@ -134,7 +134,35 @@ TEST(Copies, GpusWithoutTheEngineSayWhy) {
     EXPECT_EQ(benchmark.why_not(hopper, point), "") << benchmark.name;
     ++asked;
   }
-  EXPECT_EQ(asked, 9);
+  EXPECT_EQ(asked, 10);
+}
+
+/// The footprints of the chases, so that the two can be compared point by point.
+TEST(Copies, AloneHaveTheFootprintsOfAChase) {
+  const auto footprints = [](const char* name, std::string_view bytes) {
+    std::set<int> found;
+    for (const Point& point : points_of(*find_benchmark(name), resolve_axes({}, false)))
+      if (point.axis("bytes") == bytes) {
+        EXPECT_TRUE(found.insert(point.number("kib")).second) << point.key();
+      }
+    return found;
+  };
+  const std::set<int> chased = footprints("ld.relaxed.cta.global.u64", "");
+  EXPECT_EQ(chased.size(), 36U);
+  EXPECT_EQ(footprints("cp.async.bulk+footprint", "128"), chased);
+  EXPECT_EQ(footprints("cp.async.bulk+footprint", "4096").size(), 17U) << "16 KiB to 1 GiB, doubled";
+}
+
+TEST(Copies, FootprintsAreAllThatIsCopied) {
+  const Benchmark& benchmark = *find_benchmark("cp.async.bulk+footprint");
+  EXPECT_FALSE(benchmark.whole_gpu);
+  for (const Point& point :
+       points_of(benchmark, resolve_axes({"kib[pow2]=[0:21:1]", "bytes=[128,4096]"}, false))) {
+    const sweeps::Setup setup = benchmark.setup(point, nullptr);
+    EXPECT_EQ(setup.memory_bytes, std::size_t{1024} * static_cast<std::size_t>(point.number("kib")));
+    EXPECT_LE(static_cast<std::size_t>(point.number("bytes")), setup.memory_bytes) << point.key();
+    EXPECT_EQ(setup.args.parameter, point.number("bytes"));
+  }
 }
 
 TEST(Copies, MulticastIsForTheTargetsThatItIsMeantFor) {
@@ -258,6 +286,28 @@ TEST(Stores, ABlockThatSentLessIsWrong) {
   }
 }
 
+/// The whole GPU would take other warps and chains for each policy where it can choose.
+TEST(Policies, AreComparedAtTheSameWarpsAndChains) {
+  FakeMachine machine;
+  constexpr char kPolicies[] = "stream.ld.shared::cluster.v4.u32+policies";
+  const SweepResult result = sweep_of(machine, {kPolicies});
+  std::set<std::string> keys;
+  for (const Point& point : result.points) {
+    if (point.axis("scope") != "gpu") continue;
+    EXPECT_EQ(point.number("warps"), 32) << point.key();
+    EXPECT_TRUE(keys.insert(point.key()).second);
+  }
+  EXPECT_EQ(keys.size(), 3U * (4 + 3 + 4)) << "policies; rings, pairs and broadcasts in clusters of 2 to 16";
+  EXPECT_EQ(result.points.size(), 2 * keys.size());
+  const Benchmark &benchmark = *find_benchmark(kPolicies),
+                  &stream = *find_benchmark("stream.ld.shared::cluster.v4.u32");
+  const Point spread = points_of(benchmark, resolve_axes({"policy=spread"}, false)).front();
+  Point like = points_of(stream, resolve_axes({"warps=32", "ilp=4", "policy=spread"}, false)).front();
+  EXPECT_EQ(benchmark.setup(spread, nullptr).placement.policy, 1);
+  EXPECT_EQ(benchmark.work(spread).bytes, stream.work(like).bytes);
+  EXPECT_EQ(benchmark.kernel(spread).symbol, stream.kernel(like).symbol);
+}
+
 /// Several blocks per multiprocessor are for the whole GPU alone.
 TEST(Copies, OneMultiprocessorRunsOneBlock) {
   FakeMachine machine;
@@ -280,6 +330,20 @@ TEST(FedWgmma, FewPointsAndTheFirstWithoutAFeed) {
     EXPECT_TRUE(point.number("fed") > 0 || point.axis("level") == "l2") << point.key();
   }
   EXPECT_EQ(points_of(fed, resolve_axes({}, true)).size(), 2U * (3 + 1)) << "--quick";
+}
+
+/// Beside the tiles of A that ldmatrix reads, the same feeds as with A in registers, in the same buffers.
+TEST(FedWgmma, ThatLoadsHasTheFeedsOfRegisters) {
+  const Benchmark &fed = *find_benchmark(kFed), &loads = *find_benchmark(std::string(kFed) + "+loads");
+  const std::vector<Point> points = points_of(loads, resolve_axes({}, false)),
+                           registers = points_of(fed, resolve_axes({"a=registers"}, false));
+  ASSERT_EQ(points.size(), 14U);
+  ASSERT_EQ(registers.size(), points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_EQ(points[i].axes, registers[i].axes);
+    EXPECT_DOUBLE_EQ(loads.work(points[i]).bytes, fed.work(points[i]).bytes);
+    EXPECT_NE(loads.kernel(points[i]).symbol, fed.kernel(registers[i]).symbol);
+  }
 }
 
 TEST(FedWgmma, HasBothRatesInOnePoint) {

@@ -218,6 +218,7 @@ TEST(Checks, RefuseResultsOfPoison) {
                            "ld.shared::cluster.u32",
                            "stream.ld.shared::cluster.u32",
                            "cp.async.bulk",
+                           "cp.async.bulk+footprint",
                            "cp.async.bulk+inflight",
                            "cp.async.bulk.tensor.1d+inflight",
                            "cp.async.bulk.tensor.2d+inflight",
@@ -245,7 +246,7 @@ TEST(Checks, RefuseResultsOfPoison) {
     EXPECT_GT(out.differing, 0U) << name;
     ++checked;
   }
-  EXPECT_EQ(checked, 22);
+  EXPECT_EQ(checked, 23);
 }
 
 /// Results that are right, by other arithmetic than the benchmark's; then with one bit changed.

@@ -201,12 +201,29 @@ TEST(Gate, WhatStandsBetweenIsCounted) {
 TEST(Gate, WhatOtherWarpsDoIsLookedFor) {
   const Benchmark& fed = *find_benchmark("wgmma.m64n256k16.f32.f16.f16+feed");
   const Point point = points_of(fed, resolve_axes({"a=shared"}, false)).front();
-  const std::string symbol = "_ZN7mmaudit6sweeps5timedINS0_8FedWgmmaILb0EEELi1ELi4EEEvNS0_9TimedArgsE";
+  const std::string symbol =
+      "_ZN7mmaudit6sweeps5timedINS0_8FedWgmmaINS0_8FedChainELb0EEELi1ELi4EEEvNS0_9TimedArgsE";
   std::vector<std::string> loop = loop_of(4, 1, "HGMMA.64x256x16.F32 R24, gdesc[UR8], R24");
   const auto why = [&] { return why_not_timed(fed, point, kernels_of(listing(symbol, loop)).at(0)); };
   EXPECT_EQ(kernels_of(listing(symbol, loop)).at(0).symbol, fed.kernel(point).symbol);
   EXPECT_EQ(why(), "the instructions of other warps are not between the readings of the clock");
   loop.emplace_back("UBLKCP.S.G [UR10], [UR8], UR6");
+  EXPECT_EQ(why(), "");
+}
+
+/// With A loaded by the warps that multiply, a turn is two groups of four.
+TEST(Gate, AFedWgmmaThatLoadsHasAnLdmatrixForEach) {
+  const Benchmark& fed = *find_benchmark("wgmma.m64n256k16.f32.f16.f16+feed+loads");
+  const Point point = points_of(fed, resolve_axes({}, false)).front();
+  const std::string symbol =
+      "_ZN7mmaudit6sweeps5timedINS0_8FedWgmmaINS0_15LoadingFedChainELb1EEELi1ELi4EEEvNS0_9TimedArgsE";
+  std::vector<std::string> loop = loop_of(8, 1, "HGMMA.64x256x16.F32 R24, R180, gdesc[UR8], R24");
+  loop.emplace_back("UBLKCP.S.G [UR10], [UR8], UR6");
+  const auto why = [&] { return why_not_timed(fed, point, kernels_of(listing(symbol, loop)).at(0)); };
+  EXPECT_EQ(kernels_of(listing(symbol, loop)).at(0).symbol, fed.kernel(point).symbol);
+  loop.insert(loop.begin() + 1, 7, "LDSM.16.M88.4 R180, [R13]");
+  EXPECT_EQ(why(), "the loop of 8 steps holds 7 of 8 the expected instructions");
+  loop.insert(loop.begin() + 1, "LDSM.16.M88.4 R176, [R13+0x800]");
   EXPECT_EQ(why(), "");
 }
 
