@@ -6,7 +6,6 @@
 #include <bit>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 #include "mmaudit/model/architecture.hpp"
 #include "run/cuda_event.hpp"
 #include "screen/kernel.hpp"
+#include "screen/pace.hpp"
 #include "sweeps/engine/energy_meter.hpp"
 #include "sweeps/engine/readings.hpp"
 #include "sweeps/matrix/images.hpp"
@@ -116,16 +116,13 @@ struct Slice {
 class Screener {
  public:
   Screener(const device::DeviceInfo& gpu, const std::vector<Prepared>& works, const Options& options,
-           const Hooks& hooks)
-      : works_(works), options_(options), hooks_(hooks), meter_(gpu.ordinal) {
-    out_.device = gpu;
-  }
+           const Hooks& hooks, GpuResult& out)
+      : works_(works), options_(options), hooks_(hooks), meter_(gpu.ordinal), out_(out) {}
 
-  GpuResult run() {
-    for (const Prepared& work : works_) {
-      out_.works.push_back(work.result);
+  void run() {
+    for (const Prepared& work : works_) out_.works.push_back(work.result);
+    for (const Prepared& work : works_)
       uploads_.push_back({upload(work.a), upload(work.b), upload(work.metadata), upload(work.expected), 0});
-    }
     constexpr std::size_t kBytes = sizeof(std::uint32_t) * kMostWords * kWarpgroupLanes;
     zeros_ = Buffer(kBytes);
     cuda_check(cudaMemset(zeros_.data(), 0, kBytes), "clearing C");
@@ -134,9 +131,7 @@ class Screener {
     out_.power_limit = meter_.limit();
     begin_ = Clock::now();
     for (int pass = 0; going_on(); ++pass) one_pass(pass);
-    out_.seconds = seconds_since(begin_);
     out_.interrupted = !hooks_.keep_going();
-    return std::move(out_);
   }
 
  private:
@@ -252,23 +247,23 @@ class Screener {
     args.count = count_.data<std::uint32_t>();
     args.chains = kChainsPerRound;
     args.burst_nanoseconds = period;
-    args.first_chain = chains_;
     args.injection = options_.injection;
     const unsigned shared = shared_bytes(kernel);
-    if (uploaded.seconds_per_round == 0) {
+    if (uploaded.seconds_per_round == 0)
       cuda_check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(shared)),
                  "asking for shared memory");
-      args.rounds = 2;
-      launch_once(kernel, args, shared);  // loads the code
-      uploaded.seconds_per_round = launch_once(kernel, args, shared) / args.rounds;
-    }
-    args.rounds = std::max(1, static_cast<int>(seconds / uploaded.seconds_per_round / (period != 0 ? 2 : 1)));
-    cuda_check(cudaMemset(count_.data(), 0, sizeof(std::uint32_t)), "clearing the counter");
     Slice slice;
-    slice.seconds = launch_once(kernel, args, shared, &slice);
-    chains_ += static_cast<std::uint64_t>(args.rounds) * kChainsPerRound;
-    if (period == 0) uploaded.seconds_per_round = slice.seconds / args.rounds;
+    const Paced pace = paced(
+        uploaded.seconds_per_round, seconds, period != 0 ? 0.5 : 1,
+        [&] { cuda_check(cudaMemset(count_.data(), 0, sizeof(std::uint32_t)), "clearing the counter"); },
+        [&](int rounds, int first_round, bool last) {
+          args.rounds = rounds;
+          args.first_chain = chains_ + static_cast<std::uint64_t>(first_round) * kChainsPerRound;
+          return launch_once(kernel, args, shared, last ? &slice : nullptr);
+        });
+    slice.seconds = pace.seconds;
+    chains_ += static_cast<std::uint64_t>(pace.calibrated_rounds + pace.rounds) * kChainsPerRound;
     device::copy_out(&slice.wrong, count_.data(), sizeof(slice.wrong));
     slice.caught.resize(std::min(slice.wrong, kMostCaught));
     if (!slice.caught.empty())
@@ -277,18 +272,21 @@ class Screener {
     device::copy_out(stamps.data(), stamps_.data(), slots * sizeof(sweeps::Stamp));
     for (const sweeps::Stamp& stamp : stamps) slice.multiprocessors.insert(stamp.multiprocessor);
     slice.hz = sweeps::sample_of(stamps, kernel.slots, args.rounds, slice.seconds).hz;
-    count(kernel, args, slots, slice, *result);
+    count(kernel, args, pace, slots, slice, *result);
+    out_.seconds = seconds_since(begin_);
     return slice;
   }
 
-  static void count(const Kernel& kernel, const KernelArgs& args, std::size_t slots, const Slice& slice,
-                    WorkResult& result) {
+  static void count(const Kernel& kernel, const KernelArgs& args, const Paced& pace, std::size_t slots,
+                    const Slice& slice, WorkResult& result) {
     const Instruction& is = kernel.instruction;
-    const double chains = 1.0 * args.rounds * args.chains * static_cast<double>(slots) * kernel.copies;
+    const double accumulators =
+        1.0 * args.chains * static_cast<double>(slots) * kernel.copies * is.m * is.n;  // per round
+    const int rounds = pace.calibrated_rounds + pace.rounds;
     ++result.launches;
-    result.accumulators += static_cast<std::uint64_t>(chains * is.m * is.n);
-    const double fma = chains * kSteps * is.m * is.n * is.k;
-    result.fma += fma;
+    result.accumulators += static_cast<std::uint64_t>(accumulators * rounds);
+    const double fma = accumulators * kSteps * is.k * pace.rounds;
+    result.fma += accumulators * kSteps * is.k * rounds;
     result.wrong += slice.wrong;
     result.multiprocessors = std::max(result.multiprocessors, static_cast<int>(slice.multiprocessors.size()));
     if (args.burst_nanoseconds != 0) return;
@@ -325,28 +323,26 @@ class Screener {
   const Options& options_;
   const Hooks& hooks_;
   sweeps::EnergyMeter meter_;
-  GpuResult out_;
+  GpuResult& out_;  ///< of the launches that ended, whatever happens next
   std::vector<Uploaded> uploads_;
   Buffer zeros_, caught_, count_, stamps_;
   std::size_t stamps_bytes_ = 0;
-  std::uint64_t chains_ = 0;  ///< of a slot, calibrating launches left out
+  std::uint64_t chains_ = 0;  ///< of a slot
   Event started_, ended_;
   Clock::time_point begin_;
 };
 
-GpuResult screen_gpu(const device::DeviceInfo& gpu, const std::vector<Prepared>& works,
-                     const Options& options, const Hooks& hooks) {
+void screen_gpu(const device::DeviceInfo& gpu, const std::vector<Prepared>& works, const Options& options,
+                const Hooks& hooks, GpuResult& out) {
   if (const auto others = sweeps::EnergyMeter(gpu.ordinal).other_processes();
       !others.empty() && !options.beside_others) {
-    GpuResult refused;
-    refused.device = gpu;
-    refused.refused = "found process " + std::to_string(others.front()) +
-                      (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "") +
-                      " on it, allowed: none, or --beside-others";
-    return refused;
+    out.refused = "found process " + std::to_string(others.front()) +
+                  (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "") +
+                  " on it, allowed: none, or --beside-others";
+    return;
   }
   cuda_check(cudaSetDevice(gpu.ordinal), "selecting the device");
-  return Screener(gpu, works, options, hooks).run();
+  Screener(gpu, works, options, hooks, out).run();
 }
 
 }  // namespace
@@ -355,27 +351,15 @@ std::vector<GpuResult> run_screen(const std::vector<device::DeviceInfo>& gpus, c
                                   const Hooks& hooks) {
   if (gpus.empty()) return {};
   const std::vector<Prepared> works = prepare_all(gpus.front(), options);
-  std::vector<GpuResult> results(gpus.size());
-  std::vector<std::exception_ptr> failed(gpus.size());
   std::mutex one_at_a_time;
   Hooks shared = hooks;
   shared.progress = [&](double seconds, const std::string& label) {
     const std::lock_guard lock(one_at_a_time);
     hooks.progress(seconds, label);
   };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < gpus.size(); ++i)
-    threads.emplace_back([&, i] {
-      try {
-        results[i] = screen_gpu(gpus[i], works, options, shared);
-      } catch (...) {
-        failed[i] = std::current_exception();
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : failed)
-    if (error) std::rethrow_exception(error);
-  return results;
+  return screen_beside(gpus, [&](const device::DeviceInfo& gpu, GpuResult& result) {
+    screen_gpu(gpu, works, options, shared, result);
+  });
 }
 
 }  // namespace mmaudit::screen

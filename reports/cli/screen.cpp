@@ -140,8 +140,7 @@ int run(const ScreenOptions& options, const Context& context) {
   publish(
       options.json, [&] { return screen::json_of(results, provenance); },
       [&] { return screen::text_of(results); });
-  if (std::any_of(results.begin(), results.end(), [](const auto& gpu) { return gpu.wrong() != 0; }))
-    return kMismatch;
+  if (screen::failed(results)) return kMismatch;
   if (Interruptible::stopped()) return kInterrupted;
   return screen::passed(results) ? kAllGood : kMismatch;
 }

@@ -38,6 +38,13 @@ double upper_bound(const GpuResult& gpu) {
   return hours > 0 ? -std::log(0.05) / hours : 0;
 }
 
+/// A driver's message may have several lines.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
 /// "bits 3, 17".
 std::string bits_text(std::uint64_t flipped) {
   std::string text = std::popcount(flipped) == 1 ? "bit" : "bits";
@@ -124,10 +131,12 @@ std::string verdict_line(const GpuResult& gpu) {
   const std::string who = fmt::format("GPU {} {}: {}", gpu.device.ordinal, gpu.device.name, verdict(gpu));
   if (!gpu.refused.empty()) return fmt::format("{}: processes: {}\n", who, gpu.refused);
   const auto [done, of] = gpu.covered();
-  std::string text = fmt::format(
-      "{}: {} wrong checksums, {:.2e} multiply-adds in {:.0f} s; {} of {} (SM, sub-core, type) ran", who,
-      gpu.wrong(), gpu.fma(), gpu.seconds, done, of);
-  if (gpu.wrong() == 0)
+  std::string text = who;
+  if (!gpu.error.empty()) text += fmt::format(": {}; before that", one_line(gpu.error));
+  text +=
+      fmt::format(": {} wrong checksums, {:.2e} multiply-adds in {:.0f} s; {} of {} (SM, sub-core, type) ran",
+                  gpu.wrong(), gpu.fma(), gpu.seconds, done, of);
+  if (verdict(gpu) != "FAIL")
     text += fmt::format("; at 95% confidence under {:.2g} visible faults per SM and hour", upper_bound(gpu));
   if (gpu.hottest > 0) text += fmt::format("; up to {:.0f} C", gpu.hottest);
   return text + "\n";
@@ -156,6 +165,7 @@ Json gpu_json(const GpuResult& gpu) {
             {"name", gpu.device.name},
             {"verdict", verdict(gpu)},
             {"refused", gpu.refused},
+            {"error", gpu.error},
             {"wrong", gpu.wrong()},
             {"multiply_adds", gpu.fma()},
             {"seconds", gpu.seconds},
@@ -193,10 +203,14 @@ Json gpu_json(const GpuResult& gpu) {
 }  // namespace
 
 std::string verdict(const GpuResult& gpu) {
+  if (!gpu.error.empty() || gpu.wrong() != 0) return "FAIL";
   if (!gpu.refused.empty() || gpu.works.empty()) return "NOT SCREENED";
-  if (gpu.wrong() != 0) return "FAIL";
   const auto [done, of] = gpu.covered();
   return done < of ? "stopped" : "pass";
+}
+
+bool failed(const std::vector<GpuResult>& gpus) {
+  return std::any_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return verdict(gpu) == "FAIL"; });
 }
 
 bool passed(const std::vector<GpuResult>& gpus) {
@@ -207,7 +221,7 @@ bool passed(const std::vector<GpuResult>& gpus) {
 std::string text_of(const std::vector<GpuResult>& gpus) {
   std::string text;
   for (const GpuResult& gpu : gpus) {
-    if (!gpu.refused.empty()) continue;
+    if (gpu.works.empty()) continue;
     text += fmt::format("GPU {} {}, driver {}", gpu.device.ordinal, gpu.device.name, gpu.device.driver);
     if (gpu.power_limit > 0) text += fmt::format(", power limit {:.0f} W", gpu.power_limit);
     text += "\n\n" + report::to_text(rates(gpu)) + "\n";
@@ -243,6 +257,8 @@ std::string prometheus_of(const std::vector<GpuResult>& gpus) {
   metric("multiply_adds", "Multiply-adds whose accumulators were checked.",
          [](const GpuResult& gpu) { return gpu.fma(); });
   metric("seconds", "Seconds of screening.", [](const GpuResult& gpu) { return gpu.seconds; });
+  metric("gpu_error", "1: the GPU or its driver reported an error, which ended the screen.",
+         [](const GpuResult& gpu) { return gpu.error.empty() ? 0 : 1; });
   metric("suspect_subcores", "Sub-cores with a wrong checksum.",
          [](const GpuResult& gpu) { return gpu.suspects.size(); });
   metric("hottest_celsius", "Highest temperature seen; 0: not known.",

@@ -10,8 +10,11 @@
 
 namespace mmaudit::screen {
 
-/// "pass", "FAIL", "NOT SCREENED", or "stopped" where Ctrl-C came first.
+/// "FAIL" where a checksum was wrong or the GPU reported an error, "pass", "NOT SCREENED", or "stopped" where
+/// Ctrl-C came first.
 std::string verdict(const GpuResult& gpu);
+/// True when the verdict of a GPU is "FAIL".
+bool failed(const std::vector<GpuResult>& gpus);
 /// True when every GPU was screened whole and nothing was wrong.
 bool passed(const std::vector<GpuResult>& gpus);
 

@@ -48,6 +48,53 @@ TEST(Verdict, PassFailStoppedRefused) {
   EXPECT_FALSE(passed({}));
 }
 
+/// As run_screen() fills it in where CUDA reports an error in the middle.
+std::vector<GpuResult> one_of_two_lost() {
+  std::vector<device::DeviceInfo> gpus = {gpu_with(0).device, gpu_with(0).device};
+  gpus[0].ordinal = 0;
+  return screen_beside(gpus, [](const device::DeviceInfo& gpu, GpuResult& result) {
+    const bool sick = gpu.ordinal == 0;
+    result = gpu_with(0, sick ? 100 : 132);
+    result.device = gpu;
+    if (sick)
+      throw EnvironmentError("CUDA: running a screening kernel: uncorrectable ECC error\nencountered");
+  });
+}
+
+TEST(LostGpu, FailsWithItsReasonBesideAGpuThatPasses) {
+  const std::vector<GpuResult> gpus = one_of_two_lost();
+  EXPECT_EQ(verdict(gpus[0]), "FAIL");
+  EXPECT_EQ(verdict(gpus[1]), "pass");
+  EXPECT_TRUE(failed(gpus));
+  EXPECT_FALSE(passed(gpus));
+  const std::string text = text_of(gpus);
+  EXPECT_NE(
+      text.find("GPU 0 a GPU: FAIL: CUDA: running a screening kernel: uncorrectable ECC error encountered; "
+                "before that: 0 wrong checksums, 1.00e+15 multiply-adds"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("GPU 1 a GPU: pass: "), std::string::npos) << text;
+  const std::string metrics = prometheus_of(gpus);
+  for (const char* line : {"passed{gpu=\"0\"} 0\n", "passed{gpu=\"1\"} 1\n", "gpu_error{gpu=\"0\"} 1\n",
+                           "gpu_error{gpu=\"1\"} 0\n"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
+  const auto json = nlohmann::json::parse(json_of(gpus, {}));
+  EXPECT_FALSE(json.at("passed").get<bool>());
+  EXPECT_EQ(json.at("gpus").at(0).at("verdict"), "FAIL");
+  EXPECT_NE(json.at("gpus").at(0).at("error").get<std::string>().find("uncorrectable ECC"),
+            std::string::npos);
+  EXPECT_EQ(json.at("gpus").at(1).at("error"), "");
+}
+
+TEST(LostGpu, FailsWhereNothingRan) {
+  GpuResult lost;
+  lost.device = gpu_with(0).device;
+  lost.error = "CUDA: selecting the device: the GPU has fallen off the bus";
+  EXPECT_EQ(verdict(lost), "FAIL");
+  EXPECT_EQ(text_of({lost}).find("GPU 1 a GPU: FAIL: CUDA: selecting the device: "), 0U) << text_of({lost});
+  EXPECT_FALSE(failed({gpu_with(0)}));
+}
+
 TEST(Text, NamesPlaceBitsAndKind) {
   const std::string text = text_of({gpu_with(7)});
   for (const char* part :

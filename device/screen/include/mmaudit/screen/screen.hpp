@@ -72,6 +72,7 @@ struct WorkResult {
 struct GpuResult {
   device::DeviceInfo device;
   std::string refused;  ///< why nothing ran
+  std::string error;    ///< what the GPU or its driver reported, which ended the screen; empty: nothing
   std::vector<WorkResult> works;
   std::vector<Finding> findings;                         ///< the first of them
   std::map<std::pair<int, int>, Suspect> suspects;       ///< by multiprocessor and sub-core
@@ -107,8 +108,14 @@ std::vector<Finding> compare_words(const Work& work, int copies, const std::vect
 std::vector<std::uint64_t> expected_checksums(const Instruction& instruction, int copies,
                                               const std::vector<std::byte>& image);
 
-/// What: screens the GPUs beside each other, one host thread each. Errors: EnvironmentError without CUDA or
-/// when it reports an error.
+/// What: calls `screen_one` for each GPU, one host thread each. Errors: none; what `screen_one` throws ends
+/// its own GPU alone and becomes the result's `error`, beside all that it had filled in by then.
+std::vector<GpuResult> screen_beside(
+    const std::vector<device::DeviceInfo>& gpus,
+    const std::function<void(const device::DeviceInfo& gpu, GpuResult& result)>& screen_one);
+
+/// What: screens the GPUs beside each other. Errors: EnvironmentError without CUDA. An error that CUDA
+/// reports for a GPU (ECC, a lost GPU) is the GPU's result.
 std::vector<GpuResult> run_screen(const std::vector<device::DeviceInfo>& gpus, const Options& options,
                                   const Hooks& hooks);
 
