@@ -113,6 +113,13 @@ std::string finding_text(const Finding& one) {
                             utc(one.unix_seconds));
 }
 
+/// explain_line() of the first finding; empty without one.
+std::string first_explained(const GpuResult& gpu) {
+  const Architecture* architecture = find_architecture(gpu.device.compute_capability);
+  return gpu.findings.empty() || architecture == nullptr ? ""
+                                                         : explain_line(gpu.findings.front(), *architecture);
+}
+
 std::string errors_text(const GpuResult& gpu) {
   if (gpu.suspects.empty()) return {};
   std::string text = "\nWrong accumulators by place:\n";
@@ -124,6 +131,8 @@ std::string errors_text(const GpuResult& gpu) {
   text += "\nFirst cases:\n";
   for (std::size_t i = 0; i < std::min(kMostShown, gpu.findings.size()); ++i)
     text += "  " + finding_text(gpu.findings[i]) + "\n";
+  if (const std::string line = first_explained(gpu); !line.empty())
+    text += "The last instruction of the first case's chain, by the model:\n  " + line + "\n";
   return text;
 }
 
@@ -197,6 +206,8 @@ Json gpu_json(const GpuResult& gpu) {
                                 {"again_here", one.again_here},
                                 {"again_elsewhere", one.again_elsewhere}});
   for (const Finding& one : gpu.findings) json["findings"].push_back(finding_json(one));
+  if (const std::string line = first_explained(gpu); !line.empty())
+    json["findings"].front()["explain"] = line;
   return json;
 }
 

@@ -24,6 +24,11 @@ std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& proven
 /// For the text file collector of Prometheus' node exporter.
 std::string prometheus_of(const std::vector<GpuResult>& gpus);
 
+/// What: `mmaudit explain` of the last instruction of the finding's chain, C as the model has it there. Range:
+/// D of that command is the finding's `expected`, whichever instruction of the chain erred; empty where the
+/// architecture lacks the instruction.
+std::string explain_line(const Finding& finding, const Architecture& architecture);
+
 /// What: stuck-at faults of each datapath that these inputs show, one row per instruction. Slow: simulates.
 report::Table coverage_table(const Architecture& architecture, const std::vector<Instruction>& instructions,
                              const std::vector<InputSet>& inputs, std::string& undetected);

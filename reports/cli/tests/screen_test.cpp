@@ -1,6 +1,12 @@
 // mmaudit screen without a GPU: what it lists, simulates and refuses.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "mmaudit/device/runner.hpp"
+#include "mmaudit/screen/fault_simulation.hpp"
+#include "mmaudit/value_text.hpp"
 #include "program.hpp"
+#include "screen/report.hpp"
 
 namespace mmaudit::cli::test {
 namespace {
@@ -26,6 +32,40 @@ TEST_F(Screen, SimulatesStuckBits) {
       run({"screen", "--coverage", "--inst", "mma.m16n8k32.s32.s8.s8.s32", "--inputs", "normal"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   EXPECT_NE(outcome.out.find("100.0%"), std::string::npos) << outcome.out;
+}
+
+/// The command of a finding gives D of the whole chain, which the fault simulation computes by other means.
+TEST_F(Screen, ExplainLineOfAFindingGivesTheExpectedWord) {
+  const Architecture& hopper = *find_architecture("hopper");
+  int tried = 0;
+  for (const screen::Work& work : screen::screened()) {
+    if (work.registers) continue;
+    screen::Finding finding;
+    finding.work = work;
+    finding.work.inputs = tried % 2 == 0 ? screen::InputSet::normal : screen::InputSet::cancellation;
+    finding.tile = 1;
+    finding.row = work.instruction.m - 3;
+    finding.column = work.instruction.n - 2;
+    const Datapath& datapath = find_datapath(hopper, work.instruction)->datapath;
+    finding.expected =
+        screen::chain_with_fault(make_plan(work.instruction, datapath),
+                                 screen::make_operands(work.instruction, datapath, finding.work.inputs),
+                                 finding.tile, finding.row, finding.column, screen::kSteps, nullptr);
+    std::istringstream line(screen::explain_line(finding, hopper));
+    std::vector<std::string> arguments;
+    for (std::string word; line >> word;) arguments.push_back(word);
+    ASSERT_GT(arguments.size(), 9U);
+    EXPECT_EQ(arguments.front(), "mmaudit");
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--json");
+    const Outcome outcome = run(arguments);
+    ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out).at("traces").at(0).at("d"),
+              hex_text(finding.expected, spec_of(work.instruction.d).storage_bits))
+        << work.name();
+    ++tried;
+  }
+  EXPECT_EQ(tried, 31);
 }
 
 TEST_F(Screen, RefusesInOneLine) {

@@ -13,6 +13,7 @@ GpuResult gpu_with(std::uint64_t wrong, int multiprocessors = 132) {
   gpu.device.ordinal = 1;
   gpu.device.name = "a GPU";
   gpu.device.multiprocessors = 132;
+  gpu.device.compute_capability = 90;
   gpu.seconds = 600;
   WorkResult work;
   work.work.instruction = *find_instruction("wgmma.m64n256k16.f32.f16.f16");
@@ -98,7 +99,8 @@ TEST(LostGpu, FailsWhereNothingRan) {
 TEST(Text, NamesPlaceBitsAndKind) {
   const std::string text = text_of({gpu_with(7)});
   for (const char* part :
-       {"SM 17 sub-core 2: 7 threads", "a hard fault", "bits 13, 20", "GPU 1 a GPU: FAIL", "1000"})
+       {"mmaudit explain --arch hopper --inst wgmma.m64n256k16.f32.f16.f16 --a 0x",
+        "SM 17 sub-core 2: 7 threads", "a hard fault", "bits 13, 20", "GPU 1 a GPU: FAIL", "1000"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_NE(text_of({gpu_with(0)}).find("under 0.14 visible faults per SM and hour"), std::string::npos)
       << text_of({gpu_with(0)});
@@ -109,6 +111,14 @@ TEST(Json, HasVerdictsAndFindings) {
   EXPECT_FALSE(json.at("passed").get<bool>());
   EXPECT_EQ(json.at("gpus").at(0).at("verdict"), "pass");
   EXPECT_EQ(json.at("gpus").at(1).at("findings").at(0).at("sm"), 17);
+  EXPECT_EQ(json.at("gpus")
+                .at(1)
+                .at("findings")
+                .at(0)
+                .at("explain")
+                .get<std::string>()
+                .find("mmaudit explain --arch hopper --inst wgmma.m64n256k16.f32.f16.f16 --a 0x"),
+            0U);
   EXPECT_EQ(json.at("gpus").at(1).at("suspects").at(0).at("again_here"), 5);
 }
 
