@@ -20,11 +20,12 @@ struct Step {
   const Point* point = nullptr;
 };
 
-std::vector<Step> curve_of(const SweepResult& result, std::string_view subject) {
+std::vector<Step> curve_of(const SweepResult& result, std::string_view subject, std::string_view bytes = {}) {
   std::vector<Step> curve;
   for (const Point& point : result.points)
-    if (const auto cycles = point.get(tag::kCycles);
-        cycles && point.subject == subject && point.axis("scope") == "sm" && point.number("kib") > 0)
+    if (const auto cycles = point.get(tag::kCycles); cycles && point.subject == subject &&
+                                                     point.axis("scope") == "sm" && point.number("kib") > 0 &&
+                                                     point.axis("bytes") == bytes)
       curve.push_back({point.number("kib"), *cycles, &point});
   std::sort(curve.begin(), curve.end(), [](const Step& x, const Step& y) { return x.kib < y.kib; });
   return curve;
@@ -179,6 +180,11 @@ std::vector<Plateau> plateaus_of(const SweepResult& result) {
     }
   named.push_back(last);
   return named;
+}
+
+std::vector<Plateau> plateaus_of_footprints(const SweepResult& result, std::string_view subject,
+                                            std::string_view bytes) {
+  return flat_runs(curve_of(result, subject, bytes));
 }
 
 std::vector<LoadGroup> load_groups(const SweepResult& result) {

@@ -38,6 +38,11 @@ struct Plateau {
 /// chase past the first level; far L2 lies between, where it may climb. Range: empty without points.
 std::vector<Plateau> plateaus_of(const SweepResult& result);
 
+/// What: the same of the latency of any benchmark against `kib`, not named, in rising order; of the points
+/// with this value of the axis `bytes` where there is one.
+std::vector<Plateau> plateaus_of_footprints(const SweepResult& result, std::string_view subject,
+                                            std::string_view bytes = {});
+
 /// One group of single loads.
 struct LoadGroup {
   std::string_view name;          ///< "near hit", "far hit", "near miss", "far miss"

@@ -12,10 +12,13 @@ std::optional<double> latency(const SweepResult& result, std::string_view subjec
   return value_at(result, {.subject = subject}, tag::kCycles);
 }
 
+constexpr std::string_view kWaves = "viaddmax_s16x2+waves";
+
 /// The largest and the least ratio of a function's rate to the rate of the same in plain C++.
 void gains(const SweepResult& result, std::string_view type, Finding& out) {
   double least = 0, largest = 0;
-  for (const char* form : {"vimax3_", "vimin3_", "viaddmax_", "viaddmin_", "vibmax_", "vibmin_"}) {
+  for (const char* form :
+       {"vimax_", "vimin_", "vimax3_", "vimin3_", "viaddmax_", "viaddmin_", "vibmax_", "vibmin_"}) {
     const std::string name = form + std::string(type);
     const auto rates = numbers({best_rate(result, name, 1, 32), best_rate(result, name + "+plain", 1, 32)});
     if (rates.empty()) continue;
@@ -28,8 +31,23 @@ void gains(const SweepResult& result, std::string_view type, Finding& out) {
   out.measured = fmt::format("{:.2f} to {:.2f} times", least, largest);
 }
 
+/// Operations per second and block, of as many blocks as there are multiprocessors and fewer; empty where
+/// the full GPU or all of the others are missing.
+std::vector<double> rates_per_block(const SweepResult& result) {
+  std::vector<double> rates;
+  bool full = false;
+  for (const Point& point : result.points) {
+    const int blocks = point.number("blocks");
+    const auto rate = point.get(tag::kOperationsPerSecond);
+    if (point.subject != kWaves || !rate || blocks > result.provenance.multiprocessors) continue;
+    full = full || blocks == result.provenance.multiprocessors;
+    rates.push_back(*rate / blocks);
+  }
+  return full && rates.size() > 1 ? rates : std::vector<double>();
+}
+
 std::optional<double> wave(const SweepResult& result, std::string_view blocks) {
-  return value_at(result, {.subject = "viaddmax_s16x2+waves", .warps = 32, .others = {{"blocks", blocks}}},
+  return value_at(result, {.subject = kWaves, .warps = 32, .others = {{"blocks", blocks}}},
                   tag::kOperationsPerSecond);
 }
 
@@ -42,6 +60,8 @@ std::vector<Statement> statements_dpx() {
        [](Result result, Finding& out) { gains(result, "s16x2", out); }},
       {"Functions of two unsigned 16-bit numbers are faster than plain C++", "Luo 8",
        [](Result result, Finding& out) { gains(result, "u16x2", out); }},
+      {"Functions of 32-bit numbers with 0 (relu) are faster than plain C++", "Luo 8",
+       [](Result result, Finding& out) { gains(result, "s32_relu", out); }},
       {"The greatest of three numbers and 0 takes no longer than the greatest of three, within half a cycle",
        "Luo 8",
        [](Result result, Finding& out) {
@@ -51,6 +71,17 @@ std::vector<Statement> statements_dpx() {
          out.holds = found[1] - found[0] <= 0.5 && found[3] - found[2] <= 0.5;
          out.measured = fmt::format("{:.2f}, {:.2f} cycles (s32), {:.2f}, {:.2f} (s16x2)", found[0], found[1],
                                     found[2], found[3]);
+       }},
+      {"Up to one block per multiprocessor, the rate of DPX functions is proportional to the blocks, within "
+       "5%",
+       "Luo 8",
+       [](Result result, Finding& out) {
+         const std::vector<double> found = rates_per_block(result);
+         if (found.empty()) return;
+         const auto [least, most] = std::minmax_element(found.begin(), found.end());
+         out.holds = *least >= 0.95 * *most;
+         out.measured = fmt::format("{:.2f} to {:.2f} billion operations per second and block", 1e-9 * *least,
+                                    1e-9 * *most);
        }},
       {"One block more than there are multiprocessors costs a wave: 132, 133 and 264 blocks", "Luo 8",
        [](Result result, Finding& out) {

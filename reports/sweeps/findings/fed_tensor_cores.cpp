@@ -8,7 +8,8 @@
 namespace mmaudit::sweeps {
 namespace {
 
-constexpr std::string_view kFed = "wgmma.m64n256k16.f32.f16.f16+feed";
+constexpr std::string_view kFed = "wgmma.m64n256k16.f32.f16.f16+feed",
+                           kLoads = "wgmma.m64n256k16.f32.f16.f16+feed+loads";
 /// Of the rate without a feed.
 constexpr double kKept = 0.95;
 constexpr double kMore = 1.02;
@@ -20,13 +21,15 @@ struct Feed {
   double asked = 0;            ///< the bytes that the full rate would take
 };
 
-/// The whole GPU with four stages: each feed of this level, and what wgmma keeps beside it.
-std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::string_view a) {
+/// The whole GPU with four stages: each feed of this level, and what wgmma keeps beside it of its rate with
+/// neither a feed nor loads.
+std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::string_view a,
+                        std::string_view subject = kFed) {
   std::vector<Feed> found;
   const auto alone = most(result, kFed, tag::kFma, {{"a", a}, {"fed", "0"}});
   if (!alone) return found;
   for (const Point& point : result.points) {
-    if (point.subject != kFed || point.axis("scope") != "gpu" || point.axis("level") != level) continue;
+    if (point.subject != subject || point.axis("scope") != "gpu" || point.axis("level") != level) continue;
     if (point.axis("a") != a || point.axis("stages") != "4") continue;
     const auto fma = point.get(tag::kFma), bytes = point.get(tag::kBytes);
     if (fma && bytes) found.push_back({*bytes, *fma / *alone, point.number("fed") / kGroupCycles});
@@ -42,8 +45,7 @@ double beside_full_rate(const std::vector<Feed>& feeds) {
   return best;
 }
 
-void keeps_its_rate(const SweepResult& result, std::string_view level, double least, Finding& out) {
-  const std::vector<Feed> found = feeds(result, level, "shared");
+void keeps_its_rate(const std::vector<Feed>& found, double least, Finding& out) {
   if (found.empty()) return;
   out.holds = beside_full_rate(found) >= least;
   for (const Feed& feed : found)
@@ -61,6 +63,18 @@ std::optional<double> resolution(const std::vector<Feed>& feeds) {
   for (const Feed& feed : feeds)
     if (feed.asked > largest && (!step || feed.asked - largest < *step)) step = feed.asked - largest;
   return step;
+}
+
+/// Without a feed.
+void loads_cost_little(const SweepResult& result, Finding& out) {
+  const auto rate = [&](std::string_view subject) {
+    return most(result, subject, tag::kFma, {{"a", "registers"}, {"fed", "0"}});
+  };
+  const auto found = numbers({rate(kFed), rate(kLoads)});
+  if (found.empty()) return;
+  out.holds = found[1] >= 0.98 * found[0];
+  out.measured =
+      fmt::format("{:.1f} and {:.1f} FMA/clk/SM, {:.1f}%", found[0], found[1], 100 * found[1] / found[0]);
 }
 
 void registers_leave_more(const SweepResult& result, Finding& out) {
@@ -87,11 +101,21 @@ std::vector<Statement> statements_fed_tensor_cores() {
   return {
       {"wgmma keeps 95% of its rate while 30 bytes per clock and multiprocessor arrive from the second-level "
        "cache",
-       "mmaudit", [](Result result, Finding& out) { keeps_its_rate(result, "l2", 30, out); }},
+       "mmaudit",
+       [](Result result, Finding& out) { keeps_its_rate(feeds(result, "l2", "shared"), 30, out); }},
       {"wgmma keeps 95% of its rate while 15 bytes per clock and multiprocessor arrive from memory",
-       "mmaudit", [](Result result, Finding& out) { keeps_its_rate(result, "memory", 15, out); }},
+       "mmaudit",
+       [](Result result, Finding& out) { keeps_its_rate(feeds(result, "memory", "shared"), 15, out); }},
       {"Beside wgmma with A in registers more bytes arrive than with A in shared memory", "mmaudit",
        registers_leave_more},
+      {"Loading A by ldmatrix in the warps that multiply costs wgmma less than 2% of its rate", "mmaudit",
+       loads_cost_little},
+      {"wgmma keeps 95% of its rate while its warps load A by ldmatrix and 30 bytes per clock and "
+       "multiprocessor arrive from the second-level cache",
+       "mmaudit",
+       [](Result result, Finding& out) {
+         keeps_its_rate(feeds(result, "l2", "registers", kLoads), 30, out);
+       }},
   };
 }
 

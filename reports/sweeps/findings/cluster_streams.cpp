@@ -1,0 +1,151 @@
+// What blocks of a cluster read of one another's shared memory, and of their own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sweeps/findings.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+constexpr std::string_view kStream = "stream.ld.shared::cluster.v4.u32",
+                           kPolicies = "stream.ld.shared::cluster.v4.u32+policies",
+                           kOrdinary = "ld.shared.v4.u32";
+/// B/clk/SM: 32 banks of 4 bytes.
+constexpr double kBanks = 128;
+/// Policies that lie no further apart change nothing.
+constexpr double kSame = 0.03;
+
+/// Bytes per second of the whole GPU where the driver places the clusters.
+std::optional<double> whole_gpu(const SweepResult& result, std::string_view reads, std::string_view cluster) {
+  return most(result, kStream, tag::kBytesPerSecond,
+              {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}});
+}
+
+/// Of the largest clusters nothing is asked: not every GPU holds them.
+void pairs_and_rings(const SweepResult& result, Finding& out) {
+  bool holds = true;
+  std::string measured;
+  for (const std::string_view cluster : {"4", "8", "16"}) {
+    const auto found = numbers({whole_gpu(result, "ring", cluster), whole_gpu(result, "pair", cluster)});
+    if (found.empty() && cluster == "16") continue;
+    if (found.empty()) return;
+    holds = holds && std::abs(found[0] - found[1]) <= 0.05 * found[1];
+    measured += fmt::format("{}{:.2f} and {:.2f} TB/s with {}", measured.empty() ? "" : ", ",
+                            1e-12 * found[0], 1e-12 * found[1], cluster);
+  }
+  out.holds = holds;
+  out.measured = measured + " blocks";
+}
+
+/// B/clk/SM in rings of two, of one block and its neighbour.
+std::optional<double> ring(const SweepResult& result, std::string_view warps, std::string_view ilp) {
+  return most(result, kStream, tag::kBytes,
+              {{"warps", warps}, {"ilp", ilp}, {"reads", "ring"}, {"cluster", "2"}}, "sm");
+}
+
+void chains_help_small_blocks(const SweepResult& result, Finding& out) {
+  const auto found = numbers(
+      {ring(result, "2", "1"), ring(result, "2", "4"), ring(result, "32", "1"), ring(result, "32", "4")});
+  if (found.empty()) return;
+  out.holds = found[1] >= 1.1 * found[0] && found[3] <= 1.02 * found[2];
+  out.measured = fmt::format("{:.1f} and {:.1f} B/clk/SM with 64 threads, {:.1f} and {:.1f} with 1024",
+                             found[0], found[1], found[2], found[3]);
+}
+
+void small_blocks(const SweepResult& result, Finding& out) {
+  const std::vector<std::pair<std::string_view, std::string_view>> any = {{"reads", "ring"},
+                                                                          {"cluster", "2"}};
+  auto of_64_threads = any;
+  of_64_threads.emplace_back("warps", "2");
+  const auto found = numbers({ring(result, "2", "1"), most(result, kStream, tag::kBytes, of_64_threads, "sm"),
+                              ring(result, "32", "1"), most(result, kStream, tag::kBytes, any, "sm")});
+  if (found.empty()) return;
+  out.holds = found[1] <= 0.9 * found[3];
+  out.measured = fmt::format("{:.1f} to {:.1f} of {:.1f} B/clk/SM", found[0], found[1], found[3]);
+}
+
+/// B/clk/SM of the own block: by ordinary loads, and through the addresses of the cluster.
+std::vector<double> own_block(const SweepResult& result) {
+  return numbers(
+      {best_rate(result, kOrdinary, 1, 32), most(result, kStream, tag::kBytes, {{"reads", "own"}}, "sm")});
+}
+
+/// The policies of one stream: what most and least of them read.
+struct Policies {
+  double least = 0, most = 0;
+  [[nodiscard]] double apart() const { return least > 0 ? most / least - 1 : 0; }
+};
+
+/// nullopt unless all were measured.
+std::optional<Policies> policies(const SweepResult& result, std::string_view reads,
+                                 std::string_view cluster) {
+  std::vector<std::optional<double>> rates;
+  for (const std::string_view policy : {"default", "spread", "balance"})
+    rates.push_back(most(result, kPolicies, tag::kBytesPerSecond,
+                         {{"reads", reads}, {"cluster", cluster}, {"policy", policy}}));
+  const std::vector<double> found = numbers(rates);
+  if (found.empty()) return std::nullopt;
+  const auto [least, most] = std::minmax_element(found.begin(), found.end());
+  return Policies{*least, *most};
+}
+
+void policies_are_alike(const SweepResult& result, Finding& out) {
+  bool holds = true;
+  std::string measured;
+  for (const std::string_view reads : {"ring", "pair", "broadcast"}) {
+    Policies widest;
+    std::string_view at;
+    for (const std::string_view cluster : {"2", "4", "8", "16"}) {
+      if (reads == "pair" && cluster == "2") continue;  // a ring
+      const std::optional<Policies> found = policies(result, reads, cluster);
+      if (!found && cluster == "16") continue;
+      if (!found) return;
+      if (at.empty() || found->apart() > widest.apart()) widest = *found, at = cluster;
+    }
+    holds = holds && widest.apart() <= kSame;
+    measured += fmt::format("{}{}: up to {:.1f}% apart, {:.2f} and {:.2f} TB/s with {} blocks",
+                            measured.empty() ? "" : "; ", reads, 100 * widest.apart(), 1e-12 * widest.least,
+                            1e-12 * widest.most, at);
+  }
+  out.holds = holds;
+  out.measured = measured;
+}
+
+}  // namespace
+
+std::vector<Statement> statements_cluster_streams() {
+  using Result = const SweepResult&;
+  return {
+      {"Rings and pairs of blocks read as much, within 5%", "Luo 7", pairs_and_rings},
+      {"More loads at once help small blocks alone: in rings of two, four chains per warp read 10% more than "
+       "one with 64 threads, and no 2% more with 1024",
+       "Luo 7", chains_help_small_blocks},
+      {"Blocks of 64 threads, in rings of two, read at most 90% of what larger blocks read", "Luo 7",
+       small_blocks},
+      {"Ordinary loads read the own block's shared memory at 99.8% of 128 B/clk/SM", "Luo 7",
+       [](Result result, Finding& out) {
+         const std::vector<double> found = own_block(result);
+         if (found.empty()) return;
+         out.holds = found[0] >= 0.998 * kBanks;
+         out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}%", found[0], 100 * found[0] / kBanks);
+       }},
+      {"Through the cluster's addresses the own block's shared memory is read at no more than 95% of 128 "
+       "B/clk/SM",
+       "Luo 7",
+       [](Result result, Finding& out) {
+         const std::vector<double> found = own_block(result);
+         if (found.empty()) return;
+         out.holds = found[1] <= 0.95 * kBanks;
+         out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}% (H800: 205 of 225 GB/s, 91.1%)", found[1],
+                                    100 * found[1] / kBanks);
+       }},
+      {"How clusters are put on multiprocessors does not change what rings, pairs and broadcasts read, "
+       "within "
+       "3%",
+       "mmaudit", policies_are_alike},
+  };
+}
+
+}  // namespace mmaudit::sweeps
