@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "mmaudit/dot_case.hpp"
 
@@ -17,8 +18,8 @@ class Stuck {
 
   [[nodiscard]] std::uint64_t bits(Site site, int lane, std::uint64_t value) const {
     if (fault_ == nullptr || fault_->site != site || fault_->lane != lane) return value;
-    const std::uint64_t bit = std::uint64_t{1} << fault_->bit;
-    return fault_->stuck ? value | bit : value & ~bit;
+    const std::uint64_t mask = ((std::uint64_t{1} << fault_->width) - 1) << fault_->bit;
+    return fault_->stuck ? value | mask : value & ~mask;
   }
   [[nodiscard]] std::int64_t twos_complement(Site site, int width, std::int64_t value) const {
     const std::uint64_t raw = bits(site, 0, static_cast<std::uint64_t>(value));
@@ -52,73 +53,102 @@ int lanes_of_step(const DotPlan& plan) {
   return plan.unpacks() ? std::min<int>(plan.datapath.products_per_step, plan.k) : plan.k;
 }
 
-/// fused_dot_add() of the rule that every tensor core follows, with a fault in it.
-std::uint64_t faulty_step(const DotPlan& plan, const Operand* a, const Operand* b, int count,
-                          const Operand& c, const StepSpec& spec, const Stuck& stuck) {
-  const Datapath& datapath = plan.datapath;
-  unsigned kinds = static_cast<unsigned>(c.kind);
-  int most = std::max<int>(datapath.min_alignment_exponent, c.exponent);
-  for (int k = 0; k < count; ++k) {
-    kinds |= static_cast<unsigned>(a[k].kind) | static_cast<unsigned>(b[k].kind);
-    most = std::max(most, product_exponent(a[k], b[k], spec.product_fraction_bits, datapath.product));
-  }
-  if (kinds != 0) return special_result(a, b, count, c, datapath, spec.output);
-  most = static_cast<int>(stuck.twos_complement(Site::exponent, kExponentBits, most));
-  const auto aligned = [&](int lane, std::int64_t significand, int fraction_bits, int exponent) {
-    const int shift = datapath.fraction_bits - fraction_bits + std::min(exponent - most, 0);
-    return stuck.sign_magnitude(Site::addend, lane, addend_width(plan),
-                                align(significand, shift, datapath.alignment));
-  };
-  std::int64_t sum =
-      aligned(datapath.products_per_step, c.significand, spec.addend.fraction_bits, c.exponent);
-  for (int k = 0; k < count; ++k) {
-    const std::int64_t product = stuck.sign_magnitude(Site::product, k, product_width(plan),
-                                                      std::int64_t{a[k].significand} * b[k].significand);
-    sum += aligned(k, product, spec.product_fraction_bits, a[k].exponent + b[k].exponent);
-  }
-  sum = stuck.twos_complement(Site::sum, sum_width(plan), sum);
-  return round_to_output(magnitude(sum), sum < 0, most - datapath.fraction_bits, datapath.output, spec.output,
-                         false);
-}
-
-/// One instruction.
-std::uint64_t faulty_dot(const DotPlan& plan, const DotCase& dot, std::uint64_t c, const Stuck& stuck) {
-  const int lanes = lanes_of_step(plan);
-  Operand a[kMaxK], b[kMaxK];
-  auto total = static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(c)));
-  for (int i = 0; i < plan.k; ++i) {
-    const int k = evaluation_k(plan.datapath.order, plan.k, i);
-    const auto at = static_cast<std::size_t>(k);
-    const std::uint64_t x = stuck.bits(Site::operand_a, i % lanes, dot.a[at]),
-                        y = stuck.bits(Site::operand_b, i % lanes, dot.b[at]);
-    if (plan.integer) {
-      const int width = product_width(plan);
-      const std::int64_t product = integer_product(plan.integers, x, y);
-      const std::uint64_t raw = stuck.bits(Site::product, i % lanes, static_cast<std::uint64_t>(product));
-      const int unused = 64 - width;
-      total += product < 0 || plan.integers.a.sign != 0 ? static_cast<std::int64_t>(raw << unused) >> unused
-                                                        : static_cast<std::int64_t>(raw << unused >> unused);
-    } else if (plan.binary64) {
-      c = fused_multiply_add(x, y, c, plan.datapath);
-    } else {
-      a[i] = unpack_factor(plan.a, plan, x, false);
-      b[i] = unpack_factor(plan.b, plan, y, false);
+/// One instruction with a fault in it, as a function of C. What C does not change is computed once.
+class FaultyInstruction {
+ public:
+  FaultyInstruction(const DotPlan& plan, const DotCase& dot, const Fault* fault)
+      : plan_(plan), stuck_(fault) {
+    const int lanes = lanes_of_step(plan);
+    for (int i = 0; i < plan.k; ++i) {
+      const auto at = static_cast<std::size_t>(evaluation_k(plan.datapath.order, plan.k, i));
+      const std::uint64_t x = stuck_.bits(Site::operand_a, i % lanes, dot.a[at]),
+                          y = stuck_.bits(Site::operand_b, i % lanes, dot.b[at]);
+      if (plan.integer) {
+        products_sum_ += integer_with_fault(i % lanes, x, y);
+      } else if (plan.binary64) {
+        raw_[i] = {x, y};
+      } else {
+        a_[i] = unpack_factor(plan.a, plan, x, false);
+        b_[i] = unpack_factor(plan.b, plan, y, false);
+      }
     }
+    if (plan.unpacks()) for_each_step(plan, [this](int start, int count) { prepare_step(start, count); });
   }
-  if (plan.integer)
-    c = static_cast<std::uint32_t>(static_cast<std::uint64_t>(stuck.twos_complement(Site::sum, 32, total)));
-  if (plan.unpacks())
-    for_each_step(plan, [&](int start, int count) {
-      StepSpec spec = plan.step;
-      if (start > 0) spec.addend = spec.output;
-      c = stuck.bits(Site::result, 0,
-                     faulty_step(plan, a + start, b + start, count,
-                                 unpack_addend(spec.addend, plan.datapath, c), spec, stuck));
-    });
-  else
-    c = stuck.bits(Site::result, 0, c);
-  return c;
-}
+
+  std::uint64_t operator()(std::uint64_t c) const {
+    if (plan_.integer) {
+      const auto addend = static_cast<std::int32_t>(static_cast<std::uint32_t>(c));
+      c = static_cast<std::uint32_t>(
+          static_cast<std::uint64_t>(stuck_.twos_complement(Site::sum, 32, products_sum_ + addend)));
+    } else if (plan_.binary64) {
+      for (int i = 0; i < plan_.k; ++i)
+        c = fused_multiply_add(raw_[i].first, raw_[i].second, c, plan_.datapath);
+    }
+    if (!plan_.unpacks()) return stuck_.bits(Site::result, 0, c);
+    for (std::size_t i = 0; i < steps_; ++i) c = stuck_.bits(Site::result, 0, step(step_[i], c));
+    return c;
+  }
+
+ private:
+  struct Step {
+    int start = 0, count = 0;
+    unsigned kinds = 0;  ///< of the factors, together
+    int most = 0;        ///< exponent maximum of the products
+  };
+
+  [[nodiscard]] std::int64_t integer_with_fault(int lane, std::uint64_t x, std::uint64_t y) const {
+    const std::int64_t product = integer_product(plan_.integers, x, y);
+    const std::uint64_t raw = stuck_.bits(Site::product, lane, static_cast<std::uint64_t>(product));
+    const int unused = 64 - product_width(plan_);
+    return product < 0 || plan_.integers.a.sign != 0 ? static_cast<std::int64_t>(raw << unused) >> unused
+                                                     : static_cast<std::int64_t>(raw << unused >> unused);
+  }
+
+  void prepare_step(int start, int count) {
+    Step one{start, count, 0, plan_.datapath.min_alignment_exponent};
+    for (int k = start; k < start + count; ++k) {
+      one.kinds |= static_cast<unsigned>(a_[k].kind) | static_cast<unsigned>(b_[k].kind);
+      one.most = std::max<int>(
+          one.most, product_exponent(a_[k], b_[k], plan_.step.product_fraction_bits, plan_.datapath.product));
+      product_[k] = stuck_.sign_magnitude(Site::product, k - start, product_width(plan_),
+                                          std::int64_t{a_[k].significand} * b_[k].significand);
+    }
+    step_[steps_++] = one;
+  }
+
+  /// fused_dot_add() of the rule that every tensor core follows.
+  [[nodiscard]] std::uint64_t step(const Step& one, std::uint64_t bits) const {
+    const Datapath& datapath = plan_.datapath;
+    const FormatSpec& output = plan_.step.output;
+    const FormatSpec& addend = one.start > 0 ? output : plan_.step.addend;
+    const Operand c = unpack_addend(addend, datapath, bits);
+    if ((one.kinds | static_cast<unsigned>(c.kind)) != 0)
+      return special_result(a_ + one.start, b_ + one.start, one.count, c, datapath, output);
+    const int most = static_cast<int>(
+        stuck_.twos_complement(Site::exponent, kExponentBits, std::max<int>(one.most, c.exponent)));
+    const int width = addend_width(plan_);
+    const auto aligned = [&](int lane, std::int64_t significand, int fraction_bits, int exponent) {
+      const int shift = datapath.fraction_bits - fraction_bits + std::min(exponent - most, 0);
+      return stuck_.sign_magnitude(Site::addend, lane, width, align(significand, shift, datapath.alignment));
+    };
+    std::int64_t sum = aligned(datapath.products_per_step, c.significand, addend.fraction_bits, c.exponent);
+    for (int k = one.start; k < one.start + one.count; ++k)
+      sum += aligned(k - one.start, product_[k], plan_.step.product_fraction_bits,
+                     a_[k].exponent + b_[k].exponent);
+    sum = stuck_.twos_complement(Site::sum, sum_width(plan_), sum);
+    return round_to_output(magnitude(sum), sum < 0, most - datapath.fraction_bits, datapath.output, output,
+                           false);
+  }
+
+  const DotPlan& plan_;
+  Stuck stuck_;
+  std::int64_t products_sum_ = 0;  ///< of an integer instruction
+  std::pair<std::uint64_t, std::uint64_t> raw_[kMaxK];
+  Operand a_[kMaxK], b_[kMaxK];
+  std::int64_t product_[kMaxK] = {};
+  Step step_[kMaxK];
+  std::size_t steps_ = 0;
+};
 
 /// The operands that meet in an element: of a sparse instruction the elements of B that its metadata selects.
 DotCase operands_of(const DotPlan& plan, const TileBatch& tiles, int tile, int row, int column) {
@@ -134,8 +164,13 @@ DotCase operands_of(const DotPlan& plan, const TileBatch& tiles, int tile, int r
 }
 
 std::uint64_t chain_of(const DotPlan& plan, const DotCase& dot, int steps, const Fault* fault) {
+  const FaultyInstruction instruction(plan, dot, fault);
   std::uint64_t c = 0;
-  for (int i = 0; i < steps; ++i) c = faulty_dot(plan, dot, c, Stuck(fault));
+  for (int i = 0; i < steps; ++i) {
+    const std::uint64_t before = c;
+    c = instruction(c);
+    if (c == before) break;  // the remaining steps repeat it
+  }
   return c;
 }
 
@@ -147,12 +182,12 @@ std::string_view name_of(Site site) {
   return kNames[static_cast<int>(site)];
 }
 
-std::vector<Fault> faults_of(const DotPlan& plan) {
+std::vector<Fault> faults_of(const DotPlan& plan, int width) {
   std::vector<Fault> faults;
   const auto add = [&](Site site, int lanes, int first_bit, int bits) {
     for (int lane = 0; lane < lanes; ++lane)
-      for (int bit = first_bit; bit < first_bit + bits; ++bit)
-        for (const bool stuck : {false, true}) faults.push_back({site, lane, bit, stuck});
+      for (int bit = first_bit; bit + width <= first_bit + bits; ++bit)
+        for (const bool stuck : {false, true}) faults.push_back({site, lane, bit, stuck, width});
   };
   const int lanes = lanes_of_step(plan);
   add(Site::operand_a, lanes, plan.a.ignored_low_bits, plan.a.value_bits());
@@ -171,14 +206,25 @@ std::vector<Fault> faults_of(const DotPlan& plan) {
   return faults;
 }
 
+bool undetectable(const DotPlan& plan, const Fault& fault) {
+  if (fault.stuck) return false;
+  if (fault.site == Site::addend)
+    return fault.width == 1 && fault.lane == plan.datapath.products_per_step &&
+           fault.bit == addend_width(plan) - 1;
+  if (fault.site != Site::sum || !plan.integer || plan.integers.a.sign != 0 || plan.integers.b.sign != 0)
+    return false;
+  const auto largest = [](const FormatSpec& spec) { return (std::uint64_t{1} << spec.value_bits()) - 1; };
+  const auto products = static_cast<std::uint64_t>(kSteps) * static_cast<std::uint64_t>(plan.k);
+  return fault.bit >= static_cast<int>(std::bit_width(products * largest(plan.a) * largest(plan.b)));
+}
+
 std::uint64_t chain_with_fault(const DotPlan& plan, const TileBatch& tiles, int tile, int row, int column,
                                int steps, const Fault* fault) {
   return chain_of(plan, operands_of(plan, tiles, tile, row, column), steps, fault);
 }
 
-std::vector<bool> shown_faults(const DotPlan& plan, const TileBatch& tiles,
-                               const std::vector<Fault>& faults) {
-  std::vector<bool> shown(faults.size());
+void add_shown(const DotPlan& plan, const TileBatch& tiles, const std::vector<Fault>& faults,
+               std::vector<bool>& shown) {
   const int elements = tiles.instruction.m * tiles.instruction.n;
   for (int tile = 0; tile < static_cast<int>(tiles.tiles); ++tile)
     for (int i = 0; i < kElementsPerTile; ++i) {
@@ -189,7 +235,6 @@ std::vector<bool> shown_faults(const DotPlan& plan, const TileBatch& tiles,
       for (std::size_t f = 0; f < faults.size(); ++f)
         if (!shown[f] && chain_of(plan, dot, kSteps, &faults[f]) != good) shown[f] = true;
     }
-  return shown;
 }
 
 }  // namespace mmaudit::screen

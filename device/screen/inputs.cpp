@@ -49,6 +49,55 @@ std::uint64_t integer_bits(const FormatSpec& spec, int tile, int row, int col) {
   return static_cast<std::uint64_t>(value + (spec.encoding == Encoding::signed_integer ? 0 : 3)) & value_mask;
 }
 
+std::uint64_t drawn(int tile, int line, int position) {
+  std::uint64_t state = static_cast<std::uint64_t>(tile) << 40U | static_cast<std::uint64_t>(line) << 20U |
+                        static_cast<std::uint64_t>(position);
+  return splitmix64(state);
+}
+
+/// Eight binades up to 8, both factors alike; the sign is +.
+std::uint64_t magnitude_bits(const FormatSpec& spec, std::uint64_t random) {
+  const int p = spec.fraction_bits + spec.ignored_low_bits;
+  const std::uint64_t fraction = (std::uint64_t{1} << spec.fraction_bits) - 1;
+  const std::uint64_t field = static_cast<std::uint64_t>(spec.bias) + 2 - random % 8;
+  return field << p | (random >> 3U & fraction) << spec.ignored_low_bits;
+}
+
+/// Near the largest magnitude: the upper three bits are those of the least signed or of the largest unsigned
+/// value; a single bit is 1.
+std::uint64_t large_integer_bits(const FormatSpec& spec, int tile, int row, int col) {
+  const std::uint64_t value_mask = ~std::uint64_t{0} >> (64 - spec.value_bits());
+  if (spec.encoding == Encoding::signed_integer)
+    return spec.sign_bit() | (drawn(tile, row, col) & value_mask >> 3U);
+  return value_mask & ~(drawn(tile, row, col) & value_mask >> 3U);
+}
+
+/// B has one magnitude over four elements along k, and its sign alternates. Two stored elements of A that
+/// follow each other meet two of these four: their products have opposite signs, and are equal where the
+/// elements of A are. In half of the pairs the last bits of A differ.
+void fill_cancelling_pairs(const Instruction& is, TileBatch& tiles) {
+  fill(is.b, is.k, is.n, tiles.b, [](const FormatSpec& spec, int tile, int k, int col) {
+    return magnitude_bits(spec, drawn(tile, k / 4, col)) | (k % 2 != 0 ? spec.sign_bit() : 0);
+  });
+  const int stored = is.stored_k();
+  const Sparsity sparsity = sparsity_of(is);
+  const auto is_odd = [&](int tile, int row, int i) {  // k of the element of B that it meets
+    if (tiles.metadata.empty()) return i % 2 != 0;
+    const auto at =
+        (static_cast<std::size_t>(tile) * static_cast<std::size_t>(is.m) + static_cast<std::size_t>(row)) *
+            static_cast<std::size_t>(stored) +
+        static_cast<std::size_t>(i);
+    return (i / sparsity.kept * sparsity.group + tiles.metadata[at]) % 2 != 0;
+  };
+  fill(is.a, is.m, stored, tiles.a, [&](const FormatSpec& spec, int tile, int row, int i) {
+    const std::uint64_t random = drawn(tile, row, i / 2), bits = magnitude_bits(spec, random);
+    if (i % 2 == 0) return bits;
+    const bool same_sign = is_odd(tile, row, i) == is_odd(tile, row, i - 1);
+    const std::uint64_t last = (random >> 61U & 3U) << spec.ignored_low_bits;
+    return (random >> 63U != 0 ? bits ^ last : bits) ^ (same_sign ? spec.sign_bit() : 0);
+  });
+}
+
 gen::InputClass class_of(InputSet set) {
   switch (set) {
     case InputSet::wide_window:
@@ -70,8 +119,8 @@ void repeat_bytes(const std::byte* from, std::size_t bytes, int count, std::vect
 }  // namespace
 
 std::string_view name_of(InputSet set) {
-  constexpr std::string_view kNames[] = {"normal",       "toggling",       "integers",      "wide_window",
-                                         "cancellation", "near_subnormal", "special_values"};
+  constexpr std::string_view kNames[] = {"normal",       "toggling",       "integers",       "wide_window",
+                                         "cancellation", "near_subnormal", "special_values", "adder_width"};
   return kNames[static_cast<int>(set)];
 }
 
@@ -83,6 +132,17 @@ TileBatch make_operands(const Instruction& is, const Datapath& datapath, InputSe
     const auto value = set == InputSet::toggling ? toggling_bits : integer_bits;
     fill(is.a, is.m, is.stored_k(), tiles.a, value);
     fill(is.b, is.k, is.n, tiles.b, value);
+    return tiles;
+  }
+  if (set == InputSet::adder_width) {
+    TileBatch tiles = sweeps::make_tiles(is, sweeps::Init::random, kTiles);
+    std::fill(tiles.c.begin(), tiles.c.end(), std::byte{0});
+    if (spec_of(is.a).integer()) {
+      fill(is.a, is.m, is.stored_k(), tiles.a, large_integer_bits);
+      fill(is.b, is.k, is.n, tiles.b, large_integer_bits);
+    } else {
+      fill_cancelling_pairs(is, tiles);
+    }
     return tiles;
   }
   TileBatch tiles(is);

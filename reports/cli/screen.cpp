@@ -89,11 +89,13 @@ screen::Injection injection_of(const std::string& text) {
 }
 
 int coverage(const ScreenOptions& options) {
-  std::string undetected;
-  const report::Table table = screen::coverage_table(*find_architecture("hopper"), chosen(options),
-                                                     chosen_inputs(options), undetected);
-  print(report::to_text(table));
-  if (!undetected.empty()) print("\nFaults that no input set shows:\n" + undetected);
+  const std::vector<screen::InputSet> inputs = chosen_inputs(options);
+  const auto coverage = screen::simulate_coverage(*find_architecture("hopper"), chosen(options), inputs);
+  std::string hidden;
+  for (const screen::Coverage& one : coverage)
+    if (!one.hidden.empty()) hidden += fmt::format("{}: {}\n", name_of(one.instruction), one.hidden);
+  print(report::to_text(screen::coverage_table(coverage, inputs)));
+  if (!hidden.empty()) print("\nFaults that no input set shows:\n" + hidden);
   return kAllGood;
 }
 

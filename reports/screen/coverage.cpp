@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <map>
+#include <optional>
+#include <thread>
 
 #include "mmaudit/screen/fault_simulation.hpp"
 #include "screen/report.hpp"
@@ -10,48 +14,103 @@
 namespace mmaudit::screen {
 namespace {
 
+/// Rounded down: 100.00% is all of them.
 std::string percent(std::size_t part, std::size_t whole) {
-  return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  const double hundredths = 1e4 * static_cast<double>(part) / static_cast<double>(whole);
+  return fmt::format("{:.2f}%", std::floor(hundredths) / 100);
 }
 
-/// "exponent bit 8 at 1; addend bit 27 at 1 (17 lanes)".
-std::string hidden_text(const std::vector<Fault>& faults, const std::vector<bool>& shown) {
+std::size_t count(const std::vector<bool>& shown) {
+  return static_cast<std::size_t>(std::count(shown.begin(), shown.end(), true));
+}
+
+/// "exponent bit 8 at 1; addend bits 26 to 27 at 1 (17 lanes)".
+std::string hidden_text(const DotPlan& plan, const std::vector<Fault>& faults,
+                        const std::vector<bool>& shown) {
   std::map<std::string, int> lanes;
-  for (std::size_t i = 0; i < faults.size(); ++i)
-    if (!shown[i])
-      ++lanes[fmt::format("{} bit {:2} at {}", name_of(faults[i].site), faults[i].bit,
-                          faults[i].stuck ? 1 : 0)];
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    const Fault& fault = faults[i];
+    if (shown[i] || undetectable(plan, fault)) continue;
+    const std::string bits = fault.width == 1
+                                 ? fmt::format("bit {:2}", fault.bit)
+                                 : fmt::format("bits {:2} to {}", fault.bit, fault.bit + fault.width - 1);
+    ++lanes[fmt::format("{} {} at {}", name_of(fault.site), bits, fault.stuck ? 1 : 0)];
+  }
   std::string text;
-  for (const auto& [what, count] : lanes)
+  for (const auto& [what, number] : lanes)
     text += fmt::format("{}{}{}", text.empty() ? "" : "; ", what,
-                        count > 1 ? fmt::format(" ({} lanes)", count) : "");
+                        number > 1 ? fmt::format(" ({} lanes)", number) : "");
   return text;
+}
+
+Coverage simulate(const Instruction& is, const DatapathEntry& entry, const std::vector<InputSet>& inputs) {
+  const DotPlan plan = make_plan(is, entry.datapath);
+  const std::vector<Fault> faults = faults_of(plan);
+  std::vector<Fault> wide;
+  for (int width = 2; width <= kMostBits; ++width)
+    for (const Fault& one : faults_of(plan, width)) wide.push_back(one);
+  std::vector<bool> any(faults.size()), any_wide(wide.size());
+  const auto count_undetectable = [&](const std::vector<Fault>& of) {
+    return static_cast<std::size_t>(
+        std::count_if(of.begin(), of.end(), [&](const Fault& one) { return undetectable(plan, one); }));
+  };
+  Coverage out{.instruction = is,
+               .faults = faults.size(),
+               .undetectable = count_undetectable(faults),
+               .wide_faults = wide.size(),
+               .wide_undetectable = count_undetectable(wide)};
+  for (const InputSet set : inputs) {
+    const TileBatch tiles = make_operands(is, entry.datapath, set);
+    const std::vector<bool> shown = shown_faults(plan, tiles, faults);
+    out.shown_by_set.push_back(count(shown));
+    std::transform(any.begin(), any.end(), shown.begin(), any.begin(), std::logical_or<>());
+    add_shown(plan, tiles, wide, any_wide);
+  }
+  out.shown = count(any);
+  out.wide_shown = count(any_wide);
+  out.hidden = hidden_text(plan, faults, any);
+  if (const std::string more = hidden_text(plan, wide, any_wide); !more.empty())
+    out.hidden += (out.hidden.empty() ? "" : "; ") + more;
+  return out;
 }
 
 }  // namespace
 
-report::Table coverage_table(const Architecture& architecture, const std::vector<Instruction>& instructions,
-                             const std::vector<InputSet>& inputs, std::string& undetected) {
+std::vector<Coverage> simulate_coverage(const Architecture& architecture,
+                                        const std::vector<Instruction>& instructions,
+                                        const std::vector<InputSet>& inputs) {
+  std::vector<std::optional<Coverage>> found(instructions.size());
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> threads;
+  const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
+  for (std::size_t i = 0; i < std::min(most, instructions.size()); ++i)
+    threads.emplace_back([&] {
+      for (std::size_t at = next++; at < instructions.size(); at = next++)
+        if (const DatapathEntry* entry = find_datapath(architecture, instructions[at]); entry != nullptr)
+          found[at] = simulate(instructions[at], *entry, inputs);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<Coverage> all;
+  for (std::optional<Coverage>& one : found)
+    if (one) all.push_back(std::move(*one));
+  return all;
+}
+
+report::Table coverage_table(const std::vector<Coverage>& coverage, const std::vector<InputSet>& inputs) {
   report::Table table{.title = "Stuck-at faults that show"};
-  table.columns = {{"instruction"}, {"faults", true}, {"shown", true}};
+  table.columns = {{"instruction"}, {"faults", true}, {"undetectable", true}, {"shown of the rest", true}};
   for (const InputSet set : inputs) table.columns.emplace_back(name_of(set), true);
-  for (const Instruction& is : instructions) {
-    const DatapathEntry* entry = find_datapath(architecture, is);
-    if (entry == nullptr) continue;
-    const DotPlan plan = make_plan(is, entry->datapath);
-    const std::vector<Fault> faults = faults_of(plan);
-    std::vector<bool> any(faults.size());
-    std::vector<report::Cell> row = {name_of(is), std::to_string(faults.size()), ""};
-    for (const InputSet set : inputs) {
-      const std::vector<bool> shown = shown_faults(plan, make_operands(is, entry->datapath, set), faults);
-      row.emplace_back(
-          percent(static_cast<std::size_t>(std::count(shown.begin(), shown.end(), true)), faults.size()));
-      std::transform(any.begin(), any.end(), shown.begin(), any.begin(), std::logical_or<>());
-    }
-    row[2] = percent(static_cast<std::size_t>(std::count(any.begin(), any.end(), true)), faults.size());
+  table.columns.emplace_back(fmt::format("2 to {} bits", kMostBits), true);
+  table.columns.emplace_back("shown of the rest", true);
+  for (const Coverage& one : coverage) {
+    std::vector<report::Cell> row = {name_of(one.instruction), std::to_string(one.faults),
+                                     std::to_string(one.undetectable),
+                                     percent(one.shown, one.faults - one.undetectable)};
+    for (const std::size_t shown : one.shown_by_set)
+      row.emplace_back(percent(shown, one.faults - one.undetectable));
+    row.emplace_back(std::to_string(one.wide_faults));
+    row.emplace_back(percent(one.wide_shown, one.wide_faults - one.wide_undetectable));
     table.rows.push_back(std::move(row));
-    if (const std::string hidden = hidden_text(faults, any); !hidden.empty())
-      undetected += fmt::format("{}: {}\n", name_of(is), hidden);
   }
   return table;
 }

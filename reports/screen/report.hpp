@@ -24,13 +24,28 @@ std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& proven
 /// For the text file collector of Prometheus' node exporter.
 std::string prometheus_of(const std::vector<GpuResult>& gpus);
 
-/// What: `mmaudit explain` of the last instruction of the finding's chain, C as the model has it there. Range:
-/// D of that command is the finding's `expected`, whichever instruction of the chain erred; empty where the
-/// architecture lacks the instruction.
+/// What: `mmaudit explain` of the last instruction of the finding's chain, C as the model has it there.
+/// Range: D of that command is the finding's `expected`, whichever instruction of the chain erred; empty
+/// where the architecture lacks the instruction.
 std::string explain_line(const Finding& finding, const Architecture& architecture);
 
-/// What: stuck-at faults of each datapath that these inputs show, one row per instruction. Slow: simulates.
-report::Table coverage_table(const Architecture& architecture, const std::vector<Instruction>& instructions,
-                             const std::vector<InputSet>& inputs, std::string& undetected);
+/// The stuck-at faults of one datapath that some input sets show. `wide`: faults of 2 to kMostBits adjacent
+/// bits.
+struct Coverage {
+  Instruction instruction;
+  std::size_t faults = 0, undetectable = 0, shown = 0;
+  std::vector<std::size_t> shown_by_set{};  ///< in the order of the sets
+  std::size_t wide_faults = 0, wide_undetectable = 0, wide_shown = 0;
+  std::string
+      hidden{};  ///< the faults that these sets don't show, in one line; without the undetectable ones
+};
+
+/// What: the fault simulation of each instruction that the architecture has, one instruction per host thread.
+/// Takes a few CPU seconds per instruction.
+std::vector<Coverage> simulate_coverage(const Architecture& architecture,
+                                        const std::vector<Instruction>& instructions,
+                                        const std::vector<InputSet>& inputs);
+/// One row per instruction; `inputs` as they were simulated.
+report::Table coverage_table(const std::vector<Coverage>& coverage, const std::vector<InputSet>& inputs);
 
 }  // namespace mmaudit::screen

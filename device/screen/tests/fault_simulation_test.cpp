@@ -1,6 +1,8 @@
 // The faulty datapath is the model where there is no fault, and a fault shows.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mmaudit/dot_case.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/screen/fault_simulation.hpp"
@@ -31,6 +33,50 @@ TEST(FaultSimulation, IsTheModelWithoutAFault) {
       }
     }
   }
+}
+
+TEST(FaultSimulation, FaultsOfSeveralBitsAreAdjacentAndInTheWord) {
+  const Instruction is = *find_instruction("wgmma.m64n256k32.f32.e4m3.e4m3");
+  const DotPlan plan = make_plan(is, hopper(is));
+  const std::size_t single = faults_of(plan).size();
+  std::size_t before = single;
+  for (int width = 2; width <= kMostBits; ++width) {
+    const std::vector<Fault> faults = faults_of(plan, width);
+    // Each word loses one place per bit of width.
+    EXPECT_LT(faults.size(), before);
+    before = faults.size();
+    for (const Fault& fault : faults) {
+      EXPECT_EQ(fault.width, width);
+      EXPECT_LE(fault.bit + width, fault.site == Site::operand_a || fault.site == Site::operand_b ? 8 : 32);
+    }
+  }
+}
+
+TEST(FaultSimulation, AFaultOfSeveralBitsSetsThemAll) {
+  const Instruction is = *find_instruction("wgmma.m64n256k32.s32.s8.s8");
+  const DotPlan plan = make_plan(is, hopper(is));
+  const TileBatch zeros(is, 1);
+  const Fault sum{Site::sum, 0, 5, true, 3};
+  EXPECT_EQ(chain_with_fault(plan, zeros, 0, 0, 0, 1, &sum), 0xE0U);
+  const TileBatch tiles = make_operands(is, hopper(is), InputSet::normal);
+  const Fault low{Site::sum, 0, 0, false, 4};
+  EXPECT_EQ(chain_with_fault(plan, tiles, 0, 2, 3, 1, &low),
+            chain_with_fault(plan, tiles, 0, 2, 3, 1, nullptr) & ~std::uint64_t{15});
+}
+
+TEST(FaultSimulation, UndetectableAreTheBitsThatNoSumReaches) {
+  const auto number = [](const char* name) {
+    const Instruction is = *find_instruction(name);
+    const DotPlan plan = make_plan(is, hopper(is));
+    const std::vector<Fault> faults = faults_of(plan);
+    return std::count_if(faults.begin(), faults.end(),
+                         [&](const Fault& one) { return undetectable(plan, one); });
+  };
+  EXPECT_EQ(number("wgmma.m64n256k16.f32.f16.f16"), 1);
+  EXPECT_EQ(number("wgmma.m64n256k32.s32.s8.s8"), 0);
+  EXPECT_EQ(number("wgmma.m64n256k32.s32.u8.u8"), 5);             // 64 * 32 * 255^2 < 2^27
+  EXPECT_EQ(number("mma.m16n8k256.s32.b1.b1.s32.and.popc"), 17);  // 64 * 256 = 2^14, the largest sum
+  EXPECT_EQ(number("mma.m16n8k16.f64.f64.f64.f64"), 0);
 }
 
 TEST(FaultSimulation, OneSetShowsMostFaultsAndZerosShowFew) {

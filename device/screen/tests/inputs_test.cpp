@@ -1,6 +1,10 @@
 // Operands, D of a chain, checksums, and accumulators that are not the model's.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/dot_case.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/model/architecture.hpp"
@@ -36,6 +40,31 @@ TEST(Inputs, NeighboursToggle) {
   const TileBatch tiles = make_operands(is, hopper(is), InputSet::toggling);
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_EQ(load_bits(tiles.a, 2, i) ^ load_bits(tiles.a, 2, i + 1), 0xFFFFU) << i;
+}
+
+/// What is left of the sum of a chain's first instruction, as a share of its largest product.
+TEST(Inputs, AdderWidthCancelsInPairsDenseAndSparse) {
+  for (const char* name : {"wgmma.m64n256k16.f32.f16.f16", "wgmma.sp.m64n256k32.f32.f16.f16",
+                           "wgmma.sp.m64n256k16.f32.tf32.tf32", "mma.m16n8k16.f32.bf16.bf16.f32"}) {
+    const Instruction is = *find_instruction(name);
+    const TileBatch tiles = make_operands(is, hopper(is), InputSet::adder_width);
+    const Sparsity sparsity = sparsity_of(is);
+    for (int row = 0; row < is.m; row += 5) {
+      const DotCase dot = dot_at(is, tiles.filled(), 1, row, row % is.n);
+      const auto product = [&](std::size_t stored) {
+        const std::size_t group = stored / static_cast<std::size_t>(sparsity.kept);
+        const std::size_t k = dot.metadata.empty()
+                                  ? stored
+                                  : group * static_cast<std::size_t>(sparsity.group) + dot.metadata[stored];
+        return decode_value(dot.a[stored], spec_of(is.a)) * decode_value(dot.b[k], spec_of(is.b));
+      };
+      for (std::size_t i = 0; i < dot.a.size(); i += 2) {
+        EXPECT_NE(product(i), 0);
+        EXPECT_LE(std::abs(product(i) + product(i + 1)), std::abs(product(i)) / 16)
+            << name << " row " << row << " product " << i;
+      }
+    }
+  }
 }
 
 TEST(Screened, EveryWgmmaFromBothSourcesAndEveryTypeOfMma) {

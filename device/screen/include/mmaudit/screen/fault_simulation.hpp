@@ -1,5 +1,6 @@
 #pragma once
-// Stuck-at faults in the modelled datapath: which of them the inputs of the screen show.
+// Stuck-at faults in the modelled datapath, of one bit and of several: which of them the inputs of the screen
+// show.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace mmaudit::screen {
 
-/// Where a bit is stuck, in the order in which a product meets them. Products and addends are sign and
+/// Where bits are stuck, in the order in which a product meets them. Products and addends are sign and
 /// magnitude, the sign above; exponent and sum are two's complement.
 enum class Site : std::uint8_t { operand_a, operand_b, product, exponent, addend, sum, result, count };
 inline constexpr int kSites = static_cast<int>(Site::count);
@@ -19,10 +20,20 @@ struct Fault {
   int lane = 0;  ///< product of a step; one past the last: c, of Site::addend
   int bit = 0;
   bool stuck = false;  ///< at 1
+  int width = 1;       ///< adjacent bits of the word, from `bit` up
 };
 
-/// Every fault of the datapath: both values of every bit. Of an fma chain, operands and result alone.
-std::vector<Fault> faults_of(const DotPlan& plan);
+/// Adjacent bits that are stuck together, at most.
+inline constexpr int kMostBits = 4;
+
+/// Every fault of `width` adjacent bits of the datapath: all at 0, and all at 1. Of an fma chain, operands
+/// and result alone.
+std::vector<Fault> faults_of(const DotPlan& plan, int width = 1);
+
+/// What: whether no operands can show the fault in a chain of kSteps from C = +0, for one of two reasons. A
+/// sum of products of unsigned integers stays below 2^n: a bit from n on is 0 anyway. The aligned c has at
+/// most F + 1 significant bits and is never shifted up: the bit above them is 0 anyway.
+bool undetectable(const DotPlan& plan, const Fault& fault);
 
 /// What: D of an element after `steps` instructions with C = +0, with a fault or, for null, without. `row` of
 /// A and `column` of B of `tile`. Range: a stuck exponent below an addend's shifts it by 0. Without a fault
@@ -34,7 +45,17 @@ std::uint64_t chain_with_fault(const DotPlan& plan, const TileBatch& tiles, int 
 /// of 16 products 128 elements.
 inline constexpr int kElementsPerTile = 64;
 
+/// What: sets shown[f] where an element of these tiles has another D with faults[f] than without it. What is
+/// set already is not tried again.
+void add_shown(const DotPlan& plan, const TileBatch& tiles, const std::vector<Fault>& faults,
+               std::vector<bool>& shown);
+
 /// What: for each of `faults`, whether an element of these tiles has another D than without it.
-std::vector<bool> shown_faults(const DotPlan& plan, const TileBatch& tiles, const std::vector<Fault>& faults);
+inline std::vector<bool> shown_faults(const DotPlan& plan, const TileBatch& tiles,
+                                      const std::vector<Fault>& faults) {
+  std::vector<bool> shown(faults.size());
+  add_shown(plan, tiles, faults, shown);
+  return shown;
+}
 
 }  // namespace mmaudit::screen

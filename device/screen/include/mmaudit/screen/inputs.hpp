@@ -17,6 +17,7 @@ enum class InputSet : std::uint8_t {
   cancellation,
   near_subnormal,
   special_values,
+  adder_width,  ///< products cancel in pairs but for a factor's last bits; integers of the largest magnitudes
   count
 };
 inline constexpr int kInputSets = static_cast<int>(InputSet::count);
