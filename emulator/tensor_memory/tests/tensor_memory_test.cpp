@@ -172,6 +172,27 @@ TEST(Banks, CostOfAShiftIsThatOfTheNote) {
   EXPECT_EQ(kQuarters * kBankOrganisations[0].banks, 32);
 }
 
+// The note, 1.1: 128 words per cycle over 128 lanes. The trace says what that costs; two columns per register
+// with .pack take twice as long.
+TEST(Trace, SaysWhatMovesCostAtTheRateOfTheNote) {
+  const std::string text = prologue() +
+                           "mov.b64 %rd1, 0x0000400800800100;\n"
+                           "@%p6 tcgen05.cp.cta_group::1.128x256b [%r3], %rd1;\n" +
+                           test::commit_and_wait() + "tcgen05.ld.sync.aligned.32x32b.x4.b32 " +
+                           vector_of(20, 4) + ", [%r6];\ntcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 " +
+                           vector_of(30, 4) + ", [%r6];\ntcgen05.wait::ld.sync.aligned;\n" + epilogue();
+  PtxProgram program;
+  ASSERT_EQ(parse_ptx(text, program), "");
+  Machine machine(program, test::blackwell());
+  std::vector<std::string> costs;
+  ASSERT_EQ(machine.run([&](const Step& step) {
+    if (const std::size_t at = step.what.find(" cycles at the 128 words"); at != std::string::npos)
+      costs.push_back(step.what.substr(step.what.rfind(';', at) + 2, at - step.what.rfind(';', at) - 2));
+  }),
+            "");
+  EXPECT_EQ(costs, (std::vector<std::string>{"8", "4", "8"}));
+}
+
 // PTX ISA 9.0, 9.7.16.3.3: the worked examples, in elements.
 TEST(SharedMatrix, LaysOutTheExamplesOfThePtxIsa) {
   struct Case {

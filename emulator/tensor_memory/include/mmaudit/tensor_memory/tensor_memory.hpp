@@ -79,7 +79,8 @@ struct BankOrganisation {
 /// The two organisations that the note compares. Source: P. Luo's note on Blackwell, 1.1.2.
 inline constexpr BankOrganisation kBankOrganisations[] = {{8, 64}, {4, 128}};
 
-/// Words per lane that one access of a column takes from memory in one cycle, over all lanes: 128.
+/// Words that tensor memory reads or writes per cycle: one per lane. Source: P. Luo's note on Blackwell, 1.1,
+/// which concludes it from the lanes; no measurement confirms it.
 inline constexpr int kWordsPerCycle = kLanes;
 
 /// Cycles that accessing `columns` neighbouring columns takes, one word per bank, lane and cycle.
