@@ -1,11 +1,15 @@
 #include "capabilities.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "mmaudit/model/ocp.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -35,68 +39,93 @@ std::string type_of(Format format) {
   }
 }
 
-/// "mma.sp" of "mma.sp.m16n8k32.f32...", with the format of the scales where there are some.
-std::string interface_of(const Instruction& inst) {
-  const std::string name = name_of(inst);
-  if (inst.op == Op::mfma) return "v_mfma";
-  std::string out = name.substr(0, name.find(".m"));
-  if (inst.scale != Format::none) out += " scaled by " + std::string(name_of(inst.scale));
-  return out;
-}
-
 using Key = std::pair<std::string, std::string>;  ///< types, interface
 using Cell = std::map<std::string, Evidence>;     ///< format of D, and how it is known
 
+struct Line {
+  bool asynchronous = false;
+  std::set<Ocp> ocp;  ///< of the instructions, without Ocp::none
+  std::map<const Architecture*, Cell> cells;
+};
+
 struct Matrix {
   std::vector<Key> keys;  ///< in the order of the instructions
-  std::map<Key, std::map<const Architecture*, Cell>> cells;
+  std::map<Key, Line> lines;
 };
 
 Matrix matrix_of(std::span<const Architecture* const> architectures) {
-  // All types that meet under one kind share a row: an instruction that mixes fp8, fp6 and fp4 takes any two
-  // of them.
-  std::map<std::pair<std::string, MmaKind>, std::set<std::string>> mixed;
-  for (const Instruction& inst : kInstructions)
-    if (inst.kind == MmaKind::f8f6f4 || inst.kind == MmaKind::mxf8f6f4)
-      mixed[{interface_of(inst), inst.kind}].insert({type_of(inst.a), type_of(inst.b)});
   Matrix out;
   for (const Instruction& inst : kInstructions) {
-    std::string types = type_of(inst.a);
-    if (type_of(inst.b) != types) types += ", " + type_of(inst.b);
-    if (const auto found = mixed.find({interface_of(inst), inst.kind}); found != mixed.end()) {
-      types.clear();
-      for (const std::string& one : found->second) types.insert(0, one + (types.empty() ? "" : ", "));
-    }
-    const Key key{types, interface_of(inst)};
+    const Key key{types_of(inst), interface_of(inst)};
     for (const Architecture* architecture : architectures)
       if (const DatapathEntry* entry = find_datapath(*architecture, inst)) {
-        if (!out.cells.contains(key)) out.keys.push_back(key);
-        Evidence& known = out.cells[key][architecture]
-                              .try_emplace(std::string(name_of(inst.d)), entry->evidence)
-                              .first->second;
+        if (!out.lines.contains(key)) out.keys.push_back(key);
+        Line& line = out.lines[key];
+        line.asynchronous = is_asynchronous(inst.op);
+        if (ocp_of(inst) != Ocp::none) line.ocp.insert(ocp_of(inst));
+        Evidence& known =
+            line.cells[architecture].try_emplace(std::string(name_of(inst.d)), entry->evidence).first->second;
         known = std::min(known, entry->evidence);
       }
   }
   return out;
 }
 
+std::vector<std::string_view> ocp_names(const Line& line) {
+  std::vector<std::string_view> names;
+  for (const Ocp one : line.ocp) names.push_back(name_of(one));
+  return names;
+}
+
 }  // namespace
+
+std::string types_of(const Instruction& inst) {
+  // All types that meet under one kind share a row: an instruction that mixes fp8, fp6 and fp4 takes any two
+  // of them.
+  static const auto mixed_types = [] {
+    std::map<std::pair<std::string, MmaKind>, std::set<std::string>> mixed;
+    for (const Instruction& one : kInstructions)
+      if (one.kind == MmaKind::f8f6f4 || one.kind == MmaKind::mxf8f6f4)
+        mixed[{interface_of(one), one.kind}].insert({type_of(one.a), type_of(one.b)});
+    return mixed;
+  }();
+  std::string types = type_of(inst.a);
+  if (const auto found = mixed_types.find({interface_of(inst), inst.kind}); found != mixed_types.end()) {
+    types.clear();
+    for (const std::string& one : found->second) types.insert(0, one + (types.empty() ? "" : ", "));
+  } else if (type_of(inst.b) != types) {
+    types += ", " + type_of(inst.b);
+  }
+  return types;
+}
+
+std::string interface_of(const Instruction& inst) {
+  if (inst.op == Op::mfma) return "v_mfma";
+  const std::string name = name_of(inst);
+  std::string out = name.substr(0, name.find(".m"));
+  if (inst.scale != Format::none)
+    out += fmt::format(" scaled by {} per {}", name_of(inst.scale), inst.scale_block);
+  return out;
+}
 
 report::Table capability_table(std::span<const Architecture* const> architectures) {
   const Matrix matrix = matrix_of(architectures);
   report::Table table{.title = "Capabilities"};
-  table.columns = {report::Column("A, B"), report::Column("instruction")};
+  table.columns = {report::Column("A, B"), report::Column("instruction"), report::Column("mode"),
+                   report::Column("OCP")};
   for (const Architecture* one : architectures) table.columns.emplace_back(one->name);
   for (const Key& key : matrix.keys) {
     auto& row = table.rows.emplace_back();
     row.emplace_back(key.first);
     row.emplace_back(key.second);
+    const Line& line = matrix.lines.at(key);
+    row.emplace_back(line.asynchronous ? "async" : "sync");
+    row.emplace_back(line.ocp.empty() ? "-" : fmt::format("{}", fmt::join(ocp_names(line), ", ")));
     for (const Architecture* one : architectures) {
-      const auto& cells = matrix.cells.at(key);
-      const auto cell = cells.find(one);
+      const auto cell = line.cells.find(one);
       std::string text;
       bool papers = true;
-      if (cell != cells.end())
+      if (cell != line.cells.end())
         for (const auto& [format, evidence] : cell->second) {
           text += (text.empty() ? "" : " ") + format;
           papers = papers && evidence == Evidence::literature;
@@ -111,9 +140,13 @@ std::string capability_json(std::span<const Architecture* const> architectures) 
   const Matrix matrix = matrix_of(architectures);
   nlohmann::json out = {{"schema", "mmaudit.capabilities/1"}, {"rows", nlohmann::json::array()}};
   for (const Key& key : matrix.keys) {
-    nlohmann::json row = {
-        {"types", key.first}, {"instruction", key.second}, {"results", nlohmann::json::object()}};
-    for (const auto& [architecture, cell] : matrix.cells.at(key))
+    const Line& line = matrix.lines.at(key);
+    nlohmann::json row = {{"types", key.first},
+                          {"instruction", key.second},
+                          {"asynchronous", line.asynchronous},
+                          {"ocp", ocp_names(line)},
+                          {"results", nlohmann::json::object()}};
+    for (const auto& [architecture, cell] : line.cells)
       for (const auto& [format, evidence] : cell)
         row["results"][std::string(architecture->name)][format] = name_of(evidence);
     out["rows"].push_back(row);

@@ -8,6 +8,7 @@
 
 #include "capabilities.hpp"
 #include "common.hpp"
+#include "cores.hpp"
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -19,7 +20,7 @@ namespace {
 struct ListOptions {
   std::string architecture;
   std::vector<std::string> instructions;
-  bool json = false, markdown = false, capabilities = false, all = false;
+  bool json = false, markdown = false, capabilities = false, cores = false, all = false;
 };
 
 struct Line {
@@ -132,13 +133,44 @@ std::string overview(const std::vector<const Architecture*>& chosen) {
          "data, from the\n"
          "literature. `mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every "
          "architecture;\n"
-         "--capabilities types against generations; --all everything.\n";
+         "--capabilities types against generations; --cores the sizes of tensor cores; --all everything.\n";
 }
 
 constexpr const char* kLegend =
-    "D's formats. ?: known from papers alone. fp8: e4m3, e5m2; fp6: e3m2, e2m3; fp4: e2m1. A and B of one "
-    "type, or any\n"
-    "two of those named.\n";
+    "D's formats. ?: known from papers alone. fp8: e4m3, e5m2; fp6: e3m2, e2m3; fp4: e2m1.\n"
+    "A and B of one type, or any two of those named.\n"
+    "async: the program goes on and waits for D later.\n"
+    "OCP: what the Open Compute Project specifies. OFP8: the formats. MX: formats, scales and blocks of 32.\n"
+    "elements: formats of MX, without scales. no: other formats, scales or blocks. -: not its subject.\n";
+
+constexpr const char* kCoresLegend =
+    "A tensor core multiplies A (m x k) by B (k x n) per clock. FMA/clk/SM: cores * m * n * k.\n"
+    "k: products per step of the datapath; of int8 twice the k of f16, because exact sums show no steps.\n"
+    "x f16: ratio to f16. x before: ratio to the first of the types on the generation before.\n"
+    "The other architectures have no published sizes that fit their datapaths.\n"
+    "Sources of cores, m and n:\n";
+
+int list_cores(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
+  const std::vector<CoreLine> lines = core_lines(chosen);
+  if (lines.empty()) {
+    std::vector<std::string_view> known;
+    for (const TensorCores& one : kTensorCores) known.push_back(one.architecture);
+    throw InputError(
+        fmt::format("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
+                    chosen.front()->name, fmt::join(known, ", ")));
+  }
+  if (options.json) {
+    emit("-", core_json(lines));
+    return kAllGood;
+  }
+  std::string text = (options.markdown ? to_markdown(core_table(lines)) : to_text(core_table(lines))) + "\n";
+  text += kCoresLegend;
+  for (const Architecture* one : chosen)
+    if (const TensorCores* cores = find_tensor_cores(one->name))
+      text += fmt::format("{}: {}.\n", cores->architecture, cores->source);
+  emit("-", text);
+  return kAllGood;
+}
 
 int list_capabilities(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
   if (options.json) {
@@ -159,6 +191,7 @@ int list(const ListOptions& options, const Context& context) {
     chosen.push_back(&require_architecture(context, options.architecture));
   }
   if (options.capabilities) return list_capabilities(options, chosen);
+  if (options.cores) return list_cores(options, chosen);
   if (options.json) {
     nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
     for (const Architecture* architecture : chosen)
@@ -213,8 +246,16 @@ void add_list(Command& app) {
   command.flag("--all", options->all, "every instruction of every architecture");
   add_model_option(command);
   command.section("Output");
-  command.flag("--capabilities", options->capabilities, "the types that each generation multiplies, and how")
-      .excludes(chosen);
+  const Option capabilities =
+      command
+          .flag("--capabilities", options->capabilities,
+                "the types that each generation multiplies, how, and which of them the OCP specifies")
+          .excludes(chosen);
+  command
+      .flag("--cores", options->cores,
+            "what one tensor core of each generation multiplies per clock, and ratios")
+      .excludes(chosen)
+      .excludes(capabilities);
   command.flag("--json", options->json, "as JSON: every field of every datapath, as --model reads it")
       .excludes(chosen);
   command.flag("--markdown", options->markdown, "as a Markdown table");

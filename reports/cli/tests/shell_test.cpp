@@ -280,9 +280,82 @@ TEST(List, CapabilitiesAreThoseOfTheRows) {
     if (row.at("instruction") == "tcgen05") {
       EXPECT_FALSE(row.at("results").contains("hopper"));
     }
+    // wgmma and tcgen05 run on while the program goes on; mma, wmma and AMD's v_mfma do not.
+    const std::string instruction = row.at("instruction");
+    EXPECT_EQ(row.at("asynchronous"), instruction.starts_with("wgmma") || instruction.starts_with("tcgen05"))
+        << instruction;
   }
   EXPECT_GT(cells, 60U);
   EXPECT_NE(run({"list", "--capabilities"}).out.find("blackwell_rtx"), std::string::npos);
+}
+
+TEST(List, CapabilitiesSayWhatTheOcpSpecifies) {
+  const nlohmann::json rows = nlohmann::json::parse(run({"list", "--capabilities", "--json"}).out).at("rows");
+  std::map<std::string, std::string> ocp;
+  for (const nlohmann::json& row : rows)
+    ocp[row.at("types").get<std::string>() + " | " + row.at("instruction").get<std::string>()] =
+        row.at("ocp").dump();
+  const std::map<std::string, std::string> wanted = {
+      {"f16 | mma", "[]"},
+      {"int8 | wgmma", "[]"},
+      {"fp8 | mma", R"(["OFP8"])"},
+      {"fp8 | wgmma.sp", R"(["OFP8"])"},
+      {"fp8 fnuz | v_mfma", R"(["no"])"},
+      {"fp8, fp6, fp4 | tcgen05", R"(["OFP8","elements"])"},
+      {"fp8, fp6, fp4 | tcgen05 scaled by ue8m0 per 32", R"(["MX"])"},
+      {"fp4 | mma scaled by ue8m0 per 32", R"(["MX"])"},
+      {"fp4 | tcgen05 scaled by ue8m0 per 32", R"(["MX"])"},
+      {"fp4 | tcgen05 scaled by ue8m0 per 16", R"(["no"])"},
+      {"fp4 | tcgen05 scaled by ue4m3 per 16", R"(["no"])"},
+  };
+  for (const auto& [row, names] : wanted)
+    EXPECT_EQ(ocp.contains(row) ? ocp.at(row) : "no such row", names) << row;
+}
+
+TEST(List, CoresAreSizesAndRatios) {
+  const nlohmann::json rows = nlohmann::json::parse(run({"list", "--cores", "--json"}).out).at("rows");
+  std::map<std::string, std::vector<double>> found;
+  for (const nlohmann::json& row : rows) {
+    const auto ratio = [&](const char* name) {
+      return row.at(name).is_null() ? 0 : row.at(name).get<double>();
+    };
+    EXPECT_EQ(row.at("cores_per_sm").get<int>() * row.at("m").get<int>() * row.at("n").get<int>() *
+                  row.at("k").get<int>(),
+              row.at("fma_per_clock_per_sm"));
+    found[row.at("architecture").get<std::string>() + " " + row.at("types").get<std::string>() + " " +
+          row.at("instruction").get<std::string>()] = {row.at("k"), row.at("fma_per_clock_per_sm"),
+                                                       ratio("ratio_to_f16"), ratio("ratio_to_before")};
+  }
+  const std::map<std::string, std::vector<double>> wanted = {
+      {"volta f16 mma", {4, 512, 1, 0}},
+      {"ampere tf32 mma", {4, 512, 0.5, 0}},
+      {"ampere f16 mma", {8, 1024, 1, 2}},
+      {"ampere bf16 mma", {8, 1024, 1, 0}},
+      {"ampere int8 mma", {16, 2048, 2, 0}},
+      {"hopper tf32 wgmma", {8, 1024, 0.5, 2}},
+      {"hopper f16 wgmma", {16, 2048, 1, 2}},
+      {"hopper bf16 wgmma", {16, 2048, 1, 2}},
+      {"hopper fp8 wgmma", {32, 4096, 2, 0}},
+      {"hopper int8 wgmma", {32, 4096, 2, 2}},
+      {"blackwell tf32 tcgen05", {8, 2048, 0.5, 2}},
+      {"blackwell f16 tcgen05", {16, 4096, 1, 2}},
+      {"blackwell bf16 tcgen05", {16, 4096, 1, 2}},
+      {"blackwell fp8, fp6, fp4 tcgen05", {32, 8192, 2, 2}},
+      {"blackwell int8 tcgen05", {32, 8192, 2, 2}},
+      {"blackwell fp8, fp6, fp4 tcgen05 scaled by ue8m0 per 32", {32, 8192, 2, 2}},
+      {"blackwell fp4 tcgen05 scaled by ue8m0 per 32", {64, 16384, 4, 0}},
+      {"blackwell fp4 tcgen05 scaled by ue8m0 per 16", {64, 16384, 4, 0}},
+      {"blackwell fp4 tcgen05 scaled by ue4m3 per 16", {64, 16384, 4, 0}},
+  };
+  EXPECT_EQ(found, wanted);
+
+  const Outcome text = run({"list", "--cores", "--arch", "hopper"});
+  EXPECT_NE(text.out.find("P. Luo's note on Blackwell, Table 10"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find("ampere "), std::string::npos) << text.out;
+  const Outcome none = run({"list", "--cores", "--arch", "turing"});
+  EXPECT_EQ(none.code, kBadInput);
+  EXPECT_NE(none.err.find("found turing"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("allowed: volta, ampere, hopper, blackwell"), std::string::npos) << none.err;
 }
 
 }  // namespace
