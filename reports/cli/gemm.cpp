@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -144,8 +145,7 @@ std::string families_text() {
        {{"instruction"}, [&](const KernelFamily& row) { return words(row.instruction, "fma of binary32"); }},
        {{"known on"}, [&](const KernelFamily& row) { return words(row.architectures, "any: exact sums"); }},
        {{"without a sample"}, [&](const KernelFamily& row) { return words(row.unsampled, "none"); }}});
-  std::string out =
-      to_text(table) + "Types without a sample were compared on that GPU, but CI can't replay them.\n";
+  std::string out = to_text(table) + "Types without a sample: CI can't replay their plan.\n";
   std::vector<std::string_view> sources;
   for (const KernelFamily& row : rows)
     if (std::find(sources.begin(), sources.end(), row.source) == sources.end()) sources.push_back(row.source);
@@ -169,7 +169,9 @@ void add_problem_options(Command& command, ProblemOptions& options) {
 }
 
 struct PredictOptions {
-  std::string problem, call, plan, a, b, out, architecture;
+  std::string problem, call, plan, a, b, c, out, architecture;
+  double alpha = 1, beta = 0;
+  bool has_epilogue = false;
   unsigned threads = 0;
 };
 
@@ -195,6 +197,7 @@ int predict_file(const PredictOptions& options, const Context& context) {
                                          {"--plan", options.plan},
                                          {"--a", options.a},
                                          {"--b", options.b},
+                                         {"--c", options.c},
                                          {"--model", context.model_file}});
   const Architecture& architecture = require_architecture(context, options.architecture);
   const GemmProblem problem =
@@ -203,9 +206,27 @@ int predict_file(const PredictOptions& options, const Context& context) {
   const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
   const corpus::Operand a = corpus::load_operand("--a", options.a, of_a, {1, problem.m, problem.k}, nullptr);
   const corpus::Operand b = corpus::load_operand("--b", options.b, of_b, {1, problem.k, problem.n}, nullptr);
-  const std::vector<std::byte> d = predicted(architecture, problem, plan, a.data(), b.data(), nullptr);
+  std::optional<corpus::Operand> c;
+  std::optional<GemmEpilogue> epilogue;
+  if (options.has_epilogue) {
+    if ((options.beta == 0) != options.c.empty())
+      throw InputError(fmt::format("--beta, --c: found {} {} a file, allowed: both or neither", options.beta,
+                                   options.c.empty() ? "without" : "with"));
+    if (!options.c.empty())
+      c = corpus::load_operand("--c", options.c, spec_of(plan.output), {1, problem.m, problem.n}, nullptr);
+    epilogue = GemmEpilogue{static_cast<float>(options.alpha), static_cast<float>(options.beta),
+                            c ? c->data() : nullptr};
+    if (!std::isfinite(epilogue->alpha) || !std::isfinite(epilogue->beta))
+      throw InputError(fmt::format("--alpha, --beta: found {}, {}, allowed: finite numbers of binary32",
+                                   options.alpha, options.beta));
+  }
+  const std::vector<std::byte> d =
+      predicted(architecture, problem, plan, a.data(), b.data(), nullptr, epilogue);
   corpus::save_tensor(options.out, tensor_of(problem, d));
-  emit("-", fmt::format("{}: {} -> {}\n", name_of(problem), mmaudit::text_of(plan), options.out));
+  const std::string scaled = epilogue ? fmt::format(", alpha {} beta {} (not compared on a GPU yet)",
+                                                    epilogue->alpha, epilogue->beta)
+                                      : "";
+  emit("-", fmt::format("{}: {}{} -> {}\n", name_of(problem), mmaudit::text_of(plan), scaled, options.out));
   return kAllGood;
 }
 
@@ -304,8 +325,15 @@ void add_gemm(Command& app) {
   one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout").required();
   one.option("--b FILE", of_predict->b, "B, (K, N)").required();
   one.option("--out FILE", of_predict->out, "D, (M, N)").required();
+  const Option alpha = one.option("--alpha", of_predict->alpha,
+                                  "D = fma(alpha, sum, beta * C) in binary32; not compared on a GPU yet"),
+               beta = one.option("--beta", of_predict->beta, "as --alpha"),
+               c = one.option("--c FILE", of_predict->c, "C, (M, N), in D's format");
   add_architecture_options(one, of_predict->architecture);
-  one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
+  one.runs([of_predict, alpha, beta, c](const Context& context) {
+    of_predict->has_epilogue = alpha.given() || beta.given() || c.given();
+    return predict_file(*of_predict, context);
+  });
 
   auto of_layer = std::make_shared<LayerOptions>();
   Command layer =

@@ -95,7 +95,7 @@ struct KernelFamily {
   std::uint64_t most_k = 0;  ///< 0: any; else the largest K for which it is known
   /// How it is known: the recording of samples that CI replays.
   std::string_view source = "H200, cuBLAS 13.1.0.3: corpus/plans/h200-cublas-13.1.jsonl";
-  /// Those of the types that have no sample there: their plan was only compared on that GPU.
+  /// Those of the types that have no sample there, so that CI can't replay their plan.
   std::string_view unsampled = {};
   /// Where it was recorded, with blanks between; empty: exact sums, which are the same wherever the
   /// instruction is.

@@ -69,7 +69,8 @@ GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
 
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
                                  const GemmPlan& plan, const void* a, const void* b,
-                                 const device::DeviceInfo* on_gpu) {
+                                 const device::DeviceInfo* on_gpu,
+                                 const std::optional<GemmEpilogue>& epilogue) {
   std::vector<std::byte> d(problem.m * problem.n * spec_of(plan.output).storage_bytes());
   Matmul product;
   product.m = problem.m;
@@ -78,6 +79,10 @@ std::vector<std::byte> predicted(const Architecture& architecture, const GemmPro
   product.a = a;
   product.b = b;
   product.d = d.data();
+  if (epilogue) {
+    product.epilogue = Epilogue{epilogue->alpha, epilogue->beta, plan.output};
+    product.c = epilogue->c;
+  }
   predict_on(architecture, plan, product,
              [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
                if (on_gpu != nullptr)

@@ -22,11 +22,18 @@ struct GemmInputs {
 };
 GemmInputs inputs_of(const GemmProblem& problem, std::uint64_t seed);
 
+/// D = alpha * sum + beta * C, as Epilogue says; C (m, n) in D's format, null where beta is 0.
+struct GemmEpilogue {
+  float alpha = 1, beta = 0;
+  const void* c = nullptr;
+};
+
 /// What: D, (m, n) in storage width, by the plan on an architecture. `on_gpu`: the model runs on this GPU
 /// where it can; null: on the CPU. Errors: InputError where the model can't.
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
                                  const GemmPlan& plan, const void* a, const void* b,
-                                 const device::DeviceInfo* on_gpu);
+                                 const device::DeviceInfo* on_gpu,
+                                 const std::optional<GemmEpilogue>& epilogue = std::nullopt);
 
 struct GemmOutcome {
   GemmProblem problem;

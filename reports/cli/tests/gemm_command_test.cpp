@@ -1,4 +1,5 @@
 // mmaudit gemm as a user types it, where there is no GPU.
+#include <bit>
 #include <fstream>
 #include <utility>
 #include <vector>
@@ -48,6 +49,30 @@ TEST_F(GemmCommand, TheArchitectureOfThePlanCounts) {
   EXPECT_NE(lacking.err.find("found wgmma.m64n8k16.f32.f16.f16, allowed: an instruction of ampere"),
             std::string::npos)
       << lacking.err;
+}
+
+TEST_F(GemmCommand, AnEpilogueScalesTheSumAndAddsC) {
+  corpus::write_npy(path("c.npy"), corpus::make_tensor<float>("c", corpus::DType::f32, {1, 1},
+                                                              std::vector<float>{0x1p-27F}));
+  const std::vector<std::string> all = {"--arch", "ampere", "--alpha", "3",
+                                        "--beta", "2",      "--c",     path("c.npy")};
+  for (const char* const slices : {"1", "2"}) {  // one chain, and slices that predict() adds itself
+    write(
+        "plan.json",
+        R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32", "tile_k": 8, "slice_order": "descending", "slices": )" +
+            std::string(slices) + "}");
+    const Outcome outcome = predict("--plan", "plan.json", all);
+    ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+    EXPECT_NE(outcome.out.find("alpha 3 beta 2 (not compared on a GPU yet)"), std::string::npos)
+        << outcome.out;
+    EXPECT_EQ(d(), std::bit_cast<std::uint32_t>(7 * 0x1p-28F)) << slices;
+  }
+  for (const std::vector<std::string>& half :
+       {std::vector<std::string>{"--beta", "2"}, {"--c", path("c.npy")}}) {
+    const Outcome refused = predict("--plan", "plan.json", half);
+    EXPECT_EQ(refused.code, kBadInput);
+    EXPECT_NE(refused.err.find("allowed: both or neither"), std::string::npos) << refused.err;
+  }
 }
 
 TEST_F(GemmCommand, ACallHasAPlanOnlyWhereItWasRecorded) {
