@@ -120,7 +120,7 @@ std::vector<Statement> statements_cluster_streams() {
   return {
       {"Rings and pairs of blocks read as much, within 5%", "Luo 7", pairs_and_rings},
       {"More loads at once help small blocks alone: in rings of two, four chains per warp read 10% more than "
-       "one with 64 threads, and no 2% more with 1024",
+       "one with 64 threads, and less than 2% more with 1024",
        "Luo 7", chains_help_small_blocks},
       {"Blocks of 64 threads, in rings of two, read at most 90% of what larger blocks read", "Luo 7",
        small_blocks},
