@@ -22,6 +22,8 @@ def program() -> str:
     """The path of mmaudit: $MMAUDIT_TOOL, else on PATH, else where `./run install` puts it."""
     given = os.environ.get("MMAUDIT_TOOL")
     if given:
+        if shutil.which(given) is None:
+            raise RuntimeError(f"mmaudit: found no program {given!r}, allowed: one that runs as $MMAUDIT_TOOL")
         return given
     found = shutil.which("mmaudit") or shutil.which("mmaudit", path=str(Path.home() / ".local" / "bin"))
     if found is None:

@@ -109,3 +109,18 @@ def test_fp8_layers_have_the_bits_of_the_tensor_core(fast, monkeypatch):
 def test_operands_on_two_devices_are_refused():
     with pytest.raises(ValueError, match="b device: found cpu, allowed: cuda"):
         mt.matmul(torch.ones(4, 16).half().cuda(), torch.ones(16, 4).half(), inst="wgmma.m64n64k16.f32.f16.f16")
+
+
+def test_what_kernels_can_not_take_is_refused_in_one_line():
+    a, b = torch.ones(16, 16).half().cuda(), torch.ones(32, 8).half().cuda()
+    line = r"^inst: found the sparse mma\.sp\.\S+ on cuda:0, allowed: a dense one, or tensors on the CPU$"
+    with pytest.raises(ValueError, match=line):
+        mt.matmul(a, b, inst="mma.sp.m16n8k32.f32.f16.f16.f32", metadata=torch.zeros(16, 4, dtype=torch.uint8).cuda())
+
+
+def test_operands_stay_where_memory_is_short():
+    a, b = (torch.ones(1, 1, dtype=torch.float16, device="cuda").expand(2**22, 64), torch.ones(64, 2**22, dtype=torch.float16,
+                                                                                              device="cuda"))
+    with pytest.raises(torch.OutOfMemoryError) as found:
+        mt.matmul(a, b, inst="wgmma.m64n64k16.f32.f16.f16")
+    assert "\n" not in str(found.value) and bool((b == 1).all()) and float(a[0, 0]) == 1

@@ -3,10 +3,11 @@ import copy
 import io
 import pickle
 import re
+import warnings
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn.modules import module as global_hooks
 
@@ -126,6 +127,19 @@ def test_modules_are_copied_pickled_and_saved_inside():
     assert emulation.products["emulated"] == 3 and nothing_is_left()
 
 
+def test_an_emulation_is_copied_with_its_module():
+    net, x = layer_and_input()
+    emulation = mt.emulate(net, {"default": "fp8-1x128", "keep_first_last": True})
+    with emulation:
+        net(x)
+    for one in (copy.deepcopy(emulation), pickle.loads(pickle.dumps(emulation))):
+        assert one.products == {"emulated": 0, "kept": 0} and one.module is not net
+        with one:
+            one.module(x)
+        assert one.products == {"emulated": 0, "kept": 1}
+    assert emulation.products == {"emulated": 0, "kept": 1}
+
+
 def test_an_error_that_is_caught_inside_leaves_names_right():
     class Failing(nn.Module):
         def __init__(self):
@@ -183,6 +197,29 @@ def test_files_are_tried_before_the_work(tmp_path):
                                                                      activations=3))
 
 
+def test_scripted_modules_have_no_errors_of_layers():
+    net, x = layer_and_input()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = nn.Sequential(net, torch.jit.trace(nn.Sequential(nn.Linear(16, 16)), torch.randn(4, 16)))
+    found = mt.compare(net, x, ["nvfp4"])
+    assert found["plans"]["nvfp4"]["products"]["emulated"] == 2 and found["plans"]["nvfp4"]["layers"]["0"] > 0
+    assert not any(one._forward_hooks for one in net.modules() if not isinstance(one, torch.jit.ScriptModule))
+
+
+def test_what_watches_is_a_function():
+    refused("watch: found a int, allowed: a function", lambda: mt.emulate(nn.Linear(8, 8), "bf16", watch=3))
+
+
+def test_complex_outputs_are_refused():
+    class Fourier(nn.Linear):
+        def forward(self, x):
+            return torch.fft.fft(super().forward(x))
+
+    refused("module: found an output of torch.complex64, allowed: real numbers",
+            lambda: mt.compare(Fourier(32, 16), torch.randn(4, 32), ["nvfp4"]))
+
+
 def test_scaled_mm_says_what_d_it_has():
     class Scaled(nn.Module):
         def forward(self, a, b):
@@ -220,3 +257,29 @@ def test_modules_made_in_inference_mode(tmp_path):
         net, x = nn.Sequential(nn.Linear(32, 16), nn.BatchNorm1d(16)).eval(), torch.randn(4, 32)
     mt.capture(net, x, tmp_path / "c.safetensors", gains=True)
     assert mt.compare(net, x, ["nvfp4"])["plans"]["nvfp4"]["products"]["emulated"] == 1
+
+
+@pytest.mark.parametrize("dtype,device", [(torch.bfloat16, "cpu"), (torch.float64, "cpu"), (torch.float32, "meta")])
+def test_defaults_of_torch_have_no_say_in_files(dtype, device, tmp_path):
+    net, x = layer_and_input()
+    save_file({"a.weight": torch.randn(8, 40)}, tmp_path / "w.safetensors")
+
+    def files():
+        mt.capture(net, x, tmp_path / "c.safetensors", gains=True, rows=2, columns=3)
+        out = [load_file(tmp_path / "c.safetensors")]
+        for drawn in ("normal", "uniform", "student:5", "outliers:2:30"):
+            mt.capture_checkpoint(tmp_path / "w.safetensors", tmp_path / "k.safetensors", activations=drawn, columns=4)
+            out.append(load_file(tmp_path / "k.safetensors"))
+        return out, mt.compare(net, x, ["nvfp4", "fp8-delayed"])
+
+    (expected, compared), before = files(), torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(dtype)
+        with torch.device(device):
+            found, again = files()
+    finally:
+        torch.set_default_dtype(before)
+    assert again == compared
+    for one, other in zip(found, expected):
+        assert set(one) == set(other) and all(one[name].dtype == other[name].dtype and same_bits(one[name], other[name])
+                                              for name in other)

@@ -200,7 +200,11 @@ def test_tighten_goes_on_until_the_measured_error_is_within_the_limit(tmp_path):
     assert again["relative_error"] == found.tries[-1].measured and again["exceeds_limit"] is False
     assert any(recipe is not None for _, recipe in found.plan.layers)
     text = str(found).splitlines()
-    assert text[2].endswith("exceeds the limit") and text[-2].endswith("within the limit")
+    tried = 2 + len(found.tries)
+    assert text[2].endswith("exceeds the limit") and text[tried - 1].endswith("within the limit")
+    told = {one: name for name, layers in (line.split(", ", 1) for line in text[tried:])
+            for one in layers.split(": ")[1].split(", ")}
+    assert told == {key: recipe.dtype if recipe else "kept" for key, recipe in found.plan.layers}
     assert mt.Plan.of(json.loads(found.plan.to_json())) == found.plan
     assert mt.tighten(net, batch, plan).tries[0].measured <= 0.2  # its own limit
 
@@ -210,7 +214,8 @@ def test_what_nothing_satisfies_is_kept(tmp_path):
     net, batch = Residual(), torch.randn(60, 96)
     found = mt.tighten(net, batch, planned(net, batch, tmp_path), limit=1e-9)
     assert found.tries[-1] == (0, 0) and all(recipe is None for _, recipe in found.plan.layers)
-    assert str(found).splitlines()[-1] == "6 of 6 layers are kept"
+    assert str(found).splitlines()[-1] == (
+        "kept, 6 of 6 layers: " + ", ".join(key for key, _ in found.plan.layers))
 
 
 @needs_tool

@@ -1,6 +1,7 @@
 """emulate() where torch runs a module otherwise than once, on one thread, with its own weights."""
 import copy
 import threading
+import warnings
 
 import pytest
 import torch
@@ -157,6 +158,66 @@ def test_threads_run_one_module_each_in_its_own_plan():
     assert all(same_bits(y, expected[plan][0]) for plan in plans for y in found[plan])
 
 
+def test_products_into_tensors_are_products():
+    class Into(nn.Module):
+        def forward(self, x, v):
+            out = torch.empty(0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                torch.mm(x[0], x[0].t(), out=out)
+            total = torch.bmm(x, x.mT, out=torch.empty(2, 6, 6)).baddbmm_(x, x.mT, beta=0.5, alpha=2)
+            total += torch.baddbmm(out, x, x.mT, out=torch.empty(2, 6, 6))
+            total[0].addmm_(x[0], x[1].t())
+            torch.addmm(out, x[0], x[1].t(), alpha=3, out=total[1])
+            total[0, 0] += torch.mv(x[0], v, out=torch.empty(6))
+            torch.addmv(total[0, 1].clone(), x[0], v, out=total[0, 1])
+            total[0, 2].addmv_(x[0], v, beta=2)
+            return total + torch.addmv(out[0], x[1], v, alpha=-2)
+
+    class Plain(nn.Module):
+        def forward(self, x, v):
+            out = x[0] @ x[0].t()
+            total = torch.baddbmm(torch.bmm(x, x.mT), x, x.mT, beta=0.5, alpha=2)
+            total = total + torch.baddbmm(out, x, x.mT)
+            a, b = torch.addmm(total[0], x[0], x[1].t()), torch.addmm(out, x[0], x[1].t(), alpha=3)
+            first = a[0] + torch.mv(x[0], v)
+            second = torch.addmm(a[1, :, None], x[0], v[:, None])[:, 0]
+            third = torch.addmm(a[2, :, None], x[0], v[:, None], beta=2)[:, 0]
+            total = torch.stack([torch.cat([torch.stack([first, second, third]), a[3:]]), b])
+            return total + torch.addmm(out[0, :, None], x[1], v[:, None], alpha=-2)[:, 0]
+
+    x, v = torch.randn(2, 6, 32), torch.randn(32)
+    results = []
+    for net in (Into(), Plain()):
+        with torch.no_grad(), mt.emulate(net, "nvfp4") as emulation:
+            results.append(net(x, v))
+        assert emulation.products == {"emulated": 10, "kept": 0}
+    assert same_bits(*results)
+    with torch.no_grad(), mt.emulate(Into(), "keep"):
+        kept = Into()(x, v)
+    assert same_bits(kept, Into()(x, v))
+
+
+def test_a_module_that_is_moved_before_it_runs_keeps_its_first_and_last_layer():
+    net, x = nn.Sequential(*(nn.Linear(32, 32) for _ in range(3))), torch.randn(4, 32, dtype=torch.float64)
+    emulation = mt.emulate(net, {"default": "nvfp4", "keep_first_last": True})
+    net.double()
+    with emulation:
+        net(x)
+        net.float()(x.float())
+    assert emulation.products == {"emulated": 2, "kept": 4}
+
+
+def test_what_has_products_of_its_own_is_refused_in_one_line():
+    flex = pytest.importorskip("torch.nn.attention.flex_attention").flex_attention
+    q = torch.randn(1, 2, 128, 16)
+    with warnings.catch_warnings(), mt.emulate(nn.Linear(8, 8), "nvfp4"):
+        warnings.simplefilter("ignore")
+        with pytest.raises(NotImplementedError, match="^emulate: found flex_attention, .*allowed: ") as refused:
+            flex(q, q, q)
+    assert "\n" not in str(refused.value)
+
+
 def test_sparse_parameters_and_weights_of_no_size():
     class Odd(nn.Module):
         def __init__(self):
@@ -172,6 +233,26 @@ def test_sparse_parameters_and_weights_of_no_size():
     with mt.emulate(net, plan) as emulation:
         y = net(torch.ones(3, 0))
     assert y.shape == (3, 8) and emulation.products == {"emulated": 0, "kept": 2}
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_products_of_sparse_matrices_stay_as_they_are(layout):
+    class Graph(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.edges = nn.Linear(8, 8), torch.rand(5, 5).relu().to_sparse(layout=layout)
+
+        def forward(self, x):
+            return torch.addmm(x, self.edges, self.layer(x)) + self.edges @ x
+
+    net, x = Graph(), torch.randn(5, 8)
+    with mt.emulate(net, "nvfp4") as emulation:
+        y = net(x)
+    assert emulation.products == {"emulated": 1, "kept": 0}
+    with mt.emulate(net.layer, "nvfp4"):
+        expected = net(x)
+    assert same_bits(y, expected)
 
 
 def test_tied_weights_have_a_name_each():
@@ -195,5 +276,8 @@ def test_compiled_modules_run_as_they_are_written():
             y = net(x)
         with mt.emulate(plain, "nvfp4"):
             assert same_bits(plain(x), y)
-        assert len(seen) == 3 and seen[0].site.layer == "0"
+        assert layers_of(seen) == ["0", "1.0", "1.2"]
+        plan = {"layers": {"1.*": "nvfp4", "0": "keep"}}
+        for module in (net, plain, torch.compile(net, backend="eager")):  # one plan for all
+            assert list(mt.compare(module, x, {"p": plan})["plans"]["p"]["layers"]) == ["0", "1.0", "1.2"]
         assert not same_bits(net(x), y)

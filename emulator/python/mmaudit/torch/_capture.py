@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from . import _checked
-from ._checked import output_file, seed_of, unchanged, whole
+from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import called, logits_of, relative_error
 from ._emulate import Seen, emulate
 from ._operator import largest_finite
@@ -20,8 +20,8 @@ SCHEMA = "mmaudit.capture/1"
 def sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
     """`most` of `count` indices at random, ascending; all of them where there are no more."""
     if count <= most:
-        return torch.arange(count)
-    return torch.randperm(count, generator=draw)[:most].sort().values
+        return torch.arange(count, device="cpu")
+    return torch.randperm(count, generator=draw, device="cpu")[:most].sort().values
 
 
 #: Relative error that layer_gains() gives products: as large as errors of FP8 are, so BF16 does not round it away.
@@ -58,8 +58,8 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
     Raises: ValueError for an output that is zero or not finite, or becomes so.
     """
     def run(disturbed: Collection[str], size: float, number: int) -> Tensor:
-        draw = torch.Generator().manual_seed(seed + number)
-        factor = 1 + float(torch.rand((), generator=draw))
+        draw = torch.Generator("cpu").manual_seed(seed + number)
+        factor = 1 + float(torch.rand((), generator=draw, dtype=torch.float32, device="cpu"))
 
         def disturb(seen: Seen) -> None:
             if seen.site.layer not in disturbed or not seen.d.numel():
@@ -110,10 +110,10 @@ def capture(
     except ImportError as error:
         raise ImportError("mmaudit.torch.capture: found no safetensors, allowed: pip install safetensors") from error
     _checked.module(module)
-    file, most = output_file(out), 2**63 - 1
+    file, most = output_file("out", out), 2**63 - 1
     rows, columns, matrices = (whole("rows", rows, 1, most), whole("columns", columns, 1, most),
                                whole("matrices", matrices, 1, most))
-    draw = torch.Generator().manual_seed(seed_of(seed))
+    draw = torch.Generator("cpu").manual_seed(seed_of(seed))
     tensors: Dict[str, Tensor] = {}
     products: List[Dict[str, Any]] = []
     counted: Dict[str, int] = {}
@@ -131,7 +131,7 @@ def capture(
             name = f"{product_layer(seen.site.layer, kinds)}#{number}" + (f"[{matrix}]" if batches > 1 else "")
             a, b = seen.a[matrix], seen.b[matrix]
             largest = [float(largest_finite(one).amax()) if one.numel() else 0.0 for one in (seen.a, seen.b)]
-            tensors[name + ".largest"] = torch.tensor(largest)
+            tensors[name + ".largest"] = torch.tensor(largest, dtype=torch.float32, device="cpu")
             some_rows, some_columns = sampled(m, rows, draw), sampled(n, columns, draw)
             for of, one in ((".a", a[some_rows.to(a.device)]), (".b", b[:, some_columns.to(b.device)])):
                 tensors[name + of] = one.detach().cpu().clone(memory_format=torch.contiguous_format)
@@ -148,7 +148,8 @@ def capture(
         found = layer_gains(module, batch, {one["layer"] for one in products}, seed)
         for one in products:
             pair = [found[one["layer"]], multiplications[one["name"]]]
-            tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32)
+            tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32, device="cpu")
     head = json.dumps({"schema": SCHEMA, "seed": seed, "products": products})
-    save_file(tensors, file, metadata={"mmaudit": head})
+    with written(file) as part:
+        save_file(tensors, part, metadata={"mmaudit": head})
     return products

@@ -2,10 +2,11 @@
 import operator
 import os
 import reprlib
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, Sequence, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,8 @@ def tensor(field: str, given: Any) -> None:
     of_kind(field, given, Tensor, "a tensor of torch")
     if given.is_nested:
         raise ValueError(f"{field} layout: found a nested tensor, allowed: torch.strided")
+    if given.layout != torch.strided:  # before torch's dispatcher, which tells all that it knows of the layout
+        raise ValueError(f"{field} layout: found {given.layout}, allowed: torch.strided")
 
 
 def number(field: str, given: Any) -> float:
@@ -56,19 +59,41 @@ def module(given: Any) -> None:
     of_kind("module", given, nn.Module, "an nn.Module of torch")
 
 
+def named_modules(of: nn.Module) -> Iterator[Tuple[str, nn.Module]]:
+    """Modules by name, the same names before and after torch.compile(), which puts each into another one."""
+    for name, one in of.named_modules():
+        yield ".".join(part for part in name.split(".") if part != "_orig_mod"), one
+
+
 def seed_of(given: Any) -> int:
     whole("seed", given, -2**63, 2**63 - 1)
     return operator.index(given)
 
 
-def output_file(given: "str | PathLike[str]") -> str:
+def output_file(field: str, given: "str | PathLike[str]") -> str:
     """The path of a file that can be written, before there is work to lose."""
     path = Path(os.fspath(given))
     if path.is_dir():
-        raise ValueError(f"out: found the folder {str(path)!r}, allowed: a file")
+        raise ValueError(f"{field}: found the folder {str(path)!r}, allowed: a file")
     if not path.parent.is_dir():
-        raise ValueError(f"out: found no folder {str(path.parent)!r}, allowed: a file in a folder that is there")
+        raise ValueError(f"{field}: found no folder {str(path.parent)!r}, allowed: a file in a folder that is there")
     return str(path)
+
+
+@contextmanager
+def written(path: str) -> Iterator[str]:
+    """Where to write what becomes the file `path` at the end; where that fails, `path` stays as it was."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        yield path  # a pipe or a device
+        return
+    whole_path = os.path.realpath(path)
+    part = f"{whole_path}.{os.getpid()}-{threading.get_ident()}.part"
+    try:
+        yield part
+        os.replace(part, whole_path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.remove(part)
 
 
 @contextmanager

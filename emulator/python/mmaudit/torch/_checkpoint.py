@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from ._capture import SCHEMA, product_layer, sampled
-from ._checked import of_kind, output_file, patterns, seed_of, whole
+from ._checked import of_kind, output_file, patterns, seed_of, whole, written
 from ._operator import largest_finite
 from ._tensors import NUMBERS
 
+_PLACE: Dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}  #: whatever torch's defaults are
 Draw = Callable[[int, int, torch.Generator], Tensor]  #: rows, k
 
 _ALLOWED = "normal, uniform, student:NU with NU above 0, outliers:CHANNELS:FACTOR with both above 0"
@@ -25,22 +26,22 @@ TABLES = ("*embed*", "*wte*", "*wpe*", "*position*")
 
 
 def _normal(rows: int, k: int, draw: torch.Generator) -> Tensor:
-    return torch.randn(rows, k, generator=draw)
+    return torch.randn(rows, k, generator=draw, **_PLACE)
 
 
 def _student(freedom: float) -> Draw:
     def drawn(rows: int, k: int, draw: torch.Generator) -> Tensor:
         # chi squared with `freedom` degrees is Gamma(freedom / 2) times 2
-        shape = torch.full((rows, k), freedom / 2, dtype=torch.float64)
+        shape = torch.full((rows, k), freedom / 2, dtype=torch.float64, device="cpu")
         chi = 2 * torch._standard_gamma(shape, generator=draw)
-        return (torch.randn(rows, k, generator=draw, dtype=torch.float64) / (chi / freedom).sqrt()).float()
+        return (torch.randn(rows, k, generator=draw, dtype=torch.float64, device="cpu") / (chi / freedom).sqrt()).float()
     return drawn
 
 
 def _outliers(channels: int, factor: float) -> Draw:
     def drawn(rows: int, k: int, draw: torch.Generator) -> Tensor:
-        x = torch.randn(rows, k, generator=draw)
-        x[:, torch.randperm(k, generator=draw)[:channels]] *= factor
+        x = torch.randn(rows, k, generator=draw, **_PLACE)
+        x[:, torch.randperm(k, generator=draw, device="cpu")[:channels]] *= factor
         return x
     return drawn
 
@@ -58,7 +59,7 @@ def distribution(text: str) -> Draw:
     if name == "normal" and not values:
         return _normal
     if name == "uniform" and not values:
-        return lambda rows, k, draw: torch.rand(rows, k, generator=draw) * 2 - 1
+        return lambda rows, k, draw: torch.rand(rows, k, generator=draw, **_PLACE) * 2 - 1
     if name == "student" and len(values) == 1 and good:
         return _student(values[0])
     if name == "outliers" and len(values) == 2 and good and values[0].is_integer():
@@ -115,8 +116,8 @@ def capture_checkpoint(
     include, exclude = patterns("include", include), patterns("exclude", exclude)
     transposed = patterns("transposed", transposed)
     rows, columns = whole("rows", rows, 1, 2**63 - 1), whole("columns", columns, 1, 2**63 - 1)
-    drawn, draw = distribution(activations), torch.Generator().manual_seed(seed_of(seed))
-    file_out = output_file(out)
+    drawn, draw = distribution(activations), torch.Generator("cpu").manual_seed(seed_of(seed))
+    file_out = output_file("out", out)
 
     def matches(layer: str, globs: Sequence[str]) -> bool:
         return any(fnmatchcase(layer, one) for one in globs)
@@ -157,7 +158,8 @@ def capture_checkpoint(
                          f"{', '.join(NUMBERS.values())} that include takes and exclude leaves")
     head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products,
                        "left_out": left_out})
-    save_file(tensors, file_out, metadata={"mmaudit": head, "activations": activations})
+    with written(file_out) as part:
+        save_file(tensors, part, metadata={"mmaudit": head, "activations": activations})
     if left_out:
         more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
         warnings.warn(f"checkpoint: left out {len(left_out)} tensors that may be weights: "
@@ -176,4 +178,4 @@ def _product(layer: str, b: Tensor, drawn: Draw, most: Tuple[int, int],
     facts = {"name": name, "layer": layer, "kind": "weight", "op": "drawn", "m": most[0], "n": n, "k": k,
              "largest_a": largest[0], "largest_b": largest[1]}
     some = b[:, sampled(n, most[1], draw)].clone(memory_format=torch.contiguous_format)
-    return facts, {name + ".a": a, name + ".b": some, name + ".largest": torch.tensor(largest)}
+    return facts, {name + ".a": a, name + ".b": some, name + ".largest": torch.tensor(largest, **_PLACE)}

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from . import _checked, _compare_page
-from ._checked import unchanged
+from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
-from ._plan import Choice, Plan
+from ._plan import Choice, Plan, label
 
 SCHEMA = "mmaudit.compare/1"
 Loss = Callable[[Any], Tensor]
@@ -39,6 +39,8 @@ def logits_of(output: Any) -> Tensor:
         raise ValueError(
             f"module: found an output of {type(output).__name__}, allowed: a tensor, a tuple, a mapping, or one "
             "with logits")
+    if found.is_complex():
+        raise ValueError(f"module: found an output of {found.dtype}, allowed: real numbers")
     return found.detach()
 
 
@@ -54,13 +56,13 @@ class Comparison(Dict[str, Any]):
     def __str__(self) -> str:
         names = list(self["plans"])
         width = max([len("layer"), *map(len, self["layers"])])
-        columns = [max(len(name), 9) for name in names]
+        columns = [max([len(name), 9, *(len(_compare_page.cell(self["plans"][name], layer)) for layer in self["layers"])])
+                   for name in names]
         lines = ["Relative error of every layer's output:",
                  "  ".join(["layer".ljust(width), *(name.rjust(one) for name, one in zip(names, columns))])]
         for layer in self["layers"]:
-            cells = [self["plans"][name]["layers"].get(layer) for name in names]
             lines.append("  ".join([layer.ljust(width), *(
-                ("-" if cell is None else f"{cell:.2e}").rjust(one) for cell, one in zip(cells, columns))]))
+                _compare_page.cell(self["plans"][name], layer).rjust(one) for name, one in zip(names, columns))]))
         estimated = any(row.get("estimated_error") is not None for row in self["plans"].values())
         lines += ["", "Logits:", f"{'plan':{max(map(len, names), default=4)}}  rel. error  KL, nats  top-1 same" + (
             "  estimated" if estimated else "") + ("      loss  loss - reference" if self["loss"] is not None else "")]
@@ -104,7 +106,9 @@ class Comparison(Dict[str, Any]):
         end = Path(path).suffix
         if end not in kinds:
             raise ValueError(f"path: found {str(path)!r}, allowed: names that end in {', '.join(kinds)}")
-        Path(path).write_text(kinds[end](), encoding="utf-8")
+        text = kinds[end]()
+        with _checked.written(str(path)) as file:
+            Path(file).write_text(text, encoding="utf-8")
 
 
 def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch: Optional[Callable[[Seen], None]],
@@ -118,15 +122,15 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
                 outputs[name] = found.detach()
         return hook
 
-    for name, one in module.named_modules():
-        if names is None or name in names:
-            hooks.append(one.register_forward_hook(keep(name)))
     try:
+        for name, one in named_modules(module):
+            if (names is None or name in names) and not isinstance(one, torch.jit.ScriptModule):  # takes no hooks
+                hooks.append(one.register_forward_hook(keep(name)))
         with unchanged(module, seed), torch.no_grad(), Emulation(module, Plan.of(plan, module), watch, tell=False) as emulation:
             return called(module, batch), emulation
     finally:
-        for one in hooks:
-            one.remove()
+        for handle in hooks:
+            handle.remove()
 
 
 def named_plans(plans: Any) -> "Mapping[str, Plan | Choice]":
@@ -166,10 +170,11 @@ def compare(
         seed: of torch, before every run.
     Returns: {"schema", "seed", "loss", "layers": names of modules that run products, in that order, "plans": {name:
         {"products", "unmatched": keys of the plan's layers that decided on no product, "layers": {name: relative error
-        of its output}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
-        that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
-        is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
-        same largest logit; both over the last axis of the output, computed in binary64.
+        of its output}, "dtypes": {name: what its products are computed in}, "relative_error", "estimated_error",
+        "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is that of the plan's estimate, else None, and
+        exceeds_limit whether relative_error is larger, or not a number. KL is the mean over positions of KL(as it is ||
+        under the plan), in nats, and top1 the share of positions with the same largest logit; both over the last axis
+        of the output, computed in binary64.
     Raises: ValueError for a plan that is none.
     """
     _checked.module(module)
@@ -191,7 +196,14 @@ def compare(
     result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}
-        found, emulation = _run(module, batch, plan, seed, None, outputs, layers)
+        dtypes: Dict[str, List[str]] = {}
+
+        def note_dtype(seen: Seen, dtypes: Dict[str, List[str]] = dtypes) -> None:
+            of_layer, one = dtypes.setdefault(seen.site.layer, []), label(seen.recipe)
+            if one not in of_layer:
+                of_layer.append(one)
+
+        found, emulation = _run(module, batch, plan, seed, note_dtype, outputs, layers)
         mine = logits_of(found)
         log_q = F.log_softmax(mine.double(), -1)
         error = relative_error(mine, logits)
@@ -199,6 +211,7 @@ def compare(
             "products": emulation.products,
             "unmatched": emulation.unmatched,
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
+            "dtypes": {layer: " and ".join(dtypes.get(layer, [label(None)])) for layer in layers},
             "relative_error": error,
             "estimated_error": plan.estimate,
             "limit": plan.limit,

@@ -26,6 +26,13 @@ def _number(value: Optional[float], form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def cell(row: Mapping[str, Any], layer: str) -> str:
+    """The error of a layer's output under a plan and, where the plan's layers differ, in what it is computed."""
+    dtypes = row.get("dtypes", {})
+    error = _number(row["layers"].get(layer), ".2e")
+    return f"{dtypes[layer]}  {error}" if len(set(dtypes.values())) > 1 else error
+
+
 def remarks(found: Mapping[str, Any]) -> List[str]:
     """A line for every plan with a limit on the error of the output: whether what was measured is within it; and one
     for every plan with keys that decided on no product."""
@@ -127,7 +134,7 @@ def html(found: Mapping[str, Any]) -> str:
         if found["loss"] is not None:
             cells += [_number(row["loss"], ".4f"), _number(row["loss"] - found["loss"], "+.5f")]
         rows.append(cells)
-    layers = [[_shown(layer, found["layers"]), *(_number(row["layers"].get(layer), ".2e") for row in plans.values())]
+    layers = [[_shown(layer, found["layers"]), *(cell(row, layer) for row in plans.values())]
               for layer in found["layers"]]
     digest = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     return "\n".join([

@@ -26,27 +26,25 @@ def _lib() -> ctypes.CDLL:
     for candidate in _candidates():
         try:
             lib = ctypes.CDLL(candidate)
-            break
-        except OSError as error:
-            reasons.append(str(error))
-    else:
-        raise RuntimeError(
-            "a device: found cuda without libmmaudit_cuda.so (" + "; ".join(reasons) + "), allowed: tensors on the "
-            "CPU, or the library of a build with CUDA, beside libmmaudit.so or as $MMAUDIT_CUDA_LIBRARY")
-    lib.mmaudit_cuda_last_error.restype = c_char_p
-    lib.mmaudit_cuda_workspace.argtypes = [POINTER(_library.Product), POINTER(c_uint64)]
-    lib.mmaudit_cuda_matmul.argtypes = [POINTER(_library.Product), c_void_p, _library.Out]
-    lib.mmaudit_cuda_quantize.argtypes = [POINTER(_library.Quantization), c_void_p]
-    for name in ("workspace", "matmul", "quantize"):
-        getattr(lib, "mmaudit_cuda_" + name).restype = c_int
-    return lib
+            lib.mmaudit_cuda_last_error.restype = c_char_p
+            lib.mmaudit_cuda_workspace.argtypes = [POINTER(_library.Product), POINTER(c_uint64)]
+            lib.mmaudit_cuda_matmul.argtypes = [POINTER(_library.Product), c_void_p, _library.Out]
+            lib.mmaudit_cuda_quantize.argtypes = [POINTER(_library.Quantization), c_void_p]
+            for name in ("workspace", "matmul", "quantize"):
+                getattr(lib, "mmaudit_cuda_" + name).restype = c_int
+            return lib
+        except (OSError, AttributeError) as error:  # no file, no library, or another library
+            reasons.append(" ".join(str(error).split()))
+    raise RuntimeError(
+        "a device: found cuda without libmmaudit_cuda.so (" + "; ".join(reasons) + "), allowed: tensors on the CPU, or "
+        "the library of a build with CUDA, beside libmmaudit.so or as $MMAUDIT_CUDA_LIBRARY")
 
 
 def _check(status: int) -> None:
     if status == 0:
         return
     line = _lib().mmaudit_cuda_last_error().decode()
-    raise ValueError(line) if status == 2 else RuntimeError(line)
+    raise ValueError(line) if status == 2 else RuntimeError(line or "cuda: found a failure without a reason")
 
 
 def matmul(work: _library.Product, place: torch.device) -> None:

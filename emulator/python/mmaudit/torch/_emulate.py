@@ -6,6 +6,7 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, 
 
 import torch
 from torch import Tensor, nn
+from torch._ops import HigherOrderOperator
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import (
@@ -16,6 +17,7 @@ from torch.utils._python_dispatch import (
 )
 
 from . import _checked, _settings
+from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
 from ._plan import Choice, Plan, Recipe
 from ._storages import Storages
@@ -69,14 +71,20 @@ def _node() -> Optional[int]:
 class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
     """Hands the products that reach the dispatcher to an Emulation."""
 
+    supports_higher_order_operators = True  # refused below, in one line
+
     def __init__(self, owner: "Emulation") -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.owner = owner
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, HigherOrderOperator):
+            name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
+            raise NotImplementedError(f"emulate: found {name}, which has products of its own, allowed: what the dispatcher "
+                                      "takes apart, such as scaled_dot_product_attention")
         rule = _PRODUCTS.get(func)
-        if rule is not None:
+        if rule is not None and all(one.layout == torch.strided for one in args if isinstance(one, Tensor)):
             return rule(self.owner, func, args, kwargs)
         if func in _COMPOSITE:
             with self:
@@ -101,15 +109,18 @@ class Emulation:
         self._mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
         self._stack: List[_Entered] = []
-        self._parameters = Storages(module.parameters())
+        self._parameters, self._kept = Storages(), Storages()  #: of the weights as they are while it is on
         self._operands = Storages()  #: of forward products
-        self._forward: Dict[int, _Forward] = {}
+        self._forward: Dict[int, _Forward] = {}  #: by the numbers of nodes, of all steps of a training
+        self._forwards: Dict[_Forward, _Forward] = {}  #: one of each
         self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
         self._exit: Optional[ExitStack] = None
         self._tell, self._ran = tell, False
         self._keys: Set[str] = set()
-        linear = [one for one in module.modules() if isinstance(one, nn.Linear)] if plan.keep_first_last else []
-        self._kept = Storages(one.weight for one in linear[:1] + linear[-1:])
+
+    def __reduce__(self) -> Any:
+        """A copy is a new one, of a copy of the module: storages are those of this module."""
+        return Emulation, (self.module, self.plan, self._watch, self._tell)
 
     # ---- where we are ----------------------------------------------------------------------------------------------
 
@@ -118,8 +129,11 @@ class Emulation:
             raise RuntimeError("emulate: found an Emulation that is entered already, allowed: to enter it again once "
                                "it is left, or another emulate() inside")
         with ExitStack() as stack:
+            linear = [one for one in self.module.modules() if isinstance(one, nn.Linear)] if self.plan.keep_first_last else []
+            self._kept = Storages(one.weight for one in linear[:1] + linear[-1:])
+            self._parameters = Storages(self.module.parameters())
             # Not a module's own hooks: these would go along where it is copied or pickled inside.
-            self._names = {id(one): (one, name, type(one).__name__) for name, one in self.module.named_modules()}
+            self._names = {id(one): (one, name, type(one).__name__) for name, one in named_modules(self.module)}
             stack.callback(register_module_forward_pre_hook(self._entering).remove)
             stack.callback(register_module_forward_hook(self._leaving, always_call=True).remove)
             stack.enter_context(_settings.attention_apart())
@@ -184,15 +198,16 @@ class Emulation:
             kept = any(one in self._kept for one in operands)
             if torch.is_grad_enabled():
                 number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
-                self._forward[number - 1] = _Forward(site, kept)
+                known = _Forward(site, kept)
+                self._forward[number - 1] = self._forwards.setdefault(known, known)
                 for one in operands:
                     self._operands.add(one)
             return site, kept, None
         found = self._forward.get(node)
         if found is None:
             return Site("", type(self.module).__name__, True), False, None
-        known = [one in self._operands for one in operands]
-        gradient = known.index(False) if known.count(False) == 1 else None
+        seen = [one in self._operands for one in operands]
+        gradient = seen.index(False) if seen.count(False) == 1 else None
         return found.site._replace(backward=True), found.kept, gradient
 
     # ---- products --------------------------------------------------------------------------------------------------
@@ -248,8 +263,8 @@ class Emulation:
         return largest
 
 
-def _plus(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any], batched: bool) -> Tensor:
-    """addmm and baddbmm: beta * C + alpha * (A B), the sum in binary32 or the tensors' own wider type."""
+def _plus(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
+    """addmm, baddbmm and addmv: beta * C + alpha * (A B), the sum in binary32 or the tensors' own wider type."""
     c, a, b = args[0], args[1], args[2]
     beta, alpha = kwargs.get("beta", 1), kwargs.get("alpha", 1)
 
@@ -270,11 +285,11 @@ def _plus(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any], batched
         marker.append(True)
         return native()
 
-    x, y = (a, b) if batched else (a.unsqueeze(0), b.unsqueeze(0))
+    shape = [*a.shape[:-1], *b.shape[b.dim() - 1:]] if b.dim() > 1 else [a.shape[0]]
+    x = a if a.dim() == 3 else a.unsqueeze(0)
+    y = b if b.dim() == 3 else b.reshape(1, -1, 1) if b.dim() == 1 else b.unsqueeze(0)
     d = self.run(func, x, y, remembered, wide=True, factor=float(alpha))
-    if marker:
-        return d
-    return finish(d if batched else d.squeeze(0))
+    return d if marker else finish(d.reshape(shape))
 
 
 def _mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
@@ -322,14 +337,33 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
     return d
 
 
+def _into(rule: Callable[..., Tensor], plain: Any) -> Callable[..., Tensor]:
+    """The rule of an operator that writes to `out`, or to its first operand."""
+    def written(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) -> Tensor:
+        given = dict(kwargs)
+        out: Tensor = given.pop("out", args[0])
+        found = rule(self, plain, args, given)
+        if "out" in kwargs and out.shape != found.shape:
+            out.resize_(found.shape)
+        return out.copy_(found)
+    return written
+
+
 _PRODUCTS: Dict[Any, Callable[..., Tensor]] = {
     aten.mm.default: _mm,
     aten.bmm.default: _bmm,
     aten.mv.default: _mv,
-    aten.addmm.default: lambda self, func, args, kwargs: _plus(self, func, args, kwargs, False),
-    aten.baddbmm.default: lambda self, func, args, kwargs: _plus(self, func, args, kwargs, True),
+    aten.addmm.default: _plus,
+    aten.baddbmm.default: _plus,
+    aten.addmv.default: _plus,
     aten._scaled_mm.default: _scaled_mm,
 }
+_PRODUCTS.update({
+    **{getattr(aten, name).out: _into(_PRODUCTS[getattr(aten, name).default], getattr(aten, name).default)
+       for name in ("mm", "bmm", "mv", "addmm", "baddbmm", "addmv")},
+    **{getattr(aten, name + "_").default: _into(_plus, getattr(aten, name).default)
+       for name in ("addmm", "baddbmm", "addmv")},
+})
 # What reaches a dispatch mode whole where autograd does not take it apart (torch.inference_mode).
 _COMPOSITE = {aten.linear.default, aten.matmul.default, aten.einsum.default, aten.scaled_dot_product_attention.default,
               aten._scaled_dot_product_attention_math.default}
@@ -350,4 +384,6 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has.
     """
     _checked.module(module)
+    if watch is not None and not callable(watch):
+        raise ValueError(f"watch: found a {type(watch).__name__}, allowed: a function")
     return Emulation(module, Plan.of(plan, module), watch)

@@ -62,6 +62,16 @@ def _shape(a: Tensor, b: Tensor, spec: Formats) -> List[int]:
     return [*a.shape[:-1], b.shape[-1]]
 
 
+def _require_on(place: torch.device, spec: Formats, scale_layout: str) -> None:
+    """ValueError for what the kernels of the model on a GPU can't take."""
+    if place.type != "cuda":
+        return
+    if spec.sparse:
+        raise ValueError(f"inst: found the sparse {spec.name} on {place}, allowed: a dense one, or tensors on the CPU")
+    if scale_layout == "blocked":
+        raise ValueError(f"scale_layout: found blocked on {place}, allowed: rows, or tensors on the CPU")
+
+
 def _output(arch: str, inst: str, d_format: Optional[str]) -> torch.dtype:
     return dtype_of(d_format if d_format is not None else formats_of(arch, inst).d)
 
@@ -76,6 +86,7 @@ def _matmul(
     spec = formats_of(arch, inst)
     place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
                           metadata=metadata)
+    _require_on(place, spec, scale_layout)
     d = torch.empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format), device=place)
     batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
     n, k = b.shape[-1], b.shape[-2]
@@ -117,8 +128,11 @@ def _(
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
     factor_block: int, threads: int,
 ) -> Tensor:
-    require_place(a=a, b=b, c=c)
-    return a.new_empty(_shape(a, b, formats_of(arch, inst)), dtype=_output(arch, inst, d_format))
+    spec = formats_of(arch, inst)
+    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
+                          metadata=metadata)
+    _require_on(place, spec, scale_layout)
+    return a.new_empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format))
 
 
 def matmul(
@@ -151,7 +165,9 @@ def matmul(
         _checked.of_kind(field, text, str, "a str")
     alpha, beta = (None if x is None else _checked.number(field, x) for field, x in (("alpha", alpha), ("beta", beta)))
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
-        if factor is not None and not isinstance(factor, Tensor):
+        if isinstance(factor, Tensor):
+            _checked.tensor(field, factor)
+        elif factor is not None:
             _checked.number(field, factor)
     if not isinstance(factor_a, Tensor) and not isinstance(factor_b, Tensor):
         if factor_a is not None or factor_b is not None:

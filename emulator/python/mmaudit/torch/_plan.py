@@ -5,10 +5,13 @@ import sys
 from dataclasses import asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from os import PathLike
+from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from torch import nn
 
+from . import _checked
+from ._checked import named_modules
 from ._operator import find_path
 
 SCHEMA = "mmaudit.plan/1"
@@ -68,6 +71,13 @@ RECIPES: Dict[str, Recipe] = {
 
 Choice = Union[str, Recipe, Mapping[str, Any], None]
 KEEP = "keep"
+
+
+def label(recipe: Optional[Recipe]) -> str:
+    """What a table says of it: dtype, and the policy unless that is plain."""
+    if recipe is None:
+        return "kept"
+    return recipe.dtype if recipe.policy == "plain" else f"{recipe.dtype} {recipe.policy}"
 
 
 def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
@@ -228,8 +238,8 @@ class Plan:
     def require_matches(self, module: nn.Module) -> None:
         """ValueError for a key that no module of `module` has."""
         for key, _ in self.layers:
-            if not any(key == type(one).__name__ or fnmatchcase(name, key) for name, one in module.named_modules()):
-                names = ", ".join(repr(name) for name, _ in list(module.named_modules())[1:4])
+            if not any(key == type(one).__name__ or fnmatchcase(name, key) for name, one in named_modules(module)):
+                names = ", ".join(repr(name) for name in list(dict.fromkeys(name for name, _ in named_modules(module)))[1:4])
                 raise ValueError(
                     f"plan layers: found {key!r}, which no module matches, allowed: globs over names such as {names}")
 
@@ -260,3 +270,8 @@ class Plan:
             out["tighter"].append({"output_error": one.estimate, "layers": changed})
             before = dict(one.layers)
         return json.dumps(out, indent=2)
+
+    def write(self, path: "str | PathLike[str]") -> None:
+        """to_json() as a file, that of() and emulate() take by its name."""
+        with _checked.written(_checked.output_file("path", path)) as file:
+            Path(file).write_text(self.to_json() + "\n", encoding="utf-8")

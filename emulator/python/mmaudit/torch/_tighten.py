@@ -1,11 +1,11 @@
 """From a plan under an estimated error of the output to one under the measured error."""
 from os import PathLike
-from typing import Any, List, NamedTuple, Union
+from typing import Any, Dict, List, NamedTuple, Union
 
 from torch import Tensor, nn
 
 from ._compare import logits_of, measured_output, relative_error
-from ._plan import Choice, Plan
+from ._plan import Choice, Plan, label
 
 
 class Try(NamedTuple):
@@ -26,8 +26,12 @@ class Tightened(NamedTuple):
         lines = [f"limit {self.limit:.2e}", "estimated   measured"]
         lines += [f"{one.estimated:9.2e}  {one.measured:9.2e}  "
                   f"{'within the limit' if one.measured <= self.limit else 'exceeds the limit'}" for one in self.tries]
-        kept = sum(recipe is None for _, recipe in self.plan.layers)
-        return "\n".join([*lines, f"{kept} of {len(self.plan.layers)} layers are kept"])
+        layers: Dict[str, List[str]] = {}
+        for name, recipe in self.plan.layers:
+            layers.setdefault(label(recipe), []).append(name)
+        lines += [f"{one}, {len(names)} of {len(self.plan.layers)} layers: {', '.join(names)}"
+                  for one, names in sorted(layers.items(), key=lambda pair: pair[0] == label(None))]
+        return "\n".join(lines)
 
 
 def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]", *, limit: Union[float, None] = None,
