@@ -18,6 +18,7 @@
 #include "sweeps/memory_report.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
+#include "sweeps/roofline.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -29,7 +30,8 @@ struct SweepGemmOptions {
 };
 
 struct SweepReportOptions {
-  std::string sweep, gemm, html;
+  std::string sweep, gemm, html, markdown;
+  std::vector<std::string> ceilings;
 };
 
 struct SweepOptions {
@@ -221,26 +223,52 @@ int gemm(const SweepGemmOptions& options, const Context& context) {
   return result.wrong() == 0 ? kAllGood : kMismatch;
 }
 
+/// What --ceilings names, for the roofline of `result`.
+std::vector<sweeps::SweepResult> ceilings_of(const SweepReportOptions& options,
+                                             const sweeps::SweepResult& result) {
+  std::vector<sweeps::SweepResult> ceilings;
+  for (const std::string& file : options.ceilings) {
+    ceilings.push_back(sweeps::from_json(text_of_file(file), file));
+    sweeps::require_ceilings(result, ceilings.back(), file);
+  }
+  if (!ceilings.empty() && sweeps::roofline_table(sweeps::ceilings_of(result, ceilings)).rows.empty())
+    throw InputError(
+        fmt::format("--ceilings: found no roofline, allowed: with {0}, files that have rates of matrix "
+                    "instructions and reads of memory or of the second-level cache, of the whole GPU",
+                    options.sweep));
+  return ceilings;
+}
+
 int report_on(const SweepReportOptions& options) {
-  try_outputs({{"--html", options.html}}, {{"SWEEP", options.sweep}, {"--gemm", options.gemm}});
+  std::vector<NamedFile> inputs = {{"SWEEP", options.sweep}, {"--gemm", options.gemm}};
+  for (const std::string& file : options.ceilings) inputs.push_back({"--ceilings", file});
+  try_outputs({{"--html", options.html}, {"--md", options.markdown}}, inputs);
   const sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
+  const std::vector<sweeps::SweepResult> ceilings = ceilings_of(options, result);
   const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
   const std::string gemm = options.gemm.empty() ? "" : text_of_file(options.gemm);
   if (!gemm.empty() && options.html.empty())
     throw InputError("--gemm: found without --html, allowed: with it: it is for the page");
   if (!options.html.empty()) {
-    report::Report report = sweeps::report_of(result);
+    report::Report report = sweeps::report_of(result, ceilings);
     sweeps::add_context(report, result, accuracy, gemm, options.gemm);
     corpus::write_file_atomically(options.html, std::string_view(report::rendered(report, "html")));
   }
+  if (!options.markdown.empty())
+    corpus::write_file_atomically(options.markdown, std::string_view(report::rendered(
+                                                        sweeps::report_of(result, ceilings), "markdown")));
   std::string text;
-  if (report::Report memory{.sections = sweeps::memory_sections(result)}; !memory.sections.empty())
-    text = report::rendered(memory, "text") + "\n";
+  report::Report memory{.sections = sweeps::memory_sections(result)};
+  if (report::Section roofline = sweeps::roofline_section(result, ceilings);
+      !roofline.tables.front().rows.empty())
+    memory.sections.push_back(std::move(roofline));
+  if (!memory.sections.empty()) text = report::rendered(memory, "text") + "\n";
   if (!accuracy.empty())
     text +=
         fmt::format("{}\n\n{}", sweeps::kAccuracyTitle, report::to_text(sweeps::accuracy_table(accuracy)));
   emit("-", text.empty() ? "no rate and no level of memory: --html writes the other tables\n" : text);
-  if (!options.html.empty()) emit("-", fmt::format("\nwritten: {}\n", options.html));
+  for (const std::string& file : {options.html, options.markdown})
+    if (!file.empty()) emit("-", fmt::format("\nwritten: {}\n", file));
   return kAllGood;
 }
 
@@ -295,15 +323,21 @@ void add_census(Command& command) {
 
 void add_report(Command& command) {
   auto options = std::make_shared<SweepReportOptions>();
-  Command report_command =
-      command.command("report",
-                      "a sweep.json as a page: levels of memory, accuracy against speed, heat maps, curves; "
-                      "prints the first two",
-                      {"mmaudit sweep report out/sweep.json --html sweep.html",
-                       "mmaudit sweep report out/sweep.json --gemm gemm.json --html sweep.html"});
+  Command report_command = command.command(
+      "report",
+      "a sweep.json as a page: levels of memory, roofline, accuracy against speed, heat maps, "
+      "curves; prints the first three",
+      {"mmaudit sweep report out/sweep.json --html sweep.html",
+       "mmaudit sweep report out/sweep.json --gemm gemm.json --html sweep.html",
+       "mmaudit sweep report memory/sweep.json --ceilings matrix/sweep.json --html sweep.html"});
   report_command.option("SWEEP FILE", options->sweep, "a sweep.json").required();
   report_command.option("--gemm FILE", options->gemm, "what sweep gemm --out wrote, for the page");
+  report_command
+      .option("--ceilings FILE", options->ceilings,
+              "another sweep of the same GPU: its best rates count in the roofline")
+      .one_value_per_use();
   report_command.option("--html FILE", options->html, "a file for the page");
+  report_command.option("--md FILE", options->markdown, "a file for the tables, as sweep.md");
   report_command.runs([options](const Context&) { return report_on(*options); });
 }
 

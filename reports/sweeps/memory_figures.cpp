@@ -123,7 +123,7 @@ std::string placement_figure(const SweepResult& result) {
   if (points.empty()) return {};
   report::CellMap map{.id = "placement",
                       .title = "Clusters on multiprocessors",
-                      .x_title = "SM; neighbours of one shade in a line are one cluster or group",
+                      .x_title = "SM; neighbours of one shade: one cluster or group",
                       .y_title = "blocks per cluster; last: groups",
                       .unit = "",
                       .rows = {},

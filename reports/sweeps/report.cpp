@@ -333,7 +333,7 @@ std::string to_csv(const SweepResult& result) {
   return text;
 }
 
-report::Report report_of(const SweepResult& result) {
+report::Report report_of(const SweepResult& result, std::span<const SweepResult> ceilings) {
   report::Report report{.title = fmt::format("Speed of {}{}", result.provenance.gpu,
                                              result.provenance.revision.ends_with("-dirty")
                                                  ? ", by a program built from uncommitted changes"
@@ -343,9 +343,10 @@ report::Report report_of(const SweepResult& result) {
   report.meta.push_back(method_of(result));
   report.sections.push_back(section_of(findings_table(result)));
   for (Section& section : memory_sections(result)) report.sections.push_back(std::move(section));
+  report.sections.push_back(roofline_section(result, ceilings));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
-  for (const auto table : {roofline_table, gpu_table, bytes_table, operations_table, energy_table,
-                           falls_table, skipped_table, wrong_table}) {
+  for (const auto table :
+       {gpu_table, bytes_table, operations_table, energy_table, falls_table, skipped_table, wrong_table}) {
     report.sections.push_back(section_of(table(result)));
     report.sections.back().folded = true;
   }

@@ -1,5 +1,6 @@
 #pragma once
 // A sweep, and whole products, as a file and as a report.
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,9 @@ std::string to_csv(const SweepResult& result);
 std::vector<std::string> origin_of(const Provenance& provenance);
 
 /// Findings, a table and figures per family of benchmarks, the whole GPU, energy, and what was not measured
-/// or is wrong, with the papers' numbers beside ours.
-report::Report report_of(const SweepResult& result);
+/// or is wrong, with the papers' numbers beside ours. `ceilings`: other sweeps of the same GPU, whose best
+/// rates count in the roofline.
+report::Report report_of(const SweepResult& result, std::span<const SweepResult> ceilings = {});
 
 inline constexpr char kAccuracyTitle[] = "Accuracy against speed";
 

@@ -75,6 +75,37 @@ TEST(LevelFigure, ABoxEachWithItsLinesEscaped) {
   EXPECT_EQ(level_picture({}), "");
 }
 
+TEST(RooflineFigure, ALinePerSlopeAndRoofAndAMarkPerRidge) {
+  Roofline plot{"r", "title", {{"memory", "4.00 TB/s", 4e12}, {"L2 <b>", "8.00 TB/s", 8e12}}, {}};
+  EXPECT_EQ(roofline(plot), "") << "no roof";
+  plot.roofs = {{"tf32", Format::tf32, 400e12}, {"f16", Format::f16, 800e12}, {"bf16", Format::bf16, 816e12}};
+  const std::string svg = roofline(plot);
+  EXPECT_EQ(count_of(svg, "<line class=\"total\""), 2);
+  EXPECT_EQ(count_of(svg, "<line class=\"curve tf32\""), 2) << "one in the legend";
+  EXPECT_EQ(count_of(svg, "class=\"mark tf32\""), 3) << "two ridges and the legend";
+  EXPECT_EQ(count_of(svg,
+                     "tf32: 400.0 TFLOPS, meets L2 &lt;b&gt; at 50 FLOP per byte, meets memory at 100 "
+                     "FLOP per byte."),
+            1)
+      << svg;
+  EXPECT_EQ(count_of(svg, ">bf16, f16<"), 1) << "roofs close together share a label";
+  EXPECT_EQ(count_of(svg, ">tf32<"), 2) << "label and legend";
+  plot.slopes.clear();
+  EXPECT_EQ(roofline(plot), "") << "no slope";
+}
+
+/// A slope meets a roof where bytes times FLOP per byte are the roof, in the drawing too.
+TEST(RooflineFigure, SlopesEndAtTheHighestRoof) {
+  const std::string svg = roofline(
+      {"r", "t", {{"memory", "1 TB/s", 1e12}}, {{"f16", Format::f16, 1e14}, {"f64", Format::f64, 1e13}}});
+  // x: 10^0 to 10^3, y: 10^12 to 10^15.
+  EXPECT_EQ(count_of(svg, "<line class=\"total\" x1=\"48.0\" y1=\"300.0\" x2=\"269.3\" y2=\"108.0\"/>"), 1)
+      << svg;
+  EXPECT_EQ(count_of(svg, "<line class=\"curve f64\" x1=\"158.7\" y1=\"204.0\" x2=\"380.0\" y2=\"204.0\"/>"),
+            1)
+      << svg;
+}
+
 TEST(HistogramFigure, ABarPerBinAndGroup) {
   const Histogram plot{
       "h", "title", "cycles",

@@ -121,6 +121,49 @@ TEST_F(Sweep, ReportPutsErrorsBesideRatesAndWritesAPage) {
   EXPECT_EQ(html.find("http:"), std::string::npos);
 }
 
+TEST_F(Sweep, ReportTakesCeilingsOfOtherSweepsOfTheSameGpu) {
+  const auto save_rate = [&](const std::string& name, const std::string& gpu, const std::string& subject,
+                             std::pair<std::string, std::string> axis, const std::string& tag, double value) {
+    sweeps::SweepResult result;
+    result.provenance.gpu = gpu;
+    result.points = {
+        {.subject = subject, .axes = {{"scope", "gpu"}, std::move(axis)}, .summaries = {{tag, value}}}};
+    corpus::write_file_atomically(path(name), std::string_view(sweeps::to_json(result)));
+    return path(name);
+  };
+  const std::string memory = save_rate("memory.json", "X", "stream.ld.v4.u32", {"level", "memory"},
+                                       sweeps::tag::kBytesPerSecond, 4e12),
+                    tf32 = save_rate("tf32.json", "X", "wgmma.m64nNk8.f32.tf32.tf32", {"n", "256"},
+                                     sweeps::tag::kFlops, 4e14),
+                    s8 = save_rate("s8.json", "X", "wgmma.m64nNk32.s32.s8.s8", {"n", "256"},
+                                   sweeps::tag::kFlops, 16e14),
+                    other = save_rate("other.json", "Y", "wgmma.m64nNk32.s32.s8.s8", {"n", "256"},
+                                      sweeps::tag::kFlops, 16e14);
+  const Outcome outcome = run({"sweep", "report", memory, "--ceilings", tf32, "--ceilings", s8, "--html",
+                               path("page.html"), "--md", path("page.md")});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  const auto text_in = [](const std::string& file) {
+    std::ifstream stream(file);
+    return std::string((std::istreambuf_iterator<char>(stream)), {});
+  };
+  const std::string markdown = text_in(path("page.md")), html = text_in(path("page.html"));
+  EXPECT_NE(markdown.find("| tf32 | 400.0 | 100 | - |"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("| s8 | 1600.0 | 400 | - |"), std::string::npos);
+  EXPECT_NE(html.find("tf32 meets memory at 100 FLOP per byte"), std::string::npos);
+  EXPECT_NE(outcome.out.find("Roofline of each data type"), std::string::npos) << outcome.out;
+
+  const std::size_t before = files();
+  const auto report = [&](const std::string& sweep, const std::string& ceilings) {
+    return run({"sweep", "report", sweep, "--ceilings", ceilings, "--html", path("none.html")});
+  };
+  refused(report(memory, other), "other.json: GPU: found Y (0 multiprocessors), allowed: X");
+  refused(report(memory, save("cycles.json", 29)), "cycles.json: GPU: found  (0 multiprocessors)");
+  refused(report(s8, tf32), "--ceilings: found no roofline, allowed: with ");
+  refused(report(memory, path("none.json")), "cannot read");
+  refused(run({"sweep", "report", memory, "--ceilings", tf32, "--md", tf32}), "found the file of --ceilings");
+  EXPECT_EQ(files(), before + 1) << "a page was made for nothing";
+}
+
 TEST_F(Sweep, GemmAndCensusWithoutAGpu) {
   refused(run({"sweep", "gemm", "--size", "1000"}),
           "--size: found 1000, allowed: multiples of 256 up to 16384");

@@ -66,7 +66,10 @@ def pages(mmaudit, folder):
     results = pathlib.Path(__file__).resolve().parents[3] / "docs" / "results" / "h200-sweep"
     subprocess.run([mmaudit, "-q", "sweep", "report", results / "sweep.json.zst", "--gemm", results / "gemm.json", "--html",
                     folder / "sweep.html"], check=True, stdout=subprocess.DEVNULL)
-    return {"sweep": folder / "sweep.html", "audit": folder / "whole" / "audit.html",
+    memory = results.parent / "h200-memory" / "sweep.json.zst"
+    subprocess.run([mmaudit, "-q", "sweep", "report", memory, "--ceilings", results / "sweep.json.zst", "--html",
+                    folder / "memory.html"], check=True, stdout=subprocess.DEVNULL)
+    return {"sweep": folder / "sweep.html", "memory": folder / "memory.html", "audit": folder / "whole" / "audit.html",
             "free": folder / "free.html", "tensors": tensors("a.npy", "b.npy", "t.html"),
             "hostile": tensors(hostile, "b.npy", "h.html"), "named": tensors(f"s.safetensors:{tensor}", "b.npy", "s.html"),
             "infinite": tensors("infinite.npy", "b.npy", "i.html"), "nan": tensors("nan.npy", "b.npy", "n.html"),

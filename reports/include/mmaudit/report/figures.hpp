@@ -71,6 +71,24 @@ struct LevelPicture {
 /// Empty without a box.
 std::string level_picture(const LevelPicture& picture);
 
+/// What bounds a kernel: rates of bytes as slopes, rates of operations as roofs, both axes logarithmic.
+struct Roofline {
+  struct Slope {
+    std::string name, rate;  ///< rate: as text, with its unit
+    double value = 0;        ///< bytes/s
+  };
+  struct Roof {
+    std::string name;
+    Format colour = Format::none;
+    double value = 0;  ///< FLOP/s
+  };
+  std::string id, title;
+  std::vector<Slope> slopes;  ///< two at most are told apart
+  std::vector<Roof> roofs;
+};
+/// Empty without a slope or without a roof.
+std::string roofline(const Roofline& plot);
+
 /// How often each number occurs, in bins, one colour per group.
 struct Histogram {
   struct Group {
