@@ -27,10 +27,12 @@ def _number(value: Optional[float], form: str) -> str:
 
 
 def cell(row: Mapping[str, Any], layer: str) -> str:
-    """The error of a layer's output under a plan and, where the plan's layers differ, in what it is computed."""
+    """The error of a layer's output under a plan and, where the plan's layers differ or were chosen by their errors, in
+    what it is computed."""
     dtypes = row.get("dtypes", {})
     error = _number(row["layers"].get(layer), ".2e")
-    return f"{dtypes[layer]}  {error}" if len(set(dtypes.values())) > 1 else error
+    chosen = len(set(dtypes.values())) > 1 or (dtypes and row.get("estimated_error") is not None)
+    return f"{dtypes[layer]}  {error}" if chosen else error
 
 
 def remarks(found: Mapping[str, Any]) -> List[str]:
