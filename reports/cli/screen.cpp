@@ -95,7 +95,7 @@ int coverage(const ScreenOptions& options) {
   for (const screen::Coverage& one : coverage)
     if (!one.hidden.empty()) hidden += fmt::format("{}: {}\n", name_of(one.instruction), one.hidden);
   print(report::to_text(screen::coverage_table(coverage, inputs)));
-  if (!hidden.empty()) print("\nFaults that no input set shows:\n" + hidden);
+  if (!hidden.empty()) print("\nFaults that none of these input sets shows:\n" + hidden);
   return kAllGood;
 }
 

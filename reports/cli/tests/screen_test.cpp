@@ -31,8 +31,10 @@ TEST_F(Screen, SimulatesStuckBits) {
   const Outcome outcome =
       run({"screen", "--coverage", "--inst", "mma.m16n8k32.s32.s8.s8.s32", "--inputs", "normal"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
-  EXPECT_NE(outcome.out.find("2 to 4 bits"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("100.00%"), std::string::npos) << outcome.out;
+  // Faults of one bit: one of 2,112 needs another set. Faults of 2 to 4 bits.
+  EXPECT_NE(outcome.out.find(" 2112             0    99.95%  99.95% "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(" 5172   100.00%\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("operand b bit  1 at 0\n"), std::string::npos) << outcome.out;
 }
 
 /// The command of a finding gives D of the whole chain, which the fault simulation computes by other means.
