@@ -29,8 +29,8 @@ inline constexpr Number kTu102Numbers[] = {
      "CUDA C++ Programming Guide 13.0, table of throughputs: 16 per clk"},
     {Parameter::fixed_latency, 4, Known::compiler, kTu102Words},
     {Parameter::branch_taken, 1, Known::fitted, "as Hopper"},
-    {Parameter::call_interval, 9, Known::fitted, "as Hopper"},
-    {Parameter::branch_call, 39, Known::fitted, "as Hopper"},
+    {Parameter::call_interval, 3, Known::fitted, "as Hopper"},
+    {Parameter::branch_call, 38, Known::fitted, "as Hopper"},
     {Parameter::warps_of_sm, 32, Known::published,
      "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };

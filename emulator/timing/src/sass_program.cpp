@@ -307,9 +307,14 @@ class Reader {
       op.bytes = 128U * static_cast<unsigned>(width_of(opcode));
       op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::l1_latency));
     } else if (starts_with_any(opcode, {"BRA", "CALL", "RET", "JMP"})) {
-      occupy(op, Unit::branch,
-             opcode.starts_with("BRA") ? Parameter::alu_interval : Parameter::call_interval);
-    } else if (starts_with_any(opcode, {"F2FP", "HADD2", "HMUL2", "HFMA2", "FADD", "FMUL", "FFMA"})) {
+      if (starts_with_any(opcode, {"CALL", "RET"}))
+        occupy(op, Unit::alu, Parameter::call_interval);
+      else
+        occupy(op, Unit::branch, Parameter::alu_interval);
+    } else if (starts_with_any(opcode, {"HADD2", "HMUL2", "HFMA2", "FADD", "FMUL", "FFMA"})) {
+      const bool as_all = machine_[Parameter::add_interval] == 0;
+      occupy(op, Unit::fma, as_all ? Parameter::fma_interval : Parameter::add_interval);
+    } else if (opcode.starts_with("F2FP")) {
       occupy(op, Unit::fma, Parameter::fma_interval);
     } else if (starts_with_any(opcode, {"POPC", "MUFU", "F2I", "I2F", "F2F", "FLO", "BREV"})) {
       occupy(op, Unit::special, Parameter::special_interval);

@@ -21,6 +21,7 @@ class Simulator {
         launch_(launch),
         scoreboard_(launch.dependences == Dependences::scoreboard),
         turnaround2_(2 * machine.cycles(Parameter::turnaround)),
+        result2_(2 * machine[Parameter::result_interval]),
         queue_(std::min(machine.cycles(Parameter::tensor_queue), kMostQueued)),
         shared_latency_(machine.cycles(Parameter::shared_latency)),
         shared_subcore_(machine.cycles(Parameter::shared_subcore)),
@@ -258,6 +259,7 @@ class Simulator {
         // The accumulator of the instruction just before is handed on inside the unit.
         if (!op.queued && subcore.accumulating == index && subcore.accumulator == op.destination)
           start2 = std::max(start2, subcore.accumulator_ready2);
+        if (!op.queued) takes_of_fma(subcore, op, now);
         subcore.accumulating = index;
         subcore.accumulator = op.destination;
         subcore.accumulator_ready2 = start2 + op.interval2 + static_cast<Time>(turnaround2_);
@@ -281,6 +283,13 @@ class Simulator {
       event->free = std::max(now + 1, (start2 + op.interval2 + 1) / 2);
       event->result = std::max(event->free, result);
     }
+  }
+
+  /// An mma keeps the unit of additions and conversions from its issue on, per register of its D. Source: the
+  /// FP8 grids of docs/results/h200-sweep.
+  void takes_of_fma(Subcore& subcore, const TimedOp& op, Time now) const {
+    Time& free2 = subcore.free2[static_cast<std::size_t>(Unit::fma)];
+    free2 = std::max(free2, 2 * now) + static_cast<Time>(result2_ * op.destination.count);
   }
 
   void follow(Warp& warp, const TimedOp& op, Time now) {
@@ -359,7 +368,9 @@ class Simulator {
   int size_;
   Launch launch_;
   bool scoreboard_;
-  int turnaround2_, queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
+  int turnaround2_;
+  double result2_;
+  int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
   Time branch_taken_, branch_call_;
   double memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;

@@ -74,6 +74,20 @@ TEST(ControlWords, OnlyWhatTheInstructionSaysIsWaitedFor) {
   EXPECT_EQ(second_issue(first, multiply(16, 8), Dependences::control_words), 2U);
 }
 
+TEST(Units, AnMmaTakesOfTheAdderPerRegisterOfItsResult) {
+  TimedOp first = multiply(8, 0), second;
+  second.unit = Unit::fma;
+  EXPECT_EQ(second_issue(first, second, Dependences::control_words), 2U);  // 4 registers: 2.5 cycles
+  first.destination.count = 2;
+  EXPECT_EQ(second_issue(first, second, Dependences::control_words), 1U);  // 1 cycle
+  first.destination.count = 4;
+  second.unit = Unit::alu;
+  EXPECT_EQ(second_issue(first, second, Dependences::control_words), 1U);  // another unit
+  first.queued = true;
+  second.unit = Unit::fma;
+  EXPECT_EQ(second_issue(first, second, Dependences::control_words), 1U);  // wgmma runs beside its warps
+}
+
 TEST(ControlWords, ABarrierIsReleasedByTheResult) {
   TimedOp first = multiply(8, 0), second = multiply(16, 8);
   first.write_barrier = 3;

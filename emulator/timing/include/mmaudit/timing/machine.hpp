@@ -67,13 +67,16 @@ namespace mmaudit::timing {
   X(shared_wide, "shared.wide", "cycles", "per further register that a lane loads, ldmatrix excepted")       \
   X(shared_bytes, "shared.bytes", "bytes/clk/SM", "that a wavefront moves")                                  \
   X(alu_interval, "alu.interval", "cycles", "between two integer or logic instructions")                     \
-  X(fma_interval, "fma.interval", "cycles",                                                                  \
-    "between two additions, multiply-adds (binary16 and 32) or conversions of packed formats")               \
+  X(fma_interval, "fma.interval", "cycles", "between two conversions of packed formats")                     \
+  X(add_interval, "fma.add", "cycles",                                                                       \
+    "between two additions or multiply-adds of binary16 or 32; 0: as fma.interval")                          \
+  X(result_interval, "fma.result", "cycles",                                                                 \
+    "of the unit of additions and conversions that an mma takes per register of its D")                      \
   X(special_interval, "special.interval", "cycles", "between two of POPC, MUFU and conversions to integers") \
   X(fixed_latency, "alu.latency", "cycles", "of an integer or binary32 instruction")                         \
   X(branch_taken, "branch.taken", "cycles", "of a taken branch beyond its control word")                     \
   X(branch_call, "branch.call", "cycles", "of a call and its return beyond their control words")             \
-  X(call_interval, "branch.interval", "cycles", "between two calls or returns")                              \
+  X(call_interval, "branch.interval", "cycles", "of the integer unit that a call or a return takes")         \
   X(l1_latency, "l1.latency", "cycles", "of a load that hits L1")                                            \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
   X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
