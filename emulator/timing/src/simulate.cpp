@@ -116,9 +116,10 @@ class Simulator {
         events_[static_cast<std::size_t>(access.event)].result = result;
       }
       if (++subcore.first == shared_queue_) subcore.first = 0;
+      // Only a full queue has held up a warp; who waits for the data is woken by the barrier.
+      if (subcore.queued == shared_queue_) subcore.wake = std::min(subcore.wake, now);
       --subcore.queued;
       --accesses_;
-      subcore.wake = std::min(subcore.wake, now);
     }
   }
 
