@@ -2,6 +2,7 @@
 // Operands as the fast model reads them: panels, (matrices, elements / kPanelElements, positions / chunk).
 // Positions stand in evaluation order and are padded to whole chunks, elements (rows of A, columns of B) to
 // whole blocks, all with +0.
+#include <cstddef>
 #include <cstdint>
 
 #include "mmaudit/detail/quotient_up.hpp"
@@ -76,10 +77,13 @@ struct Panel {
 
   MMAUDIT_HD Panel(std::uint32_t* words, const PanelShape& shape)
       : number(reinterpret_cast<double*>(words)),
-        exponent(reinterpret_cast<std::uint16_t*>(words + 2 * kPanelElements * shape.chunk)),
-        flip(words + kPanelElements * (2 * shape.chunk + shape.chunk * shape.copies() / 2)),
-        last(flip + kPanelElements * shape.chunk),
-        special(last + kPanelElements * (shape.chunk / shape.step)) {}
+        exponent(reinterpret_cast<std::uint16_t*>(words + offset(2 * kPanelElements * shape.chunk))),
+        flip(words + offset(kPanelElements * (2 * shape.chunk + shape.chunk * shape.copies() / 2))),
+        last(flip + offset(kPanelElements * shape.chunk)),
+        special(last + offset(kPanelElements * (shape.chunk / shape.step))) {}
+
+ private:
+  static MMAUDIT_HD std::ptrdiff_t offset(int words) { return words; }
 };
 
 /// Block scales beside elements: that of block i of element e is the byte base + matrix * matrix_stride + e *
