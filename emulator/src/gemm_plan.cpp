@@ -237,11 +237,14 @@ std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint
     for (std::uint64_t t = 0; t < tiles; ++t) out[t % slices].push_back(range(t, t + 1));
     return out;
   }
-  for (std::uint64_t slice = 0, first = 0; first < tiles; ++slice) {
+  for (std::uint64_t slice = 0, first = 0; slice < slices && first < tiles; ++slice) {
     const std::uint64_t rest = tiles % slices;
     const bool one_more = plan.slice_rule == SliceRule::balanced ? slice < rest : slice >= slices - rest;
-    const std::uint64_t count = plan.slice_rule == SliceRule::even ? detail::quotient_up(tiles, slices)
-                                                                   : tiles / slices + (one_more ? 1 : 0);
+    std::uint64_t count = tiles / slices + (one_more ? 1 : 0);
+    if (plan.slice_rule == SliceRule::even) count = detail::quotient_up(tiles, slices);
+    if (plan.slice_rule == SliceRule::truncated)
+      count =
+          std::max<std::uint64_t>(detail::quotient_up(k / std::max<std::uint64_t>(plan.slices, 1), tile), 1);
     out.push_back({range(first, std::min(first + count, tiles))});
     first += count;
   }

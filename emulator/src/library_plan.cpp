@@ -83,12 +83,9 @@ Format partial_of(std::string_view reduce_kernel, Format output) {
   return reduce_kernel[at + kName.size()] == 'f' ? Format::f32 : output;
 }
 
-/// Whether a split product is deeper than what is known of such ones; KernelFamily::most_full_k says of
-/// which.
-bool beyond_evidence(const KernelFamily& family, const GemmProblem& problem) {
-  const std::uint64_t line = kLineBytes / spec_of(problem.type).storage_bytes();
-  return !problem.reduced_reduction && output_of(problem) != Format::f32 && problem.k % line != 0 &&
-         problem.k > family.most_full_k;
+/// Whether slices of floor(K / slices) elements, rounded up to whole tiles, end before K does.
+bool ends_early(std::uint64_t k, std::uint64_t slices, std::uint64_t tile) {
+  return k / slices % tile == 0 && k % slices != 0;
 }
 
 std::string refuse_plan(const std::string& kernel) {
@@ -198,8 +195,6 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
   const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;
   const bool alone = call.kernels.size() == 1;
   const std::string other = refuse_plan(kernel) + " with split_k " + std::to_string(slices);
-  if (slices > 1 && beyond_evidence(*family, problem))
-    return unknown(other + ": sums in binary32 of a K above " + std::to_string(family->most_full_k));
   const auto tiles = tilesize_in(kernel);
   switch (family->cut) {
     case Cut::none:
@@ -210,6 +205,12 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
       if (family->head) plan.head_tile = tile == 0 ? kCutlassTileK : tile;
       if (slices == 1) return plan;
       if (tile == 0 && !family->head) return unknown(other);
+      if (family->cut == Cut::tiles && ends_early(problem.k, slices, tile)) {
+        if (!has_word(family->truncated, name_of(problem.type)))
+          return unknown(other + ": slices that may end before K does, not recorded for " +
+                         std::string(name_of(problem.type)));
+        plan.slice_rule = SliceRule::truncated;
+      }
       split(problem, *family, call, tile, slices, plan);
       return plan;
     }

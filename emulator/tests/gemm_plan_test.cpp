@@ -85,6 +85,27 @@ TEST(GemmPlan, slices_are_whole_tiles) {
   EXPECT_TRUE(slice_ranges_of(plan, 0).empty());
 }
 
+TEST(GemmPlan, truncated_slices_leave_out_the_end_of_k) {
+  GemmPlan plan = plan_of(kTf32);
+  plan.tile_k = 32;
+  plan.slices = 3;
+  plan.slice_rule = SliceRule::truncated;
+  EXPECT_EQ(slices_of(plan, 194), (Ranges{{0, 64}, {64, 128}, {128, 192}}));  // floor(194 / 3) = 2 * 32
+  EXPECT_EQ(slices_of(plan, 195), (Ranges{{0, 96}, {96, 192}, {192, 195}}));  // 65 takes a third tile
+  EXPECT_EQ(slices_of(plan, 192), (Ranges{{0, 64}, {64, 128}, {128, 192}}));
+  EXPECT_EQ(slices_of(plan, 2), (Ranges{{0, 2}}));
+  EXPECT_TRUE(slices_of(plan, 0).empty());
+  Sums sums, without;
+  sums.k = without.k = 994;  // floor(994 / 31) = 32
+  for (std::uint64_t i = 0; i < sums.m; ++i)
+    for (std::uint64_t p = 992; p < sums.k; ++p) without.a[i * sums.k + p] = 0;
+  plan.slices = 31;
+  const Floats d = sums.by(plan);
+  EXPECT_EQ(d, without.by(plan));
+  plan.slice_rule = SliceRule::even;
+  EXPECT_NE(d, sums.by(plan));
+}
+
 TEST(GemmPlan, the_slices_apart_are_matmuls_slices) {
   const Sums sums;
   GemmPlan plan = plan_of(kTf32);

@@ -19,7 +19,8 @@ enum class SliceRule : std::uint8_t {
   even,           ///< contiguous, ceil(tiles / slices) tiles each; the last slices are shorter or have none
   balanced,       ///< contiguous, tiles / slices each, and one more for the first tiles % slices
   balanced_last,  ///< the same, with one more for the last tiles % slices
-  cyclic          ///< tile t to slice t % slices
+  cyclic,         ///< tile t to slice t % slices
+  truncated  ///< contiguous, ceil(floor(k / slices) / tile) tiles each; k beyond the last slice is in no sum
 };
 /// How sums of slices are added, in binary32 to nearest even.
 enum class SliceOrder : std::uint8_t {
@@ -33,7 +34,7 @@ enum class SliceOrder : std::uint8_t {
 enum class InputRounding : std::uint8_t { toward_zero, nearest_even, nearest_away };
 
 namespace names {
-inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic"};
+inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic", "truncated"};
 inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved"};
 inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_even", "nearest_away"};
 }  // namespace names
@@ -93,7 +94,8 @@ struct KRange {
   std::uint64_t first = 0, last = 0;
   bool operator==(const KRange&) const = default;
 };
-/// The slices of K, each as ranges of ascending k, without empty slices; none where k is 0.
+/// The slices of K, each as ranges of ascending k, without empty slices; none where k is 0. Together they
+/// hold every k, but for the rule `truncated`.
 std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint64_t k);
 /// The same where each slice is one range, as it is for every rule but cyclic: from its first to its last k.
 std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k);

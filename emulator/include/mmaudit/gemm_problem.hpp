@@ -100,10 +100,9 @@ struct KernelFamily {
   /// Where it was recorded, with blanks between; empty: exact sums, which are the same wherever the
   /// instruction is.
   std::string_view architectures = "hopper";
-  /// The largest K of a split product that keeps its sums in binary32 (reduced_reduction false) for a
-  /// narrower D, where K is no whole number of lines of 128 bytes. No recorded sample is deeper, and a deeper
-  /// one differs from its plan: docs/gemm.md, "Evidence".
-  std::uint64_t most_full_k = 8192;
+  /// Of the types, those with recorded products whose slices end before K does (SliceRule::truncated). Such a
+  /// product of another type has no plan. Only for Cut::tiles.
+  std::string_view truncated = {};
 };
 std::span<const KernelFamily> kernel_families();
 /// The first row that serves a product of this type and K by this kernel; null: there is none.
