@@ -9,7 +9,7 @@ const PRESETS = [
   { name: "One sum, three answers", gpu: "volta", vs: "hopper", inst: "wmma.m16n16k16.f32.f16.f16.f32",
     a: "1024,-1024,0.21875", b: "1024,1024,1",
     says: "Volta keeps F = 23 bits, Turing to Ada 24, Hopper and Blackwell 25: 0.125, 0.1875 and 0.21875. Li et al. " +
-      "(FTTN) report 0 on V100 and A100 and 191.875 on H100 for one product, but the text does not give its inputs." },
+      "(FTTN) report 0 on V100 and A100 and 191.875 on H100 for one product of 8192 numbers." },
   { name: "Cancellation", gpu: "hopper", vs: "ampere", inst: F16_MMA,
     a: "1024,1024,2^-3,0,0,0,0,0,-1024,-1024", b: "1024,1024,1,0,0,0,0,0,1024,1024",
     says: "Hopper sums 16 products in one step, and 0.125 survives. Ampere takes two steps of 8: the first rounds " +
