@@ -71,7 +71,7 @@ std::string drawn(const Plot& plot, std::string_view extra) {
     taken = at + half + 6;
   }
   out += line(kLeft, kBottom, kRight, kBottom, "axis");
-  out += text((kLeft + kRight) / 2, kBottom + 35, "soft middle", plot.x_title);
+  out += text((kLeft + kRight) / 2, kBottom + 35, "soft middle", escaped_html(plot.x_title));
 
   std::string legend;
   std::vector<std::string> layers;

@@ -51,6 +51,13 @@ TEST(CurvesFigure, OnePathACurve) {
   EXPECT_EQ(curves(plot), "");
 }
 
+TEST(CurvesFigure, TheTitleOfAnAxisIsEscaped) {
+  const std::string svg =
+      curves({"c", "title", "<meta a=\"b\">", {"1", "2"}, {{"one", Format::f16, false, {1.0, 2.0}}}});
+  EXPECT_EQ(count_of(svg, "<meta"), 0) << svg;
+  EXPECT_EQ(count_of(svg, "&lt;meta"), 1) << svg;
+}
+
 TEST(CellMapFigure, APathPerShadeAndNothingForAMissingCell) {
   CellMap map{"m", "t <1>", "line", "SM", "cycles", {{280, 280, 450}, {280, 0, 450}}, {{0, "7"}}, {{2, "2"}}};
   const std::string svg = cell_map(map);
