@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from . import _checked
 from ._checked import output_file, seed_of, unchanged, whole, written
-from ._compare import called, logits_of, relative_error
+from ._compare import NO_PRODUCTS, called, logits_of, relative_error
 from ._emulate import Seen, emulate
 from ._operator import largest_finite
 
@@ -22,6 +22,15 @@ def sampled(count: int, most: int, draw: torch.Generator) -> Tensor:
     if count <= most:
         return torch.arange(count, device="cpu")
     return torch.randperm(count, generator=draw, device="cpu")[:most].sort().values
+
+
+def sampled_with(odd: Tensor, most: int, draw: torch.Generator) -> Tensor:
+    """sampled() of odd.numel() indices, one with `odd` true among them where there is one: what no product can be judged
+    with is never left out."""
+    kept = sampled(odd.numel(), most, draw)
+    if bool(odd.any()) and not bool(odd[kept].any()):
+        kept[-1] = int(odd.nonzero()[0])
+    return kept.sort().values
 
 
 #: Relative error that layer_gains() gives products: as large as errors of FP8 are, so BF16 does not round it away.
@@ -49,6 +58,11 @@ def rounded(x: Tensor, factor: float) -> Tensor:
     return torch.where(x.abs() < 2.0**100, found, x)
 
 
+def norm_of(x: Tensor) -> Tensor:
+    """The root of the sum of squares, in binary64: squares of 1e20 are no binary32."""
+    return torch.linalg.vector_norm(x, dtype=torch.float64)
+
+
 def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> Dict[str, float]:
     """The relative error of the output per relative error of a layer's products, with rounded operands.
 
@@ -67,7 +81,7 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
             exact = torch.matmul(seen.a.float(), seen.b.float())
             error = torch.matmul(rounded(seen.a, factor), rounded(seen.b, factor)) - exact
             # zeros make no error, and there is nothing to scale
-            scale = size * seen.factor * torch.nan_to_num(exact.norm() / error.norm(), posinf=0.0)
+            scale = size * seen.factor * torch.nan_to_num(norm_of(exact) / norm_of(error), posinf=0.0)
             seen.d.add_((error * scale).reshape(seen.d.shape).to(seen.d.dtype))
 
         with unchanged(module, seed), torch.no_grad(), emulate(module, None, watch=disturb):
@@ -95,8 +109,9 @@ def capture(
 
     Args:
         module, batch: as in compare(); the module computes as it is.
-        out: the file. rows, columns: at most so many rows of A and columns of B are kept, at random, with all of K;
-            matrices: at most so many products of a batched one (the heads of attention). seed: of what is drawn.
+        out: the file. rows, columns: at most so many rows of A and columns of B are kept, at random, with all of K, one
+            with a NaN or an infinity among them where there is one; matrices: at most so many products of a batched one
+            (the heads of attention), likewise. seed: of what is drawn.
         gains: also measure what an error of a layer does to the output, for --max-output-error: one more run as it
             is, one per layer, and one with errors in all of them.
     Returns: what the file says of every product: {"name", "layer", "kind", "op", "m", "n", "k", "largest_a",
@@ -126,13 +141,14 @@ def capture(
         batches, m, k = seen.a.shape
         n = seen.b.shape[2]
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
-        kept = sampled(batches, matrices, draw).tolist()
+        odd_a, odd_b = (~torch.isfinite(one).all(of_k).cpu() for one, of_k in ((seen.a, 2), (seen.b, 1)))  # (batches, m or n)
+        kept = sampled_with(odd_a.any(1) | odd_b.any(1), matrices, draw).tolist()
         for matrix in kept:
             name = f"{product_layer(seen.site.layer, kinds)}#{number}" + (f"[{matrix}]" if batches > 1 else "")
             a, b = seen.a[matrix], seen.b[matrix]
             largest = [float(largest_finite(one).amax()) if one.numel() else 0.0 for one in (seen.a, seen.b)]
             tensors[name + ".largest"] = torch.tensor(largest, dtype=torch.float32, device="cpu")
-            some_rows, some_columns = sampled(m, rows, draw), sampled(n, columns, draw)
+            some_rows, some_columns = sampled_with(odd_a[matrix], rows, draw), sampled_with(odd_b[matrix], columns, draw)
             for of, one in ((".a", a[some_rows.to(a.device)]), (".b", b[:, some_columns.to(b.device)])):
                 tensors[name + of] = one.detach().cpu().clone(memory_format=torch.contiguous_format)
             products.append({
@@ -143,7 +159,7 @@ def capture(
     with unchanged(module, seed), torch.no_grad(), emulate(module, None, watch=keep):
         called(module, batch)
     if not products:
-        raise ValueError("module: found no matrix products, allowed: a module that runs some")
+        raise ValueError(NO_PRODUCTS)
     if gains:
         found = layer_gains(module, batch, {one["layer"] for one in products}, seed)
         for one in products:

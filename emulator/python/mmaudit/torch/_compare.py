@@ -151,9 +151,16 @@ def named_plans(plans: Any) -> "Mapping[str, Plan | Choice]":
     return out
 
 
+#: What a comparison of a module that runs no product says.
+NO_PRODUCTS = "module: found no matrix products, allowed: a module that runs some"
+
+
 def measured_output(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int) -> Any:
     """What the module gives under a plan, as compare() runs it."""
-    return _run(module, batch, plan, seed, None, {}, ())[0]
+    found, emulation = _run(module, batch, plan, seed, None, {}, ())
+    if not any(emulation.products.values()):
+        raise ValueError(NO_PRODUCTS)
+    return found
 
 
 def compare(
@@ -175,7 +182,7 @@ def compare(
         exceeds_limit whether relative_error is larger, or not a number. KL is the mean over positions of KL(as it is ||
         under the plan), in nats, and top1 the share of positions with the same largest logit; both over the last axis
         of the output, computed in binary64.
-    Raises: ValueError for a plan that is none.
+    Raises: ValueError for a plan that is none, and for a module that runs no matrix product.
     """
     _checked.module(module)
     if loss is not None and not callable(loss):
@@ -190,6 +197,8 @@ def compare(
             layers.append(seen.site.layer)
 
     exact, _ = _run(module, batch, None, seed, note, reference, None)
+    if not layers:
+        raise ValueError(NO_PRODUCTS)
     logits = logits_of(exact)
     log_p = F.log_softmax(logits.double(), -1)
     of_loss = None if loss is None else _checked.number("loss", loss(exact))

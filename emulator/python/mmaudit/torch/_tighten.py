@@ -31,6 +31,8 @@ class Tightened(NamedTuple):
             layers.setdefault(label(recipe), []).append(name)
         lines += [f"{one}, {len(names)} of {len(self.plan.layers)} layers: {', '.join(names)}"
                   for one, names in sorted(layers.items(), key=lambda pair: pair[0] == label(None))]
+        if self.plan.layers and all(recipe is None for _, recipe in self.plan.layers):
+            lines.append("nothing fits: every layer is kept")
         return "\n".join(lines)
 
 
@@ -45,7 +47,7 @@ def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]"
     Args:
         module, batch, seed: as in compare(). plan: a file of mmaudit audit --plan, or what it holds.
         limit: on the relative error of the output; None: the plan's own.
-    Raises: ValueError for a plan without an estimate or a limit.
+    Raises: ValueError for a plan without an estimate or a limit, and for a module that runs no matrix product.
     """
     first = Plan.of(plan, module)
     if first.estimate is None:
