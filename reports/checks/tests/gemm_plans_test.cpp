@@ -281,7 +281,7 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
   x.type = Format::e4m3;
   x.k = std::uint64_t{9} * 128 * 4 + 8;
   EXPECT_FALSE(plan(x, "nvjet_sm90_qqtst_64x32_128x16_2x4_h_bz_splitK_TNT"));
-  x.k += 8 * 128;
+  x.k += std::uint64_t{8} * 128;
   EXPECT_TRUE(plan(x, "nvjet_sm90_qqtst_64x32_128x16_2x4_h_bz_splitK_TNT"));
   const Told told = told_by([](GemmPlan& changed) {
     const bool applies = changed.slice_rule == SliceRule::truncated;
