@@ -60,7 +60,8 @@ def rounded(x: Tensor, factor: float) -> Tensor:
 
 def norm_of(x: Tensor) -> Tensor:
     """The root of the sum of squares, in binary64: squares of 1e20 are no binary32."""
-    return torch.linalg.vector_norm(x, dtype=torch.float64)
+    found: Tensor = torch.linalg.vector_norm(x, dtype=torch.float64)
+    return found
 
 
 def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> Dict[str, float]:
