@@ -72,4 +72,4 @@ def test_what_nothing_fits_says_so():
     torch.manual_seed(1)
     found = mt.choose_plan(nn.Linear(64, 8, bias=False), torch.randn(8, 64), max_output_error=1e-9, arch="b200",
                            dtype="nvf4,mxf8")
-    assert str(found).endswith("nothing fits: every layer is kept")
+    assert "nothing fits: every layer is kept" in str(found).splitlines()

@@ -26,13 +26,13 @@ class Tightened(NamedTuple):
         lines = [f"limit {self.limit:.2e}", "estimated   measured"]
         lines += [f"{one.estimated:9.2e}  {one.measured:9.2e}  "
                   f"{'within the limit' if one.measured <= self.limit else 'exceeds the limit'}" for one in self.tries]
+        if self.plan.layers and all(recipe is None for _, recipe in self.plan.layers):
+            lines.append("nothing fits: every layer is kept")
         layers: Dict[str, List[str]] = {}
         for name, recipe in self.plan.layers:
             layers.setdefault(label(recipe), []).append(name)
         lines += [f"{one}, {len(names)} of {len(self.plan.layers)} layers: {', '.join(names)}"
                   for one, names in sorted(layers.items(), key=lambda pair: pair[0] == label(None))]
-        if self.plan.layers and all(recipe is None for _, recipe in self.plan.layers):
-            lines.append("nothing fits: every layer is kept")
         return "\n".join(lines)
 
 
