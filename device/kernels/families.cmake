@@ -1,40 +1,40 @@
 # The families of kernels; each becomes one translation unit. A line holds: name, kernel (kernels/KERNEL_kernel.cuh),
 # header of ptx/, and the header's lists with the form of their lines (MMAUDIT_LIST(MMAUDIT_FORM_LINE)). A name that
-# ends in @12 is compiled for the architecture- and family-specific targets of compute capability 12 (120a, 120f, 121a)
-# in MMAUDIT_CUDA_ARCHITECTURES, and left out where there are none.
+# ends in @9 or @12 is compiled for the architecture- and family-specific targets of that compute capability (90a; 120a,
+# 120f, 121a) in MMAUDIT_RECORD_ARCHITECTURES, and left out where there are none.
 set(families
-  "mma_f16             mma    mma_float    MMA_F16:MMA MMA_884:MMA"
-  "mma_tf32            mma    mma_float    MMA_TF32:MMA"
-  "mma_fp8             mma    mma_float    MMA_FP8:MMA"
-  "mma_f64             mma    mma_float    MMA_F64:MMA"
-  "wgmma_f16           wgmma  wgmma_float  WGMMA_F16:WGMMA"
-  "wgmma_tf32          wgmma  wgmma_float  WGMMA_TF32:WGMMA"
-  "wgmma_fp8           wgmma  wgmma_float  WGMMA_FP8:WGMMA"
-  "wgmma_fp8_half      wgmma  wgmma_float  WGMMA_FP8_HALF:WGMMA"
-  "mma_i8              mma    mma_int      MMA_I8:MMA_INT"
-  "mma_i4              mma    mma_int      MMA_I4:MMA_INT"
-  "mma_b1              mma    mma_int      MMA_B1:MMA_BIT"
-  "wgmma_i8            wgmma  wgmma_int    WGMMA_I8:WGMMA_INT"
-  "wgmma_i8_satfinite  wgmma  wgmma_int    WGMMA_I8_SATFINITE:WGMMA_INT"
-  "wgmma_b1            wgmma  wgmma_int    WGMMA_B1:WGMMA_INT"
-  "mma_f8f6f4@12       mma    mma_narrow   MMA_F8F6F4:F8F6F4"
-  "mma_scaled@12       mma    mma_narrow   MMA_MX8:MX8 MMA_SCALED_E2M1:SCALED"
-  "mma_sp_f16          mma    mma_sp       MMA_SP_F16:MMA_SP"
-  "mma_sp_fp8          mma    mma_sp       MMA_SP_FP8:MMA_SP"
-  "mma_sp_int          mma    mma_sp       MMA_SP_INT:MMA_SP_INT"
-  "wgmma_sp_f16        wgmma  wgmma_sp     WGMMA_SP_F16:WGMMA_SP"
-  "wgmma_sp_fp8        wgmma  wgmma_sp     WGMMA_SP_FP8:WGMMA_SP"
-  "wgmma_sp_i8         wgmma  wgmma_sp     WGMMA_SP_I8:WGMMA_SP_INT"
-  "wmma_f16            wmma   wmma_lists   WMMA_F16:WMMA_HALF"
-  "wmma_wide           wmma   wmma_lists   WMMA_WIDE:WMMA"
-  "wmma_int            wmma   wmma_lists   WMMA_INT:WMMA_INT WMMA_B1:WMMA_BIT")
+  "mma_f16               mma    mma_float    MMA_F16:MMA MMA_884:MMA"
+  "mma_tf32              mma    mma_float    MMA_TF32:MMA"
+  "mma_fp8               mma    mma_float    MMA_FP8:MMA"
+  "mma_f64               mma    mma_float    MMA_F64:MMA"
+  "wgmma_f16@9           wgmma  wgmma_float  WGMMA_F16:WGMMA"
+  "wgmma_tf32@9          wgmma  wgmma_float  WGMMA_TF32:WGMMA"
+  "wgmma_fp8@9           wgmma  wgmma_float  WGMMA_FP8:WGMMA"
+  "wgmma_fp8_half@9      wgmma  wgmma_float  WGMMA_FP8_HALF:WGMMA"
+  "mma_i8                mma    mma_int      MMA_I8:MMA_INT"
+  "mma_i4                mma    mma_int      MMA_I4:MMA_INT"
+  "mma_b1                mma    mma_int      MMA_B1:MMA_BIT"
+  "wgmma_i8@9            wgmma  wgmma_int    WGMMA_I8:WGMMA_INT"
+  "wgmma_i8_satfinite@9  wgmma  wgmma_int    WGMMA_I8_SATFINITE:WGMMA_INT"
+  "wgmma_b1@9            wgmma  wgmma_int    WGMMA_B1:WGMMA_INT"
+  "mma_f8f6f4@12         mma    mma_narrow   MMA_F8F6F4:F8F6F4"
+  "mma_scaled@12         mma    mma_narrow   MMA_MX8:MX8 MMA_SCALED_E2M1:SCALED"
+  "mma_sp_f16            mma    mma_sp       MMA_SP_F16:MMA_SP"
+  "mma_sp_fp8            mma    mma_sp       MMA_SP_FP8:MMA_SP"
+  "mma_sp_int            mma    mma_sp       MMA_SP_INT:MMA_SP_INT"
+  "wgmma_sp_f16@9        wgmma  wgmma_sp     WGMMA_SP_F16:WGMMA_SP"
+  "wgmma_sp_fp8@9        wgmma  wgmma_sp     WGMMA_SP_FP8:WGMMA_SP"
+  "wgmma_sp_i8@9         wgmma  wgmma_sp     WGMMA_SP_I8:WGMMA_SP_INT"
+  "wmma_f16              wmma   wmma_lists   WMMA_F16:WMMA_HALF"
+  "wmma_wide             wmma   wmma_lists   WMMA_WIDE:WMMA"
+  "wmma_int              wmma   wmma_lists   WMMA_INT:WMMA_INT WMMA_B1:WMMA_BIT")
 
 set(names "")
 set(declarations "")
 foreach(line IN LISTS families)
   string(REGEX MATCHALL "[^ ]+" lists "${line}")
   list(POP_FRONT lists family kernel header)
-  set(targets ${MMAUDIT_CUDA_ARCHITECTURES})
+  set(targets ${MMAUDIT_RECORD_ARCHITECTURES})
   if(family MATCHES "(.+)@(.+)")
     set(family ${CMAKE_MATCH_1})
     list(FILTER targets INCLUDE REGEX "^${CMAKE_MATCH_2}[0-9][af]")

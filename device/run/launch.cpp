@@ -71,32 +71,30 @@ std::string why_not(const DeviceInfo& device, const Instruction& instruction, st
   if (is_tcgen05(instruction.op)) return why_not_tcgen05(device, instruction, modifiers, form);
   if (form != kPlainForm) return name_of(instruction) + " has no form but plain, found " + std::string(form);
   const KernelEntry* kernel = find_kernel(instruction);
+  const bool of_wgmma = is_wgmma(instruction.op);
   const bool of_kinds = instruction.op == Op::mma && instruction.kind != MmaKind::none;
-  if (kernel == nullptr && !of_kinds) return "no kernel for " + name_of(instruction);
-  if (is_wgmma(instruction.op) && !wgmma_has_n(instruction, instruction.n))
+  if (kernel == nullptr && !of_kinds && !of_wgmma) return "no kernel for " + name_of(instruction);
+  if (of_wgmma && !wgmma_has_n(instruction, instruction.n))
     return name_of(instruction) + " does not exist: " + why_no_instruction(name_of(instruction));
   const std::string on = device.name + " has " + capability_text(device.compute_capability);
   if (device.compute_capability < instruction.min_compute_capability)
     return name_of(instruction) + " needs compute capability " +
            capability_text(instruction.min_compute_capability) + ", " + on;
-  if (is_wgmma(instruction.op) && device.compute_capability != 90)
+  if (of_wgmma && device.compute_capability != 90)
     return "wgmma exists on compute capability 9.0 only, " + on;
   if (of_kinds && device.compute_capability / 10 != 12)
     return name_of(instruction) + " exists on compute capability 12.x only, " + on;
   if (std::string reason = why_no_modifiers(instruction, modifiers); !reason.empty()) return reason;
-  const bool wgmma_compiled =
-      std::string_view(MMAUDIT_CUDA_ARCHITECTURES).find("90a") != std::string_view::npos;
   cudaFuncAttributes attributes = {};
   const bool loads = kernel != nullptr && cudaSetDevice(device.ordinal) == cudaSuccess &&
                      cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess;
   if (!loads) cudaGetLastError();  // the reason is reported here, not by the next call
-  if (!loads || attributes.ptxVersion < instruction.min_compute_capability ||
-      (is_wgmma(instruction.op) && !wgmma_compiled))
+  if (!loads || attributes.ptxVersion < instruction.min_compute_capability)
     return "this build has no code of " + name_of(instruction) + " for compute capability " +
-           capability_text(device.compute_capability) + " (built for " MMAUDIT_CUDA_ARCHITECTURES ")" +
-           (of_kinds ? ": configure with -D MMAUDIT_CUDA_ARCHITECTURES=" +
-                           std::to_string(device.compute_capability) + "a-real"
-                     : "");
+           capability_text(device.compute_capability) + " (built for " MMAUDIT_RECORD_ARCHITECTURES ")" +
+           (of_kinds || of_wgmma ? ": configure with -D MMAUDIT_CUDA_ARCHITECTURES=" +
+                                       std::to_string(device.compute_capability) + "a-real"
+                                 : "");
   return {};
 }
 
