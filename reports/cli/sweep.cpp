@@ -106,7 +106,8 @@ int sweep(const SweepOptions& options, const Context& context) {
   const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, *machine, plan);
   std::string no_code;
-  plan.code = sweeps::sass_of_this_program(sweeps::symbols_of(plan), no_code);
+  plan.code =
+      sweeps::sass_of_this_program(sweeps::symbols_of(plan), result.provenance.compute_capability, no_code);
   result.gate = no_code.empty() ? fmt::format(
                                       "the code of {} timed kernels was read by cuobjdump: points whose "
                                       "loops do not hold what they time are refused",
@@ -156,12 +157,13 @@ int gate(const SweepGateOptions& options) {
   sweeps::SassReader reader;
   const std::string sass = text_of_file(options.sass);
   for (const std::string_view line : sweeps::split(sass, '\n')) reader.line(line);
-  sweeps::SassBySymbol code;
-  for (sweeps::SassKernel& kernel : reader.kernels()) code.emplace(kernel.symbol, std::move(kernel));
+  const sweeps::SassBySymbol code =
+      sweeps::code_of_gpu(reader.kernels(), result.provenance.compute_capability);
   if (code.empty())
-    throw InputError(fmt::format(
-        "{}: found no timed kernel, allowed: what cuobjdump -sass prints of the program that swept",
-        options.sass));
+    throw InputError(
+        fmt::format("{}: found no timed kernel for {}, allowed: what cuobjdump -sass prints of the "
+                    "program that swept",
+                    options.sass, result.provenance.gpu));
   const auto measured = [&] {
     return std::count_if(result.points.begin(), result.points.end(),
                          [](const sweeps::Point& point) { return point.skipped.empty(); });

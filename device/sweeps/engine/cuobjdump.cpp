@@ -71,8 +71,8 @@ bool holds_any(const std::string& cuobjdump, const fs::path& cubin, const std::s
 
 }  // namespace
 
-SassBySymbol sass_of(const std::string& cuobjdump, const fs::path& program,
-                     const std::set<std::string>& wanted) {
+std::vector<SassKernel> sass_of(const std::string& cuobjdump, const fs::path& program,
+                                const std::set<std::string>& wanted) {
   SassReader reader;
   const auto disassemble = [&](const fs::path& file) {
     for_each_line(cuobjdump + " -sass " + quoted(file), [&](std::string_view line) { reader.line(line); });
@@ -92,12 +92,11 @@ SassBySymbol sass_of(const std::string& cuobjdump, const fs::path& program,
       if (holds_any(cuobjdump, cubin, wanted)) disassemble(cubin);
   }
   if (!cut) disassemble(program);
-  SassBySymbol found;
-  for (SassKernel& kernel : reader.kernels()) found.emplace(kernel.symbol, std::move(kernel));
-  return found;
+  return reader.kernels();
 }
 
-SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, std::string& why_not) {
+SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, int compute_capability,
+                                  std::string& why_not) {
   std::array<char, PATH_MAX> path = {};
   if (readlink("/proc/self/exe", path.data(), path.size() - 1) < 0) {
     why_not = "the program's own file is not known";
@@ -108,7 +107,12 @@ SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, std::stri
     return {};
   }
   for (const char* place : kPlaces)
-    if (SassBySymbol found = sass_of(place, path.data(), wanted); !found.empty()) return found;
+    if (std::vector<SassKernel> found = sass_of(place, path.data(), wanted); !found.empty()) {
+      SassBySymbol code = code_of_gpu(std::move(found), compute_capability);
+      if (code.empty())
+        why_not = "the program has no machine code for this GPU, only PTX that the driver compiles";
+      return code;
+    }
   why_not = "cuobjdump, which reads the code, is not on this machine";
   return {};
 }

@@ -1,6 +1,7 @@
 #include "mmaudit/sweeps/sass.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -81,6 +82,25 @@ void SassReader::line(std::string_view text) {
 std::vector<SassKernel> SassReader::kernels() {
   finish();
   return kernels_;
+}
+
+SassBySymbol code_of_gpu(std::vector<SassKernel> kernels, int compute_capability) {
+  const auto capability_of = [](const SassKernel& kernel) {
+    return std::atoi(kernel.target.substr(std::min<std::size_t>(3, kernel.target.size())).c_str());
+  };
+  std::stable_sort(kernels.begin(), kernels.end(), [&](const SassKernel& x, const SassKernel& y) {
+    return capability_of(x) > capability_of(y);
+  });
+  SassBySymbol code;
+  for (SassKernel& kernel : kernels) {
+    const int target = capability_of(kernel);
+    const bool own_only =
+        !kernel.target.empty() && std::isalpha(static_cast<unsigned char>(kernel.target.back()));
+    if (target == compute_capability ||
+        (!own_only && target / 10 == compute_capability / 10 && target < compute_capability))
+      code.emplace(kernel.symbol, std::move(kernel));
+  }
+  return code;
 }
 
 void SassReader::finish() {

@@ -19,7 +19,7 @@ SweepOptions plan_of(const Benchmark& benchmark) {
 
 SassBySymbol code_of(const SweepOptions& plan) {
   std::string why_not;
-  SassBySymbol code = sass_of_this_program(symbols_of(plan), why_not);
+  SassBySymbol code = sass_of_this_program(symbols_of(plan), 90, why_not);
   EXPECT_EQ(why_not, "");
   return code;
 }

@@ -129,6 +129,25 @@ TEST(Sass, ShapesOfOpcodes) {
   EXPECT_EQ(timing::multiply_adds_of("LDS.128"), 0);
 }
 
+TEST(Sass, AGpuRunsTheNewestCodeOfItsMajorVersion) {
+  const auto target_for = [](int compute_capability, std::vector<std::string> targets) {
+    std::vector<SassKernel> kernels;
+    for (std::string& target : targets) {
+      kernels.emplace_back();
+      kernels.back().target = std::move(target);
+      kernels.back().symbol = "one";
+    }
+    const SassBySymbol code = code_of_gpu(std::move(kernels), compute_capability);
+    return code.empty() ? std::string("none") : code.at("one").target;
+  };
+  EXPECT_EQ(target_for(90, {"sm_90a"}), "sm_90a");
+  EXPECT_EQ(target_for(89, {"sm_80", "sm_86", "sm_89", "sm_90a"}), "sm_89");
+  EXPECT_EQ(target_for(87, {"sm_80", "sm_86", "sm_89"}), "sm_86");
+  EXPECT_EQ(target_for(80, {"sm_90a", "sm_75"}), "none") << "Hopper's code says nothing of an A100";
+  EXPECT_EQ(target_for(103, {"sm_100a", "sm_100"}), "sm_100") << "100a is for 10.0 alone";
+  EXPECT_EQ(target_for(90, {""}), "none");
+}
+
 /// A cuobjdump of two cubins, of which one holds a timed kernel; it keeps a list of what it disassembled.
 TEST(Cuobjdump, DisassemblesTheCubinsWithTimedKernelsAlone) {
   namespace fs = std::filesystem;
@@ -151,6 +170,10 @@ TEST(Cuobjdump, DisassemblesTheCubinsWithTimedKernelsAlone) {
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
   const std::string tool = (folder / "tool").string();
+  const auto sass_of = [](const std::string& cuobjdump, const char* program,
+                          const std::set<std::string>& wanted) {
+    return code_of_gpu(sweeps::sass_of(cuobjdump, program, wanted), 90);
+  };
   const std::string readable = "Mma<Mma_m16n8k16_f32_f16_f16_f32>, 1, 16";
   tool_with("touch timed.cubin model.cubin");
   EXPECT_TRUE(sass_of(tool, "/bin/true", {readable}).contains(readable));

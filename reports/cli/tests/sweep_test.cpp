@@ -16,6 +16,8 @@ class Sweep : public Folder {
   /// A sweep of one point that took so many cycles.
   std::string save(const std::string& name, double cycles) {
     sweeps::SweepResult result;
+    result.provenance.gpu = "NVIDIA H200";
+    result.provenance.compute_capability = 90;
     sweeps::Point point;
     point.subject = "ldmatrix.x4";
     point.axes = {{"scope", "sm"}, {"warps", "1"}, {"ilp", "1"}};
@@ -69,15 +71,18 @@ TEST_F(Sweep, CompareFailsOnARegressionOnly) {
 
 TEST_F(Sweep, GateOfAnotherProgramIsRefused) {
   const std::string sweep = save("sweep.json", 29);
-  corpus::write_file_atomically(
-      path("other.sass"),
-      std::string_view(
-          "\tcode for sm_90a\n\t\tFunction : "
-          "_ZN7mmaudit6sweeps5timedINS0_3MmaINS0_27Mma_m16n8k8_f32_f16_f16_f32EEELi1ELi16EEEvNS0_"
-          "9TimedArgsE\n        /*0000*/                   CS2R R2, SR_CLOCKLO ;\n"
-          "        /*0010*/                   CS2R R4, SR_CLOCKLO ;\n"));
-  refused(run({"sweep", "gate", sweep, path("other.sass"), "--out", path("gated")}),
-          "other.sass: found no code of a measured point of");
+  for (const auto& [target, why] :
+       {std::pair{"sm_90a", "other.sass: found no code of a measured point of"},
+        {"sm_80", "other.sass: found no timed kernel for NVIDIA H200, allowed: "}}) {
+    corpus::write_file_atomically(
+        path("other.sass"),
+        "\tcode for " + std::string(target) +
+            "\n\t\tFunction : "
+            "_ZN7mmaudit6sweeps5timedINS0_3MmaINS0_27Mma_m16n8k8_f32_f16_f16_f32EEELi1ELi16EEEvNS0_"
+            "9TimedArgsE\n        /*0000*/                   CS2R R2, SR_CLOCKLO ;\n"
+            "        /*0010*/                   CS2R R4, SR_CLOCKLO ;\n");
+    refused(run({"sweep", "gate", sweep, path("other.sass"), "--out", path("gated")}), why);
+  }
   EXPECT_EQ(files(), 2U);
 }
 
@@ -157,7 +162,7 @@ TEST_F(Sweep, ReportTakesCeilingsOfOtherSweepsOfTheSameGpu) {
     return run({"sweep", "report", sweep, "--ceilings", ceilings, "--html", path("none.html")});
   };
   refused(report(memory, other), "other.json: GPU: found Y (0 multiprocessors), allowed: X");
-  refused(report(memory, save("cycles.json", 29)), "cycles.json: GPU: found  (0 multiprocessors)");
+  refused(report(memory, save("cycles.json", 29)), "cycles.json: GPU: found NVIDIA H200 (0 multiprocessors)");
   refused(report(s8, tf32), "--ceilings: found no roofline, allowed: with ");
   refused(report(memory, path("none.json")), "cannot read");
   refused(run({"sweep", "report", memory, "--ceilings", tf32, "--md", tf32}), "found the file of --ceilings");

@@ -59,6 +59,10 @@ class SassReader {
 /// Timed kernels by symbol.
 using SassBySymbol = std::map<std::string, SassKernel>;
 
+/// What: of every kernel the code that a GPU of this compute capability (90 for 9.0) runs: of targets of its
+/// major version that are no newer the newest. A target with a letter runs on its own capability alone.
+SassBySymbol code_of_gpu(std::vector<SassKernel> kernels, int compute_capability);
+
 /// True when an opcode is one of these: "HMMA" is every HMMA, "LDS.64" every LDS.64.
 bool matches(std::string_view opcode, const std::vector<std::string_view>& opcodes);
 
@@ -78,11 +82,12 @@ std::string timed_symbol(const std::string& mangled);
 
 /// What: the timed kernels of a program, read with a cuobjdump: every kernel of each cubin that holds one of
 /// `wanted` (symbols as TimedKernel has them; none: any timed kernel). Empty where cuobjdump prints none.
-SassBySymbol sass_of(const std::string& cuobjdump, const std::filesystem::path& program,
-                     const std::set<std::string>& wanted);
+std::vector<SassKernel> sass_of(const std::string& cuobjdump, const std::filesystem::path& program,
+                                const std::set<std::string>& wanted);
 
-/// What: the same of the program that runs. Where there is no cuobjdump, `why_not` says so in one clause and
-/// the result is empty.
-SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, std::string& why_not);
+/// What: of the program that runs the code for a GPU of this compute capability. Where there is no cuobjdump
+/// or no such code, `why_not` says so in one clause and the result is empty.
+SassBySymbol sass_of_this_program(const std::set<std::string>& wanted, int compute_capability,
+                                  std::string& why_not);
 
 }  // namespace mmaudit::sweeps
