@@ -40,17 +40,22 @@ struct BulkCopy {
     return alone ? static_cast<std::uint32_t>(std::uint64_t{chunks} * 0x9E3779B1U >> 32) | 1
                  : blocks % chunks;
   }
+  /// And the last word of the stage.
+  struct LookedAtStage : LookedAt {
+    std::uint32_t last = 0;
+  };
   /// Words of a stage, every 32nd of them, against the chunk of a step. No part of the loop that is timed.
-  static __device__ __noinline__ LookedAt looked_at_words(Walk walk, std::uint32_t step, std::uint32_t at,
-                                                          std::uint32_t lane) {
+  static __device__ __noinline__ LookedAtStage looked_at_words(Walk walk, std::uint32_t step,
+                                                               std::uint32_t at, std::uint32_t lane) {
     const auto* words = reinterpret_cast<const volatile std::uint32_t*>(copy_bytes + at);
     const auto chunk =
         static_cast<std::uint32_t>((std::uint64_t{step} * walk.stride + walk.first) % walk.chunks);
-    LookedAt looked;
+    LookedAtStage looked;
     for (std::uint32_t word = lane; word < walk.bytes / 4; word += 32) {
       ++looked.compared;
       looked.differing += words[word] != copied_word(chunk * (walk.bytes / 4) + word) ? 1 : 0;
     }
+    looked.last = words[walk.bytes / 4 - 1];
     return looked;
   }
 
@@ -104,7 +109,10 @@ struct BulkCopy {
       if (look) look_at(of);
     }
     __device__ __forceinline__ void look_at(std::uint32_t of) {
-      looked_at_words(walk, of, kStageAlignment + of % kInFlight * walk.bytes, lane).add_to(result);
+      const LookedAtStage looked =
+          looked_at_words(walk, of, kStageAlignment + of % kInFlight * walk.bytes, lane);
+      looked.add_to(result);
+      result.trail = further(result.trail, looked.last);
       __syncwarp();
     }
     template <int kTurn>
@@ -125,6 +133,7 @@ struct BulkCopy {
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
       if (!look)
         for (std::uint32_t of = step - kInFlight; of < step; ++of) look_at(of);
+      result.first = walk.first;
       write_result(result, args, at);
       return false;
     }
@@ -164,6 +173,18 @@ void observe_parts(std::span<const Stamp>, const ReadResult& read, int steps, Me
   out.others[tag::kWait] = 1.0 * found.wait / steps;
 }
 
+/// Looks at what `in_flight` copies of each block moved: every word, and which chunks they were.
+auto checked(std::size_t memory_bytes, int bytes, int in_flight) {
+  return [=](const ReadResult& read, int, int steps, Measurement& out) {
+    const std::vector<std::byte> seen = read();
+    check_copies(seen, bytes / 4, in_flight, steps, out);
+    const ChunkOrder order = in_flight == 1
+                                 ? order_of_one(memory_bytes, bytes)
+                                 : order_of_all(memory_bytes, bytes, seen.size() / sizeof(CopyResult));
+    check_order(seen, order, in_flight, steps, out);
+  };
+}
+
 template <int kInFlight>
 Benchmark copies(const char* name) {
   constexpr bool kAlone = kInFlight == 1;
@@ -200,9 +221,7 @@ Benchmark copies(const char* name) {
 #ifdef __CUDACC__
     setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
 #endif
-    setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
-      check_copies(read(), bytes / 4, kInFlight, steps, out);
-    };
+    setup.check = checked(setup.memory_bytes, bytes, kInFlight);
     if (kAlone) setup.observe = observe_parts;
     return setup;
   };
@@ -225,6 +244,7 @@ Benchmark copies_over_footprints() {
   benchmark.setup = [setup = benchmark.setup](const Point& point, Workbench* bench) {
     Setup of_footprint = setup(point, bench);
     of_footprint.memory_bytes = static_cast<std::size_t>(point.number("kib")) << 10;
+    of_footprint.check = checked(of_footprint.memory_bytes, point.number("bytes"), 1);
     return of_footprint;
   };
   return benchmark;

@@ -312,7 +312,17 @@ Benchmark policies_of_clusters() {
   benchmark.kernel = [](const Point&) {
     return timed_kernel<ClusterStream<kWords>, kPolicyChains, kCopies>();
   };
-  benchmark.setup = [](const Point& point, Workbench*) { return stream_setup<kWords>(point, kPolicyChains); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup = stream_setup<kWords>(point, kPolicyChains);
+    // The kernel does not see the policy: where its blocks ran is all that can be seen of it.
+    setup.observe = [observe = setup.observe](std::span<const Stamp> stamps, const ReadResult& read,
+                                              int steps, Measurement& out) {
+      observe(stamps, read, steps, out);
+      for (std::size_t i = 0; i < stamps.size(); i += kPolicyWarps)
+        out.lists[list::kPlaces].push_back(stamps[i].multiprocessor);
+    };
+    return setup;
+  };
   return benchmark;
 }
 

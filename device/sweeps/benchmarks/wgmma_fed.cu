@@ -4,6 +4,7 @@
 // once the next group has begun. Short runs look whether it keeps its stage until then.
 #include <type_traits>
 
+#include "sweeps/matrix/rotation.hpp"
 #include "sweeps/matrix/wgmma.cuh"
 #include "sweeps/memory/copies.cuh"
 #include "sweeps/memory/global_memory.cuh"
@@ -13,7 +14,6 @@
 #endif
 
 namespace mmaudit::sweeps {
-
 namespace {
 
 // clang-format off
@@ -27,8 +27,8 @@ constexpr AxisSpec
 // clang-format on
 
 constexpr int kFedColumns = 256, kFedGroup = 4, kFedStages = 4, kFedWarps = 2 * kWarpgroupWarps;
-/// Tiles of A that ldmatrix loads from: one for each wgmma of a group, all with the same bits.
-constexpr int kLoadedTiles = kFedGroup;
+/// Tiles of A that ldmatrix loads from: one for each wgmma of a group, no two with the same bits.
+constexpr int kLoadedTiles = kRotation;
 /// Tiles of both slots, of which one multiplies, and with ldmatrix its own; then barriers, then stages.
 constexpr int kFedTiles = 2 * (kBytesA + kFedColumns * bytes_per_column(false)),
               kFedAndLoadedTiles = kFedTiles + kLoadedTiles * kBytesA;
@@ -186,6 +186,7 @@ struct Feeder {
       result.copied += 1;
       result.differing += words[word] != copied_word(chunk * (bytes / 4) + word) ? 1 : 0;
     }
+    if (bytes > 0) result.trail = further(result.trail, words[bytes / 4 - 1]);
     __syncwarp();
   }
   /// The group that has just got its bytes keeps its stage: it gives it back when the next group has begun,
@@ -267,6 +268,7 @@ struct FedWgmma {
       // A lone block begins somewhere else each time: a cache of the whole GPU would keep what it read.
       feeder.next =
           gridDim.x == 1 ? __shfl_sync(~0U, some_place(feeder.chunks), 0) : blockIdx.x % feeder.chunks;
+      feeder.result.first = feeder.next;
       feeder.stride = gridDim.x % feeder.chunks;
       feeder.look = args.steps <= kLookedAtSteps;
       products.metadata = std::uint64_t{feeder.barriers | feeder.stages << 24} << 32;
@@ -285,12 +287,12 @@ struct FedWgmma {
     /// register, warp by warp, then of the next register.
     __device__ __forceinline__ void fill_loaded_tiles(const TimedArgs& args, const Place& at) {
       constexpr int kMatrix = 128, kRow = 16, kRows = 8, kOfRegister = kWarpgroupWarps * kMatrix;
-      const int tile = at.in_block % args.tiles, from = kRow * at.lane;
+      const int first = at.in_block % args.tiles, from = kRow * at.lane;
       unsigned char* tiles = copy_bytes + kFedTiles;
-      const uint4 row =
-          *reinterpret_cast<const uint4*>(static_cast<const unsigned char*>(args.a) + tile * kBytesA + from);
-      for (int copy = 0; copy < kLoadedTiles; ++copy)
-        *reinterpret_cast<uint4*>(tiles + copy * kBytesA + from) = row;
+      const auto* images = static_cast<const unsigned char*>(args.a);
+      for (int i = 0; i < kLoadedTiles; ++i)
+        *reinterpret_cast<uint4*>(tiles + i * kBytesA + from) =
+            *reinterpret_cast<const uint4*>(images + (first + i) % args.tiles * kBytesA + from);
       const int warp = at.lane / 32, in_warp = at.lane % 32;
       products.a.low = static_cast<std::uint32_t>(__cvta_generic_to_shared(tiles)) +
                        in_warp / kRows * kOfRegister + warp * kMatrix + in_warp % kRows * kRow;
@@ -352,12 +354,14 @@ Setup with_feed(Setup setup, const Point& point, bool loads) {
 #ifdef __CUDACC__
   setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
 #endif
-  setup.check = [products = setup.check, slot_bytes = setup.slot_bytes, fed, stages](
-                    const ReadResult& read, int, int steps, Measurement& out) {
+  setup.check = [products = setup.check, slot_bytes = setup.slot_bytes, memory = setup.memory_bytes, fed,
+                 stages](const ReadResult& read, int, int steps, Measurement& out) {
     const std::vector<std::byte> seen = read();
     products([&] { return every_second(seen, slot_bytes, 0, slot_bytes); }, 1, steps, out);
-    check_copies(every_second(seen, slot_bytes, 1, sizeof(CopyResult)), fed / 4, stages, steps / kFedGroup,
-                 out);
+    const std::vector<std::byte> feeds = every_second(seen, slot_bytes, 1, sizeof(CopyResult));
+    check_copies(feeds, fed / 4, stages, steps / kFedGroup, out);
+    check_order(feeds, order_of_all(memory, fed, feeds.size() / sizeof(CopyResult)), stages,
+                steps / kFedGroup, out);
   };
   return setup;
 }
@@ -378,12 +382,12 @@ Benchmark fed(bool loads) {
                 .bytes = 1.0 * point.number("fed") / kFedGroup};
   };
   benchmark.kernel = [loads](const Point& point) {
-    if (loads) return timed_kernel<FedWgmma<LoadingFedChain, true>, 1, kFedGroup>();
-    return point.axis("a") == "registers" ? timed_kernel<FedWgmma<FedChain, true>, 1, kFedGroup>()
-                                          : timed_kernel<FedWgmma<FedChain, false>, 1, kFedGroup>();
+    return loads                            ? timed_kernel<FedWgmma<LoadingFedChain, true>, 1, kFedGroup>()
+           : point.axis("a") == "registers" ? timed_kernel<FedWgmma<FedChain, true>, 1, kFedGroup>()
+                                            : timed_kernel<FedWgmma<FedChain, false>, 1, kFedGroup>();
   };
-  benchmark.setup = [loads, setup = benchmark.setup](const Point& point, Workbench* bench) {
-    return with_feed(setup(point, bench), point, loads);
+  benchmark.setup = [loads](const Point& point, Workbench* bench) {
+    return with_feed(matrix_setup(kFedInstruction, point, bench, loads), point, loads);
   };
   return benchmark;
 }

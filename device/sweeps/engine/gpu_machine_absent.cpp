@@ -12,7 +12,7 @@ constexpr char kWithout[] = "built without CUDA (configure with MMAUDIT_CUDA=ON 
 
 std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo&) { throw EnvironmentError(kWithout); }
 
-Setup matrix_setup(const Instruction&, const Point&, Workbench*) { throw EnvironmentError(kWithout); }
+Setup matrix_setup(const Instruction&, const Point&, Workbench*, bool) { throw EnvironmentError(kWithout); }
 
 GemmResult run_gemms(const device::DeviceInfo&, const GemmOptions&) { throw EnvironmentError(kWithout); }
 

@@ -48,11 +48,12 @@ Bytes image_of_c(const Instruction& is, const Bytes& tiles) {
 
 /// D after kFewSteps and kManySteps by the plain model's kernel of the live check; D becomes the next C in
 /// place.
-void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, Operands& out) {
+void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, bool a_rotates, Operands& out) {
   const Instruction& is = tiles.instruction;
   const bool rotating = rotates(is);
+  a_rotates = a_rotates || rotating;
   static_assert(kRotation == kTiles);
-  const Buffer a = upload_tiles(tiles.a, rotating), b = upload_tiles(tiles.b, rotating), d = upload(tiles.c),
+  const Buffer a = upload_tiles(tiles.a, a_rotates), b = upload_tiles(tiles.b, rotating), d = upload(tiles.c),
                metadata = upload_tiles(tiles.metadata, rotating);
   const DotPlan plan = make_plan(is, datapath);
   device::TileProductArgs args = device::tile_product_args(is);
@@ -68,8 +69,9 @@ void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, Op
   const int group = promote / is.k;
   Bytes totals = tiles.c;
   for (int step = 1; step <= kManySteps; ++step) {
-    const std::size_t tile = rotating ? static_cast<std::size_t>((step - 1) % kRotation) : 0;
-    args.a = a.data<std::byte>() + tile * (tiles.a.size() / kTiles);
+    const auto turn = static_cast<std::size_t>((step - 1) % kRotation);
+    const std::size_t tile = rotating ? turn : 0;
+    args.a = a.data<std::byte>() + (a_rotates ? turn : 0) * (tiles.a.size() / kTiles);
     args.b = b.data<std::byte>() + tile * (tiles.b.size() / kTiles);
     args.metadata = metadata.data<std::uint8_t>() + tile * (tiles.metadata.size() / kTiles);
     if (group > 0) args.c = (step - 1) % group == 0 ? nullptr : d.data();
@@ -82,7 +84,8 @@ void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, Op
 
 }  // namespace
 
-Operands::Operands(const device::DeviceInfo& device, const Instruction& is, Init init, int promote) {
+Operands::Operands(const device::DeviceInfo& device, const Instruction& is, Init init, int promote,
+                   bool a_rotates) {
   const TileBatch tiles = make_tiles(is, init, kTiles);
   if (is.op == Op::wmma) {
     a_registers = upload(line_image(is, device::WmmaOperand::a, tiles.a, false));
@@ -99,22 +102,23 @@ Operands::Operands(const device::DeviceInfo& device, const Instruction& is, Init
   c = upload(image);
   const Architecture* architecture = find_architecture(device.compute_capability);
   const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, is);
-  if (entry != nullptr && is.c == is.d) run_model(entry->datapath, tiles, promote, *this);
+  if (entry != nullptr && is.c == is.d) run_model(entry->datapath, tiles, promote, a_rotates, *this);
 }
 
-const Operands& Workbench::operands(const Instruction& instruction, Init init, int promote) {
+const Operands& Workbench::operands(const Instruction& instruction, Init init, int promote, bool a_rotates) {
   Instruction open = instruction;
   open.n = 0;
   if (open != instruction_) kept_.clear();
   instruction_ = open;
-  auto& operands = kept_[{instruction.n, init, promote}];
-  if (!operands) operands = std::make_unique<Operands>(device_, instruction, init, promote);
+  auto& operands = kept_[{instruction.n, init, promote, a_rotates}];
+  if (!operands) operands = std::make_unique<Operands>(device_, instruction, init, promote, a_rotates);
   return *operands;
 }
 
-Setup matrix_setup(const Instruction& instruction, const Point& point, Workbench* bench) {
-  const Operands& operands = bench->operands(
-      instruction, point.axis("init") == "zero" ? Init::zero : Init::random, point.number("promote"));
+Setup matrix_setup(const Instruction& instruction, const Point& point, Workbench* bench, bool a_rotates) {
+  const Operands& operands =
+      bench->operands(instruction, point.axis("init") == "zero" ? Init::zero : Init::random,
+                      point.number("promote"), a_rotates);
   const bool a_from_shared = is_wgmma(instruction.op) && point.axis("a") != "registers";
   Setup setup;
   setup.args = {.a = (a_from_shared ? operands.a : operands.a_registers).data(),

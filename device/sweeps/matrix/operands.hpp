@@ -17,9 +17,10 @@ inline constexpr int kFewSteps = 128, kManySteps = 1024;
 
 /// Images of kTiles tiles.
 struct Operands {
-  /// `promote`: k after which a sum is added to a binary32 total; 0: never. Errors: EnvironmentError when
-  /// CUDA reports one.
-  Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init, int promote);
+  /// `promote`: k after which a sum is added to a binary32 total; 0: never. `a_rotates`: see matrix_setup().
+  /// Errors: EnvironmentError when CUDA reports one.
+  Operands(const device::DeviceInfo& device, const Instruction& instruction, Init init, int promote,
+           bool a_rotates);
 
   device::Buffer a;            ///< in shared memory: wgmma only
   device::Buffer a_registers;  ///< wmma: lines in memory, as b and c
@@ -34,12 +35,12 @@ class Workbench {
   explicit Workbench(device::DeviceInfo device) : device_(std::move(device)) {}
   [[nodiscard]] const device::DeviceInfo& device() const { return device_; }
   /// Kept until operands of another instruction are asked for.
-  const Operands& operands(const Instruction& instruction, Init init, int promote);
+  const Operands& operands(const Instruction& instruction, Init init, int promote, bool a_rotates);
 
  private:
   device::DeviceInfo device_;
   Instruction instruction_;  ///< n left open
-  std::map<std::tuple<int, Init, int>, std::unique_ptr<Operands>> kept_;
+  std::map<std::tuple<int, Init, int, bool>, std::unique_ptr<Operands>> kept_;
 };
 
 }  // namespace mmaudit::sweeps

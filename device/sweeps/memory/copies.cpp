@@ -23,13 +23,59 @@ CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot) {
   return found;
 }
 
+namespace {
+
+/// The copies of a run that are looked at, the last ones.
+int looked_at_of(int in_flight, int steps) { return steps <= kLookedAtSteps ? steps : in_flight; }
+
+}  // namespace
+
 void check_copies(const std::vector<std::byte>& seen, int words, int in_flight, int steps, Measurement& out) {
-  const int looked_at = steps <= kLookedAtSteps ? steps : in_flight;
+  const int looked_at = looked_at_of(in_flight, steps);
   for (std::size_t slot = 0; slot < seen.size() / sizeof(CopyResult); ++slot) {
     const CopyResult found = result_at(seen, slot);
     out.compared += found.copied;
     out.differing += found.differing;
     if (found.copied != static_cast<std::uint32_t>(looked_at * words)) ++out.differing;
+  }
+}
+
+std::uint32_t ChunkOrder::trail(std::uint32_t first, std::uint32_t from, std::uint32_t to) const {
+  std::uint32_t found = 0;
+  for (std::uint32_t copy = from; copy < to && words > 0; ++copy) {
+    const auto chunk = static_cast<std::uint32_t>((first + std::uint64_t{copy} * stride) % chunks);
+    found = further(found, copied_word(chunk * words + words - 1));
+  }
+  return found;
+}
+
+ChunkOrder order_of_all(std::size_t memory_bytes, int bytes, std::size_t blocks) {
+  if (bytes == 0) return {};
+  const auto size = static_cast<std::size_t>(bytes);
+  const auto chunks = static_cast<std::uint32_t>(memory_bytes / size);
+  return {.chunks = chunks,
+          .words = static_cast<std::uint32_t>(size / 4),
+          .stride = static_cast<std::uint32_t>(blocks % chunks),
+          .by_block = blocks > 1};
+}
+
+ChunkOrder order_of_one(std::size_t memory_bytes, int bytes) {
+  ChunkOrder order = order_of_all(memory_bytes, bytes, 1);
+  constexpr std::uint64_t kGoldenRatio = 2654435761;  // over 2^32
+  order.stride = static_cast<std::uint32_t>(order.chunks * kGoldenRatio >> 32U) | 1U;
+  return order;
+}
+
+void check_order(const std::vector<std::byte>& seen, const ChunkOrder& order, int in_flight, int steps,
+                 Measurement& out) {
+  const auto end = static_cast<std::uint32_t>(steps),
+             begin = end - static_cast<std::uint32_t>(looked_at_of(in_flight, steps));
+  for (std::size_t block = 0; block < seen.size() / sizeof(CopyResult); ++block) {
+    const CopyResult found = result_at(seen, block);
+    const auto first = static_cast<std::uint32_t>(block % order.chunks);
+    const bool begins = order.by_block ? found.first == first : found.first < order.chunks;
+    ++out.compared;
+    out.differing += begins && found.trail == order.trail(found.first, begin, end) ? 0 : 1;
   }
 }
 

@@ -15,7 +15,14 @@ struct CopyResult {
   std::uint32_t issue = 0, expect = 0, wait = 0;  ///< cycles of all copies, alone
   /// Words compared, and those that are not what was copied. Of copies to global memory: words sent.
   std::uint32_t copied = 0, differing = 0;
+  /// The chunk that was copied first, and the trail of the chunks that were looked at.
+  std::uint32_t first = 0, trail = 0;
 };
+
+/// The trail of chunks, one chunk further: of each its last word, as it arrived, in the order of the copies.
+MMAUDIT_HD constexpr std::uint32_t further(std::uint32_t trail, std::uint32_t last_word) {
+  return trail * 0x85EBCA6BU + last_word;
+}
 
 /// Copies that a block has in flight.
 inline constexpr int kInFlightMost = 3;
@@ -94,6 +101,26 @@ inline constexpr AxisSpec kBlocksPerAxis = {.name = "ctas",
 std::string needs_all_multiprocessors(const Point& point);
 
 CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot);
+
+/// Which chunks the blocks of a launch copy, worked out on the host from the geometry alone: a kernel that
+/// copies one chunk again and again finds its words right, but in the wrong place of this order.
+struct ChunkOrder {
+  std::uint32_t chunks = 1, words = 0;  ///< of the memory; of a chunk
+  /// Chunks from one copy of a block to its next.
+  std::uint32_t stride = 1;
+  /// Each block begins at its own number; a lone block begins at whatever chunk it says.
+  bool by_block = true;
+
+  /// The trail of a block that has looked at its copies from..to.
+  [[nodiscard]] std::uint32_t trail(std::uint32_t first, std::uint32_t from, std::uint32_t to) const;
+};
+/// Of blocks that each go on past the chunks of all others. Range: bytes >= 0; 0: nothing is copied.
+ChunkOrder order_of_all(std::size_t memory_bytes, int bytes, std::size_t blocks);
+/// Of a lone block whose copies lie 0.618 of the memory apart.
+ChunkOrder order_of_one(std::size_t memory_bytes, int bytes);
+/// What: every block looked at the chunks that this order says, in this order.
+void check_order(const std::vector<std::byte>& seen, const ChunkOrder& order, int in_flight, int steps,
+                 Measurement& out);
 
 /// What: every block looked at the `words` words of each copy that it had to look at (all of a short run, the
 /// last `in_flight` of a long one), and each was right.

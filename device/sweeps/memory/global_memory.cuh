@@ -32,16 +32,19 @@ static __global__ void fill_ring(const TimedArgs args) {
   }
 }
 
-/// Every lane of a warp calls this: a read of every line of a footprint that a cache may hold. What it
-/// returns must be used, or nothing is read.
+/// Every lane of a warp calls this: a read of every sector of a footprint that a cache may hold. A copy needs
+/// whole lines, and a cache fetches only the sectors that are read. What it returns must be used, or nothing
+/// is read. It is never 1 where the first word of each line is an address: a lane reads whole lines.
 template <device::Cached kCached>
 __device__ __forceinline__ std::uint64_t warm_up(const TimedArgs& args, int lane) {
   std::uint64_t seen = 0;
   if (args.memory_bytes > kWarmedBytes) return seen;
   const auto lines = static_cast<std::uint32_t>(args.memory_bytes / kLineBytes);
-#pragma unroll 8
+#pragma unroll 4
   for (auto line = static_cast<std::uint32_t>(lane); line < lines; line += 32)
-    seen |= device::load_address<kCached>(ring_address(args, line));
+#pragma unroll
+    for (std::uint32_t byte = 0; byte < kLineBytes; byte += kSectorBytes)
+      seen |= device::load_address<kCached>(ring_address(args, line) + byte);
   return seen;
 }
 

@@ -8,6 +8,8 @@
 namespace mmaudit::sweeps {
 
 inline constexpr std::uint32_t kLineBytes = 128;
+/// What a cache fetches at once of a line.
+inline constexpr std::uint32_t kSectorBytes = 32;
 
 /// What: a bijection of [0, 2^bits): odd factors and shifted sums, each of which can be undone.
 MMAUDIT_HD constexpr std::uint32_t scrambled(std::uint32_t value, int bits) {
