@@ -12,13 +12,14 @@
 #include <thread>
 #include <tuple>
 
+#include "mmaudit/fragment.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/screen/images.hpp"
 #include "run/cuda_event.hpp"
 #include "screen/kernel.hpp"
 #include "screen/pace.hpp"
 #include "sweeps/engine/energy_meter.hpp"
 #include "sweeps/engine/readings.hpp"
-#include "sweeps/matrix/images.hpp"
 
 namespace mmaudit::screen {
 namespace {
@@ -50,7 +51,7 @@ Buffer upload(const std::vector<Element>& elements) {
 struct Prepared {
   Kernel kernel;
   WorkResult result;  ///< nothing counted yet
-  std::vector<std::byte> a, b, metadata, image;
+  Images images;
   std::vector<std::uint64_t> expected;
 };
 
@@ -59,14 +60,8 @@ Prepared prepare(const Kernel& kernel, const Inputs& inputs, InputSet set) {
   Prepared work;
   work.kernel = kernel;
   work.result.work = {is, kernel.registers, set};
-  const bool a_in_shared = is_wgmma(is.op) && !kernel.registers;
-  work.a = a_in_shared ? sweeps::shared_image(is.a, inputs.tiles.a, is.m, is.stored_k(), false)
-                       : sweeps::register_image(fragment_a(is), is.a, inputs.tiles.a);
-  work.b = is_wgmma(is.op) ? sweeps::shared_image(is.b, inputs.tiles.b, is.k, is.n, true)
-                           : sweeps::register_image(fragment_b(is), is.b, inputs.tiles.b);
-  if (is_sparse(is.op)) work.metadata = sweeps::metadata_image(inputs.tiles);
-  work.image = sweeps::register_image(fragment_d(is), is.d, inputs.d);
-  work.expected = expected_checksums(is, kernel.copies, work.image);
+  work.images = make_images(work.result.work, inputs);
+  work.expected = expected_checksums(is, kernel.copies, work.images.d);
   return work;
 }
 
@@ -122,7 +117,8 @@ class Screener {
   void run() {
     for (const Prepared& work : works_) out_.works.push_back(work.result);
     for (const Prepared& work : works_)
-      uploads_.push_back({upload(work.a), upload(work.b), upload(work.metadata), upload(work.expected), 0});
+      uploads_.push_back({upload(work.images.a), upload(work.images.b), upload(work.images.metadata),
+                          upload(work.expected), 0});
     constexpr std::size_t kBytes = sizeof(std::uint32_t) * kMostWords * kWarpgroupLanes;
     zeros_ = Buffer(kBytes);
     cuda_check(cudaMemset(zeros_.data(), 0, kBytes), "clearing C");
@@ -200,7 +196,7 @@ class Screener {
       ++out_.suspects[place_of(one)].wrong;
       if (out_.findings.size() >= kMostFindings) continue;
       for (Finding finding :
-           compare_words(work.result.work, work.kernel.copies, work.image, static_cast<int>(one.tile),
+           compare_words(work.result.work, work.kernel.copies, work.images.d, static_cast<int>(one.tile),
                          static_cast<int>(one.lane), one.words)) {
         std::tie(finding.multiprocessor, finding.subcore) = place_of(one);
         finding.hz = slice.hz;
@@ -240,8 +236,8 @@ class Screener {
                      .stamps = stamps_.data<sweeps::Stamp>(),
                      .tiles = kTiles,
                      .steps = kSteps};
-    args.a_bytes = static_cast<std::uint32_t>(work.a.size() / kTiles);
-    args.b_bytes = static_cast<std::uint32_t>(work.b.size() / kTiles);
+    args.a_bytes = static_cast<std::uint32_t>(work.images.a.size() / kTiles);
+    args.b_bytes = static_cast<std::uint32_t>(work.images.b.size() / kTiles);
     args.expected = uploaded.expected.data<std::uint64_t>();
     args.caught = caught_.data<Caught>();
     args.count = count_.data<std::uint32_t>();

@@ -21,7 +21,7 @@ struct ScreenOptions {
   std::vector<int> gpus;
   double minutes = 10;
   bool quick = false, steady = false, beside_others = false, coverage = false, list = false;
-  std::string json, prometheus, inject;
+  std::string json, prometheus, inject, reproducer, from;
 };
 
 std::vector<Instruction> chosen(const ScreenOptions& options) {
@@ -106,8 +106,18 @@ int list() {
   return kAllGood;
 }
 
+/// --from: no screen, but the file of an earlier one's first finding.
+int reproduce(const ScreenOptions& options) {
+  if (options.reproducer.empty())
+    throw InputError("--from: found no --reproducer, allowed: with --reproducer FILE.cu");
+  try_outputs({{"--reproducer", options.reproducer}}, {{"--from", options.from}});
+  emit(options.reproducer, screen::reproducer_of_json(text_of_file(options.from), options.from));
+  return kAllGood;
+}
+
 int run(const ScreenOptions& options, const Context& context) {
   if (options.list) return list();
+  if (!options.from.empty()) return reproduce(options);
   if (options.coverage) return coverage(options);
   screen::Options plan;
   plan.instructions = chosen(options);
@@ -118,12 +128,13 @@ int run(const ScreenOptions& options, const Context& context) {
   plan.injection = injection_of(options.inject);
   corpus::require_writable(options.json);
   corpus::require_writable(options.prometheus);
+  corpus::require_writable(options.reproducer);
   const std::vector<device::DeviceInfo> gpus = chosen_gpus(options);
   std::vector<screen::GpuResult> results;
   {
     const Interruptible interruptible;
     Progress progress(context.quiet, "screening", static_cast<std::uint64_t>(1000 * plan.seconds));
-    progress.will_write({options.json, options.prometheus});
+    progress.will_write({options.json, options.prometheus, options.reproducer});
     std::uint64_t done = 0;
     screen::Hooks hooks;
     hooks.keep_going = [] { return !Interruptible::stopped(); };
@@ -139,6 +150,9 @@ int run(const ScreenOptions& options, const Context& context) {
   provenance.command = context.command;
   if (!options.prometheus.empty())
     corpus::write_file_atomically(options.prometheus, std::string_view(screen::prometheus_of(results)));
+  if (const std::string text = options.reproducer.empty() ? "" : screen::first_reproducer(results);
+      !text.empty())
+    corpus::write_file_atomically(options.reproducer, std::string_view(text));
   publish(
       options.json, [&] { return screen::json_of(results, provenance); },
       [&] { return screen::text_of(results); });
@@ -155,6 +169,7 @@ void add_screen(Command& app) {
       "screen",
       "Silent data corruption: every accumulator of chains at full rate against the model, on every sub-core",
       {"mmaudit screen --quick", "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
+       "mmaudit screen --from screen.json --reproducer first.cu",
        "mmaudit screen --coverage --inst m64n256k16.f32"});
   command.section("What runs");
   command.option("--minutes", options->minutes, "how long, per GPU; all GPUs run beside each other")
@@ -173,6 +188,10 @@ void add_screen(Command& app) {
   add_result_option(command, options->json);
   command.option("--prometheus FILE", options->prometheus,
                  "a file for the text file collector of node_exporter");
+  command.option("--reproducer FILE", options->reproducer,
+                 "where bits were wrong: the first finding as a CUDA file that nvcc alone compiles");
+  command.option("--from FILE", options->from,
+                 "with --reproducer: takes the finding from this --json of an earlier screen; needs no GPU");
   command.flag("--coverage", options->coverage,
                "which stuck-at faults of the modelled datapaths the inputs show; needs no GPU");
   command.flag("--list", options->list, "print the instructions; needs no GPU");

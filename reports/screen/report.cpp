@@ -172,6 +172,7 @@ Json gpu_json(const GpuResult& gpu) {
   const auto [done, of] = gpu.covered();
   Json json{{"gpu", gpu.device.ordinal},
             {"name", gpu.device.name},
+            {"compute_capability", gpu.device.compute_capability},
             {"verdict", verdict(gpu)},
             {"refused", gpu.refused},
             {"error", gpu.error},

@@ -29,6 +29,17 @@ std::string prometheus_of(const std::vector<GpuResult>& gpus);
 /// where the architecture lacks the instruction.
 std::string explain_line(const Finding& finding, const Architecture& architecture);
 
+/// What: a CUDA file that plain nvcc compiles. It runs the finding's chain on its multiprocessor and sub-core
+/// alone, again and again, and compares every accumulator; `gpu`: the number of the GPU. Range: empty where
+/// the architecture lacks the instruction. Errors: InputError where this program's model expects other bits
+/// than the finding says, so that the finding is another version's.
+std::string reproducer(const Finding& finding, const Architecture& architecture, int gpu);
+/// Of the first finding of the first GPU that has one; empty without a finding.
+std::string first_reproducer(const std::vector<GpuResult>& gpus);
+/// What: the same of the text of a json_of(). Errors: InputError, also where it has no finding; `file` names
+/// it.
+std::string reproducer_of_json(const std::string& text, const std::string& file);
+
 /// The stuck-at faults of one datapath that some input sets show. `wide`: faults of 2 to kMostBits adjacent
 /// bits.
 struct Coverage {

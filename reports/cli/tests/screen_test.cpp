@@ -1,4 +1,5 @@
 // mmaudit screen without a GPU: what it lists, simulates and refuses.
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -13,6 +14,15 @@ namespace {
 
 class Screen : public Folder {
  protected:
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+  static std::string read(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
   static void refused(const Outcome& outcome, const std::string& part) {
     EXPECT_EQ(outcome.code, kBadInput);
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
@@ -69,6 +79,35 @@ TEST_F(Screen, ExplainLineOfAFindingGivesTheExpectedWord) {
     ++tried;
   }
   EXPECT_EQ(tried, 31);
+}
+
+/// A finding as the JSON of a screen has it, with the bits that the model expects.
+constexpr const char* kFound =
+    R"({"kind": "mmaudit-screen", "gpus": [{"gpu": 3, "compute_capability": 90, "findings": [
+  {"sm": 17, "subcore": 2, "lane": 5, "instruction": "mma.m16n8k32.s32.s8.s8.s32", "inputs": "integers", "tile": 1,
+   "row": 3, "column": 5, "expected": "EXPECTED", "found": "0x2000"}]}]})";
+
+TEST_F(Screen, AFindingBecomesACudaFile) {
+  const Instruction inst = find_instruction("mma.m16n8k32.s32.s8.s8.s32").value();
+  const Datapath& datapath = find_datapath(*find_architecture("hopper"), inst)->datapath;
+  const std::uint64_t expected = screen::chain_with_fault(
+      make_plan(inst, datapath), screen::make_operands(inst, datapath, screen::InputSet::integers), 1, 3, 5,
+      screen::kSteps, nullptr);
+  std::string json = kFound;
+  json.replace(json.find("EXPECTED"), 8, "0x" + hex_text(expected, 32));
+  const std::string from = write("screen.json", json);
+  Outcome outcome = run({"screen", "--from", from, "--reproducer", path("first.cu")});
+  EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
+  const std::string file = read(path("first.cu"));
+  for (const char* part :
+       {"kSm = 17;", "kSubcore = 2;", "kGpu = 3", "m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}"})
+    EXPECT_NE(file.find(part), std::string::npos) << part << "\n" << file.substr(0, 600);
+  refused(run({"screen", "--from", from}), "allowed: with --reproducer FILE.cu");
+  refused(run({"screen", "--from", path("none.json"), "--reproducer", path("x.cu")}), "none.json");
+  refused(run({"screen", "--from", from, "--reproducer", from}), "a file of its own");
+  refused(run({"screen", "--from", write("b.json", kFound), "--reproducer", path("x.cu")}),
+          "found \"EXPECTED\"");
+  EXPECT_EQ(files(), 3U);
 }
 
 TEST_F(Screen, RefusesInOneLine) {
