@@ -1,5 +1,6 @@
 // Help, manual pages and completions: they list the same commands and options, examples are read, and bash
 // takes it.
+#include <poll.h>
 #include <pty.h>
 #include <unistd.h>
 
@@ -99,10 +100,17 @@ class Terminal {
     close(saved_);
     close(master_);
   }
-  [[nodiscard]] std::string read() const {
-    std::array<char, 4096> buffer{};
-    const ssize_t got = ::read(master_, buffer.data(), buffer.size());
-    return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  /// What was shown so far, up to `wanted` at least: the kernel hands a terminal's output on piece by piece.
+  [[nodiscard]] std::string read_until(std::string_view wanted) const {
+    std::string shown;
+    for (pollfd ready{master_, POLLIN, 0};
+         shown.find(wanted) == std::string::npos && poll(&ready, 1, 10000) > 0;) {
+      std::array<char, 4096> buffer{};
+      const ssize_t got = ::read(master_, buffer.data(), buffer.size());
+      if (got <= 0) break;
+      shown.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return shown;
   }
 
  private:
@@ -222,7 +230,7 @@ TEST(Bars, SayWhatWillBeWritten) {
     Progress progress(false, "working", 2);
     progress.will_write({"out/audit.html", "", "-", "b\x1b.json"});
     progress.advance(2);
-    shown = terminal.read();
+    shown = terminal.read_until("100%");
   }
   EXPECT_NE(shown.find("will write out/audit.html, b"), std::string::npos) << shown;
   EXPECT_EQ(shown.find("b\x1b.json"), std::string::npos);
