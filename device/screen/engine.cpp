@@ -5,7 +5,9 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -31,7 +33,7 @@ using device::Event;
 
 constexpr int kChainsPerRound = 16, kReruns = 3;
 constexpr std::size_t kMostFindings = 1000;
-constexpr double kLongestLaunch = 0.5;
+constexpr double kLongestLaunch = 0.5, kStepSeconds = 1;  ///< the latter: any other step, generously
 /// 100 kHz to 1 Hz.
 constexpr std::uint64_t kBurstPeriods[] = {10'000,     100'000,     1'000'000,
                                            10'000'000, 100'000'000, 1'000'000'000};
@@ -111,11 +113,11 @@ struct Slice {
 class Screener {
  public:
   Screener(const device::DeviceInfo& gpu, const std::vector<Prepared>& works, const Options& options,
-           const Hooks& hooks, GpuResult& out)
-      : works_(works), options_(options), hooks_(hooks), meter_(gpu.ordinal), out_(out) {}
+           const Hooks& hooks, GpuResult& out, Steps& steps)
+      : works_(works), options_(options), hooks_(hooks), meter_(gpu.ordinal), out_(out), steps_(steps) {}
 
+  /// In the step of setting up, and at the end in that of cleaning up.
   void run() {
-    for (const Prepared& work : works_) out_.works.push_back(work.result);
     for (const Prepared& work : works_)
       uploads_.push_back({upload(work.images.a), upload(work.images.b), upload(work.images.metadata),
                           upload(work.expected), 0});
@@ -124,10 +126,14 @@ class Screener {
     cuda_check(cudaMemset(zeros_.data(), 0, kBytes), "clearing C");
     caught_ = Buffer(kMostCaught * sizeof(Caught));
     count_ = Buffer(sizeof(std::uint32_t));
-    out_.power_limit = meter_.limit();
+    const double limit = meter_.limit();
+    steps_.end();
+    out_.power_limit = limit;
+    for (const Prepared& work : works_) out_.works.push_back(work.result);
     begin_ = Clock::now();
     for (int pass = 0; going_on(); ++pass) one_pass(pass);
     out_.interrupted = !hooks_.keep_going();
+    steps_.begin("freeing its memory", kStepSeconds);
   }
 
  private:
@@ -146,12 +152,16 @@ class Screener {
     double joules = 0;
     Clock::time_point since;
     const auto settle = [&] {
-      if (metered && meter_.why_not().empty()) {
+      steps_.begin("reading its energy meter", kStepSeconds);
+      const bool has = meter_.why_not().empty();
+      const double now = has ? meter_.joules() : 0;
+      steps_.end();
+      if (metered && has) {
         auto& [sum, seconds] = out_.energy[*metered];
-        sum += meter_.joules() - joules;
+        sum += now - joules;
         seconds += seconds_since(since);
       }
-      joules = meter_.why_not().empty() ? meter_.joules() : 0;
+      joules = now;
       since = Clock::now();
     };
     for (std::size_t i = 0; i < works_.size() && (pass == 0 ? hooks_.keep_going() : going_on()); ++i) {
@@ -221,6 +231,8 @@ class Screener {
   }
 
   Slice launch(std::size_t index, double seconds, std::uint64_t period, WorkResult* result) {
+    const std::string step = "a launch of " + std::to_string(std::lround(1e3 * seconds)) + " ms";
+    steps_.begin(step, seconds);
     const Prepared& work = works_[index];
     Uploaded& uploaded = uploads_[index];
     const Kernel& kernel = work.kernel;
@@ -254,6 +266,7 @@ class Screener {
         uploaded.seconds_per_round, seconds, period != 0 ? 0.5 : 1,
         [&] { cuda_check(cudaMemset(count_.data(), 0, sizeof(std::uint32_t)), "clearing the counter"); },
         [&](int rounds, int first_round, bool last) {
+          steps_.begin(step, seconds);
           args.rounds = rounds;
           args.first_chain = chains_ + static_cast<std::uint64_t>(first_round) * kChainsPerRound;
           return launch_once(kernel, args, shared, last ? &slice : nullptr);
@@ -268,6 +281,7 @@ class Screener {
     device::copy_out(stamps.data(), stamps_.data(), slots * sizeof(sweeps::Stamp));
     for (const sweeps::Stamp& stamp : stamps) slice.multiprocessors.insert(stamp.multiprocessor);
     slice.hz = sweeps::sample_of(stamps, kernel.slots, args.rounds, slice.seconds).hz;
+    steps_.end();
     count(kernel, args, pace, slots, slice, *result);
     out_.seconds = seconds_since(begin_);
     return slice;
@@ -319,7 +333,8 @@ class Screener {
   const Options& options_;
   const Hooks& hooks_;
   sweeps::EnergyMeter meter_;
-  GpuResult& out_;  ///< of the launches that ended, whatever happens next
+  GpuResult& out_;  ///< of the launches that ended, whatever happens next; written between steps
+  Steps& steps_;
   std::vector<Uploaded> uploads_;
   Buffer zeros_, caught_, count_, stamps_;
   std::size_t stamps_bytes_ = 0;
@@ -329,32 +344,44 @@ class Screener {
 };
 
 void screen_gpu(const device::DeviceInfo& gpu, const std::vector<Prepared>& works, const Options& options,
-                const Hooks& hooks, GpuResult& out) {
+                const Hooks& hooks, GpuResult& out, Steps& steps) {
+  steps.begin("setting it up", kStepSeconds);
   if (const auto others = sweeps::EnergyMeter(gpu.ordinal).other_processes();
       !others.empty() && !options.beside_others) {
+    steps.end();
     out.refused = "found process " + std::to_string(others.front()) +
                   (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "") +
                   " on it, allowed: none, or --beside-others";
     return;
   }
   cuda_check(cudaSetDevice(gpu.ordinal), "selecting the device");
-  Screener(gpu, works, options, hooks, out).run();
+  Screener(gpu, works, options, hooks, out, steps).run();
 }
+
+/// What the threads of all GPUs use: the last of them keeps it.
+struct Shared {
+  std::vector<Prepared> works;
+  Options options;
+  Hooks hooks;
+  std::mutex one_at_a_time;
+};
 
 }  // namespace
 
 std::vector<GpuResult> run_screen(const std::vector<device::DeviceInfo>& gpus, const Options& options,
                                   const Hooks& hooks) {
   if (gpus.empty()) return {};
-  const std::vector<Prepared> works = prepare_all(gpus.front(), options);
-  std::mutex one_at_a_time;
-  Hooks shared = hooks;
-  shared.progress = [&](double seconds, const std::string& label) {
-    const std::lock_guard lock(one_at_a_time);
-    hooks.progress(seconds, label);
+  const auto shared = std::make_shared<Shared>();
+  shared->works = prepare_all(gpus.front(), options);
+  shared->options = options;
+  shared->hooks.keep_going = hooks.keep_going;
+  shared->hooks.progress = [&mutex = shared->one_at_a_time, progress = hooks.progress](
+                               double seconds, const std::string& label) {
+    const std::lock_guard lock(mutex);
+    progress(seconds, label);
   };
-  return screen_beside(gpus, [&](const device::DeviceInfo& gpu, GpuResult& result) {
-    screen_gpu(gpu, works, options, shared, result);
+  return screen_beside(gpus, [shared](const device::DeviceInfo& gpu, GpuResult& result, Steps& steps) {
+    screen_gpu(gpu, shared->works, shared->options, shared->hooks, result, steps);
   });
 }
 

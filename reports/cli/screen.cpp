@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "common.hpp"
@@ -156,6 +157,10 @@ int run(const ScreenOptions& options, const Context& context) {
   publish(
       options.json, [&] { return screen::json_of(results, provenance); },
       [&] { return screen::text_of(results); });
+  if (screen::hangs(results)) {
+    std::fflush(nullptr);
+    std::_Exit(kMismatch);  // CUDA's clean-up would wait for the GPU
+  }
   if (screen::failed(results)) return kMismatch;
   if (Interruptible::stopped()) return kInterrupted;
   return screen::passed(results) ? kAllGood : kMismatch;

@@ -225,6 +225,10 @@ bool failed(const std::vector<GpuResult>& gpus) {
   return std::any_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return verdict(gpu) == "FAIL"; });
 }
 
+bool hangs(const std::vector<GpuResult>& gpus) {
+  return std::any_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return gpu.hangs; });
+}
+
 bool passed(const std::vector<GpuResult>& gpus) {
   return !gpus.empty() &&
          std::all_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return verdict(gpu) == "pass"; });
@@ -269,7 +273,7 @@ std::string prometheus_of(const std::vector<GpuResult>& gpus) {
   metric("multiply_adds", "Multiply-adds whose accumulators were checked.",
          [](const GpuResult& gpu) { return gpu.fma(); });
   metric("seconds", "Seconds of screening.", [](const GpuResult& gpu) { return gpu.seconds; });
-  metric("gpu_error", "1: the GPU or its driver reported an error, which ended the screen.",
+  metric("gpu_error", "1: the GPU or its driver reported an error or did not answer, which ended the screen.",
          [](const GpuResult& gpu) { return gpu.error.empty() ? 0 : 1; });
   metric("suspect_subcores", "Sub-cores with a wrong checksum.",
          [](const GpuResult& gpu) { return gpu.suspects.size(); });

@@ -10,11 +10,13 @@
 
 namespace mmaudit::screen {
 
-/// "FAIL" where a checksum was wrong or the GPU reported an error, "pass", "NOT SCREENED", or "stopped" where
-/// Ctrl-C came first.
+/// "FAIL" where a checksum was wrong, the GPU reported an error or does not answer, "pass", "NOT SCREENED",
+/// or "stopped" where Ctrl-C came first.
 std::string verdict(const GpuResult& gpu);
 /// True when the verdict of a GPU is "FAIL".
 bool failed(const std::vector<GpuResult>& gpus);
+/// True when a GPU does not answer.
+bool hangs(const std::vector<GpuResult>& gpus);
 /// True when every GPU was screened whole and nothing was wrong.
 bool passed(const std::vector<GpuResult>& gpus);
 

@@ -11,7 +11,7 @@ TEST(Beside, AFailingGpuEndsAloneAndKeepsItsResults) {
   std::vector<device::DeviceInfo> gpus(3);
   for (int i = 0; i < 3; ++i) gpus[static_cast<std::size_t>(i)].ordinal = i;
   const std::vector<GpuResult> results =
-      screen_beside(gpus, [](const device::DeviceInfo& gpu, GpuResult& result) {
+      screen_beside(gpus, [](const device::DeviceInfo& gpu, GpuResult& result, Steps&) {
         result.works.resize(2);
         result.works[0].wrong = 1 + static_cast<std::uint64_t>(gpu.ordinal);
         if (gpu.ordinal == 1) throw EnvironmentError("CUDA: running a screening kernel: an ECC error");

@@ -53,7 +53,7 @@ TEST(Verdict, PassFailStoppedRefused) {
 std::vector<GpuResult> one_of_two_lost() {
   std::vector<device::DeviceInfo> gpus = {gpu_with(0).device, gpu_with(0).device};
   gpus[0].ordinal = 0;
-  return screen_beside(gpus, [](const device::DeviceInfo& gpu, GpuResult& result) {
+  return screen_beside(gpus, [](const device::DeviceInfo& gpu, GpuResult& result, Steps&) {
     const bool sick = gpu.ordinal == 0;
     result = gpu_with(0, sick ? 100 : 132);
     result.device = gpu;
@@ -94,6 +94,23 @@ TEST(LostGpu, FailsWhereNothingRan) {
   EXPECT_EQ(verdict(lost), "FAIL");
   EXPECT_EQ(text_of({lost}).find("GPU 1 a GPU: FAIL: CUDA: selecting the device: "), 0U) << text_of({lost});
   EXPECT_FALSE(failed({gpu_with(0)}));
+}
+
+TEST(HungGpu, FailsWithItsStepBesideAGpuThatPasses) {
+  GpuResult hung = gpu_with(0, 100);
+  hung.hangs = true;
+  hung.error = "does not answer: a launch of 500 ms has not ended after 50 s";
+  EXPECT_EQ(verdict(hung), "FAIL");
+  EXPECT_TRUE(hangs({gpu_with(0), hung}));
+  EXPECT_FALSE(hangs(one_of_two_lost()));
+  EXPECT_FALSE(hangs({gpu_with(3)}));
+  const std::string text = text_of({hung, gpu_with(0)});
+  EXPECT_NE(
+      text.find(
+          "GPU 1 a GPU: FAIL: does not answer: a launch of 500 ms has not ended after 50 s; before that: 0 "
+          "wrong checksums"),
+      std::string::npos)
+      << text;
 }
 
 TEST(Text, NamesPlaceBitsAndKind) {

@@ -11,6 +11,7 @@
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/screen/inputs.hpp"
+#include "mmaudit/screen/watch.hpp"
 
 namespace mmaudit::screen {
 
@@ -73,6 +74,7 @@ struct GpuResult {
   device::DeviceInfo device;
   std::string refused;  ///< why nothing ran
   std::string error;    ///< what the GPU or its driver reported, which ended the screen; empty: nothing
+  bool hangs = false;   ///< it did not answer, which is the error: its thread still waits
   std::vector<WorkResult> works;
   std::vector<Finding> findings;                         ///< the first of them
   std::map<std::pair<int, int>, Suspect> suspects;       ///< by multiprocessor and sub-core
@@ -108,14 +110,18 @@ std::vector<Finding> compare_words(const Work& work, int copies, const std::vect
 std::vector<std::uint64_t> expected_checksums(const Instruction& instruction, int copies,
                                               const std::vector<std::byte>& image);
 
-/// What: calls `screen_one` for each GPU, one host thread each. Errors: none; what `screen_one` throws ends
-/// its own GPU alone and becomes the result's `error`, beside all that it had filled in by then.
-std::vector<GpuResult> screen_beside(
-    const std::vector<device::DeviceInfo>& gpus,
-    const std::function<void(const device::DeviceInfo& gpu, GpuResult& result)>& screen_one);
+/// Screens one GPU. All that may hang is a step of `steps`, and it writes to `result` between steps alone.
+using ScreenOne = std::function<void(const device::DeviceInfo& gpu, GpuResult& result, Steps& steps)>;
+
+/// What: calls a copy of `screen_one` for each GPU, one host thread each. Errors: none; what `screen_one`
+/// throws ends its own GPU alone and becomes the result's `error`, beside all that it had filled in by then.
+/// So does a step that is overdue; that GPU's thread is left behind, with its copy.
+std::vector<GpuResult> screen_beside(const std::vector<device::DeviceInfo>& gpus, const ScreenOne& screen_one,
+                                     const Watch& watch = host_watch());
 
 /// What: screens the GPUs beside each other. Errors: EnvironmentError without CUDA. An error that CUDA
-/// reports for a GPU (ECC, a lost GPU) is the GPU's result.
+/// reports for a GPU (ECC, a lost GPU) is the GPU's result, and so is that it does not answer. Where one
+/// hangs, end the program by std::_Exit(): a clean-up of CUDA would wait for that GPU.
 std::vector<GpuResult> run_screen(const std::vector<device::DeviceInfo>& gpus, const Options& options,
                                   const Hooks& hooks);
 
