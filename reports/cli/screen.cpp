@@ -174,7 +174,6 @@ void add_screen(Command& app) {
       "screen",
       "Silent data corruption: every accumulator of chains at full rate against the model, on every sub-core",
       {"mmaudit screen --quick", "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
-       "mmaudit screen --from screen.json --reproducer first.cu",
        "mmaudit screen --coverage --inst m64n256k16.f32"});
   command.section("What runs");
   command.option("--minutes", options->minutes, "how long, per GPU; all GPUs run beside each other")
