@@ -81,6 +81,20 @@ std::optional<double> most(const SweepResult& result, std::string_view subject, 
   return best;
 }
 
+bool gpu_lacks(const SweepResult& result, std::string_view subject,
+               const std::vector<std::pair<std::string_view, std::string_view>>& axes) {
+  bool any = false;
+  for (const Point& point : result.points) {
+    if (point.subject != subject) continue;
+    if (std::any_of(axes.begin(), axes.end(),
+                    [&](const auto& one) { return point.axis(one.first) != one.second; }))
+      continue;
+    if (point.skipped.empty() || point.skipped.starts_with("refused: ")) return false;
+    any = true;
+  }
+  return any;
+}
+
 std::vector<double> numbers(const std::vector<std::optional<double>>& found) {
   std::vector<double> values;
   for (const std::optional<double>& one : found) {
@@ -120,10 +134,21 @@ std::vector<Finding> findings_of(const SweepResult& result) {
 #undef MMAUDIT_FILE
   SweepResult right = result;  // a point whose result was wrong says nothing
   std::erase_if(right.points, [](const Point& point) { return point.get(tag::kDiffering).value_or(0) > 0; });
+  SweepResult checked = right;  // nor does one whose result nobody looked at
+  std::erase_if(checked.points, [](const Point& point) {
+    return point.skipped.empty() && point.get(tag::kCompared).value_or(0) <= 0;
+  });
+  const bool all_checked = checked.points.size() == right.points.size();
   std::vector<Finding> findings;
   for (const Statement& statement : statements) {
-    findings.push_back({std::string(statement.text), {}, {}, std::string(statement.source)});
-    statement.judge(right, findings.back());
+    const Finding asked{std::string(statement.text), {}, {}, std::string(statement.source)};
+    Finding& finding = findings.emplace_back(asked);
+    statement.judge(checked, finding);
+    if (finding.holds || all_checked) continue;
+    Finding unchecked = asked;
+    statement.judge(right, unchecked);
+    if (unchecked.holds)
+      finding.needs = "points whose results were compared: bits/compared is 0 or missing in some";
   }
   return findings;
 }

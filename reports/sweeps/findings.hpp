@@ -38,6 +38,11 @@ std::optional<double> most(const SweepResult& result, std::string_view subject, 
                            const std::vector<std::pair<std::string_view, std::string_view>>& axes,
                            std::string_view scope = "gpu");
 
+/// True where all points of these coordinates were skipped, and none of them because its code or its rate was
+/// refused: this GPU lacks what they need.
+bool gpu_lacks(const SweepResult& result, std::string_view subject,
+               const std::vector<std::pair<std::string_view, std::string_view>>& axes);
+
 /// The values; empty when one of them was not measured.
 std::vector<double> numbers(const std::vector<std::optional<double>>& found);
 
@@ -57,16 +62,18 @@ struct Finding {
   std::optional<bool> holds;  ///< nullopt: what it needs was not measured
   std::string measured;       ///< the numbers it rests on
   std::string source;         ///< who found it first
+  /// Not decided although some of its points were measured: what it takes. Empty: decided, or none was.
+  std::string needs = {};
 };
 
-/// A statement that a sweep can prove or refute: `judge` sets `holds` and `measured`. Each file NAME.cpp of
-/// reports/sweeps/findings/ defines std::vector<Statement> mmaudit::sweeps::statements_NAME().
+/// A statement that a sweep can prove or refute: `judge` sets `holds` and `measured`, or `needs`. Each file
+/// NAME.cpp of reports/sweeps/findings/ defines std::vector<Statement> mmaudit::sweeps::statements_NAME().
 struct Statement {
   std::string_view text, source;
   void (*judge)(const SweepResult& result, Finding& finding);
 };
 
-/// Every statement, judged by `result` alone.
+/// Every statement, judged by those points of `result` whose results were compared and right.
 std::vector<Finding> findings_of(const SweepResult& result);
 
 }  // namespace mmaudit::sweeps

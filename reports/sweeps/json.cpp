@@ -8,6 +8,7 @@
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
+#include "sweeps/plausible.hpp"
 #include "sweeps/point_groups.hpp"
 #include "sweeps/report.hpp"
 
@@ -137,7 +138,17 @@ Range range_of(std::string_view name) {
   // Noise above 1 would call a run of twice the time the same; the largest figure is of 1e16 FLOP/s.
   constexpr Range kNoise = {1, true}, kPositive = {1e20, false}, kOther = {1e20, true};
   if (name == tag::kCyclesNoise || name == tag::kEventsNoise) return kNoise;
-  return name == tag::kCycles || name.starts_with("rate/") ? kPositive : kOther;
+  // Times, clocks, rates and what they are a share of: 0 would be a measurement bug.
+  constexpr std::string_view kNeverZero[] = {
+      tag::kCycles,      tag::kCyclesLeast, tag::kCyclesMost, tag::kEvents,     tag::kTimer,
+      tag::kClock,       tag::kRuns,        tag::kSteps,      tag::kShareHeld,  tag::kShareNominal,
+      tag::kWatts,       tag::kLimit,       tag::kMemoryPeak, tag::kLeastBlock, tag::kMostBlock,
+      tag::kBlocks,      tag::kDistinct,    tag::kNearHit,    tag::kFarHit,     tag::kNearMiss,
+      tag::kFarMiss,     tag::kAgain,       tag::kIssue,      tag::kExpect,     tag::kWait,
+      tag::kFlopsPerWatt};
+  const bool never_zero = name.starts_with("rate/") || std::find(std::begin(kNeverZero), std::end(kNeverZero),
+                                                                 name) != std::end(kNeverZero);
+  return never_zero ? kPositive : kOther;
 }
 
 double number_in(const Json& text, std::string_view tag, const std::string& label) {
@@ -249,6 +260,7 @@ SweepResult result_in(const Json& root, const std::string& label) {
                                      label, kMostPoints));
       result.points.push_back(std::move(point));
     }
+  require_plausible(result, label);
   return result;
 }
 

@@ -247,12 +247,15 @@ Table energy_table(const SweepResult& result) {
 
 Table findings_table(const SweepResult& result) {
   std::vector<Finding> judged = findings_of(result);
-  std::erase_if(judged, [](const Finding& finding) { return !finding.holds; });
-  return table_of<Finding>("What the grid says", judged,
-                           {{"holds", [](const Finding& one) { return *one.holds ? "yes" : "no"; }},
-                            {"statement", [](const Finding& one) { return one.statement; }},
-                            {"measured", [](const Finding& one) { return one.measured; }},
-                            {"first in", [](const Finding& one) { return one.source; }}});
+  std::erase_if(judged, [](const Finding& finding) { return !finding.holds && finding.needs.empty(); });
+  return table_of<Finding>(
+      "What the grid says", judged,
+      {{"holds", [](const Finding& one) { return !one.holds   ? "not decided"
+                                                 : *one.holds ? "yes"
+                                                              : "no"; }},
+       {"statement", [](const Finding& one) { return one.statement; }},
+       {"measured", [](const Finding& one) { return one.holds ? one.measured : "needs " + one.needs; }},
+       {"first in", [](const Finding& one) { return one.source; }}});
 }
 
 Table skipped_table(const SweepResult& result) {

@@ -21,20 +21,8 @@ std::optional<int> number_of(std::string_view text) {
 }
 
 [[noreturn]] void refuse(const AxisSpec& spec, std::string_view found) {
-  const std::string allowed = spec.words.empty()
-                                  ? std::to_string(spec.least) + " to " + std::to_string(spec.most)
-                                  : std::string(spec.words);
   throw InputError("--axis " + std::string(spec.name) + ": found \"" + std::string(found) +
-                   "\", allowed: " + allowed + ", as one value, [a,b,c] or [start:end:step]");
-}
-
-bool allows(const AxisSpec& spec, std::string_view value) {
-  if (spec.number) {
-    const std::optional<int> number = number_of(value);
-    if (!number || *number < spec.least || *number > spec.most) return false;
-  }
-  const std::vector<std::string_view> words = split(spec.words, ',');
-  return spec.words.empty() || std::find(words.begin(), words.end(), value) != words.end();
+                   "\", allowed: " + allowed_values(spec) + ", as one value, [a,b,c] or [start:end:step]");
 }
 
 /// "a,b,c", or with `range` start:end or start:end:step, the end included.
@@ -83,6 +71,21 @@ std::vector<std::string_view> split(std::string_view text, char at) {
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+bool allows(const AxisSpec& spec, std::string_view value) {
+  if (spec.number) {
+    const std::optional<int> number = number_of(value);
+    if (!number || *number < spec.least || *number > spec.most || std::to_string(*number) != value)
+      return false;
+  }
+  const std::vector<std::string_view> words = split(spec.words, ',');
+  return spec.words.empty() || std::find(words.begin(), words.end(), value) != words.end();
+}
+
+std::string allowed_values(const AxisSpec& spec) {
+  return spec.words.empty() ? std::to_string(spec.least) + " to " + std::to_string(spec.most)
+                            : std::string(spec.words);
 }
 
 std::vector<AxisSpec> axis_specs() {

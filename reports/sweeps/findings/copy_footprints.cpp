@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "sweeps/findings.hpp"
 #include "sweeps/memory_levels.hpp"
@@ -13,8 +15,33 @@ namespace {
 constexpr std::string_view kCopy = "cp.async.bulk+footprint", kBytes = "128";
 /// KiB that the least first-level cache there is holds, and a footprint of the second level.
 constexpr int kFirstLevel = 128, kSecondLevel = 8192;
-/// Levels lie further apart, in cycles; the plateaus of one level do not.
+/// Levels lie at least so far apart, in cycles; the plateaus of one level do not. The statements say it.
 constexpr double kApart = 100;
+
+/// Footprints in KiB of which a curve needs two each: where the first-level cache, the second-level cache and
+/// memory answer. Between points that lie further apart a level would not be seen.
+struct Band {
+  int least, most;
+};
+constexpr Band kBands[] = {{1, kFirstLevel}, {1024, 24576}, {131072, 1 << 21}};
+constexpr std::string_view kBandsText =
+    "two footprints each up to 128 KiB, from 1 to 24 MiB and from 128 MiB on";
+
+bool covers_all_levels(const std::set<int>& footprints) {
+  return std::all_of(std::begin(kBands), std::end(kBands), [&](const Band& band) {
+    return std::distance(footprints.lower_bound(band.least), footprints.upper_bound(band.most)) >= 2;
+  });
+}
+
+/// KiB of the points of one multiprocessor that have cycles.
+std::set<int> footprints_of(const SweepResult& result, std::string_view subject, std::string_view bytes) {
+  std::set<int> found;
+  for (const Point& point : result.points)
+    if (point.subject == subject && point.axis("bytes") == bytes && point.axis("scope") == "sm" &&
+        point.get(tag::kCycles))
+      found.insert(point.number("kib"));
+  return found;
+}
 
 /// Small copies, by their footprint.
 std::vector<const Point*> copies(const SweepResult& result) {
@@ -32,16 +59,25 @@ std::optional<double> cycles_at(const SweepResult& result, std::string_view subj
 
 void no_first_level(const SweepResult& result, Finding& out) {
   double least = 0, most = 0;
+  int small = 0;
   for (const Point* point : copies(result)) {
     if (point->number("kib") > kFirstLevel) continue;
     const double cycles = *point->get(tag::kCycles);
     least = most == 0 ? cycles : std::min(least, cycles);
     most = std::max(most, cycles);
+    ++small;
   }
   const auto found =
       numbers({cycles_at(result, kCopy, kSecondLevel), cycles_at(result, kChaseAnyCache, kFirstLevel),
                cycles_at(result, kChaseAnyCache, kSecondLevel)});
-  if (found.empty() || most == 0) return;
+  if (found.empty() || small < 2 || !cycles_at(result, kCopy, kFirstLevel)) {
+    if (!copies(result).empty())
+      out.needs = fmt::format(
+          "copies of {} bytes at {} KiB, at a smaller footprint and at {} MiB, and loads at {} KiB "
+          "and {} MiB",
+          kBytes, kFirstLevel, kSecondLevel / 1024, kFirstLevel, kSecondLevel / 1024);
+    return;
+  }
   out.holds = std::abs(least - found[0]) <= 0.05 * found[0] && std::abs(most - found[0]) <= 0.05 * found[0];
   out.measured = fmt::format(
       "{:.1f} to {:.1f} cycles up to {} KiB, {:.1f} at {} MiB; loads {:.1f} at {} KiB, {:.1f} at {} MiB",
@@ -58,10 +94,20 @@ std::vector<double> levels(const SweepResult& result, std::string_view subject, 
 }
 
 void one_inflection_fewer(const SweepResult& result, Finding& out) {
+  const std::set<int> loads = footprints_of(result, kChaseAnyCache, ""),
+                      footprints = footprints_of(result, kCopy, kBytes);
+  if (footprints.empty()) return;
+  if (loads != footprints || !covers_all_levels(footprints)) {
+    out.needs = fmt::format("loads and copies of {} bytes at the same footprints, {}", kBytes, kBandsText);
+    return;
+  }
   const std::vector<double> chased = levels(result, kChaseAnyCache, ""),
                             copied = levels(result, kCopy, kBytes);
   // A lone point is a plateau too.
-  if (chased.size() < 2 || copied.size() < 2) return;
+  if (chased.size() < 2 || copied.size() < 2) {
+    out.needs = fmt::format("curves with two levels at least, {:.0f} cycles apart", kApart);
+    return;
+  }
   out.holds = copied.size() + 1 == chased.size();
   const auto text = [](const std::vector<double>& cycles) {
     return fmt::format("{} inflection{} between levels of {:.0f} cycles", cycles.size() - 1,
@@ -91,7 +137,11 @@ void the_wait_alone_grows(const SweepResult& result, Finding& out) {
   const std::vector<const Point*> points = copies(result);
   const auto expect = range_of(points, tag::kExpect), issue = range_of(points, tag::kIssue),
              wait = range_of(points, tag::kWait);
-  if (!expect || !issue || !wait || points.size() < 2) return;
+  if (points.empty()) return;
+  if (!expect || !issue || !wait || !covers_all_levels(footprints_of(result, kCopy, kBytes))) {
+    out.needs = fmt::format("the parts of copies of {} bytes at {}", kBytes, kBandsText);
+    return;
+  }
   out.holds = expect->most - expect->least <= 2 && issue->most - issue->least <= 2 &&
               wait->most - wait->least > kApart;
   out.measured =
@@ -105,11 +155,12 @@ std::vector<Statement> statements_copy_footprints() {
   return {
       {"Bulk copies have no first-level cache: footprints up to 128 KiB take as long as 8 MiB, within 5%",
        "Luo 5", no_first_level},
-      {"The latency of bulk copies against footprint has one inflection fewer than the latency of loads",
+      {"The latency of bulk copies against footprint has one inflection fewer than the latency of loads, "
+       "counting "
+       "levels that lie at least 100 cycles apart",
        "Luo 5", one_inflection_fewer},
       {"Of the parts of a bulk copy only the wait depends on the footprint: issue and expect_tx stay within "
-       "2 "
-       "cycles",
+       "2 cycles, the wait grows by more than 100",
        "mmaudit", the_wait_alone_grows},
   };
 }

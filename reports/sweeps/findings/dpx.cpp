@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mmaudit/sweeps/benchmark.hpp"
 #include "sweeps/findings.hpp"
 
 namespace mmaudit::sweeps {
@@ -17,16 +18,26 @@ constexpr std::string_view kWaves = "viaddmax_s16x2+waves";
 /// The largest and the least ratio of a function's rate to the rate of the same in plain C++.
 void gains(const SweepResult& result, std::string_view type, Finding& out) {
   double least = 0, largest = 0;
+  std::string missing;
   for (const char* form :
        {"vimax_", "vimin_", "vimax3_", "vimin3_", "viaddmax_", "viaddmin_", "vibmax_", "vibmin_"}) {
     const std::string name = form + std::string(type);
+    if (find_benchmark(name) == nullptr) continue;
     const auto rates = numbers({best_rate(result, name, 1, 32), best_rate(result, name + "+plain", 1, 32)});
-    if (rates.empty()) continue;
+    if (rates.empty()) {
+      missing += (missing.empty() ? "" : ", ") + name;
+      continue;
+    }
     const double ratio = rates[0] / rates[1];
     least = largest == 0 ? ratio : std::min(least, ratio);
     largest = std::max(largest, ratio);
   }
   if (largest == 0) return;
+  // One function that gains nothing refutes it; all of them prove it.
+  if (least > 1.5 && !missing.empty()) {
+    out.needs = fmt::format("{}, with DPX and in plain C++", missing);
+    return;
+  }
   out.holds = least > 1.5;
   out.measured = fmt::format("{:.2f} to {:.2f} times", least, largest);
 }

@@ -21,8 +21,8 @@ struct Feed {
   double asked = 0;            ///< the bytes that the full rate would take
 };
 
-/// The whole GPU with four stages: each feed of this level, and what wgmma keeps beside it of its rate with
-/// neither a feed nor loads.
+/// The whole GPU with four stages: each feed of this level, the least first, and what wgmma keeps beside it
+/// of its rate with neither a feed nor loads.
 std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::string_view a,
                         std::string_view subject = kFed) {
   std::vector<Feed> found;
@@ -34,6 +34,8 @@ std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::
     const auto fma = point.get(tag::kFma), bytes = point.get(tag::kBytes);
     if (fma && bytes) found.push_back({*bytes, *fma / *alone, point.number("fed") / kGroupCycles});
   }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Feed& x, const Feed& y) { return x.asked < y.asked; });
   return found;
 }
 
@@ -47,7 +49,13 @@ double beside_full_rate(const std::vector<Feed>& feeds) {
 
 void keeps_its_rate(const std::vector<Feed>& found, double least, Finding& out) {
   if (found.empty()) return;
-  out.holds = beside_full_rate(found) >= least;
+  const bool holds = beside_full_rate(found) >= least;
+  if (!holds &&
+      std::none_of(found.begin(), found.end(), [&](const Feed& feed) { return feed.asked >= least; })) {
+    out.needs = fmt::format("a feed of {:.0f} bytes per clock and multiprocessor or more", least);
+    return;
+  }
+  out.holds = holds;
   for (const Feed& feed : found)
     out.measured += fmt::format("{}{:.1f} B/clk/SM: {:.1f}%", out.measured.empty() ? "" : "; ", feed.bytes,
                                 100 * feed.kept);
@@ -81,6 +89,11 @@ void registers_leave_more(const SweepResult& result, Finding& out) {
   const std::vector<Feed> shared = feeds(result, "l2", "shared"),
                           registers = feeds(result, "l2", "registers");
   if (shared.empty() || registers.empty()) return;
+  if (!std::equal(shared.begin(), shared.end(), registers.begin(), registers.end(),
+                  [](const Feed& x, const Feed& y) { return x.asked == y.asked; })) {
+    out.needs = "the same feeds with A in shared memory and in registers";
+    return;
+  }
   const double beside_shared = beside_full_rate(shared), beside_registers = beside_full_rate(registers);
   out.holds = beside_registers > kMore * beside_shared;
   out.measured =

@@ -55,6 +55,25 @@ TEST(FedFindings, LoadsThatCostTakeFromWhatAFeedMayCost) {
       << "both of loads, and nothing that registers leave";
 }
 
+/// A "no" takes a feed as large as the statement asks, a comparison the same feeds.
+TEST(FedFindings, SmallOrDifferentFeedsDecideNothing) {
+  const auto needs = [](const SweepResult& result, std::string_view statement) {
+    for (const Finding& finding : findings_of(result))
+      if (finding.statement.starts_with(statement)) {
+        EXPECT_FALSE(finding.holds) << finding.measured;
+        return finding.needs;
+      }
+    return std::string("no such finding");
+  };
+  FakeMachine machine;
+  EXPECT_EQ(needs(sweep_of(machine, {kFed}, false, {"fed=[0,8192]"}), "wgmma keeps 95% of its rate while 30"),
+            "a feed of 30 bytes per clock and multiprocessor or more");
+  SweepResult result = sweep_of(machine, {kFed});
+  std::erase_if(result.points,
+                [](const Point& point) { return point.axis("a") == "shared" && point.number("fed") > 8192; });
+  EXPECT_EQ(needs(result, "Beside wgmma"), "the same feeds with A in shared memory and in registers");
+}
+
 TEST(FedFindings, NeedTheRateWithoutAFeed) {
   FakeMachine machine;
   EXPECT_EQ(judged(sweep_of(machine, {kFed}, false, {"fed=16384"}), true), (std::pair{0, 0}));

@@ -19,6 +19,7 @@ Point& add(SweepResult& result, std::string_view subject,
            std::vector<std::pair<std::string, std::string>> axes, std::map<std::string, double> summaries,
            const char* scope = "sm") {
   axes.insert(axes.begin(), {{"scope", scope}, {"warps", "1"}});
+  summaries.emplace(tag::kCompared, 64);
   result.points.push_back(
       {.subject = std::string(subject), .axes = std::move(axes), .summaries = std::move(summaries)});
   return result.points.back();

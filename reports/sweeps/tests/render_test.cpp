@@ -246,7 +246,9 @@ TEST(Text, LongCellsOfAPageHaveSeveralLines) {
 TEST(Json, MorePointsThanASweepHasAreRefused) {
   SweepResult result;
   result.provenance = FakeMachine().provenance();
-  result.points.resize(32769, {.subject = "x", .axes = {}, .summaries = {{tag::kCycles, 1}}});
+  for (int i = 0; i <= 32768; ++i)
+    result.points.push_back(
+        {.subject = "x" + std::to_string(i), .axes = {}, .summaries = {{tag::kCycles, 1}}});
   try {
     from_json(to_json(result), "f");
     FAIL();

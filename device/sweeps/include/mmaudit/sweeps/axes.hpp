@@ -41,6 +41,12 @@ inline constexpr AxisSpec
 /// Every axis there is: the axes of the engine, then of the benchmarks, each name once.
 std::vector<AxisSpec> axis_specs();
 
+/// What: whether an axis can have a value, spelled as parse_axis() returns it: numbers without a sign or
+/// zeros in front.
+bool allows(const AxisSpec& spec, std::string_view value);
+/// Its values as text: "1 to 32", or the words.
+std::string allowed_values(const AxisSpec& spec);
+
 /// What: "warps=[1,2,4]", "ilp=[1:6:1]" (start, end included, step), "n[pow2]=[3:8:1]" (powers of two) or
 /// "init=zero". Range: values of axis_specs(); repeated values count once. Errors: InputError that names the
 /// axis, what was found and what is allowed.

@@ -1,0 +1,103 @@
+#include "sweeps/plausible.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/error.hpp"
+#include "mmaudit/printable.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
+
+namespace mmaudit::sweeps {
+namespace {
+
+/// Less is noise of a median.
+constexpr double kOverCeiling = 1.005;
+
+/// Axes of all benchmarks and of each one, looked up once per file.
+class Axes {
+ public:
+  /// Null for an axis that this program does not have.
+  [[nodiscard]] const AxisSpec* find(const Benchmark* benchmark, std::string_view name) const {
+    const AxisSpec* own = benchmark == nullptr ? nullptr : in(benchmark->axes, name);
+    return own != nullptr ? own : in(all_, name);
+  }
+
+ private:
+  static const AxisSpec* in(const std::vector<AxisSpec>& specs, std::string_view name) {
+    const auto at =
+        std::find_if(specs.begin(), specs.end(), [&](const AxisSpec& one) { return one.name == name; });
+    return at == specs.end() ? nullptr : &*at;
+  }
+  std::vector<AxisSpec> all_ = axis_specs();
+};
+
+void require_axes(const Point& point, const Benchmark* benchmark, const Axes& axes,
+                  const std::string& label) {
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : point.axes) {
+    if (!seen.insert(name).second)
+      throw InputError(fmt::format("{}: {}: found the axis {} twice, allowed: each axis once", label,
+                                   printable(point.key()), printable(name, 40)));
+    const AxisSpec* spec = axes.find(benchmark, name);
+    if (spec != nullptr && !allows(*spec, value))
+      throw InputError(fmt::format("{}: {}: axis {}: found \"{}\", allowed: {}", label,
+                                   printable(point.subject, 80), name, printable(value, 40),
+                                   allowed_values(*spec)));
+  }
+}
+
+[[noreturn]] void refuse_rate(const Point& point, std::string_view tag, double found, double most,
+                              std::string_view what, const std::string& label) {
+  throw InputError(fmt::format("{}: {}: {}: found {}, allowed: at most {}, {}; more is a measurement bug",
+                               label, printable(point.key()), tag, found, most, what));
+}
+
+void require_rates(const Point& point, const Benchmark* benchmark, int compute_capability,
+                   const std::string& label) {
+  const double ceiling = benchmark == nullptr ? 0 : benchmark->ceiling(compute_capability);
+  for (const char* tag : {tag::kFma, tag::kBytes, tag::kOperations})
+    // The ceiling is of the first of them that the point has.
+    if (const auto rate = point.get(tag)) {
+      if (ceiling > 0 && *rate > kOverCeiling * ceiling)
+        refuse_rate(point, tag, *rate, ceiling, "what the GPU can do", label);
+      break;
+    }
+  if (const auto share = point.get(tag::kShareHeld); share && *share > kOverCeiling)
+    refuse_rate(point, tag::kShareHeld, *share, 1, "the peak at the clock held", label);
+  // What arrives in several blocks of a cluster is not read as often.
+  const bool alone = point.axis("cluster").empty() || point.axis("cluster") == "1";
+  const auto rate = point.get(tag::kBytesPerSecond), peak = point.get(tag::kMemoryPeak);
+  if (alone && point.axis("level") == "memory" && rate && peak && *rate > kOverCeiling * *peak)
+    refuse_rate(point, tag::kBytesPerSecond, *rate, *peak, "the memory's peak", label);
+}
+
+/// What two points share that are the same, in whatever order their axes stand.
+std::string identity(const Point& point) {
+  Point sorted{.subject = point.subject, .axes = point.axes};
+  std::sort(sorted.axes.begin(), sorted.axes.end());
+  return sorted.key();
+}
+
+}  // namespace
+
+void require_plausible(const SweepResult& result, const std::string& label) {
+  const Axes axes;
+  std::map<std::string_view, const Benchmark*> known;
+  std::set<std::string> seen;
+  for (const Point& point : result.points) {
+    const auto [at, fresh] = known.try_emplace(point.subject);
+    if (fresh) at->second = find_benchmark(point.subject);
+    require_axes(point, at->second, axes, label);
+    if (!seen.insert(identity(point)).second)
+      throw InputError(fmt::format("{}: benchmarks: found the point \"{}\" twice, allowed: each point once",
+                                   label, printable(point.key())));
+    require_rates(point, at->second, result.provenance.compute_capability, label);
+  }
+}
+
+}  // namespace mmaudit::sweeps
