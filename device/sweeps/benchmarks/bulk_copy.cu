@@ -12,8 +12,9 @@ namespace mmaudit::sweeps {
 /// Copies with so many in flight per block. Alone: each is waited for, and the clock read between its parts.
 template <int kInFlight>
 struct BulkCopy;
-/// Copies alone, from a footprint that was read before the clock starts, as in a chase of a pointer.
-struct FootprintCopy;
+/// Copies alone, from memory that was read before the clock starts where a cache may hold it, as in a chase
+/// of a pointer.
+struct WarmedCopy;
 
 namespace {
 
@@ -140,7 +141,7 @@ struct BulkCopy {
   };
 };
 
-struct FootprintCopy {
+struct WarmedCopy {
   static constexpr bool kExists = BulkCopy<1>::kExists;
   static constexpr int kLanes = BulkCopy<1>::kLanes, kMostThreads = BulkCopy<1>::kMostThreads;
 
@@ -208,7 +209,9 @@ Benchmark copies(const char* name) {
   };
   benchmark.work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; };
   benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<BulkCopy<kInFlight>, 1, 1>(); };
+  benchmark.kernel = [](const Point&) {
+    return kAlone ? timed_kernel<WarmedCopy, 1, 1>() : timed_kernel<BulkCopy<kInFlight>, 1, 1>();
+  };
   benchmark.setup = [](const Point& point, Workbench*) {
     Setup setup;
     const int bytes = point.number("bytes");
@@ -240,7 +243,6 @@ Benchmark copies_over_footprints() {
     if (point.number("warps") != 1 || bytes / 1024 > kib) return false;
     return bytes == kAloneBytes || (bytes == kLargeAloneBytes && (kib & (kib - 1)) == 0);
   };
-  benchmark.kernel = [](const Point&) { return timed_kernel<FootprintCopy, 1, 1>(); };
   benchmark.setup = [setup = benchmark.setup](const Point& point, Workbench* bench) {
     Setup of_footprint = setup(point, bench);
     of_footprint.memory_bytes = static_cast<std::size_t>(point.number("kib")) << 10;
