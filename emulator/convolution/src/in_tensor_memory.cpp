@@ -88,6 +88,7 @@ class TensorLanes {
         const std::uint32_t byte = element_place(matrix, packing, false, filter, i).byte;
         for (std::uint32_t part = 0; part < spec_of(inst.b).storage_bytes(); ++part)
           cta_.shared[byte + part] = static_cast<std::uint8_t>(bits >> 8 * part);
+        cta_.mark_written(byte, spec_of(inst.b).storage_bytes());
       }
     }
   }

@@ -36,7 +36,9 @@ std::string mma_of(const Entry& entry, std::string_view collector, bool ashift) 
 /// masked lanes kept their D, and all others have the product, as text.
 std::string outcome(const Entry& entry) {
   const std::string group = std::to_string(entry.cta_group);
-  std::string text = tmem::test::prologue("128", group) +
+  std::string text = tmem::test::kZeros +
+                     (entry.cta_group == 2 ? "//! shared words 0x1000 u8 1x32768 cta 1 = zero\n" : "") +
+                     tmem::test::prologue("128", group) +
                      "mov.b64 %rd1, 0x0000400800800100;\nmov.b64 %rd2, 0x0000400800400300;\nmov.b32 %r4, " +
                      (entry.kind == "tf32" ? "0x08100910" : "0x08100010") +
                      ";\nmov.u32 %r40, 0x80000001;\nmov.u32 %r41, 0;\nadd.u32 %r42, %r1, 1;\n"

@@ -1,5 +1,6 @@
 // Everything but tcgen05 and memory: registers, mbarriers, branches.
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "mmaudit/printable.hpp"
@@ -114,6 +115,7 @@ void Machine::State::execute() {
   if (name == "mbarrier") return mbarrier();
   if (name == "elect") return elect();
   if (name == "ret" || name == "exit") {
+    if (!everyone()) return fail(not_modelled(gap("branch")));
     ended = true;
     return;
   }
@@ -124,8 +126,7 @@ void Machine::State::execute() {
 }
 
 void Machine::State::branch() {
-  if (!active.empty() && active.size() != static_cast<std::size_t>(count) * kThreads)
-    return fail(not_modelled(gap("branch")));
+  if (!active.empty() && !everyone()) return fail(not_modelled(gap("branch")));
   const auto label = program.labels.find(operand(0).name);
   if (label == program.labels.end())
     return fail("label: found \"" + operand(0).name + "\", allowed one of the program");
@@ -133,15 +134,19 @@ void Machine::State::branch() {
 }
 
 void Machine::State::elect() {
-  // "elect.sync _|%p, mask": the first thread of every warp.
+  // "elect.sync _|%p, mask": the first thread of the mask in every warp.
   const Operand destination = operand(0);
   Operand predicate;
   predicate.kind = Operand::Kind::reg;
   predicate.name = destination.second;
   predicate.slot = destination.second_slot;
   for (const int thread : active) {
-    if (destination.name != "_") assign(thread, destination, 0);
-    if (!predicate.name.empty()) assign(thread, predicate, thread % kWarpLanes == 0 ? 1 : 0);
+    const auto mask = static_cast<std::uint32_t>(value(thread, operand(1)));
+    if (!refusal.empty()) return;
+    if ((mask >> thread % kWarpLanes & 1U) == 0) return fail("elect_mask", std::to_string(mask));
+    const int leader = std::countr_zero(mask);
+    if (destination.name != "_") assign(thread, destination, static_cast<std::uint64_t>(leader));
+    if (!predicate.name.empty()) assign(thread, predicate, thread % kWarpLanes == leader ? 1 : 0);
   }
 }
 
@@ -183,7 +188,11 @@ void Machine::State::alu() {
   for (const int thread : active) {
     std::uint64_t read[3] = {};
     for (std::size_t i = 0; i < alu.operands; ++i) {
-      const int used = name == "selp" && i == 2 ? 1 : (instruction->has("wide") && i == 2 ? out : width);
+      const bool shifts = name == "shl" || name == "shr";  // by a number of 32 bits, whatever is shifted
+      const int used = name == "selp" && i == 2             ? 1
+                       : shifts && i == 1                   ? 32
+                       : instruction->has("wide") && i == 2 ? out
+                                                            : width;
       if (const auto parts = sources[i].elements; !parts.empty()) {  // mov.b64 %rd, {lo, hi}
         const int part = used / static_cast<int>(std::min<std::size_t>(parts.size(), 8));
         for (std::size_t e = 0; e < std::min<std::size_t>(parts.size(), 8); ++e)
@@ -191,7 +200,7 @@ void Machine::State::alu() {
       } else {
         read[i] = masked(value(thread, sources[i]), used);
       }
-      if (is_signed && name != "shr") read[i] = static_cast<std::uint64_t>(extended(read[i], used));
+      if (is_signed && !shifts) read[i] = static_cast<std::uint64_t>(extended(read[i], used));
     }
     std::uint64_t result = alu.function(read[0], read[1], read[2]);
     if (name == "shr" && is_signed)
@@ -237,7 +246,9 @@ void Machine::State::mbarrier() {
     } else if (wait) {
       // What a commit tracks ends some time: here, when somebody asks.
       for (const int commit : std::exchange(barrier.commits, {})) arrives(commit);
-      const bool over = barrier.phase != ((value(thread, operand(2)) & 1U) != 0);
+      const std::uint64_t parity = value(thread, operand(2));
+      if (parity > 1) return fail("mbarrier_parity", std::to_string(parity));
+      const bool over = barrier.phase != (parity != 0);
       assign(thread, operand(0), over ? 1 : 0);
       if (over) complete(barrier.completed);
     }

@@ -27,8 +27,9 @@ std::uint64_t made_element(const Fill& fill, std::size_t index, std::uint64_t& s
   return (special ? bits & ~top : bits) << format.ignored_low_bits;
 }
 
-/// Writes one fill into shared memory, or into the global memory of an input; a refusal when it does not fit.
-std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory) {
+/// Writes one fill into the shared memory of a CTA, or into the global memory of an input; a refusal when it
+/// does not fit.
+std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory, Cta* shared) {
   std::uint64_t seed = 0;
   if (fill.source == "random")
     for (const char c : fill.argument) seed = mix(seed * 31 + static_cast<unsigned char>(c));
@@ -65,6 +66,7 @@ std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory) {
     if (byte + static_cast<std::uint64_t>((bit + width + 7) / 8) > memory.size())
       return refuse(rule("shared_end"), std::to_string(byte));
     put_bits(memory, static_cast<std::uint32_t>(byte), bit, width, elements[i]);
+    if (shared != nullptr) shared->mark_written(byte, static_cast<std::size_t>((bit + width + 7) / 8));
   }
   return {};
 }
@@ -107,9 +109,8 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
     if (global)
       state.inputs[i].resize(static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns) *
                              spec_of(fill.format).storage_bytes());
-    std::vector<std::uint8_t>& memory =
-        global ? state.inputs[i] : state.ctas[static_cast<std::size_t>(fill.cta)]->shared;
-    if (std::string reason = apply(fill, memory); !reason.empty())
+    Cta* const cta = global ? nullptr : state.ctas[static_cast<std::size_t>(fill.cta)].get();
+    if (std::string reason = apply(fill, global ? state.inputs[i] : cta->shared, cta); !reason.empty())
       return "line " + std::to_string(fill.line) + ": //! " + (global ? "global: " : "shared: ") + reason;
   }
   if (state.slots > kMostRegisters)
@@ -124,9 +125,17 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
   }
   // Only a loop takes more steps than there are instructions.
   const std::size_t most = kMostSteps + state.program.instructions.size();
+  const bool waits =
+      std::any_of(state.program.instructions.begin(), state.program.instructions.end(),
+                  [](const PtxInstruction& one) { return one.has("try_wait") || one.has("test_wait"); });
   for (std::size_t steps = 0; !state.ended && state.next < state.program.instructions.size(); ++steps) {
     state.instruction = &state.program.instructions[state.next];
-    if (steps == most) state.fail("wait_forever", std::to_string(most) + " steps");
+    if (steps == most) {
+      if (waits)
+        state.fail("wait_forever", std::to_string(most) + " steps");
+      else
+        state.fail(not_modelled(gap("loop")));
+    }
     if (state.refusal.empty()) state.execute();
     if (!state.refusal.empty())
       return "line " + std::to_string(state.instruction->line) + ": " + printable(state.instruction->text) +

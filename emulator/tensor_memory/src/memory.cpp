@@ -71,7 +71,8 @@ void Machine::State::memory() {
   };
   for (const int thread : active) {
     const std::uint64_t base = address(thread, where);
-    std::vector<std::uint8_t>& memory = ctas[static_cast<std::size_t>(thread / kThreads)]->shared;
+    Cta& cta = *ctas[static_cast<std::size_t>(thread / kThreads)];
+    std::vector<std::uint8_t>& memory = cta.shared;
     if (refusal.empty() && base % (bytes * parts.size()) != 0)
       fail("ld_alignment", std::to_string(base) + " for " + std::to_string(bytes * parts.size()) + " bytes");
     for (std::size_t i = 0; i < parts.size() && refusal.empty(); ++i) {
@@ -79,8 +80,10 @@ void Machine::State::memory() {
       if (shared && at > memory.size() - bytes) return fail("shared_end", std::to_string(at));
       if (shared && store) {
         store_word(memory.data() + at, bytes, 0, given(thread, parts[i]));
+        cta.mark_written(at, bytes);
       } else if (shared) {
-        assign(thread, parts[i], loaded(memory.data() + at));
+        assign(thread, parts[i], loaded(memory.data() + at),
+               cta.written(at, bytes) ? RegisterState::known : RegisterState::undefined);
       } else if (store) {
         store_global(at, bytes, given(thread, parts[i]));
       } else if (const std::uint8_t* const from = global_bytes(at, bytes); from != nullptr) {

@@ -42,6 +42,10 @@ std::string read_shared(const Cta& cta, std::uint64_t descriptor, Format format,
       const ElementPlace place = element_place(matrix, packing, transposed, row, k);
       const std::uint32_t end = place.byte + (place.bit + packing.width > 8 ? std::max(last, 1U) : 0U);
       if (end >= cta.shared.size()) return refuse(rule("shared_end"), std::to_string(end));
+      if (!cta.written(place.byte, end - place.byte + 1))
+        return refuse(rule("shared_written"), "row " + std::to_string(row) + " k " + std::to_string(k) +
+                                                  " at byte " + std::to_string(place.byte) +
+                                                  ", which nothing wrote");
       std::uint64_t bits = 0;
       for (std::uint32_t byte = place.byte; byte <= end; ++byte)
         bits |= std::uint64_t{cta.shared[byte]} << 8 * (byte - place.byte);

@@ -82,13 +82,17 @@ void Machine::State::mark_written(int cta, Region region, char issuer, std::uint
     ColumnState& state = columns[static_cast<std::size_t>(cta)][static_cast<std::size_t>(column)];
     state.write = Async::issued;
     state.issuer = issuer;
+    state.thread = active.front();
     state.accumulator = accumulator;
   }
 }
 
 void Machine::State::mark_read(int cta, Region region) {
-  for (int column = region.first_column; column < region.first_column + region.columns; ++column)
-    columns[static_cast<std::size_t>(cta)][static_cast<std::size_t>(column)].read = Async::issued;
+  for (int column = region.first_column; column < region.first_column + region.columns; ++column) {
+    ColumnState& state = columns[static_cast<std::size_t>(cta)][static_cast<std::size_t>(column)];
+    state.read = Async::issued;
+    state.read_thread = active.front();
+  }
 }
 
 void Machine::State::complete(int commit) {
@@ -117,17 +121,17 @@ void Machine::State::commit() {
   }
   for (auto& states : columns) {
     for (ColumnState& state : states) {
-      if (state.write == Async::issued) {
+      if (state.write == Async::issued && state.thread == thread) {
         state.write = Async::committed;
         state.commit = commits;
       }
-      if (state.read == Async::issued) {
+      if (state.read == Async::issued && state.read_thread == thread) {
         state.read = Async::committed;
         state.read_commit = commits;
       }
     }
   }
-  step.what = "mbarrier at " + std::to_string(where) + " tracks everything before";
+  step.what = "mbarrier at " + std::to_string(where) + " tracks everything that this thread issued before";
 }
 
 void Machine::State::wait() {

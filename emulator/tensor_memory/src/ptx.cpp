@@ -1,8 +1,10 @@
 #include "mmaudit/tensor_memory/ptx.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
+#include "mmaudit/tensor_memory/mma.hpp"
 #include "ptx_text.hpp"
 
 namespace mmaudit::tmem {
@@ -52,7 +54,7 @@ std::string read_operand(std::string_view text, Operand& operand) {
     std::string_view inside = trimmed(text.substr(1, text.size() - 2));
     const auto plus = inside.find('+');
     if (plus != std::string_view::npos) {
-      const auto offset = number_of(trimmed(inside.substr(plus + 1)));
+      const auto offset = number_of(inside.substr(plus + 1));
       if (!offset) return found("operand", text, "[base+number]");
       operand.value = *offset;
       inside = trimmed(inside.substr(0, plus));
@@ -67,7 +69,8 @@ std::string read_operand(std::string_view text, Operand& operand) {
     operand.negated = true;
     text = trimmed(text.substr(1));
   }
-  if (const auto bar = text.find('|'); bar != std::string_view::npos) {
+  if (const auto bar = text.find('|');
+      bar != std::string_view::npos && (text.front() == '%' || text.front() == '_')) {
     operand.second = text.substr(bar + 1);
     text = text.substr(0, bar);
   }
@@ -138,8 +141,10 @@ std::string read_variable(std::string_view text, std::uint32_t& next, PtxProgram
     size = 1;
   }
   const std::uint64_t first = align == 0 ? 0 : (next + align - 1) / align * align;
-  if (align == 0 || width == 0 || size > kMostElements || first + size * width > (std::uint64_t{1} << 18))
-    return found(".shared", text, "\".shared .align N .b8 name[BYTES]\" within 2^18 bytes");
+  if (!std::has_single_bit(align) || width == 0 || size == 0 || size > kMostElements ||
+      first + size * width > kSharedBytes)
+    return found(".shared", text,
+                 "\".shared .align N .b8 name[BYTES]\", N a power of two, all variables within 232448 bytes");
   program.variables[name] = static_cast<std::uint32_t>(first);
   next = static_cast<std::uint32_t>(first + size * width);
   return {};
@@ -237,7 +242,14 @@ struct Reader {
   /// A line that ends without ';': what stands outside of instructions.
   std::string head(std::string_view line) {
     constexpr std::string_view kTarget = ".target";
-    if (line.starts_with(kTarget)) program.target = trimmed(line.substr(kTarget.size()));
+    if (line.starts_with(kTarget)) {
+      const std::string_view given = trimmed(line.substr(kTarget.size()));
+      program.target = trimmed(given.substr(0, given.find(',')));
+      if (program.target.ends_with('f'))
+        program.target.back() = 'a';  // of a family; its first member runs it
+      if (program.target == "sm_100" || program.target == "sm_103")
+        return found(kTarget, given, "sm_100a, sm_100f, sm_103a or sm_103f: no other has tcgen05");
+    }
     if (line.find(".entry") != std::string_view::npos && ++entries > 1)
       return found(".entry", line, "one kernel in a file");
     return braces(line);
@@ -281,6 +293,7 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
     std::string line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
+    if (line.ends_with('\r')) line.pop_back();
     if (trimmed(line).starts_with("//!")) {
       const std::string_view directive = trimmed(trimmed(line).substr(3));
       if (std::string reason; read_launch(directive, program, reason)) {

@@ -1,6 +1,7 @@
 #include "ptx_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "mmaudit/names.hpp"
@@ -32,24 +33,100 @@ std::string found(std::string_view what, std::string_view text, std::string_view
       .append(allowed);
 }
 
-std::optional<std::int64_t> number_of(std::string_view text) {
-  bool negative = false;
-  if (!text.empty() && text.front() == '-') {
-    negative = true;
-    text.remove_prefix(1);
+namespace {
+
+/// A constant expression of integers by descent: PTX ISA 9.0, 4.6, without ?: and comparisons.
+class Constant {
+ public:
+  explicit Constant(std::string_view text) : rest_(text) {}
+
+  std::optional<std::int64_t> value() {
+    const std::uint64_t value = binary(0);
+    return wrong_ || !trimmed(rest_).empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(value));
   }
-  int base = 10;
-  if (text.size() > 2 && text[0] == '0' &&
-      (text[1] == 'x' || text[1] == 'X' || text[1] == 'f' || text[1] == 'F')) {
-    base = 16;  // 0f3F800000 is a binary32 by its bits
-    text.remove_prefix(2);
+
+ private:
+  /// Operators by precedence, the weakest first.
+  static constexpr std::array<std::array<std::string_view, 3>, 6> kLevels = {
+      {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}};
+  static constexpr int kDeepest = 100;
+
+  bool take(std::string_view token) {
+    rest_ = trimmed(rest_);
+    if (token.empty() || !rest_.starts_with(token)) return false;
+    rest_.remove_prefix(token.size());
+    return true;
   }
-  if (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return static_cast<std::int64_t>(negative ? ~value + 1 : value);
-}
+
+  std::uint64_t binary(std::size_t level) {
+    if (level == kLevels.size()) return unary();
+    std::uint64_t left = binary(level + 1);
+    for (bool more = true; more && !wrong_;) {
+      more = false;
+      for (const std::string_view token : kLevels[level])
+        if (!more && take(token)) {
+          more = true;
+          left = result(token, left, binary(level + 1));
+        }
+    }
+    return left;
+  }
+
+  std::uint64_t result(std::string_view token, std::uint64_t x, std::uint64_t y) {
+    const auto sx = static_cast<std::int64_t>(x), sy = static_cast<std::int64_t>(y);
+    if (token == "|") return x | y;
+    if (token == "^") return x ^ y;
+    if (token == "&") return x & y;
+    if (token == "+") return x + y;
+    if (token == "-") return x - y;
+    if (token == "*") return x * y;
+    if (token == "<<" || token == ">>") {
+      wrong_ = wrong_ || y > 63;
+      return wrong_ ? 0 : token == "<<" ? x << y : static_cast<std::uint64_t>(sx >> y);
+    }
+    wrong_ = wrong_ || y == 0 || (sy == -1 && x == std::uint64_t{1} << 63);
+    return wrong_ ? 0 : static_cast<std::uint64_t>(token == "/" ? sx / sy : sx % sy);
+  }
+
+  std::uint64_t unary() {
+    if (wrong_ || ++depth_ > kDeepest) {
+      wrong_ = true;
+      return 0;
+    }
+    if (take("-")) return ~unary() + 1;
+    if (take("~")) return ~unary();
+    if (!take("(")) return literal();
+    const std::uint64_t value = binary(0);
+    wrong_ = wrong_ || !take(")");
+    return value;
+  }
+
+  std::uint64_t literal() {
+    rest_ = trimmed(rest_);
+    int base = 10;
+    const char second = rest_.size() > 2 && rest_[0] == '0' ? rest_[1] : ' ';
+    if (std::string_view("xXfFbB").find(second) != std::string_view::npos) {
+      base = second == 'b' || second == 'B' ? 2 : 16;  // 0f3F800000 is a binary32 by its bits
+      rest_.remove_prefix(2);
+    } else if (rest_.size() > 1 && rest_[0] == '0' && rest_[1] >= '0' && rest_[1] <= '9') {
+      base = 8;
+    }
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, base);
+    wrong_ = wrong_ || error != std::errc();
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    if (!rest_.empty() && (rest_[0] == 'U' || rest_[0] == 'u')) rest_.remove_prefix(1);
+    return value;
+  }
+
+  std::string_view rest_;
+  bool wrong_ = false;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> number_of(std::string_view text) { return Constant(text).value(); }
 
 bool read_launch(std::string_view text, PtxProgram& program, std::string& reason) {
   const std::vector<std::string> words = words_of(text);

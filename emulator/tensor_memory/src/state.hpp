@@ -17,6 +17,7 @@ struct ColumnState {
   Async write = Async::none, read = Async::none;
   char issuer = 0;                  ///< of the write: 'm' mma, 'c' cp, 's' shift
   int commit = 0, read_commit = 0;  ///< number of the commit that tracks it
+  int thread = 0, read_thread = 0;  ///< that issued it: only its own commits track it
   std::uint64_t accumulator = 0;    ///< D and shape of the mma that writes it
 };
 
@@ -69,6 +70,8 @@ struct Machine::State {
     if (refusal.empty()) refusal = std::move(reason);
   }
   void fail(std::string_view name, std::string_view found);
+  /// Whether every thread of the program runs the instruction.
+  [[nodiscard]] bool everyone() const { return active.size() == static_cast<std::size_t>(count) * kThreads; }
 
   /// Gives every register that an instruction names a slot, special registers excepted.
   void name_registers();
@@ -108,6 +111,8 @@ struct Machine::State {
   void mma();
   /// The one thread that issues; -1 and a refusal when it is not one.
   int single_thread();
+  /// The value of an operand in a warp; a refusal where its threads have several.
+  std::uint64_t uniform(int first_thread, const Operand& operand);
   /// (CTA, warp) pairs that run, each whole.
   std::vector<std::pair<int, int>> warps();
   bool read_form(MmaForm& form);

@@ -1,6 +1,8 @@
 // The tcgen05 instructions but mma. Source: PTX ISA 9.0, 9.7.16.7 to 9.7.16.12.
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <set>
 
 #include "mmaudit/tensor_memory/data_movement.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
@@ -27,21 +29,23 @@ void Machine::State::tcgen05() {
   struct Handler {
     std::string_view name;
     void (State::*run)();
+    std::array<std::string_view, 4>
+        needs;  ///< qualifiers that can't be left out, "cta_group" with either number
   };
   static constexpr Handler kHandlers[] = {
-      {"alloc", &State::allocate},
-      {"dealloc", &State::deallocate},
-      {"relinquish_alloc_permit", &State::relinquish},
-      {"ld", &State::load_store},
-      {"st", &State::load_store},
-      {"wait::ld", &State::wait},
-      {"wait::st", &State::wait},
-      {"fence::before_thread_sync", &State::fence},
-      {"fence::after_thread_sync", &State::fence},
-      {"commit", &State::commit},
-      {"cp", &State::copy},
-      {"shift", &State::shift},
-      {"mma", &State::mma},
+      {"alloc", &State::allocate, {"cta_group", "sync", "aligned", "b32"}},
+      {"dealloc", &State::deallocate, {"cta_group", "sync", "aligned", "b32"}},
+      {"relinquish_alloc_permit", &State::relinquish, {"cta_group", "sync", "aligned"}},
+      {"ld", &State::load_store, {"sync", "aligned", "b32"}},
+      {"st", &State::load_store, {"sync", "aligned", "b32"}},
+      {"wait::ld", &State::wait, {"sync", "aligned"}},
+      {"wait::st", &State::wait, {"sync", "aligned"}},
+      {"fence::before_thread_sync", &State::fence, {}},
+      {"fence::after_thread_sync", &State::fence, {}},
+      {"commit", &State::commit, {"cta_group", "b64"}},
+      {"cp", &State::copy, {"cta_group"}},
+      {"shift", &State::shift, {"cta_group"}},
+      {"mma", &State::mma, {"cta_group"}},
   };
   const std::string_view name =
       instruction->opcode.size() > 1 ? std::string_view(instruction->opcode[1]) : std::string_view();
@@ -51,6 +55,17 @@ void Machine::State::tcgen05() {
   if (const std::string_view group = instruction->after("cta_group::");
       !group.empty() && group != "1" && group != "2")
     return fail("qualifier", ".cta_group::" + std::string(group));
+  for (const std::string_view needed : handler->needs)
+    if (!needed.empty() && !instruction->has(needed) && !instruction->has("red") &&
+        (needed != "cta_group" || instruction->after("cta_group::").empty()))
+      return fail("qualifier", "no ." + std::string(needed));
+  // Of .kind, .cta_group, .collector and so on there is one each.
+  std::set<std::string_view> seen;
+  for (const std::string& part : instruction->opcode)
+    if (!seen.insert(std::string_view(part).substr(0, part.find("::"))).second)
+      return fail("qualifier", "two of ." + part.substr(0, part.find("::")));
+  if (instruction->has("global") || (name == "commit" && instruction->has("shared::cta")))
+    return fail("qualifier", "another state space");
   (this->*handler->run)();
 }
 
@@ -62,12 +77,23 @@ void Machine::State::paint(int cta, Region region, char letter, int first_quarte
   step.tensor_memory = true;
 }
 
+std::uint64_t Machine::State::uniform(int first_thread, const Operand& operand) {
+  const std::uint64_t first = value(first_thread, operand);
+  for (int thread = first_thread + 1; thread < first_thread + kWarpLanes && refusal.empty(); ++thread)
+    if (value(thread, operand) != first) fail("uniform_operand", "several values");
+  return first;
+}
+
 void Machine::State::allocate() {
   const Operand where = operand_of(0, Operand::Kind::address), wanted = operand(1);
   for (const auto& [cta, warp] : warps()) {
     const int thread = cta * kThreads + warp * kWarpLanes;
-    const std::uint64_t at = address(thread, where);
-    const auto columns_wanted = static_cast<std::uint32_t>(value(thread, wanted));
+    for (int lane = 1; lane < kWarpLanes; ++lane)
+      if (refusal.empty() && address(thread + lane, where) != address(thread, where))
+        fail("uniform_operand", "several addresses");
+    const std::uint64_t at = address(thread, where), asked = uniform(thread, wanted);
+    if (asked >> 32 != 0) fail("alloc_columns", std::to_string(asked));
+    const auto columns_wanted = static_cast<std::uint32_t>(asked);
     if (!refusal.empty()) return;
     Cta& mine = *ctas[static_cast<std::size_t>(cta)];
     std::uint32_t first = 0;
@@ -76,6 +102,7 @@ void Machine::State::allocate() {
     if (!refusal.empty()) return;
     for (int i = 0; i < 4; ++i)
       mine.shared[at + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(first >> 8 * i);
+    mine.mark_written(at, 4);
     const Region region{static_cast<int>(first), static_cast<int>(columns_wanted)};
     paint(cta, region, 0);
     step.what = columns_text(region);
@@ -85,8 +112,8 @@ void Machine::State::allocate() {
 void Machine::State::deallocate() {
   for (const auto& [cta, warp] : warps()) {
     const int thread = cta * kThreads + warp * kWarpLanes;
-    const auto at = static_cast<std::uint32_t>(value(thread, operand(0))),
-               size = static_cast<std::uint32_t>(value(thread, operand(1)));
+    const auto at = static_cast<std::uint32_t>(uniform(thread, operand(0))),
+               size = static_cast<std::uint32_t>(uniform(thread, operand(1)));
     if (!refusal.empty()) return;
     const Region region{static_cast<int>(at), static_cast<int>(size)};
     if (at < kColumns && size <= kColumns - at) check_synchronous(cta, region, true);
@@ -224,7 +251,7 @@ void Machine::State::copy() {
         std::uint32_t word = 0;
         for (std::uint32_t i = 0; i < 4; ++i) word |= std::uint32_t{mine.shared[at + i]} << 8 * i;
         for (int copy_number = 0; copy_number < shape->copies; ++copy_number)
-          mine.memory.set(shape->lane_of(row, copy_number), base.column + column, word);
+          mine.memory.set(shape->lane_of(row, copy_number), base.column + column, word, mine.written(at, 4));
       }
     }
     if (!refusal.empty()) return;

@@ -24,7 +24,7 @@ inline constexpr const char* kBDesc = "mov.b64 %rd2, 0x0000400800400300;";
 
 /// The base: a copy, a store, an MMA, a commit and its wait, a load.
 inline std::string base() {
-  std::string text = test::prologue();
+  std::string text = kZeros + test::prologue();
   for (const char* const line : {kADesc, kBDesc, "mov.b64 %rd3, 0x0000400800800800;", kIdesc})
     text += std::string(line) + "\n";
   text += std::string(kStore) + "\ntcgen05.wait::st.sync.aligned;\n" + kCopy + "\n" + kMma + "\n" +
@@ -69,7 +69,7 @@ inline const std::string kMetadataFill = "//! shared words 0x8000 u8 1x2048 = me
 
 inline std::string metadata_base(const std::string& mma) {
   std::string text = with_mma(mma, "0x08100014");
-  text.insert(0, kMetadataFill);
+  text.insert(kZeros.size(), kMetadataFill);
   return text;
 }
 
@@ -80,7 +80,7 @@ inline std::string run_case(std::string text) {
   PtxProgram program;
   std::string reason = parse_ptx(text, program);
   if (!reason.empty()) return reason;
-  if (fills) program.fills[0].elements.assign(2048, 0x44);
+  if (fills) program.fills.back().elements.assign(2048, 0x44);
   Machine machine(program, test::blackwell());
   return machine.run();
 }

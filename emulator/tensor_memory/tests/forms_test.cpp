@@ -82,7 +82,7 @@ TEST(Forms, AshiftTakesTheRowAfter) {
     replace(kCopy, "@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+100], %rd1;");
     replace(kMma, before + "@%p2 tcgen05.mma.cta_group::1.kind::f16" + qualifier +
                       " [%r3], [%r3+100], %rd2, %r4, %p3;");
-    text.insert(0,
+    text.insert(kZeros.size(),
                 "//! shared a 0x0000400800800100 f16 128x16 = random 1\n//! shared b 0x0000400800400300 f16 "
                 "16x64 = random 2\n");
     PtxProgram program;

@@ -37,14 +37,14 @@ TEST(Note, Table8MemoryOfEveryMatrix) {
   };
   for (const Row& row : rows) {
     const std::string text =
-        "//! shared words 0x8000 u8 1x4096 = zero\n" + test::prologue() +
+        test::kZeros + "//! shared words 0x8000 u8 1x4096 = zero\n" + test::prologue() +
         "mov.b64 %rd1, 0x0000400800800100;\nmov.b64 %rd2, 0x0000400800400300;\n"
         "mov.b64 %rd3, 0x0000400800800800;\nmov.b32 %r4, " +
         row.idesc + ";\n@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+100], %rd3;\n@%p2 tcgen05.mma." +
         row.form + " " + row.operands + ";\n" + test::commit_and_wait() + test::epilogue();
     PtxProgram program;
     ASSERT_EQ(parse_ptx(text, program), "") << row.matrix;
-    program.fills[0].elements.assign(4096, 0x44);  // a pattern that is metadata and scales as well
+    program.fills[1].elements.assign(4096, 0x44);  // a pattern that is metadata and scales as well
     Machine machine(program, test::blackwell());
     const std::string reason = machine.run();
     if (*row.refusal == 0)
@@ -74,7 +74,7 @@ TEST(Note, Table9ScaleInputDOfEveryForm) {
     for (const Form& form : forms) {
       for (const char* const mask : {"", "{%r40, %r40, %r40, %r40}, "}) {
         const std::string reason = test::run_text(
-            test::prologue() +
+            test::kZeros + test::prologue() +
             "mov.b64 %rd1, 0x0000400800800100;\nmov.b64 %rd2, 0x0000400800400300;\nmov.b32 %r4, " +
             kind.idesc +
             ";\n@%p2 tcgen05.cp.cta_group::1.128x256b [%r3+100], %rd1;\nmov.u32 %r40, 1;\n@%p2 "

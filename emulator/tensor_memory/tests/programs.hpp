@@ -37,6 +37,9 @@ inline std::string prologue(const std::string& columns = "128", const std::strin
          "add.u32 %r6, %r3, %r5;\n";
 }
 
+/// What matrices, scales and copies read is written: zeros.
+inline const std::string kZeros = "//! shared words 0x1000 u8 1x32768 = zero\n";
+
 inline std::string commit_and_wait(const std::string& group = "1") {
   const std::string pair = group == "2" ? ".multicast::cluster" : "", mask = group == "2" ? ", 3" : "";
   return "@%p6 tcgen05.commit.cta_group::" + group + ".mbarrier::arrive::one.shared::cluster" + pair +

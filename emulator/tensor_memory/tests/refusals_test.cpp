@@ -161,11 +161,39 @@ std::vector<Case> cases() {
       {"mask_reserved", ws, "%r4, %p3", "%r4, %p3, 0x1000000000"},
       {"mask_shift", ws, "%r4, %p3", "%r4, %p3, 0x100000000000000"},
       {"qualifier", plain, "kind::f16 [%r3]", "kind::f17 [%r3]"},
+      {"qualifier", plain, "kind::f16 [%r3]", "kind::f16.kind::f16 [%r3]"},
+      {"qualifier", plain, "kind::f16 [%r3]", "kind::f16.collector::a::fill.collector::a::use [%r3]"},
+      {"qualifier", plain, "ld.sync.aligned.32x32b.x2.b32", "ld.32x32b.x2.b32"},
+      {"qualifier", plain, "ld.sync.aligned.32x32b.x2.b32", "ld.sync.aligned.32x32b.x2"},
+      {"qualifier", plain, "wait::ld.sync.aligned", "wait::ld"},
+      {"qualifier", plain, "cp.cta_group::1.128x128b", "cp.128x128b"},
+      {"qualifier", plain, "dealloc.cta_group::1.sync.aligned.b32", "dealloc.cta_group::1.sync.aligned.u32"},
+      {"qualifier", plain, "sync.aligned.shared::cta.b32 [smem]", "sync.aligned.global.b32 [smem]"},
+      {"qualifier", plain, "one.shared::cluster.b64", "one.shared::cta.b64"},
+      {"uniform_operand", plain, kDealloc, "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 128;"},
+      {"uniform_operand", plain, kAlloc,
+       "add.u32 %r40, %r1, 32;\n@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], %r40;"},
+      {"uniform_operand", plain, kAlloc,
+       "shl.b32 %r40, %r1, 2;\n@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r40], 128;"},
+      {"alloc_columns", plain, kAlloc,
+       "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 4294967424;"},
+      {"mbarrier_parity", plain, "[smem+8], 0;\n@!%p9", "[smem+8], 2;\n@!%p9"},
+      {"elect_mask", plain, kStore, "elect.sync _|%p7, 0xFFFFFFFE;\n" + std::string(kStore)},
+      {"shared_written", plain, kADesc, "mov.b64 %rd1, 0x0000400800800900;"},
+      {"shared_written", plain, kBDesc, "mov.b64 %rd2, 0x0000400800400900;"},
+      {"written", scaled, kZeros,
+       "//! shared words 0x1000 u8 1x28672 = zero\n"},  // scales are a copy of nothing
+      {"branch", plain, kMma, std::string(kMma) + "\n@%p2 ret;"},
+      {"loop", "x:\nbra y;\ny:\nret;\n", "bra y;", "bra x;"},
       {"qualifier", plain, "kind::f16 [%r3]", "kind::f16.fast [%r3]"},
       {"order_st", plain, "tcgen05.wait::st.sync.aligned;\n",
        "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6+64];\n"},
       {"order_ld", plain, "tcgen05.wait::ld.sync.aligned;\n", ""},
       {"order_async", plain, kCommit, std::string(kLoad) + kCommit},
+      {"order_async", plain, kCommit,  // of a thread that issued nothing
+       "setp.eq.u32 %p7, %r1, 40;\n@%p7 "
+       "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+       "[smem+8];"},
       {"order_async", plain, kMma,
        std::string(kMma) + "\n@%p2 tcgen05.cp.cta_group::1.128x128b [%r3], %rd3;"},
       {"order_fence", plain, kFence, ""},
@@ -226,7 +254,7 @@ TEST(Refusals, MessagesNameLineInstructionFoundAndAllowed) {
   text.replace(text.find(kAlloc), std::string(kAlloc).size(),
                "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96;");
   EXPECT_EQ(run_case(text),
-            "line 21: @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96: nCols: found "
+            "line 22: @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96: nCols: found "
             "96, allowed 32, 64, 128, "
             "256 or 512 (PTX ISA 9.0, 9.7.16.7.1)");
 }
@@ -239,8 +267,15 @@ TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
            {{"%r<300>", "%r<-1>"}, "COUNT from 1 to 2^20"},
            {{"%r<300>", "%r<300"}, "COUNT from 1 to 2^20"},
            {{".reg .b32 %r<300>", ".reg .b32"}, ".reg .TYPE %NAME<COUNT>"},
-           {{"smem[65536]", "smem[18446744073709551615]"}, "within 2^18 bytes"},
-           {{"smem[65536]", "smem[-1]"}, "within 2^18 bytes"},
+           {{"smem[65536]", "smem[18446744073709551615]"}, "within 232448 bytes"},
+           {{"smem[65536]", "smem[-1]"}, "within 232448 bytes"},
+           {{"smem[65536]", "smem[232449]"}, "within 232448 bytes"},
+           {{"smem[65536]", "smem[0]"}, "within 232448 bytes"},
+           {{".align 1024", ".align 3"}, "N a power of two"},
+           {{"sm_100a", "sm_100"}, ".target: found \"sm_100\", allowed sm_100a, "},
+           {{"0x08100010", "0x08100010|smem"}, "operand: found"},
+           {{"0x08100010", "(0x08100010"}, "operand: found"},
+           {{"0x08100010", "1/0"}, "operand: found"},
            {{"{\n.reg", "{\n{\n.reg"}, "braces: found 1 open at the end, allowed 0"},
            {{"{\n.reg", "{\n}\n}\n.reg"}, "brace: found \"}\""},
            {{".visible .entry", ".visible .entry other()\n{\nret;\n}\n.visible .entry"},
@@ -258,6 +293,48 @@ TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
     EXPECT_NE(run_case("//! shared words 0x0 f32 1x1 = " + source + "\nret;\n").find(wanted),
               std::string::npos)
         << source;
+}
+
+TEST(Ptx, ConstantsAndLineEndsAreThoseOfPtx) {
+  const std::string head = "//! global 0 s32 1x1\n.reg .b32 %r<4>;\nmov.u32 %r1, ",
+                    tail = ";\nst.global.b32 [0], %r1;\nret;\n";
+  for (const auto& [constant, wanted] :
+       std::vector<std::pair<std::string, std::int64_t>>{{"010", 8},
+                                                         {"0", 0},
+                                                         {"0b101", 5},
+                                                         {"0x1FU", 31},
+                                                         {"3+4", 7},
+                                                         {"~1 & 0xFF", 254},
+                                                         {"0x10|0x2000", 0x2010},
+                                                         {"(1 << 4) | 2", 18},
+                                                         {"7 - 2 - 1", 4},
+                                                         {"2 + 3 * 4 % 5", 4},
+                                                         {"0xF0 >> 4 ^ 1", 14},
+                                                         {"-(3)", 0xFFFFFFFD}}) {
+    PtxProgram program;
+    ASSERT_EQ(parse_ptx(head + constant + tail, program), "") << constant;
+    Machine machine(program, test::blackwell());
+    ASSERT_EQ(machine.run(), "") << constant;
+    EXPECT_EQ(machine.output(0)[0], static_cast<std::uint64_t>(wanted)) << constant;
+  }
+  EXPECT_NE(run_case(head + std::string(200, '(') + "1" + std::string(200, ')') + tail), "");
+  std::string text = base();
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, "\r");
+  EXPECT_EQ(run_case(text), "");
+  text = base();
+  EXPECT_EQ(run_case(text.replace(text.find("sm_100a"), 7, "sm_100f")), "");
+}
+
+TEST(Ptx, ShiftsTakeNumbersOf32Bits) {
+  PtxProgram program;
+  ASSERT_EQ(parse_ptx("//! global 0 s32 1x1\n.reg .b32 %r<4>;\n.reg .b16 %h<4>;\nmov.u16 %h1, 0x8000;\n"
+                      "mov.u32 %r2, 0x10000;\nshr.u16 %h2, %h1, %r2;\nmov.u32 %r1, %h2;\n"
+                      "st.global.b32 [0], %r1;\nret;\n",
+                      program),
+            "");
+  Machine machine(program, test::blackwell());
+  ASSERT_EQ(machine.run(), "");
+  EXPECT_EQ(machine.output(0)[0], 0U);
 }
 
 TEST(Refusals, ABlockHasOneLabelOfAName) {

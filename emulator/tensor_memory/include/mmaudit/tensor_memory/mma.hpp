@@ -1,5 +1,6 @@
 #pragma once
 // One tcgen05.mma: operands out of shared and tensor memory, emulate(), D back into tensor memory.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +21,16 @@ inline constexpr std::size_t kSharedBytes = std::size_t{227} * 1024;
 struct Cta {
   TensorMemory memory;
   std::vector<std::uint8_t> shared = std::vector<std::uint8_t>(kSharedBytes);
+  std::vector<bool> shared_written = std::vector<bool>(kSharedBytes);  ///< bytes that something wrote
+
+  /// Whether something wrote all of these bytes; they lie inside.
+  [[nodiscard]] bool written(std::size_t at, std::size_t bytes) const {
+    const auto first = shared_written.begin() + static_cast<std::ptrdiff_t>(at);
+    return std::all_of(first, first + static_cast<std::ptrdiff_t>(bytes), [](bool one) { return one; });
+  }
+  void mark_written(std::size_t at, std::size_t bytes) {
+    std::fill_n(shared_written.begin() + static_cast<std::ptrdiff_t>(at), bytes, true);
+  }
 };
 
 struct MmaOperands {

@@ -37,6 +37,7 @@ inline constexpr Rule kRules[] = {
     // who may issue, and what a warp reaches
     {"single_thread", "issuing threads", "one thread", "9.7.16.5, Table 46"},
     {"whole_warp", "threads of the warp", "all 32", "9.7.16.5, Table 46"},
+    {"uniform_operand", "operand of alloc and dealloc", "one value in all threads of a warp", "9.7.16.7.1"},
     {"uniform_address", "taddr", "one value in all threads of a warp", "9.7.16.8.3"},
     {"warp_lanes", "lane", "the 32 lanes of the warp: 32 * (warp of its warpgroup) and the 31 after it", "9.7.16.8.1"},
     {"columns_end", "columns", "up to 511", "9.7.16.1"},
@@ -97,6 +98,7 @@ inline constexpr Rule kRules[] = {
     {"mask_reserved", "zero-column-mask-desc", "bits 36-38 and 62-63 zero", "9.7.16.4.3, Table 45"},
     {"mask_shift", "column shift of zero-column-mask-desc", "at most 16 with M = 32, else 32, and at most what idesc bits 30-31 say", "9.7.16.4.3, Table 45"},
     {"written", "tensor memory", "words that something wrote before", "9.7.16.1"},
+    {"shared_written", "matrix in shared memory", "bytes that something wrote before", "9.7.16.4.1"},
     {"qualifier", "qualifier", "qualifiers of the instruction's syntax", "9.7.16"},
     // order
     {"order_st", "order", "tcgen05.wait::st between a store and what uses its columns", "9.7.16.6.4.2"},
@@ -104,6 +106,8 @@ inline constexpr Rule kRules[] = {
     {"order_async", "order", "tcgen05.commit and a wait on its mbarrier between mma, cp or shift and what is not pipelined with it", "9.7.16.6.2"},
     {"order_fence", "order", "tcgen05.fence::after_thread_sync after the wait", "9.7.16.6.4.2"},
     {"mbarrier_init", "mbarrier", "one that mbarrier.init initialised", "9.7.16.12.1"},
+    {"mbarrier_parity", "phaseParity", "0 or 1", "mbarrier.test_wait"},
+    {"elect_mask", "membermask", "a mask with every thread that runs elect.sync", "elect.sync"},
     {"wait_forever", "program", "an end within 10000 steps more than it has instructions: a wait is never satisfied", "9.7.16.12.1"},
 };
 
@@ -128,7 +132,8 @@ inline constexpr Gap kGaps[] = {
     {"ld_half_lane", "a base lane other than 0 or 16 of the warp's 32", "the PTX ISA draws no other"},
     {"ld_red", "tcgen05.ld.red", "not built"},
     {"scale_d_rounds", "scale-input-d of a D that 2^-s does not scale exactly", "no source says how it is rounded, or whether"},
-    {"branch", "a branch that threads of the program take differently", "not built: use a predicate"},
+    {"branch", "a branch or ret that threads of the program take differently", "not built: use a predicate"},
+    {"loop", "a loop of more than 10000 steps", "not built: a program is to wait, not to count"},
 };
 // clang-format on
 

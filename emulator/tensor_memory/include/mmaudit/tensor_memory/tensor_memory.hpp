@@ -47,9 +47,10 @@ class TensorMemory {
 
   [[nodiscard]] std::uint32_t at(int lane, int column) const { return words_[index(lane, column)]; }
   [[nodiscard]] bool written(int lane, int column) const { return written_[index(lane, column)] != 0; }
-  void set(int lane, int column, std::uint32_t word) {
+  /// `known`: false when the word is a copy of what nothing wrote.
+  void set(int lane, int column, std::uint32_t word, bool known = true) {
     words_[index(lane, column)] = word;
-    written_[index(lane, column)] = 1;
+    written_[index(lane, column)] = known ? 1 : 0;
   }
 
   /// What: every row of the 32 lanes from `lane` on takes the 8 words at `column` of the row after it; the
