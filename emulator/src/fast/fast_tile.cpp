@@ -3,11 +3,22 @@
 #include <cstdlib>
 
 #include "vector_sums.hpp"
+#ifdef MMAUDIT_FAST_X86
+#include <cpuid.h>
+#endif
 
 namespace mmaudit {
 namespace {
 
 using fast::kDepth;
+
+#ifdef MMAUDIT_FAST_X86
+/// Conversions to binary16, of which Clang 14's __builtin_cpu_supports knows nothing.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 class FastTile final : public fast::VectorSums {
  public:
@@ -354,7 +365,7 @@ bool has_simd_level(SimdLevel level) {
     case SimdLevel::portable:
       return true;
     case SimdLevel::avx2:
-      return __builtin_cpu_supports("avx2") != 0;
+      return __builtin_cpu_supports("avx2") != 0 && has_f16c();
     case SimdLevel::avx512:
       return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
              __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;

@@ -40,8 +40,9 @@ template <int Rows, typename StepKind>
     for (int r = 0; r < Rows; ++r) {
       for (int h = 0; h < 2; ++h) {
         const auto total = bits<Words>(running.total[r][h]);
-        const Floats whole = to_float_toward_zero<StepKind::kHow == Rounds::toward_zero>(total);
-        store(sums.at(r, h), round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules));
+        const Floats whole = to_float_toward_zero<StepKind::kModeTowardZero>(total);
+        const Floats x = round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules);
+        store(sums.at(r, h), kept<StepKind::kHow>(x));
       }
     }
   }
@@ -92,6 +93,44 @@ inline void clear(const Block& block) {
     for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
 }
 
+/// Rows from `row` on, columns from `column` on, at the first step of the chunk.
+inline Operands first_operands(const Multiply& work, int row, int column) {
+  const auto rows = static_cast<std::size_t>(row);
+  return {work.a_value + rows * work.a_stride,
+          work.a_exponent + rows * work.a_stride,
+          work.a_stride,
+          work.b_value + column,
+          work.b_exponent + column,
+          work.chunk.steps[0].count,
+          {work.a_scales.factor + rows * work.a_scales.stride,
+           work.a_scales.exponent + rows * work.a_scales.stride, work.a_scales.stride},
+          {work.b_scales.factor + column, work.b_scales.exponent + column},
+          {work.selection.value + rows * work.a_stride, work.selection.exponent + rows * work.a_stride}};
+}
+
+/// The operands of the next step: steps follow one another without gaps.
+template <typename StepKind>
+[[gnu::always_inline]] inline Operands behind(Operands in, int count) {
+  const int words = StepKind::words(in.count);
+  in.a_value += in.count;
+  in.a_exponent += words;
+  if constexpr (StepKind::kSide == Side::sparse) {
+    in.selection.value += in.count;
+    in.selection.exponent += words;
+  } else {
+    in.b_value += in.count * kPanel;
+    in.b_exponent += words * kPanel;
+  }
+  if constexpr (StepKind::kSide == Side::scaled) {
+    ++in.a_scales.factor;
+    ++in.a_scales.exponent;
+    in.b_scales.factor += kPanel;
+    in.b_scales.exponent += kPanel;
+  }
+  in.count = count;
+  return in;
+}
+
 /// Some rows on their way through the steps of a chunk.
 template <int Rows, typename StepKind>
 struct Stream {
@@ -117,48 +156,16 @@ struct Stream {
     } else {
       copy<Rows>(out, sums);
     }
-    in = {work.a_value + rows * work.a_stride,
-          work.a_exponent + rows * work.a_stride,
-          work.a_stride,
-          work.b_value + column,
-          work.b_exponent + column,
-          work.chunk.steps[0].count,
-          {work.a_scales.factor + rows * work.a_scales.stride,
-           work.a_scales.exponent + rows * work.a_scales.stride, work.a_scales.stride},
-          {work.b_scales.factor + column, work.b_scales.exponent + column},
-          {work.selection.value + rows * work.a_stride, work.selection.exponent + rows * work.a_stride}};
+    in = first_operands(work, row, column);
     place = {work.row + row, work.column + column, 0};
     careful = always || needs_care<Rows>(sums, rules);
     maxima.add_all(in);
     begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
   }
 
-  /// The operands of the next step: steps follow one another without gaps.
-  [[nodiscard]] Operands behind(int count) const {
-    const int words = StepMaxima::words(in.count);
-    Operands next = in;
-    next.count = count;
-    next.a_value += in.count;
-    next.a_exponent += words;
-    if constexpr (StepKind::kSide == Side::sparse) {
-      next.selection.value += in.count;
-      next.selection.exponent += words;
-    } else {
-      next.b_value += in.count * kPanel;
-      next.b_exponent += words * kPanel;
-    }
-    if constexpr (StepKind::kSide == Side::scaled) {
-      ++next.a_scales.factor;
-      ++next.a_scales.exponent;
-      next.b_scales.factor += kPanel;
-      next.b_scales.exponent += kPanel;
-    }
-    return next;
-  }
-
   /// One step; the next one has `coming` products.
   [[gnu::always_inline]] void step(const Multiply& work, const Rules& rules, bool vectors, int coming) {
-    const Operands next = behind(coming);
+    const Operands next = behind<StepKind>(in, coming);
     if (!careful && vectors && one_step<Rows, StepKind>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
@@ -188,55 +195,117 @@ struct Stream {
   }
 };
 
-/// Rows at once. More than AVX2 has registers for, and still the fastest there.
+/// Rows at once: four where there are 32 registers.
+#if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int kRowsAtOnce = 4;
+#else
+constexpr int kRowsAtOnce = 2;
+#endif
 static_assert(kRows % kRowsAtOnce == 0);
+
+/// Whether every step of the chunk keeps the preconditions of vectors.
+inline bool all_by_vectors(const Multiply& work, const Rules& rules) {
+  bool all = true;
+  for (int i = 0; i < work.chunk.step_count; ++i) {
+    const Bounds &a = work.a_bounds[i], &b = work.b_bounds[i];
+    all = all && a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
+  }
+  return all;
+}
+
+/// All steps of a chunk without a look at any. False when a lane failed; then `out` is as it was.
+template <int Rows, typename StepKind>
+[[gnu::always_inline]] inline bool straight(const Multiply& work, const Rules& rules, Operands in,
+                                            const Block& out) {
+  alignas(MMAUDIT_FAST_BYTES) float buffer[Rows * kGroupColumns];
+  const Block sums = {buffer, kGroupColumns};
+  copy<Rows>(out, sums);
+  if (needs_care<Rows>(sums, rules)) return false;
+  typename StepKind::template MaximaOf<Rows> maxima(rules);
+  maxima.add_all(in);
+  Running<Rows, StepKind::kSide> running;
+  if constexpr (StepKind::kAddendLast) {
+    alignas(MMAUDIT_FAST_BYTES) float zeros[Rows * kGroupColumns] = {};
+    begin_all<StepKind::kHow>(running, maxima, in, Block{zeros, kGroupColumns}, rules);
+  } else {
+    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
+  }
+  Floats most = {};
+  const Step* step = work.chunk.steps;
+  for (const Step* const last = step + work.chunk.step_count - 1; step != last; ++step) {
+    const Operands next = behind<StepKind>(in, step[1].count);
+    straight_step<Rows, StepKind, true>(in, next, running, most, rules, sums, step->closes);
+    in = next;
+  }
+  const Operands none = behind<StepKind>(in, 0);
+  straight_step<Rows, StepKind, false>(in, none, running, most, rules, sums, step->closes);
+  if (any(failed_lanes<StepKind>(running, most, rules))) return false;
+  copy<Rows>(sums, out);
+  return true;
+}
+
+/// The same step by step: what vectors can't do is the plain core's.
+template <int Rows, typename StepKind>
+[[gnu::noinline]] void watched_chunk(const Multiply& work, const Rules& rules, int row, int column,
+                                     bool watched) {
+  Stream<Rows, StepKind> stream(work, rules, row, column, watched);
+  for (int index = 0; index < work.chunk.step_count; ++index) {
+    const Step* step = &work.chunk.steps[index];
+    const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
+    const Bounds& a = work.a_bounds[index];
+    const Bounds& b = work.b_bounds[index];
+    const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
+    stream.step(work, rules, vectors, coming);
+    if (StepKind::kAddendLast && step->closes) stream.close(rules);
+  }
+  if constexpr (!StepKind::kAddendLast) copy<Rows>(stream.sums, stream.out);
+}
 
 template <typename StepKind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
+  const FloatMode mode(StepKind::kModeTowardZero);
   const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
-  const bool watched = !stays_low(work);
+  const bool watched = !stays_low(work), easy = !watched && all_by_vectors(work, rules);
   for (int column = 0; column < kPanel; column += kGroupColumns) {
     for (int row = 0; row < kRows; row += kRowsAtOnce) {
-      Stream<kRowsAtOnce, StepKind> stream(work, rules, row, column, watched);
-      for (int index = 0; index < work.chunk.step_count; ++index) {
-        const Step* step = &work.chunk.steps[index];
-        const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
-        const Bounds& a = work.a_bounds[index];
-        const Bounds& b = work.b_bounds[index];
-        const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-        stream.step(work, rules, vectors, coming);
-        if (StepKind::kAddendLast && step->closes) stream.close(rules);
-      }
-      if constexpr (!StepKind::kAddendLast) copy<kRowsAtOnce>(stream.sums, stream.out);
+      const Block out = {work.sum + static_cast<std::size_t>(row) * work.sum_stride + column,
+                         work.sum_stride};
+      if (easy && straight<kRowsAtOnce, StepKind>(work, rules, first_operands(work, row, column), out))
+        continue;
+      watched_chunk<kRowsAtOnce, StepKind>(work, rules, row, column, watched);
     }
   }
 }
 
 template <Rounds How, bool AddendLast, Side What>
 void multiply_by(const Multiply& work) {
-  if (work.rules->pairs) {
-    multiply_panel<Compiled<How, AddendLast, true, true, What>>(work);
-  } else if (work.rules->group >= work.rules->block) {
-    multiply_panel<Compiled<How, AddendLast, true, false, What>>(work);
-  } else {
-    multiply_panel<Compiled<How, AddendLast, false, false, What>>(work);
+  const Rules& rules = *work.rules;
+  if constexpr (How != Rounds::nearest || !kHasBinary16) {  // else no hardware has it
+    if constexpr (!to_nearest(How) && What == Side::none) {
+      if (rules.roomy && rules.pairs)
+        return multiply_panel<Compiled<How, AddendLast, Fits::always, true, What>>(work);
+      if (rules.roomy) return multiply_panel<Compiled<How, AddendLast, Fits::always, false, What>>(work);
+    }
+    if (rules.pairs) return multiply_panel<Compiled<How, AddendLast, Fits::almost, true, What>>(work);
+    if (rules.group >= rules.block)
+      return multiply_panel<Compiled<How, AddendLast, Fits::almost, false, What>>(work);
   }
+  multiply_panel<Compiled<How, AddendLast, Fits::groups, false, What>>(work);
+}
+
+template <Rounds How, Side What>
+void multiply_rounded(const Multiply& work) {
+  constexpr Rounds kHere = How == Rounds::toward_zero ? Rounds::toward_zero_here : How;
+  work.rules->addend_last ? multiply_by<kHere, true, What>(work) : multiply_by<How, false, What>(work);
 }
 
 template <Side What>
 void multiply_side(const Multiply& work) {
-  const bool nearest = work.rules->nearest_bits > 0, addend_last = work.rules->addend_last;
-  const FloatMode mode(!nearest && !addend_last);  // an addend that comes last is added to nearest
-  if constexpr (What == Side::scaled) {            // which rules.cpp serves without the other two
-    multiply_by<Rounds::toward_zero, false, What>(work);
-  } else if (nearest) {
-    addend_last ? multiply_by<Rounds::nearest, true, What>(work)
-                : multiply_by<Rounds::nearest, false, What>(work);
-  } else {
-    addend_last ? multiply_by<Rounds::toward_zero_here, true, What>(work)
-                : multiply_by<Rounds::toward_zero, false, What>(work);
-  }
+  if constexpr (What == Side::scaled) return multiply_by<Rounds::toward_zero, false, What>(work);
+  if (work.rules->nearest_bits == 0) return multiply_rounded<Rounds::toward_zero, What>(work);
+  if constexpr (kHasBinary16)
+    if (work.rules->binary16) return multiply_rounded<Rounds::binary16, What>(work);
+  multiply_rounded<Rounds::nearest, What>(work);
 }
 
 void multiply(const Multiply& work) {

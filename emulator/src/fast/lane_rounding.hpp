@@ -8,9 +8,11 @@
 namespace mmaudit::fast {
 namespace {
 
-/// How a step's sum becomes a float: to nearest; toward zero; toward zero in a thread that rounds all floats
-/// so, which makes that one instruction.
-enum class Rounds { nearest, toward_zero_here, toward_zero };
+/// How a step's sum becomes a float: to nearest; to binary16, to nearest; toward zero; toward zero in a
+/// thread that rounds all floats so, which makes that one instruction.
+enum class Rounds { nearest, binary16, toward_zero_here, toward_zero };
+
+constexpr bool to_nearest(Rounds how) { return how == Rounds::nearest || how == Rounds::binary16; }
 
 constexpr std::int32_t kExponentField = 0x7F800000;
 
@@ -18,10 +20,10 @@ constexpr std::int32_t kExponentField = 0x7F800000;
 template <Rounds How>
 inline Floats seen_addend(Floats addend, const Rules& rules) {
   // Of binary32 there are only zeros and normal numbers here, see tiny().
-  if constexpr (How != Rounds::nearest) return addend;
+  if constexpr (!to_nearest(How)) return addend;
   const Words magnitude = bits<Words>(addend) & INT32_MAX;
   const Words least = splat((rules.addend_min_exponent + kFloatBias) << kFloatFraction);
-  return bits<Floats>(select(magnitude == 0, magnitude, max(magnitude, least)));
+  return bits<Floats>(max(magnitude, least & ~(magnitude == 0)));
 }
 
 /// Lanes whose addend lies where scaling leaves the normal floats.
@@ -48,31 +50,45 @@ inline Floats round_nearest(Floats x, const Rules& rules) {
   return select(beyond, infinity, rounded);
 }
 
+/// A result as it is kept: what rounded to zero is +0. Between steps the sign of a zero doesn't matter.
+template <Rounds How>
+inline Floats kept(Floats x) {
+  return How == Rounds::binary16 ? x + Floats{} : x;
+}
+
 /// sum / scale rounded to the output; `whole` is the float next to sum toward zero.
 template <Rounds How>
 inline Floats round_sum(Words sum, Floats whole, Floats scale, const Rules& rules) {
   Floats x = whole;
-  if constexpr (How == Rounds::nearest) {
+  if constexpr (to_nearest(How)) {
     // An odd last bit stands for what was cut off, so that the second rounding sees it.
-    const Words inexact = (truncate(x) != sum) & 1;
-    x = bits<Floats>(bits<Words>(x) | inexact);
+    x = bits<Floats>(bits<Words>(x) | (~(truncate(x) == sum) & 1));
   }
   x = x * bits<Floats>((2 * kFloatBias << kFloatFraction) - bits<Words>(scale));
+  if constexpr (How == Rounds::binary16) return through_binary16(x);
   if constexpr (How == Rounds::nearest) return round_nearest(x, rules);
   return bits<Floats>(bits<Words>(x) & static_cast<std::int32_t>(rules.keep_mask));
 }
 
-/// x + y to nearest even in the output's format.
+/// x + y to nearest even in the output's format; not for NaNs.
 template <Rounds How>
-inline Floats add_nearest(Floats x, Floats y, const Rules& rules) {
+inline Floats add_numbers(Floats x, Floats y, const Rules& rules) {
   const Floats sum =
       x + y;  // binary32 holds twice the digits of binary16 and two: rounding again is harmless
-  Floats result = sum;
+  if constexpr (How == Rounds::binary16) return through_binary16(sum);
   if constexpr (How == Rounds::nearest) {
     const Words as_is = bits<Words>(sum == 0.0F) | ((bits<Words>(sum) & 0x7F800000) == 0x7F800000);
-    result = select(as_is, sum, round_nearest(sum, rules));
+    return select(as_is, sum, round_nearest(sum, rules));
   }
-  return select(bits<Words>(sum != sum), splat(__builtin_bit_cast(float, rules.nan)), result);
+  return sum;
+}
+
+/// The same, and the rule's NaN.
+template <Rounds How>
+inline Floats add_nearest(Floats x, Floats y, const Rules& rules) {
+  const Floats sum = x + y;
+  return select(bits<Words>(sum != sum), splat(__builtin_bit_cast(float, rules.nan)),
+                add_numbers<How>(x, y, rules));
 }
 
 }  // namespace

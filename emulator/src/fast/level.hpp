@@ -87,10 +87,12 @@ struct Rules {
   int addend_min_exponent = 0;            ///< of the format of C and D
   int block = 0;                          ///< most products of one step
   int group = 0;                          ///< products whose sum can't leave 32 bits
+  bool roomy = false;                     ///< no step's sum can leave 32 bits
   float most_sum = 0;                     ///< from here up a step's sum may have left 32 bits
   std::uint32_t keep_mask = 0;            ///< bits of the result that stay
   std::uint32_t nan = 0;
   int nearest_bits = 0;     ///< 0: toward zero; else fraction bits kept, to nearest even
+  bool binary16 = false;    ///< with nearest_bits: results are binary16
   float overflow_from = 0;  ///< with nearest_bits: magnitudes from here up are infinite
   bool pairs = false;       ///< exponents of products are bytes, two positions in a lane of 16 bits
   bool scaled = false, sparse = false;

@@ -110,24 +110,29 @@ std::optional<FastPlan> fast_plan(const DotPlan& given) {
   rules.product_high = std::min(kFloatBias - 2, rules.highest);
   rules.addend_min_exponent = plan.step.output.min_exponent();
   const std::int64_t largest_product =
-      (((std::int64_t{2} << seen_a.fraction_bits) - 1) * ((std::int64_t{2} << seen_b.fraction_bits) - 1));
-  constexpr int kMostFraction = 28;  // one product and c fit 32 bits
+      (((std::int64_t{2} << plan.a.fraction_bits) - 1) * ((std::int64_t{2} << plan.b.fraction_bits) - 1));
+  const int largest_bits = plan.a.fraction_bits + plan.b.fraction_bits;  // widening adds zeros
+  constexpr int kMostFraction = 28;                                      // one product and c fit 32 bits
   if (datapath.fraction_bits < 1 || datapath.fraction_bits > kMostFraction || datapath.products_per_step < 1)
     return std::nullopt;
   // In units of 2^(E - F), rounded up.
-  const std::int64_t unit_product = datapath.fraction_bits >= product_bits
-                                        ? largest_product << (datapath.fraction_bits - product_bits)
-                                        : (largest_product >> (product_bits - datapath.fraction_bits)) + 1;
+  const std::int64_t unit_product = datapath.fraction_bits >= largest_bits
+                                        ? largest_product << (datapath.fraction_bits - largest_bits)
+                                        : (largest_product >> (largest_bits - datapath.fraction_bits)) + 1;
   rules.block = datapath.products_per_step;
   rules.group =
       static_cast<int>(std::min<std::int64_t>(INT32_MAX / unit_product, datapath.products_per_step));
   if (rules.group < 1) return std::nullopt;
+  rules.roomy =
+      datapath.products_per_step * unit_product + (std::int64_t{2} << datapath.fraction_bits) <= INT32_MAX;
   // An addend is below 2^(F + 1) units, and a float below 2^31 ends seven places up.
   rules.most_sum = std::ldexp(1.0F, 31) - std::ldexp(1.0F, std::max<int>(datapath.fraction_bits + 1, 7));
   rules.keep_mask =
       ~((1U << (kFloatFraction - std::min<int>(datapath.output.fraction_bits, kFloatFraction))) - 1);
   if (datapath.output.rounding == Rounding::nearest_even) {
     rules.nearest_bits = datapath.output.fraction_bits;
+    rules.binary16 =
+        plan.step.output.id == Format::f16 && rules.nearest_bits == plan.step.output.fraction_bits;
     rules.overflow_from = std::bit_cast<float>(
         static_cast<std::uint32_t>(plan.step.output.max_exponent() + 1 + kFloatBias) << kFloatFraction);
   }
@@ -135,7 +140,8 @@ std::optional<FastPlan> fast_plan(const DotPlan& given) {
   rules.addend_last = datapath.addend == AddendPlace::after_last_nearest;
   fast.a = decode_of(plan.a, seen_a.min_exponent());
   fast.b = decode_of(plan.b, seen_b.min_exponent());
-  rules.pairs = rules.group >= rules.block && pairs_of(plan, seen_a.min_exponent(), seen_b.min_exponent());
+  rules.pairs = rules.group >= rules.block && (rules.nearest_bits == 0 || rules.binary16) &&
+                pairs_of(plan, seen_a.min_exponent(), seen_b.min_exponent());
   fast.a.byte_top = fast.b.byte_top = plan.b.max_exponent();
   rules.scaled = given.block_scaled();
   rules.sparse = sparse;
@@ -159,6 +165,11 @@ float to_sum(std::uint64_t bits, const FormatSpec& format) {
 std::uint64_t from_sum(float sum, const FormatSpec& format, const OutputRule& rule) {
   const auto bits = std::bit_cast<std::uint32_t>(sum);
   if (format.id == Format::f32) return bits;
+  const std::uint32_t size = bits & INT32_MAX;
+  constexpr std::uint32_t kLeastNormal = std::uint32_t{kFloatBias - 14} << kFloatFraction;
+  constexpr std::uint32_t kBeyond = std::uint32_t{kFloatBias + 16} << kFloatFraction;
+  if (format.id == Format::f16 && size >= kLeastNormal && size < kBeyond)  // most, at once
+    return (bits >> 16 & 0x8000) | (size - (kLeastNormal - (1U << kFloatFraction))) >> (kFloatFraction - 10);
   const Operand x = unpack(spec_of(Format::f32), {}, bits);
   OutputRule exact;
   exact.format = format.id;

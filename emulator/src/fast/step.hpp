@@ -73,16 +73,15 @@ struct Maxima {
   void add_all(const Operands& in) {
     for (int i = 0; i < words(in.count); ++i) add(in, i);
   }
-  /// In the low byte of every lane of 16 bits; the high byte says nothing.
+  /// In lanes of 16 bits, none negative or above 255.
   [[nodiscard]] Shorts of(int r) const {
     if constexpr (!Pairs) return row[r];
-    return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8)));
+    return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8))) & 0xFF;
   }
   /// The same with the exponents of the scales, and not below the floor.
   [[nodiscard]] Shorts scaled(int r, const Operands& in, const Rules& rules) const {
     Shorts products = of(r);
     if constexpr (Pairs) {
-      products &= 0xFF;
       products |= (products == 0) & static_cast<std::int16_t>(kZero);
     }
     const Words a = splat(in.a_scales.exponent[static_cast<std::size_t>(r) * in.a_scales.stride]);
@@ -123,8 +122,8 @@ struct Running {
     const auto products =
         bits<Floats>(bits<Counts>(maxima) << (h == 0 ? kFloatFraction : kFloatFraction - 16));
     const Words exponent =
-        bits<Words>(larger_magnitude(products, seen_addend<How>(addend, rules))) & kExponentField;
-    if constexpr (How == Rounds::nearest) largest = max(largest, exponent);
+        bits<Words>(larger_with_magnitude(products, seen_addend<How>(addend, rules))) & kExponentField;
+    if constexpr (to_nearest(How)) largest = max(largest, exponent);
     const std::uint32_t top = static_cast<std::uint32_t>(rules.fraction_bits + 2 * kFloatBias)
                               << kFloatFraction;
     scale[r][h] = bits<Floats>(top - bits<Counts>(exponent));
@@ -173,35 +172,42 @@ template <Rounds How, int Rows, bool Pairs, Side What>
       begin_one<How>(running, maxima, r, h, in, load<Floats>(addends.at(r, h)), rules);
 }
 
+/// Whether the sum of a step fits 32 bits: group by group; but for an addend that comes on top; always.
+enum class Fits { groups, almost, always };
+
 /// How one compilation of the kernel differs from the others.
-template <Rounds HowIt, bool AddendLastIt, bool OneGroupIt, bool PairsIt, Side SideIt>
+template <Rounds HowIt, bool AddendLastIt, Fits FitsIt, bool PairsIt, Side SideIt>
 struct Compiled {
   static constexpr Rounds kHow = HowIt;
   static constexpr bool kAddendLast = AddendLastIt;
-  static constexpr bool kOneGroup = OneGroupIt;  ///< no step has more than rules.group products
+  static constexpr bool kOneGroup = FitsIt != Fits::groups;
+  static constexpr bool kWatched = FitsIt == Fits::almost;
+  /// The thread's rounding: an addend that comes last is added to nearest.
+  static constexpr bool kModeTowardZero =
+      HowIt == Rounds::toward_zero || (HowIt == Rounds::binary16 && !AddendLastIt);
   static constexpr bool kPairs = PairsIt;
   static constexpr Side kSide = SideIt;
   template <int Rows>
   using MaximaOf = Maxima<Rows, PairsIt, SideIt>;
+  /// Words of exponents that so many positions have.
+  static constexpr int words(int count) { return PairsIt ? count / 2 : count; }
 };
 
-/// Finishes one step into `results` and begins the one after it, whose maxima it makes on the way: the work
-/// of the one fills the gaps of the other. False when some lane failed.
+/// The sums of the products of one step, and on the way the maxima of the next one: the work of the one fills
+/// the gaps of the other. Of steps that are one group they include the addend.
 template <int Rows, typename StepKind>
-[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next,
-                                            Running<Rows, StepKind::kSide>& running,
-                                            typename StepKind::template MaximaOf<Rows>& maxima,
-                                            const Rules& rules, const Block& results) {
-  constexpr Rounds kHow = StepKind::kHow;
+[[gnu::always_inline]] inline void sum_products(const Operands& in, const Operands& next,
+                                                Running<Rows, StepKind::kSide>& running,
+                                                typename StepKind::template MaximaOf<Rows>& coming,
+                                                const Rules& rules) {
   constexpr int kAtOnce = StepKind::kPairs ? 2 : 1;
-  typename StepKind::template MaximaOf<Rows> coming(rules);
   Sums<Rows, StepKind::kSide> sum;
   if constexpr (StepKind::kOneGroup) {
     // The addend first: what then leaves 32 bits comes back at their other end, where nothing else comes.
     for (int r = 0; r < Rows; ++r)
       for (int h = 0; h < 2; ++h) sum.of[r][h] = running.total[r][h];
     if (in.count == next.count) {
-      const int words = coming.words(in.count);
+      const int words = StepKind::words(in.count);
       for (int i = 0; i < words; ++i) {
         coming.add(next, i);
         for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.of_products(), i * kAtOnce + k);
@@ -210,6 +216,8 @@ template <int Rows, typename StepKind>
       coming.add_all(next);
       for (int k = 0; k < in.count; ++k) sum.add(in, running.of_products(), k);
     }
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) running.total[r][h] = sum.of[r][h];
   } else {
     coming.add_all(next);
     for (int k = 0; k < in.count; k += rules.group) {
@@ -219,24 +227,82 @@ template <int Rows, typename StepKind>
       sum = {};
     }
   }
+}
+
+/// Lanes that failed since the last call, in the sign bit; `most` is the largest magnitude of a sum.
+template <typename StepKind, int Rows>
+[[gnu::always_inline]] inline Words failed_lanes(Running<Rows, StepKind::kSide>& running, Floats most,
+                                                 const Rules& rules) {
   Words failed = running.failed;
-  if constexpr (kHow == Rounds::nearest)
+  if constexpr (to_nearest(StepKind::kHow))
     failed |= ((rules.highest + kFloatBias) << kFloatFraction) - running.largest;
+  if constexpr (StepKind::kWatched) failed |= bits<Words>(most >= rules.most_sum);
   running.failed = running.largest = Words{};
+  return failed & kAbove;
+}
+
+/// The rounded sum of one vector of a step.
+template <typename StepKind, int Rows>
+[[gnu::always_inline]] inline Floats rounded(const Running<Rows, StepKind::kSide>& running, int r, int h,
+                                             Floats& most, const Rules& rules) {
+  const auto total = bits<Words>(running.total[r][h]);
+  const Floats whole = to_float_toward_zero<StepKind::kModeTowardZero>(total);
+  if constexpr (StepKind::kWatched) most = larger_with_magnitude(most, whole);
+  return round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules);
+}
+
+/// Finishes one step into `results` and begins the one after it. False when some lane failed.
+template <int Rows, typename StepKind>
+[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next,
+                                            Running<Rows, StepKind::kSide>& running,
+                                            typename StepKind::template MaximaOf<Rows>& maxima,
+                                            const Rules& rules, const Block& results) {
+  typename StepKind::template MaximaOf<Rows> coming(rules);
+  sum_products<Rows, StepKind>(in, next, running, coming, rules);
   Floats most = {};
+  const Words failed_before = failed_lanes<StepKind>(running, most, rules);
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      const auto total = bits<Words>(StepKind::kOneGroup ? sum.of[r][h] : running.total[r][h]);
-      const Floats whole = to_float_toward_zero<kHow == Rounds::toward_zero>(total);
-      if constexpr (StepKind::kOneGroup) most = larger_magnitude(most, whole);
-      const Floats x = round_sum<kHow>(total, whole, running.scale[r][h], rules);
-      store(results.at(r, h), x);
-      begin_one<kHow>(running, coming, r, h, next, x, rules);
+      const Floats x = rounded<StepKind>(running, r, h, most, rules);
+      store(results.at(r, h), kept<StepKind::kHow>(x));
+      begin_one<StepKind::kHow>(running, coming, r, h, next, x, rules);
     }
   }
-  if constexpr (StepKind::kOneGroup) failed |= bits<Words>(most >= rules.most_sum);
   if constexpr (StepKind::kAddendLast) maxima = coming;
-  return !any(failed & kAbove);
+  const Words too_large = StepKind::kWatched ? bits<Words>(most >= rules.most_sum) : Words{};
+  return !any((failed_before | too_large) & kAbove);
+}
+
+/// The same, where nobody asks what failed before the last step of a chunk. With `More` the next step begins;
+/// `sums` gets what the last step leaves, or the sum of an instruction that adds its addend last.
+template <int Rows, typename StepKind, bool More>
+[[gnu::always_inline]] inline void straight_step(const Operands& in, const Operands& next,
+                                                 Running<Rows, StepKind::kSide>& running, Floats& most,
+                                                 const Rules& rules, const Block& sums, bool closes) {
+  constexpr Rounds kHow = StepKind::kHow;
+  typename StepKind::template MaximaOf<Rows> coming(rules);
+  sum_products<Rows, StepKind>(in, next, running, coming, rules);
+  if (StepKind::kAddendLast && closes) {
+    for (int r = 0; r < Rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const Floats x = rounded<StepKind>(running, r, h, most, rules);
+        const Floats before = load<Floats>(sums.at(r, h));
+        store(sums.at(r, h), add_numbers<kHow>(before, kept<kHow>(x), rules));
+        if constexpr (More) begin_one<kHow>(running, coming, r, h, next, Floats{}, rules);
+      }
+    }
+    return;
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      const Floats x = rounded<StepKind>(running, r, h, most, rules);
+      if constexpr (More) {
+        begin_one<kHow>(running, coming, r, h, next, x, rules);
+      } else {
+        store(sums.at(r, h), kept<kHow>(x));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -116,6 +116,15 @@ inline Floats larger_magnitude(Floats x, Floats y) {
 #endif
 }
 
+/// The larger of x and |y|, x not negative; not for NaNs.
+inline Floats larger_with_magnitude(Floats x, Floats y) {
+#if defined(__AVX512DQ__)
+  return larger_magnitude(x, y);
+#else
+  return bits<Floats>(max(bits<Words>(x), bits<Words>(y) & INT32_MAX));
+#endif
+}
+
 /// The smaller of two numbers that are not NaN.
 inline Floats smaller(Floats x, Floats y) {
 #if defined(__AVX512F__)
@@ -156,14 +165,37 @@ inline Floats to_float_toward_zero(Words x) {
 #elif defined(__aarch64__)
   if constexpr (ModeTowardZero) return __builtin_convertvector(x, Floats);
 #endif
-  const Words sign = x >> 31;
-  // A NaN or an infinity came as INT32_MIN, whose magnitude wraps to itself; the caller overwrites the lane.
-  const Words magnitude = bits<Words>(bits<Counts>(x ^ sign) - bits<Counts>(sign));
-  Floats nearest = __builtin_convertvector(magnitude, Floats);
-  const Floats largest = splat(2147483520.0F);  // below 2^31, which 32 bits don't hold
-  nearest = select(bits<Words>(nearest > largest), largest, nearest);
-  const Words rounded_up = truncate(nearest) > magnitude;
-  return bits<Floats>((bits<Words>(nearest) + rounded_up) | (sign & splat(INT32_MIN)));
+    // Of 25 bits or more the 25th is cleared, and some below it: what is left to round is below one half.
+    // A NaN or an infinity came as INT32_MIN, which stays what it is; the caller overwrites the lane.
+#if defined(__AVX2__)
+  const __m256i number = bits<__m256i>(x), magnitude = _mm256_abs_epi32(number);
+  const __m256i cut = _mm256_andnot_si256(_mm256_srli_epi32(magnitude, 24), magnitude);
+  return bits<Floats>(_mm256_cvtepi32_ps(_mm256_sign_epi32(cut, number)));
+#else
+  const Counts sign = bits<Counts>(x >> 31);
+  const Counts magnitude = (bits<Counts>(x) ^ sign) - sign;
+  const Counts cut = magnitude & ~(magnitude >> 24);
+  return __builtin_convertvector(bits<Words>((cut ^ sign) - sign), Floats);
+#endif
+#endif
+}
+
+/// Whether the level converts to binary16 and back, whatever the thread's rounding.
+#if defined(__AVX512F__) || defined(__F16C__)
+constexpr bool kHasBinary16 = true;
+#else
+constexpr bool kHasBinary16 = false;
+#endif
+
+/// To binary16, to nearest even, and back.
+inline Floats through_binary16(Floats x) {
+#if defined(__AVX512F__)
+  return bits<Floats>(_mm512_maskz_cvtph_ps(
+      kAll, _mm512_maskz_cvtps_ph(kAll, bits<__m512>(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
+#elif defined(__F16C__)
+  return bits<Floats>(_mm256_cvtph_ps(_mm256_cvtps_ph(bits<__m256>(x), _MM_FROUND_TO_NEAREST_INT)));
+#else
+  return x;
 #endif
 }
 
