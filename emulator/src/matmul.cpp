@@ -176,7 +176,8 @@ std::string why_no_side_data(const Instruction& instruction, const Matmul& probl
 
 }  // namespace
 
-std::string why_no_matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
+std::string why_no_matmul(const Instruction& instruction, const Datapath& /*datapath*/,
+                          const Matmul& problem) {
   const bool f32_sums = instruction.d == Format::f32 && instruction.c == Format::f32;
   const std::string k = std::to_string(instruction.k);
   if (instruction.c != instruction.d) {
@@ -201,8 +202,7 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& datapa
     const Format to = problem.epilogue->output;
     if (to != Format::f32 && to != Format::f16 && to != Format::bf16)
       return refuse("epilogue output", std::string(name_of(to)), "f32, f16, bf16");
-    if (datapath.arithmetic != Arithmetic::fused_dot_add &&
-        datapath.arithmetic != Arithmetic::grouped_dot_add)
+    if (instruction.d != Format::f32 && instruction.d != Format::f16)
       return refuse("epilogue", "sums of " + std::string(name_of(instruction.d)), "sums of f32 or f16");
   }
   Matmul with_c = problem;

@@ -67,6 +67,9 @@ TEST(MatrixCore, FttnsProduct) {
     product.c = &c;
     product.d = &d;
     product.epilogue = Epilogue{-1, 1};
+    EXPECT_EQ(why_no_matmul(instruction_of(one.instruction), datapath_on(one.gpu, one.instruction), product),
+              "")
+        << one.gpu;
     matmul(instruction_of(one.instruction), datapath_on(one.gpu, one.instruction), product, {});
     EXPECT_EQ(d, bits_of(one.by_row, Format::f32)) << one.gpu;
     EXPECT_EQ(one.by_row == one.abstract, std::string(one.gpu) != "mi250x") << one.gpu;

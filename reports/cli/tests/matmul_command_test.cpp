@@ -99,6 +99,25 @@ TEST_F(MatmulCommand, EpilogueRoundsOnceToItsFormat) {
   for (const std::uint16_t x : result.as<std::uint16_t>()) EXPECT_EQ(x, 0x4214U);  // 33 + 4 = 37
 }
 
+TEST_F(MatmulCommand, EpilogueFollowsTheSumOfEveryGpuThatHasBinary32) {
+  const std::pair<const char*, const char*> sums[] = {
+      {"cdna1", "v_mfma_f32_32x32x8f16"},      {"cdna2", "v_mfma_f32_32x32x8f16"},
+      {"cdna3", "v_mfma_f32_32x32x8f16"},      {"cdna1", "v_mfma_f32_32x32x2f32"},
+      {"volta", "mma.m8n8k4.f32.f16.f16.f32"}, {"hopper", "mma.m8n8k4.f32.f16.f16.f32"}};
+  for (const auto& [gpu, inst] : sums) {
+    const Outcome outcome =
+        matmul(inst, "A.npy", "B.npy",
+               {"--arch", gpu, "--c", path("C.npy"), "--alpha", "-1", "--beta", "1", "--round", "rn"});
+    ASSERT_EQ(outcome.code, kAllGood) << gpu << ' ' << inst << outcome.err;
+    const Tensor result = d();
+    for (const float x : result.as<float>()) EXPECT_EQ(x, -65.5F) << gpu << ' ' << inst;
+  }
+  std::filesystem::remove(path("D.npy"));
+  refused(
+      matmul("v_mfma_f64_16x16x4f64", "A.npy", "B.npy", {"--arch", "cdna2", "--round", "rn", "--alpha", "2"}),
+      {"epilogue: found sums of f64, allowed: sums of f32 or f16"});
+}
+
 TEST_F(MatmulCommand, SplitPlainAndSimdAgree) {
   ASSERT_EQ(matmul(kWgmmaF16, "A.npy", "B.npy", {"--split-k", "2"}).code, kAllGood);
   const auto expected = d().data;
