@@ -218,6 +218,40 @@ TEST(CastOutcomes, NearTheEndsOfE4m3) {
   EXPECT_FALSE(outcome(0x1p-6).subnormal);
 }
 
+TEST(CastOutcomes, IntegersAreClampedAndNeverSubnormal) {
+  const auto text = [](Format format, double x, CastRounding rounding = CastRounding::nearest_even) {
+    const FormatSpec spec = spec_of(format);
+    const CastRule rule{rounding, false};
+    const CastOutcome out = outcome_of_cast(x, encode_value(x, spec, rule), spec, rule);
+    return std::string(out.overflow ? "clamped"
+                       : out.exact  ? "exact"
+                                    : "inexact") +
+           (out.underflow ? ", underflow" : "") + (out.subnormal ? ", subnormal" : "");
+  };
+  const CastRounding zero = CastRounding::toward_zero;
+  EXPECT_EQ(text(Format::s8, 0), "exact");
+  EXPECT_EQ(text(Format::s8, 1), "exact");
+  EXPECT_EQ(text(Format::s8, -128), "exact");
+  EXPECT_EQ(text(Format::s8, 1.5), "inexact");
+  EXPECT_EQ(text(Format::s8, 0.25), "inexact, underflow");
+  EXPECT_EQ(text(Format::s8, 127.25), "inexact");
+  EXPECT_EQ(text(Format::s8, 127.5), "clamped");
+  EXPECT_EQ(text(Format::s8, 127.5, zero), "inexact");
+  EXPECT_EQ(text(Format::s8, 128, zero), "clamped");
+  EXPECT_EQ(text(Format::s8, -128.5), "inexact");
+  EXPECT_EQ(text(Format::s8, -129), "clamped");
+  EXPECT_EQ(text(Format::s8, kInfinity), "clamped");
+  EXPECT_EQ(text(Format::u8, 255), "exact");
+  EXPECT_EQ(text(Format::u8, 256), "clamped");
+  EXPECT_EQ(text(Format::u8, -0.25), "inexact, underflow");
+  EXPECT_EQ(text(Format::u8, -1), "clamped");
+  EXPECT_EQ(text(Format::s4, 8), "clamped");
+  EXPECT_EQ(text(Format::u4, 15.25), "inexact");
+  EXPECT_EQ(text(Format::s32, 0x1p31), "clamped");
+  EXPECT_EQ(text(Format::s32, -0x1p31), "exact");
+  EXPECT_EQ(text(Format::s32, 1e300), "clamped");
+}
+
 TEST(CastOutcomes, FormatsWithInfinityAndWithoutZero) {
   const FormatSpec half = spec_of(Format::f16);
   const CastRule plain;

@@ -61,15 +61,18 @@ FormatSpec require_format(const std::string& option, const std::string& name) {
 
 /// Where a number beyond the range went.
 const char* overflow_text(const FormatSpec& to, const CastRule& rule) {
+  if (to.integer()) return "clamped";
   if (rule.saturate || to.specials == Specials::finite) return "saturated";
   if (rule.rounding == CastRounding::toward_zero) return "to the largest number";
   return to.specials == Specials::ieee ? "to infinity" : "to NaN";
 }
 
-/// Distance from `value` in units of the last place at the result; "-" where one of the two is not finite.
+/// Distance from `value` in units of the last place at the result, 1 for an integer; "-" where one of the two
+/// is not finite.
 std::string error_text(double value, std::uint64_t bits, const FormatSpec& to) {
   const double result = decode_value(bits, to);
   if (!std::isfinite(value) || !std::isfinite(result)) return "-";
+  if (to.integer()) return fmt::format("{:+.4g}", result - value);
   const int exponent = result == 0 ? to.min_exponent() : std::max(std::ilogb(result), to.min_exponent());
   return fmt::format("{:+.4g}", std::ldexp(result - value, to.fraction_bits - exponent));
 }
@@ -189,8 +192,16 @@ int print_odds(const ConvertOptions& options, const FormatSpec& to) {
   if (bits == 0)
     throw InputError(
         fmt::format("--round rs: found --to {}, allowed: f16, bf16, e4m3, e5m2, e2m3, e3m2", name_of(to.id)));
-  if (!options.in.empty())
-    throw InputError("--round rs: found --in, allowed with typed numbers: random bits are per element");
+  if (!options.in.empty() || !options.out.empty())
+    throw InputError(
+        "--round rs: found --in or --out, allowed with typed numbers: random bits are per element");
+  if (!options.from.empty())
+    throw InputError("--from: found with --round rs, allowed without: its source is binary32");
+  if (options.json) throw InputError("--json: found with --round rs, allowed: with the other roundings");
+  const std::uint32_t random = random_of(options);
+  if (random >> bits != 0)
+    throw InputError(fmt::format("--random: found {}, allowed with --to {}: 0x0 to 0x{:x}, {} random bits",
+                                 options.random, name_of(to.id), (1U << bits) - 1, bits));
   const bool saturate = options.saturate || to.storage_bits == 8;  // .satfinite is mandatory there
   std::string text = fmt::format("{:>24}  {:>14}  {:>14}  {:>20}\n", "source", "down", "up",
                                  "up of 2^" + std::to_string(bits));
@@ -202,7 +213,7 @@ int print_odds(const ConvertOptions& options, const FormatSpec& to) {
     const RoundingOdds odds = stochastic_odds(value, to, bits, saturate);
     text += fmt::format("{:>24}  {:>14}  {:>14}  {:>20}", item, shown(odds.down), shown(odds.up), odds.ups);
     if (!options.random.empty())
-      text += "  -> " + shown(encode_stochastic(value, to, random_of(options), bits, saturate));
+      text += "  -> " + shown(encode_stochastic(value, to, random, bits, saturate));
     text += "\n";
   }
   emit("-", text);
@@ -223,6 +234,8 @@ int convert_packed(const ConvertOptions& options) {
               : "values: " + parsed.error);
     operands.push_back(static_cast<std::uint32_t>(parsed.bits));
   }
+  if (!options.random.empty() && options.ptx.find(".rs.") == std::string::npos)
+    throw InputError(fmt::format("--random: found with {}, allowed: with .rs", options.ptx));
   std::uint32_t result = 0;
   if (const std::string reason = run_cvt(options.ptx, operands, random_of(options), result); !reason.empty())
     throw InputError("--ptx: " + reason);
@@ -253,6 +266,8 @@ int execute(const ConvertOptions& options) {
   if (options.in.empty() == options.values.empty())
     throw InputError("convert: found " + std::string(options.in.empty() ? "neither" : "both") +
                      ", allowed: either --in FILE or a list of values");
+  if (options.in.empty() && !options.out.empty())
+    throw InputError("--out: found without --in, allowed: with it (typed numbers are printed)");
   return options.in.empty() ? convert_values(options, to, rule) : convert_file(options, to, rule);
 }
 
@@ -275,18 +290,19 @@ void add_convert(Command& app) {
                                     "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
   command.section("Rounding");
-  command
-      .option("--round", options->rounding,
-              "nearest even, toward zero, nearest away, toward +infinity, stochastic")
-      .one_of({"rn", "rz", "rna", "rp", "rs"});
+  const Option round = command
+                           .option("--round", options->rounding,
+                                   "nearest even, toward zero, nearest away, toward +infinity, stochastic")
+                           .one_of({"rn", "rz", "rna", "rp", "rs"});
   Option ptx = command.option("--ptx OPCODE", options->ptx,
                               "a packed instruction: cvt.rn.satfinite.e2m1x2.f32; values are its operands");
-  for (const Option& one : {to, from, in, out}) ptx.excludes(one);
   command.option("--random BITS", options->random,
                  "random bits of .rs, 0x...; without: how many of them round up");
-  command.flag("--saturate", options->saturate, "beyond the largest number gives that number");
+  const Option saturate =
+      command.flag("--saturate", options->saturate, "beyond the largest number gives that number");
   command.section("Output");
-  command.flag("--json", options->json, "report as JSON");
+  const Option json = command.flag("--json", options->json, "report as JSON");
+  for (const Option& one : {to, from, in, out, round, saturate, json}) ptx.excludes(one);
   command.runs([options](const Context&) { return execute(*options); });
 }
 

@@ -9,11 +9,29 @@ namespace mmaudit {
 struct CastOutcome {
   bool nan = false;        ///< the source was NaN: nothing else is set
   bool overflow = false;   ///< beyond the largest number even with exponents that go on, or an infinity that
-                           ///< did not stay one: nothing else is set
+                           ///< did not stay one, or an integer that was clamped: nothing else is set
   bool exact = false;      ///< the result is the source; an infinity that stayed one counts
   bool underflow = false;  ///< a number that became zero
-  bool subnormal = false;  ///< the result is subnormal
+  bool subnormal = false;  ///< the result is subnormal; an integer never is
 };
+
+namespace detail {
+
+/// outcome_of_cast() for integers, of a number that is not NaN.
+MMAUDIT_HD constexpr CastOutcome outcome_of_integer(double value, double result, const FormatSpec& format,
+                                                    CastRounding rounding) {
+  // A signed integer with twice the range of either kind: what differs there was clamped.
+  FormatSpec wider = format;
+  wider.encoding = Encoding::signed_integer;
+  wider.fraction_bits = static_cast<std::uint8_t>(format.fraction_bits + 2);
+  CastOutcome outcome;
+  outcome.exact = result == value;
+  outcome.overflow = decode_integer(encode_integer(value, wider, rounding), wider) != result;
+  outcome.underflow = !outcome.exact && !outcome.overflow && result == 0;
+  return outcome;
+}
+
+}  // namespace detail
 
 /// What: the outcome of encode_value(value, format, rule), which gave `bits`. Errors: none.
 MMAUDIT_HD constexpr CastOutcome outcome_of_cast(double value, std::uint64_t bits, const FormatSpec& format,
@@ -24,6 +42,7 @@ MMAUDIT_HD constexpr CastOutcome outcome_of_cast(double value, std::uint64_t bit
     return outcome;
   }
   const double result = decode_value(bits, format);
+  if (format.integer()) return detail::outcome_of_integer(value, result, format, rule.rounding);
   outcome.exact = result == value;
   if (outcome.exact || format.id == Format::f64) {
     const std::uint64_t size = bits & format.magnitude_mask();
