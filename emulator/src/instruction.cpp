@@ -5,6 +5,7 @@
 
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
+#include "not_modelled.hpp"
 
 namespace mmaudit {
 namespace {
@@ -152,7 +153,10 @@ std::string why_no_instruction(std::string_view spelled) {
     const Shaped shaped = take_shape(name, kInstructions[i]);
     if (shaped.m >= 0 && listed[i] == shaped.generic) return allowed_shapes(kInstructions[i], shaped);
   }
-  std::string text = "found \"" + printable(name) + "\", allowed: an instruction of `mmaudit list`";
+  const std::string known = not_modelled(name, kInstructionsNotModelled);
+  std::string text =
+      "found \"" + printable(name) + "\"" + known + ", allowed: an instruction of `mmaudit list`";
+  if (!known.empty()) return text;
   if (const std::string nearest = nearest_instruction(spelled); !nearest.empty())
     text.append(" (the nearest is ").append(nearest).append(")");
   return text;

@@ -3,17 +3,20 @@
 
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
+#include "not_modelled.hpp"
 
 namespace mmaudit {
 namespace {
 
 void add(std::string& list, std::string_view item) { list.append(list.empty() ? "" : ", ").append(item); }
 
-/// With everything that is allowed, and which of it was probably meant.
-std::string refused(std::string_view name, const std::vector<std::string>& allowed) {
+/// With everything that is allowed, and `why` it is refused or else which of it was probably meant.
+std::string refused(std::string_view name, const std::vector<std::string>& allowed,
+                    const std::string& why = {}) {
   std::string list;
   for (const std::string& one : allowed) add(list, one);
-  return "found \"" + printable(name) + "\"" + did_you_mean(name, allowed) + ", allowed: " + list;
+  return "found \"" + printable(name) + "\"" + (why.empty() ? did_you_mean(name, allowed) : why) +
+         ", allowed: " + list;
 }
 
 }  // namespace
@@ -25,7 +28,7 @@ std::string why_no_architecture(std::string_view name, std::string_view own) {
     allowed.insert(allowed.end(), row.aliases.begin(), row.aliases.end());
   }
   if (!own.empty()) allowed.emplace_back(own);
-  return refused(name, allowed);
+  return refused(name, allowed, not_modelled(name, kGpusNotModelled));
 }
 
 std::string why_no_format(std::string_view name) {

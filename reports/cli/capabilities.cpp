@@ -71,6 +71,23 @@ Matrix matrix_of(std::span<const Architecture* const> architectures) {
   return out;
 }
 
+/// What GPUs have and this model does not, and which instruction of the model would be one.
+struct Missing {
+  std::string_view text;
+  bool (*is_one)(const Instruction& inst);
+};
+constexpr Missing kMissing[] = {
+    {"AMD's int8", [](const Instruction& x) { return x.op == Op::mfma && spec_of(x.a).integer(); }},
+    {"AMD's sparse v_smfmac", [](const Instruction& x) { return interface_of(x) == "v_smfmac"; }},
+    {"mma.sp of fp6 and fp4",
+     [](const Instruction& x) {
+       return x.op == Op::mma_sp && (type_of(x.a) == "fp4" || type_of(x.b) == "fp4");
+     }},
+    {"block-scaled mma.sp",
+     [](const Instruction& x) { return x.op == Op::mma_sp && x.scale != Format::none; }},
+    {"block-scaled tcgen05.sp",
+     [](const Instruction& x) { return x.op == Op::tcgen05_sp && x.scale != Format::none; }}};
+
 std::vector<std::string_view> ocp_names(const Line& line) {
   std::vector<std::string_view> names;
   for (const Ocp one : line.ocp) names.push_back(name_of(one));
@@ -134,6 +151,13 @@ report::Table capability_table(std::span<const Architecture* const> architecture
     }
   }
   return table;
+}
+
+std::string not_in_the_model() {
+  std::vector<std::string_view> names;
+  for (const Missing& one : kMissing)
+    if (std::none_of(kInstructions.begin(), kInstructions.end(), one.is_one)) names.push_back(one.text);
+  return fmt::format("{}", fmt::join(names, "; "));
 }
 
 std::string capability_json(std::span<const Architecture* const> architectures) {

@@ -18,8 +18,11 @@ std::string interface_of(const Instruction& inst);
 /// A row per types of A and B and kind of instruction: whether it is synchronous, what the OCP specifies, and
 /// per architecture the formats of D, with "?" where every one of them rests on papers alone.
 report::Table capability_table(std::span<const Architecture* const> architectures);
-/// The same as JSON ("mmaudit.capabilities/1"): per row "asynchronous" and "ocp", per cell the
+/// The same table as JSON ("mmaudit.capabilities/1"): per row "asynchronous" and "ocp", per cell the
 /// formats with their evidence.
 std::string capability_json(std::span<const Architecture* const> architectures);
+
+/// "X; Y": the kinds of instructions that GPUs have and this model has no row of.
+std::string not_in_the_model();
 
 }  // namespace mmaudit::cli

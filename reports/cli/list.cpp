@@ -141,12 +141,15 @@ constexpr const char* kLegend =
     "A and B of one type, or any two of those named.\n"
     "async: the program goes on and waits for D later.\n"
     "OCP: what the Open Compute Project specifies. OFP8: the formats. MX: formats, scales and blocks of 32.\n"
-    "elements: formats of MX, without scales. no: other formats, scales or blocks. -: not its subject.\n";
+    "elements: formats of MX, without scales. no: other formats, scales or blocks. -: not its subject.\n"
+    "Under a generation, -: it lacks the instruction, or the instruction is one of those not in this "
+    "model.\n";
 
 constexpr const char* kCoresLegend =
     "A tensor core multiplies A (m x k) by B (k x n) per clock. FMA/clk/SM: cores * m * n * k.\n"
     "k: products per step of the datapath; of int8 twice the k of f16, because exact sums show no steps.\n"
     "x f16: ratio to f16. x before: ratio to the first of the types on the generation before.\n"
+    "blackwell is sm_100. sm_103 (B300) lacks kind::i8: the int8 row is of sm_100 alone.\n"
     "The other architectures have no published sizes that fit their datapaths.\n"
     "Sources of cores, m and n:\n";
 
@@ -178,7 +181,8 @@ int list_capabilities(const ListOptions& options, const std::vector<const Archit
     return kAllGood;
   }
   const report::Table table = capability_table(chosen);
-  emit("-", (options.markdown ? to_markdown(table) : to_text(table)) + "\n" + kLegend);
+  emit("-", (options.markdown ? to_markdown(table) : to_text(table)) + "\n" + kLegend +
+                fmt::format("Not in this model: {}.\n", not_in_the_model()));
   return kAllGood;
 }
 

@@ -42,6 +42,34 @@ TEST_F(Names, EveryLineOfListIsAccepted) {
             kAllGood);
 }
 
+TEST_F(Names, WhatIsKnownAndNotModelledSaysSo) {
+  for (const char* gpu : {"rdna3", "RDNA 4", "gfx1100", "RX 7900 XTX", "gfx950", "MI355X", "cdna4"}) {
+    const Outcome outcome = run({"list", "--arch", gpu});
+    EXPECT_EQ(outcome.code, kBadInput) << gpu;
+    EXPECT_NE(outcome.err.find("which is not modelled (AMD "), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find("did you mean"), std::string::npos) << outcome.err;
+  }
+  for (const char* inst : {"v_wmma_f32_16x16x16_f16", "v_mfma_i32_32x32x8i8", "v_smfmac_f32_16x16x32_f16",
+                           "__builtin_amdgcn_wmma_f32_16x16x16_f16_w32", "v_swmmac_f32_16x16x32_f16",
+                           "V_MFMA_SCALE_F32_16X16X128_F8F6F4", "v_mfma_f32_16x16x32_f16"}) {
+    const Outcome outcome = run({"explain", "--arch", "cdna3", "--inst", inst, "--a", "1", "--b", "1"});
+    EXPECT_EQ(outcome.code, kBadInput) << inst;
+    EXPECT_NE(outcome.err.find("which is not modelled (AMD"), std::string::npos) << outcome.err;
+  }
+  EXPECT_NE(run({"list", "--arch", "hoper"}).err.find("did you mean hopper?"), std::string::npos);
+  EXPECT_EQ(run({"list", "--arch", "rtx7000"}).err.find("not modelled"), std::string::npos);
+}
+
+TEST_F(Names, ALineOfCapabilitiesSaysWhatADashMeans) {
+  const std::string text = run({"list", "--capabilities"}).out;
+  for (const char* part :
+       {"Under a generation, -: it lacks the instruction, or the instruction is one of those",
+        "Not in this model: AMD's int8; AMD's sparse v_smfmac"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  EXPECT_NE(run({"list", "--cores", "--arch", "b300"}).out.find("sm_103 (B300) lacks kind::i8"),
+            std::string::npos);
+}
+
 TEST_F(Names, FiltersTakeWholeNames) {
   for (const char* name : {"wgmma.m64nNk32.f32.e4m3.e4m3", "wgmma.m64n128k32.f32.e4m3.e4m3",
                            "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3"}) {
