@@ -49,10 +49,12 @@ __device__ std::uint64_t plain_dot(const DotPlan& plan, const TileProductArgs& a
                                    const LoadAt& a, const LoadAt& b, const Place& at, unsigned modifiers) {
   const bool read_c = args.c != nullptr && (modifiers & kScaleDZero) == 0;
   const std::uint64_t c = read_c ? load(args.c, args.c_bytes, at.c) : 0;
-  if constexpr (kScaled) return dot(plan, a, b, c, modifiers, scales_at(plan, args, at));
-  if (args.metadata == nullptr) return dot(plan, a, b, c, modifiers);
-  const Gathered<LoadAt> gathered{plan.sparsity, plan.datapath.metadata, plan.b, args.metadata + first, b};
-  return dot(plan, a, gathered, c, modifiers);
+  const auto dot_with = [&](const auto& met) {
+    if constexpr (kScaled) return dot(plan, a, met, c, modifiers, scales_at(plan, args, at));
+    return dot(plan, a, met, c, modifiers);
+  };
+  if (args.metadata == nullptr) return dot_with(b);
+  return dot_with(Gathered<LoadAt>{plan.sparsity, plan.datapath.metadata, plan.b, args.metadata + first, b});
 }
 
 template <bool kScaled>

@@ -22,6 +22,8 @@ set(families
   "mma_sp_f16            mma    mma_sp       MMA_SP_F16:MMA_SP"
   "mma_sp_fp8            mma    mma_sp       MMA_SP_FP8:MMA_SP"
   "mma_sp_int            mma    mma_sp       MMA_SP_INT:MMA_SP_INT"
+  "mma_sp_f8f6f4@12      mma    mma_sp_narrow MMA_F8F6F4:SP_F8F6F4"
+  "mma_sp_scaled@12      mma    mma_sp_narrow MMA_MX8:SP_MX8 MMA_SP_SCALED_E2M1:SP_SCALED"
   "wgmma_sp_f16@9        wgmma  wgmma_sp     WGMMA_SP_F16:WGMMA_SP"
   "wgmma_sp_fp8@9        wgmma  wgmma_sp     WGMMA_SP_FP8:WGMMA_SP"
   "wgmma_sp_i8@9         wgmma  wgmma_sp     WGMMA_SP_I8:WGMMA_SP_INT"

@@ -2,6 +2,7 @@
 // Canonical metadata in global memory to the register that a lane hands to a sparse instruction.
 #include <cstdint>
 
+#include "kernels/fragments.cuh"
 #include "mmaudit/arithmetic/sparse.hpp"
 
 namespace mmaudit::device {
@@ -20,7 +21,7 @@ struct MetadataOf {
 /// The register of `lane` of a warp (or of a warpgroup, whose warps have 16 rows each) for selector
 /// `selector`. `tile`: (m, stored k) canonical metadata.
 template <typename Line>
-__device__ __forceinline__ std::uint32_t load_metadata(const std::uint8_t* tile, int lane, int selector) {
+MMAUDIT_HD_INLINE std::uint32_t load_metadata(const std::uint8_t* tile, int lane, int selector) {
   constexpr Sparsity kSparsity = MetadataOf<Line>::kSparsity;
   constexpr MetadataLayout kLayout = MetadataOf<Line>::kLayout;
   constexpr int kStored = MetadataOf<Line>::kStored;

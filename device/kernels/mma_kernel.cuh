@@ -6,8 +6,7 @@
 #include "kernels/arguments.hpp"
 #include "kernels/fragments.cuh"
 #include "kernels/metadata.cuh"
-#include "ptx/mma_narrow.cuh"
-#include "ptx/mma_sp.cuh"
+#include "ptx/mma_sp_narrow.cuh"
 
 namespace mmaudit::device {
 
@@ -24,19 +23,32 @@ __device__ __forceinline__ void mma_sp_with(int selector, D& d, const A& a, cons
   }
 }
 
-/// The selectors are immediates: an instruction for each selection.
-template <typename Line, int kNumber = 0>
-__device__ __forceinline__ void mma_scaled_with(int number, std::uint32_t (&d)[4],
-                                                const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
-                                                std::uint32_t scale_a, std::uint32_t scale_b) {
-  constexpr int kBlocks = Fragments<Line>::kBlocks;
+/// Runs once(selectors of A and of B) with the selection `number`: the selectors are immediates, so there is
+/// an instruction for each.
+template <int kBlocks, int kNumber = 0, typename Once>
+__device__ __forceinline__ void with_scale_selection(int number, const Once& once) {
   if (number == kNumber) {
+    once.template operator()<kNumber>();
+  } else if constexpr (kNumber + 1 < scale_selections(kBlocks)) {
+    with_scale_selection<kBlocks, kNumber + 1>(number, once);
+  }
+}
+
+/// `metadata` is read where the instruction is sparse.
+template <typename Line, typename B>
+__device__ __forceinline__ void mma_scaled_with(int number, std::uint32_t (&d)[4],
+                                                const std::uint32_t (&a)[4], const B& b,
+                                                std::uint32_t metadata, std::uint32_t scale_a,
+                                                std::uint32_t scale_b) {
+  constexpr int kBlocks = Fragments<Line>::kBlocks;
+  with_scale_selection<kBlocks>(number, [&]<int kNumber>() {
     constexpr ScaleSelector kA = scale_selection(ScaleOwner::a, kBlocks, kNumber),
                             kB = scale_selection(ScaleOwner::b, kBlocks, kNumber);
-    mma_scaled<Line, kA.byte, kA.thread, kB.byte, kB.thread>(d, a, b, scale_a, scale_b);
-  } else if constexpr (kNumber + 1 < scale_selections(kBlocks)) {
-    mma_scaled_with<Line, kNumber + 1>(number, d, a, b, scale_a, scale_b);
-  }
+    if constexpr (Fragments<Line>::kSparse)
+      mma_sp_scaled<Line, kA.byte, kA.thread, kB.byte, kB.thread>(d, a, b, metadata, scale_a, scale_b);
+    else
+      mma_scaled<Line, kA.byte, kA.thread, kB.byte, kB.thread>(d, a, b, scale_a, scale_b);
+  });
 }
 
 template <typename Line>
@@ -66,14 +78,14 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
                                             kIs.n, lane, kMapB.values, b);
       load_fragment<F::kPackingC, F::kRunC>(kMapC, static_cast<const C*>(args.c) + tile.c * kIs.m * kIs.n,
                                             kIs.n, lane, args.c != nullptr ? kMapC.values : 0, c);
+      std::uint32_t metadata = 0;
+      int selector = 0;
       if constexpr (F::kSparse) {
         constexpr MetadataLayout kLayout = MetadataOf<Line>::kLayout;
-        const int selector = static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors()));
-        const std::uint32_t metadata =
-            load_metadata<Line>(args.metadata + tile.a * kIs.m * F::kStoredK, lane, selector);
-#pragma unroll 1
-        for (int r = 0; r < args.repetitions; ++r) mma_sp_with<Line>(selector, c, a, b, metadata);
-      } else if constexpr (F::kBlocks != 0) {
+        selector = static_cast<int>(tile.d % static_cast<unsigned>(kLayout.selectors()));
+        metadata = load_metadata<Line>(args.metadata + tile.a * kIs.m * F::kStoredK, lane, selector);
+      }
+      if constexpr (F::kBlocks != 0) {
         constexpr std::uint8_t kOne = F::kScaleOfOne;
         constexpr int kBlocks = F::kBlocks;
         const int number = static_cast<int>(tile.d % static_cast<unsigned>(scale_selections(kBlocks)));
@@ -84,7 +96,11 @@ __global__ void __launch_bounds__(kMmaWarps* kWarpLanes) mma_kernel(const Kernel
         const std::uint32_t scale_a = load(ScaleOwner::a, args.scale_a, tile.a * kIs.m * kBlocks);
         const std::uint32_t scale_b = load(ScaleOwner::b, args.scale_b, tile.b * kBlocks * kIs.n);
 #pragma unroll 1
-        for (int r = 0; r < args.repetitions; ++r) mma_scaled_with<Line>(number, c, a, b, scale_a, scale_b);
+        for (int r = 0; r < args.repetitions; ++r)
+          mma_scaled_with<Line>(number, c, a, b, metadata, scale_a, scale_b);
+      } else if constexpr (F::kSparse) {
+#pragma unroll 1
+        for (int r = 0; r < args.repetitions; ++r) mma_sp_with<Line>(selector, c, a, b, metadata);
       } else {
         // Where C is not of D's format there is nothing to go on from: every repetition starts from C.
 #pragma unroll 1

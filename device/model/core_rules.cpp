@@ -53,7 +53,8 @@ std::int64_t most_units(const CoreRules& rules, const FormatSpec& a, const Forma
 
 std::optional<CoreRules> core_rules(const DotPlan& given) {
   DotPlan plan = given;
-  if (plan.block_scaled() && !detail::scales_shift_exponents(plan)) return std::nullopt;
+  const bool sparse = plan.sparsity.kept != plan.sparsity.group;
+  if (plan.block_scaled() && (sparse || !detail::scales_shift_exponents(plan))) return std::nullopt;
   plan.scale_block = 0;  // scales change operands, not rules
   const Datapath& datapath = plan.datapath;
   const bool widened = plan.wide.id != Format::none;
@@ -119,8 +120,8 @@ std::optional<GroupCore> group_core(const DotPlan& plan) {
   constexpr int kMostSpread = 16;                         // beyond, sums times scales are no 32-bit integers
   constexpr int kLeastUnit = -149;                        // of C and of two sides and two elements
   if (!detail::groups_plainly(plan) || !detail::has_small_integers(plan.a) ||
-      !detail::has_small_integers(plan.b) || plan.k != kGroupDepth || plan.segments != 1 ||
-      datapath.products_per_step < plan.k || datapath.group != 16 ||
+      !detail::has_small_integers(plan.b) || plan.sparsity != Sparsity{} || plan.k != kGroupDepth ||
+      plan.segments != 1 || datapath.products_per_step < plan.k || datapath.group != 16 ||
       (plan.scale_block != 16 && plan.scale_block != 32) || plan.scale.fraction_bits > 3 ||
       datapath.fraction_bits < kLeastFraction || datapath.fraction_bits > kMostFraction ||
       datapath.min_alignment_exponent - datapath.fraction_bits > kLeastUnit)

@@ -45,14 +45,17 @@ __device__ inline std::uint64_t instruction(const DotPlan& plan, const RawProduc
   const LoadTo a{product.a, plan.a.storage_bits / 8, row, 1, product.stored_k - stored};
   const LoadTo b{product.b, plan.b.storage_bits / 8, (at.matrix * product.k + first) * product.n + at.column,
                  product.n, product.k - first};
+  const LoadScales scales{product,
+                          at.matrix,
+                          at.row,
+                          at.column,
+                          plan.block_scaled() ? stored / static_cast<unsigned>(plan.scale_block) : 0,
+                          one_bits(plan.scale)};
   if (product.metadata != nullptr) {
     const Gathered<LoadTo> met{plan.sparsity, plan.datapath.metadata, plan.b, product.metadata + row, b};
-    return dot(plan, a, met, c, 0);
+    return plan.block_scaled() ? dot(plan, a, met, c, 0, scales) : dot(plan, a, met, c, 0);
   }
-  if (!plan.block_scaled()) return dot(plan, a, b, c, 0);
-  return dot(plan, a, b, c, 0,
-             LoadScales{product, at.matrix, at.row, at.column,
-                        first / static_cast<unsigned>(plan.scale_block), one_bits(plan.scale)});
+  return plan.block_scaled() ? dot(plan, a, b, c, 0, scales) : dot(plan, a, b, c, 0);
 }
 
 }  // namespace mmaudit::device::plain

@@ -38,7 +38,7 @@ DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& dat
   raw_.k = problem.k;
   raw_.stored_k = stored_k(instruction, problem);
   raw_.blocks = scale_blocks(instruction, problem);
-  const std::int32_t block = plan_.scale_block;
+  const std::int32_t block = instruction.scale_block;
   raw_.scale_a = {problem.scale_a, plan_.scale, block, problem.m * raw_.blocks, raw_.blocks, 1};
   raw_.scale_b = {problem.scale_b, plan_.scale, block, problem.n * raw_.blocks, 1, problem.n};
   if (problem.split_k > 1) slice_ = detail::slice_length(problem, static_cast<std::uint64_t>(instruction.k));

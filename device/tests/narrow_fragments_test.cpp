@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "kernels/fragments.cuh"
+#include "kernels/metadata.cuh"
 #include "mmaudit/splitmix64.hpp"
 #include "mmaudit/tile_batch.hpp"
-#include "ptx/mma_narrow.cuh"
+#include "ptx/mma_sp_narrow.cuh"
 
 namespace mmaudit::device {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 MMAUDIT_MMA_F8F6F4(MMAUDIT_F8F6F4_LINE)
 MMAUDIT_MMA_MX8(MMAUDIT_MX8_LINE)
 MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_SCALED_LINE)
+MMAUDIT_MMA_F8F6F4(MMAUDIT_SP_F8F6F4_LINE)
+MMAUDIT_MMA_MX8(MMAUDIT_SP_MX8_LINE)
+MMAUDIT_MMA_SP_SCALED_E2M1(MMAUDIT_SP_SCALED_LINE)
 
 // clang-format off
 template <typename... Lines>
@@ -24,9 +28,13 @@ struct List {};
 #define MMAUDIT_NEXT_F8F6F4(...) , MMAUDIT_F8F6F4_NAME(__VA_ARGS__)
 #define MMAUDIT_NEXT_MX8(...) , MMAUDIT_MX8_NAME(__VA_ARGS__)
 #define MMAUDIT_NEXT_SCALED(...) , MMAUDIT_SCALED_NAME(__VA_ARGS__)
+#define MMAUDIT_NEXT_SP_F8F6F4(...) , MMAUDIT_SP_F8F6F4_NAME(__VA_ARGS__)
+#define MMAUDIT_NEXT_SP_MX8(...) , MMAUDIT_SP_MX8_NAME(__VA_ARGS__)
+#define MMAUDIT_NEXT_SP_SCALED(...) , MMAUDIT_SP_SCALED_NAME(__VA_ARGS__)
 struct None { static constexpr Instruction kInstruction = {}; };
 using Lines = List<None MMAUDIT_MMA_F8F6F4(MMAUDIT_NEXT_F8F6F4) MMAUDIT_MMA_MX8(MMAUDIT_NEXT_MX8)
-                   MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_NEXT_SCALED)>;
+                   MMAUDIT_MMA_SCALED_E2M1(MMAUDIT_NEXT_SCALED) MMAUDIT_MMA_F8F6F4(MMAUDIT_NEXT_SP_F8F6F4)
+                   MMAUDIT_MMA_MX8(MMAUDIT_NEXT_SP_MX8) MMAUDIT_MMA_SP_SCALED_E2M1(MMAUDIT_NEXT_SP_SCALED)>;
 // clang-format on
 
 /// Calls visit.template operator()<Line>() for every line.
@@ -45,7 +53,9 @@ std::vector<std::uint8_t> dirty_tile(std::size_t count, Format format) {
 }
 
 /// Every lane's registers, loaded as a kernel loads them, against register_word(), and against a place of
-/// every element written out here: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32" and "mma.m16n8k64".
+/// every element written out here: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32" and "mma.m16n8k64"; of
+/// sparse ones
+/// "... for sparse mma.m16n8k64" and "mma.m16n8k128", where A's columns are those of the stored elements.
 template <typename Line, bool IsB, int Registers>
 void expect_loaded(Format format, const FragmentMap& map) {
   constexpr Instruction kIs = Line::kInstruction;
@@ -53,7 +63,8 @@ void expect_loaded(Format format, const FragmentMap& map) {
   constexpr int kRun = IsB ? Fragments<Line>::kRunB : Fragments<Line>::kRunA;
   const std::vector<std::uint8_t> tile =
       dirty_tile(static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.cols), format);
-  const bool packed = kIs.k == 64;  // two elements of 4 bits per byte
+  // Two elements of 4 bits per byte.
+  const bool packed = kIs.kind == MmaKind::mxf4 || kIs.kind == MmaKind::mxf4nvf4;
   const int each = packed ? 8 : 4, bits = 32 / each, shift = !packed && format == Format::e2m1 ? 2 : 0;
   const std::uint32_t mask = (1U << spec_of(format).value_bits()) - 1;
   std::multiset<std::size_t> taken;
@@ -82,12 +93,12 @@ TEST(NarrowFragments, EveryElementIsLoadedOnceWhereTheIsaHasIt) {
   int lines = 0;
   for_each_line(Lines{}, [&]<typename Line>() {
     using F = Fragments<Line>;
-    static_assert(F::kRegistersA == 4 && F::kRegistersB == 2);
+    static_assert(F::kRegistersA == 4 && F::kRegistersB == (F::kSparse ? 4 : 2));
     expect_loaded<Line, false, F::kRegistersA>(Line::kInstruction.a, F::kMapA);
     expect_loaded<Line, true, F::kRegistersB>(Line::kInstruction.b, F::kMapB);
     ++lines;
   });
-  EXPECT_EQ(lines, 78);
+  EXPECT_EQ(lines, 2 * 78);
 }
 
 TEST(NarrowFragments, CAndDTravelThroughRegistersUnchanged) {
@@ -104,6 +115,43 @@ TEST(NarrowFragments, CAndDTravelThroughRegistersUnchanged) {
     }
     EXPECT_EQ(c, d) << name_of(kIs);
   });
+}
+
+// Four bits per group, written out here: PTX ISA 9.0, "Matrix Fragments for sparse mma.m16n8k64" and
+// "mma.m16n8k128", figures of the metadata. Lanes 0 and 1 of a quad have the first half of k of rows g and g
+// + 8, lanes 2 and 3 the other; the lower two bits are the position of the first stored element, or pair of
+// them.
+TEST(NarrowFragments, EveryPositionIsLoadedOnceWhereTheIsaHasIt) {
+  int lines = 0;
+  for_each_line(Lines{}, [&]<typename Line>() {
+    if constexpr (Fragments<Line>::kSparse) {
+      constexpr Instruction kIs = Line::kInstruction;
+      constexpr Sparsity kSparsity = sparsity_of(kIs);
+      constexpr int kStored = kIs.stored_k(), kKept = kSparsity.kept;
+      std::vector<std::uint8_t> metadata(static_cast<std::size_t>(16 * kStored));
+      std::uint64_t random = 3;
+      for (std::size_t i = 0; i < metadata.size(); i += kKept)
+        write_pattern(kSparsity, static_cast<int>(splitmix64(random) % 6), &metadata[i]);
+      std::multiset<int> taken;
+      for (int lane = 0; lane < kWarpLanes; ++lane) {
+        std::uint32_t expected = 0;
+        for (int slot = 0; slot < 8; ++slot) {
+          const int row = lane / 4 + 8 * (lane % 2), group = lane % 4 / 2 * 8 + slot;
+          const std::uint8_t* two = &metadata[index_at(row, kStored, group * kKept)];
+          const unsigned first = two[0] / static_cast<unsigned>(kKept / 2),
+                         second = two[kKept / 2] / static_cast<unsigned>(kKept / 2);
+          expected |= (first | second << 2) << (4 * slot);
+          taken.insert(row * kStored + group * kKept);
+        }
+        EXPECT_EQ(load_metadata<Line>(metadata.data(), lane, 0), expected)
+            << name_of(kIs) << " lane " << lane;
+      }
+      EXPECT_EQ(taken.size(), metadata.size() / kKept);
+      EXPECT_EQ(std::set<int>(taken.begin(), taken.end()).size(), taken.size());
+      ++lines;
+    }
+  });
+  EXPECT_EQ(lines, 78);
 }
 
 /// What the instruction reads, as PTX ISA 9.0, "Block Scaling for mma.sync" says it: the scale of (line,
@@ -166,7 +214,7 @@ TEST(NarrowFragments, EveryScaleIsLoadedOnceWhereItsSelectorsPoint) {
       ++lines;
     }
   });
-  EXPECT_EQ(lines, 28);
+  EXPECT_EQ(lines, 2 * 28);
 }
 
 // A kernel that took A's selectors for B's would not be seen if they never differed.

@@ -178,6 +178,9 @@ inline constexpr std::string_view kSparseTcgen05 =
     "PTX ISA 9.0 (what meets what)";
 inline constexpr std::string_view kSparseTcgen05Integers =
     "PTX ISA 9.0: tcgen05.mma.sp, kind::i8, saturate; sum over the stored elements";
+inline constexpr std::string_view kSparseScaled =
+    "hypothesis: as the dense row over the stored elements, which is how sparse instructions without scales "
+    "were recorded on Hopper; PTX ISA 9.0 and CUTLASS (what meets what, and which scale)";
 inline constexpr std::string_view kSparseIntegers = "PTX ISA 9.0: mma.sp and wgmma.mma_async.sp, .satfinite";
 inline constexpr std::string_view k884Code =
     "ptxas 13.0 calls code of FMUL, FFMA and FADD for it; registers of that code traced";

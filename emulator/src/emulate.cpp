@@ -117,14 +117,15 @@ void emulate(const Instruction& instruction, const Datapath& datapath, const Til
     unpacked.a.resize(shape.m * shape.k);
     unpacked.b.resize(shape.n * shape.k);
   }
-  if (plan.grouped) {
+  if (plan.grouped && !is_sparse(instruction.op)) {
     unpacked.scale_a.resize(shape.m * shape.k);
     unpacked.scale_b.resize(shape.n * shape.k);
   }
   // Sparse operands are unpacked where an index alone says which elements of B a row of A meets.
   const bool sparse = is_sparse(instruction.op);
   const bool plain = plan.binary64 || plan.staged ||
-                     (sparse && (!plan.unpacks() || plan.datapath.metadata == MetadataRule::whole_group));
+                     (sparse && (!plan.unpacks() || plan.block_scaled() ||
+                                 plan.datapath.metadata == MetadataRule::whole_group));
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     if (plain) {
       plain_dots(plan, instruction, batch, tile);

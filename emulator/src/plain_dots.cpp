@@ -19,19 +19,18 @@ void plain_dots(const DotPlan& plan, const Instruction& inst, const TileView& ba
       const std::size_t first_a = (tile * m + i) * stored, element = (tile * m + i) * n + j;
       const Strided<std::uint64_t> row{&a[i * stored]}, column{&b[j], inst.n};
       const std::uint64_t c = batch.c == nullptr ? 0 : load_word(batch.c, c_bytes, element);
-      std::uint64_t d = 0;
-      if (is_sparse(inst.op)) {
-        const Gathered<Strided<std::uint64_t>> met{plan.sparsity, plan.datapath.metadata, plan.b,
-                                                   batch.metadata + first_a, column};
-        d = dot(plan, row, met, c, modifiers);
-      } else if (plan.block_scaled()) {
-        ScaleBytes scales{.row = {}, .column = {}, .one = one_bits(plan.scale)};
-        if (batch.scale_a != nullptr) scales.row.base = batch.scale_a + (tile * m + i) * blocks;
-        if (batch.scale_b != nullptr) scales.column = {batch.scale_b + tile * blocks * n + j, inst.n};
-        d = dot(plan, row, column, c, modifiers, scales);
-      } else {
-        d = dot(plan, row, column, c, modifiers);
-      }
+      ScaleBytes scales{.row = {}, .column = {}, .one = one_bits(plan.scale)};
+      if (batch.scale_a != nullptr) scales.row.base = batch.scale_a + (tile * m + i) * blocks;
+      if (batch.scale_b != nullptr) scales.column = {batch.scale_b + tile * blocks * n + j, inst.n};
+      const auto dot_with = [&](const auto& met) {
+        return plan.block_scaled() ? dot(plan, row, met, c, modifiers, scales)
+                                   : dot(plan, row, met, c, modifiers);
+      };
+      const std::uint64_t d =
+          is_sparse(inst.op)
+              ? dot_with(Gathered<Strided<std::uint64_t>>{plan.sparsity, plan.datapath.metadata, plan.b,
+                                                          batch.metadata + first_a, column})
+              : dot_with(column);
       store_word(batch.d, d_bytes, element, d);
     }
   }

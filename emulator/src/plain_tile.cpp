@@ -29,7 +29,7 @@ class PlainTile final : public TileSums {
       raw_a_.resize(rows_ * stored);
       raw_b_.resize(columns_ * depth_);
     }
-    if (plan_.grouped) {
+    if (plan_.grouped && unpacks()) {
       scale_a_.resize(rows_ * stored);
       scale_b_.resize(columns_ * stored);
     }
@@ -78,7 +78,10 @@ class PlainTile final : public TileSums {
 
   void one_instruction(std::uint64_t first) {
     unpacks() ? load_operands(first) : load_raw(first);
-    if (plan_.block_scaled()) load_scales(first / static_cast<std::uint64_t>(plan_.scale_block));
+    if (plan_.block_scaled()) {
+      first_block_ = first / depth_ * static_cast<std::uint64_t>(plan_.k / plan_.scale_block);
+      if (unpacks()) apply_scales_to_operands();
+    }
     if (!metadata_.empty()) load_metadata(first / 2);
     for (std::uint64_t i = 0; i < tile_.rows; ++i) {
       for (std::uint64_t j = 0; j < tile_.columns; ++j) {
@@ -109,22 +112,29 @@ class PlainTile final : public TileSums {
       for (std::uint64_t p = 0; p < depth_; ++p) raw_b_[j * depth_ + p] = element_b(first + p, j);
   }
 
-  /// Those of one instruction, whose first block of k is `first`.
-  void load_scales(std::uint64_t first) {
-    const auto one = [&](const std::uint8_t* scales, std::uint64_t base, std::uint64_t stride,
-                         Operand* elements, std::vector<Operand>& kept, std::uint64_t at) {
-      const auto load = [&](int block) -> std::uint64_t {
-        const std::uint64_t b = first + static_cast<std::uint64_t>(block);
-        return scales == nullptr || b >= blocks_ ? one_bits(plan_.scale) : scales[base + b * stride];
-      };
-      apply_scales(plan_, load, elements, plan_.grouped ? &kept[at] : nullptr);
-    };
+  /// A scale of row i or column j in the current instruction.
+  [[nodiscard]] std::uint64_t scale_a(std::uint64_t i, int block) const {
+    const std::uint64_t b = first_block_ + static_cast<std::uint64_t>(block);
+    return problem_.scale_a == nullptr || b >= blocks_
+               ? one_bits(plan_.scale)
+               : problem_.scale_a[(tile_.matrix * problem_.m + tile_.row + i) * blocks_ + b];
+  }
+  [[nodiscard]] std::uint64_t scale_b(std::uint64_t j, int block) const {
+    const std::uint64_t b = first_block_ + static_cast<std::uint64_t>(block);
+    return problem_.scale_b == nullptr || b >= blocks_
+               ? one_bits(plan_.scale)
+               : problem_.scale_b[(tile_.matrix * blocks_ + b) * problem_.n + tile_.column + j];
+  }
+
+  void apply_scales_to_operands() {
     for (std::uint64_t i = 0; i < tile_.rows; ++i)
-      one(problem_.scale_a, (tile_.matrix * problem_.m + tile_.row + i) * blocks_, 1, &a_[i * depth_],
-          scale_a_, i * depth_);
+      apply_scales(
+          plan_, [&](int block) { return scale_a(i, block); }, &a_[i * depth_],
+          plan_.grouped ? &scale_a_[i * depth_] : nullptr);
     for (std::uint64_t j = 0; j < tile_.columns; ++j)
-      one(problem_.scale_b, tile_.matrix * blocks_ * problem_.n + tile_.column + j, problem_.n,
-          &b_[j * depth_], scale_b_, j * depth_);
+      apply_scales(
+          plan_, [&](int block) { return scale_b(j, block); }, &b_[j * depth_],
+          plan_.grouped ? &scale_b_[j * depth_] : nullptr);
   }
 
   /// Beyond K every group keeps its first elements, which are +0.
@@ -151,13 +161,23 @@ class PlainTile final : public TileSums {
     if (metadata_.empty()) return dot(plan_, a, b, sum, 0);
     const Gathered<Strided<std::uint64_t>> met{plan_.sparsity, plan_.datapath.metadata, plan_.b,
                                                &metadata_[row], b};
-    return dot(plan_, a, met, sum, 0);
+    if (!plan_.block_scaled()) return dot(plan_, a, met, sum, 0);
+    return dot(plan_, a, met, sum, 0, ScalesOf{*this, i, j});
   }
+
+  /// As dot() reads them.
+  struct ScalesOf {
+    const PlainTile& tile;
+    std::uint64_t row, column;
+    [[nodiscard]] std::uint64_t a(int block) const { return tile.scale_a(row, block); }
+    [[nodiscard]] std::uint64_t b(int block) const { return tile.scale_b(column, block); }
+  };
 
   DotPlan plan_;
   Matmul problem_;
   std::size_t depth_;                ///< k of the instruction
   std::uint64_t stored_k_, blocks_;  ///< of a row of the whole problem
+  std::uint64_t first_block_ = 0;    ///< of the current instruction
   std::uint64_t rows_, columns_;
   Tile tile_;
   std::vector<std::uint64_t> sums_[kSums];

@@ -20,11 +20,13 @@ class Operands {
       : plan_(plan),
         problem_(problem),
         stored_(stored_k(instruction, problem)),
-        blocks_(scale_blocks(instruction, problem)) {}
+        blocks_(scale_blocks(instruction, problem)),
+        scale_block_(instruction.scale_block) {}
 
   void row(std::uint64_t i, detail::Factors& out) const {
-    detail::read_factors(plan_, plan_.a,
-                         {problem_.a, i * stored_, 1, stored_, problem_.scale_a, i * blocks_, 1}, out);
+    detail::read_factors(
+        plan_, plan_.a,
+        {problem_.a, i * stored_, 1, stored_, problem_.scale_a, i * blocks_, 1, plan_.scale_block}, out);
     if (problem_.metadata == nullptr) return;
     const std::uint8_t* positions = problem_.metadata + i * stored_;
     const auto kept = static_cast<std::uint64_t>(plan_.sparsity.kept);
@@ -35,7 +37,7 @@ class Operands {
   void column(std::uint64_t matrix, std::uint64_t j, detail::Factors& out) const {
     detail::read_factors(plan_, plan_.b,
                          {problem_.b, matrix * problem_.k * problem_.n + j, problem_.n, problem_.k,
-                          problem_.scale_b, matrix * blocks_ * problem_.n + j, problem_.n},
+                          problem_.scale_b, matrix * blocks_ * problem_.n + j, problem_.n, scale_block_},
                          out);
   }
 
@@ -43,6 +45,7 @@ class Operands {
   const DotPlan& plan_;
   const Matmul& problem_;
   std::uint64_t stored_, blocks_;
+  int scale_block_;  ///< of k
 };
 
 /// Whether every element of D has the bits of matmul(); any NaN equals any NaN.

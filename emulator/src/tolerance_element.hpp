@@ -68,10 +68,11 @@ struct Lane {
   std::uint64_t first, stride, count;
   const std::uint8_t* scales;  ///< null: 1
   std::uint64_t first_scale, scale_stride;
+  int scale_block;  ///< elements per scale
 };
 
 inline void read_factors(const DotPlan& plan, const FormatSpec& format, const Lane& lane, Factors& out) {
-  const auto block = static_cast<std::uint64_t>(std::max<int>(plan.scale_block, 1));
+  const auto block = static_cast<std::uint64_t>(std::max(lane.scale_block, 1));
   out.value.resize(lane.count), out.exponent.resize(lane.count);
   out.scale.clear(), out.of_scale.clear();
   const std::uint64_t blocks = plan.block_scaled() ? quotient_up(lane.count, block) : 0;

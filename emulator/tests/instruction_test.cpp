@@ -36,7 +36,9 @@ TEST(Instructions, EveryRowIsFoundByItsName) {
                               2U * (54U * 32U + 8U * 18U) + 29U * 32U + 32U +
                               // tcgen05 with m = 32 and 256, then tcgen05.sp
                               62U * 3U + 54U * 16U + 8U * 8U + 29U * 16U + 2U * (54U * 32U + 8U * 18U) +
-                              62U * 2U + 54U * 16U + 8U * 8U);
+                              62U * 2U + 54U * 16U + 8U * 8U +
+                              // mma.sp with a kind
+                              78U);
 }
 
 TEST(Instructions, NamesArePtxText) {

@@ -23,7 +23,7 @@ class ScaledCase {
  public:
   ScaledCase(const Instruction& instruction, std::string_view question) : row_(instruction) {
     dot_.question = question;
-    dot_.a.assign(static_cast<std::size_t>(row_.k), 0);
+    dot_.a.assign(static_cast<std::size_t>(row_.stored_k()), 0);
     dot_.b = dot_.a;
     dot_.scale_a.assign(static_cast<std::size_t>(scales_of(row_)),
                         static_cast<std::uint8_t>(one_bits(spec_of(row_.scale))));
@@ -50,11 +50,11 @@ class ScaledCase {
                  take(std::ldexp(1.0, exponent - half), row_.scale));
   }
   ScaledCase& scale_all(int exponent) {
-    for (int k = 0; k < row_.k; k += row_.scale_block) scale(k, exponent);
+    for (int k = 0; k < row_.stored_k(); k += products_per_scale(row_)) scale(k, exponent);
     return *this;
   }
   ScaledCase& bytes(int k, std::uint64_t a, std::uint64_t b) {
-    const auto block = static_cast<std::size_t>(k / row_.scale_block);
+    const auto block = static_cast<std::size_t>(k / products_per_scale(row_));
     dot_.scale_a.at(block) = static_cast<std::uint8_t>(a);
     dot_.scale_b.at(block) = static_cast<std::uint8_t>(b);
     return *this;
@@ -166,8 +166,8 @@ void scan_bottom(const Instruction& inst, const Datapath& model, Dots& out) {
   }
   for (const double c : {0.0, -0.0}) {
     ScaledCase(inst, "sign of zero").value(0, -1, least - 2).c(c).into(out);
-    ScaledCase(inst, "sign of zero").terms(0, inst.k - 1, -0.0, 1).c(c).into(out);
-    ScaledCase(inst, "sign of zero").terms(0, inst.k - 1, 0, 0).c(c).into(out);
+    ScaledCase(inst, "sign of zero").terms(0, inst.stored_k() - 1, -0.0, 1).c(c).into(out);
+    ScaledCase(inst, "sign of zero").terms(0, inst.stored_k() - 1, 0, 0).c(c).into(out);
   }
   for (const std::uint64_t c : {0x00000001U, 0x807FFFFFU, 0x00800000U, 0x3F8003FFU, 0x7F7FFFFFU, 0x40490FDBU})
     ScaledCase(inst, "c alone").raw_c(c).into(out);
@@ -181,8 +181,8 @@ void scan_top(const Instruction& inst, Dots& out) {
     ScaledCase(inst, "overflow").value(0, sign, 128).value(32, -sign, 128).into(out);
     ScaledCase(inst, "overflow").value(0, sign, 128).value(32, -sign, 128 - 24).into(out);
   }
-  ScaledCase(inst, "carry bits").scale_all(0).terms(0, inst.k - 1, 6, 6).raw_c(0x3FFFFFFF).into(out);
-  ScaledCase(inst, "carry bits").scale_all(0).terms(0, inst.k - 1, 1.5, 1.5).c(1.875).into(out);
+  ScaledCase(inst, "carry bits").scale_all(0).terms(0, inst.stored_k() - 1, 6, 6).raw_c(0x3FFFFFFF).into(out);
+  ScaledCase(inst, "carry bits").scale_all(0).terms(0, inst.stored_k() - 1, 1.5, 1.5).c(1.875).into(out);
 }
 
 /// Codes of scales that are no ordinary numbers, above elements that are zero and that are not.
@@ -192,7 +192,7 @@ void scan_codes(const Instruction& inst, const Datapath& model, Dots& out) {
   for (const double element : {0.0, 1.0}) {
     for (const std::uint64_t code : {nan, std::uint64_t{0xFF}, std::uint64_t{0}, std::uint64_t{1}, one | 0x80,
                                      one, scale.max_finite_bits()}) {
-      for (const int k : {0, inst.k - inst.scale_block}) {
+      for (const int k : {0, inst.stored_k() - products_per_scale(inst)}) {
         ScaledCase(inst, "scale codes").bytes(k, code, one).term(k, element, 1).c(16).into(out);
         ScaledCase(inst, "scale codes").bytes(k, one, code).term(k, 1, element).c(0).into(out);
         ScaledCase(inst, "scale codes").bytes(k, code, code).term(k, element, element).c(-1).into(out);
@@ -205,14 +205,15 @@ void scan_codes(const Instruction& inst, const Datapath& model, Dots& out) {
     for (int j = model.fraction_bits; j <= model.fraction_bits + 4; ++j) {
       for (const std::uint64_t code : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{4}}) {
         ScaledCase subnormal(inst, "subnormal scales");
-        for (int k = 0; k < inst.k; k += inst.scale_block) subnormal.bytes(k, code, one);
+        for (int k = 0; k < inst.stored_k(); k += products_per_scale(inst)) subnormal.bytes(k, code, one);
         subnormal.term(0, 1, 1).term(16, -1, 1).c(power(scale.min_exponent() - j)).into(out);
       }
     }
   }
   // Each block its own scale: which one belongs to which.
   ScaledCase ordered(inst, "order of scales");
-  for (int k = 0; k < inst.k; k += inst.scale_block) ordered.scale(k, k / inst.scale_block).term(k, 1, 1);
+  for (int k = 0; k < inst.stored_k(); k += products_per_scale(inst))
+    ordered.scale(k, k / products_per_scale(inst)).term(k, 1, 1);
   ordered.into(out);
   for (const std::uint64_t c : {0x7F800000U, 0xFF800000U, 0x7F800001U, 0xFFC12345U}) {
     ScaledCase(inst, "infinity and NaN").raw_c(c).into(out);

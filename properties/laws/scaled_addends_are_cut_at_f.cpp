@@ -61,7 +61,7 @@ void fill_floor(const Subject& subject, Random& random, Tile& tile) {
   const int beside = random.in(0, 3),
             at_floor = subject.datapath.min_alignment_exponent - subject.datapath.fraction_bits;
   const int small = beside == 0 ? random.in(at_floor, least) : at_floor + random.in(-3, 6);
-  const int last = subject.instruction.k - 1;
+  const int last = tile.stored() - 1;
   if (beside == 1)
     for (std::uint64_t& x : tile.c) x = 1 + (random.next() & 7U);
   if (tile.blocks() > 1) {
@@ -127,8 +127,8 @@ void fill_taken_away(const Subject& subject, Random& random, Tile& tile) {
   const double scaled = scale_value(tile.at_scale_a(0, 0), scale) * scale_value(tile.at_scale_b(0, 0), scale);
   for (std::uint64_t& x : tile.c) x = encode_value(-scaled * count * std::ldexp(1.0, e), subject.c());
   const int last = exponent - subject.datapath.fraction_bits + random.in(-4, 1);
-  const int block = tile.blocks() - 1, size = subject.instruction.scale_block;
-  const int first = block == 0 ? count : block * size, span = subject.instruction.k - first;
+  const int block = tile.blocks() - 1, size = products_per_scale(subject.instruction);
+  const int first = block == 0 ? count : block * size, span = tile.stored() - first;
   const int own = block == 0 ? last - exponent : random.in(-2, 2);
   if (block != 0) put_scales(random, tile, block, last - own);
   if (block != 0) spread_scales(subject, random, tile, block);

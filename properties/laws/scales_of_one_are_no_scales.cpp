@@ -38,6 +38,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   other.a = tile.a;
   other.b = tile.b;
   other.c = tile.c;
+  other.metadata = tile.metadata;
   return {other};
 }
 

@@ -40,6 +40,7 @@ const Law kSparseIsDenseOverTheStored = {
     .why_not = why_not,
     .fill = fill,
     .related = related,
-    .judge = judge};
+    .judge = judge,
+    .scales = Scales::any};
 
 }  // namespace mmaudit::laws

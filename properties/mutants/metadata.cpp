@@ -12,8 +12,12 @@ void add_to(MutantList& list) {
   add(MetadataRule::ignored, "ignored: the first of every group");
   if (sparsity_of(list.instruction).kept > 1) add(MetadataRule::exchanged, "positions of a group exchanged");
   add(MetadataRule::mirrored, "positions counted from the end of the group");
-  if (!spec_of(list.instruction.b).integer())
-    add(MetadataRule::whole_group, "elements that are not selected are multiplied by zero");
+  const FormatSpec b = spec_of(list.instruction.b);
+  if (b.integer()) return;
+  list.add(
+      "metadata", "elements that are not selected are multiplied by zero",
+      [](auto& x) { x.metadata = MetadataRule::whole_group; },
+      b.max_finite_bits() == b.magnitude_mask() ? "no element of B is NaN or infinite" : "");
 }
 
 }  // namespace

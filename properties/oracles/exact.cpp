@@ -148,15 +148,15 @@ ExactDot exact_dot(const Instruction& instruction, const DotCase& dot) {
   const double sign_b = (dot.modifiers & kNegateB) != 0 ? -1.0 : 1.0;
   // A stored element stands in the group of its index; there are half as many as rows of B.
   const auto depth = static_cast<std::size_t>(instruction.k);
-  const std::size_t group = instruction.a == Format::tf32                                ? 2
-                            : instruction.a == Format::s4 || instruction.a == Format::u4 ? 8
-                                                                                         : 4;
+  const bool pairs = instruction.a == Format::s4 || instruction.a == Format::u4 ||
+                     instruction.kind == MmaKind::mxf4 || instruction.kind == MmaKind::mxf4nvf4;
+  const std::size_t group = instruction.a == Format::tf32 ? 2 : pairs ? 8 : 4;
   for (std::size_t k = 0; k < (dot.metadata.empty() ? depth : depth / 2); ++k) {
     const std::size_t met = dot.metadata.empty() ? k : 2 * k / group * group + dot.metadata[k];
     const double x = sign_a * value(instruction.a, dot.a[k]), y = sign_b * value(instruction.b, dot.b[met]);
     const auto scale = [&](const std::vector<std::uint8_t>& bytes) {
       if (bytes.empty()) return 1.0;
-      return value(instruction.scale, bytes[k / static_cast<std::size_t>(instruction.scale_block)]);
+      return value(instruction.scale, bytes[met / static_cast<std::size_t>(instruction.scale_block)]);
     };
     if (instruction.multiply == Multiply::xor_popc)
       add(x != y ? 1.0 : 0.0, 1.0);

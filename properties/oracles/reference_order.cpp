@@ -25,7 +25,8 @@ Evaluation::Evaluation(KOrder order, std::size_t depth) {
 std::vector<std::uint64_t> met_by_stored(const Instruction& instruction, MetadataRule rule,
                                          std::span<const std::uint64_t> b,
                                          std::span<const std::uint8_t> metadata, bool& spoilt) {
-  const bool four_bits = instruction.a == Format::s4 || instruction.a == Format::u4;
+  const bool four_bits = instruction.a == Format::s4 || instruction.a == Format::u4 ||
+                         instruction.kind == MmaKind::mxf4 || instruction.kind == MmaKind::mxf4nvf4;
   const std::size_t group = instruction.a == Format::tf32 ? 2 : four_bits ? 8 : 4;
   std::vector<std::uint64_t> met;
   met.reserve(b.size() / 2);

@@ -48,8 +48,8 @@ Term term_of(std::span<const ScaledPair> group, const Datapath& datapath) {
 Number scale_of(const Instruction& instruction, const Datapath& datapath, std::span<const std::uint8_t> bytes,
                 std::size_t k) {
   const FormatSpec format = spec_of(instruction.scale);
-  const auto block = static_cast<std::size_t>(instruction.scale_block);
-  const std::size_t last = static_cast<std::size_t>(instruction.k) / block - 1;
+  const auto block = static_cast<std::size_t>(products_per_scale(instruction));
+  const std::size_t last = static_cast<std::size_t>(instruction.stored_k()) / block - 1;
   std::uint64_t bits = static_cast<std::uint64_t>(format.bias) << format.fraction_bits;
   if (!bytes.empty() && datapath.scale_use == ScaleUse::applied) bits = bytes[k / block];
   if (!bytes.empty() && datapath.scale_use == ScaleUse::reversed) bits = bytes[last - k / block];

@@ -32,9 +32,12 @@ inline std::vector<Probe> scaled_probes() {
                            "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m1.e2m1.f32.ue8m0",
                            "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
                            "tcgen05.m128n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue8m0",
-                           "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3"}) {
+                           "mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3",
+                           "mma.sp.m16n8k64.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e5m2.f32.ue8m0",
+                           "mma.sp.m16n8k128.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0",
+                           "mma.sp.m16n8k128.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3"}) {
     Instruction instruction = find_instruction(name).value();
-    const char* architecture = instruction.op == Op::mma ? "blackwell_rtx" : "blackwell";
+    const char* architecture = is_tcgen05(instruction.op) ? "blackwell" : "blackwell_rtx";
     const DatapathEntry* entry = find_datapath(*find_architecture(architecture), instruction);
     instruction.m = 16;  // rows are alike, and 128 of them eight times the work
     probes.push_back({instruction, entry->datapath});
@@ -81,7 +84,7 @@ inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
     return mmaudit::dot(plan, load_a, load_b, dot.c, dot.modifiers, scales);
   const Gathered<Strided<std::uint64_t>> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
                                                   dot.metadata.data(), load_b};
-  return mmaudit::dot(plan, load_a, gathered, dot.c, dot.modifiers);
+  return mmaudit::dot(plan, load_a, gathered, dot.c, dot.modifiers, scales);
 }
 
 inline std::string text_of(const Instruction& instruction, const OneDot& dot) {

@@ -21,9 +21,7 @@ std::uint64_t reference(const Probe& probe, const OneDot& one) {
 }
 
 std::uint64_t explained(const Probe& probe, const OneDot& one) {
-  return explain(make_plan(probe.instruction, probe.datapath), one.a.data(), one.b.data(), one.c,
-                 one.modifiers, one.scale_a.data(), one.scale_b.data())
-      .result;
+  return explain(probe.instruction, probe.datapath, one).result;
 }
 
 /// One buffer a input class, the directed cases last.
@@ -119,19 +117,24 @@ TEST(Scaled, DotIsTheReferenceOnArbitraryBits) {
   const std::vector<Probe> probes = scaled_probes();
   EXPECT_TRUE(rc::check("dot() is the reference on arbitrary elements and scales", [&probes] {
     const Probe& probe = probes[*rc::gen::inRange<std::size_t>(0, probes.size())];
-    const auto depth = static_cast<std::size_t>(probe.instruction.k);
+    const auto depth = static_cast<std::size_t>(probe.instruction.k),
+               stored = static_cast<std::size_t>(probe.instruction.stored_k());
     const auto blocks = static_cast<std::size_t>(scales_of(probe.instruction));
     const FormatSpec scale = spec_of(probe.instruction.scale);
     const auto element =
         rc::gen::map(rc::gen::arbitrary<std::uint8_t>(), [](std::uint8_t x) { return std::uint64_t{x}; });
     OneDot one;
-    one.a = *rc::gen::container<std::vector<std::uint64_t>>(depth, element);
+    one.a = *rc::gen::container<std::vector<std::uint64_t>>(stored, element);
     one.b = *rc::gen::container<std::vector<std::uint64_t>>(depth, element);
     one.c = *rc::gen::oneOf(
         rc::gen::arbitrary<std::uint32_t>(),
         rc::gen::element<std::uint32_t>(0, 1, 0x80000000, 0x3F800000, 0x7F7FFFFF, 0x7F800000));
     one.scale_a = *rc::gen::container<std::vector<std::uint8_t>>(blocks, arbitrary_scale(scale));
     one.scale_b = *rc::gen::container<std::vector<std::uint8_t>>(blocks, arbitrary_scale(scale));
+    const Sparsity sparsity = sparsity_of(probe.instruction);
+    one.metadata.resize(stored == depth ? 0 : stored);
+    for (std::size_t k = 0; k < one.metadata.size(); k += static_cast<std::size_t>(sparsity.kept))
+      write_pattern(sparsity, *rc::gen::inRange(0, patterns(sparsity)), &one.metadata[k]);
     RC_ASSERT(model_dot(probe, one) == reference(probe, one));
   }));
 }

@@ -51,8 +51,8 @@ std::string scales_text(const Explanation& trace) {
   if (!plan.block_scaled()) return {};
   std::string text;
   for (const bool of_a : {true, false}) {
-    text += fmt::format("scales of {} ({}, every {} of k):", of_a ? 'A' : 'B',
-                        mmaudit::name_of(plan.scale.id), plan.scale_block);
+    text += fmt::format("scales of {} ({}, every {} {}):", of_a ? 'A' : 'B', mmaudit::name_of(plan.scale.id),
+                        plan.scale_block, plan.sparsity == Sparsity{} ? "of k" : "stored elements of A");
     for (const std::uint64_t bits : of_a ? trace.scale_a : trace.scale_b)
       text += fmt::format("  {}", hex_value(bits, plan.scale));
     text += "\n";

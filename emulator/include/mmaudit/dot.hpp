@@ -32,7 +32,7 @@ struct DotPlan {
   bool staged = false;  ///< the three arithmetics of staged_dot.hpp
   IntegerSpec integers;
   FormatSpec scale;              ///< of the scale bytes; id none: there are none
-  std::int16_t scale_block = 0;  ///< elements of k per scale
+  std::int16_t scale_block = 0;  ///< products per scale
   bool grouped = false;          ///< scales multiply groups of products, not elements
   GroupSpec groups;
   Sparsity sparsity;
@@ -75,7 +75,7 @@ constexpr DotPlan make_plan(const Instruction& instruction, const Datapath& data
   if (plan.integer) plan.integers = integer_spec(instruction, datapath);
   if (instruction.scale == Format::none) return plan;
   plan.scale = spec_of(instruction.scale);
-  plan.scale_block = instruction.scale_block;
+  plan.scale_block = static_cast<std::int16_t>(products_per_scale(instruction));
   plan.grouped = datapath.arithmetic == Arithmetic::grouped_dot_add;
   if (plan.grouped) {
     plan.groups.product_fraction_bits = plan.step.product_fraction_bits;

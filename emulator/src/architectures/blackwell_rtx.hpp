@@ -29,13 +29,21 @@ inline constexpr DatapathEntry kBlackwellRtxKinds[] = {
     {units::mma_mxf4, Format::f32, grouped(), Evidence::literature, kMmaSimMx4},
     {units::mma_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kMmaSimNvf4},
 };
+inline constexpr DatapathEntry kBlackwellRtxSparseKinds[] = {
+    {units::mma_sp_f8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparse},
+    {units::mma_sp_f8f6f4, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
+    {units::mma_sp_mxf8f6f4, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparseScaled},
+    {units::mma_sp_mxf4, Format::f32, grouped(), Evidence::literature, kSparseScaled},
+    {units::mma_sp_mxf4nvf4, Format::f32, grouped(), Evidence::literature, kSparseScaled},
+};
 inline constexpr DatapathEntry kBlackwellRtxSparseFp8[] = {
     {units::mma_sp_fp8, Format::f32, to_f32(32, 25, -133), Evidence::literature, kSparse},
     {units::mma_sp_fp8, Format::f16, to_f16(32, 25, -21), Evidence::literature, kSparse},
 };
 inline constexpr auto kBlackwellRtxDatapaths = detail::joined<DatapathEntry>(
     kBlackwellRtxOwn, kIntegerDatapaths, kBlackwellRtxKinds, sparse_datapaths(kBlackwellRtxSteps),
-    kBlackwellRtxSparseFp8, kSparseIntegerDatapaths, wmma_datapaths(kBlackwellRtxSteps), k884CodeDatapaths);
+    kBlackwellRtxSparseFp8, kBlackwellRtxSparseKinds, kSparseIntegerDatapaths,
+    wmma_datapaths(kBlackwellRtxSteps), k884CodeDatapaths);
 
 inline constexpr Architecture kBlackwellRtx = {"blackwell_rtx", kBlackwellRtxAliases, 120,
                                                kBlackwellRtxDatapaths};

@@ -22,7 +22,7 @@ bool elements_of(const FormatSpec& format, std::int8_t (&elements)[16], int& mos
 }  // namespace
 
 std::optional<GroupRules> group_rules(const DotPlan& plan) {
-  if (!detail::groups_plainly(plan)) return std::nullopt;
+  if (!detail::groups_plainly(plan) || plan.sparsity != Sparsity{}) return std::nullopt;
   GroupRules rules;
   const Datapath& datapath = plan.datapath;
   constexpr int kMostGroup = 16, kMostExact = 38;

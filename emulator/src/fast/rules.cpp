@@ -79,7 +79,7 @@ bool pairs_are_groups(const DotPlan& plan) {
 std::optional<FastPlan> fast_plan(const DotPlan& given) {
   DotPlan plan = given;
   const bool sparse = plan.sparsity.kept != plan.sparsity.group;
-  if (plan.block_scaled() && !serves_scales(plan)) return std::nullopt;
+  if (plan.block_scaled() && (sparse || !serves_scales(plan))) return std::nullopt;
   if (sparse && !serves_metadata(plan)) return std::nullopt;
   plan.scale_block = 0;  // scales come on top of everything below
   const Datapath& datapath = plan.datapath;

@@ -16,7 +16,7 @@ VectorSums::VectorSums(const DotPlan& plan, const Matmul& problem, SimdLevel lev
       problem_(problem),
       stored_k_(problem.metadata != nullptr ? problem.k / 2 : problem.k),
       blocks_(plan.block_scaled()
-                  ? detail::quotient_up(problem.k, static_cast<std::uint64_t>(plan.scale_block))
+                  ? detail::quotient_up(stored_k_, static_cast<std::uint64_t>(plan.scale_block))
                   : 0),
       rows_(tile_rows(problem)),
       columns_(tile_columns(problem)),
@@ -74,7 +74,7 @@ float VectorSums::plain_step(std::uint64_t row, std::uint64_t column, std::uint6
     a[p] = unpack_factor(plan_.a, plan_, bits_a, false);
     b[p] = unpack_factor(plan_.b, plan_, bits_b, false);
     if (!plan_.block_scaled()) continue;
-    const std::uint64_t block = k / static_cast<std::uint64_t>(plan_.scale_block);
+    const std::uint64_t block = stored / static_cast<std::uint64_t>(plan_.scale_block);
     const auto scale = [&](const std::uint8_t* scales, std::uint64_t at) {
       const bool there = scales != nullptr && block < blocks_;
       return unpack_scale(plan_.scale, plan_.datapath, there ? scales[at] : one_bits(plan_.scale));

@@ -98,6 +98,11 @@ Tile corner_of(const Tile& tile, const Instruction& to) {
   }
   for (int row = 0; row < m; ++row)
     for (int col = 0; col < n; ++col) corner.at_c(row, col) = tile.at_c(row, col);
+  if (corner.scale_a.empty() || tile.scale_a.empty()) return corner;
+  for (int block = 0; block < corner.blocks(); ++block) {
+    for (int row = 0; row < m; ++row) corner.at_scale_a(row, block) = tile.at_scale_a(row, block);
+    for (int col = 0; col < n; ++col) corner.at_scale_b(block, col) = tile.at_scale_b(block, col);
+  }
   return corner;
 }
 

@@ -110,7 +110,9 @@ TEST_F(Names, EveryLayoutHasTheRegistersOfItsPtx) {
   ASSERT_GE(words.size(), 5U);
   ASSERT_EQ(doubles.size(), 4U);
   ASSERT_EQ(sparse.size(), 4U);
+  const auto sparse_scaled = operands_in("mma_sp_narrow.cuh", "asm volatile\\(");
   ASSERT_EQ(scaled, (std::vector<std::vector<std::size_t>>{{4, 4, 2}}));
+  ASSERT_EQ(sparse_scaled, (std::vector<std::vector<std::size_t>>{{4, 4, 4}}));
   for (const Instruction& inst : kInstructions) {
     if (!has_fragment_maps(inst)) continue;
     const auto json = nlohmann::json::parse(run({"layout", "--inst", name_of(inst), "--json"}).out);
@@ -124,7 +126,7 @@ TEST_F(Names, EveryLayoutHasTheRegistersOfItsPtx) {
       EXPECT_EQ(registers, (std::vector<std::size_t>{d, 4, 0})) << name_of(inst);
       continue;
     }
-    const auto& allowed = inst.scale != Format::none ? scaled
+    const auto& allowed = inst.scale != Format::none ? (inst.op == Op::mma_sp ? sparse_scaled : scaled)
                           : inst.op == Op::mma_sp    ? sparse
                           : inst.d == Format::f64    ? doubles
                                                      : words;

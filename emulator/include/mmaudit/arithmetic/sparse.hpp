@@ -20,11 +20,13 @@ struct Sparsity {
   constexpr bool operator==(const Sparsity&) const = default;
 };
 
-/// 2 of 4; tf32 1 of 2; 4-bit integers 4 of 8 in pairs of neighbours.
+/// 2 of 4; tf32 1 of 2; 4-bit integers, and e2m1 of the kinds that pack two into a byte, 4 of 8 in pairs of
+/// neighbours.
 constexpr Sparsity sparsity_of(const Instruction& instruction) {
   if (!is_sparse(instruction.op)) return {};
   if (instruction.a == Format::tf32) return {1, 2, 1};
   if (instruction.a == Format::s4 || instruction.a == Format::u4) return {4, 8, 2};
+  if (instruction.kind == MmaKind::mxf4 || instruction.kind == MmaKind::mxf4nvf4) return {4, 8, 2};
   return {2, 4, 1};
 }
 

@@ -11,6 +11,7 @@
 #include "mmaudit/model/instructions/mma_integer.hpp"
 #include "mmaudit/model/instructions/mma_scaled.hpp"
 #include "mmaudit/model/instructions/sparse.hpp"
+#include "mmaudit/model/instructions/sparse_kinds.hpp"
 #include "mmaudit/model/instructions/tcgen05.hpp"
 #include "mmaudit/model/instructions/wgmma.hpp"
 #include "mmaudit/model/instructions/wmma.hpp"
@@ -20,7 +21,7 @@ namespace mmaudit {
 inline constexpr auto kInstructions = detail::joined<Instruction>(
     instructions::kMma, instructions::kWgmma, instructions::kMmaInteger, instructions::kMmaSparse,
     instructions::kWgmmaSparse, instructions::kWmma, instructions::kMmaF8f6f4, instructions::kMmaScaled,
-    instructions::kTcgen05, instructions::kTcgen05Sparse, instructions::kMfma);
+    instructions::kMmaSparseKinds, instructions::kTcgen05, instructions::kTcgen05Sparse, instructions::kMfma);
 
 /// True when this wgmma exists with n columns, or this tcgen05 with m = 64 or 128. Source: PTX ISA 9.0,
 /// shapes of wgmma.mma_async and tcgen05.mma.

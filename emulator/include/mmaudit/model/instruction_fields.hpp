@@ -67,6 +67,11 @@ constexpr int scales_of(const Instruction& inst) {
   return inst.scale_block == 0 ? 0 : inst.k / inst.scale_block;
 }
 
+/// Products of one element of D that share a scale: of a sparse instruction half of its scale_block.
+constexpr int products_per_scale(const Instruction& inst) {
+  return is_sparse(inst.op) ? inst.scale_block / 2 : inst.scale_block;
+}
+
 inline constexpr int kWgmmaMinN = 8, kWgmmaMaxN = 256, kWgmmaStepN = 8;
 
 namespace detail {
@@ -116,6 +121,20 @@ constexpr Instruction of_kind(Instruction inst, MmaKind kind, Format scale = For
   inst.scale = scale;
   inst.scale_block = scale_block;
   return inst;
+}
+
+/// `dense` over twice the depth, half of which A stores; a scale is then that of twice as many elements of k.
+constexpr Instruction sparse_of(Instruction dense, MatrixUnit unit) {
+  dense.op = dense.op == Op::tcgen05 ? Op::tcgen05_sp : Op::mma_sp;
+  dense.k = static_cast<std::int16_t>(2 * dense.k);
+  dense.scale_block = static_cast<std::int16_t>(2 * dense.scale_block);
+  dense.unit = unit;
+  return dense;
+}
+template <std::size_t Size>
+constexpr auto sparse_of(std::array<Instruction, Size> dense, MatrixUnit unit) {
+  for (Instruction& one : dense) one = sparse_of(one, unit);
+  return dense;
 }
 
 inline constexpr Format kFp8[] = {Format::e4m3, Format::e5m2};

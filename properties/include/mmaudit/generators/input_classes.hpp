@@ -50,7 +50,7 @@ struct GeneratorPlan {
   std::int16_t floor = 0;          ///< the datapath's floor
   std::int16_t result_max_exponent = 0;
   FormatSpec scale;              ///< of the scale bytes; id none: there are none
-  std::int16_t scale_block = 0;  ///< elements of k per scale
+  std::int16_t scale_block = 0;  ///< products per scale
 };
 
 constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const Datapath& datapath) {
@@ -61,7 +61,7 @@ constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, cons
   plan.k = static_cast<std::int16_t>(instruction.stored_k());
   plan.sparsity = sparsity_of(instruction);
   plan.scale = spec_of(instruction.scale);
-  plan.scale_block = instruction.scale_block;
+  plan.scale_block = static_cast<std::int16_t>(products_per_scale(instruction));
   const bool chain = datapath.arithmetic == Arithmetic::fma_chain;
   plan.fraction_bits = chain ? std::int16_t{53} : datapath.fraction_bits;
   plan.floor = chain ? std::int16_t{-1022} : datapath.min_alignment_exponent;

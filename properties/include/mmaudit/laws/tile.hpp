@@ -59,7 +59,7 @@ struct Tile {
   [[nodiscard]] std::uint64_t at_c(int row, int col) const { return c[index(row, col, instruction.n)]; }
   [[nodiscard]] std::uint64_t at_d(int row, int col) const { return d[index(row, col, instruction.n)]; }
   [[nodiscard]] int blocks() const { return scales_of(instruction); }
-  [[nodiscard]] int block_of(int k) const { return k / instruction.scale_block; }
+  [[nodiscard]] int block_of(int k) const { return k / products_per_scale(instruction); }
   std::uint8_t& at_scale_a(int row, int block) { return scale_a[index(row, block, blocks())]; }
   std::uint8_t& at_scale_b(int block, int col) { return scale_b[index(block, col, instruction.n)]; }
   [[nodiscard]] std::uint8_t at_scale_a(int row, int block) const {

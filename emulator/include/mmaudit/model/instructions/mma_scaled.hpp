@@ -21,7 +21,9 @@ inline constexpr Instruction kMmaFp4[] = {
     of_kind(mma_fp4(units::mma_mxf4nvf4), MmaKind::mxf4nvf4, Format::ue4m3, 16),
 };
 
-inline constexpr auto kMmaScaled = detail::joined<Instruction>(
-    every_pair(of_kind(kMmaMx8, MmaKind::mxf8f6f4, Format::ue8m0, 32), kF8f6f4), kMmaFp4);
+inline constexpr auto kMmaMx8Pairs =
+    every_pair(of_kind(kMmaMx8, MmaKind::mxf8f6f4, Format::ue8m0, 32), kF8f6f4);
+
+inline constexpr auto kMmaScaled = detail::joined<Instruction>(kMmaMx8Pairs, kMmaFp4);
 
 }  // namespace mmaudit::instructions

@@ -52,19 +52,6 @@ inline constexpr auto kTcgen05 = detail::joined<Instruction>(
     kTcgen05Half, tcgen05_f8f6f4(Format::f32), tcgen05_f8f6f4(Format::f16),
     every_integer_pair(kTcgen05Int8, kInt8), every_pair(kTcgen05Mx8, kF8f6f4), kTcgen05Fp4);
 
-/// `dense` over twice the depth, half of which A stores.
-constexpr Instruction sparse_of(Instruction dense, MatrixUnit unit) {
-  dense.op = Op::tcgen05_sp;
-  dense.k = static_cast<std::int16_t>(2 * dense.k);
-  dense.unit = unit;
-  return dense;
-}
-template <std::size_t Size>
-constexpr auto sparse_of(std::array<Instruction, Size> dense, MatrixUnit unit) {
-  for (Instruction& one : dense) one = sparse_of(one, unit);
-  return dense;
-}
-
 inline constexpr Instruction kTcgen05SparseHalf[] = {
     sparse_of(kTcgen05Half[0], units::tcgen05_sp_f16),
     sparse_of(kTcgen05Half[1], units::tcgen05_sp_f16),
