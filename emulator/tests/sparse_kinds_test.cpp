@@ -143,10 +143,10 @@ TEST(SparseKinds, IsTheProductOfTheExpandedA) {
     const TileExtents shape(inst);
     TileBatch tile = random_tile(inst, 7);
     const auto near_one = [](std::vector<std::byte>& elements, Format format) {  // +-1, +-0
-      const auto one = static_cast<std::uint8_t>(one_bits(spec_of(format)));
+      const std::uint64_t one = one_bits(spec_of(format));
       for (std::byte& x : elements)
-        x = static_cast<std::byte>((std::to_integer<unsigned>(x) & 1U) * one |
-                                   (std::to_integer<unsigned>(x) & spec_of(format).sign_bit()));
+        x = static_cast<std::byte>((std::to_integer<std::uint64_t>(x) & 1U) * one |
+                                   (std::to_integer<std::uint64_t>(x) & spec_of(format).sign_bit()));
     };
     near_one(tile.a, inst.a);
     near_one(tile.b, inst.b);

@@ -312,7 +312,9 @@ TEST(Ptx, ConstantsAndLineEndsAreThoseOfPtx) {
                                                          {"0xF0 >> 4 ^ 1", 14},
                                                          {"-(3)", 0xFFFFFFFD}}) {
     PtxProgram program;
-    ASSERT_EQ(parse_ptx(head + constant + tail, program), "") << constant;
+    std::string text = head;
+    text.append(constant).append(tail);
+    ASSERT_EQ(parse_ptx(text, program), "") << constant;
     Machine machine(program, test::blackwell());
     ASSERT_EQ(machine.run(), "") << constant;
     EXPECT_EQ(machine.output(0)[0], static_cast<std::uint64_t>(wanted)) << constant;

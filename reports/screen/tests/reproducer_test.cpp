@@ -59,7 +59,9 @@ std::uint64_t held(const std::vector<std::uint64_t>& words, const FragmentMap& m
   for (int lane = 0; lane < map.lanes; ++lane)
     for (int value = 0; value < map.values; ++value)
       if (map.at(lane, value) == at)
-        return words.at(static_cast<std::size_t>(value / each * map.lanes + lane)) >> (value % each * bits) &
+        return words.at(static_cast<std::size_t>(value / each) * static_cast<std::size_t>(map.lanes) +
+                        static_cast<std::size_t>(lane)) >>
+                   (value % each * bits) &
                ~std::uint64_t{0} >> (64 - bits);
   throw InputError("no such element");
 }
@@ -86,7 +88,8 @@ TEST(Reproducer, HoldsOperandsAndExpectedBits) {
                              int col) {
       const int bits = register_bits(format);
       return load_bits(of, spec_of(format).storage_bytes(),
-                       static_cast<std::size_t>((rows + row) * cols + col)) &
+                       static_cast<std::size_t>(rows + row) * static_cast<std::size_t>(cols) +
+                           static_cast<std::size_t>(col)) &
              ~std::uint64_t{0} >> (64 - bits);
     };
     const int k = inst.stored_k() - 1, stored = inst.stored_k();
@@ -113,8 +116,8 @@ TEST(Reproducer, HoldsOperandsAndExpectedBits) {
 TEST(Reproducer, RunsTheInstructionOnThePlaceOfTheFinding) {
   const std::string shared = file_of(work_named("wgmma.m64n256k32.f32.e4m3.e4m3 SS", InputSet::cancellation));
   for (const char* part :
-       {"// mmaudit screen: GPU 2, SM 17, sub-core 2 (warp modulo 4), lane 5: wrong bits of "
-        "wgmma.m64n256k32.f32.e4m3.e4m3 SS, input set cancellation, tile 1.",
+       {"// mmaudit screen: GPU 2, SM 17, sub-core 2 (warp modulo 4), lane 5: wrong bits of ",
+        "wrong bits of wgmma.m64n256k32.f32.e4m3.e4m3 SS, input set cancellation, tile 1.",
         "// Element (3, 5): expected 0x", "nvcc -arch=sm_90a", "constexpr int kSm = 17;",
         "kGpu = 2, kThreads = 128", "kSteps = 64",
         "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {%0,", ",%127}, %128, %129, accumulate, 1, 1;",
