@@ -231,10 +231,17 @@ TEST(SideData, ZerosUnderLargeScalesLeaveCAsItIs) {
       gen::append_class(tiles, plan, gen::InputClass::normal, kSeed, 0, 1, 0);
       const std::size_t of_a = spec_of(probe.instruction.a).storage_bytes();
       const std::size_t of_b = spec_of(probe.instruction.b).storage_bytes();
-      for (std::size_t k = 0; k < x.k; ++k) {  // neither a row of A nor a column of B is zero
-        for (std::size_t i = 0; i < x.m && k % 2 == 0; ++i) store_bits(tiles.a, of_a, i * x.k + k, 0);
-        for (std::size_t j = 0; j < x.n && k % 2 != 0; ++j) store_bits(tiles.b, of_b, k * x.n + j, 0);
+      // Neither a row of A nor a column of B is zero, but every product is.
+      const auto stored = static_cast<std::size_t>(probe.instruction.stored_k());
+      const std::size_t group =
+          probe.instruction.kind == MmaKind::mxf8f6f4 ? 4 : 8;  // of the elements of a sparse A
+      for (std::size_t e = 0; e < x.m * stored; ++e) {
+        const std::size_t k = e % stored;
+        const std::size_t met = tiles.metadata.empty() ? k : 2 * k / group * group + tiles.metadata[e];
+        if (met % 2 == 0) store_bits(tiles.a, of_a, e, 0);
       }
+      for (std::size_t k = 1; k < x.k; k += 2)
+        for (std::size_t j = 0; j < x.n; ++j) store_bits(tiles.b, of_b, k * x.n + j, 0);
       for (std::size_t e = 0; e < x.m * x.n; ++e)  // small, with all its bits
         store_bits(tiles.c, 4, e, (load_bits(tiles.c, 4, e) & 0x807FFFFFU) | (127U - 40U) << 23 | 1U);
       std::fill(tiles.scale_a.begin(), tiles.scale_a.end(), large);

@@ -44,7 +44,7 @@ std::uint64_t rounded_by_integers(const Instruction& instruction, const DotCase&
     }
     for (const auto* bytes : {&dot.scale_a, &dot.scale_b})
       if (!bytes->empty())
-        term.times(decode(of_scale, (*bytes)[k / static_cast<std::size_t>(instruction.scale_block)]));
+        term.times(decode(of_scale, (*bytes)[k / static_cast<std::size_t>(products_per_scale(instruction))]));
   }
   if ((dot.modifiers & kScaleDZero) == 0) terms.emplace_back().times(decode(spec_of(instruction.c), dot.c));
 
