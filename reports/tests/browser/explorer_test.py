@@ -79,7 +79,8 @@ def one_case(draw, library, formats, arch, name):
                          draw.random.randrange(0x30, 0x40) + (0x48 if scale["name"] == "ue8m0" else 0)
                          for _ in range(inst.k // inst.scale_block)]
     if inst.stored_k != inst.k:
-        group, kept = {"tf32": (2, 1), "s4": (8, 4), "u4": (8, 4)}.get(inst.a.decode(), (4, 2))
+        pairs = inst.a in (b"s4", b"u4") or b"kind_mxf4" in inst.name  # not mxf8f6f4
+        group, kept = (8, 4) if pairs else {"tf32": (2, 1)}.get(inst.a.decode(), (4, 2))
         case["meta"] = draw.metadata(group, kept, inst.stored_k)
     if inst.takes_modifiers:
         case["mod"] = draw.random.randrange(8)
