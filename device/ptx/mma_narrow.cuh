@@ -23,26 +23,32 @@
   X(64, mxf4nvf4, 4X, e2m1, e2m1, ue4m3, 16)
 // clang-format on
 
-// X for the lists: each line makes a struct.
-#define MMAUDIT_F8F6F4_LINE(D, A, B)                                                              \
-  struct MmaF8f6f4_##D##_##A##_##B {                                                              \
-    static constexpr Instruction kInstruction =                                                   \
-        listed_instruction(Op::mma, 16, 8, 32, Format::D, Format::A, Format::B, Format::D, false, \
-                           Multiply::product, MmaKind::f8f6f4);                                   \
-    static constexpr char kText[] =                                                               \
-        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4." #D "." #A "." #B "." #D;                \
+// The struct NAME of an instruction with a kind: OP of m16n8kK, OPCODE in PTX.
+#define MMAUDIT_F8F6F4_STRUCT(NAME, OP, OPCODE, K, D, A, B)                                     \
+  struct NAME {                                                                                 \
+    static constexpr Instruction kInstruction =                                                 \
+        listed_instruction(Op::OP, 16, 8, K, Format::D, Format::A, Format::B, Format::D, false, \
+                           Multiply::product, MmaKind::f8f6f4);                                 \
+    static constexpr char kText[] =                                                             \
+        OPCODE ".sync.aligned.m16n8k" #K ".row.col.kind::f8f6f4." #D "." #A "." #B "." #D;      \
   };
-#define MMAUDIT_F8F6F4_NAME(D, A, B) MmaF8f6f4_##D##_##A##_##B
+#define MMAUDIT_SCALED_STRUCT(NAME, OP, OPCODE, K, KIND, VEC, A, B, SCALE, BLOCK)                            \
+  struct NAME {                                                                                              \
+    static constexpr Instruction kInstruction =                                                              \
+        listed_instruction(Op::OP, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false,          \
+                           Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK);                          \
+    static constexpr char kText[] = OPCODE ".sync.aligned.m16n8k" #K ".row.col.kind::" #KIND                 \
+                                           ".block_scale.scale_vec::" #VEC ".f32." #A "." #B ".f32." #SCALE; \
+  };
 
-#define MMAUDIT_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                         \
-  struct MmaScaled_##KIND##_##VEC##_##A##_##B##_##SCALE {                                             \
-    static constexpr Instruction kInstruction =                                                       \
-        listed_instruction(Op::mma, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false,  \
-                           Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK);                   \
-    static constexpr char kText[] = "mma.sync.aligned.m16n8k" #K ".row.col.kind::" #KIND              \
-                                    ".block_scale.scale_vec::" #VEC ".f32." #A "." #B ".f32." #SCALE; \
-  };
+// X for the lists: each line makes a struct.
+#define MMAUDIT_F8F6F4_NAME(D, A, B) MmaF8f6f4_##D##_##A##_##B
+#define MMAUDIT_F8F6F4_LINE(D, A, B) \
+  MMAUDIT_F8F6F4_STRUCT(MMAUDIT_F8F6F4_NAME(D, A, B), mma, "mma", 32, D, A, B)
 #define MMAUDIT_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK) MmaScaled_##KIND##_##VEC##_##A##_##B##_##SCALE
+#define MMAUDIT_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                               \
+  MMAUDIT_SCALED_STRUCT(MMAUDIT_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK), mma, "mma", K, KIND, VEC, A, \
+                        B, SCALE, BLOCK)
 #define MMAUDIT_MX8_LINE(D, A, B) MMAUDIT_SCALED_LINE(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
 #define MMAUDIT_MX8_NAME(D, A, B) MMAUDIT_SCALED_NAME(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
 

@@ -11,27 +11,14 @@
   X(128, mxf4nvf4, 4X, e2m1, e2m1, ue4m3, 32)
 
 // X for MMAUDIT_MMA_F8F6F4, MMAUDIT_MMA_MX8 and the list above: each line makes a struct.
-#define MMAUDIT_SP_F8F6F4_LINE(D, A, B)                                                                 \
-  struct MmaSpF8f6f4_##D##_##A##_##B {                                                                  \
-    static constexpr Instruction kInstruction =                                                         \
-        listed_instruction(Op::mma_sp, 16, 8, 64, Format::D, Format::A, Format::B, Format::D, false,    \
-                           Multiply::product, MmaKind::f8f6f4);                                         \
-    static constexpr char kText[] =                                                                     \
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4." #D "." #A "." #B "." #D; \
-  };
 #define MMAUDIT_SP_F8F6F4_NAME(D, A, B) MmaSpF8f6f4_##D##_##A##_##B
-
-#define MMAUDIT_SP_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                        \
-  struct MmaSpScaled_##KIND##_##VEC##_##A##_##B##_##SCALE {                                             \
-    static constexpr Instruction kInstruction =                                                         \
-        listed_instruction(Op::mma_sp, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false, \
-                           Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK);                     \
-    static constexpr char kText[] =                                                                     \
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k" #K ".row.col.kind::" #KIND                       \
-        ".block_scale.scale_vec::" #VEC ".f32." #A "." #B ".f32." #SCALE;                               \
-  };
+#define MMAUDIT_SP_F8F6F4_LINE(D, A, B) \
+  MMAUDIT_F8F6F4_STRUCT(MMAUDIT_SP_F8F6F4_NAME(D, A, B), mma_sp, "mma.sp::ordered_metadata", 64, D, A, B)
 #define MMAUDIT_SP_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK) \
   MmaSpScaled_##KIND##_##VEC##_##A##_##B##_##SCALE
+#define MMAUDIT_SP_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                          \
+  MMAUDIT_SCALED_STRUCT(MMAUDIT_SP_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK), mma_sp, \
+                        "mma.sp::ordered_metadata", K, KIND, VEC, A, B, SCALE, BLOCK)
 #define MMAUDIT_SP_MX8_LINE(D, A, B) MMAUDIT_SP_SCALED_LINE(64, mxf8f6f4, 1X, A, B, ue8m0, 64)
 #define MMAUDIT_SP_MX8_NAME(D, A, B) MMAUDIT_SP_SCALED_NAME(64, mxf8f6f4, 1X, A, B, ue8m0, 64)
 
