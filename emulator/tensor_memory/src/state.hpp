@@ -111,8 +111,19 @@ struct Machine::State {
   void mma();
   /// The one thread that issues; -1 and a refusal when it is not one.
   int single_thread();
-  /// The value of an operand in a warp; a refusal where its threads have several.
-  std::uint64_t uniform(int first_thread, const Operand& operand);
+  /// of(thread), which the threads of a warp have alike; else the refusal `name` with `several` found.
+  template <typename Of>
+  std::uint64_t uniform(int first_thread, std::string_view name, std::string_view several, const Of& of) {
+    const std::uint64_t first = of(first_thread);
+    for (int thread = first_thread + 1; thread < first_thread + kWarpLanes && refusal.empty(); ++thread)
+      if (of(thread) != first) fail(name, several);
+    return first;
+  }
+  /// The same of an operand of alloc and dealloc.
+  std::uint64_t uniform_value(int first_thread, const Operand& operand) {
+    return uniform(first_thread, "uniform_operand", "several values",
+                   [&](int thread) { return value(thread, operand); });
+  }
   /// (CTA, warp) pairs that run, each whole.
   std::vector<std::pair<int, int>> warps();
   bool read_form(MmaForm& form);

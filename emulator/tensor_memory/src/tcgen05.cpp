@@ -77,21 +77,13 @@ void Machine::State::paint(int cta, Region region, char letter, int first_quarte
   step.tensor_memory = true;
 }
 
-std::uint64_t Machine::State::uniform(int first_thread, const Operand& operand) {
-  const std::uint64_t first = value(first_thread, operand);
-  for (int thread = first_thread + 1; thread < first_thread + kWarpLanes && refusal.empty(); ++thread)
-    if (value(thread, operand) != first) fail("uniform_operand", "several values");
-  return first;
-}
-
 void Machine::State::allocate() {
   const Operand where = operand_of(0, Operand::Kind::address), wanted = operand(1);
   for (const auto& [cta, warp] : warps()) {
     const int thread = cta * kThreads + warp * kWarpLanes;
-    for (int lane = 1; lane < kWarpLanes; ++lane)
-      if (refusal.empty() && address(thread + lane, where) != address(thread, where))
-        fail("uniform_operand", "several addresses");
-    const std::uint64_t at = address(thread, where), asked = uniform(thread, wanted);
+    const std::uint64_t at =
+        uniform(thread, "uniform_operand", "several addresses", [&](int of) { return address(of, where); });
+    const std::uint64_t asked = uniform_value(thread, wanted);
     if (asked >> 32 != 0) fail("alloc_columns", std::to_string(asked));
     const auto columns_wanted = static_cast<std::uint32_t>(asked);
     if (!refusal.empty()) return;
@@ -112,8 +104,8 @@ void Machine::State::allocate() {
 void Machine::State::deallocate() {
   for (const auto& [cta, warp] : warps()) {
     const int thread = cta * kThreads + warp * kWarpLanes;
-    const auto at = static_cast<std::uint32_t>(uniform(thread, operand(0))),
-               size = static_cast<std::uint32_t>(uniform(thread, operand(1)));
+    const auto at = static_cast<std::uint32_t>(uniform_value(thread, operand(0))),
+               size = static_cast<std::uint32_t>(uniform_value(thread, operand(1)));
     if (!refusal.empty()) return;
     const Region region{static_cast<int>(at), static_cast<int>(size)};
     if (at < kColumns && size <= kColumns - at) check_synchronous(cta, region, true);
@@ -154,10 +146,10 @@ void Machine::State::load_store() {
 
   for (const auto& [cta, warp] : warps()) {
     const int first_thread = cta * kThreads + warp * kWarpLanes;
-    const auto raw = static_cast<std::uint32_t>(address(first_thread, where));
-    for (int thread = first_thread; thread < first_thread + kWarpLanes; ++thread)
-      if (refusal.empty() && static_cast<std::uint32_t>(address(thread, where)) != raw)
-        fail("uniform_address", "several");
+    const auto raw =
+        static_cast<std::uint32_t>(uniform(first_thread, "uniform_address", "several", [&](int thread) {
+          return static_cast<std::uint32_t>(address(thread, where));
+        }));
     const Address base = Address::of(raw);
     const int within = base.lane - warp * kWarpLanes;
     if (within < 0 || within + shape->lanes > kWarpLanes)
