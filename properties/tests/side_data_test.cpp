@@ -233,11 +233,12 @@ TEST(SideData, ZerosUnderLargeScalesLeaveCAsItIs) {
       const std::size_t of_b = spec_of(probe.instruction.b).storage_bytes();
       // Neither a row of A nor a column of B is zero, but every product is.
       const auto stored = static_cast<std::size_t>(probe.instruction.stored_k());
-      const std::size_t group =
-          probe.instruction.kind == MmaKind::mxf8f6f4 ? 4 : 8;  // of the elements of a sparse A
+      const Sparsity sparsity = sparsity_of(probe.instruction);
+      const auto kept = static_cast<std::size_t>(sparsity.kept),
+                 group = static_cast<std::size_t>(sparsity.group);
       for (std::size_t e = 0; e < x.m * stored; ++e) {
         const std::size_t k = e % stored;
-        const std::size_t met = tiles.metadata.empty() ? k : 2 * k / group * group + tiles.metadata[e];
+        const std::size_t met = tiles.metadata.empty() ? k : k / kept * group + tiles.metadata[e];
         if (met % 2 == 0) store_bits(tiles.a, of_a, e, 0);
       }
       for (std::size_t k = 1; k < x.k; k += 2)

@@ -9,13 +9,7 @@
 namespace mmaudit::cli::test {
 namespace {
 
-class HostileInput : public Folder {
- protected:
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-};
+class HostileInput : public Folder {};
 
 void refused(const Outcome& outcome, const std::string& part, int code = kBadInput) {
   EXPECT_EQ(outcome.code, code) << outcome.out;

@@ -12,18 +12,7 @@
 namespace mmaudit::cli::test {
 namespace {
 
-class Laws : public Folder {
- protected:
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(path(name)) << text;
-    return path(name);
-  }
-  static std::string read(const std::string& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-  }
-};
+class Laws : public Folder {};
 
 /// 2^-12 * 2^-13 beside 1 and -1: what alignment cuts off at F = 24.
 laws::Failure lost_bit() {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,16 @@ class Folder : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  /// The path of the file that it writes.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  static std::string read(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    return text.str();
+  }
   [[nodiscard]] std::size_t files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
   }

@@ -14,15 +14,6 @@ namespace {
 
 class Screen : public Folder {
  protected:
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(path(name)) << text;
-    return path(name);
-  }
-  static std::string read(const std::string& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-  }
   static void refused(const Outcome& outcome, const std::string& part) {
     EXPECT_EQ(outcome.code, kBadInput);
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
