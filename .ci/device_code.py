@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""device_code.py PROGRAM [TARGET...]   counts the device code in a program by target, as cuobjdump --list-elf --list-ptx does
-where there is one, and exits with 1 when a TARGET ("sm_90", "compute_80") has none."""
+"""device_code.py PROGRAM [TARGET...]   counts the device code in a program by target, as cuobjdump --list-elf --list-ptx
+does, and exits with 1 when there is none, or a TARGET ("sm_90", "compute_80") has none."""
 import collections
 import struct
 import sys

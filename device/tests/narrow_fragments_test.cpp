@@ -55,7 +55,7 @@ std::vector<std::uint8_t> dirty_tile(std::size_t count, Format format) {
 /// Every lane's registers, loaded as a kernel loads them, against register_word(), and against a place of
 /// every element written out here: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32" and "mma.m16n8k64"; of
 /// sparse ones
-/// "... for sparse mma.m16n8k64" and "mma.m16n8k128", where A's columns are those of the stored elements.
+/// "... for sparse mma.m16n8k64" and "mma.m16n8k128", where A's columns are the stored elements.
 template <typename Line, bool IsB, int Registers>
 void expect_loaded(Format format, const FragmentMap& map) {
   constexpr Instruction kIs = Line::kInstruction;

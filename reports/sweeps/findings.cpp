@@ -134,7 +134,7 @@ std::vector<Finding> findings_of(const SweepResult& result) {
 #undef MMAUDIT_FILE
   SweepResult right = result;  // a point whose result was wrong says nothing
   std::erase_if(right.points, [](const Point& point) { return point.get(tag::kDiffering).value_or(0) > 0; });
-  SweepResult checked = right;  // nor does one whose result nobody looked at
+  SweepResult checked = right;  // nor does one whose result was not looked at
   std::erase_if(checked.points, [](const Point& point) {
     return point.skipped.empty() && point.get(tag::kCompared).value_or(0) <= 0;
   });

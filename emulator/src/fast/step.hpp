@@ -273,7 +273,7 @@ template <int Rows, typename StepKind>
   return !any((failed_before | too_large) & kAbove);
 }
 
-/// The same, where nobody asks what failed before the last step of a chunk. With `More` the next step begins;
+/// The same, without asking what failed before the last step of a chunk. With `More` the next step begins;
 /// `sums` gets what the last step leaves, or the sum of an instruction that adds its addend last.
 template <int Rows, typename StepKind, bool More>
 [[gnu::always_inline]] inline void straight_step(const Operands& in, const Operands& next,

@@ -9,7 +9,7 @@
 namespace mmaudit::sweeps::test {
 namespace {
 
-/// Points whose results nobody compared are not judged; the page says so.
+/// Points whose results were not compared are not judged; the page says so.
 TEST(Undecided, PointsThatWereNotComparedDecideNothing) {
   for (const bool missing : {false, true}) {
     SweepResult result = grid(false);

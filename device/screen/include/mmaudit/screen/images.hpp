@@ -15,7 +15,7 @@ struct Images {
   std::vector<std::byte> d;         ///< registers, after kSteps
 };
 
-/// What: the images of `inputs`, which are those of work.instruction.
+/// What: the images of `inputs`, which were made for work.instruction.
 Images make_images(const Work& work, const Inputs& inputs);
 
 }  // namespace mmaudit::screen
