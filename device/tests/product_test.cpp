@@ -28,8 +28,9 @@ struct Served {
   Datapath datapath;
 };
 
-/// Those that the kernels serve, each datapath once per set of formats.
-std::vector<Served> served() {
+/// Those with scales or metadata that the kernels serve, each datapath once per set of formats; `all`: the
+/// others too.
+std::vector<Served> served(bool all = false) {
   std::vector<Served> found;
   std::set<std::string> seen;
   for (const Architecture& architecture : architectures()) {
@@ -37,7 +38,7 @@ std::vector<Served> served() {
       instruction = with_shape(instruction, kWgmmaMinN);
       const DatapathEntry* entry = find_datapath(architecture, instruction);
       const bool side = is_sparse(instruction.op) || instruction.scale != Format::none;
-      if (entry == nullptr || !side || instruction.c != instruction.d) continue;
+      if (entry == nullptr || !(side || all) || instruction.c != instruction.d) continue;
       if (!why_no_matmul_on_device(instruction, entry->datapath, {}).empty()) continue;
       if (seen.insert(product_key(instruction, entry->datapath)).second)
         found.push_back({instruction, entry->datapath});
@@ -210,6 +211,7 @@ double compare_many(const DeviceInfo& info, const Served& one, double wanted, st
       }
       MatmulOptions options;
       options.threads = 0;
+      if (const char* level = std::getenv("MMAUDIT_LEVEL")) options.level = find_simd_level(level);
       matmul(one.instruction, one.datapath, problem, options);
     });
     EXPECT_TRUE(equal) << name_of(one.instruction) << " " << gen::name_of(input_class) << " seed " << seed;
@@ -230,14 +232,15 @@ double compare_many(const DeviceInfo& info, const Served& one, double wanted, st
   return done;
 }
 
-/// MMAUDIT_DOTS: how many per datapath; MMAUDIT_KINDS: part of a name.
+/// MMAUDIT_DOTS: how many per datapath; MMAUDIT_KINDS: part of a name, then of instructions without scales
+/// and metadata too.
 TEST_F(ProductsOnDevice, OfManyDotProductsAreThePlainCores) {
   const char* asked = std::getenv("MMAUDIT_DOTS");
   const char* kinds = std::getenv("MMAUDIT_KINDS");
   const double wanted = asked != nullptr ? std::atof(asked) : 0;
   const std::uint64_t side = wanted >= 1e9 ? 4096 : wanted >= 1e8 ? 1024 : 128;
   std::size_t compared = 0;
-  for (const Served& one : served()) {
+  for (const Served& one : served(kinds != nullptr)) {
     if (kinds != nullptr && name_of(one.instruction).find(kinds) == std::string::npos) continue;
     const auto start = std::chrono::steady_clock::now();
     const double done = compare_many(info_, one, wanted, side);
