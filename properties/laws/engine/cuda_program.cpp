@@ -270,13 +270,14 @@ std::string cuda_program(const CudaProgram& program) {
   const std::size_t a = program.a.size() / lanes, b = program.b.size() / lanes, d = program.d.size() / lanes;
   const int capability =
       program.compute_capability == 0 ? inst.min_compute_capability : program.compute_capability;
+  // Not -arch=sm_90a: that makes nvcc 13.0 compile for compute_90 as well, which has no wgmma.
+  const std::string target = fmt::format("{}{}", capability, capability >= 90 ? "a" : "");
   std::string text;
   for (const std::string& line : program.title) text += "// " + line + "\n";
   text += fmt::format(
-      "// Build: nvcc -arch=sm_{}{} FILE.cu\n// Run: ./a.out [GPU] [RUNS]. Exit code 0: no run was wrong, 1: "
-      "some "
-      "were, 3: it could not run.\n#include <cstdio>\n#include <cstdlib>\n\n",
-      capability, capability >= 90 ? "a" : "");
+      "// Build: nvcc -gencode arch=compute_{0},code=sm_{0} FILE.cu\n// Run: ./a.out [GPU] [RUNS]. Exit code 0: "
+      "no run was wrong, 1: some were, 3: it could not run.\n#include <cstdio>\n#include <cstdlib>\n\n",
+      target);
   const char* word = spec_of(inst.d).storage_bits == 64 ? "unsigned long long" : "unsigned";
   text += fmt::format(
       "using Word = {};\nconstexpr int kGpu = {}, kThreads = {}, kLanes = {}, kRegisters = {}, kSteps = {};\n"
