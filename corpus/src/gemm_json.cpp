@@ -70,6 +70,7 @@ void for_each_size(Problem& problem, const Visit& visit) {
   visit("offset_a", problem.offset_a);
   visit("offset_b", problem.offset_b);
   visit("offset_d", problem.offset_d);
+  visit("algorithm", problem.algorithm);
 }
 
 std::vector<std::uint64_t> numbers(const Json* json, std::size_t most, const std::string& where) {

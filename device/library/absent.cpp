@@ -12,9 +12,14 @@ std::string why_no_kernel_names() { return why_no_library(); }
 LibrarySession::LibrarySession(const DeviceInfo& /*device*/) { throw EnvironmentError(why_no_library()); }
 LibrarySession::~LibrarySession() = default;
 LibraryAnswer LibrarySession::run(const GemmProblem& /*problem*/, const void* /*a*/, const void* /*b*/,
-                                  int /*repeats*/) {
+                                  const LibraryRun& /*how*/) {
+  throw EnvironmentError(why_no_library());
+}
+void LibrarySession::hold(const void* /*a*/, std::size_t /*a_bytes*/, const void* /*b*/,
+                          std::size_t /*b_bytes*/) {
   throw EnvironmentError(why_no_library());
 }
 void LibrarySession::pin(const GemmProblem& /*problem*/) { throw EnvironmentError(why_no_library()); }
+void LibrarySession::unpin() { throw EnvironmentError(why_no_library()); }
 
 }  // namespace mmaudit::device

@@ -105,14 +105,15 @@ struct Request {
   }
 
   [[nodiscard]] cublas::HeuristicResult chosen(cublas::Handle handle, const GemmProblem& problem) const {
-    cublas::HeuristicResult out{};
+    std::vector<cublas::HeuristicResult> out(problem.algorithm + 1);
     int found = 0;
-    const int status = cublas::api().lt_heuristic(handle, desc.get(), first.get(), second.get(), d.get(),
-                                                  d.get(), preference.get(), 1, &out, &found);
-    if (status != 0 || found == 0)
-      throw EnvironmentError("cuBLASLt has no algorithm for " + name_of(problem) + " (status " +
-                             std::to_string(status) + ")");
-    return out;
+    const int status =
+        cublas::api().lt_heuristic(handle, desc.get(), first.get(), second.get(), d.get(), d.get(),
+                                   preference.get(), static_cast<int>(out.size()), out.data(), &found);
+    if (status != 0 || found != static_cast<int>(out.size()))
+      throw EnvironmentError("cuBLASLt has " + std::to_string(found) + " algorithms for " + name_of(problem) +
+                             " (status " + std::to_string(status) + ")");
+    return out.back();
   }
 
  private:
@@ -164,6 +165,25 @@ struct LibrarySession::State {
   Buffer workspace;
   std::uint64_t workspace_bytes = 0;
   std::optional<cublas::HeuristicResult> pinned;
+  struct Held {
+    const void* from = nullptr;
+    std::size_t bytes = 0;
+    Buffer copy;
+  } held_a, held_b;
+
+  static void hold(Held& held, const void* from, std::size_t bytes) {
+    held.copy = Buffer(bytes);
+    copy_in(held.copy.data(), from, bytes);
+    held.from = from;
+    held.bytes = bytes;
+  }
+  /// The operand on the GPU: a held copy, or `buffer`, made now.
+  static const char* on_gpu(const Held& held, const void* from, std::size_t bytes, Buffer& buffer) {
+    if (held.from == from && bytes <= held.bytes) return held.copy.data<char>();
+    buffer = Buffer(bytes);
+    copy_in(buffer.data(), from, bytes);
+    return buffer.data<char>();
+  }
 
   void need_workspace(std::uint64_t bytes) {
     if (bytes <= workspace_bytes) return;
@@ -216,7 +236,15 @@ void LibrarySession::pin(const GemmProblem& problem) {
   state_->pinned = Request(problem).chosen(state_->lt.get(), problem);
 }
 
-LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, const void* b, int repeats) {
+void LibrarySession::unpin() { state_->pinned.reset(); }
+
+void LibrarySession::hold(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  State::hold(state_->held_a, a, a_bytes);
+  State::hold(state_->held_b, b, b_bytes);
+}
+
+LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, const void* b,
+                                  const LibraryRun& how) {
   if (const std::string why = why_no_problem(problem); !why.empty()) throw InputError(why);
   if (problem.api == GemmApi::cublas && state_->blas.get() == nullptr)
     throw EnvironmentError("no libcublas.so.13 or .12 on this machine");
@@ -231,13 +259,13 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
                     a_bytes = extents.a * spec_of(problem.type).storage_bytes(),
                     b_bytes = extents.b * spec_of(b_type_of(problem)).storage_bytes(),
                     d_bytes = extents.d * element;
-  const Buffer on_a(a_bytes), on_b(b_bytes), on_d(d_bytes);
-  copy_in(on_a.data(), a, a_bytes);
-  copy_in(on_b.data(), b, b_bytes);
+  Buffer buffer_a, buffer_b;
+  const Buffer on_d(d_bytes);
   cuda_check(cudaMemset(on_d.data(), 0xA5, d_bytes), "clearing D");  // an element that is not written shows
-  const char* const first_a = on_a.data<char>() + problem.offset_a * spec_of(problem.type).storage_bytes();
-  const char* const first_b =
-      on_b.data<char>() + problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
+  const char* const first_a = State::on_gpu(state_->held_a, a, a_bytes, buffer_a) +
+                              problem.offset_a * spec_of(problem.type).storage_bytes();
+  const char* const first_b = State::on_gpu(state_->held_b, b, b_bytes, buffer_b) +
+                              problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
   char* const first_d = on_d.data<char>() + problem.offset_d * element;
   LibraryAnswer answer;
   std::string logged;
@@ -255,19 +283,20 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   }
   answer.call.algorithm = lt ? attributes_of(chosen) : algorithm_of_log(logged);
   cuda_check(cudaDeviceSynchronize(), "the product");
-  answer.d.resize(problem.m * problem.n * element);
+  const std::uint64_t rows = how.rows == 0 ? problem.m : std::min(how.rows, problem.m);
+  answer.d.resize(rows * problem.n * element);
   cuda_check(cudaMemcpy2D(answer.d.data(), problem.n * element, first_d, request.ld_d * element,
-                          problem.n * element, problem.m, cudaMemcpyDeviceToHost),
+                          problem.n * element, rows, cudaMemcpyDeviceToHost),
              "copying D");
-  if (repeats > 0) {
+  if (how.repeats > 0) {
     Event begin, end;
     begin.record();
-    for (int i = 0; i < repeats; ++i)
+    for (int i = 0; i < how.repeats; ++i)
       require_success(state_->multiply(problem, request, chosen, first_a, first_b, first_d),
                       "the product again");
     end.record();
     cuda_check(cudaEventSynchronize(end.get()), "timing the product");
-    answer.seconds = Event::seconds(begin, end) / repeats;
+    answer.seconds = Event::seconds(begin, end) / how.repeats;
   }
   return answer;
 }

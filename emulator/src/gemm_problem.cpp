@@ -50,7 +50,8 @@ std::string name_of(const GemmProblem& problem) {
                                            {"offset_a", problem.offset_a, plain.offset_a},
                                            {"offset_b", problem.offset_b, plain.offset_b},
                                            {"offset_d", problem.offset_d, plain.offset_d},
-                                           {"workspace", problem.workspace, plain.workspace}})
+                                           {"workspace", problem.workspace, plain.workspace},
+                                           {"algorithm", problem.algorithm, plain.algorithm}})
     if (value != usual) out += " " + std::string(name) + " " + std::to_string(value);
   return out;
 }
@@ -74,6 +75,9 @@ std::string why_no_problem(const GemmProblem& problem) {
   if (is_fp8(type) && problem.api == GemmApi::cublas) return refusal("api", "cublas with FP8", "cublaslt");
   if (is_fp8(type) && (problem.transposed_a || !problem.transposed_b))
     return refusal("layout", std::string(layout_of(problem)), "nt with FP8");
+  constexpr std::uint64_t kMostAlgorithms = 64;
+  if (problem.algorithm >= kMostAlgorithms || (problem.algorithm != 0 && problem.api == GemmApi::cublas))
+    return refusal("algorithm", std::to_string(problem.algorithm), "0 to 63 with cublaslt, 0 with cublas");
   if (problem.fast_accum && !is_fp8(type)) return refusal("fast_accum", "true", "false but with FP8");
   for (const auto& [field, ld, least] :
        {std::tuple{"lda", problem.lda, problem.transposed_a ? problem.m : problem.k},

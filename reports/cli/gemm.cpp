@@ -232,7 +232,7 @@ int predict_file(const PredictOptions& options, const Context& context) {
 
 struct LayerOptions {
   std::string type = "bf16", layout = "nt", sizes = "1-8192", json, svg;
-  std::uint64_t n = 0, k = 0, seed = 1, pin = 0;
+  std::uint64_t n = 0, k = 0, seed = 1, pin = 0, workspace = GemmProblem{}.workspace;
   bool fast = false;
 };
 
@@ -258,10 +258,10 @@ std::vector<std::uint64_t> sizes_of(const std::string& text) {
 
 int invariant(const LayerOptions& options, const Context& context) {
   try_outputs({{"--json", options.json}, {"--svg", options.svg}}, {});
-  const nlohmann::json json = {{"type", options.type},  {"layout", options.layout},
-                               {"m", std::uint64_t{1}}, {"n", options.n},
-                               {"k", options.k},        {"fast_accum", options.fast}};
-  const GemmProblem layer = corpus::gemm_problem_of(json, "--type, --layout, --n, --k");
+  const nlohmann::json json = {
+      {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
+      {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
+  const GemmProblem layer = corpus::gemm_problem_of(json, "--type, --layout, --n, --k, --workspace");
   if (layer.transposed_a) throw InputError("--layout: found " + options.layout + ", allowed: nn, nt");
   InvariantOptions how;
   how.seed = options.seed;
@@ -346,7 +346,9 @@ void add_gemm(Command& app) {
   layer.option("--k", of_layer->k, "depth").required();
   layer.option("--m SIZES", of_layer->sizes, "rows: ascending numbers and ranges");
   layer.flag("--fast-accum", of_layer->fast, "FP8: sums stay in the tensor core");
-  layer.option("--pin M", of_layer->pin, "use the algorithm of this M for every M; 0: the heuristic's");
+  layer.option("--pin M", of_layer->pin,
+               "use the algorithm of this M for every M, and say what that costs; 0: the heuristic's");
+  layer.option("--workspace BYTES", of_layer->workspace, "what the library may use: less of it, other plans");
   layer.option("--seed", of_layer->seed, "of the operands");
   layer.section("Output");
   layer.option("--svg FILE", of_layer->svg, "a picture of the ranges");

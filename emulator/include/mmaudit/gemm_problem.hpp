@@ -30,6 +30,7 @@ struct GemmProblem {
   bool fast_accum = false;                                 ///< FP8: sums stay in the tensor core
   bool reduced_reduction = true;  ///< cublas: sums of slices may be kept in D's type, torch's default
   std::uint64_t workspace = std::uint64_t{32} << 20;  ///< bytes
+  std::uint64_t algorithm = 0;  ///< cublaslt: which of the heuristic's, from the best one on
 
   bool operator==(const GemmProblem&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,28 @@ std::int64_t rank_of(std::uint64_t bits, const FormatSpec& format) {
   return (bits & format.sign_bit()) != 0 ? -magnitude : magnitude;
 }
 
+/// Both times at the powers of two among the sizes; the session's pin is gone afterwards.
+std::vector<PinnedCost> costs_of(device::LibrarySession& session, GemmProblem x, const GemmInputs& inputs,
+                                 const std::vector<std::uint64_t>& sizes) {
+  std::vector<PinnedCost> out;
+  for (const std::uint64_t m : sizes)
+    if (std::has_single_bit(m)) out.push_back({m});
+  const auto seconds_at = [&](std::uint64_t m) {
+    constexpr int kWarm = 3, kTimed = 20;
+    x.m = m;
+    try {
+      session.run(x, inputs.a.data(), inputs.library_b(), {.repeats = kWarm, .rows = 1});
+      return session.run(x, inputs.a.data(), inputs.library_b(), {.repeats = kTimed, .rows = 1}).seconds;
+    } catch (const EnvironmentError&) {
+      return 0.0;
+    }
+  };
+  for (PinnedCost& each : out) each.pinned = seconds_at(each.m);
+  session.unpin();
+  for (PinnedCost& each : out) each.heuristic = seconds_at(each.m);
+  return out;
+}
+
 std::vector<std::uint64_t> first_columns(std::uint64_t n) {
   constexpr std::uint64_t kMost = 64;
   std::vector<std::uint64_t> out;
@@ -38,6 +61,8 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
   GemmProblem x = layer;
   x.m = options.sizes.back();
   const GemmInputs inputs = inputs_of(x, options.seed);
+  session.hold(inputs.a.data(), inputs.a.size(), inputs.library_b(),
+               inputs.stored_b.empty() ? inputs.b.size() : inputs.stored_b.size());
   if (options.pin != 0) {
     x.m = options.pin;
     session.pin(x);
@@ -52,14 +77,13 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
     if (options.progress) options.progress(1);
     device::LibraryAnswer answer;
     try {
-      answer = session.run(x, inputs.a.data(), inputs.library_b(), 1);
+      answer = session.run(x, inputs.a.data(), inputs.library_b(), {.repeats = 1, .rows = kRows});
     } catch (const EnvironmentError&) {
       out.refused.push_back(m);
       continue;
     }
     out.seconds += answer.seconds;
     const std::uint64_t rows = std::min(m, kRows);
-    answer.d.resize(rows * layer.n * bytes);
     const std::optional<GemmPlan> plan = plan_of(x, answer.call, nullptr, architecture);
     const std::string words = plan ? mmaudit::text_of(*plan) : "unknown plan";
     out.unknown += plan ? 0 : 1;
@@ -102,6 +126,7 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
     last = std::move(answer.d);
   }
   if (out.ranges.empty()) throw EnvironmentError("the library refuses every M of this layer");
+  if (options.pin != 0) out.costs = costs_of(session, x, inputs, options.sizes);
   return out;
 }
 
@@ -120,6 +145,12 @@ std::string text_of(const InvariantResult& result) {
   out += fmt::format(
       "{} ranges; {} M without a known plan; {} predicted elements wrong; {:.3f} ms for all products\n",
       result.ranges.size(), result.unknown, result.wrong, result.seconds * 1e3);
+  const auto microseconds = [](double seconds) {
+    return seconds == 0 ? std::string("refused") : fmt::format("{:.1f} us", seconds * 1e6);
+  };
+  for (const PinnedCost& each : result.costs)
+    out += fmt::format("M {}: {} pinned, {} by the heuristic's algorithm\n", each.m,
+                       microseconds(each.pinned), microseconds(each.heuristic));
   return out;
 }
 
@@ -133,6 +164,9 @@ std::string json_of(const InvariantResult& result) {
                       {"differing", each.differing},
                       {"worst_ulp", each.worst_ulp},
                       {"predicted", each.predicted}});
+  nlohmann::json costs = nlohmann::json::array();
+  for (const PinnedCost& each : result.costs)
+    costs.push_back({{"m", each.m}, {"pinned_s", each.pinned}, {"heuristic_s", each.heuristic}});
   const nlohmann::json out = {{"schema", "mmaudit.gemm.invariant/1"},
                               {"type", name_of(result.layer.type)},
                               {"layout", layout_of(result.layer)},
@@ -142,7 +176,9 @@ std::string json_of(const InvariantResult& result) {
                               {"refused", result.refused},
                               {"unknown", result.unknown},
                               {"wrong", result.wrong},
-                              {"seconds", result.seconds}};
+                              {"seconds", result.seconds},
+                              {"workspace", result.layer.workspace},
+                              {"costs", std::move(costs)}};
   return out.dump(1) + "\n";
 }
 

@@ -19,6 +19,12 @@ struct InvariantRange {
   bool predicted = true;  ///< the plans alone say the same bits, and that they differ from the range before
 };
 
+/// What pinning costs at one M.
+struct PinnedCost {
+  std::uint64_t m = 0;
+  double pinned = 0, heuristic = 0;  ///< seconds of one product; 0: the library refuses it
+};
+
 struct InvariantResult {
   GemmProblem layer;  ///< its m means nothing
   std::vector<InvariantRange> ranges;
@@ -26,6 +32,7 @@ struct InvariantResult {
   std::uint64_t unknown = 0;           ///< M without a known plan
   std::uint64_t wrong = 0;             ///< elements of the rows compared that a known plan predicts wrongly
   double seconds = 0;                  ///< of all products on the GPU, each once
+  std::vector<PinnedCost> costs;       ///< of a pinned algorithm: at the powers of two among the M
 };
 
 struct InvariantOptions {
@@ -35,7 +42,7 @@ struct InvariantOptions {
 };
 
 /// What: runs the layer for every M, with the same B and the same first rows of A. `architecture`: of the
-/// session's GPU.
+/// session's GPU. Workspace: the layer's.
 InvariantResult invariant_ranges(device::LibrarySession& session, const Architecture& architecture,
                                  const GemmProblem& layer, const InvariantOptions& options);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "gemm/invariant.hpp"
 #include "gemm/samples.hpp"
 #include "mmaudit/error.hpp"
 
@@ -81,6 +82,22 @@ TEST(GemmCompare, a_sample_of_a_product_is_read_and_predicted) {
   const SampleOutcome found = check_sample(*find_architecture("hopper"), read[0]);
   EXPECT_EQ(found.elements, 12U);
   EXPECT_EQ(found.wrong, 0U);
+}
+
+TEST(GemmInvariant, what_pinning_costs_is_said) {
+  InvariantResult result;
+  result.layer.n = result.layer.k = 64;
+  result.layer.workspace = 1024;
+  result.ranges.push_back({1, 2, {"a plan"}});
+  result.costs = {{1, 2e-6, 1e-6}, {2, 0, 1e-6}};
+  const std::string text = text_of(result);
+  EXPECT_NE(text.find("M 1: 2.0 us pinned, 1.0 us by the heuristic's algorithm\n"
+                      "M 2: refused pinned, 1.0 us by the heuristic's algorithm\n"),
+            std::string::npos)
+      << text;
+  const nlohmann::json json = nlohmann::json::parse(json_of(result));
+  EXPECT_EQ(json.at("workspace"), 1024);
+  EXPECT_EQ(json.at("costs").at(1).at("heuristic_s"), 1e-6);
 }
 
 TEST(GemmCompare, the_first_wrong_element_of_many_is_named) {

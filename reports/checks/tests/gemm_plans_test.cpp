@@ -177,6 +177,10 @@ TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
       R"({"type": "bf16", "d": "f32", "m": 3, "n": 40, "k": 16, "layout": "nt", "fast_accum": false})", "x");
   ASSERT_EQ(of_json.size(), 1U);
   EXPECT_EQ(name_of(of_json[0]), "cublaslt bf16 -> f32 nt 3 x 40 x 16");
+  const auto third =
+      corpus::read_gemm_problems(R"({"type": "bf16", "m": 3, "n": 40, "k": 16, "algorithm": 2})", "x");
+  EXPECT_EQ(name_of(third[0]), "cublaslt bf16 -> bf16 nn 3 x 40 x 16 algorithm 2");
+  EXPECT_EQ(name_of(corpus::gemm_problem_of(corpus::to_json(third[0]), "x")), name_of(third[0]));
   const char* const log =
       "[2026][cublasLt][1][Trace][cublasLtSSSMatmul] A=0X7 Adesc=[type=R_32F rows=256 cols=8192 ld=264] "
       "B=0X7 "
@@ -208,6 +212,8 @@ TEST(GemmPlans, bad_input_is_one_line) {
             "f: line 1: m: found 0, allowed: 1 to 2147483647");
   EXPECT_EQ(refusal(R"({"type": "e4m3", "m": 16, "n": 16, "k": 16})"),
             "f: line 1: layout: found nn, allowed: nt with FP8");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "api": "cublas", "algorithm": 1})"),
+            "f: line 1: algorithm: found 1, allowed: 0 to 63 with cublaslt, 0 with cublas");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "layuot": "nn"})"),
             "f: line 1: found layuot, allowed: layout?");
 }

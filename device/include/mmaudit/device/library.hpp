@@ -13,8 +13,13 @@ namespace mmaudit::device {
 
 struct LibraryAnswer {
   LibraryCall call;
-  std::vector<std::byte> d;  ///< (m, n), row-major, without gaps
+  std::vector<std::byte> d;  ///< (m, n), row-major, without gaps; the rows asked for
   double seconds = 0;        ///< of one product on the GPU; 0: not timed
+};
+
+struct LibraryRun {
+  int repeats = 0;         ///< runs of which `seconds` is the mean; 0: not timed
+  std::uint64_t rows = 0;  ///< the first rows of D come back; 0: all
 };
 
 /// Why there is no cuBLASLt here, in one line; empty where there is one.
@@ -33,12 +38,15 @@ class LibrarySession {
   LibrarySession(const LibrarySession&) = delete;
   LibrarySession& operator=(const LibrarySession&) = delete;
 
-  /// What: the product, by the first algorithm of the heuristic or the pinned one. `a` and `b`: raw bits as
-  /// stored, extents_of(problem) elements. `repeats`: runs of which `seconds` is the mean; 0: not timed.
-  /// Errors: EnvironmentError where the library has no algorithm or fails.
-  LibraryAnswer run(const GemmProblem& problem, const void* a, const void* b, int repeats = 0);
+  /// What: the product, by the algorithm of the heuristic that the problem asks for or by the pinned one.
+  /// `a` and `b`: raw bits as stored, extents_of(problem) elements. Errors: EnvironmentError where the
+  /// library has no algorithm or fails.
+  LibraryAnswer run(const GemmProblem& problem, const void* a, const void* b, const LibraryRun& how = {});
+  /// A copy of these operands stays on the GPU: run() with the same pointers reads the copy.
+  void hold(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
   /// The algorithm that the heuristic of cuBLASLt takes for this problem is used for every later one.
   void pin(const GemmProblem& problem);
+  void unpin();
 
  private:
   struct State;
