@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # style.sh format [--check]              reformats the C++ and CUDA sources, or only names those that need it
-# style.sh tidy FOLDER JOBS [FILE...]    runs clang-tidy over the host sources that FOLDER/compile_commands.json compiles
+# style.sh tidy FOLDER JOBS [FILE...]    runs clang-tidy over the host sources that FOLDER/compile_commands.json compiles,
+#                                        newest first; with MMAUDIT_TIDY_SECONDS none starts after so many seconds
 # style.sh find TOOL                     prints the command that runs our release of clang-format or clang-tidy
 # Exit codes: 0 all good, 1 something is off, 2 usage, 77 the tool is missing. ./run calls both.
 set -euo pipefail
@@ -50,13 +51,17 @@ run_format() {
 
 # A file is read again when the file itself, its command, any header of ours, the configuration or the tool has changed.
 run_tidy() {
-  local tool folder=$1 jobs=$2 commands=$1/compile_commands.json cache=$1/read units shared unit entry key todo=() count=0
+  local tool folder=$1 jobs=$2 commands=$1/compile_commands.json cache=$1/read units shared unit entry key todo=() count=0 left=0 i
   shift 2
   tool=$(run_find clang-tidy)
   if (($#)); then
     units=("${@/#/"$PWD/"}")
   else
-    mapfile -t units < <(sed -n 's/^ *"file": "\(.*\.cpp\)".*/\1/p' "$commands" | sort -u)
+    # Newest first: those that a commit changed last, then the others.
+    mapfile -t units < <({
+      git log --format= --name-only -n 300 -- '*.cpp' 2>/dev/null | sed "s|^|$PWD/|"
+      sed -n 's/^ *"file": "\(.*\.cpp\)".*/\1/p' "$commands" | sort -u
+    } | awk '!seen[$0]++')
   fi
   mkdir -p "$cache"
   shared=$({ "$tool" --version && cat .clang-tidy && sources '*.hpp' | xargs -d '\n' cat; } | sha256sum)
@@ -70,12 +75,15 @@ run_tidy() {
   ((count)) || die 2 "tidy: no sources that are compiled here"
   echo "    $count files, $((${#todo[@]} / 2)) of them new or changed"
   ((${#todo[@]})) || return 0
-  # $0: the tool, $1: its folder, $2: the stamp, $3: the file
+  # $0: the tool, $1: its folder, $2: when no further file starts, $3: the stamp, $4: the file
   # shellcheck disable=SC2016
   printf '%s\0' "${todo[@]}" | xargs -0 -n2 -P"$jobs" bash -c '
-    "$0" --quiet -p "$1" --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-error "$3" \
-      2> >(grep -vE "^[0-9]+ warnings?( and [0-9]+ errors?)? (generated|treated)" >&2) && : >"$2"
-  ' "$tool" "$folder" || return 1
+    (($(date +%s) < $2)) || exit 0
+    "$0" --quiet -p "$1" --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-error "$4" \
+      2> >(grep -vE "^[0-9]+ warnings?( and [0-9]+ errors?)? (generated|treated)" >&2) && : >"$3"
+  ' "$tool" "$folder" "$(($(date +%s) + ${MMAUDIT_TIDY_SECONDS:-86400}))" || return 1
+  for ((i = 0; i < ${#todo[@]}; i += 2)); do [[ -e ${todo[i]} ]] || left=$((left + 1)); done
+  ((left == 0)) || echo "    $left of them were not read: ${MMAUDIT_TIDY_SECONDS} seconds had passed"
 }
 
 case ${1:-} in
