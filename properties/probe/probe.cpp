@@ -36,7 +36,7 @@ class Prober {
     for (const Fact& one : options_.facts) facts_.add(one);
     ask_classes(blank_datapath(inst_), kFirstTiles);
     say("the first combination of rules");
-    Fit fit = first_fit(inst_, facts_);
+    Fit fit = first_fit(inst_, facts_, options_.progress);
     Finding finding;
     constexpr int kVerifications = 4;
     for (int i = 0; i < kVerifications; ++i) {
@@ -145,12 +145,12 @@ class Prober {
       ask_classes(fit.datapath, kLaterTiles);
       fit.wrong = facts_.wrong(fit.datapath, facts_.all().size());
       if (fit.wrong == 0 && !separated(fit.datapath)) break;
-      const Fit better = improved(inst_, facts_, fit.datapath);
+      const Fit better = improved(inst_, facts_, fit.datapath, options_.progress);
       const bool helped = better.wrong == 0 || !(better.datapath == fit.datapath);
       fit = better;
       if (helped) continue;
       if (++stuck == kMostStuck) break;
-      const Fit again = first_fit(inst_, facts_);
+      const Fit again = first_fit(inst_, facts_, options_.progress);
       if (again.wrong < fit.wrong) fit = again;
     }
     return fit;

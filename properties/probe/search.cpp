@@ -26,8 +26,8 @@ constexpr std::size_t kFewWrong = 64;
 
 class Descent {
  public:
-  Descent(const Instruction& inst, const Facts& facts, const Datapath& start)
-      : inst_(inst), facts_(facts), best_{start, facts.wrong(start, facts.all().size())} {}
+  Descent(const Instruction& inst, const Facts& facts, const Datapath& start, const Told& told)
+      : inst_(inst), facts_(facts), told_(told), best_{start, facts.wrong(start, facts.all().size())} {}
 
   /// `thorough`: where no rule and no usual pair helps, every pair is tried.
   Fit run(bool thorough) {
@@ -54,11 +54,18 @@ class Descent {
     best_ = {datapath, wrong};
     facts_.ask_first_what_contradicts(datapath);
   }
+  void tell(const std::string& rules) const {
+    if (told_)
+      told_(rules + ", " + std::to_string(best_.wrong) + " of " + std::to_string(facts_.all().size()) +
+            " answers contradict the best rules");
+  }
   void single(const std::string& rule) {
+    tell(rule);
     for (const Change& one : changes_of(inst_, best_.datapath, rule)) consider(one.datapath);
   }
   /// Every value of the first rule, the present one too, with every value of the second.
   void pair(const std::string& first, const std::string& second, bool near) {
+    tell(first + " and " + second);
     const Datapath start = best_.datapath;
     std::vector<Change> outer = changes_of(inst_, start, first);
     for (const Change& one : outer) {
@@ -97,6 +104,7 @@ class Descent {
 
   const Instruction& inst_;
   const Facts& facts_;
+  const Told& told_;
   Fit best_;
 };
 
@@ -107,13 +115,13 @@ bool divides_k(const Instruction& inst, const Change& change) {
   return inst.stored_k() % value == 0;
 }
 
-Fit improved(const Instruction& inst, const Facts& facts, const Datapath& start) {
-  return Descent(inst, facts, start).run(true);
+Fit improved(const Instruction& inst, const Facts& facts, const Datapath& start, const Told& told) {
+  return Descent(inst, facts, start, told).run(true);
 }
 
-Fit first_fit(const Instruction& inst, const Facts& facts) {
+Fit first_fit(const Instruction& inst, const Facts& facts, const Told& told) {
   const Datapath blank = blank_datapath(inst);
-  if (blank.arithmetic != Arithmetic::fused_dot_add) return improved(inst, facts, blank);
+  if (blank.arithmetic != Arithmetic::fused_dot_add) return improved(inst, facts, blank, told);
   Fit best{blank, facts.all().size() + 1};
   constexpr int kFractionBits[] = {25, 13, 50};
   for (const Arithmetic arithmetic : {Arithmetic::fused_dot_add, Arithmetic::grouped_dot_add})
@@ -123,10 +131,10 @@ Fit first_fit(const Instruction& inst, const Facts& facts) {
       start.fraction_bits = static_cast<std::int16_t>(bits);
       start.output.fraction_bits = static_cast<std::uint8_t>(std::min<int>(bits, start.output.fraction_bits));
       if (best.wrong == 0 || !can_be(inst, start)) continue;
-      const Fit fit = Descent(inst, facts, start).run(false);
+      const Fit fit = Descent(inst, facts, start, told).run(false);
       if (fit.wrong < best.wrong) best = fit;
     }
-  return best.wrong == 0 ? best : improved(inst, facts, best.datapath);
+  return best.wrong == 0 ? best : improved(inst, facts, best.datapath, told);
 }
 
 }  // namespace mmaudit::probe

@@ -13,7 +13,7 @@ namespace mmaudit::checks {
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-  if (!quiet_ && terminal_ && done_ > 0) std::fputs("\r\033[K", stderr);
+  if (!quiet_ && terminal_ && shown_ != start_) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::begin(std::string what, std::uint64_t total) {
@@ -27,9 +27,10 @@ void Progress::advance(std::uint64_t steps, const std::string& label) {
   done_ += steps;
   const auto now = std::chrono::steady_clock::now();
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
-  if (quiet_ || (now - shown_ < pause && !(terminal_ && done_ == total_))) return;
+  const bool last = total_ != 0 && done_ == total_;
+  if (quiet_ || (now - shown_ < pause && !(terminal_ && last))) return;
   shown_ = now;
-  draw(label, done_ == total_);
+  draw(label, last);
 }
 
 void Progress::will_write(const std::vector<std::string>& names) {
@@ -42,10 +43,12 @@ void Progress::draw(const std::string& label, bool last) {
     std::fputs(fmt::format("{}will write {}\n", terminal_ ? "\r\033[K" : "", written_).c_str(), stderr);
     written_.clear();
   }
-  const double share = total_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(total_);
+  const double share = total_ == 0 ? 0 : static_cast<double>(done_) / static_cast<double>(total_);
   const double elapsed = std::chrono::duration<double>(shown_ - start_).count();
   const double left = share > 0 ? elapsed / share - elapsed : 0;
-  const std::string status = fmt::format("{} {:3.0f}%  {:.0f} s left  {}", what_, 100 * share, left, label);
+  const std::string status =
+      total_ == 0 ? fmt::format("{} {:.0f} s  {}", what_, elapsed, label)  // no end is known
+                  : fmt::format("{} {:3.0f}%  {:.0f} s left  {}", what_, 100 * share, left, label);
   if (!terminal_) {
     std::fputs((status + "\n").c_str(), stderr);
     return;
