@@ -217,6 +217,10 @@ void sgemm(benchmark::State& state, int threads) {
 }
 #endif
 
+/// Those whose kernel is also timed alone.
+constexpr const char* kUnpacked[] = {"wgmma.m64n64k16.f32.f16.f16",    "wgmma.m64n64k16.f32.bf16.bf16",
+                                     "wgmma.m64n64k8.f32.tf32.tf32",   "wgmma.m64n64k32.f32.e4m3.e4m3",
+                                     "mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n64k16.f16.f16.f16"};
 constexpr const char* kBenched[] = {
     "wgmma.m64n64k16.f32.f16.f16", "wgmma.m64n64k16.f32.bf16.bf16", "wgmma.m64n64k8.f32.tf32.tf32",
     "wgmma.m64n64k32.f32.e4m3.e4m3", "mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n64k16.f16.f16.f16",
@@ -245,9 +249,11 @@ const bool kRegistered = [] {
 #ifdef MMAUDIT_FAST_X86
   for (const SimdLevel level : {SimdLevel::avx2, SimdLevel::avx512}) {
     if (!has_simd_level(level)) continue;
-    const std::string name = std::string(kBenched[0]) + "/" + std::string(name_of(level)) + "/unpacked";
-    settings(benchmark::RegisterBenchmark(name.c_str(), unpacked, std::string(kBenched[0]),
-                                          level == SimdLevel::avx2 ? &fast::kAvx2 : &fast::kAvx512));
+    for (const char* instruction : kUnpacked) {
+      const std::string name = std::string(instruction) + "/" + std::string(name_of(level)) + "/unpacked";
+      settings(benchmark::RegisterBenchmark(name.c_str(), unpacked, std::string(instruction),
+                                            level == SimdLevel::avx2 ? &fast::kAvx2 : &fast::kAvx512));
+    }
   }
 #endif
   MatmulOptions two;
