@@ -24,6 +24,12 @@ class Fields : public JsonFields {
       refuse(field, *found, fmt::format("an integer from {}", least));
     value = found->get<std::uint64_t>();
   }
+  void number(std::string_view field, float& value) {
+    const Json* const found = take(field);
+    if (found == nullptr) return;
+    if (!found->is_number()) refuse(field, *found, "a number");
+    value = found->get<float>();
+  }
   void format(std::string_view field, Format& value) {
     const std::optional<std::string> name = text(field);
     if (!name) return;
@@ -113,6 +119,11 @@ Json to_json(const GemmProblem& problem) {
   if (problem.fast_accum) out["fast_accum"] = true;
   if (!problem.reduced_reduction) out["reduced_reduction"] = false;
   if (problem.workspace != usual.workspace) out["workspace"] = problem.workspace;
+  if (problem.alpha != usual.alpha) out["alpha"] = problem.alpha;
+  if (problem.beta != usual.beta) out["beta"] = problem.beta;
+  if (problem.bias) out["bias"] = true;
+  if (problem.activation != usual.activation)
+    out["activation"] = name_in(names::kGemmActivation, problem.activation);
   return out;
 }
 
@@ -134,6 +145,10 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
   fields.boolean("fast_accum", out.fast_accum);
   fields.boolean("reduced_reduction", out.reduced_reduction);
   fields.count("workspace", out.workspace);
+  fields.number("alpha", out.alpha);
+  fields.number("beta", out.beta);
+  fields.boolean("bias", out.bias);
+  fields.choice("activation", names::kGemmActivation, out.activation);
   fields.refuse_unknown();
   if (const std::string why = why_no_problem(out); !why.empty()) throw InputError(where + ": " + why);
   return out;

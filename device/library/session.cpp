@@ -104,6 +104,19 @@ struct Request {
     prefer(cublas::kAlignD, alignment_of(bytes(output_of(x), x.offset_d)));
   }
 
+  /// A null bias stands for one on the GPU, for questions about the algorithm.
+  void finish(const GemmProblem& x, const void* bias) {
+    const int activation = x.activation == GemmActivation::relu   ? cublas::kRelu
+                           : x.activation == GemmActivation::gelu ? cublas::kGelu
+                                                                  : 0;
+    const int what = activation + (x.bias ? cublas::kAddBias : 0);
+    if (what == 0) return;
+    set(cublas::kEpilogue, what);
+    if (!x.bias) return;
+    set(cublas::kBias, bias);
+    set(cublas::kBiasType, static_cast<int>(data_type(bias_type_of(x))));
+  }
+
   [[nodiscard]] cublas::HeuristicResult chosen(cublas::Handle handle, const GemmProblem& problem) const {
     std::vector<cublas::HeuristicResult> out(problem.algorithm + 1);
     int found = 0;
@@ -197,11 +210,10 @@ struct LibrarySession::State {
 int LibrarySession::State::multiply(const GemmProblem& x, const Request& request,
                                     const cublas::HeuristicResult& chosen, const char* a, const char* b,
                                     char* d) const {
-  const float one = 1, zero = 0;
   const std::int32_t one_i = 1, zero_i = 0;
   const bool integer = x.type == Format::s8;
-  const void *const alpha = integer ? static_cast<const void*>(&one_i) : &one,
-                    *const beta = integer ? static_cast<const void*>(&zero_i) : &zero;
+  const void *const alpha = integer ? static_cast<const void*>(&one_i) : &x.alpha,
+                    *const beta = integer ? static_cast<const void*>(&zero_i) : &x.beta;
   const cublas::Api& api = cublas::api();
   if (x.api == GemmApi::cublaslt)
     return api.lt_matmul(lt.get(), request.desc.get(), alpha, b, request.first.get(), a, request.second.get(),
@@ -233,7 +245,9 @@ LibrarySession::LibrarySession(const DeviceInfo& device) {
 LibrarySession::~LibrarySession() = default;
 
 void LibrarySession::pin(const GemmProblem& problem) {
-  state_->pinned = Request(problem).chosen(state_->lt.get(), problem);
+  Request request(problem);
+  request.finish(problem, nullptr);
+  state_->pinned = request.chosen(state_->lt.get(), problem);
 }
 
 void LibrarySession::unpin() { state_->pinned.reset(); }
@@ -248,7 +262,14 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   if (const std::string why = why_no_problem(problem); !why.empty()) throw InputError(why);
   if (problem.api == GemmApi::cublas && state_->blas.get() == nullptr)
     throw EnvironmentError("no libcublas.so.13 or .12 on this machine");
-  const Request request(problem);
+  Request request(problem);
+  const std::size_t bias_bytes =
+      problem.bias ? problem.n * spec_of(bias_type_of(problem)).storage_bytes() : 0;
+  if ((problem.beta != 0 && how.c == nullptr) || (bias_bytes != 0 && how.bias == nullptr))
+    throw InputError("c, bias: found none, allowed: those that " + name_of(problem) + " reads");
+  const Buffer bias(bias_bytes);
+  if (bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
+  request.finish(problem, bias.data());
   const bool lt = problem.api == GemmApi::cublaslt;
   const cublas::HeuristicResult chosen = !lt              ? cublas::HeuristicResult{}
                                          : state_->pinned ? *state_->pinned
@@ -267,6 +288,10 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   const char* const first_b = State::on_gpu(state_->held_b, b, b_bytes, buffer_b) +
                               problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
   char* const first_d = on_d.data<char>() + problem.offset_d * element;
+  if (problem.beta != 0)  // C and D are one matrix
+    cuda_check(cudaMemcpy2D(first_d, request.ld_d * element, how.c, problem.n * element, problem.n * element,
+                            problem.m, cudaMemcpyHostToDevice),
+               "copying C");
   LibraryAnswer answer;
   std::string logged;
   {

@@ -1,5 +1,8 @@
 #include "mmaudit/gemm_problem.hpp"
 
+#include <charconv>
+#include <cmath>
+
 #include "gemm_refusal.hpp"
 
 namespace mmaudit {
@@ -19,7 +22,33 @@ std::optional<std::uint64_t> extent(std::uint64_t rows, std::uint64_t columns, s
   return out;
 }
 
+/// The shortest text that reads back as this number.
+std::string shortest(float value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string why_no_epilogue(const GemmProblem& problem) {
+  const std::string type(name_of(problem.type));
+  for (const auto& [field, value] : {std::pair{"alpha", problem.alpha}, {"beta", problem.beta}})
+    if (!std::isfinite(value)) return refusal(field, shortest(value), "a finite number");
+  if (problem.type == Format::s8 && has_epilogue(problem))
+    return refusal("alpha, beta, bias, activation", "others", "1, 0, none with s8");
+  if (problem.api == GemmApi::cublas && (problem.bias || problem.activation != GemmActivation::none))
+    return refusal("bias, activation", "some", "none with cublas");
+  return {};
+}
+
 }  // namespace
+
+Format bias_type_of(const GemmProblem& problem) {
+  return is_fp8(problem.type) && output_of(problem) == Format::f32 ? Format::bf16 : output_of(problem);
+}
+
+bool has_epilogue(const GemmProblem& problem) {
+  return problem.alpha != 1 || problem.beta != 0 || problem.bias ||
+         problem.activation != GemmActivation::none;
+}
 
 Format output_of(const GemmProblem& problem) {
   if (problem.d != Format::none) return problem.d;
@@ -53,6 +82,11 @@ std::string name_of(const GemmProblem& problem) {
                                            {"workspace", problem.workspace, plain.workspace},
                                            {"algorithm", problem.algorithm, plain.algorithm}})
     if (value != usual) out += " " + std::string(name) + " " + std::to_string(value);
+  if (problem.alpha != 1) out += " alpha " + shortest(problem.alpha);
+  if (problem.beta != 0) out += " beta " + shortest(problem.beta);
+  if (problem.bias) out += " bias";
+  if (problem.activation != GemmActivation::none)
+    out += " " + std::string(name_in(names::kGemmActivation, problem.activation));
   return out;
 }
 
@@ -86,7 +120,7 @@ std::string why_no_problem(const GemmProblem& problem) {
     if (ld != 0 && (ld < least || ld >= kMost))
       return refusal(field, std::to_string(ld), "0 or " + std::to_string(least) + " to 2147483647");
   if (!extents_of(problem)) return refusal("sizes", "more than 2^63 elements", "less");
-  return {};
+  return why_no_epilogue(problem);
 }
 
 std::optional<GemmExtents> extents_of(const GemmProblem& x) {

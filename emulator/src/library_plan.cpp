@@ -190,6 +190,8 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
   GemmPlan plan = start_of(*family, problem);
   if (const std::string elsewhere = why_not_on(architecture, *family, plan.instruction); !elsewhere.empty())
     return unknown(elsewhere);
+  if (has_epilogue(problem))
+    return unknown("no product with alpha, beta, bias or activation was compared yet");
   if (problem.type == Format::s8) return plan;  // exact: in whatever order
   const std::int64_t asked = attribute_of(call, "split_k").value_or(1);
   const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;

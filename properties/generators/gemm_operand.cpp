@@ -15,7 +15,17 @@ constexpr std::uint64_t partner(std::uint64_t k, std::uint64_t half) {
   return (k - half + half - kTurn % half) % half;
 }
 
+/// In (-1, 1), exponents spread over 8 values.
+constexpr double spread(std::uint64_t word) {
+  return (static_cast<double>(word >> 40) * 0x1p-23 - 1) / static_cast<double>(1U << (word & 7));
+}
+
 }  // namespace
+
+std::uint64_t gemm_addend(std::uint64_t seed, Format format, std::uint64_t row, std::uint64_t column) {
+  const std::uint64_t word = hashed(~hashed(seed) ^ hashed(row * 0x100000001U + column));
+  return encode_nearest_even(spread(word), spec_of(format));
+}
 
 std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std::uint64_t outer,
                            std::uint64_t k, std::uint64_t depth) {
@@ -24,9 +34,9 @@ std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std
   const std::uint64_t from = cancels ? partner(k, half) : k;
   const std::uint64_t word = hashed(hashed(2 * seed + which) ^ hashed(outer * 0x100000001U + from));
   if (format == Format::s8) return word & 0xFF;
-  double x = static_cast<double>(word >> 40) * 0x1p-23 - 1;
   const bool fp8 = format == Format::e4m3 || format == Format::e5m2;
-  x = fp8 ? 16 * x / static_cast<double>(1U << (word & 3)) : x / static_cast<double>(1U << (word & 7));
+  double x = spread(fp8 ? word & ~std::uint64_t{4} : word);
+  if (fp8) x *= 16;
   if (cancels && which == 0) x = -x;
   return encode_nearest_even(x, spec_of(format == Format::tf32 ? Format::f32 : format));
 }

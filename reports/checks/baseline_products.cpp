@@ -80,7 +80,8 @@ void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProble
     BaselineProduct product;
     product.problem = name_of(problem);
     try {
-      device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b());
+      device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b(),
+                                                 {.c = inputs.c.data(), .bias = inputs.bias.data()});
       const std::optional<GemmPlan> plan = plan_of(problem, answer.call, nullptr, architecture);
       product.plan = plan ? text_of(*plan) : "unknown";
       product.algorithm = std::move(answer.call.algorithm);

@@ -169,9 +169,7 @@ void add_problem_options(Command& command, ProblemOptions& options) {
 }
 
 struct PredictOptions {
-  std::string problem, call, plan, a, b, c, out, architecture;
-  double alpha = 1, beta = 0;
-  bool has_epilogue = false;
+  std::string problem, call, plan, a, b, c, bias, out, architecture;
   unsigned threads = 0;
 };
 
@@ -198,6 +196,7 @@ int predict_file(const PredictOptions& options, const Context& context) {
                                          {"--a", options.a},
                                          {"--b", options.b},
                                          {"--c", options.c},
+                                         {"--bias", options.bias},
                                          {"--model", context.model_file}});
   const Architecture& architecture = require_architecture(context, options.architecture);
   const GemmProblem problem =
@@ -206,27 +205,22 @@ int predict_file(const PredictOptions& options, const Context& context) {
   const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
   const corpus::Operand a = corpus::load_operand("--a", options.a, of_a, {1, problem.m, problem.k}, nullptr);
   const corpus::Operand b = corpus::load_operand("--b", options.b, of_b, {1, problem.k, problem.n}, nullptr);
-  std::optional<corpus::Operand> c;
-  std::optional<GemmEpilogue> epilogue;
-  if (options.has_epilogue) {
-    if ((options.beta == 0) != options.c.empty())
-      throw InputError(fmt::format("--beta, --c: found {} {} a file, allowed: both or neither", options.beta,
-                                   options.c.empty() ? "without" : "with"));
-    if (!options.c.empty())
-      c = corpus::load_operand("--c", options.c, spec_of(plan.output), {1, problem.m, problem.n}, nullptr);
-    epilogue = GemmEpilogue{static_cast<float>(options.alpha), static_cast<float>(options.beta),
-                            c ? c->data() : nullptr};
-    if (!std::isfinite(epilogue->alpha) || !std::isfinite(epilogue->beta))
-      throw InputError(fmt::format("--alpha, --beta: found {}, {}, allowed: finite numbers of binary32",
-                                   options.alpha, options.beta));
-  }
+  const auto addend = [](const char* option, const std::string& file, const char* field, bool reads,
+                         Format format, const corpus::MatrixShape& shape) {
+    if (reads == file.empty())
+      throw InputError(fmt::format("{}: found {}, allowed: {} where the problem has {}", option,
+                                   file.empty() ? "none" : file, reads ? "a file" : "none", field));
+    return reads ? std::optional(corpus::load_operand(option, file, spec_of(format), shape, nullptr))
+                 : std::nullopt;
+  };
+  const auto c = addend("--c", options.c, "beta", problem.beta != 0, plan.output, {1, problem.m, problem.n}),
+             bias = addend("--bias", options.bias, "bias", problem.bias, bias_type_of(problem),
+                           {1, 1, problem.n});
   const std::vector<std::byte> d =
-      predicted(architecture, problem, plan, a.data(), b.data(), nullptr, epilogue);
+      predicted(architecture, problem, plan,
+                {a.data(), b.data(), c ? c->data() : nullptr, bias ? bias->data() : nullptr}, nullptr);
   corpus::save_tensor(options.out, tensor_of(problem, d));
-  const std::string scaled = epilogue ? fmt::format(", alpha {} beta {} (not compared on a GPU yet)",
-                                                    epilogue->alpha, epilogue->beta)
-                                      : "";
-  emit("-", fmt::format("{}: {}{} -> {}\n", name_of(problem), mmaudit::text_of(plan), scaled, options.out));
+  emit("-", fmt::format("{}: {} -> {}\n", name_of(problem), mmaudit::text_of(plan), options.out));
   return kAllGood;
 }
 
@@ -325,15 +319,10 @@ void add_gemm(Command& app) {
   one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout").required();
   one.option("--b FILE", of_predict->b, "B, (K, N)").required();
   one.option("--out FILE", of_predict->out, "D, (M, N)").required();
-  const Option alpha = one.option("--alpha", of_predict->alpha,
-                                  "D = fma(alpha, sum, beta * C) in binary32; not compared on a GPU yet"),
-               beta = one.option("--beta", of_predict->beta, "as --alpha"),
-               c = one.option("--c FILE", of_predict->c, "C, (M, N), in D's format");
+  one.option("--c FILE", of_predict->c, "C, (M, N), in D's format, of a problem with beta");
+  one.option("--bias FILE", of_predict->bias, "(1, N), of a problem with bias");
   add_architecture_options(one, of_predict->architecture);
-  one.runs([of_predict, alpha, beta, c](const Context& context) {
-    of_predict->has_epilogue = alpha.given() || beta.given() || c.given();
-    return predict_file(*of_predict, context);
-  });
+  one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
 
   auto of_layer = std::make_shared<LayerOptions>();
   Command layer =

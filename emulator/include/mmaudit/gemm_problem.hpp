@@ -14,9 +14,12 @@
 namespace mmaudit {
 
 enum class GemmApi : std::uint8_t { cublaslt, cublas };
+/// What cuBLASLt does to an element last.
+enum class GemmActivation : std::uint8_t { none, relu, gelu };
 
 /// D (m, n) = A (m, k) B (k, n), all row-major, as torch.mm has them; the library, which is column-major, is
-/// asked for the transposes. alpha 1, beta 0.
+/// asked for the transposes. With more than a product: D = activation(alpha * A B + beta * C + bias), C (m,
+/// n) in D's format, bias (n), which is one number per column.
 struct GemmProblem {
   GemmApi api = GemmApi::cublaslt;
   Format type = Format::f16;  ///< of A and B: f16, bf16, e4m3, e5m2 (with a B of e4m3), s8, tf32 (binary32 in
@@ -32,16 +35,25 @@ struct GemmProblem {
   std::uint64_t workspace = std::uint64_t{32} << 20;  ///< bytes
   std::uint64_t algorithm = 0;  ///< cublaslt: which of the heuristic's, from the best one on
 
+  float alpha = 1, beta = 0;                         ///< of s8 1 and 0; C is not read where beta is 0
+  bool bias = false;                                 ///< cublaslt
+  GemmActivation activation = GemmActivation::none;  ///< cublaslt
+
   bool operator==(const GemmProblem&) const = default;
 };
 
 namespace names {
 inline constexpr std::string_view kGemmApi[] = {"cublaslt", "cublas"};
+inline constexpr std::string_view kGemmActivation[] = {"none", "relu", "gelu"};
 inline constexpr std::string_view kLayout[] = {"nn", "nt", "tn", "tt"};
 }  // namespace names
 
 Format output_of(const GemmProblem& problem);
 Format b_type_of(const GemmProblem& problem);
+/// Of the bias: D's, and bf16 where FP8 gives a D of f32.
+Format bias_type_of(const GemmProblem& problem);
+/// Whether D is more than the product.
+bool has_epilogue(const GemmProblem& problem);
 /// "nn", "nt", "tn" or "tt": A, then B.
 std::string_view layout_of(const GemmProblem& problem);
 /// "cublaslt bf16 -> bf16 nt 64 x 64 x 16384", with what is not the default behind it.

@@ -60,6 +60,17 @@ GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
   GemmInputs out;
   out.a = filled(seed, gen::GemmSide::a, x.type, x.m, x.k);
   out.b = filled(seed, gen::GemmSide::b, b_type_of(x), x.n, x.k);
+  const auto addends = [&](Format format, std::uint64_t first, std::uint64_t rows) {
+    const std::size_t bytes = spec_of(format).storage_bytes();
+    std::vector<std::byte> of_rows(rows * x.n * bytes);
+    detail::parallel_for(rows, 0, [&](std::uint64_t i) {
+      for (std::uint64_t j = 0; j < x.n; ++j)
+        store_word(of_rows.data(), bytes, i * x.n + j, gen::gemm_addend(seed, format, first + i, j));
+    });
+    return of_rows;
+  };
+  if (x.beta != 0) out.c = addends(output_of(x), 0, x.m);
+  if (x.bias) out.bias = addends(bias_type_of(x), gen::kBiasRow, 1);
   out.stored_a = stored(
       out.a, {x.m, x.k, x.lda, x.offset_a, extents.a, x.transposed_a, spec_of(x.type).storage_bytes()});
   out.stored_b = stored(
@@ -68,34 +79,20 @@ GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
 }
 
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
-                                 const GemmPlan& plan, const void* a, const void* b,
-                                 const device::DeviceInfo* on_gpu,
-                                 const std::optional<GemmEpilogue>& epilogue) {
-  std::vector<std::byte> d(problem.m * problem.n * spec_of(plan.output).storage_bytes());
-  Matmul product;
-  product.m = problem.m;
-  product.n = problem.n;
-  product.k = problem.k;
-  product.a = a;
-  product.b = b;
-  product.d = d.data();
-  if (epilogue) {
-    product.epilogue = Epilogue{epilogue->alpha, epilogue->beta, plan.output};
-    product.c = epilogue->c;
-  }
-  predict_on(architecture, plan, product,
-             [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
-               if (on_gpu != nullptr)
-                 for (const auto how : {device::DeviceModel::fast, device::DeviceModel::plain})
-                   if (device::why_no_matmul_on_device(instruction, model, part, how).empty()) {
-                     device::matmul_on_device(*on_gpu, instruction, model, part, how);
-                     return;
-                   }
-               MatmulOptions options;
-               options.threads = 0;
-               matmul(instruction, model, part, options);
-             });
-  return d;
+                                 const GemmPlan& plan, const GemmOperands& operands,
+                                 const device::DeviceInfo* on_gpu) {
+  return predicted_by(architecture, problem, plan, problem.m, problem.n, operands,
+                      [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
+                        if (on_gpu != nullptr)
+                          for (const auto how : {device::DeviceModel::fast, device::DeviceModel::plain})
+                            if (device::why_no_matmul_on_device(instruction, model, part, how).empty()) {
+                              device::matmul_on_device(*on_gpu, instruction, model, part, how);
+                              return;
+                            }
+                        MatmulOptions options;
+                        options.threads = 0;
+                        matmul(instruction, model, part, options);
+                      });
 }
 
 void compare_elements(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
@@ -127,7 +124,8 @@ GemmOutcome compare_problem(device::LibrarySession& session, const device::Devic
   out.problem = problem;
   std::vector<std::byte> d;
   try {
-    device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b());
+    device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b(),
+                                               {.c = inputs.c.data(), .bias = inputs.bias.data()});
     out.ran = true;
     out.call = std::move(answer.call);
     d = std::move(answer.d);
@@ -138,7 +136,7 @@ GemmOutcome compare_problem(device::LibrarySession& session, const device::Devic
   out.plan = plan_of(problem, out.call, &out.why, architecture);
   std::vector<std::byte> expected;
   if (out.plan && options.bits) {
-    expected = predicted(architecture, problem, *out.plan, inputs.a.data(), inputs.b.data(), &gpu);
+    expected = predicted(architecture, problem, *out.plan, inputs.operands(), &gpu);
     compare_elements(d, expected, out);
   }
   if (options.save) options.save(index, out, d, expected);

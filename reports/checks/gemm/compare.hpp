@@ -16,24 +16,20 @@ namespace mmaudit::checks {
 /// The operands of a whole product, from a seed: as the model takes them and as the library stores them.
 struct GemmInputs {
   std::vector<std::byte> a, b;                ///< (m, k), (k, n)
+  std::vector<std::byte> c, bias;             ///< (m, n), (n); empty where the problem reads none
   std::vector<std::byte> stored_a, stored_b;  ///< with layouts, gaps and offsets; empty: as a, as b
+  [[nodiscard]] GemmOperands operands() const { return {a.data(), b.data(), c.data(), bias.data()}; }
   [[nodiscard]] const void* library_a() const { return stored_a.empty() ? a.data() : stored_a.data(); }
   [[nodiscard]] const void* library_b() const { return stored_b.empty() ? b.data() : stored_b.data(); }
 };
 GemmInputs inputs_of(const GemmProblem& problem, std::uint64_t seed);
 
-/// D = alpha * sum + beta * C, as Epilogue says; C (m, n) in D's format, null where beta is 0.
-struct GemmEpilogue {
-  float alpha = 1, beta = 0;
-  const void* c = nullptr;
-};
-
-/// What: D, (m, n) in storage width, by the plan on an architecture. `on_gpu`: the model runs on this GPU
-/// where it can; null: on the CPU. Errors: InputError where the model can't.
+/// What: D, (m, n) in storage width, by the plan on an architecture. `operands`: row-major without gaps; C
+/// and the bias are read where the problem has them. `on_gpu`: the model runs on this GPU where it can; null:
+/// on the CPU. Errors: InputError where the model can't.
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
-                                 const GemmPlan& plan, const void* a, const void* b,
-                                 const device::DeviceInfo* on_gpu,
-                                 const std::optional<GemmEpilogue>& epilogue = std::nullopt);
+                                 const GemmPlan& plan, const GemmOperands& operands,
+                                 const device::DeviceInfo* on_gpu);
 
 struct GemmOutcome {
   GemmProblem problem;

@@ -11,6 +11,10 @@
 
 namespace mmaudit::checks {
 
+namespace {
+
+/// predict() with the datapath of this architecture. InputError where it has none, or the plan can't be
+/// computed.
 void predict_on(const Architecture& architecture, const GemmPlan& plan, const Matmul& product,
                 const Product& by) {
   const DatapathEntry* const entry = plan.scalar ? nullptr : find_datapath(architecture, plan.instruction);
@@ -23,6 +27,29 @@ void predict_on(const Architecture& architecture, const GemmPlan& plan, const Ma
   predict(plan, datapath, product, by);
 }
 
+}  // namespace
+
+std::vector<std::byte> predicted_by(const Architecture& architecture, const GemmProblem& problem,
+                                    const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
+                                    const GemmOperands& operands, const Product& by) {
+  std::vector<std::byte> d(rows * columns * spec_of(plan.output).storage_bytes());
+  Matmul product;
+  product.m = rows;
+  product.n = columns;
+  product.k = problem.k;
+  product.a = operands.a;
+  product.b = operands.b;
+  product.d = d.data();
+  if (problem.bias || problem.activation != GemmActivation::none)
+    throw InputError("bias, activation: found some, allowed: none where D is predicted");
+  if (has_epilogue(problem)) {
+    product.epilogue = Epilogue{problem.alpha, problem.beta, plan.output};
+    product.c = problem.beta != 0 ? operands.c : nullptr;
+  }
+  predict_on(architecture, plan, product, by);
+  return d;
+}
+
 std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, const GemmProblem& problem,
                                           const GemmPlan& plan, std::uint64_t seed,
                                           const std::vector<std::uint64_t>& rows,
@@ -30,18 +57,20 @@ std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, cons
   const auto a = gen::gemm_operands(seed, gen::GemmSide::a, problem.type, rows, problem.k);
   const auto b = gen::gemm_operands(seed, gen::GemmSide::b, b_type_of(problem), columns, problem.k);
   const std::size_t bytes = spec_of(plan.output).storage_bytes();
-  std::vector<std::byte> d(rows.size() * columns.size() * bytes);
-  Matmul product;
-  product.m = rows.size();
-  product.n = columns.size();
-  product.k = problem.k;
-  product.a = a.data();
-  product.b = b.data();
-  product.d = d.data();
-  predict_on(architecture, plan, product,
-             [](const Instruction& instruction, const Datapath& model, const Matmul& part) {
-               matmul(instruction, model, part);
-             });
+  const auto addends = [&](Format format, const std::vector<std::uint64_t>& of_rows) {
+    const std::size_t each = spec_of(format).storage_bytes();
+    std::vector<std::byte> out(of_rows.size() * columns.size() * each);
+    for (std::size_t e = 0; e < of_rows.size() * columns.size(); ++e)
+      store_word(out.data(), each, e,
+                 gen::gemm_addend(seed, format, of_rows[e / columns.size()], columns[e % columns.size()]));
+    return out;
+  };
+  const auto c = problem.beta != 0 ? addends(plan.output, rows) : std::vector<std::byte>{},
+             bias = problem.bias ? addends(bias_type_of(problem), {gen::kBiasRow}) : std::vector<std::byte>{};
+  const std::vector<std::byte> d = predicted_by(architecture, problem, plan, rows.size(), columns.size(),
+                                                {a.data(), b.data(), c.data(), bias.data()},
+                                                [](const Instruction& instruction, const Datapath& model,
+                                                   const Matmul& part) { matmul(instruction, model, part); });
   std::vector<std::uint64_t> out(rows.size() * columns.size());
   for (std::size_t e = 0; e < out.size(); ++e) out[e] = load_word(d.data(), bytes, e);
   return out;

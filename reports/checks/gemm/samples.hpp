@@ -9,10 +9,20 @@
 
 namespace mmaudit::checks {
 
-/// predict() with the datapath of this architecture. InputError where it has none, or the plan can't be
-/// computed.
-void predict_on(const Architecture& architecture, const GemmPlan& plan, const Matmul& product,
-                const Product& by);
+/// Operands of one product, row-major without gaps.
+struct GemmOperands {
+  const void* a = nullptr;     ///< (m, k)
+  const void* b = nullptr;     ///< (k, n)
+  const void* c = nullptr;     ///< (m, n) in D's format; null where beta is 0
+  const void* bias = nullptr;  ///< (n) in bias_type_of(problem); null where there is none
+};
+
+/// What: D, (m, n) in storage width, of `rows` x `columns` elements as the plan and the problem's epilogue
+/// say; the sizes of the problem but for k mean nothing. Errors: InputError where the architecture can't
+/// compute the plan.
+std::vector<std::byte> predicted_by(const Architecture& architecture, const GemmProblem& problem,
+                                    const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
+                                    const GemmOperands& operands, const Product& by);
 
 /// The bits of D where `rows` meet `columns`, as the plan says, from seeded operands; (rows, columns).
 /// Errors: InputError where the architecture can't compute the plan.

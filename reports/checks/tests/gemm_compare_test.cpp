@@ -72,8 +72,8 @@ TEST(GemmCompare, a_sample_of_a_product_is_read_and_predicted) {
   LibraryCall call;
   call.kernels.emplace_back().name = "nvjet_sm90_hsh_64x64_64x13_4x2_h_bz_TNT";
   const GemmInputs inputs = inputs_of(x, 11);
-  const std::vector<std::byte> d = predicted(*find_architecture("hopper"), x, plan_of(x, call).value(),
-                                             inputs.a.data(), inputs.b.data(), nullptr);
+  const std::vector<std::byte> d =
+      predicted(*find_architecture("hopper"), x, plan_of(x, call).value(), inputs.operands(), nullptr);
   const auto read = corpus::read_gemm_samples(corpus::line_of(sample_of(x, call, 11, d)), "x");
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0].rows.size(), 4U);

@@ -54,8 +54,9 @@ TEST_F(GemmCommand, TheArchitectureOfThePlanCounts) {
 TEST_F(GemmCommand, AnEpilogueScalesTheSumAndAddsC) {
   corpus::write_npy(path("c.npy"), corpus::make_tensor<float>("c", corpus::DType::f32, {1, 1},
                                                               std::vector<float>{0x1p-27F}));
-  const std::vector<std::string> all = {"--arch", "ampere", "--alpha", "3",
-                                        "--beta", "2",      "--c",     path("c.npy")};
+  const std::vector<std::string> all = {"--arch", "ampere", "--c", path("c.npy")};
+  const std::string problem = R"({"type": "f16", "d": "f32", "m": 1, "n": 1, "k": 16)";
+  write("problem.json", problem + R"(, "alpha": 3, "beta": 2})");
   for (const char* const slices : {"1", "2"}) {  // one chain, and slices that predict() adds itself
     write(
         "plan.json",
@@ -63,16 +64,16 @@ TEST_F(GemmCommand, AnEpilogueScalesTheSumAndAddsC) {
             std::string(slices) + "}");
     const Outcome outcome = predict("--plan", "plan.json", all);
     ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
-    EXPECT_NE(outcome.out.find("alpha 3 beta 2 (not compared on a GPU yet)"), std::string::npos)
-        << outcome.out;
+    EXPECT_NE(outcome.out.find("alpha 3 beta 2"), std::string::npos) << outcome.out;
     EXPECT_EQ(d(), std::bit_cast<std::uint32_t>(7 * 0x1p-28F)) << slices;
   }
-  for (const std::vector<std::string>& half :
-       {std::vector<std::string>{"--beta", "2"}, {"--c", path("c.npy")}}) {
-    const Outcome refused = predict("--plan", "plan.json", half);
-    EXPECT_EQ(refused.code, kBadInput);
-    EXPECT_NE(refused.err.find("allowed: both or neither"), std::string::npos) << refused.err;
-  }
+  const Outcome lacking = predict("--plan", "plan.json");
+  EXPECT_EQ(lacking.code, kBadInput);
+  EXPECT_NE(lacking.err.find("--c: found none, allowed: a file where the problem has beta"),
+            std::string::npos)
+      << lacking.err;
+  write("problem.json", problem + "}");
+  EXPECT_EQ(predict("--plan", "plan.json", all).code, kBadInput);
 }
 
 TEST_F(GemmCommand, ACallHasAPlanOnlyWhereItWasRecorded) {

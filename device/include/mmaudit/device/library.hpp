@@ -18,8 +18,10 @@ struct LibraryAnswer {
 };
 
 struct LibraryRun {
-  int repeats = 0;         ///< runs of which `seconds` is the mean; 0: not timed
-  std::uint64_t rows = 0;  ///< the first rows of D come back; 0: all
+  const void* c = nullptr;     ///< (m, n) in D's format, row-major, without gaps; read where beta is not 0
+  const void* bias = nullptr;  ///< (n) in bias_type_of(problem); read where the problem has one
+  int repeats = 0;             ///< runs of which `seconds` is the mean; 0: not timed
+  std::uint64_t rows = 0;      ///< the first rows of D come back; 0: all
 };
 
 /// Why there is no cuBLASLt here, in one line; empty where there is one.

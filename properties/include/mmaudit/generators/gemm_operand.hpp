@@ -18,6 +18,10 @@ enum class GemmSide : std::uint8_t { a, b };
 std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std::uint64_t outer,
                            std::uint64_t k, std::uint64_t depth);
 
+/// The bits of C's element (row, column) in a format of D; those of the bias have the row kBiasRow.
+std::uint64_t gemm_addend(std::uint64_t seed, Format format, std::uint64_t row, std::uint64_t column);
+inline constexpr std::uint64_t kBiasRow = ~std::uint64_t{0};
+
 /// Rows `outer` of A, (rows, k), or columns of B, (k, columns), contiguous, in storage width.
 std::vector<std::byte> gemm_operands(std::uint64_t seed, GemmSide side, Format format,
                                      const std::vector<std::uint64_t>& outer, std::uint64_t depth);
