@@ -65,7 +65,8 @@ class InputsAhead {
  private:
   void start(std::size_t index) {
     if (index < problems_.size())
-      next_ = std::async(std::launch::async, inputs_of, problems_[index], seed_ + index);
+      next_ = std::async(std::launch::async,
+                         [this, index] { return inputs_of(problems_[index], seed_ + index); });
   }
   const std::vector<GemmProblem>& problems_;
   std::uint64_t seed_;

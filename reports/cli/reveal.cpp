@@ -1,10 +1,13 @@
 // mmaudit gemm reveal: a matrix product that no plan describes, shown by masks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "common.hpp"
 #include "foreign.hpp"
+#include "gemm/compare.hpp"
+#include "mmaudit/corpus/gemm_file.hpp"
 #include "probe_text.hpp"
 
 namespace mmaudit::cli {
@@ -12,7 +15,7 @@ namespace {
 
 struct RevealOptions {
   ForeignOptions function;
-  std::string type = "f16", b, d = "f32", architecture, json;
+  std::string problem, type = "f16", b, d = "f32", architecture, json;
   std::uint64_t m = 64, n = 64, k = 1024, seed = 1;
   bool with_c = false;
 };
@@ -45,28 +48,61 @@ probe::UnknownGemm gemm_of(const RevealOptions& options) {
   return gemm;
 }
 
+/// A product of cuBLASLt or cublasGemmEx on this GPU.
+probe::UnknownGemm library_product(const std::string& file) {
+  const GemmProblem x = corpus::read_gemm_problems(text_of_file(file), file).front();
+  if (has_epilogue(x))
+    throw InputError(
+        fmt::format("{}: found {}, allowed: the product alone, without alpha, beta, bias and activation",
+                    file, name_of(x)));
+  probe::UnknownGemm gemm;
+  gemm.m = x.m;
+  gemm.n = x.n;
+  gemm.k = x.k;
+  const auto of_memory = [](Format format) { return format == Format::tf32 ? Format::f32 : format; };
+  gemm.a = of_memory(x.type);
+  gemm.b = of_memory(b_type_of(x));
+  gemm.d = output_of(x);
+  const auto session = std::make_shared<device::LibrarySession>(require_device());
+  gemm.run = [x, session](const void* a, const void* b, const void* /*c*/, void* d) {
+    const auto bytes = [](const void* from, std::uint64_t elements, Format format) {
+      const auto* const first = static_cast<const std::byte*>(from);
+      return std::vector<std::byte>(first, first + elements * spec_of(format).storage_bytes());
+    };
+    const GemmInputs inputs =
+        checks::inputs_of(x, bytes(a, x.m * x.k, x.type), bytes(b, x.k * x.n, b_type_of(x)));
+    const device::LibraryAnswer answer = session->run(x, inputs.library_a(), inputs.library_b());
+    std::copy(answer.d.begin(), answer.d.end(), static_cast<std::byte*>(d));
+  };
+  return gemm;
+}
+
 int execute(const RevealOptions& options, const Context& context) {
-  probe::UnknownGemm gemm = gemm_of(options);
-  try_outputs({{"--json", options.json}}, {});
+  if (!options.problem.empty() && options.function.given())
+    throw InputError("--problem: found " + options.problem + " and a function, allowed: one of them");
+  const bool foreign = options.problem.empty();
+  probe::UnknownGemm gemm = foreign ? gemm_of(options) : library_product(options.problem);
+  try_outputs({{"--json", options.json}}, {{"--problem", options.problem}});
   std::vector<const Architecture*> known;
   if (options.architecture.empty() && context.own() == nullptr)
     for (const Architecture& one : architectures()) known.push_back(&one);
   else
     known.push_back(&require_architecture(context, options.architecture));
-  const auto function = start(options.function, checks::Signature::gemm);
-  gemm.run = [&](const void* a, const void* b, const void* c, void* d) {
-    const auto bytes = [](Format format, std::uint64_t elements) {
-      return elements * spec_of(format).storage_bytes();
+  const auto function = foreign ? start(options.function, checks::Signature::gemm) : nullptr;
+  if (foreign)
+    gemm.run = [&](const void* a, const void* b, const void* c, void* d) {
+      const auto bytes = [](Format format, std::uint64_t elements) {
+        return elements * spec_of(format).storage_bytes();
+      };
+      checks::ForeignCall call;
+      call.sizes = {gemm.m, gemm.n, gemm.k};
+      call.inputs[0] = {a, bytes(gemm.a, gemm.m * gemm.k)};
+      call.inputs[1] = {b, bytes(gemm.b, gemm.k * gemm.n)};
+      if (c != nullptr) call.inputs[2] = {c, bytes(gemm.d, gemm.m * gemm.n)};
+      call.d = d;
+      call.d_size = bytes(gemm.d, gemm.m * gemm.n);
+      function->call(call);
     };
-    checks::ForeignCall call;
-    call.sizes = {gemm.m, gemm.n, gemm.k};
-    call.inputs[0] = {a, bytes(gemm.a, gemm.m * gemm.k)};
-    call.inputs[1] = {b, bytes(gemm.b, gemm.k * gemm.n)};
-    if (c != nullptr) call.inputs[2] = {c, bytes(gemm.d, gemm.m * gemm.n)};
-    call.d = d;
-    call.d_size = bytes(gemm.d, gemm.m * gemm.n);
-    function->call(call);
-  };
   probe::GemmOptions how{.seed = options.seed};
   Progress progress(context.quiet, "reveal", 0);
   how.progress = [&](const std::string& what) { progress.advance(0, what); };
@@ -83,12 +119,15 @@ void add_gemm_reveal(Command& gemm) {
   auto options = std::make_shared<RevealOptions>();
   Command command = gemm.command("reveal", "Find the plan of a product from the callable alone",
                                  {"mmaudit gemm reveal ./libmine.so:my_gemm --type f16 --d f32 --k 4096",
+                                  "mmaudit gemm reveal --problem product.json",
                                   "mmaudit gemm reveal --command 'python3 kernel.py' --type e4m3 --d bf16"});
   command.option(
       "function", options->function.library,
       "LIBRARY:FUNCTION: int f(uint64_t m, uint64_t n, uint64_t k, const void* a, const void* b, const "
       "void* c, void* d)");
   add_foreign_options(command, options->function);
+  command.option("--problem FILE", options->problem,
+                 "a product of cuBLASLt or cublasGemmEx on this GPU instead, as JSON (docs/gemm.md)");
   command.section("The product");
   command.option("--m", options->m, "rows of D").range(1, 1e9);
   command.option("--n", options->n, "columns of D").range(1, 1e9);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "choice.hpp"
 #include "mmaudit/detail/parallel.hpp"
@@ -55,11 +56,21 @@ std::vector<std::byte> filled(std::uint64_t seed, gen::GemmSide side, Format for
 
 }  // namespace
 
-GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
+GemmInputs inputs_of(const GemmProblem& x, std::vector<std::byte> a, std::vector<std::byte> b) {
   const GemmExtents extents = extents_of(x).value_or(GemmExtents{});
   GemmInputs out;
-  out.a = filled(seed, gen::GemmSide::a, x.type, x.m, x.k);
-  out.b = filled(seed, gen::GemmSide::b, b_type_of(x), x.n, x.k);
+  out.a = std::move(a);
+  out.b = std::move(b);
+  out.stored_a = stored(
+      out.a, {x.m, x.k, x.lda, x.offset_a, extents.a, x.transposed_a, spec_of(x.type).storage_bytes()});
+  out.stored_b = stored(
+      out.b, {x.k, x.n, x.ldb, x.offset_b, extents.b, x.transposed_b, spec_of(b_type_of(x)).storage_bytes()});
+  return out;
+}
+
+GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
+  GemmInputs out = inputs_of(x, filled(seed, gen::GemmSide::a, x.type, x.m, x.k),
+                             filled(seed, gen::GemmSide::b, b_type_of(x), x.n, x.k));
   const auto addends = [&](Format format, std::uint64_t first, std::uint64_t rows) {
     const std::size_t bytes = spec_of(format).storage_bytes();
     std::vector<std::byte> of_rows(rows * x.n * bytes);
@@ -71,10 +82,6 @@ GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
   };
   if (x.beta != 0) out.c = addends(output_of(x), 0, x.m);
   if (x.bias) out.bias = addends(bias_type_of(x), gen::kBiasRow, 1);
-  out.stored_a = stored(
-      out.a, {x.m, x.k, x.lda, x.offset_a, extents.a, x.transposed_a, spec_of(x.type).storage_bytes()});
-  out.stored_b = stored(
-      out.b, {x.k, x.n, x.ldb, x.offset_b, extents.b, x.transposed_b, spec_of(b_type_of(x)).storage_bytes()});
   return out;
 }
 

@@ -23,6 +23,8 @@ struct GemmInputs {
   [[nodiscard]] const void* library_b() const { return stored_b.empty() ? b.data() : stored_b.data(); }
 };
 GemmInputs inputs_of(const GemmProblem& problem, std::uint64_t seed);
+/// Of operands that are known: A (m, k) and B (k, n), row-major without gaps.
+GemmInputs inputs_of(const GemmProblem& problem, std::vector<std::byte> a, std::vector<std::byte> b);
 
 /// What: D, (m, n) in storage width, by the plan on an architecture. `operands`: row-major without gaps; C
 /// and the bias are read where the problem has them. `on_gpu`: the model runs on this GPU where it can; null:
