@@ -43,8 +43,11 @@ std::optional<GemmProblem> problem_of_log(std::string_view line) {
   out.api = line.find("[cublasLtMatmul]") != std::string_view::npos ? GemmApi::cublaslt : GemmApi::cublas;
   out.type = type_in(*of_a);
   out.d = type_in(*of_d) == Format::tf32 ? Format::f32 : type_in(*of_d);
-  if (out.type == Format::tf32 && value_in(*how, "computeType") != "COMPUTE_32F_FAST_TF32")
-    return std::nullopt;
+  if (out.type == Format::tf32) {
+    const auto compute = value_in(*how, "computeType");
+    if (compute != "COMPUTE_32F_FAST_TF32" && compute != "COMPUTE_32F") return std::nullopt;
+    if (compute == "COMPUTE_32F") out.type = Format::f32;
+  }
   out.transposed_b = value_in(*how, "transa") == "OP_T";
   out.transposed_a = value_in(*how, "transb") == "OP_T";
   out.fast_accum = value_in(*how, "fastAccumulationMode") == "1" || value_in(*how, "fastAccum") == "1";

@@ -28,7 +28,7 @@ constexpr DataType kDataTypes[] = {{Format::f16, CUDA_R_16F},      {Format::bf16
 cudaDataType_t data_type(Format format) {
   for (const DataType& each : kDataTypes)
     if (each.format == format) return each.number;
-  throw InputError("type: found another one, allowed: f16, bf16, tf32, e4m3, e5m2, s8");
+  throw InputError("type: found another one, allowed: f16, bf16, tf32, f32, e4m3, e5m2, s8");
 }
 
 /// Owns what a create function of the library makes.

@@ -96,9 +96,9 @@ std::string why_no_problem(const GemmProblem& problem) {
     if (value == 0 || value >= kMost) return refusal(field, std::to_string(value), "1 to 2147483647");
   const Format type = problem.type, d = output_of(problem);
   const bool known = type == Format::f16 || type == Format::bf16 || type == Format::tf32 ||
-                     type == Format::s8 || is_fp8(type);
-  if (!known) return refusal("type", std::string(name_of(type)), "f16, bf16, tf32, e4m3, e5m2, s8");
-  const bool exact = type == Format::tf32 || type == Format::s8;
+                     type == Format::f32 || type == Format::s8 || is_fp8(type);
+  if (!known) return refusal("type", std::string(name_of(type)), "f16, bf16, tf32, f32, e4m3, e5m2, s8");
+  const bool exact = type == Format::tf32 || type == Format::f32 || type == Format::s8;
   const Format only = type == Format::s8 ? Format::s32 : Format::f32;
   if (exact ? d != only
             : d != Format::f32 && d != type && !(is_fp8(type) && (d == Format::bf16 || d == Format::f16)))

@@ -161,7 +161,7 @@ void add_problem_options(Command& command, ProblemOptions& options) {
   command.option("--random COUNT", options.random, "so many random products per type instead");
   command
       .option("--type NAMES", options.types,
-              "types of --random: f16, bf16, tf32, e4m3, e4m3-fast, e5m2-fast, s8")
+              "types of --random: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8")
       .comma_separated();
   command.option("--seed", options.seed, "of --random and of the operands");
   command.section("Output");
@@ -330,7 +330,7 @@ void add_gemm(Command& app) {
       group.command("invariant", "Over which M a row of D keeps its bits on this GPU",
                     {"mmaudit gemm invariant --type bf16 --n 4096 --k 4096",
                      "mmaudit gemm invariant --n 4096 --k 4096 --m 1-512 --pin 16 --svg ranges.svg"});
-  layer.option("--type", of_layer->type, "f16, bf16, tf32, e4m3, e5m2 or s8");
+  layer.option("--type", of_layer->type, "f16, bf16, tf32, f32, e4m3, e5m2 or s8");
   layer.option("--layout", of_layer->layout, "nn or nt: A, then B");
   layer.option("--n", of_layer->n, "columns of D").required();
   layer.option("--k", of_layer->k, "depth").required();

@@ -22,8 +22,8 @@ enum class GemmActivation : std::uint8_t { none, relu, gelu };
 /// n) in D's format, bias (n), which is one number per column.
 struct GemmProblem {
   GemmApi api = GemmApi::cublaslt;
-  Format type = Format::f16;  ///< of A and B: f16, bf16, e4m3, e5m2 (with a B of e4m3), s8, tf32 (binary32 in
-                              ///< memory)
+  Format type = Format::f16;  ///< of A and B: f16, bf16, e4m3, e5m2 (with a B of e4m3), s8, f32, tf32
+                              ///< (binary32 in memory)
   Format d = Format::none;    ///< none: of the type; of tf32 f32, of FP8 bf16, of s8 s32
   std::uint64_t m = 0, n = 0, k = 0;
   bool transposed_a = false;                ///< A is stored as (k, m)

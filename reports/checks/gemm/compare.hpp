@@ -74,9 +74,9 @@ struct CompareRun {
 /// What: the outcomes in order, until it is stopped. Errors: what compare throws, after one more keep.
 std::vector<GemmOutcome> compare_all(const CompareRun& run);
 
-/// `count` problems of each of the names "f16", "bf16", "tf32", "e4m3", "e4m3-fast", "e5m2-fast", "s8": tiny
-/// to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models, all layouts, both
-/// APIs.
+/// `count` problems of each of the names "f16", "bf16", "tf32", "f32", "e4m3", "e4m3-fast", "e5m2-fast",
+/// "s8": tiny to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models, all
+/// layouts, both APIs.
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
                                          const std::vector<std::string>& types);
 

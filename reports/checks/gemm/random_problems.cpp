@@ -89,7 +89,7 @@ struct Kind {
 constexpr Kind kKinds[] = {{"f16", Format::f16, false},       {"bf16", Format::bf16, false},
                            {"tf32", Format::tf32, false},     {"e4m3", Format::e4m3, false},
                            {"e4m3-fast", Format::e4m3, true}, {"e5m2-fast", Format::e5m2, true},
-                           {"s8", Format::s8, false}};
+                           {"s8", Format::s8, false},         {"f32", Format::f32, false}};
 
 }  // namespace
 
@@ -102,7 +102,7 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
                                           [&](const Kind& each) { return each.name == name; });
     if (kind == std::end(kKinds))
       throw InputError("--type: found " + name +
-                       ", allowed: f16, bf16, tf32, e4m3, e4m3-fast, e5m2-fast, s8");
+                       ", allowed: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8");
     Draw draw(seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32));
     for (std::uint64_t drawn = 0; drawn < count;) {
       const GemmProblem x = draw_problem(draw, kind->type, kind->fast);

@@ -193,6 +193,10 @@ TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
   const auto of_log = corpus::read_gemm_problems(std::string(log) + log, "x");
   ASSERT_EQ(of_log.size(), 1U);
   EXPECT_EQ(name_of(of_log[0]), "cublas tf32 -> f32 nt 4096 x 8192 x 256 ldb 264 ldd 8200");
+  std::string plain = log;
+  plain.replace(plain.find("_FAST_TF32"), 10, "");
+  EXPECT_EQ(name_of(corpus::read_gemm_problems(plain, "x")[0]),
+            "cublas f32 -> f32 nt 4096 x 8192 x 256 ldb 264 ldd 8200");
   const auto algorithm = algorithm_of_log(log);
   EXPECT_EQ(algorithm, (std::vector<std::pair<std::string, std::int64_t>>{
                            {"id", 43}, {"split_k", -1}, {"reduction", 2}, {"custom", 0}}));
