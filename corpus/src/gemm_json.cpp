@@ -79,6 +79,14 @@ void for_each_size(Problem& problem, const Visit& visit) {
   visit("algorithm", problem.algorithm);
 }
 
+template <typename Problem, typename Visit>
+void for_each_factor(Problem& problem, const Visit& visit) {
+  visit("alpha", problem.alpha);
+  visit("beta", problem.beta);
+  visit("scale_a", problem.scale_a);
+  visit("scale_b", problem.scale_b);
+}
+
 std::vector<std::uint64_t> numbers(const Json* json, std::size_t most, const std::string& where) {
   if (json == nullptr || !json->is_array() || json->size() > most)
     throw InputError(fmt::format("{}: found no list, allowed: up to {} integers", where, most));
@@ -119,8 +127,9 @@ Json to_json(const GemmProblem& problem) {
   if (problem.fast_accum) out["fast_accum"] = true;
   if (!problem.reduced_reduction) out["reduced_reduction"] = false;
   if (problem.workspace != usual.workspace) out["workspace"] = problem.workspace;
-  if (problem.alpha != usual.alpha) out["alpha"] = problem.alpha;
-  if (problem.beta != usual.beta) out["beta"] = problem.beta;
+  for_each_factor(problem, [&](const char* name, float value) {
+    if (value != (std::string_view(name) == "beta" ? 0 : 1)) out[name] = value;
+  });
   if (problem.bias) out["bias"] = true;
   if (problem.activation != usual.activation)
     out["activation"] = name_in(names::kGemmActivation, problem.activation);
@@ -145,8 +154,7 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
   fields.boolean("fast_accum", out.fast_accum);
   fields.boolean("reduced_reduction", out.reduced_reduction);
   fields.count("workspace", out.workspace);
-  fields.number("alpha", out.alpha);
-  fields.number("beta", out.beta);
+  for_each_factor(out, [&](const char* name, float& value) { fields.number(name, value); });
   fields.boolean("bias", out.bias);
   fields.choice("activation", names::kGemmActivation, out.activation);
   fields.refuse_unknown();

@@ -31,7 +31,8 @@ static_assert(sizeof(HeuristicResult) == 96);
 inline constexpr int kNormal = 0, kTransposed = 1;
 inline constexpr int kCompute32F = 68, kCompute32FTf32 = 77, kCompute32I = 72;
 inline constexpr int kDefaultMath = 0, kTf32Math = 3, kNoReducedReduction = 16;
-inline constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8, kFastAccum = 25, kBiasType = 26;
+inline constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8, kScaleA = 17, kScaleB = 18,
+                     kFastAccum = 25, kBiasType = 26;
 inline constexpr int kRelu = 2, kAddBias = 4, kGelu = 32;  ///< of kEpilogue; their sum where there are both
 inline constexpr int kMaxWorkspace = 1, kAlignA = 5, kAlignB = 6, kAlignC = 7, kAlignD = 8;
 inline constexpr int kNumericalFlags = 15;   ///< CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS

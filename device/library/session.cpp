@@ -57,6 +57,8 @@ std::uint32_t alignment_of(std::uint64_t bytes) {
 
 std::uint64_t or_tight(std::uint64_t ld, std::uint64_t tight) { return ld == 0 ? tight : ld; }
 
+bool is_scaled(const GemmProblem& x) { return x.scale_a != 1 || x.scale_b != 1; }
+
 /// A problem as the column-major library is asked: its first operand is B, its second A.
 struct Request {
   Owned desc, first, second, d, preference;
@@ -104,8 +106,13 @@ struct Request {
     prefer(cublas::kAlignD, alignment_of(bytes(output_of(x), x.offset_d)));
   }
 
-  /// A null bias stands for one on the GPU, for questions about the algorithm.
-  void finish(const GemmProblem& x, const void* bias) {
+  /// Pointers to the GPU: the bias, and the scales of the first and the second operand. Null ones do for
+  /// questions about the algorithm.
+  void finish(const GemmProblem& x, const void* bias, const float* scales) {
+    if (is_scaled(x)) {
+      set(cublas::kScaleA, scales);
+      set(cublas::kScaleB, scales == nullptr ? nullptr : scales + 1);
+    }
     const int activation = x.activation == GemmActivation::relu   ? cublas::kRelu
                            : x.activation == GemmActivation::gelu ? cublas::kGelu
                                                                   : 0;
@@ -246,7 +253,7 @@ LibrarySession::~LibrarySession() = default;
 
 void LibrarySession::pin(const GemmProblem& problem) {
   Request request(problem);
-  request.finish(problem, nullptr);
+  request.finish(problem, nullptr, nullptr);
   state_->pinned = request.chosen(state_->lt.get(), problem);
 }
 
@@ -269,7 +276,10 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
     throw InputError("c, bias: found none, allowed: those that " + name_of(problem) + " reads");
   const Buffer bias(bias_bytes);
   if (bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
-  request.finish(problem, bias.data());
+  const float factors[] = {problem.scale_b, problem.scale_a};
+  const Buffer scales(is_scaled(problem) ? sizeof factors : 0);
+  if (is_scaled(problem)) copy_in(scales.data(), factors, sizeof factors);
+  request.finish(problem, bias.data(), scales.data<float>());
   const bool lt = problem.api == GemmApi::cublaslt;
   const cublas::HeuristicResult chosen = !lt              ? cublas::HeuristicResult{}
                                          : state_->pinned ? *state_->pinned

@@ -30,10 +30,15 @@ std::string shortest(float value) {
 
 std::string why_no_epilogue(const GemmProblem& problem) {
   const std::string type(name_of(problem.type));
-  for (const auto& [field, value] : {std::pair{"alpha", problem.alpha}, {"beta", problem.beta}})
+  for (const auto& [field, value] : {std::pair{"alpha", problem.alpha},
+                                     {"beta", problem.beta},
+                                     {"scale_a", problem.scale_a},
+                                     {"scale_b", problem.scale_b}})
     if (!std::isfinite(value)) return refusal(field, shortest(value), "a finite number");
   if (problem.type == Format::s8 && has_epilogue(problem))
     return refusal("alpha, beta, bias, activation", "others", "1, 0, none with s8");
+  if ((problem.scale_a != 1 || problem.scale_b != 1) && !is_fp8(problem.type))
+    return refusal("scale_a, scale_b", "others", "1 but with FP8");
   if (problem.api == GemmApi::cublas && (problem.bias || problem.activation != GemmActivation::none))
     return refusal("bias, activation", "some", "none with cublas");
   return {};
@@ -46,8 +51,8 @@ Format bias_type_of(const GemmProblem& problem) {
 }
 
 bool has_epilogue(const GemmProblem& problem) {
-  return problem.alpha != 1 || problem.beta != 0 || problem.bias ||
-         problem.activation != GemmActivation::none;
+  return problem.alpha != 1 || problem.beta != 0 || problem.scale_a != 1 || problem.scale_b != 1 ||
+         problem.bias || problem.activation != GemmActivation::none;
 }
 
 Format output_of(const GemmProblem& problem) {
@@ -84,6 +89,8 @@ std::string name_of(const GemmProblem& problem) {
     if (value != usual) out += " " + std::string(name) + " " + std::to_string(value);
   if (problem.alpha != 1) out += " alpha " + shortest(problem.alpha);
   if (problem.beta != 0) out += " beta " + shortest(problem.beta);
+  if (problem.scale_a != 1) out += " scale_a " + shortest(problem.scale_a);
+  if (problem.scale_b != 1) out += " scale_b " + shortest(problem.scale_b);
   if (problem.bias) out += " bias";
   if (problem.activation != GemmActivation::none)
     out += " " + std::string(name_in(names::kGemmActivation, problem.activation));

@@ -18,8 +18,8 @@ enum class GemmApi : std::uint8_t { cublaslt, cublas };
 enum class GemmActivation : std::uint8_t { none, relu, gelu };
 
 /// D (m, n) = A (m, k) B (k, n), all row-major, as torch.mm has them; the library, which is column-major, is
-/// asked for the transposes. With more than a product: D = activation(alpha * A B + beta * C + bias), C (m,
-/// n) in D's format, bias (n), which is one number per column.
+/// asked for the transposes. With more than a product: D = activation(alpha * scale_a * scale_b * A B + beta
+/// * C + bias), C (m, n) in D's format, bias (n), which is one number per column.
 struct GemmProblem {
   GemmApi api = GemmApi::cublaslt;
   Format type = Format::f16;  ///< of A and B: f16, bf16, e4m3, e5m2 (with a B of e4m3), s8, f32, tf32
@@ -33,10 +33,10 @@ struct GemmProblem {
   bool fast_accum = false;                                 ///< FP8: sums stay in the tensor core
   bool reduced_reduction = true;  ///< cublas: sums of slices may be kept in D's type, torch's default
   std::uint64_t workspace = std::uint64_t{32} << 20;  ///< bytes
-  std::uint64_t algorithm = 0;  ///< cublaslt: which of the heuristic's, from the best one on
-
-  float alpha = 1, beta = 0;                         ///< of s8 1 and 0; C is not read where beta is 0
-  bool bias = false;                                 ///< cublaslt
+  std::uint64_t algorithm = 0;     ///< cublaslt: which of the heuristic's, from the best one on
+  float alpha = 1, beta = 0;       ///< of s8 1 and 0; C is not read where beta is 0
+  float scale_a = 1, scale_b = 1;  ///< FP8: of all of A and of all of B
+  bool bias = false;               ///< cublaslt
   GemmActivation activation = GemmActivation::none;  ///< cublaslt
 
   bool operator==(const GemmProblem&) const = default;

@@ -181,6 +181,13 @@ TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
       corpus::read_gemm_problems(R"({"type": "bf16", "m": 3, "n": 40, "k": 16, "algorithm": 2})", "x");
   EXPECT_EQ(name_of(third[0]), "cublaslt bf16 -> bf16 nn 3 x 40 x 16 algorithm 2");
   EXPECT_EQ(name_of(corpus::gemm_problem_of(corpus::to_json(third[0]), "x")), name_of(third[0]));
+  const auto finished = corpus::read_gemm_problems(
+      R"({"type": "e4m3", "m": 16, "n": 32, "k": 16, "layout": "nt", "alpha": 0.3, "beta": -1.25,)"
+      R"( "scale_a": 0.1, "scale_b": 2, "bias": true, "activation": "relu"})",
+      "x");
+  EXPECT_EQ(name_of(finished[0]),
+            "cublaslt e4m3 -> bf16 nt 16 x 32 x 16 alpha 0.3 beta -1.25 scale_a 0.1 scale_b 2 bias relu");
+  EXPECT_EQ(name_of(corpus::gemm_problem_of(corpus::to_json(finished[0]), "x")), name_of(finished[0]));
   const char* const log =
       "[2026][cublasLt][1][Trace][cublasLtSSSMatmul] A=0X7 Adesc=[type=R_32F rows=256 cols=8192 ld=264] "
       "B=0X7 "
@@ -218,6 +225,12 @@ TEST(GemmPlans, bad_input_is_one_line) {
             "f: line 1: layout: found nn, allowed: nt with FP8");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "api": "cublas", "algorithm": 1})"),
             "f: line 1: algorithm: found 1, allowed: 0 to 63 with cublaslt, 0 with cublas");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "api": "cublas", "bias": true})"),
+            "f: line 1: bias, activation: found some, allowed: none with cublas");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "scale_a": 2})"),
+            "f: line 1: scale_a, scale_b: found others, allowed: 1 but with FP8");
+  EXPECT_EQ(refusal(R"({"type": "s8", "m": 4, "n": 4, "k": 4, "alpha": 2})"),
+            "f: line 1: alpha, beta, bias, activation: found others, allowed: 1, 0, none with s8");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "layuot": "nn"})"),
             "f: line 1: found layuot, allowed: layout?");
 }
