@@ -112,4 +112,33 @@ std::vector<SassFunction> read_sass(std::string_view text) {
   return functions;
 }
 
+std::vector<SassFunction> read_listing(std::string_view text, std::string_view target) {
+  std::vector<SassFunction> functions;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with("kernel ")) {
+      functions.push_back({std::string(target), std::string(line.substr(7)), {}});
+      continue;
+    }
+    std::uint64_t control = 0;
+    const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), control, 16);
+    if (error != std::errc{} || functions.empty() || control >> 21 != 0)
+      refuse(number, "no control word",
+             "`kernel NAME`, then 21 bits in hexadecimal and an instruction per line");
+    std::vector<SassLine>& lines = functions.back().lines;
+    SassLine one = parsed(static_cast<std::uint32_t>(16 * lines.size()),
+                          trimmed(line.substr(static_cast<std::size_t>(rest - line.data()))));
+    if (one.opcode.empty()) refuse(number, "no opcode", "an instruction");
+    one.control = control_word_of(control << 41);
+    one.number = number;
+    lines.push_back(std::move(one));
+  }
+  return functions;
+}
+
 }  // namespace mmaudit::timing

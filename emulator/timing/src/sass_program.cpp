@@ -137,6 +137,13 @@ class Reader {
     return std::move(program_);
   }
 
+  /// Every line, one op each.
+  Program whole() {
+    for (const SassLine& one : lines_) program_.add(op_of(one), one.opcode + " " + one.operands);
+    finish();
+    return std::move(program_);
+  }
+
  private:
   [[nodiscard]] const SassLine& line(int i) const { return lines_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] int size() const { return static_cast<int>(lines_.size()); }
@@ -296,12 +303,12 @@ class Reader {
 
   void other(const SassLine& one, TimedOp& op) {
     const std::string_view opcode = one.opcode;
-    if (starts_with_any(opcode,
-                        {"NOP", "CS2R", "BAR", "WARPSYNC", "DEPBAR", "WARPGROUP", "BSSY", "BSYNC", "EXIT"}))
+    if (starts_with_any(opcode, {"NOP", "CS2R", "BAR", "WARPSYNC", "DEPBAR", "LDGDEPBAR", "WARPGROUP", "BSSY",
+                                 "BSYNC", "EXIT"}))
       return;
     if (starts_with_any(opcode, {"LDSM", "LDS", "STS", "STSM", "SHFL", "LDC", "S2R"})) {
       shared(opcode, op);
-    } else if (starts_with_any(opcode, {"LDG", "STG", "LD.", "ST.", "LDL", "STL"})) {
+    } else if (starts_with_any(opcode, {"LDGSTS", "LDG.", "STG", "LD.", "ST.", "LDL", "STL"})) {
       op.unit = Unit::global;
       op.interval2 = 2;
       op.bytes = 128U * static_cast<unsigned>(width_of(opcode));
@@ -368,6 +375,12 @@ double multiply_adds_of(std::string_view opcode) {
 
 Program program_of(const Machine& machine, const SassFunction& function, const SassOptions& options) {
   Program program = Reader(machine, function, options).loop();
+  program.name = function.name;
+  return program;
+}
+
+Program whole_program_of(const Machine& machine, const SassFunction& function) {
+  Program program = Reader(machine, function, {}).whole();
   program.name = function.name;
   return program;
 }

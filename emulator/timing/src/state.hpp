@@ -38,6 +38,7 @@ struct Access {
   std::int32_t op = 0, left = 0;
   std::int32_t event = -1;
   Time since = 0;
+  std::int32_t record = -1;  ///< of a whole kernel: among the accesses of its block
 };
 
 struct Subcore {

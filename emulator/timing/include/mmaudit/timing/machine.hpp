@@ -83,6 +83,12 @@ namespace mmaudit::timing {
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
   X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
   X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
+  X(l2_port, "l2.port", "bytes/clk/SM", "that one multiprocessor alone reads from L2")                       \
+  X(l2_capacity, "l2.capacity", "MiB", "of L2 that lines stay in between two uses")                          \
+  X(store_bytes, "l2.store", "bytes/clk/SM", "that a multiprocessor stores")                                 \
+  X(barrier_latency, "barrier.latency", "cycles", "from the last arrival at a barrier of the block on")      \
+  X(block_launch, "block.launch", "cycles", "from the end of a block to the start of the next in its place") \
+  X(line_passes, "l1.lines", "lines/clk", "of 128 bytes that a load looks up")                               \
   X(warps_of_sm, "sm.warps", "warps", "that a multiprocessor holds")                                         \
   X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \
   X(clock_mhz, "clock", "MHz", "that the published rates of the whole GPU were held at")

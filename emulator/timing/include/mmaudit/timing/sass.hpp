@@ -41,6 +41,10 @@ struct SassFunction {
 /// std::invalid_argument with the line where an instruction has no encoding, or the file holds none.
 std::vector<SassFunction> read_sass(std::string_view text);
 
+/// What: every function of a listing as device/sweeps/whole/listing.py writes it. Errors:
+/// std::invalid_argument with the line.
+std::vector<SassFunction> read_listing(std::string_view text, std::string_view target);
+
 /// An immediate: "0x1f", "-0x1f" and "0xffffffe1" alike; 0 where there is no number.
 std::int32_t sass_number(std::string_view text);
 /// The operands of "R4, R4.reuse, 0x10" without blanks.
@@ -61,6 +65,9 @@ struct SassOptions {
 /// in one clause, where there is no loop, or with the line of a matrix instruction of a shape that no GPU
 /// has. `work` is 0, and a note says why, where the machine has no unit for a matrix instruction of the loop.
 Program program_of(const Machine& machine, const SassFunction& function, const SassOptions& options = {});
+
+/// What: every instruction of a function, one op per line, for a whole kernel (kernel.hpp). Errors: as above.
+Program whole_program_of(const Machine& machine, const SassFunction& function);
 
 /// Multiply-adds of a matrix instruction by its shape: 2048 of "HMMA.16816.F32", k of ".SP." in full; 0 for
 /// other opcodes and for shapes that no GPU has.

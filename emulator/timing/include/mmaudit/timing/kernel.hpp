@@ -1,0 +1,59 @@
+#pragma once
+// A whole kernel: the blocks that one multiprocessor gets run in detail (walk.hpp says what they execute),
+// and the second-level cache and memory are queues. Deterministic.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "mmaudit/timing/machine.hpp"
+#include "mmaudit/timing/sass.hpp"
+#include "mmaudit/timing/simulate.hpp"
+#include "mmaudit/timing/walk.hpp"
+
+namespace mmaudit::timing {
+
+/// A buffer that the kernel reads or writes: the address in a parameter, the bits above 2^32 its number.
+struct Operand {
+  double cold = 0;     ///< share of its sectors that the second-level cache does not have
+  double sharers = 1;  ///< blocks that run at once and ask for the same sector
+};
+
+struct KernelLaunch {
+  int blocks = 1;           ///< that this multiprocessor gets, one after the other
+  int resident = 1;         ///< at most so many at once
+  int multiprocessors = 1;  ///< at work: they share the second-level cache and memory
+  double l1_kib = 28;       ///< of the first-level cache, what shared memory leaves
+  std::array<Operand, 8> operands{};
+};
+
+struct KernelTiming {
+  double cycles = 0;  ///< from the start of the first block to the end of the last
+  double instructions = 0;
+  Timing detail;                        ///< of the part that was simulated
+  double l1_hits = 0;                   ///< share of the sectors that loads ask for
+  double l2_bytes = 0, dram_bytes = 0;  ///< per cycle of this multiprocessor
+};
+
+/// What: `launch.blocks` times the block that was walked. Range: 1 to 64 warps at once. Errors:
+/// std::invalid_argument outside it; std::runtime_error where a warp waits for what never comes.
+KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,
+                             const KernelLaunch& launch);
+
+/// A product D = A * B, m x n x k, by one of the kernels of device/sweeps/whole.
+struct Product {
+  std::string_view name, type;  ///< "mma128_stages", "f16_f32"
+  std::string_view symbol;      ///< part of the name of the function that no other has
+  int tile = 0, threads = 0, shared_bytes = 0, resident = 0;
+  int bytes = 0, bytes_d = 0;  ///< of an element of A and B, and of D
+};
+std::span<const Product> products();
+/// The function of a product, from the listing that is compiled in (kernels/sm_90a.listing).
+const SassFunction& function_of(const Product& product);
+
+/// What: the time of a whole product of n x n x n on all multiprocessors. Source: docs/timing.md. Errors: as
+/// simulate_kernel; std::invalid_argument where n is no multiple of the tile.
+KernelTiming time_product(const Machine& machine, const SassFunction& function, const Product& product,
+                          int n);
+
+}  // namespace mmaudit::timing

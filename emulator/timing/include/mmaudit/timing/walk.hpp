@@ -1,0 +1,69 @@
+#pragma once
+// A whole kernel, walked: which instructions each warp of a block executes, in order, and which addresses its
+// loads and stores meet. Integers, predicates and branches are computed from the disassembly, for all 32
+// lanes; floating point, matrices and loaded values are not, so a branch that depends on one is refused.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/timing/sass.hpp"
+
+namespace mmaudit::timing {
+
+/// How a kernel is started. Grids are two-dimensional, blocks one-dimensional.
+struct Grid {
+  int x = 1, y = 1;
+  int threads = 32;
+  /// The bytes of the parameters, from c[0x0][0x210] on.
+  std::vector<std::uint8_t> parameters;
+};
+
+/// What an instruction is to the walk.
+enum class Step : std::uint8_t {
+  plain,
+  shared,       ///< load or store of shared memory
+  load,         ///< of global memory
+  store,        ///< to global memory
+  copy,         ///< cp.async (LDGSTS)
+  commit,       ///< of copies (LDGDEPBAR)
+  wait_copies,  ///< until all but so many groups are there (DEPBAR.LE SB0)
+  barrier,      ///< of the block
+  exit,
+};
+
+/// Sectors of 32 bytes that an access to global memory touches, and its passes through the pipe of memory.
+struct MemoryAccess {
+  std::uint16_t wavefronts = 1;
+  std::uint16_t lines = 0;             ///< of 128 bytes
+  std::vector<std::uint64_t> sectors;  ///< by number: address / 32
+};
+
+/// One executed instruction: of the program, and of the accesses; -1: none.
+struct Executed {
+  std::int32_t op = 0, access = -1;
+};
+
+struct WalkedWarp {
+  std::vector<Executed> steps;
+};
+
+/// What the warps of one block execute.
+struct WalkedBlock {
+  std::vector<WalkedWarp> warps;
+  std::vector<MemoryAccess> accesses;
+  std::uint64_t instructions = 0;
+  int trips = 0;  ///< of the loop that is taken most often, before any was left out
+};
+
+/// What: walks block (`x`, `y`). `most_trips`: of a loop that goes round more often, the trips in the middle
+/// are left out, so that so many stay. Errors: std::invalid_argument with the line for an address, a branch
+/// or a number of copies that depends on what is not computed; std::runtime_error after 2^26 instructions of
+/// a warp.
+WalkedBlock walk(const SassFunction& function, const Grid& grid, int x, int y, int most_trips);
+
+/// What `line` is to the walk.
+Step step_of(const SassLine& line);
+
+}  // namespace mmaudit::timing

@@ -1,0 +1,264 @@
+#include "mmaudit/timing/kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <stdexcept>
+
+#include "kernel_memory.hpp"
+#include "simulator.hpp"
+
+namespace mmaudit::timing {
+namespace {
+
+/// What an op is to the walk, and how many groups of copies a wait leaves under way.
+struct OpKind {
+  Step step = Step::plain;
+  int groups = 0;
+  int barrier = -1;  ///< of a commit
+};
+
+/// Copies of cp.async between two commits.
+struct CopyGroup {
+  int under_way = 0;
+  Time last = 0;
+  int barrier = -1;  ///< released when all are there; -1: not committed
+};
+
+/// Beside what every warp has.
+struct WarpOfBlock {
+  std::size_t at = 0;  ///< among the steps of its walk
+  std::deque<CopyGroup> groups{1};
+  Time ordered = 0;  ///< groups are there in order
+};
+
+/// Blocks that are in the same place after each other, by the same warps.
+struct Place {
+  std::uint64_t block = 0;
+  int arrived = 0, ended = 0;
+};
+
+class KernelSimulator : public Simulator<KernelSimulator> {
+ public:
+  KernelSimulator(const Machine& machine, const Program& program, const WalkedBlock& block,
+                  const KernelLaunch& kernel, const std::vector<OpKind>& kinds, const Launch& launch)
+      : Simulator(machine, program, launch),
+        block_(block),
+        kernel_(kernel),
+        kinds_(kinds),
+        memory_(machine, kernel),
+        warps_of_block_(static_cast<int>(block.warps.size())),
+        barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency))),
+        block_launch_(static_cast<Time>(machine.cycles(Parameter::block_launch))),
+        lines_per_cycle_(std::max(0.25, machine[Parameter::line_passes])),
+        own_(static_cast<std::size_t>(launch.warps)),
+        places_(static_cast<std::size_t>(launch.warps / warps_of_block_)) {
+    for (int warp = 0; warp < launch.warps; ++warp) begin(warp, 0);
+    for (Place& place : places_) place.block = next_block_++;
+  }
+
+  KernelTiming run() {
+    const Time now = run_all();
+    KernelTiming timing;
+    timing.cycles = static_cast<double>(now);
+    timing.detail = summary(now);
+    timing.instructions = static_cast<double>(instructions_);
+    timing.l1_hits = memory_.asked > 0 ? memory_.hits / memory_.asked : 0;
+    timing.l2_bytes = memory_.l2_bytes() / timing.cycles;
+    timing.dram_bytes = memory_.dram_bytes() / timing.cycles;
+    return timing;
+  }
+
+ private:
+  friend Simulator;
+
+  void begin(int index, Time at) {
+    Warp& warp = warp_at(index);
+    warp = Warp{};
+    warp.ready = at;
+    own(index) = WarpOfBlock{};
+    warp.at = steps(index).front().op;
+  }
+  WarpOfBlock& own(int index) { return own_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] const std::vector<Executed>& steps(int index) const {
+    return block_.warps[static_cast<std::size_t>(index % warps_of_block_)].steps;
+  }
+  Place& place_of(int index) { return places_[static_cast<std::size_t>(index / warps_of_block_)]; }
+  [[nodiscard]] const OpKind& kind_of(int op) const { return kinds_[static_cast<std::size_t>(op)]; }
+
+  // What Simulator asks for.
+  [[nodiscard]] bool must_wait(const Warp& warp, const TimedOp&) const {
+    const OpKind& kind = kind_of(warp.at);
+    return kind.step == Step::wait_copies && warp.pending[0] > kind.groups;
+  }
+  int access_at(int index) { return steps(index)[own(index).at].access; }
+  /// An access that no lane does.
+  bool skips(int index) {
+    const Executed& one = steps(index)[own(index).at];
+    if (one.access >= 0) return false;
+    const Step step = kind_of(one.op).step;
+    return step == Step::shared || step == Step::load || step == Step::store || step == Step::copy;
+  }
+  int wavefronts_of(int index, const TimedOp& op) {
+    const int record = access_at(index);
+    if (record < 0) return op.wavefronts;
+    const MemoryAccess& access = block_.accesses[static_cast<std::size_t>(record)];
+    if (kind_of(warp_at(index).at).step == Step::copy) ++own(index).groups.back().under_way;
+    return std::max<int>(access.wavefronts, static_cast<int>(std::ceil(access.lines / lines_per_cycle_)));
+  }
+  Time result_of(const Access& access, const TimedOp&, Time now, Time result) {
+    if (access.record < 0) return result;
+    const MemoryAccess& met = block_.accesses[static_cast<std::size_t>(access.record)];
+    if (met.sectors.empty()) return result;
+    const Step step = kind_of(access.op).step;
+    if (step == Step::store) {
+      memory_.store(met, now);
+      return now + 1;
+    }
+    const Time there = memory_.load(met, place_of(access.warp).block, now, step == Step::copy);
+    if (step == Step::copy) copied(access.warp, there);
+    return there;
+  }
+
+  // cp.async
+  void copied(int index, Time at) {
+    for (CopyGroup& group : own(index).groups)
+      if (group.under_way > 0) {  // accesses are served in order
+        --group.under_way;
+        group.last = std::max(group.last, at);
+        break;
+      }
+    finish_groups(index);
+  }
+  void finish_groups(int index) {
+    WarpOfBlock& warp = own(index);
+    while (warp.groups.front().barrier >= 0 && warp.groups.front().under_way == 0) {
+      const CopyGroup& group = warp.groups.front();
+      warp.ordered = std::max(warp.ordered, group.last);
+      push(warp.ordered, index, group.barrier);
+      warp.groups.pop_front();
+    }
+  }
+
+  void follow(int index, Warp& warp, const TimedOp&, Time now) {
+    const OpKind& kind = kind_of(warp.at);
+    WarpOfBlock& own_warp = own(index);
+    const Executed next =
+        own_warp.at + 1 < steps(index).size() ? steps(index)[own_warp.at + 1] : Executed{-1, -1};
+    if (kind.step == Step::commit && kind.barrier >= 0) {
+      hold(index, kind.barrier, kNever);
+      CopyGroup& group = own_warp.groups.back();
+      group.barrier = kind.barrier;
+      group.last = std::max(group.last, now + 1);
+      own_warp.groups.emplace_back();
+      finish_groups(index);
+    }
+    ++own_warp.at;
+    if (next.op < 0) {
+      end(index, warp, now);
+      return;
+    }
+    if (next.op != warp.at + 1) warp.ready += branch_taken_;
+    warp.at = next.op;
+    if (kind.step == Step::barrier) arrive(index, warp, now);
+  }
+
+  void arrive(int index, Warp& warp, Time now) {
+    Place& place = place_of(index);
+    if (++place.arrived < warps_of_block_) {
+      warp.ready = kNever;
+      return;
+    }
+    place.arrived = 0;
+    const int first = index - index % warps_of_block_;
+    for (int other = first; other < first + warps_of_block_; ++other) {
+      warp_at(other).ready = now + barrier_latency_;
+      Subcore& subcore = subcores_[static_cast<std::size_t>(other % kSubcores)];
+      subcore.wake = std::min(subcore.wake, now + 1);
+    }
+  }
+
+  void end(int index, Warp& warp, Time now) {
+    warp.done = true;
+    warp.ended = now;
+    --alive_;
+    Place& place = place_of(index);
+    if (++place.ended < warps_of_block_ || next_block_ == static_cast<std::uint64_t>(kernel_.blocks)) return;
+    place.ended = 0;
+    place.block = next_block_++;
+    const int first = index - index % warps_of_block_;
+    for (int other = first; other < first + warps_of_block_; ++other) {
+      begin(other, now + block_launch_);
+      Subcore& subcore = subcores_[static_cast<std::size_t>(other % kSubcores)];
+      subcore.wake = std::min(subcore.wake, now + 1);
+    }
+    alive_ += warps_of_block_;
+  }
+
+  Timing summary(Time now) const {
+    Timing timing;
+    const auto all = static_cast<double>(std::max<Time>(1, now));
+    for (const Subcore& subcore : subcores_) {
+      for (std::size_t unit = 0; unit < kUnits; ++unit)
+        timing.busy[unit] += static_cast<double>(subcore.busy2[unit]) / 2 / all / kSubcores;
+      timing.issue_busy += static_cast<double>(subcore.issued) / all / kSubcores;
+    }
+    timing.shared_busy = static_cast<double>(shared_busy_) / all;
+    for (std::size_t wait = 0; wait < kWaits; ++wait)
+      timing.waits[wait] = static_cast<double>(waits_[wait]) / static_cast<double>(own_.size());
+    timing.cycles = now;
+    timing.instructions = instructions_;
+    return timing;
+  }
+
+  const WalkedBlock& block_;
+  const KernelLaunch& kernel_;
+  const std::vector<OpKind>& kinds_;
+  KernelMemory memory_;
+  int warps_of_block_;
+  Time barrier_latency_, block_launch_;
+  double lines_per_cycle_;
+  std::vector<WarpOfBlock> own_;
+  std::vector<Place> places_;
+  std::uint64_t next_block_ = 0;
+};
+
+std::vector<OpKind> kinds_of(const SassFunction& function) {
+  std::vector<OpKind> kinds;
+  kinds.reserve(function.lines.size());
+  for (const SassLine& line : function.lines) {
+    OpKind kind{step_of(line), 0, -1};
+    if (kind.step == Step::commit) kind.barrier = line.control.write_barrier;
+    if (kind.step == Step::wait_copies) {
+      const auto parts = sass_operands(line.operands);
+      kind.groups = parts.size() > 1 ? sass_number(parts[1]) : 0;
+    }
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,
+                             const KernelLaunch& launch) {
+  if (machine[Parameter::l2_bytes] <= 0 || machine[Parameter::dram_bytes] <= 0 ||
+      machine[Parameter::l2_port] <= 0 || machine[Parameter::store_bytes] <= 0)
+    throw std::invalid_argument("found a machine without numbers of L2 and memory, allowed: hopper");
+  Program program = whole_program_of(machine, function);
+  for (TimedOp& op : program.ops) {
+    op.flow = Flow::next;
+    op.target = -1;
+    if (op.unit == Unit::global) op.unit = Unit::shared;
+  }
+  const std::vector<OpKind> kinds = kinds_of(function);
+  // A commit is released when its copies are there, not by itself.
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (kinds[i].step == Step::commit) program.ops[i].write_barrier = -1;
+  Launch warps;
+  warps.warps = std::min(launch.resident, launch.blocks) * static_cast<int>(block.warps.size());
+  check_launch(program, warps);
+  return KernelSimulator(machine, program, block, launch, kinds, warps).run();
+}
+
+}  // namespace mmaudit::timing

@@ -1,0 +1,100 @@
+#pragma once
+// What is behind the first-level cache of a multiprocessor: that cache, its share of the second-level cache,
+// and memory, as queues.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <unordered_map>
+
+#include "mmaudit/timing/kernel.hpp"
+#include "state.hpp"
+
+namespace mmaudit::timing {
+
+class KernelMemory {
+ public:
+  KernelMemory(const Machine& machine, const KernelLaunch& launch)
+      : launch_(launch),
+        l1_latency_(machine[Parameter::l1_latency]),
+        l2_latency_(machine[Parameter::l2_latency]),
+        dram_latency_(machine[Parameter::dram_latency]),
+        l2_cycles_(kSector / (machine[Parameter::l2_bytes] / machine[Parameter::multiprocessors])),
+        port_cycles_(kSector / machine[Parameter::l2_port]),
+        store_cycles_(kSector / machine[Parameter::store_bytes]),
+        dram_cycles_(kSector / (machine[Parameter::dram_bytes] / machine[Parameter::multiprocessors])),
+        capacity_(static_cast<std::size_t>(launch.l1_kib * 1024 / kSector)) {
+    // Fewer multiprocessors at work have a larger share each.
+    const double busy = std::min(1.0, launch.multiprocessors / machine[Parameter::multiprocessors]);
+    l2_cycles_ = std::max(port_cycles_, l2_cycles_ * busy);
+    dram_cycles_ *= busy;
+  }
+
+  /// When the last sector of a load is there. `block` tells blocks apart.
+  Time load(const MemoryAccess& access, std::uint64_t block, Time now, bool past_l1) {
+    double last = static_cast<double>(now) + l1_latency_;
+    for (const std::uint64_t sector : access.sectors)
+      last = std::max(last, fetch(sector, block, now, past_l1));
+    return static_cast<Time>(std::ceil(last));
+  }
+
+  void store(const MemoryAccess& access, Time now) {
+    const double start = std::max(port_free_, static_cast<double>(now));
+    port_free_ = start + store_cycles_ * static_cast<double>(access.sectors.size());
+    l2_sectors_ += static_cast<double>(access.sectors.size());
+  }
+
+  double asked = 0, hits = 0;
+  [[nodiscard]] double l2_bytes() const { return l2_sectors_ * kSector; }
+  [[nodiscard]] double dram_bytes() const { return dram_sectors_ * kSector; }
+
+ private:
+  static constexpr double kSector = 32;
+
+  double fetch(std::uint64_t sector, std::uint64_t block, Time now, bool past_l1) {
+    const double at = static_cast<double>(now);
+    ++asked;
+    const std::uint64_t key = sector | block << 44;
+    if (!past_l1) {
+      if (const auto found = lines_.find(key); found != lines_.end()) {
+        ++hits;
+        return std::max(at + l1_latency_, found->second);
+      }
+    }
+    port_free_ = std::max(port_free_, at) + l2_cycles_;
+    ++l2_sectors_;
+    double ready = port_free_ + l2_latency_;
+    const Operand& operand = launch_.operands[std::min<std::uint64_t>(7, sector * 32 >> 32)];
+    cold_ += operand.cold;
+    if (cold_ >= 1) {
+      cold_ -= 1;
+      dram_free_ = std::max(dram_free_, at) + dram_cycles_ / operand.sharers;
+      dram_sectors_ += 1 / operand.sharers;
+      ready = std::max(ready, dram_free_ + dram_latency_);
+    }
+    if (!past_l1) keep(key, ready);
+    return ready;
+  }
+
+  void keep(std::uint64_t key, double ready) {
+    if (order_.size() < capacity_) {
+      order_.push_back(key);
+    } else if (capacity_ > 0) {
+      lines_.erase(order_[oldest_]);
+      order_[oldest_] = key;
+      oldest_ = (oldest_ + 1) % capacity_;
+    } else {
+      return;
+    }
+    lines_[key] = ready;
+  }
+
+  const KernelLaunch& launch_;
+  double l1_latency_, l2_latency_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_, dram_cycles_;
+  std::size_t capacity_, oldest_ = 0;
+  double port_free_ = 0, dram_free_ = 0, cold_ = 0, l2_sectors_ = 0, dram_sectors_ = 0;
+  std::unordered_map<std::uint64_t, double> lines_;  ///< sectors: when they are there
+  std::vector<std::uint64_t> order_;
+};
+
+}  // namespace mmaudit::timing

@@ -1,0 +1,333 @@
+#pragma once
+// The units of a multiprocessor and how warps issue to them. What a warp executes next, and what an access to
+// memory meets, is the derived class's: a loop (simulate.cpp) or a whole kernel (kernel.cpp).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "launch.hpp"
+#include "mmaudit/timing/simulate.hpp"
+#include "state.hpp"
+
+namespace mmaudit::timing {
+
+/// `Self` has follow(index, warp, op, now), must_wait(warp, op), skips(index), wavefronts_of(index, op),
+/// access_at(index) and result_of(access, op, now, result).
+template <typename Self>
+class Simulator {
+ public:
+  Simulator(const Machine& machine, const Program& program, const Launch& launch)
+      : ops_(program.ops.data()),
+        text_(program.text.data()),
+        size_(static_cast<int>(program.ops.size())),
+        launch_(launch),
+        scoreboard_(launch.dependences == Dependences::scoreboard),
+        turnaround2_(2 * machine.cycles(Parameter::turnaround)),
+        result2_(2 * machine[Parameter::result_interval]),
+        queue_(std::min(machine.cycles(Parameter::tensor_queue), kMostQueued)),
+        shared_latency_(machine.cycles(Parameter::shared_latency)),
+        shared_subcore_(machine.cycles(Parameter::shared_subcore)),
+        shared_sm_(machine.cycles(Parameter::shared_sm)),
+        shared_queue_(std::max(1, machine.cycles(Parameter::shared_queue))),
+        branch_taken_(static_cast<Time>(machine.cycles(Parameter::branch_taken))),
+        branch_call_(static_cast<Time>(machine.cycles(Parameter::branch_call))),
+        memory_bytes_(machine[Parameter::l1_bytes]),
+        warps_(static_cast<std::size_t>(launch.warps)) {
+    for (int warp = 0; warp < launch.warps; ++warp) subcores_[warp % kSubcores].warps.push_back(warp);
+    for (Subcore& subcore : subcores_) subcore.accesses.resize(static_cast<std::size_t>(shared_queue_));
+    if (scoreboard_) written_.resize(warps_.size() * kRegistersOfWarp);
+    alive_ = launch.warps;
+  }
+
+  /// Until every warp is done; returns when that is.
+  Time run_all() {
+    Time now = 0;
+    while (alive_ > 0) {
+      while (!releases_.empty() && releases_.front().at <= now) release();
+      if (accesses_ > 0 && now >= shared_free_) serve_shared(now);
+      for (Subcore& subcore : subcores_)
+        if (now >= subcore.wake) issue_one(subcore, now);
+      Time next = releases_.empty() ? kNever : releases_.front().at;
+      for (const Subcore& subcore : subcores_) next = std::min(next, subcore.wake);
+      if (accesses_ > 0) next = std::min(next, next_wavefront());
+      if (next == kNever && alive_ > 0)
+        throw std::runtime_error(
+            "found a warp that waits for a barrier that nothing releases, allowed: none");
+      now = std::max(now + 1, next);
+    }
+    return now;
+  }
+
+ protected:
+  Self& self() { return static_cast<Self&>(*this); }
+  Warp& warp_at(int warp) { return warps_[static_cast<std::size_t>(warp)]; }
+
+  void hold(int warp, int barrier, Time until) {
+    if (barrier < 0) return;
+    Warp& holder = warp_at(warp);
+    ++holder.pending[barrier];
+    holder.held = static_cast<std::uint8_t>(holder.held | 1U << barrier);
+    if (until != kNever) push(until, warp, barrier);
+  }
+  void push(Time at, int warp, int barrier) {
+    releases_.push_back({at, static_cast<std::int16_t>(warp), static_cast<std::int8_t>(barrier)});
+    std::push_heap(releases_.begin(), releases_.end(), kLater);
+  }
+  void release() {
+    const Release one = releases_.front();
+    std::pop_heap(releases_.begin(), releases_.end(), kLater);
+    releases_.pop_back();
+    Warp& warp = warp_at(one.warp);
+    if (--warp.pending[one.barrier] == 0)
+      warp.held = static_cast<std::uint8_t>(warp.held & ~(1U << one.barrier));
+    subcores_[one.warp % kSubcores].wake = std::min(subcores_[one.warp % kSubcores].wake, one.at);
+  }
+
+  Time next_wavefront() const {
+    Time next = kNever;
+    for (const Subcore& subcore : subcores_)
+      if (subcore.queued > 0) next = std::min(next, subcore.next_wavefront);
+    return std::max(next, shared_free_);
+  }
+
+  static Time oldest(const Subcore& subcore) {
+    return subcore.accesses[static_cast<std::size_t>(subcore.first)].since;
+  }
+
+  /// One wavefront, from the sub-core whose access is the oldest.
+  void serve_shared(Time now) {
+    int which = -1;
+    for (int i = 0; i < kSubcores; ++i) {
+      const Subcore& one = subcores_[i];
+      if (one.queued == 0 || now < one.next_wavefront) continue;
+      if (which < 0 || oldest(one) < oldest(subcores_[which])) which = i;
+    }
+    if (which < 0) return;
+    {
+      Subcore& subcore = subcores_[which];
+      Access& access = subcore.accesses[static_cast<std::size_t>(subcore.first)];
+      shared_free_ = now + static_cast<Time>(shared_sm_);
+      shared_busy_ += static_cast<Time>(shared_sm_);
+      subcore.next_wavefront = now + static_cast<Time>(shared_subcore_);
+      if (--access.left > 0) return;
+      const TimedOp& op = ops_[access.op];
+      const Time result = self().result_of(
+          access, op, now, subcore.next_wavefront + static_cast<Time>(shared_latency_) + op.latency);
+      if (op.write_barrier >= 0) push(result, access.warp, op.write_barrier);
+      if (op.read_barrier >= 0) push(now + 1, access.warp, op.read_barrier);
+      if (scoreboard_) written(access.warp, op.destination, result);
+      if (access.event >= 0) {
+        events_[static_cast<std::size_t>(access.event)].free = now + 1;
+        events_[static_cast<std::size_t>(access.event)].result = result;
+      }
+      if (++subcore.first == shared_queue_) subcore.first = 0;
+      // Only a full queue has held up a warp; who waits for the data is woken by the barrier.
+      if (subcore.queued == shared_queue_) subcore.wake = std::min(subcore.wake, now);
+      --subcore.queued;
+      --accesses_;
+    }
+  }
+
+  Time& written_at(int warp, int reg) {
+    return written_[static_cast<std::size_t>(warp) * kRegistersOfWarp + static_cast<std::size_t>(reg)];
+  }
+  void written(int warp, const Registers& registers, Time at) {
+    for (int r = registers.first; r < registers.first + registers.count; ++r) written_at(warp, r) = at;
+    Subcore& subcore = subcores_[warp % kSubcores];
+    subcore.wake = std::min(subcore.wake, at == kNever ? subcore.wake : at);
+  }
+  Time registers_ready(int warp, const TimedOp& op) {
+    Time at = 0;
+    const auto wait_for = [&](const Registers& registers) {
+      for (int r = registers.first; r < registers.first + registers.count; ++r)
+        at = std::max(at, written_at(warp, r));
+    };
+    if (launch_.checks_raw)
+      for (const Registers& source : op.sources) wait_for(source);
+    if (launch_.checks_waw) wait_for(op.destination);
+    return at;
+  }
+
+  /// 0 when the op can issue now; else when to look again, with the reason.
+  Time not_before(const Subcore& subcore, int index, const Warp& warp, const TimedOp& op, Time now,
+                  Wait& why) {
+    if ((warp.held & op.wait_mask) != 0) {
+      why = Wait::barrier;
+      return kNever;
+    }
+    if (self().must_wait(warp, op)) {
+      why = Wait::barrier;
+      return kNever;
+    }
+    if (op.flow == Flow::drain && warp.drained > now) {
+      why = Wait::drain;
+      return warp.drained;
+    }
+    if (scoreboard_)
+      if (const Time at = registers_ready(index, op); at > now) {
+        why = Wait::registers;
+        return at;
+      }
+    if (op.unit == Unit::none || self().skips(index)) return 0;
+    if (op.unit == Unit::shared) {
+      why = Wait::queue;
+      return subcore.queued < shared_queue_ ? 0 : kNever;
+    }
+    const auto unit = static_cast<std::size_t>(op.unit);
+    Time free2 = subcore.free2[unit];
+    if (op.unit == Unit::tensor && (queue_ > 0 || op.queued)) {
+      const auto depth = static_cast<std::uint64_t>(op.queued ? kMostQueued : queue_);
+      free2 = subcore.sent < depth ? 0 : subcore.starts2[(subcore.sent - depth) % kMostQueued];
+    }
+    why = Wait::unit;
+    return free2 / 2 <= now ? 0 : free2 / 2;
+  }
+
+  /// Of warps that can issue, the one with the least key does: the one that issued last, as long as nothing
+  /// but its own control word has held it up, else the one that has waited longest. Source: the grids of
+  /// docs/results/h200-sweep, which fit neither the youngest (Huerta et al.) nor the oldest (GPGPU-Sim).
+  static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
+    return place == subcore.last && warp.ready == now ? 0 : warp.ready + 1;
+  }
+
+  void issue_one(Subcore& subcore, Time now) {
+    const int count = static_cast<int>(subcore.warps.size());
+    Time wake = kNever;
+    int chosen = -1;
+    Time chosen_key = kNever;
+    for (int i = 0; i < count; ++i) {
+      int place = subcore.last + 1 + i;  // the one that issued last comes last
+      if (place >= count) place -= count;
+      const int index = subcore.warps[static_cast<std::size_t>(place)];
+      Warp& warp = warp_at(index);
+      if (warp.done) continue;
+      if (warp.ready > now) {
+        wake = std::min(wake, warp.ready);
+        continue;
+      }
+      Wait why = Wait::not_chosen;
+      if (const Time at = not_before(subcore, index, warp, ops_[warp.at], now, why); at != 0) {
+        warp.wait = why;
+        wake = std::min(wake, at);
+        continue;
+      }
+      const Time key = key_of(subcore, place, warp, now);
+      if (warp.wait == Wait::planned) warp.wait = Wait::not_chosen;
+      if (key < chosen_key) {
+        chosen_key = key;
+        chosen = place;
+      }
+    }
+    if (chosen < 0) {
+      subcore.wake = wake;
+      return;
+    }
+    const int index = subcore.warps[static_cast<std::size_t>(chosen)];
+    Warp& warp = warp_at(index);
+    execute(subcore, index, warp, ops_[warp.at], now);
+    subcore.last = chosen;
+    subcore.wake = now + 1;
+  }
+
+  void execute(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now) {
+    ++instructions_;
+    ++subcore.issued;
+    if (now > warp.ready) waits_[static_cast<std::size_t>(warp.wait)] += now - warp.ready;
+    if (op.stall > 1) waits_[static_cast<std::size_t>(Wait::planned)] += op.stall - 1U;
+    Event event;
+    const bool recorded = static_cast<int>(events_.size()) < launch_.recorded;
+    if (recorded)
+      event = {index, warp.at, warp.ready, now,
+               now,   now + 1, now + 1,    now > warp.ready ? warp.wait : Wait::planned};
+    warp.wait = Wait::planned;
+    start(subcore, index, warp, op, now, recorded ? &event : nullptr);
+    if (recorded) events_.push_back(event);
+    warp.ready = now + (scoreboard_ ? 1U : std::max<Time>(op.yields ? 2 : 1, op.stall));
+    self().follow(index, warp, op, now);
+  }
+
+  /// The unit takes it.
+  void start(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now, Event* event) {
+    if (self().skips(index)) return;
+    if (op.unit == Unit::shared) {
+      if (subcore.queued == 0) subcore.next_wavefront = std::max(subcore.next_wavefront, now + 1);
+      const int slot = (subcore.first + subcore.queued) % shared_queue_;
+      subcore.accesses[static_cast<std::size_t>(slot)] = {
+          static_cast<std::int16_t>(index),
+          warp.at,
+          std::max<int>(1, self().wavefronts_of(index, op)),
+          event != nullptr ? static_cast<int>(events_.size()) : -1,
+          now,
+          self().access_at(index)};
+      ++subcore.queued;
+      ++accesses_;
+      hold(index, op.write_barrier, kNever);
+      hold(index, op.read_barrier, kNever);
+      if (scoreboard_) written(index, op.destination, kNever);
+      return;
+    }
+    Time start2 = 2 * now;
+    const auto unit = static_cast<std::size_t>(op.unit);
+    if (op.unit != Unit::none) {
+      start2 = std::max(start2, subcore.free2[unit]);
+      if (op.unit == Unit::tensor) {
+        // The accumulator of the instruction just before is handed on inside the unit.
+        if (!op.queued && subcore.accumulating == index && subcore.accumulator == op.destination)
+          start2 = std::max(start2, subcore.accumulator_ready2);
+        if (!op.queued) takes_of_fma(subcore, op, now);
+        subcore.accumulating = index;
+        subcore.accumulator = op.destination;
+        subcore.accumulator_ready2 = start2 + op.interval2 + static_cast<Time>(turnaround2_);
+        subcore.starts2[subcore.sent++ % kMostQueued] = start2;
+      }
+      subcore.free2[unit] = start2 + op.interval2;
+      subcore.busy2[unit] += op.interval2;
+    }
+    Time result = (start2 + 1) / 2 + op.latency;
+    if (op.unit == Unit::global) {
+      memory_free_ = std::max(memory_free_, static_cast<double>(now)) +
+                     (memory_bytes_ > 0 ? op.bytes / memory_bytes_ : 0);
+      result = static_cast<Time>(std::ceil(memory_free_)) + op.latency;
+    }
+    if (op.queued) warp.drained = std::max(warp.drained, (start2 + op.interval2 + 1) / 2);
+    hold(index, op.write_barrier, result);
+    hold(index, op.read_barrier, (start2 + 1) / 2 + 2);
+    if (scoreboard_) written(index, op.destination, result);
+    if (event != nullptr) {
+      event->start = start2 / 2;
+      event->free = std::max(now + 1, (start2 + op.interval2 + 1) / 2);
+      event->result = std::max(event->free, result);
+    }
+  }
+
+  /// An mma keeps the unit of additions and conversions from its issue on, per register of its D. Source: the
+  /// FP8 grids of docs/results/h200-sweep.
+  void takes_of_fma(Subcore& subcore, const TimedOp& op, Time now) const {
+    Time& free2 = subcore.free2[static_cast<std::size_t>(Unit::fma)];
+    free2 = std::max(free2, 2 * now) + static_cast<Time>(result2_ * op.destination.count);
+  }
+
+  const TimedOp* ops_;
+  const std::string* text_;
+  int size_;
+  Launch launch_;
+  bool scoreboard_;
+  int turnaround2_;
+  double result2_;
+  int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
+  Time branch_taken_, branch_call_;
+  double memory_bytes_, memory_free_ = 0;
+  std::vector<Warp> warps_;
+  std::array<Subcore, kSubcores> subcores_;
+  std::vector<Release> releases_;  ///< a heap, earliest first
+  std::vector<Time> written_;      ///< by warp and register: when its value is there
+  std::vector<Event> events_;
+  std::array<std::uint64_t, kWaits> waits_{};
+  Time shared_free_ = 0, shared_busy_ = 0;
+  std::uint64_t instructions_ = 0;
+  int accesses_ = 0, alive_ = 0;
+};
+
+}  // namespace mmaudit::timing

@@ -1,0 +1,168 @@
+#include "mmaudit/timing/kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace mmaudit::timing {
+namespace {
+
+const Machine& hopper() { return *find_machine("hopper"); }
+
+/// A kernel from instructions whose control words wait one cycle, or are given: "007f1 ...".
+SassFunction kernel_of(const std::string& lines) {
+  return read_listing("kernel k\n" + lines, "sm_90a").front();
+}
+
+Grid grid_of(int threads, std::uint64_t pointer = std::uint64_t{1} << 32) {
+  Grid grid;
+  grid.threads = threads;
+  for (int i = 0; i < 8; ++i) grid.parameters.push_back(static_cast<std::uint8_t>(pointer >> (8 * i)));
+  return grid;
+}
+
+TEST(Walk, CountsTheTripsOfALoopAndWhatItReads) {
+  const SassFunction function = kernel_of(
+      "0007f1 S2R R0, SR_TID.X\n"
+      "0007f1 ULDC.64 UR4, c[0x0][0x210]\n"
+      "0007f1 IMAD.MOV.U32 R1, RZ, RZ, RZ\n"
+      "0007f1 IMAD.SHL.U32 R2, R0, 0x4, RZ\n"
+      "0007f1 IADD3 R4, P0, R2, UR4, RZ\n"
+      "0007f1 IADD3.X R5, RZ, UR5, RZ, P0, !PT\n"
+      "0007f1 LDG.E R6, desc[UR8][R4.64+0x40]\n"  // at 0x60: the loop
+      "0007f1 VIADD R1, R1, 0x1\n"
+      "0007f1 ISETP.GE.AND P1, PT, R1, 0xa, PT\n"
+      "0007f1 @!P1 BRA 0x60\n"
+      "0007f1 EXIT\n");
+  const WalkedBlock block = walk(function, grid_of(64, (std::uint64_t{1} << 32) - 0x80), 0, 0, 100);
+  EXPECT_EQ(block.trips, 10);
+  EXPECT_EQ(block.instructions, 2U * (6 + 10 * 4 + 1));
+  ASSERT_EQ(block.accesses.size(), 20U);
+  // Warp 1 starts 128 bytes on, which carries into the upper word.
+  EXPECT_EQ(block.accesses.back().sectors.front() * 32, (std::uint64_t{1} << 32) + 0x40);
+  EXPECT_EQ(block.accesses.back().sectors.size(), 4U);
+  EXPECT_EQ(block.accesses.back().lines, 2);
+  // The middle of the loop can be left out.
+  EXPECT_EQ(walk(function, grid_of(32), 0, 0, 8).warps[0].steps.size(), 6U + 8 * 4 + 1);
+}
+
+TEST(Walk, CountsBankConflicts) {
+  const auto wavefronts = [](const std::string& shift, const std::string& load) {
+    return walk(kernel_of("0007f1 S2R R0, SR_TID.X\n0007f1 IMAD.SHL.U32 R0, R0, " + shift + ", RZ\n0007f1 " +
+                          load + "\n0007f1 EXIT\n"),
+                grid_of(32), 0, 0, 8)
+        .accesses.at(0)
+        .wavefronts;
+  };
+  EXPECT_EQ(wavefronts("0x4", "LDS R4, [R0]"), 1);
+  EXPECT_EQ(wavefronts("0x8", "LDS R4, [R0]"), 2);
+  EXPECT_EQ(wavefronts("0x80", "LDS R4, [R0]"), 32);
+  EXPECT_EQ(wavefronts("0x0", "LDS R4, [R0]"), 1);  // one word for all
+  EXPECT_EQ(wavefronts("0x10", "LDS.128 R4, [R0]"), 4);
+  EXPECT_EQ(wavefronts("0x10", "LDSM.16.M88.4 R4, [R0]"), 4);
+  EXPECT_EQ(wavefronts("0x80", "LDSM.16.M88.4 R4, [R0]"), 32);
+}
+
+TEST(Walk, RefusesWhatDependsOnLoadedValues) {
+  const auto refused = [](const std::string& lines) {
+    try {
+      walk(kernel_of(lines), grid_of(32), 0, 0, 8);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused("0007f1 LDS R0, [RZ]\n0007f1 LDS R1, [R0]\n0007f1 EXIT\n").find("line 3"),
+            std::string::npos);
+  EXPECT_NE(
+      refused(
+          "0007f1 LDS R0, [RZ]\n0007f1 ISETP.GE.AND P0, PT, R0, 0x1, PT\n0007f1 @P0 BRA 0x0\n0007f1 EXIT\n")
+          .find("a branch that depends on no loaded value"),
+      std::string::npos);
+  EXPECT_NE(refused("0007f1 S2R R0, SR_TID.X\n0007f1 ISETP.GE.AND P0, PT, R0, 0x1, PT\n0007f1 @P0 BRA "
+                    "0x0\n0007f1 EXIT\n")
+                .find("all threads of a warp"),
+            std::string::npos);
+}
+
+KernelTiming timed(const std::string& lines, int threads, const Machine& machine = hopper(), int blocks = 1,
+                   int resident = 1) {
+  const SassFunction function = kernel_of(lines);
+  KernelLaunch launch;
+  launch.blocks = blocks;
+  launch.resident = resident;
+  return simulate_kernel(machine, function, walk(function, grid_of(threads), 0, 0, 1 << 20), launch);
+}
+
+Machine with(Parameter parameter, double value) {
+  Machine machine = hopper();
+  machine.overridden[static_cast<std::size_t>(parameter)] = value;
+  machine.is_overridden[static_cast<std::size_t>(parameter)] = true;
+  return machine;
+}
+
+// A load releases barrier 0 (bits 5 to 7 of the control word), and the next instruction waits for it.
+const std::string kLoad = "000711 LDG.E R4, desc[UR8][R2.64]\n";
+const std::string kAddress = "0007f1 ULDC.64 UR4, c[0x0][0x210]\n0007f1 MOV R2, UR4\n0007f1 MOV R3, UR5\n";
+
+TEST(Hazards, AReadOfALoadedRegisterWaitsForMemory) {
+  const std::string waits = "000ff1 VIADD R5, R4, 0x1\n";
+  const double with_wait = timed(kAddress + kLoad + waits + "0007f1 EXIT\n", 32).cycles,
+               without = timed(kAddress + kLoad + "0007f1 VIADD R5, R5, 0x1\n0007f1 EXIT\n", 32).cycles;
+  EXPECT_GT(with_wait - without, 200);
+}
+
+// Twelve stores of 32 wavefronts. With a queue of 8 the ninth waits until the first has left; with one of 16
+// none waits, and the warp is done as soon as it has issued them.
+TEST(Hazards, AFullQueueHoldsUpTheWarp) {
+  std::string lines = "0007f1 S2R R0, SR_TID.X\n0007f1 IMAD.SHL.U32 R0, R0, 0x80, RZ\n";
+  for (int i = 0; i < 12; ++i) lines += "0007f1 STS [R0], R4\n";
+  lines += "0007f1 EXIT\n";
+  const KernelTiming few = timed(lines, 32, with(Parameter::shared_queue, 8)),
+                     many = timed(lines, 32, with(Parameter::shared_queue, 16));
+  EXPECT_LT(many.cycles, 60);
+  // The twelfth goes in when the fourth is out: four times 32 wavefronts of two cycles.
+  EXPECT_NEAR(few.cycles - many.cycles, 4 * 32 * 2, 30);
+  EXPECT_GT(few.detail.waits[static_cast<std::size_t>(Wait::queue)], 200);
+  EXPECT_EQ(many.detail.waits[static_cast<std::size_t>(Wait::queue)], 0);
+}
+
+TEST(Hazards, ABarrierWaitsForTheSlowestWarp) {
+  // Lines 3 and 4 are skipped by warp 0 alone; the others wait for a load.
+  const std::string head = "0007f1 S2R R0, SR_TID.X\n0007f1 ISETP.GE.AND P0, PT, R0, 0x20, PT\n",
+                    work = kAddress + "0007f1 @!P0 BRA 0x80\n" + kLoad + "000ff1 VIADD R5, R4, 0x1\n";
+  const double apart = timed(head + work + "0007f1 EXIT\n", 32).cycles,
+               alone = timed(head + work + "0007f1 BAR.SYNC 0x0\n0007f1 EXIT\n", 32).cycles,
+               both = timed(head + work + "0007f1 BAR.SYNC 0x0\n0007f1 EXIT\n", 64).cycles;
+  EXPECT_LT(alone - apart, 40);
+  EXPECT_GT(both - alone, 200);
+}
+
+TEST(Hazards, CopiesAreThereWhenTheirGroupIsWaitedFor) {
+  // Commit releases barrier 0; DEPBAR.LE SB0, 1 lets the last group be under way, 0 none.
+  const std::string copy = "0007f1 LDGSTS.E.BYPASS.128 [R6], desc[UR8][R2.64]\n000711 LDGDEPBAR\n";
+  const auto cycles = [&](const std::string& wait) {
+    return timed(kAddress + copy + wait + "0007f1 EXIT\n", 32).cycles;
+  };
+  EXPECT_LT(cycles("0007f1 DEPBAR.LE SB0, 0x1\n"), 60);
+  EXPECT_GT(cycles("0007f1 DEPBAR.LE SB0, 0x0\n"), 250);
+}
+
+TEST(Blocks, FollowEachOtherInTheirPlaces) {
+  const std::string lines = kAddress + kLoad + "000ff1 VIADD R5, R4, 0x1\n0007f1 EXIT\n";
+  const double one = timed(lines, 32).cycles, two = timed(lines, 32, hopper(), 2).cycles,
+               beside = timed(lines, 32, hopper(), 2, 2).cycles;
+  EXPECT_NEAR(two, 2 * one + hopper()[Parameter::block_launch], 5);
+  EXPECT_NEAR(beside, one, 20);
+}
+
+TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
+  const Product& product = products().front();
+  EXPECT_THROW(time_product(hopper(), function_of(product), product, product.tile + 1),
+               std::invalid_argument);
+  for (const Product& one : products()) EXPECT_FALSE(function_of(one).lines.empty()) << one.name;
+}
+
+}  // namespace
+}  // namespace mmaudit::timing
