@@ -2,7 +2,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -11,15 +10,14 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <tuple>
 
 #include "mmaudit/fragment.hpp"
-#include "mmaudit/model/architecture.hpp"
-#include "mmaudit/screen/images.hpp"
 #include "run/cuda_event.hpp"
 #include "screen/kernel.hpp"
 #include "screen/pace.hpp"
+#include "screen/prepare.hpp"
+#include "screen/stream.hpp"
 #include "sweeps/engine/energy_meter.hpp"
 #include "sweeps/engine/readings.hpp"
 
@@ -49,58 +47,6 @@ Buffer upload(const std::vector<Element>& elements) {
   return buffer;
 }
 
-/// What is the same on every GPU: made once.
-struct Prepared {
-  Kernel kernel;
-  WorkResult result;  ///< nothing counted yet
-  Images images;
-  std::vector<std::uint64_t> expected;
-};
-
-Prepared prepare(const Kernel& kernel, const Inputs& inputs, InputSet set) {
-  const Instruction& is = kernel.instruction;
-  Prepared work;
-  work.kernel = kernel;
-  work.result.work = {is, kernel.registers, set};
-  work.images = make_images(work.result.work, inputs);
-  work.expected = expected_checksums(is, kernel.copies, work.images.d);
-  return work;
-}
-
-/// The works of this kind of GPU, input set by input set.
-std::vector<Prepared> prepare_all(const device::DeviceInfo& gpu, const Options& options) {
-  const Architecture* architecture = find_architecture(gpu.compute_capability);
-  std::vector<Kernel> kernels = wgmma_kernels();
-  for (const Kernel& one : mma_kernels()) kernels.push_back(one);
-  std::erase_if(kernels, [&](const Kernel& kernel) {
-    const auto& wanted = options.instructions;
-    return architecture == nullptr || find_datapath(*architecture, kernel.instruction) == nullptr ||
-           std::find(wanted.begin(), wanted.end(), kernel.instruction) == wanted.end() ||
-           !device::why_not(gpu, kernel.instruction, kernel.registers ? kAFromRegisters : 0).empty();
-  });
-  std::vector<Instruction> instructions;
-  for (const Kernel& kernel : kernels)
-    if (instructions.empty() || instructions.back() != kernel.instruction)
-      instructions.push_back(kernel.instruction);
-  std::vector<Prepared> works(kernels.size() * options.inputs.size());
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
-    threads.emplace_back([&] {
-      for (std::size_t at = next++; at < instructions.size() * options.inputs.size(); at = next++) {
-        const Instruction& is = instructions[at % instructions.size()];
-        const std::size_t set = at / instructions.size();
-        const Inputs inputs =
-            make_inputs(is, find_datapath(*architecture, is)->datapath, options.inputs[set]);
-        for (std::size_t k = 0; k < kernels.size(); ++k)
-          if (kernels[k].instruction == is)
-            works[set * kernels.size() + k] = prepare(kernels[k], inputs, options.inputs[set]);
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  return works;
-}
-
 /// What one launch gave.
 struct Slice {
   double seconds = 0, hz = 0;
@@ -126,6 +72,9 @@ class Screener {
     cuda_check(cudaMemset(zeros_.data(), 0, kBytes), "clearing C");
     caught_ = Buffer(kMostCaught * sizeof(Caught));
     count_ = Buffer(sizeof(std::uint32_t));
+    if (std::any_of(works_.begin(), works_.end(),
+                    [](const Prepared& work) { return is_streamed(work.kernel.feed); }))
+      stream_.emplace();
     const double limit = meter_.limit();
     steps_.end();
     out_.power_limit = limit;
@@ -223,7 +172,7 @@ class Screener {
   }
 
   static std::string label(const WorkResult& result, const Slice& slice) {
-    char text[160];
+    char text[200];
     std::snprintf(text, sizeof(text), "%s %s  %.0f TFLOPS  %.0f W  %.0f C", result.work.name().c_str(),
                   std::string(name_of(result.work.inputs)).c_str(), 1e-12 * result.flops(), slice.watts,
                   slice.celsius);
@@ -248,8 +197,12 @@ class Screener {
                      .stamps = stamps_.data<sweeps::Stamp>(),
                      .tiles = kTiles,
                      .steps = kSteps};
-    args.a_bytes = static_cast<std::uint32_t>(work.images.a.size() / kTiles);
-    args.b_bytes = static_cast<std::uint32_t>(work.images.b.size() / kTiles);
+    if (is_streamed(kernel.feed))
+      args.stream = stream_->fill(spec_of(kernel.feed), uploaded.a.data(), work.a_bytes * kTiles,
+                                  work.images.a.size(), index);
+    args.a_bytes = static_cast<std::uint32_t>(work.a_bytes);
+    args.b_bytes = static_cast<std::uint32_t>(work.b_bytes);
+    args.slot_bytes = static_cast<std::uint32_t>(kernel.slot_bytes);
     args.expected = uploaded.expected.data<std::uint64_t>();
     args.caught = caught_.data<Caught>();
     args.count = count_.data<std::uint32_t>();
@@ -301,6 +254,9 @@ class Screener {
     result.multiprocessors = std::max(result.multiprocessors, static_cast<int>(slice.multiprocessors.size()));
     if (args.burst_nanoseconds != 0) return;
     result.steady_fma += fma;
+    if (is_streamed(kernel.feed))
+      result.steady_bytes += 1.0 * args.chains * static_cast<double>(slots) * kSteps / kernel.steps_per_copy *
+                             kernel.copied_bytes * pace.rounds;
     result.seconds += slice.seconds;
     result.cycles += slice.hz * slice.seconds;
   }
@@ -311,7 +267,7 @@ class Screener {
     cuda_check(
         cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, out_.device.ordinal),
         "reading a device attribute");
-    return static_cast<unsigned>(std::max(kernel.shared_bytes, whole / 2 + 1024));
+    return static_cast<unsigned>(std::max(kernel.slot_bytes * kernel.slots, whole / 2 + 1024));
   }
 
   /// Seconds. With `slice`: asks NVML meanwhile.
@@ -336,6 +292,7 @@ class Screener {
   GpuResult& out_;  ///< of the launches that ended, whatever happens next; written between steps
   Steps& steps_;
   std::vector<Uploaded> uploads_;
+  std::optional<StreamMemory> stream_;  ///< of the works with a streaming feed
   Buffer zeros_, caught_, count_, stamps_;
   std::size_t stamps_bytes_ = 0;
   std::uint64_t chains_ = 0;  ///< of a slot

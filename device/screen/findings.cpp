@@ -9,6 +9,7 @@ namespace mmaudit::screen {
 std::string Work::name() const {
   std::string text = name_of(instruction);
   if (is_wgmma(instruction.op)) text += registers ? " RS" : " SS";
+  if (feed != Feed::loads) text += " " + std::string(name_of(feed));
   return text;
 }
 
@@ -37,8 +38,15 @@ std::pair<int, int> GpuResult::covered() const {
 
 std::vector<Work> screened() {
   std::vector<Work> all;
-  for (const auto& list : {wgmma_kernels(), mma_kernels()})
-    for (const Kernel& kernel : list) all.push_back({kernel.instruction, kernel.registers, {}});
+  for (const Kernel& kernel : kernels())
+    all.push_back({kernel.instruction, kernel.registers, {}, kernel.feed});
+  return all;
+}
+
+std::vector<Kernel> kernels() {
+  std::vector<Kernel> all;
+  for (const auto& list : {wgmma_kernels(), fed_wgmma_kernels(), mma_kernels()})
+    all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 

@@ -20,9 +20,19 @@ struct Caught {
 
 inline constexpr std::uint32_t kMostCaught = 256;  ///< kept of one launch; all are counted
 
+/// Copies of all tiles, A before B, that a kernel with a streaming feed reads one after another.
+struct Stream {
+  const void* tiles = nullptr;  ///< copy after copy; behind the last one that a fault would deliver
+  const void* map = nullptr;    ///< the same as a tensor of lines of kStreamLine bytes; null: copied as bytes
+  std::uint32_t copies = 0;     ///< of all tiles
+};
+inline constexpr int kStreamLine = 128;
+
 struct KernelArgs {
   sweeps::TimedArgs operands;               ///< steps, stamps; a, b, metadata of `tiles` tiles; c: zeros
+  Stream stream;                            ///< instead of a and b where the kernel streams
   std::uint32_t a_bytes = 0, b_bytes = 0;   ///< of a tile
+  std::uint32_t slot_bytes = 0;             ///< shared memory of a slot
   const std::uint64_t* expected = nullptr;  ///< checksums, (tiles, lanes of a slot)
   Caught* caught = nullptr;                 ///< the first kMostCaught
   std::uint32_t* count = nullptr;           ///< of wrong checksums
@@ -36,15 +46,20 @@ struct KernelArgs {
 /// One block per multiprocessor.
 struct Kernel {
   Instruction instruction;
-  bool registers = false;      ///< A of a wgmma
+  bool registers = false;  ///< A of a wgmma
+  Feed feed = Feed::loads;
   int threads = 0, slots = 0;  ///< per block; a slot: the lanes that run an instruction together
   int copies = 1;              ///< equal chains that a slot runs beside each other
-  int shared_bytes = 0;
+  int slot_bytes = 0;          ///< shared memory of a slot
+  int copied_bytes = 0, steps_per_copy = 1;  ///< of a slot, where the feed streams
   void (*launch)(const KernelArgs& args, unsigned blocks, unsigned threads, unsigned shared) = nullptr;
   const void* function = nullptr;
 };
 
 std::vector<Kernel> wgmma_kernels();
+std::vector<Kernel> fed_wgmma_kernels();
 std::vector<Kernel> mma_kernels();
+/// All of them.
+std::vector<Kernel> kernels();
 
 }  // namespace mmaudit::screen

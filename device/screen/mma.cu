@@ -2,7 +2,7 @@
 // that this build knows, ptxas spells them out in other instructions.
 #include "sweeps/matrix/mma.cuh"
 
-#include "screen/screen.cuh"
+#include "screen/loading_mma.cuh"
 
 // clang-format off
 #define MMAUDIT_SCREENED_DENSE(X) \
@@ -47,9 +47,24 @@ struct Mma : sweeps::MmaBody<Line, false> {};
 
 constexpr int kWarps = 8, kChains = 4, kCopies = 8;
 
+/// The same with operands that ldmatrix loads before each step, for all chains of the warp.
+template <typename Line>
+void add_loading(std::vector<Kernel>& kernels) {
+  constexpr Instruction kIs = Line::kInstruction;
+  // A matrix of ldmatrix is a register of each lane.
+  const int registers = (fragment_a(kIs).values / elements_per_register(kIs.a)) +
+                        (fragment_b(kIs).values / elements_per_register(kIs.b));
+  Kernel kernel =
+      screening_kernel<LoadingMma<Line>, kChains, kCopies>(kIs, false, kWarps, registers * kMatrixBytes);
+  kernel.feed = Feed::ldmatrix;
+  kernels.push_back(kernel);
+}
+
 template <typename Line>
 void add(std::vector<Kernel>& kernels) {
-  kernels.push_back(screening_kernel<Mma<Line>, kChains, kCopies>(Line::kInstruction, false, kWarps, 0));
+  constexpr Instruction kIs = Line::kInstruction;
+  kernels.push_back(screening_kernel<Mma<Line>, kChains, kCopies>(kIs, false, kWarps, 0));
+  if constexpr (register_bits(kIs.a) <= 32) add_loading<Line>(kernels);
 }
 
 }  // namespace

@@ -17,4 +17,16 @@ Images make_images(const Work& work, const Inputs& inputs) {
   return images;
 }
 
+void join_tiles(Images& images) {
+  const auto of_a = static_cast<std::ptrdiff_t>(images.a.size() / kTiles),
+             of_b = static_cast<std::ptrdiff_t>(images.b.size() / kTiles);
+  std::vector<std::byte> joined;
+  for (int tile = 0; tile < kTiles; ++tile) {
+    joined.insert(joined.end(), images.a.begin() + tile * of_a, images.a.begin() + (tile + 1) * of_a);
+    joined.insert(joined.end(), images.b.begin() + tile * of_b, images.b.begin() + (tile + 1) * of_b);
+  }
+  images.a = std::move(joined);
+  images.b.clear();
+}
+
 }  // namespace mmaudit::screen

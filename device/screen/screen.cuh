@@ -52,6 +52,50 @@ inline constexpr bool kInjects = true;
 inline constexpr bool kInjects = false;
 #endif
 
+/// Which tile a slot multiplies, and where.
+struct Turn {
+  int round, tile;
+  std::uint32_t multiprocessor;
+};
+
+/// Whether the injected fault is one of this kind, on this multiprocessor, at the chain or tile of this
+/// number.
+__device__ __forceinline__ bool strikes(const Injection& one, FaultKind fault, std::uint32_t multiprocessor,
+                                        std::uint64_t number) {
+  return one.every != 0 && one.fault == fault &&
+         multiprocessor == static_cast<std::uint32_t>(one.multiprocessor) &&
+         number % one.every == one.every - 1;
+}
+
+/// Flips bits of a word of shared memory, also for what reads it past the warps.
+__device__ __forceinline__ void spoil_shared(unsigned char* shared, std::uint32_t bytes,
+                                             const Injection& one) {
+  reinterpret_cast<std::uint32_t*>(shared)[static_cast<std::uint32_t>(one.word) % (bytes / 4)] ^= one.flips;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// The Chains of a Body, with a tile.
+template <typename Body, int kChains>
+__device__ __forceinline__ auto chains_of(const KernelArgs& args, const sweeps::Place& at, const Turn& turn) {
+  using Chains = typename Body::template Chains<kChains>;
+  if constexpr (requires { Body::kStreams; }) {
+    return Chains(args, at, turn);
+  } else {
+    int from = turn.tile;  // of the image
+    if constexpr (kInjects) {
+      const std::uint64_t load = args.first_chain / static_cast<std::uint64_t>(args.chains) + turn.round;
+      if (strikes(args.injection, FaultKind::load, turn.multiprocessor, load)) from += args.operands.tiles;
+    }
+    sweeps::TimedArgs operands = args.operands;
+    operands.a = static_cast<const char*>(operands.a) + static_cast<std::size_t>(from) * args.a_bytes;
+    operands.b = static_cast<const char*>(operands.b) + static_cast<std::size_t>(from) * args.b_bytes;
+    operands.metadata =
+        static_cast<const std::uint32_t*>(operands.metadata) + turn.tile * static_cast<int>(Body::kLanes);
+    operands.tiles = 1;
+    return Chains(operands, at);
+  }
+}
+
 /// kChains and kCopies as sweeps::timed().
 template <typename Body, int kChains, int kCopies>
 __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs args) {
@@ -76,14 +120,18 @@ __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs 
     std::uint32_t wrong = 0;
     for (int round = 0; round < args.rounds; ++round) {
       const int tile = (round + in_block) % args.operands.tiles;
-      sweeps::TimedArgs operands = args.operands;
-      operands.a = static_cast<const char*>(operands.a) + static_cast<std::size_t>(tile) * args.a_bytes;
-      operands.b = static_cast<const char*>(operands.b) + static_cast<std::size_t>(tile) * args.b_bytes;
-      operands.metadata = static_cast<const std::uint32_t*>(operands.metadata) + tile * kLanes;
-      operands.tiles = 1;
+      const Turn turn{round, tile, stamp.multiprocessor};
       meet<kLanes>(in_block);
-      typename Body::template Chains<kChains> chains(operands, at);
+      auto chains = chains_of<Body, kChains>(args, at, turn);
       meet<kLanes>(in_block);
+      if constexpr (kInjects && !requires { Body::kStreams; }) {
+        extern __shared__ __align__(128) unsigned char tiles[];
+        const std::uint64_t load = args.first_chain / static_cast<std::uint64_t>(args.chains) + round;
+        if (args.slot_bytes != 0 && strikes(args.injection, FaultKind::shared, stamp.multiprocessor, load)) {
+          if (lane == 0) spoil_shared(tiles + in_block * args.slot_bytes, args.slot_bytes, args.injection);
+          meet<kLanes>(in_block);
+        }
+      }
       const std::uint64_t expected = args.expected[tile * kLanes + lane];
       for (int i = 0; i < args.chains; ++i) {
         wait_for_burst(args.burst_nanoseconds);
@@ -91,9 +139,8 @@ __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs 
         int steps = args.operands.steps;
         if constexpr (kInjects) {
           const Injection& one = args.injection;
-          if (one.every != 0 && stamp.multiprocessor == static_cast<std::uint32_t>(one.multiprocessor) &&
-              (args.first_chain + static_cast<std::uint64_t>(round * args.chains + i)) % one.every ==
-                  one.every - 1) {
+          if (strikes(one, FaultKind::accumulator, stamp.multiprocessor,
+                      args.first_chain + static_cast<std::uint64_t>(round * args.chains + i))) {
             chains.template run<kCopies>(steps / 2);
             steps -= steps / 2;
             const bool here = static_cast<int>(threadIdx.x) / kWarpLanes % 4 == one.subcore &&
@@ -132,13 +179,13 @@ __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs 
 
 /// The kernel of a Body: `warps` per block.
 template <typename Body, int kChains, int kCopies>
-Kernel screening_kernel(const Instruction& instruction, bool registers, int warps, int shared_bytes) {
+Kernel screening_kernel(const Instruction& instruction, bool registers, int warps, int slot_bytes) {
   Kernel kernel{.instruction = instruction,
                 .registers = registers,
                 .threads = warps * kWarpLanes,
                 .slots = warps * kWarpLanes / lanes_of(instruction),
                 .copies = kChains,
-                .shared_bytes = shared_bytes};
+                .slot_bytes = slot_bytes};
 #ifdef __CUDACC__
   kernel.launch = [](const KernelArgs& args, unsigned blocks, unsigned threads, unsigned shared) {
     screened<Body, kChains, kCopies><<<blocks, threads, shared>>>(args);

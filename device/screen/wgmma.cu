@@ -16,12 +16,11 @@ template <typename Line>
 void add(std::vector<Kernel>& kernels) {
   Instruction instruction = Line::kInstruction;
   instruction.n = kN;
-  const int shared = kWarps / sweeps::kWarpgroupWarps *
-                     (sweeps::kBytesA + kN * sweeps::bytes_per_column(is_sparse(instruction.op)));
+  const int tile = sweeps::kBytesA + kN * sweeps::bytes_per_column(is_sparse(instruction.op));
   kernels.push_back(screening_kernel<sweeps::Wgmma<sweeps::Chain<Line, kN>, false>, 1, kGroup>(
-      instruction, false, kWarps, shared));
+      instruction, false, kWarps, tile));
   kernels.push_back(screening_kernel<sweeps::Wgmma<sweeps::Chain<Line, kN>, true>, 1, kGroup>(
-      instruction, true, kWarps, shared));
+      instruction, true, kWarps, tile));
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
+#include "campaign/ranks.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
@@ -18,7 +21,7 @@ namespace {
 constexpr double kQuickSeconds = 22;
 
 struct ScreenOptions {
-  std::vector<std::string> instructions, inputs;
+  std::vector<std::string> instructions, inputs, feeds;
   std::vector<int> gpus;
   double minutes = 10;
   bool quick = false, steady = false, beside_others = false, coverage = false, list = false;
@@ -28,7 +31,8 @@ struct ScreenOptions {
 std::vector<Instruction> chosen(const ScreenOptions& options) {
   std::vector<Instruction> found;
   for (const screen::Work& work : screen::screened())
-    if (!work.registers && selected(work.instruction, options.instructions))
+    if (!work.registers && work.feed == screen::Feed::loads &&
+        selected(work.instruction, options.instructions))
       found.push_back(work.instruction);
   if (found.empty())
     throw InputError(
@@ -73,19 +77,12 @@ std::vector<device::DeviceInfo> chosen_gpus(const ScreenOptions& options) {
   return gpus;
 }
 
-/// "SM,SUBCORE,LANE,WORD,FLIPS,EVERY".
-screen::Injection injection_of(const std::string& text) {
-  screen::Injection one;
-  if (text.empty()) return one;
+screen::Injection chosen_injection(const std::string& text) {
+  if (text.empty()) return {};
+  const screen::Injection one = screen::injection_of(text);
   if (!screen::injects())
     throw InputError(
         "--inject: found in a build without faults, allowed: in one with MMAUDIT_SCREEN_INJECTION=ON");
-  unsigned long long every = 0;
-  if (std::sscanf(text.c_str(), "%d,%d,%d,%d,%x,%llu", &one.multiprocessor, &one.subcore, &one.lane,
-                  &one.word, &one.flips, &every) != 6)
-    throw InputError(
-        fmt::format("--inject: found {}, allowed: SM,SUBCORE,LANE,WORD,FLIPS (hexadecimal),EVERY", text));
-  one.every = every;
   return one;
 }
 
@@ -116,54 +113,112 @@ int reproduce(const ScreenOptions& options) {
   return kAllGood;
 }
 
+/// The GPUs of this rank: of those of its host each local_size-th.
+std::vector<device::DeviceInfo> of_this_rank(std::vector<device::DeviceInfo> gpus,
+                                             const campaign::Ranks& ranks) {
+  std::vector<device::DeviceInfo> own;
+  for (std::size_t i = static_cast<std::size_t>(ranks.local_rank); i < gpus.size();
+       i += static_cast<std::size_t>(ranks.local_size))
+    own.push_back(gpus[i]);
+  if (own.empty())
+    throw EnvironmentError(
+        fmt::format("mpirun: found {} ranks and {} GPUs on this host, allowed: at most as "
+                    "many ranks as GPUs",
+                    ranks.local_size, gpus.size()));
+  return own;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+/// Screens until the time is over or Ctrl-C comes.
+std::vector<screen::GpuResult> screen_gpus(const std::vector<device::DeviceInfo>& gpus,
+                                           const screen::Options& plan, const ScreenOptions& options,
+                                           bool quiet) {
+  const Interruptible interruptible;
+  Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * plan.seconds));
+  progress.will_write({options.json, options.prometheus, options.reproducer});
+  std::uint64_t done = 0;
+  screen::Hooks hooks;
+  hooks.keep_going = [] { return !Interruptible::stopped(); };
+  hooks.progress = [&](double seconds, const std::string& label) {
+    const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, plan.seconds));
+    progress.advance(now > done ? now - done : 0, label);
+    done = std::max(done, now);
+  };
+  return screen::run_screen(gpus, plan, hooks);
+}
+
+/// What one process has found, or all ranks.
+void publish(const ScreenOptions& options, const screen::Together& all) {
+  if (!options.prometheus.empty())
+    corpus::write_file_atomically(options.prometheus, std::string_view(all.prometheus));
+  if (!options.reproducer.empty() && !all.reproducer.empty())
+    corpus::write_file_atomically(options.reproducer, std::string_view(all.reproducer));
+  cli::publish(
+      options.json, [&] { return all.json; }, [&] { return all.text; });
+}
+
 int run(const ScreenOptions& options, const Context& context) {
   if (options.list) return list();
   if (!options.from.empty()) return reproduce(options);
   if (options.coverage) return coverage(options);
+  const auto ranks = campaign::join_ranks();
+  const bool first = ranks == nullptr || ranks->rank == 0;
+  // Rank 0 looks at the options before the others, so that a refusal is one line.
+  if (!first) ranks->share(0);
   screen::Options plan;
   plan.instructions = chosen(options);
   plan.inputs = chosen_inputs(options);
+  plan.feeds = screen::feeds_named(options.feeds);
   plan.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
   plan.bursts = !options.steady && !options.quick;
   plan.beside_others = options.beside_others;
-  plan.injection = injection_of(options.inject);
-  corpus::require_writable(options.json);
-  corpus::require_writable(options.prometheus);
-  corpus::require_writable(options.reproducer);
-  const std::vector<device::DeviceInfo> gpus = chosen_gpus(options);
+  plan.injection = chosen_injection(options.inject);
+  if (first)
+    for (const std::string& file : {options.json, options.prometheus, options.reproducer})
+      corpus::require_writable(file);
+  if (ranks != nullptr && first) ranks->share(0);
   std::vector<screen::GpuResult> results;
-  {
-    const Interruptible interruptible;
-    Progress progress(context.quiet, "screening", static_cast<std::uint64_t>(1000 * plan.seconds));
-    progress.will_write({options.json, options.prometheus, options.reproducer});
-    std::uint64_t done = 0;
-    screen::Hooks hooks;
-    hooks.keep_going = [] { return !Interruptible::stopped(); };
-    hooks.progress = [&](double seconds, const std::string& label) {
-      const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, plan.seconds));
-      progress.advance(now > done ? now - done : 0, label);
-      done = std::max(done, now);
-    };
-    results = screen::run_screen(gpus, plan, hooks);
+  Provenance provenance;
+  try {
+    std::vector<device::DeviceInfo> gpus = chosen_gpus(options);
+    if (ranks != nullptr) gpus = of_this_rank(std::move(gpus), *ranks);
+    provenance = device::provenance_of(gpus.front());
+    results = screen_gpus(gpus, plan, options, context.quiet || !first);
+  } catch (const std::exception& error) {
+    if (ranks == nullptr) throw;
+    results = {screen::no_gpu(error.what(), ranks->local_rank)};  // the other ranks go on
   }
-  Provenance provenance = device::provenance_of(gpus.front());
   name_program(provenance);
   provenance.command = context.command;
-  if (!options.prometheus.empty())
-    corpus::write_file_atomically(options.prometheus, std::string_view(screen::prometheus_of(results)));
-  if (const std::string text = options.reproducer.empty() ? "" : screen::first_reproducer(results);
-      !text.empty())
-    corpus::write_file_atomically(options.reproducer, std::string_view(text));
-  publish(
-      options.json, [&] { return screen::json_of(results, provenance); },
-      [&] { return screen::text_of(results); });
-  if (screen::hangs(results)) {
+  const bool hangs = screen::hangs(results);
+  // CUDA's clean-up would wait for a GPU that hangs.
+  const auto end = [hangs](int code) {
+    if (!hangs) return code;
     std::fflush(nullptr);
-    std::_Exit(kMismatch);  // CUDA's clean-up would wait for the GPU
+    std::_Exit(code);
+  };
+  screen::Together all;
+  if (ranks == nullptr) {
+    all = {.json = screen::json_of(results, provenance),
+           .text = screen::text_of(results),
+           .prometheus = screen::prometheus_of(results),
+           .reproducer = options.reproducer.empty() ? "" : screen::first_reproducer(results),
+           .failed = screen::failed(results),
+           .passed = screen::passed(results)};
+  } else {
+    const auto parts = ranks->gather(screen::part_of(results, provenance, host_name()));
+    if (!first)
+      return end(kAllGood);  // mpirun ends everybody when one exit code is not 0: rank 0 has the last word
+    all = screen::put_together(parts);
   }
-  if (screen::failed(results)) return kMismatch;
+  publish(options, all);
+  if (all.failed) return end(kMismatch);
   if (Interruptible::stopped()) return kInterrupted;
-  return screen::passed(results) ? kAllGood : kMismatch;
+  return all.passed ? kAllGood : kMismatch;
 }
 
 }  // namespace
@@ -172,7 +227,8 @@ void add_screen(Command& app) {
   auto options = std::make_shared<ScreenOptions>();
   Command command = app.command(
       "screen",
-      "Silent data corruption: every accumulator of chains at full rate against the model, on every sub-core",
+      "Silent data corruption: every accumulator of chains at full rate against the model, on every "
+      "sub-core; under mpirun on many hosts",
       {"mmaudit screen --quick", "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
        "mmaudit screen --coverage --inst m64n256k16.f32"});
   command.section("What runs");
@@ -183,11 +239,17 @@ void add_screen(Command& app) {
   command.option("--inst INST", options->instructions, "only those whose name contains one of these")
       .comma_separated();
   command.option("--inputs", options->inputs, "only these input sets").comma_separated();
+  command
+      .option("--feed", options->feeds,
+              "only operands that come so: loads, ldmatrix, bulk_l2, bulk_hbm, tensor_hbm")
+      .comma_separated();
   command.option("--gpu", options->gpus, "only these GPUs, by number (default: all)").comma_separated();
   command.flag("--steady", options->steady,
                "no bursts; without it every other pass switches all SMs on and off at 1 Hz to 100 kHz");
   command.flag("--beside-others", options->beside_others, "also where other processes use the GPU");
-  command.option("--inject", options->inject, "a build with faults: SM,SUBCORE,LANE,WORD,FLIPS,EVERY");
+  command.option("--inject", options->inject,
+                 "a build with faults: accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY, or "
+                 "shared:SM,WORD,FLIPS,EVERY, or load:SM,WORD,FLIPS,EVERY");
   command.section("Output");
   add_result_option(command, options->json);
   command.option("--prometheus FILE", options->prometheus,

@@ -59,7 +59,7 @@ std::string bits_text(std::uint64_t flipped) {
 report::Table rates(const GpuResult& gpu) {
   report::Table table{.title = "Rates"};
   table.columns = {{"instruction"}, {"multiply-adds", true}, {"TFLOPS", true}, {"FMA/clk/SM", true},
-                   {"GHz", true},   {"SMs", true},           {"wrong", true}};
+                   {"GHz", true},   {"GB/s", true},          {"SMs", true},    {"wrong", true}};
   std::vector<WorkResult> sums;
   for (const WorkResult& one : gpu.works) {
     const auto same = std::find_if(sums.begin(), sums.end(),
@@ -70,17 +70,19 @@ report::Table rates(const GpuResult& gpu) {
     }
     same->fma += one.fma;
     same->steady_fma += one.steady_fma;
+    same->steady_bytes += one.steady_bytes;
     same->seconds += one.seconds;
     same->cycles += one.cycles;
     same->wrong += one.wrong;
     same->multiprocessors = std::max(same->multiprocessors, one.multiprocessors);
   }
   for (const WorkResult& one : sums)
-    table.rows.push_back({one.work.name(), fmt::format("{:.2e}", one.fma),
-                          fmt::format("{:.0f}", 1e-12 * one.flops()),
-                          fmt::format("{:.0f}", fma_per_clock(one, gpu.device.multiprocessors)),
-                          fmt::format("{:.2f}", one.seconds > 0 ? 1e-9 * one.cycles / one.seconds : 0),
-                          std::to_string(one.multiprocessors), std::to_string(one.wrong)});
+    table.rows.push_back(
+        {one.work.name(), fmt::format("{:.2e}", one.fma), fmt::format("{:.0f}", 1e-12 * one.flops()),
+         fmt::format("{:.0f}", fma_per_clock(one, gpu.device.multiprocessors)),
+         fmt::format("{:.2f}", one.seconds > 0 ? 1e-9 * one.cycles / one.seconds : 0),
+         is_streamed(one.work.feed) ? fmt::format("{:.0f}", 1e-9 * one.bytes_per_second()) : "-",
+         std::to_string(one.multiprocessors), std::to_string(one.wrong)});
   return table;
 }
 
@@ -137,6 +139,7 @@ std::string errors_text(const GpuResult& gpu) {
 }
 
 std::string verdict_line(const GpuResult& gpu) {
+  if (gpu.device.ordinal < 0) return fmt::format("no GPU: {}: {}\n", verdict(gpu), one_line(gpu.error));
   const std::string who = fmt::format("GPU {} {}: {}", gpu.device.ordinal, gpu.device.name, verdict(gpu));
   if (!gpu.refused.empty()) return fmt::format("{}: processes: {}\n", who, gpu.refused);
   const auto [done, of] = gpu.covered();
@@ -156,6 +159,7 @@ Json finding_json(const Finding& one) {
           {"subcore", one.subcore},
           {"lane", one.lane},
           {"instruction", one.work.name()},
+          {"feed", name_of(one.work.feed)},
           {"inputs", name_of(one.work.inputs)},
           {"tile", one.tile},
           {"row", one.row},
@@ -195,6 +199,8 @@ Json gpu_json(const GpuResult& gpu) {
                              {"wrong", one.wrong},
                              {"multiply_adds", one.fma},
                              {"flops", one.flops()},
+                             {"feed", name_of(one.work.feed)},
+                             {"bytes_per_second", one.bytes_per_second()},
                              {"fma_per_clk_sm", fma_per_clock(one, gpu.device.multiprocessors)},
                              {"multiprocessors", one.multiprocessors}});
   for (const auto& [set, energy] : gpu.energy)
@@ -234,7 +240,7 @@ bool passed(const std::vector<GpuResult>& gpus) {
          std::all_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return verdict(gpu) == "pass"; });
 }
 
-std::string text_of(const std::vector<GpuResult>& gpus) {
+std::string details_of(const std::vector<GpuResult>& gpus) {
   std::string text;
   for (const GpuResult& gpu : gpus) {
     if (gpu.works.empty()) continue;
@@ -244,6 +250,11 @@ std::string text_of(const std::vector<GpuResult>& gpus) {
     if (!gpu.energy.empty()) text += report::to_text(watts(gpu));
     text += errors_text(gpu) + "\n";
   }
+  return text;
+}
+
+std::string verdicts_of(const std::vector<GpuResult>& gpus) {
+  std::string text;
   for (const GpuResult& gpu : gpus) text += verdict_line(gpu);
   return text;
 }
@@ -258,12 +269,13 @@ std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& proven
   return json.dump(1) + "\n";
 }
 
-std::string prometheus_of(const std::vector<GpuResult>& gpus) {
+std::string prometheus_of(const std::vector<GpuResult>& gpus, const std::string& host) {
   std::string text;
+  const std::string of_host = host.empty() ? "" : fmt::format("host=\"{}\",", host);
   const auto metric = [&](const char* name, const char* help, const auto& value) {
     text += fmt::format("# HELP mmaudit_screen_{0} {1}\n# TYPE mmaudit_screen_{0} gauge\n", name, help);
     for (const GpuResult& gpu : gpus)
-      text += fmt::format("mmaudit_screen_{}{{gpu=\"{}\"}} {}\n", name, gpu.device.ordinal,
+      text += fmt::format("mmaudit_screen_{}{{{}gpu=\"{}\"}} {}\n", name, of_host, gpu.device.ordinal,
                           static_cast<double>(value(gpu)));
   };
   metric("passed", "1: every type ran on every sub-core and no checksum was wrong.",

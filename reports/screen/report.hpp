@@ -20,11 +20,16 @@ bool hangs(const std::vector<GpuResult>& gpus);
 /// True when every GPU was screened whole and nothing was wrong.
 bool passed(const std::vector<GpuResult>& gpus);
 
-/// Rates, watts, errors by place, and one line per GPU as verdict.
-std::string text_of(const std::vector<GpuResult>& gpus);
+/// Rates, watts, errors by place.
+std::string details_of(const std::vector<GpuResult>& gpus);
+/// One line per GPU.
+std::string verdicts_of(const std::vector<GpuResult>& gpus);
+inline std::string text_of(const std::vector<GpuResult>& gpus) {
+  return details_of(gpus) + verdicts_of(gpus);
+}
 std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& provenance);
-/// For the text file collector of Prometheus' node exporter.
-std::string prometheus_of(const std::vector<GpuResult>& gpus);
+/// For the text file collector of Prometheus' node exporter. `host`: a label more, where it has a name.
+std::string prometheus_of(const std::vector<GpuResult>& gpus, const std::string& host = "");
 
 /// What: `mmaudit explain` of the last instruction of the finding's chain, C as the model has it there.
 /// Range: D of that command is the finding's `expected`, whichever instruction of the chain erred; empty
@@ -41,6 +46,22 @@ std::string first_reproducer(const std::vector<GpuResult>& gpus);
 /// What: the same of the text of a json_of(). Errors: InputError, also where it has no finding; `file` names
 /// it.
 std::string reproducer_of_json(const std::string& text, const std::string& file);
+
+/// What a rank without a GPU that could be screened has instead of one: a GPU with this error, of a negative
+/// number of its own; `local_rank`: of the ranks of its host.
+GpuResult no_gpu(const std::string& error, int local_rank);
+
+/// The screens of several ranks as one.
+struct Together {
+  std::string json, text, prometheus, reproducer;  ///< reproducer: of the first rank that has one
+  bool failed = false, passed = false;
+};
+/// What: the screen of one rank as text, to be gathered.
+std::string part_of(const std::vector<GpuResult>& gpus, const Provenance& provenance,
+                    const std::string& host);
+/// What: all ranks' part_of(), in their order. The JSON is that of a single screen, whose GPUs have host,
+/// rank and driver in addition.
+Together put_together(const std::vector<std::string>& parts);
 
 /// The stuck-at faults of one datapath that some input sets show. `wide`: faults of 2 to kMostBits adjacent
 /// bits.

@@ -122,6 +122,10 @@ std::string reproducer(const Finding& finding, const Architecture& architecture,
                   "compared. The other SMs are idle:",
                   kSteps),
       "an error that needs the power or the heat of a busy GPU may not come."};
+  if (finding.work.feed != Feed::loads)
+    program.title.push_back(
+        fmt::format("The operands come by ordinary loads, not by {}: an error of that path does not come.",
+                    name_of(finding.work.feed)));
   program.instruction = inst;
   program.a_in_registers = !is_wgmma(inst.op) || finding.work.registers;
   program.a = words_of(images.a, finding.tile, width);

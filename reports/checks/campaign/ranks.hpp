@@ -1,6 +1,7 @@
 #pragma once
-// The processes of one campaign on several hosts. A rank is a shard; rank 0 merges what the ranks gather at
-// the end. When a rank dies, MPI ends all of them, and their journals keep what was done.
+// The processes of one campaign, or of one screen, on several hosts. A rank of a campaign is a shard, one of
+// a screen has GPUs of its host; rank 0 merges what the ranks gather at the end. When a rank dies, MPI ends
+// all of them; the journals of a campaign keep what was done.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -14,7 +14,7 @@ std::unique_ptr<Ranks> join_ranks() {
   if (size != nullptr && std::string_view(size) != "1")
     throw EnvironmentError(
         fmt::format("mpirun: found {} ranks, allowed: 1, as this mmaudit was built without MPI (configure "
-                    "with MMAUDIT_MPI=ON, or give each process --part I/N and merge the results)",
+                    "with MMAUDIT_MPI=ON, or start the processes without mpirun; campaign has --part I/N)",
                     size));
   return nullptr;
 }

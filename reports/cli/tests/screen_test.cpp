@@ -24,8 +24,10 @@ class Screen : public Folder {
 TEST_F(Screen, ListsSourcesOfA) {
   const Outcome outcome = run({"screen", "--list"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
-  EXPECT_EQ(lines(outcome.out), 49U);
+  EXPECT_EQ(lines(outcome.out), 49U + 3 * 18 + 12);  // as before, streams of wgmma, ldmatrix of mma
   EXPECT_NE(outcome.out.find("wgmma.sp.m64n256k32.f32.f16.f16 RS\n"), std::string::npos);
+  EXPECT_NE(outcome.out.find("wgmma.m64n256k32.s32.s8.s8 SS tensor_hbm\n"), std::string::npos);
+  EXPECT_NE(outcome.out.find("mma.m16n8k32.s32.s8.s8.s32 ldmatrix\n"), std::string::npos);
 }
 
 TEST_F(Screen, SimulatesStuckBits) {
@@ -43,7 +45,7 @@ TEST_F(Screen, ExplainLineOfAFindingGivesTheExpectedWord) {
   const Architecture& hopper = *find_architecture("hopper");
   int tried = 0;
   for (const screen::Work& work : screen::screened()) {
-    if (work.registers) continue;
+    if (work.registers || work.feed != screen::Feed::loads) continue;
     screen::Finding finding;
     finding.work = work;
     finding.work.inputs = tried % 2 == 0 ? screen::InputSet::normal : screen::InputSet::cancellation;
@@ -105,7 +107,10 @@ TEST_F(Screen, RefusesInOneLine) {
   refused(run({"screen", "--list", "--minutes", "0"}), "--minutes");
   refused(run({"screen", "--coverage", "--inst", "hmma"}), "mmaudit screen --list");
   refused(run({"screen", "--coverage", "--inputs", "warm"}), "allowed: some of normal, toggling");
-  refused(run({"screen", "--inject", "0,0,0,0,1,1"}), "MMAUDIT_SCREEN_INJECTION");
+  refused(run({"screen", "--feed", "tma"}), "allowed: some of loads, ldmatrix, bulk_l2, bulk_hbm, tensor_hbm");
+  refused(run({"screen", "--inject", "0,0,0,0,1,1"}), "allowed: accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY");
+  refused(run({"screen", "--inject", "load:0,0,zz,1"}), "load:SM,WORD,FLIPS,EVERY");
+  refused(run({"screen", "--inject", "load:0,0,1,1"}), "MMAUDIT_SCREEN_INJECTION");
 }
 
 TEST_F(Screen, SaysSoWithoutAGpu) {

@@ -118,8 +118,8 @@ TEST(Reproducer, RunsTheInstructionOnThePlaceOfTheFinding) {
   for (const char* part :
        {"// mmaudit screen: GPU 2, SM 17, sub-core 2 (warp modulo 4), lane 5: wrong bits of ",
         "wrong bits of wgmma.m64n256k32.f32.e4m3.e4m3 SS, input set cancellation, tile 1.",
-        "// Element (3, 5): expected 0x", "// Build: nvcc -gencode arch=compute_90a,code=sm_90a FILE.cu\n", "constexpr int kSm = 17;",
-        "kGpu = 2, kThreads = 128", "kSteps = 64",
+        "// Element (3, 5): expected 0x", "// Build: nvcc -gencode arch=compute_90a,code=sm_90a FILE.cu\n",
+        "constexpr int kSm = 17;", "kGpu = 2, kThreads = 128", "kSteps = 64",
         "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {%0,", ",%127}, %128, %129, accumulate, 1, 1;",
         ": \"l\"(of.a), \"l\"(of.b), \"n\"(kSteps)", "of.a = descriptor(shared_a, 128, 256);",
         "of.b = descriptor(shared_b, 128, 256);", "sm == kSm && atomicExch(&result->taken, 1u) == 0",

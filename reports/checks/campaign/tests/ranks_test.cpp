@@ -1,4 +1,5 @@
-// A campaign under mpirun, on the model: two ranks count what one process does.
+// Under mpirun: a campaign on the model, of which two ranks count what one process does; a screen without a
+// GPU.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +82,31 @@ TEST_F(Ranks, TwoCountWhatOneDoes) {
     EXPECT_EQ(counts_of(result("again.json")), counts_of(alone));
   }
   EXPECT_TRUE(fs::exists(path("j.jsonl.rank1")));
+}
+
+TEST_F(Ranks, AScreenNamesHostsWithoutAGpu) {
+  if (fs::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU";
+  const std::string screen =
+      "exec mpirun --oversubscribe -np 2 " MMAUDIT_PROGRAM " -q screen --minutes 0.05 ";
+  const std::string to_file = " >" + path("output") + " 2>&1";
+  EXPECT_EQ(run(screen + "--json " + path("s.json") + " --prometheus " + path("s.prom") + to_file), 1)
+      << output();
+  const json both = result("s.json");
+  EXPECT_FALSE(both.at("passed").get<bool>());
+  ASSERT_EQ(both.at("gpus").size(), 2U);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(both.at("gpus").at(rank).at("rank"), rank);
+    EXPECT_FALSE(both.at("gpus").at(rank).at("host").get<std::string>().empty());
+    EXPECT_FALSE(both.at("gpus").at(rank).at("error").get<std::string>().empty());
+  }
+  EXPECT_NE(output().find(": no GPU: FAIL: "), std::string::npos) << output();
+  EXPECT_TRUE(fs::exists(path("s.prom")));
+  // A refusal is one line of mmaudit's, whatever mpirun says about it.
+  EXPECT_EQ(run(screen + "--feed tma" + to_file), 2) << output();
+  const std::string refusal = output();
+  const std::size_t first = refusal.find("--feed: found tma");
+  EXPECT_NE(first, std::string::npos) << refusal;
+  EXPECT_EQ(refusal.find("--feed: found tma", first + 1), std::string::npos) << refusal;
 }
 
 }  // namespace

@@ -18,4 +18,8 @@ struct Images {
 /// What: the images of `inputs`, which were made for work.instruction.
 Images make_images(const Work& work, const Inputs& inputs);
 
+/// What: makes `a` the image of both operands, tile after tile with A before B, and `b` empty: what streaming
+/// feeds copy.
+void join_tiles(Images& images);
+
 }  // namespace mmaudit::screen

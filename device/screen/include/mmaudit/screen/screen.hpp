@@ -10,6 +10,8 @@
 
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/model/instruction.hpp"
+#include "mmaudit/screen/feed.hpp"
+#include "mmaudit/screen/injection.hpp"
 #include "mmaudit/screen/inputs.hpp"
 #include "mmaudit/screen/watch.hpp"
 
@@ -17,26 +19,20 @@ namespace mmaudit::screen {
 
 inline constexpr int kSubcores = 4;
 
-/// Flips bits in the middle of chains, where the build has it (MMAUDIT_SCREEN_INJECTION): a test of the
-/// screen.
-struct Injection {
-  int multiprocessor = 0, subcore = 0, lane = 0, word = 0;
-  std::uint32_t flips = 0;  ///< of that word of the lane's accumulators
-  std::uint64_t every = 0;  ///< chains of a slot; 0: never
-};
-
 /// What one launch runs.
 struct Work {
   Instruction instruction;
   bool registers = false;  ///< where A of a wgmma comes from; false: shared memory
   InputSet inputs = InputSet::normal;
+  Feed feed = Feed::loads;
 
-  [[nodiscard]] std::string name() const;  ///< "wgmma.m64n256k16.f32.f16.f16 RS"
+  [[nodiscard]] std::string name() const;  ///< "wgmma.m64n256k16.f32.f16.f16 SS bulk_hbm"
 };
 
 struct Options {
   std::vector<Instruction> instructions;  ///< the wanted part of screened()
   std::vector<InputSet> inputs;
+  std::vector<Feed> feeds;
   double seconds = 600;        ///< of screening, per GPU
   bool bursts = true;          ///< every other pass switches all multiprocessors on and off
   bool beside_others = false;  ///< also where other processes use the GPU
@@ -65,9 +61,11 @@ struct WorkResult {
   std::uint64_t launches = 0, accumulators = 0, wrong = 0;
   double fma = 0;
   double steady_fma = 0, seconds = 0, cycles = 0;  ///< without bursts; cycles: clock held times seconds
+  double steady_bytes = 0;                         ///< that a streaming feed copied, without bursts
   int multiprocessors = 0;                         ///< that have run it
 
   [[nodiscard]] double flops() const { return seconds > 0 ? 2 * steady_fma / seconds : 0; }
+  [[nodiscard]] double bytes_per_second() const { return seconds > 0 ? steady_bytes / seconds : 0; }
 };
 
 struct GpuResult {
