@@ -13,6 +13,7 @@
 #include "mmaudit/timing/sass.hpp"
 #include "mmaudit/timing/simulate.hpp"
 #include "mmaudit/timing/wmma_steps.hpp"
+#include "time_gemm.hpp"
 #include "timing/machine_file.hpp"
 #include "timing/paper_cells.hpp"
 
@@ -352,6 +353,8 @@ void add_time(Command& app) {
   disassembly.option("--rows", options->rows, "instructions drawn").range(1, 1000);
   disassembly.option("--svg", options->svg, "the first instructions as an SVG file");
   disassembly.runs([options](const Context&) { return sass(*options); });
+
+  add_time_gemm(command);
 
   Command listing = command.command("machines", "The machines, or each number of one with its source",
                                     {"mmaudit time machines --arch ga100", "mmaudit time machines --papers"});

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <list>
 #include <stdexcept>
+#include <string>
 
 #include "mmaudit/timing/kernel.hpp"
 
@@ -10,6 +11,7 @@ namespace mmaudit::timing {
 namespace {
 
 /// Trips of the loop and rounds of blocks that are simulated; what is between is linear.
+constexpr int kMostSize = 65536, kDepths = 128;  ///< the longest step along k: 128 elements of 8 bits
 constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3;
 constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  ///< operands are so far apart
 
@@ -50,27 +52,24 @@ struct Traffic {
 };
 
 /// Which share of A and B comes from memory when the product is done a second time.
-Traffic traffic_of(const Machine& machine, const Product& product, int n, int at_once) {
-  const int tiles = n / product.tile, blocks = tiles * tiles;
-  const double bytes = static_cast<double>(product.tile) * n * product.bytes,
+Traffic traffic_of(const Machine& machine, const Product& product, const ProductSize& size, int at_once) {
+  const int columns = size.n / product.tile, blocks = columns * (size.m / product.tile);
+  const double bytes = static_cast<double>(product.tile) * size.k * product.bytes,
                bytes_d = static_cast<double>(product.tile) * product.tile * product.bytes_d;
   Cache cache(machine[Parameter::l2_capacity] * 1024 * 1024);
   double cold_a = 0, cold_b = 0, asked_a = 0, asked_b = 0, used = 0;
   for (int time = 0; time < 2; ++time)
     for (int first = 0; first < blocks; first += at_once) {
       const int last = std::min(blocks, first + at_once) - 1;
-      const int row = first / tiles, last_row = last / tiles;
-      const int columns =
-          last - first + 1 >= tiles || row != last_row ? std::min(tiles, last - first + 1) : last - first + 1;
-      for (int a = row; a <= last_row; ++a) {
-        const bool there = cache.use(0, a, bytes);
+      for (int row = first / columns; row <= last / columns; ++row) {
+        const bool there = cache.use(0, row, bytes);
         if (time == 1) {
           cold_a += there ? 0 : 1;
           asked_a += 1;
         }
       }
-      for (int b = 0; b < columns; ++b) {
-        const bool there = cache.use(1, (first + b) % tiles, bytes);
+      for (int column = 0; column < std::min(columns, last - first + 1); ++column) {
+        const bool there = cache.use(1, (first + column) % columns, bytes);
         if (time == 1) {
           cold_b += there ? 0 : 1;
           asked_b += 1;
@@ -89,27 +88,33 @@ double between(double few, double many, int at_few, int at_many, double at) {
 }  // namespace
 
 KernelTiming time_product(const Machine& machine, const SassFunction& function, const Product& product,
-                          int n) {
-  if (n < product.tile || n % product.tile != 0)
-    throw std::invalid_argument("n: found " + std::to_string(n) + ", allowed: multiples of " +
-                                std::to_string(product.tile));
-  const int tiles = n / product.tile, blocks = tiles * tiles;
+                          const ProductSize& size) {
+  const auto require = [](const char* name, int found, int multiple) {
+    if (found < multiple || found % multiple != 0 || found > kMostSize)
+      throw std::invalid_argument(std::string(name) + ": found " + std::to_string(found) +
+                                  ", allowed: multiples of " + std::to_string(multiple) + " to " +
+                                  std::to_string(kMostSize));
+  };
+  require("m", size.m, product.tile);
+  require("n", size.n, product.tile);
+  require("k", size.k, kDepths);
+  const int columns = size.n / product.tile, rows = size.m / product.tile, blocks = columns * rows;
   const int sms = machine.cycles(Parameter::multiprocessors);
-  Grid grid{tiles, tiles, product.threads, {}};
+  Grid grid{columns, rows, product.threads, {}};
   constexpr std::size_t kPointers = 4;
   grid.parameters.resize(kPointers * sizeof(std::uint64_t) + sizeof(int));
   for (std::uint64_t i = 0; i < kPointers; ++i) {
     const std::uint64_t at = (i + 1) * kRegion;
     std::memcpy(grid.parameters.data() + i * sizeof at, &at, sizeof at);
   }
-  std::memcpy(grid.parameters.data() + kPointers * sizeof(std::uint64_t), &n, sizeof n);
+  std::memcpy(grid.parameters.data() + kPointers * sizeof(std::uint64_t), &size.k, sizeof size.k);
 
   KernelLaunch launch;
   const int mine = (blocks + sms - 1) / sms;
   launch.multiprocessors = std::min(blocks, sms);
   launch.l1_kib = 256 - 228;
   const Traffic traffic =
-      traffic_of(machine, product, n, std::min(blocks, sms * std::min(product.resident, mine)));
+      traffic_of(machine, product, size, std::min(blocks, sms * std::min(product.resident, mine)));
   launch.operands[1] = {traffic.cold_a, traffic.sharers_a};
   launch.operands[2] = {traffic.cold_b, traffic.sharers_b};
 
@@ -117,7 +122,7 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
   const int rounds = mine / product.resident;
   const int left_out = std::max(0, rounds - kMostRounds + 1);
   const auto run = [&](int trips, int count, KernelTiming& timing) {
-    const WalkedBlock block = walk(function, grid, std::min(1, tiles - 1), std::min(1, tiles - 1), trips);
+    const WalkedBlock block = walk(function, grid, std::min(1, columns - 1), std::min(1, rows - 1), trips);
     launch.resident = product.resident;
     launch.blocks = count;
     timing = simulate_kernel(machine, function, block, launch);

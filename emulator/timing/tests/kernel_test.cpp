@@ -159,8 +159,12 @@ TEST(Blocks, FollowEachOtherInTheirPlaces) {
 
 TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
   const Product& product = products().front();
-  EXPECT_THROW(time_product(hopper(), function_of(product), product, product.tile + 1),
-               std::invalid_argument);
+  const auto refused = [&](int m, int n, int k) {
+    EXPECT_THROW(time_product(hopper(), function_of(product), product, {m, n, k}), std::invalid_argument);
+  };
+  refused(product.tile + 1, product.tile, 128);
+  refused(product.tile, 0, 128);
+  refused(product.tile, product.tile, 64);
   for (const Product& one : products()) EXPECT_FALSE(function_of(one).lines.empty()) << one.name;
 }
 

@@ -51,9 +51,14 @@ std::span<const Product> products();
 /// The function of a product, from the listing that is compiled in (kernels/sm_90a.listing).
 const SassFunction& function_of(const Product& product);
 
-/// What: the time of a whole product of n x n x n on all multiprocessors. Source: docs/timing.md. Errors: as
-/// simulate_kernel; std::invalid_argument where n is no multiple of the tile.
+struct ProductSize {
+  int m = 0, n = 0, k = 0;
+};
+
+/// What: the time of a whole product on all multiprocessors, A and B as the product before left them in L2.
+/// The kernel knows one size: it is given k, so rows of D lie k apart. Source: docs/timing.md. Errors: as
+/// simulate_kernel; std::invalid_argument where m or n is no multiple of the tile, or k of 128.
 KernelTiming time_product(const Machine& machine, const SassFunction& function, const Product& product,
-                          int n);
+                          const ProductSize& size);
 
 }  // namespace mmaudit::timing

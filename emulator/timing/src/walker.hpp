@@ -1,0 +1,270 @@
+#pragma once
+// Walks the warps of a block: walk.cpp has the flow and the addresses, walk_values.cpp the arithmetic.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mmaudit/printable.hpp"
+#include "mmaudit/timing/walk.hpp"
+#include "walk_operand.hpp"
+
+namespace mmaudit::timing {
+
+using Lanes = std::array<std::uint32_t, kLanes>;
+
+inline constexpr std::uint32_t kAllLanes = 0xffffffff;
+inline constexpr std::size_t kMostSteps = std::size_t{1} << 26;
+inline constexpr int kSectorBytes = 32, kLineSectors = 4, kBanks = 32, kWordBytes = 4;
+/// High word of an address of shared memory that is written as one of all memory.
+inline constexpr std::uint32_t kSharedWindow = 0x7f00;
+/// Of blockDim.x and gridDim.x in the bank of constants, and of the parameters. Source: what nvcc 13.0 reads.
+inline constexpr std::int64_t kBlockDim = 0x0, kGridDim = 0xc, kFirstParameter = 0x210;
+
+inline bool holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+inline int bytes_of(std::string_view opcode) {
+  if (holds(opcode, ".128")) return 16;
+  if (holds(opcode, ".64")) return 8;
+  return holds(opcode, ".U16") || holds(opcode, ".S16") ? 2
+         : holds(opcode, ".U8") || holds(opcode, ".S8") ? 1
+                                                        : 4;
+}
+
+class Walker {
+  using Kind = WalkOperand::Kind;
+
+ public:
+  Walker(const SassFunction& function, const Grid& grid, int x, int y)
+      : function_(function), grid_(grid), x_(x), y_(y) {
+    lines_.reserve(function.lines.size());
+    for (const SassLine& line : function.lines) {
+      place_[line.address] = static_cast<int>(lines_.size());
+      lines_.push_back(walk_line(line));
+    }
+  }
+
+  WalkedBlock run(int most_trips) {
+    WalkedBlock block;
+    for (int warp = 0; warp < grid_.threads / kLanes; ++warp) {
+      warp_ = warp;
+      block.warps.emplace_back();
+      walk_warp(block, block.warps.back());
+      block.instructions += block.warps.back().steps.size();
+      shorten(block, block.warps.back(), most_trips);
+    }
+    return block;
+  }
+
+ private:
+  [[noreturn]] void refuse(int at, std::string_view what) const {
+    const SassLine& line = function_.lines[static_cast<std::size_t>(at)];
+    throw std::invalid_argument("line " + std::to_string(line.number) + ": found " + printable(line.opcode) +
+                                " " + printable(line.operands) + ", allowed: " + std::string(what));
+  }
+
+  void walk_warp(WalkedBlock& block, WalkedWarp& warp) {
+    registers_.assign(kAllRegisters, Lanes{});
+    unknown_.assign(kAllRegisters, false);
+    unknown_predicates_ = 0;
+    predicates_.fill(0);
+    predicates_[kTrue] = predicates_[kUniformPredicates + kTrue] = kAllLanes;
+    active_ = kAllLanes;
+    taken_.clear();
+    int at = 0;
+    while (active_ != 0) {
+      if (warp.steps.size() == kMostSteps)
+        throw std::runtime_error("found a warp of more than 67108864 instructions, allowed: fewer");
+      if (at >= static_cast<int>(lines_.size())) refuse(at - 1, "an EXIT at the end");
+      at = step(block, warp, at);
+    }
+  }
+
+  /// Executes the line; returns the next.
+  int step(WalkedBlock& block, WalkedWarp& warp, int at) {
+    const WalkLine& line = lines_[static_cast<std::size_t>(at)];
+    const std::uint32_t mask = mask_of(line) & active_;
+    warp.steps.push_back({at, -1});
+    if (line.base == "BRA") {
+      if (is_unknown(line)) refuse(at, "a branch that depends on no loaded value");
+      if (mask == 0) return at + 1;
+      if (mask != active_) refuse(at, "a branch that all threads of a warp take alike");
+      const auto target = place_.find(static_cast<std::uint32_t>(line.target));
+      if (target == place_.end()) refuse(at, "a branch inside the function");
+      if (target->second <= at) taken_.push_back({at, warp.steps.size()});
+      return target->second;
+    }
+    if (line.base == "CALL" || line.base == "RET" || line.base == "BRX" || line.base == "JMP")
+      refuse(at, "branches alone");
+    switch (line.step) {
+      case Step::exit:
+        if (is_unknown(line)) refuse(at, "an exit that depends on no loaded value");
+        active_ &= ~mask;
+        break;
+      case Step::shared:
+      case Step::load:
+      case Step::store:
+      case Step::copy:
+        if (mask != 0) {
+          warp.steps.back().access = static_cast<std::int32_t>(block.accesses.size());
+          block.accesses.push_back(access_of(line, at, mask));
+        }
+        forget(line, line.step == Step::load || line.step == Step::shared);
+        break;
+      default:
+        compute(line, mask);
+    }
+    return at + 1;
+  }
+
+  [[nodiscard]] std::uint32_t mask_of(const WalkLine& line) const {
+    const std::uint32_t value = predicates_[static_cast<std::size_t>(line.predicate)];
+    return line.not_predicate ? ~value : value;
+  }
+  [[nodiscard]] bool is_unknown(const WalkLine& line) const {
+    return (unknown_predicates_ >> line.predicate & 1U) != 0;
+  }
+
+  // ---- addresses
+  MemoryAccess access_of(const WalkLine& line, int at, std::uint32_t mask) const;
+  std::array<std::uint64_t, kLanes> addresses_of(const WalkOperand& address, int at) const;
+  MemoryAccess global_access(const WalkOperand& address, int at, std::uint32_t mask, int bytes) const;
+  MemoryAccess shared_access(const WalkLine& line, const WalkOperand& address, int at,
+                             std::uint32_t mask) const;
+
+  // ---- values
+  [[nodiscard]] std::uint32_t constant(std::int64_t place) const {
+    if (place == kBlockDim) return static_cast<std::uint32_t>(grid_.threads);
+    if (place == kBlockDim + 4 || place == kBlockDim + 8) return 1;
+    if (place == kGridDim) return static_cast<std::uint32_t>(grid_.x);
+    if (place == kGridDim + 4) return static_cast<std::uint32_t>(grid_.y);
+    std::uint32_t value = 0;
+    for (int i = 0; i < kWordBytes; ++i) {
+      const std::int64_t at = place - kFirstParameter + i;
+      if (at >= 0 && at < static_cast<std::int64_t>(grid_.parameters.size()))
+        value |= std::uint32_t{grid_.parameters[static_cast<std::size_t>(at)]} << (8 * i);
+    }
+    return value;
+  }
+
+  [[nodiscard]] std::uint32_t special(std::string_view name, std::uint32_t lane) const {
+    if (name == "SR_TID.X") return static_cast<std::uint32_t>(warp_ * kLanes) + lane;
+    if (name == "SR_CTAID.X") return static_cast<std::uint32_t>(x_);
+    if (name == "SR_CTAID.Y") return static_cast<std::uint32_t>(y_);
+    if (name == "SR_LANEID") return lane;
+    if (name == "SR_SWINHI") return kSharedWindow;
+    return 0;
+  }
+
+  /// Word `word` of a source: the register, or the one behind it.
+  [[nodiscard]] std::uint32_t source(const WalkOperand& operand, std::size_t lane, int word = 0) const {
+    switch (operand.kind) {
+      case Kind::reg: {
+        const bool is_zero = operand.index == kZero || operand.index == kUniformZero;
+        return is_zero ? 0 : registers_[static_cast<std::size_t>(operand.index + word)][lane];
+      }
+      case Kind::number:
+        return word == 0 ? static_cast<std::uint32_t>(operand.value) : operand.value < 0 ? kAllLanes : 0;
+      case Kind::constant:
+        return constant(operand.value + static_cast<std::int64_t>(kWordBytes) * word);
+      case Kind::special:
+        return special(operand.text, static_cast<std::uint32_t>(lane));
+      default:
+        return 0;
+    }
+  }
+  [[nodiscard]] std::uint32_t signed_source(const WalkOperand& operand, std::size_t lane) const {
+    const std::uint32_t value = source(operand, lane);
+    return operand.negative ? 0 - value : operand.inverted ? ~value : value;
+  }
+  [[nodiscard]] bool predicate(const WalkOperand& operand, std::size_t lane) const {
+    const bool value = (predicates_[static_cast<std::size_t>(operand.index)] >> lane & 1U) != 0;
+    return value != operand.inverted;
+  }
+
+  void write(const WalkOperand& to, std::size_t lane, std::uint32_t value, int word = 0) {
+    if (to.kind != Kind::reg || to.index == kZero || to.index == kUniformZero) return;
+    registers_[static_cast<std::size_t>(to.index + word)][lane] = value;
+  }
+  void write_predicate(const WalkOperand& to, std::size_t lane, bool value) {
+    if (to.index % kUniformPredicates == kTrue) return;
+    std::uint32_t& all = predicates_[static_cast<std::size_t>(to.index)];
+    all = (all & ~(1U << lane)) | static_cast<std::uint32_t>(value) << lane;
+  }
+
+  /// The destination holds what is not known: loaded, floating point, or an instruction that the walk lacks.
+  void forget(const WalkLine& line, bool writes) {
+    if (!writes || line.operands.empty()) return;
+    const WalkOperand& to = line.operands[0];
+    if (to.kind == Kind::predicate) unknown_predicates_ |= 1U << to.index;
+    if (to.kind != Kind::reg || to.index == kZero) return;
+    const int count =
+        line.base == "LDSM" ? (holds(line.opcode, ".4") ? 4 : 2) : std::max(1, bytes_of(line.opcode) / 4);
+    for (int i = 0; i < count && to.index + i < kZero; ++i)
+      unknown_[static_cast<std::size_t>(to.index + i)] = true;
+  }
+
+  struct Parts {
+    std::vector<const WalkOperand*> outs, carries, sources, ins;  ///< ins: predicates behind the sources
+  };
+  static Parts parts_of(const WalkLine& line) {
+    Parts parts;
+    for (std::size_t i = 1; i < line.operands.size(); ++i) {
+      const WalkOperand& one = line.operands[i];
+      if (one.kind != Kind::predicate)
+        parts.sources.push_back(&one);
+      else if (parts.sources.empty())
+        parts.outs.push_back(&one);
+      else
+        parts.ins.push_back(&one);
+    }
+    return parts;
+  }
+
+  void compute(const WalkLine& line, std::uint32_t mask);
+  bool lane_of(const WalkLine& line, const Parts& parts, std::size_t lane);
+  bool multiply(const WalkLine& line, const Parts& parts, std::size_t lane);
+  bool shift(const WalkLine& line, const Parts& parts, std::size_t lane);
+  bool add(const WalkLine& line, const Parts& parts, std::size_t lane);
+  bool compare(const WalkLine& line, std::size_t lane);
+
+  /// Leaves out the middle of a loop that goes round more often than `most` times.
+  static constexpr int kKeptAtEnd = 4;
+  void shorten(WalkedBlock& block, WalkedWarp& warp, int most) const {
+    std::map<int, int> counts;
+    for (const auto& [op, at] : taken_) ++counts[op];
+    int loop = -1, count = 0;
+    for (const auto& [op, times] : counts)
+      if (times > count) {
+        loop = op;
+        count = times;
+      }
+    block.trips = std::max(block.trips, count + 1);
+    if (count + 1 <= most) return;
+    std::vector<std::size_t> ends;
+    for (const auto& [op, at] : taken_)
+      if (op == loop) ends.push_back(at);
+    const std::size_t from = ends[static_cast<std::size_t>(most - kKeptAtEnd - 1)],
+                      to = ends[ends.size() - kKeptAtEnd];
+    warp.steps.erase(warp.steps.begin() + static_cast<std::ptrdiff_t>(from),
+                     warp.steps.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+
+  const SassFunction& function_;
+  const Grid& grid_;
+  int x_, y_, warp_ = 0;
+  std::vector<WalkLine> lines_;
+  std::map<std::uint32_t, int> place_;
+  std::vector<Lanes> registers_;
+  std::vector<bool> unknown_;
+  std::array<std::uint32_t, kAllPredicates> predicates_{};
+  std::uint32_t unknown_predicates_ = 0, active_ = kAllLanes;
+  std::vector<std::pair<int, std::size_t>> taken_;  ///< backward branches: op, steps until then
+};
+
+}  // namespace mmaudit::timing

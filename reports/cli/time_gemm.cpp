@@ -1,0 +1,109 @@
+// mmaudit time gemm: cycles of a whole product, by the timing model.
+#include "time_gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/timing/kernel.hpp"
+#include "timing/machine_file.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct TimeGemmOptions {
+  std::string machine, file, kernel, type;
+  int m = 1024, n = 1024, k = 1024;
+};
+
+std::string kernel_list() {
+  std::string text;
+  for (const timing::Product& one : timing::products())
+    text +=
+        fmt::format("{:<16} {:<9} tiles of {:>3} x {:>3}, {} threads, at most {} blocks per multiprocessor\n",
+                    one.name, one.type, one.tile, one.tile, one.threads, one.resident);
+  return text;
+}
+
+const timing::Product& product_of(const TimeGemmOptions& options) {
+  const timing::Product* found = nullptr;
+  std::string types;
+  std::vector<std::string> names;
+  for (const timing::Product& one : timing::products()) {
+    names.emplace_back(one.name);
+    if (one.name != options.kernel) continue;
+    types += fmt::format("{}{}", types.empty() ? "" : ", ", one.type);
+    if (found == nullptr && (options.type.empty() || one.type == options.type)) found = &one;
+  }
+  if (found != nullptr) return *found;
+  if (!types.empty())
+    throw InputError(
+        fmt::format("--type: found {}, allowed with {}: {}", options.type, options.kernel, types));
+  const std::string nearest = nearest_word(options.kernel, names);
+  throw InputError(fmt::format("--kernel: found {}, allowed: one that `mmaudit time gemm` lists{}",
+                               options.kernel.empty() ? "nothing" : options.kernel,
+                               nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
+}
+
+int time_gemm(const TimeGemmOptions& options) {
+  if (options.kernel.empty() && options.type.empty()) {
+    print(kernel_list());
+    return kAllGood;
+  }
+  const timing::Product& product = product_of(options);
+  timing::Machine machine;
+  if (!options.file.empty()) {
+    machine = timing::machine_of_file(options.file);
+  } else {
+    const timing::Machine* found = timing::find_machine(options.machine.empty() ? "hopper" : options.machine);
+    if (found == nullptr)
+      throw InputError(fmt::format("--arch: found {}, allowed: {}", options.machine, timing::machine_list()));
+    machine = *found;
+  }
+  try {
+    const timing::KernelTiming time = timing::time_product(machine, timing::function_of(product), product,
+                                                           {options.m, options.n, options.k});
+    const double work = static_cast<double>(options.m) * options.n * options.k;
+    print(fmt::format(
+        "{} {} on {} ({}), {} x {} x {}\n{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} "
+        "each\n"
+        "bound by: {}\nper multiprocessor and cycle: {:.1f} bytes of L2, {:.1f} of memory; {:.0f}% of its "
+        "loads hit "
+        "L1\n",
+        product.name, product.type, machine.name, machine.gpu, options.m, options.n, options.k, time.cycles,
+        work / time.cycles, machine[timing::Parameter::multiprocessors], time.instructions / time.cycles,
+        time.detail.bound(), time.l2_bytes, time.dram_bytes, 100 * time.l1_hits));
+  } catch (const std::invalid_argument& error) {
+    throw InputError(error.what());
+  } catch (const std::runtime_error& error) {
+    throw InputError(fmt::format("{}: {}", product.name, error.what()));
+  }
+  return kAllGood;
+}
+
+}  // namespace
+
+void add_time_gemm(Command& time) {
+  auto options = std::make_shared<TimeGemmOptions>();
+  Command command =
+      time.command("gemm", "Cycles of a whole product by one of our kernels; without --kernel, a list",
+                   {"mmaudit time gemm --kernel mma128_stages --type f16_f32 --m 2048 --n 2048 --k 2048",
+                    "mmaudit time gemm"});
+  command.option("--kernel", options->kernel, "as the list prints it");
+  command.option("--type", options->type, "of A and B, and of D").default_text("the first of the kernel");
+  command.option("--m", options->m, "rows of A and D").range(1, 65536);
+  command.option("--n", options->n, "columns of D").range(1, 65536);
+  command.option("--k", options->k, "length of the sums").range(1, 65536);
+  command.option("--arch", options->machine, "machine, as `mmaudit time machines` prints it")
+      .default_text("hopper");
+  command.option("--machine", options->file, "machine.json: a machine with numbers of your own");
+  command.runs([options](const Context&) { return time_gemm(*options); });
+}
+
+}  // namespace mmaudit::cli
