@@ -62,8 +62,9 @@ std::optional<MatrixCost> wgmma_cost(const Machine& machine, const Instruction& 
   double moved = inst.n * inst.k * bits / 8.0;
   if (!a_from_registers) moved += inst.m * stored * bits / 8.0;
   double least = 0;
+  const bool short_d = inst.n == 8 || bits_of(inst.d) == 16;
   if (a_from_registers)
-    least = machine[!sparse ? wgmma_floor : inst.n == 8 ? wgmma_floor_sparse_n8 : wgmma_floor_sparse];
+    least = machine[!sparse ? wgmma_floor : short_d ? wgmma_floor_sparse_short : wgmma_floor_sparse];
   MatrixCost cost;
   cost.interval2 = whole_half_cycles(std::max({multiply, moved / machine[shared_bytes], least}));
   cost.latency = (cost.interval2 + 1) / 2;

@@ -59,7 +59,7 @@ namespace mmaudit::timing {
   X(wgmma_rate, "wgmma.rate", "FMA/clk/sub-core", "multiply-adds of 16-bit operands by wgmma")               \
   X(wgmma_floor, "wgmma.floor", "cycles", "least time of a wgmma with A in registers")                       \
   X(wgmma_floor_sparse, "wgmma.floor_sparse", "cycles", "least time of a wgmma.sp with A in registers")      \
-  X(wgmma_floor_sparse_n8, "wgmma.floor_sparse_n8", "cycles", "the same at N = 8")                           \
+  X(wgmma_floor_sparse_short, "wgmma.floor_sparse_short", "cycles", "the same at N = 8, or D of 16 bits")    \
   X(shared_latency, "shared.latency", "cycles", "of a load of shared memory, beyond its wavefronts")         \
   X(shared_subcore, "shared.subcore", "cycles", "per wavefront, one sub-core alone")                         \
   X(shared_sm, "shared.sm", "cycles", "per wavefront, all sub-cores together")                               \
