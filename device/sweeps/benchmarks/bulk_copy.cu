@@ -218,7 +218,7 @@ Benchmark copies(const char* name) {
     setup.args.parameter = bytes;
     setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlight * bytes;
     setup.slot_bytes = sizeof(CopyResult);
-    if (!kAlone) setup.trial_steps = kTrialSteps;
+    setup.trial_steps = kTrialSteps;
     setup.memory_bytes = copied_bytes(point);
     if (!kAlone) setup.placement.blocks_per_multiprocessor = point.number("ctas");
 #ifdef __CUDACC__

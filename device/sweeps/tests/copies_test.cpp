@@ -120,6 +120,19 @@ TEST(Copies, ABlockThatLookedAtLessIsWrong) {
   EXPECT_EQ(differing({.copied = 300, .differing = 5}, 1024), 5U);
 }
 
+/// A run of few steps looks at every word, which takes longer than the copies.
+TEST(Copies, AreTimedInRunsThatDoNotLook) {
+  int asked = 0;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (!benchmark.name.starts_with("cp.async.bulk") || benchmark.name.starts_with("cp.async.bulk.global"))
+      continue;
+    const Point point = points_of(benchmark, resolve_axes({}, true)).front();
+    EXPECT_GT(benchmark.setup(point, nullptr).trial_steps, kLookedAtSteps) << benchmark.name;
+    ++asked;
+  }
+  EXPECT_EQ(asked, 8);
+}
+
 TEST(Copies, GpusWithoutTheEngineSayWhy) {
   device::DeviceInfo ampere;
   ampere.compute_capability = 80;
