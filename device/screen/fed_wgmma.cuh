@@ -10,9 +10,10 @@
 
 namespace mmaudit::screen {
 
-// A slot has kStages tiles in shared memory behind their barriers. The copies that wait hide the latency of
-// device memory: a tile lasts some thousand cycles, since two slots share the tensor cores.
-inline constexpr int kStages = 4, kBarrierBytes = 128;
+// A slot has kStages tiles in shared memory behind their barriers, each at a multiple of 1024 bytes. The
+// copies that wait hide the latency of device memory: a tile lasts some thousand cycles, since two slots
+// share the tensor cores.
+inline constexpr int kStages = 4, kBarrierBytes = 1024;
 /// Instructions that use a tile before the next one comes. At the full rate that is about 10 bytes per clock
 /// and multiprocessor.
 constexpr int steps_per_copy(bool sparse) { return sparse ? 16 : 8; }
@@ -34,7 +35,7 @@ struct FedWgmma {
   static constexpr int kN = Chain::kInstruction.n, kStepsPerCopy = steps_per_copy(kSparse);
   static constexpr int kColumnBytes = sweeps::bytes_per_column(kSparse);
   static constexpr int kTile = tile_bytes(kN, kSparse);
-  static_assert(kTile % kStreamLine == 0);
+  static_assert(kTile % kStreamLine == 0 && kTile % kBarrierBytes == 0);
 
   template <int kChains>
   struct Chains {

@@ -18,10 +18,10 @@ std::string metrics_together(const std::vector<std::string>& texts) {
     std::istringstream lines(text);
     std::size_t at = 0;
     for (std::string line; std::getline(lines, line);) {
-      const bool begins = line.rfind("# HELP ", 0) == 0, header = line.rfind("# ", 0) == 0;
-      if (begins && ++at > metrics.size()) metrics.emplace_back();
+      if (line.rfind("# HELP ", 0) == 0 && ++at > metrics.size()) metrics.emplace_back();
       std::string& metric = metrics.at(at - 1);
-      if (!header || metric.find(line + "\n") == std::string::npos) metric += line + "\n";
+      line += "\n";
+      if (metric.find(line) == std::string::npos) metric += line;  // the headers come once
     }
   }
   std::string all;
