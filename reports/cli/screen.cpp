@@ -60,6 +60,20 @@ std::vector<screen::InputSet> chosen_inputs(const ScreenOptions& options) {
   return found;
 }
 
+/// Of these instructions.
+std::vector<screen::Feed> chosen_feeds(const ScreenOptions& options,
+                                       const std::vector<Instruction>& instructions) {
+  const std::vector<screen::Feed> feeds = screen::feeds_named(options.feeds);
+  for (const screen::Work& work : screen::screened())
+    if (std::find(instructions.begin(), instructions.end(), work.instruction) != instructions.end() &&
+        std::find(feeds.begin(), feeds.end(), work.feed) != feeds.end())
+      return feeds;
+  throw InputError(
+      fmt::format("--feed: found {}, which none of these instructions has, allowed: as `mmaudit "
+                  "screen --list` names them",
+                  fmt::join(options.feeds, ",")));
+}
+
 std::vector<device::DeviceInfo> chosen_gpus(const ScreenOptions& options) {
   const device::DeviceInfo any = require_device();
   std::vector<device::DeviceInfo> gpus = device::devices();
@@ -172,7 +186,7 @@ int run(const ScreenOptions& options, const Context& context) {
   screen::Options plan;
   plan.instructions = chosen(options);
   plan.inputs = chosen_inputs(options);
-  plan.feeds = screen::feeds_named(options.feeds);
+  plan.feeds = chosen_feeds(options, plan.instructions);
   plan.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
   plan.bursts = !options.steady && !options.quick;
   plan.beside_others = options.beside_others;

@@ -107,8 +107,12 @@ TEST_F(Screen, RefusesInOneLine) {
   refused(run({"screen", "--list", "--minutes", "0"}), "--minutes");
   refused(run({"screen", "--coverage", "--inst", "hmma"}), "mmaudit screen --list");
   refused(run({"screen", "--coverage", "--inputs", "warm"}), "allowed: some of normal, toggling");
-  refused(run({"screen", "--feed", "tma"}), "allowed: some of loads, ldmatrix, bulk_l2, bulk_hbm, tensor_hbm");
-  refused(run({"screen", "--inject", "0,0,0,0,1,1"}), "allowed: accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY");
+  refused(run({"screen", "--feed", "tma"}),
+          "allowed: some of loads, ldmatrix, bulk_l2, bulk_hbm, tensor_hbm");
+  refused(run({"screen", "--inject", "0,0,0,0,1,1"}),
+          "allowed: accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY");
+  refused(run({"screen", "--inst", "mma.m16n8k16.f64", "--feed", "ldmatrix,bulk_l2"}),
+          "found ldmatrix,bulk_l2, which none of these instructions has");
   refused(run({"screen", "--inject", "load:0,0,zz,1"}), "load:SM,WORD,FLIPS,EVERY");
   refused(run({"screen", "--inject", "load:0,0,1,1"}), "MMAUDIT_SCREEN_INJECTION");
 }
