@@ -63,7 +63,7 @@ std::vector<screen::InputSet> chosen_inputs(const ScreenOptions& options) {
 /// Of these instructions.
 std::vector<screen::Feed> chosen_feeds(const ScreenOptions& options,
                                        const std::vector<Instruction>& instructions) {
-  const std::vector<screen::Feed> feeds = screen::feeds_named(options.feeds);
+  std::vector<screen::Feed> feeds = screen::feeds_named(options.feeds);
   for (const screen::Work& work : screen::screened())
     if (std::find(instructions.begin(), instructions.end(), work.instruction) != instructions.end() &&
         std::find(feeds.begin(), feeds.end(), work.feed) != feeds.end())

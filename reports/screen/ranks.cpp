@@ -33,7 +33,7 @@ std::string metrics_together(const std::vector<std::string>& texts) {
 std::string with_name(const std::string& who, const std::string& text) {
   std::istringstream lines(text);
   std::string all;
-  for (std::string line; std::getline(lines, line);) all += who + ": " + line + "\n";
+  for (std::string line; std::getline(lines, line);) all += fmt::format("{}: {}\n", who, line);
   return all;
 }
 
