@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "epilogue.hpp"
 #include "gemm_refusal.hpp"
@@ -133,6 +134,19 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, std::uint32_t* sum
 
 using Sums = std::vector<std::uint32_t>;
 
+/// The lanes of one slice, as slices of it.
+GemmPlan lanes_of(const GemmPlan& plan) {
+  GemmPlan out;
+  out.instruction = plan.instruction;
+  out.scalar = plan.scalar;
+  out.tile_k = plan.lane_tile;
+  out.slices = plan.lanes;
+  out.slice_rule = SliceRule::cyclic;
+  out.slice_order = plan.lane_order;
+  out.promote = plan.promote;
+  return out;
+}
+
 /// The slices apart, each a product of its own, and their sums added.
 class SlicedProduct {
  public:
@@ -147,6 +161,7 @@ class SlicedProduct {
   }
   [[nodiscard]] Sums total() const {
     const std::size_t count = slices_.size();
+    if (count == 1 && plan_.lanes > 1) return sum_of(0);
     if (plan_.slice_order == SliceOrder::bisected && count > 0) return bisected(0, count);
     if (plan_.slice_order == SliceOrder::halved && count > 0) return halved();
     Sums out(problem_.batch * problem_.m * problem_.n);
@@ -182,7 +197,9 @@ class SlicedProduct {
     part.d = sums.data();
     part.promote = plan_.promote;
     part.epilogue.reset();
-    if (plan_.scalar)
+    if (plan_.lanes > 1)
+      sums = SlicedProduct(lanes_of(plan_), datapath_, part, product_).total();
+    else if (plan_.scalar)
       scalar_product(plan_, part, sums.data());
     else
       product_(plan_.instruction, datapath_, part);
@@ -270,11 +287,17 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   for (const auto& [field, format] : {std::pair{"partial", plan.partial}, {"total", plan.total}})
     if (format != Format::f32 && format != Format::f16 && format != Format::bf16)
       return refusal(field, std::string(name_of(format)), "f32, f16, bf16");
-  if (plan.slice_order == SliceOrder::halved && !std::has_single_bit(plan.slices))
-    return refusal("slices", std::to_string(plan.slices), "a power of two with slice_order halved");
   constexpr std::uint64_t kMostSlices = 1 << 20;
-  if (plan.slices == 0 || plan.slices > kMostSlices)
-    return refusal("slices", std::to_string(plan.slices), "1 to " + std::to_string(kMostSlices));
+  for (const auto& [field, count, order] :
+       {std::tuple{"slices", plan.slices, plan.slice_order}, {"lanes", plan.lanes, plan.lane_order}}) {
+    if (order == SliceOrder::halved && !std::has_single_bit(count))
+      return refusal(field, std::to_string(count), "a power of two where their sums are halved");
+    if (count == 0 || count > kMostSlices)
+      return refusal(field, std::to_string(count), "1 to " + std::to_string(kMostSlices));
+  }
+  if (!plan.scalar && plan.lanes != 1)
+    return refusal("lanes", std::to_string(plan.lanes), "1 but with scalar");
+  if (plan.lane_tile == 0) return refusal("lane_tile", "0", "1 or more");
   if (plan.scalar) return plan.head_tile != 0 ? refusal("scalar", "true with head_tile", "without it") : "";
   if (plan.head_tile % static_cast<std::uint64_t>(plan.instruction.k) != 0)
     return refusal("head_tile", std::to_string(plan.head_tile),

@@ -109,22 +109,23 @@ std::optional<std::array<std::uint64_t, 3>> tilesize_in(std::string_view kernel)
 }
 
 /// Segments of K per tile of D, as many as the grid has blocks for; clusters that stand over the edge of D
-/// count whole. 0 where it is not known: tiles that get different numbers, and more than 16 segments in
-/// clusters that stand over the edge.
+/// count whole. 0 where it is not known: tiles of D that get different numbers.
 std::uint64_t segments_of(const GemmProblem& problem, const KernelLaunch& launch,
                           const std::array<std::uint64_t, 3>& tile) {
-  const auto tiles = [](std::uint64_t size, std::uint64_t tile_size, std::uint64_t cluster) {
-    const std::uint64_t count = detail::quotient_up(size, tile_size);
-    return detail::quotient_up(count, cluster) * cluster;
+  const auto tiles = [](std::uint64_t size, std::uint64_t tile_size, std::uint32_t cluster) {
+    const std::uint64_t whole = std::max(cluster, 1U);
+    return detail::quotient_up(detail::quotient_up(size, tile_size), whole) * whole;
   };
-  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1];
-  const std::uint64_t exact = tiles(problem.m, tile[0], 1) * tiles(problem.n, tile[1], 1);
-  const std::uint64_t padded = tiles(problem.m, tile[0], std::max(launch.cluster[1], 1U)) *
-                               tiles(problem.n, tile[1], std::max(launch.cluster[0], 1U));
-  constexpr std::uint64_t kMostPadded = 16;
-  const std::uint64_t segments = blocks / padded;
-  const bool known = blocks % padded == 0 && segments > 1 && (segments <= kMostPadded || padded == exact);
-  return known ? segments : 0;
+  // The first size of a tile is of our rows, but where neither operand is transposed.
+  const bool turned = has(launch.name, "_nn_n_tilesize");
+  const std::uint64_t rows = turned ? tiles(problem.m, tile[1], launch.cluster[0])
+                                    : tiles(problem.m, tile[0], launch.cluster[1]),
+                      columns = turned ? tiles(problem.n, tile[0], launch.cluster[1])
+                                       : tiles(problem.n, tile[1], launch.cluster[0]);
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1], of_d = rows * columns;
+  if (blocks % of_d != 0 || blocks / of_d < 2) return 0;
+  const std::uint64_t of_k = detail::quotient_up(problem.k, tile[2]);
+  return detail::quotient_up(of_k, detail::quotient_up(of_k, blocks / of_d));
 }
 
 /// The plan, but for its slices.
@@ -224,25 +225,34 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
     case Cut::segments: {
       constexpr std::uint64_t kMostBisected = 8;
       plan.slices = tiles ? segments_of(problem, launch, *tiles) : 0;
-      if (plan.slices == 0 || !alone) return unknown(refuse_plan(kernel) + ": segments of several lengths");
+      if (plan.slices == 0 || (!alone && plan.slices <= kMostBisected))
+        return unknown(refuse_plan(kernel) + ": segments of several lengths");
       plan.tile_k = (*tiles)[2];
       plan.slice_rule = SliceRule::balanced_last;
-      plan.slice_order = plan.slices <= kMostBisected ? SliceOrder::bisected : SliceOrder::descending;
+      plan.slice_order = alone ? SliceOrder::bisected : SliceOrder::descending;
       return plan;
     }
     case Cut::lanes:
-    case Cut::quarters:
-      plan.slices = family->cut == Cut::lanes ? 16 : 4;
-      if (family->cut == Cut::lanes) plan.slice_rule = SliceRule::cyclic;
-      return slices == 1 && alone ? std::optional(plan) : unknown(other);
-    case Cut::blocks: {
+    case Cut::pieces:
+    case Cut::rows:
+    case Cut::columns: {
       const std::int64_t option = attribute_of(call, "custom").value_or(-1);
-      plan.slices = launch.block[1];
-      plan.tile_k = option % 2 == 0 ? 64 : 1;
-      plan.slice_rule = SliceRule::cyclic;
-      plan.slice_order = SliceOrder::halved;
-      const bool known = slices == 1 && alone && option >= 0 && std::has_single_bit(plan.slices);
-      return known ? std::optional(plan) : unknown(other);
+      const bool of_block = family->cut == Cut::rows || family->cut == Cut::columns;
+      const std::uint64_t of_slice = detail::quotient_up(problem.k, slices);
+      plan.lanes = family->cut == Cut::rows      ? launch.block[1]
+                   : family->cut == Cut::columns ? launch.block[0]
+                                                 : family->lanes;
+      plan.lane_tile = family->lane_tile;
+      plan.lane_order = family->lane_order;
+      if (plan.lanes == 0 || (of_block && (option < 0 || !std::has_single_bit(plan.lanes))) ||
+          (slices == 1) != alone)
+        return unknown(other);
+      const std::uint64_t piece = detail::quotient_up(of_slice, plan.lanes);
+      constexpr std::uint64_t kMostAtOnce = 64;
+      if (of_block && option % 2 == 0) plan.lane_tile = std::min(piece, kMostAtOnce);
+      if (family->cut == Cut::pieces) plan.lane_tile = piece;
+      if (slices > 1) split(problem, *family, call, 1, slices, plan);
+      return plan;
     }
   }
   return unknown(other);

@@ -194,6 +194,39 @@ TEST(GemmPlan, lanes_of_scalar_sums_meet_in_a_tree) {
     }
 }
 
+TEST(GemmPlan, slices_of_lanes_are_added_one_after_another) {
+  const Sums sums;
+  GemmPlan plan = plan_of(kTf32);
+  plan.scalar = true;
+  plan.tile_k = 1;
+  plan.slices = 3;
+  plan.lanes = 4;
+  plan.lane_tile = 2;
+  plan.lane_order = SliceOrder::halved;
+  plan.promote = 8;
+  const Floats d = sums.by(plan);
+  const std::uint64_t slice = (sums.k + 2) / 3;
+  for (std::uint64_t i = 0; i < sums.m; ++i)
+    for (std::uint64_t j = 0; j < sums.n; ++j) {
+      float total = 0;
+      for (std::uint64_t first = 0; first < sums.k; first += slice) {
+        float lane[4] = {}, run[4] = {};
+        int taken[4] = {};
+        for (std::uint64_t p = first; p < std::min(first + slice, sums.k); ++p) {
+          const std::uint64_t l = (p - first) / 2 % 4;
+          run[l] = std::fma(sums.a[i * sums.k + p], sums.b[p * sums.n + j], run[l]);
+          if (++taken[l] % 8 != 0) continue;
+          lane[l] += run[l];
+          run[l] = 0;
+        }
+        for (int l = 0; l < 4; ++l)
+          if (taken[l] % 8 != 0) lane[l] += run[l];
+        total += (lane[0] + lane[2]) + (lane[1] + lane[3]);
+      }
+      EXPECT_EQ(d[i * sums.n + j], total);
+    }
+}
+
 TEST(GemmPlan, refusals_name_the_field) {
   GemmPlan plan = plan_of(kTf32);
   const Datapath datapath = hopper_row(plan.instruction);
@@ -201,6 +234,13 @@ TEST(GemmPlan, refusals_name_the_field) {
   EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}),
             "head_tile: found 12, allowed: a multiple of k = 8 of the instruction");
   plan.head_tile = 0;
+  plan.lanes = 2;
+  EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}), "lanes: found 2, allowed: 1 but with scalar");
+  plan.lanes = 3;
+  plan.lane_order = SliceOrder::halved;
+  EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}),
+            "lanes: found 3, allowed: a power of two where their sums are halved");
+  plan.lanes = 1;
   plan.tile_k = 16;
   plan.partial = Format::e4m3;
   EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}), "partial: found e4m3, allowed: f32, f16, bf16");

@@ -22,7 +22,7 @@ enum class SliceRule : std::uint8_t {
   cyclic,         ///< tile t to slice t % slices
   truncated  ///< contiguous, ceil(floor(k / slices) / tile) tiles each; k beyond the last slice is in no sum
 };
-/// How sums of slices are added, in binary32 to nearest even.
+/// How sums of slices or of lanes are added, in binary32 to nearest even.
 enum class SliceOrder : std::uint8_t {
   ascending,   ///< one after another to a total that starts from +0
   descending,  ///< the same from the last slice on
@@ -54,7 +54,11 @@ struct GemmPlan {
   /// Where a slice is no whole number of tiles this long, the rest of it comes first, padded with +0 to whole
   /// instructions; 0: the padding stands at the end.
   std::uint64_t head_tile = 0;
-  std::uint64_t promote = 0;  ///< as Matmul's, inside a slice
+  std::uint64_t promote = 0;  ///< as Matmul's, inside a slice or a lane
+  /// Scalar: lane_tile elements of a slice in turn go to each of so many sums, which are then added.
+  std::uint64_t lanes = 1;
+  std::uint64_t lane_tile = 1;
+  SliceOrder lane_order = SliceOrder::ascending;
   InputRounding input = InputRounding::toward_zero;
   Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
 
@@ -75,6 +79,9 @@ void for_each_field(Plan& plan, Visit&& visit) {
   visit.format("total", plan.total);
   visit.count("head_tile", plan.head_tile, 0);
   visit.count("promote", plan.promote, 0);
+  visit.count("lanes", plan.lanes, 1);
+  visit.count("lane_tile", plan.lane_tile, 1);
+  visit.choice("lane_order", names::kSliceOrder, plan.lane_order);
   visit.choice("input", names::kInputRounding, plan.input);
   visit.format("output", plan.output);
 }

@@ -94,9 +94,10 @@ struct KernelFamily {
                ///< along K, else at 16
     dealt,     ///< split_k slices, tile t to slice t % split_k
     segments,  ///< as many per tile of D as the grid has room for
-    lanes,     ///< 16 threads, element k to thread k % 16
-    quarters,  ///< 4 contiguous slices
-    blocks     ///< as many as the block has rows: 64 elements each in turn, 1 where the option is odd
+    lanes,     ///< `lanes` threads, lane_tile elements each in turn
+    pieces,    ///< `lanes` contiguous pieces
+    rows,      ///< as many threads as the block has rows: 64 elements each in turn, 1 where the option is odd
+    columns    ///< the same with the columns of the block
   };
   std::string_view name = {};
   std::string_view parts[3] = {};     ///< of the first kernel's name; empty ones are not asked for
@@ -105,6 +106,8 @@ struct KernelFamily {
   Cut cut = Cut::none;
   bool head = false;  ///< the rest of a slice comes first
   std::uint64_t promote = 0;
+  std::uint64_t lanes = 1, lane_tile = 1;
+  SliceOrder lane_order = SliceOrder::ascending;
   std::uint64_t most_k = 0;  ///< 0: any; else the largest K for which it is known
   /// How it is known: the recording of samples that CI replays.
   std::string_view source = "H200, cuBLAS 13.1.0.3: corpus/plans/h200-cublas-13.1.jsonl";

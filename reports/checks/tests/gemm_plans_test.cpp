@@ -129,6 +129,14 @@ TEST(GemmPlans, a_wrong_field_turns_samples_red) {
        }},
       {"tile_k", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && (plan.tile_k *= 2) != 0; }},
       {"slices", [](GemmPlan& plan) { return plan.slices > 1 && !plan.scalar && ++plan.slices != 0; }},
+      {"lanes", [](GemmPlan& plan) { return plan.lanes > 1 && (plan.lanes *= 2) != 0; }},
+      {"lane_tile", [](GemmPlan& plan) { return plan.lanes > 1 && ++plan.lane_tile != 0; }},
+      {"lane_order",
+       [](GemmPlan& plan) {
+         const bool applies = plan.lane_order == SliceOrder::halved;
+         plan.lane_order = SliceOrder::ascending;
+         return applies;
+       }},
       {"slice_order",
        [](GemmPlan& plan) {
          if (plan.slices < 3) return false;
@@ -296,23 +304,26 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
     EXPECT_EQ(slices_of(*even, k).back().last, k);
   }
   EXPECT_EQ(plan(x, "cutlass_80_tensorop_s16816gemm_f16_128x64_32x6_tn_align8")->slice_rule, SliceRule::even);
-  std::string why;  // recorded for f16 only
   x.type = Format::bf16;
-  EXPECT_FALSE(plan(x, nvjet, &why));
-  EXPECT_EQ(why, "no plan for the kernel " + std::string(nvjet) +
-                     " with split_k 9: slices that may end before K does, not recorded for bf16");
+  EXPECT_EQ(plan(x, nvjet)->slice_rule, SliceRule::truncated);
+  const char* const fp8 = "nvjet_sm90_qqtst_64x32_128x16_2x4_h_bz_splitK_TNT";
   x.type = Format::e4m3;
   x.k = std::uint64_t{9} * 128 * 4 + 8;
-  EXPECT_FALSE(plan(x, "nvjet_sm90_qqtst_64x32_128x16_2x4_h_bz_splitK_TNT"));
+  EXPECT_EQ(plan(x, fp8)->slice_rule, SliceRule::truncated);
+  std::string why;  // not recorded
+  x.type = Format::e5m2;
+  EXPECT_FALSE(plan(x, fp8, &why));
+  EXPECT_EQ(why, "no plan for the kernel " + std::string(fp8) +
+                     " with split_k 9: slices that may end before K does, not recorded for e5m2");
   x.k += std::uint64_t{8} * 128;
-  EXPECT_TRUE(plan(x, "nvjet_sm90_qqtst_64x32_128x16_2x4_h_bz_splitK_TNT"));
+  EXPECT_TRUE(plan(x, fp8));
   const Told told = told_by([](GemmPlan& changed) {
     const bool applies = changed.slice_rule == SliceRule::truncated;
     changed.slice_rule = SliceRule::even;
     return applies;
   });
-  EXPECT_EQ(told.apply, 2);
-  EXPECT_EQ(told.differ, 2);
+  EXPECT_EQ(told.apply, 10);
+  EXPECT_EQ(told.differ, 10);
 }
 
 TEST(GemmPlans, the_architecture_decides_the_bits_of_an_instruction) {
