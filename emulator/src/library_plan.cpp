@@ -178,8 +178,11 @@ std::optional<std::int64_t> attribute_of(const LibraryCall& call, std::string_vi
   return std::nullopt;
 }
 
-std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call, std::string* why,
-                                const Architecture& architecture) {
+namespace {
+
+/// The plan but for its epilogue.
+std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCall& call, std::string* why,
+                                     const Architecture& architecture) {
   const auto unknown = [&](const std::string& text) {
     if (why != nullptr) *why = text;
     return std::nullopt;
@@ -191,8 +194,6 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
   GemmPlan plan = start_of(*family, problem);
   if (const std::string elsewhere = why_not_on(architecture, *family, plan.instruction); !elsewhere.empty())
     return unknown(elsewhere);
-  if (has_epilogue(problem))
-    return unknown("no product with alpha, beta, bias or activation was compared yet");
   if (problem.type == Format::s8) return plan;  // exact: in whatever order
   const std::int64_t asked = attribute_of(call, "split_k").value_or(1);
   const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;
@@ -256,6 +257,39 @@ std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& c
     }
   }
   return unknown(other);
+}
+
+/// Sets how the plan ends; what of it was not recorded, empty where all was.
+std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, GemmPlan& plan) {
+  const KernelLaunch& first = call.kernels.front();
+  const bool reduced = call.kernels.size() == 2 && has(call.kernels[1].name, "splitKreduce_kernel");
+  const KernelFamily* const family = find_kernel_family(problem, first.name);
+  std::string_view recorded = reduced ? "alpha beta bias relu scale" : family->epilogues;
+  if (!reduced && (call.kernels.size() != 1 || plan.slices != 1)) recorded = {};
+  if (has(first.name, "_badd_")) recorded = problem.alpha == 1 && problem.beta == 1 ? "beta" : "";
+  for (const auto& [word, asked] : {std::pair{"alpha", problem.alpha != 1},
+                                    {"beta", problem.beta != 0},
+                                    {"scale", problem.scale_a != 1 || problem.scale_b != 1},
+                                    {"bias", problem.bias},
+                                    {"relu", problem.activation == GemmActivation::relu},
+                                    {"gelu", problem.activation == GemmActivation::gelu}})
+    if (asked && !has_word(recorded, word)) return word;
+  plan.epilogue = has(first.name, "_badd_") ? EpilogueRule::rounded_sum
+                  : reduced                 ? EpilogueRule::fused_c
+                                            : EpilogueRule::fused_sum;
+  return {};
+}
+
+}  // namespace
+
+std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call, std::string* why,
+                                const Architecture& architecture) {
+  std::optional<GemmPlan> plan = plan_of_sums(problem, call, why, architecture);
+  if (!plan || !has_epilogue(problem)) return plan;
+  const std::string lacking = add_epilogue(problem, call, *plan);
+  if (lacking.empty()) return plan;
+  if (why != nullptr) *why = refuse_plan(call.kernels.front().name) + " with " + lacking;
+  return std::nullopt;
 }
 
 }  // namespace mmaudit

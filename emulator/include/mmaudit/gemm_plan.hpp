@@ -33,7 +33,15 @@ enum class SliceOrder : std::uint8_t {
 /// How a binary32 operand of a tf32 instruction becomes a tf32 one; other operands are taken as they are.
 enum class InputRounding : std::uint8_t { toward_zero, nearest_even, nearest_away };
 
+/// How beta * C joins alpha * sum, in binary32.
+enum class EpilogueRule : std::uint8_t {
+  fused_sum,   ///< fma(alpha, sum, beta * C)
+  fused_c,     ///< fma(beta, C, alpha * sum)
+  rounded_sum  ///< alpha * sum is rounded to D's format before beta * C is added
+};
+
 namespace names {
+inline constexpr std::string_view kEpilogueRule[] = {"fused_sum", "fused_c", "rounded_sum"};
 inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic", "truncated"};
 inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved"};
 inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_even", "nearest_away"};
@@ -60,6 +68,7 @@ struct GemmPlan {
   std::uint64_t lane_tile = 1;
   SliceOrder lane_order = SliceOrder::ascending;
   InputRounding input = InputRounding::toward_zero;
+  EpilogueRule epilogue = EpilogueRule::fused_sum;
   Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
 
   bool operator==(const GemmPlan&) const = default;
@@ -83,6 +92,7 @@ void for_each_field(Plan& plan, Visit&& visit) {
   visit.count("lane_tile", plan.lane_tile, 1);
   visit.choice("lane_order", names::kSliceOrder, plan.lane_order);
   visit.choice("input", names::kInputRounding, plan.input);
+  visit.choice("epilogue", names::kEpilogueRule, plan.epilogue);
   visit.format("output", plan.output);
 }
 

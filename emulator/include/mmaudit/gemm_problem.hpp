@@ -116,6 +116,9 @@ struct KernelFamily {
   /// Where it was recorded, with blanks between; empty: exact sums, which are the same wherever the
   /// instruction is.
   std::string_view architectures = "hopper";
+  /// What else than the product was recorded of kernels that write D themselves, with blanks between: alpha,
+  /// beta, bias, relu, scale.
+  std::string_view epilogues = {};
   /// Of the types, those with recorded products whose slices end before K does (SliceRule::truncated). Such a
   /// product of another type has no plan. Only for Cut::tiles.
   std::string_view truncated = {};

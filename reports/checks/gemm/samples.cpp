@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "mmaudit/error.hpp"
+#include "mmaudit/gemm_epilogue.hpp"
 #include "mmaudit/generators/gemm_operand.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -32,7 +34,10 @@ void predict_on(const Architecture& architecture, const GemmPlan& plan, const Ma
 std::vector<std::byte> predicted_by(const Architecture& architecture, const GemmProblem& problem,
                                     const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
                                     const GemmOperands& operands, const Product& by) {
-  std::vector<std::byte> d(rows * columns * spec_of(plan.output).storage_bytes());
+  const bool finishes = has_epilogue(problem);
+  GemmPlan of_sums = plan;
+  if (finishes) of_sums.output = Format::f32;
+  std::vector<std::byte> d(rows * columns * spec_of(of_sums.output).storage_bytes());
   Matmul product;
   product.m = rows;
   product.n = columns;
@@ -40,13 +45,12 @@ std::vector<std::byte> predicted_by(const Architecture& architecture, const Gemm
   product.a = operands.a;
   product.b = operands.b;
   product.d = d.data();
-  if (problem.bias || problem.activation != GemmActivation::none)
-    throw InputError("bias, activation: found some, allowed: none where D is predicted");
-  if (has_epilogue(problem)) {
-    product.epilogue = Epilogue{problem.alpha, problem.beta, plan.output};
-    product.c = problem.beta != 0 ? operands.c : nullptr;
-  }
-  predict_on(architecture, plan, product, by);
+  predict_on(architecture, of_sums, product, by);
+  if (!finishes) return d;
+  std::vector<float> sums(rows * columns);
+  std::memcpy(sums.data(), d.data(), d.size());
+  d.resize(rows * columns * spec_of(plan.output).storage_bytes());
+  finish_gemm(problem, plan, rows, columns, sums.data(), operands.c, operands.bias, d.data());
   return d;
 }
 

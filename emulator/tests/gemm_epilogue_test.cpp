@@ -1,0 +1,215 @@
+// What cuBLASLt and cublasGemmEx made of sums of one product each on an H200 (driver 580.159.04, cuBLAS
+// 13.1.0.3, 2026-11-24): elements of D on which the rules differ.
+#include "mmaudit/gemm_epilogue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/raw_words.hpp"
+
+namespace mmaudit::test {
+namespace {
+
+struct Recorded {
+  Format type, d;
+  EpilogueRule rule;
+  float alpha, beta, scale_a, scale_b;
+  bool bias, relu;
+  float sum, c, of_bias;
+  std::uint32_t bits;
+};
+constexpr Recorded kRecorded[] = {
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, false, false, 0x1.b2fb2p-8F,
+     0x1.efp-7F, 0, 0x2637},
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, false, false, 0x1.c7f97p-5F,
+     -0x1.184p-5F, 0, 0x9DA5},
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 1, 0, 1, 1, true, false, 0x1.b2fb2p-8F, 0,
+     0x1.f3cp-4F, 0x301E},
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, true, false, 0x1.1b7e1p-3F,
+     0x1.38cp-4F, 0x1.238p-8F, 0x326B},
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, true, false, 0x1.d577p-5F,
+     -0x1.cdp-6F, -0x1.8ecp-6F, 0xA553},
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 1, 0, 1, 1, false, true, 0x1.b2fb2p-8F, 0, 0, 0x1ECC},
+    {Format::f16, Format::f16, EpilogueRule::fused_sum, 0.7F, 0, 1, 1, true, true, 0x1.b2fb2p-8F, 0,
+     0x1.f3cp-4F, 0x300E},
+    {Format::f16, Format::f16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, false, false, 0x1.b2fb2p-8F,
+     0x1.efp-7F, 0, 0x2637},
+    {Format::f16, Format::f16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, false, false, 0x1.c7f97p-5F,
+     -0x1.184p-5F, 0, 0x9DA5},
+    {Format::f16, Format::f16, EpilogueRule::fused_c, 1, 0, 1, 1, true, false, 0x1.b2fb2p-8F, 0, 0x1.f3cp-4F,
+     0x301E},
+    {Format::f16, Format::f16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, true, false, 0x1.1b7e1p-3F,
+     0x1.38cp-4F, 0x1.238p-8F, 0x326B},
+    {Format::f16, Format::f16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, true, false, 0x1.d577p-5F,
+     -0x1.cdp-6F, -0x1.8ecp-6F, 0xA553},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, false, false, 0x1.2ecp-5F,
+     -0x1.2ep-6F, 0, 0x3AFA},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, false, false, 0x1.9ce8p-5F,
+     -0x1.8p-8F, 0, 0x3CE3},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 1, 0, 1, 1, true, false, 0x1.1104p-5F, 0,
+     -0x1.d8p-2F, 0xBEDB},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, true, false, 0x1.574cp-3F,
+     -0x1.3p-3F, -0x1.0ep-5F, 0xBDDE},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, true, false, -0x1.6302p-9F,
+     -0x1.56p-8F, 0x1.b8p-7F, 0x3B9C},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 1, 0, 1, 1, false, true, 0x1.1104p-5F, 0, 0,
+     0x3D09},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_sum, 0.7F, 0, 1, 1, true, true, 0x1.1104p-5F, 0,
+     -0x1.d8p-2F, 0x0},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, false, false, 0x1.2ecp-5F,
+     -0x1.2ep-6F, 0, 0x3AFA},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, false, false, 0x1.9ce8p-5F,
+     -0x1.8p-8F, 0, 0x3CE3},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_c, 1, 0, 1, 1, true, false, 0x1.1104p-5F, 0, -0x1.d8p-2F,
+     0xBEDB},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, true, false, 0x1.574cp-3F,
+     -0x1.3p-3F, -0x1.0ep-5F, 0xBDDE},
+    {Format::bf16, Format::bf16, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, true, false, -0x1.6302p-9F,
+     -0x1.56p-8F, 0x1.b8p-7F, 0x3B9C},
+    {Format::f16, Format::f32, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, false, false, 0x1.b2fb2p-8F,
+     0x1.4637p-10F, 0, 0x3BCD40D5},
+    {Format::f16, Format::f32, EpilogueRule::fused_sum, 1, 0, 1, 1, true, false, 0x1.b2fb2p-8F, 0,
+     -0x1.e0555cp0F, 0xBFEF5130},
+    {Format::f16, Format::f32, EpilogueRule::fused_sum, 0.7F, 1.3F, 1, 1, true, false, -0x1.2d92ap-7F,
+     0x1.1e6ca8p-5F, -0x1.34fb7p-2F, 0xBE86847F},
+    {Format::f16, Format::f32, EpilogueRule::fused_sum, 1, 0, 1, 1, false, true, 0x1.b2fb2p-8F, 0, 0,
+     0x3BD97D90},
+    {Format::f16, Format::f32, EpilogueRule::fused_sum, 0.7F, 0, 1, 1, true, true, 0x1.b2fb2p-8F, 0,
+     -0x1.e0555cp0F, 0x0},
+    {Format::f16, Format::f32, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, false, false, 0x1.b2fb2p-8F,
+     0x1.4637p-10F, 0, 0x3BCD40D4},
+    {Format::f16, Format::f32, EpilogueRule::fused_c, 1, 0, 1, 1, true, false, 0x1.b2fb2p-8F, 0,
+     -0x1.e0555cp0F, 0xBFEF5130},
+    {Format::f16, Format::f32, EpilogueRule::fused_c, 0.7F, 1.3F, 1, 1, true, false, -0x1.2d92ap-7F,
+     0x1.1e6ca8p-5F, -0x1.34fb7p-2F, 0xBE86847E},
+    {Format::tf32, Format::f32, EpilogueRule::fused_c, 1, 0, 1, 1, false, true, 0x1.07cf4p-6F, 0, 0,
+     0x3C83E7A0},
+    {Format::tf32, Format::f32, EpilogueRule::fused_c, 0.7F, 0, 1, 1, true, true, 0x1.07cf4p-6F, 0,
+     -0x1.e0555cp0F, 0x0},
+    {Format::e4m3, Format::bf16, EpilogueRule::fused_sum, 1, 0, 1.7F, 0.3F, false, false, -0x1.d4p-1F, 0, 0,
+     0xBEEF},
+    {Format::e4m3, Format::bf16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1.7F, 0.3F, true, false, 0x1.68p0F,
+     0x1.1cp-3F, -0x1.a6p-2F, 0x3E8A},
+    {Format::e4m3, Format::bf16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1.7F, 0.3F, true, false, 0x1.04p-4F,
+     -0x1.e8p-6F, 0x1.3p-9F, 0xBC61},
+    {Format::e4m3, Format::bf16, EpilogueRule::fused_c, 1, 0, 1.7F, 0.3F, false, false, -0x1.d4p-1F, 0, 0,
+     0xBEEF},
+    {Format::e4m3, Format::bf16, EpilogueRule::fused_c, 0.7F, 1.3F, 1.7F, 0.3F, true, false, 0x1.68p0F,
+     0x1.1cp-3F, -0x1.a6p-2F, 0x3E8A},
+    {Format::e4m3, Format::bf16, EpilogueRule::fused_c, 0.7F, 1.3F, 1.7F, 0.3F, true, false, 0x1.04p-4F,
+     -0x1.e8p-6F, 0x1.3p-9F, 0xBC61},
+    {Format::e4m3, Format::f32, EpilogueRule::fused_sum, 1, 0, 1.7F, 0.3F, false, false, -0x1.d4p-1F, 0, 0,
+     0xBEEEAE16},
+    {Format::e4m3, Format::f32, EpilogueRule::fused_sum, 0.7F, 1.3F, 1.7F, 0.3F, true, false, -0x1.bp-4F,
+     0x1.c1258cp-7F, -0x1.58p-7F, 0xBCF879B1},
+    {Format::e4m3, Format::f32, EpilogueRule::fused_c, 1, 0, 1.7F, 0.3F, false, false, -0x1.d4p-1F, 0, 0,
+     0xBEEEAE16},
+    {Format::e4m3, Format::f32, EpilogueRule::fused_c, 0.7F, 1.3F, 1.7F, 0.3F, true, false, -0x1.bp-4F,
+     0x1.c1258cp-7F, -0x1.58p-7F, 0xBCF879B2},
+    {Format::e4m3, Format::f16, EpilogueRule::fused_sum, 1, 0, 1.7F, 0.3F, false, false, -0x1.d4p-1F, 0, 0,
+     0xB775},
+    {Format::e4m3, Format::f16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1.7F, 0.3F, true, false, -0x1.d4p-1F,
+     0x1.efp-7F, 0x1.f3cp-4F, 0xB1E9},
+    {Format::e4m3, Format::f16, EpilogueRule::fused_sum, 0.7F, 1.3F, 1.7F, 0.3F, true, false, 0x1.52p-4F,
+     -0x1.7ecp0F, -0x1.57cp-8F, 0xBFAE},
+    {Format::e4m3, Format::f16, EpilogueRule::fused_c, 1, 0, 1.7F, 0.3F, false, false, -0x1.d4p-1F, 0, 0,
+     0xB775},
+    {Format::e4m3, Format::f16, EpilogueRule::fused_c, 0.7F, 1.3F, 1.7F, 0.3F, true, false, -0x1.d4p-1F,
+     0x1.efp-7F, 0x1.f3cp-4F, 0xB1E9},
+    {Format::e4m3, Format::f16, EpilogueRule::fused_c, 0.7F, 1.3F, 1.7F, 0.3F, true, false, 0x1.52p-4F,
+     -0x1.7ecp0F, -0x1.57cp-8F, 0xBFAE},
+    {Format::f16, Format::f16, EpilogueRule::rounded_sum, 1, 1, 1, 1, false, false, -0x1.37941p-3F,
+     -0x1.1acp-6F, 0, 0xB16B},
+    {Format::f16, Format::f16, EpilogueRule::rounded_sum, 1, 1, 1, 1, false, false, 0x1.33f728p-7F,
+     0x1.77p-10F, 0, 0x218C},
+    {Format::bf16, Format::bf16, EpilogueRule::rounded_sum, 1, 1, 1, 1, false, false, 0x1.1104p-5F,
+     -0x1.3cp-9F, 0, 0x3CFE},
+    {Format::bf16, Format::bf16, EpilogueRule::rounded_sum, 1, 1, 1, 1, false, false, 0x1.7f74p-3F,
+     0x1.46p-9F, 0, 0x3E43},
+};
+
+std::uint64_t bits_of(float value, Format format) {
+  return cast_bits(std::bit_cast<std::uint32_t>(value), spec_of(Format::f32), spec_of(format), {});
+}
+
+std::uint64_t finished(const Recorded& x, EpilogueRule rule) {
+  GemmProblem problem;
+  problem.type = x.type;
+  problem.d = x.d;
+  problem.alpha = x.alpha;
+  problem.beta = x.beta;
+  problem.scale_a = x.scale_a;
+  problem.scale_b = x.scale_b;
+  problem.bias = x.bias;
+  problem.activation = x.relu ? GemmActivation::relu : GemmActivation::none;
+  GemmPlan plan;
+  plan.output = x.d;
+  plan.epilogue = rule;
+  std::uint64_t c = 0, bias = 0, d = 0;
+  store_word(&c, spec_of(x.d).storage_bytes(), 0, bits_of(x.c, x.d));
+  store_word(&bias, spec_of(bias_type_of(problem)).storage_bytes(), 0,
+             bits_of(x.of_bias, bias_type_of(problem)));
+  finish_gemm(problem, plan, 1, 1, &x.sum, &c, &bias, &d);
+  return load_word(&d, spec_of(x.d).storage_bytes(), 0);
+}
+
+TEST(GemmEpilogue, gives_the_recorded_bits) {
+  for (const Recorded& each : kRecorded)
+    EXPECT_EQ(finished(each, each.rule), each.bits) << &each - kRecorded << ": " << each.sum;
+}
+
+TEST(GemmEpilogue, another_rule_gives_other_bits) {
+  for (const EpilogueRule rule :
+       {EpilogueRule::fused_sum, EpilogueRule::fused_c, EpilogueRule::rounded_sum}) {
+    int differ = 0;
+    for (const Recorded& each : kRecorded)
+      differ += each.rule != rule && finished(each, rule) != each.bits ? 1 : 0;
+    EXPECT_GT(differ, 0) << name_in(names::kEpilogueRule, rule);
+  }
+}
+
+TEST(GemmEpilogue, gelu_is_refused) {
+  GemmProblem problem;
+  problem.activation = GemmActivation::gelu;
+  const float sum = 1;
+  std::uint64_t d = 0;
+  EXPECT_THROW(finish_gemm(problem, GemmPlan{}, 1, 1, &sum, nullptr, nullptr, &d), InputError);
+}
+
+TEST(GemmEpilogue, a_plan_says_how_it_ends_or_what_is_not_known) {
+  GemmProblem problem;
+  problem.m = problem.n = problem.k = 64;
+  problem.transposed_b = true;
+  LibraryCall call;
+  call.kernels.resize(1);
+  call.kernels[0].name = "nvjet_sm90_hsh_64x8_64x16_1x4_h_bz_TNT";
+  problem.alpha = 0.5F;
+  problem.beta = 2;
+  EXPECT_EQ(plan_of(problem, call).value().epilogue, EpilogueRule::fused_sum);
+  call.kernels[0].name = "nvjet_sm90_hsh_64x8_64x16_1x4_h_badd_TNT";
+  std::string why;
+  EXPECT_FALSE(plan_of(problem, call, &why));
+  EXPECT_EQ(why, "no plan for the kernel nvjet_sm90_hsh_64x8_64x16_1x4_h_badd_TNT with alpha");
+  problem.alpha = problem.beta = 1;
+  EXPECT_EQ(plan_of(problem, call).value().epilogue, EpilogueRule::rounded_sum);
+  call.algorithm = {{"split_k", 2}};
+  call.kernels[0].name = "nvjet_sm90_hsh_64x32_64x16_1x2_h_bx_splitK_TNT";
+  call.kernels.push_back({"_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb0E"});
+  problem.bias = true;
+  EXPECT_EQ(plan_of(problem, call).value().epilogue, EpilogueRule::fused_c);
+  problem.activation = GemmActivation::gelu;
+  EXPECT_FALSE(plan_of(problem, call, &why));
+  problem = {};
+  problem.m = problem.n = problem.k = 64;
+  problem.alpha = 2;
+  call = {};
+  call.kernels.resize(1);
+  call.kernels[0].name = "cutlass_80_tensorop_s16816gemm_f16_128x64_32x6_tn_align8";
+  EXPECT_FALSE(plan_of(problem, call));  // not recorded
+}
+
+}  // namespace
+}  // namespace mmaudit::test
