@@ -133,6 +133,17 @@ std::vector<Kernel> kernels() {
       tiles<Tf32F32, 128, 64, 32, 3, true>("mma128_stages", "tf32_f32"),
       tiles<S8S32, 128, 64, 32, 3, true>("mma128_stages", "s8_s32"),
       tiles<S8S32, 64, 32, 32, 1, true>("mma64_permuted", "s8_s32"),
+      // None of the model's numbers is fitted to these.
+      WHOLE(B, float, "wmma_global2", "bf16_f32", 64, 128, 0, true, (wmma_global<B, float, 2>)),
+      WHOLE(H, H, "wmma_shared64", "f16_f16", 64, 128, 2 * 64 * 144, true, (wmma_shared<H, H, 64>)),
+      WHOLE(signed char, int, "wmma_shared128", "s8_s32", 128, 128, 2 * 128 * 144, true,
+            (wmma_shared<signed char, int, 128>)),
+      tiles<Bf16F32, 64, 32, 32, 1, true>("mma64_permuted", "bf16_f32"),
+      tiles<Tf32F32, 64, 32, 32, 3, true>("mma64_stages", "tf32_f32"),
+      tiles<F16F16, 64, 32, 32, 3, true>("mma64_stages", "f16_f16"),
+      tiles<S8S32, 128, 64, 32, 1, true>("mma128_permuted", "s8_s32"),
+      tiles<F16F32, 128, 32, 64, 2, true>("mma128_two_stages", "f16_f32"),
+      tiles<F16F32, 128, 64, 64, 3, true>("mma128_large", "f16_f32"),
   };
 }
 

@@ -51,9 +51,13 @@ class KernelSimulator : public Simulator<KernelSimulator> {
         barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency))),
         block_launch_(static_cast<Time>(machine.cycles(Parameter::block_launch))),
         lines_per_cycle_(std::max(0.25, machine[Parameter::line_passes])),
+        partial_(machine[Parameter::partial_store]),
+        generic_(machine[Parameter::generic_access]),
         own_(static_cast<std::size_t>(launch.warps)),
         places_(static_cast<std::size_t>(launch.warps / warps_of_block_)) {
-    for (int warp = 0; warp < launch.warps; ++warp) begin(warp, 0);
+    const auto apart = static_cast<Time>(machine.cycles(Parameter::block_apart));
+    for (int warp = 0; warp < launch.warps; ++warp)
+      begin(warp, static_cast<Time>(warp / warps_of_block_) * apart);
     for (Place& place : places_) place.block = next_block_++;
   }
 
@@ -73,9 +77,13 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   friend Simulator;
 
   void begin(int index, Time at) {
+    // Barriers that the block before left are released when their accesses are done.
     Warp& warp = warp_at(index);
-    warp = Warp{};
-    warp.ready = at;
+    Warp fresh;
+    std::copy(std::begin(warp.pending), std::end(warp.pending), std::begin(fresh.pending));
+    fresh.held = warp.held;
+    fresh.ready = at;
+    warp = fresh;
     own(index) = WarpOfBlock{};
     warp.at = steps(index).front().op;
   }
@@ -103,12 +111,20 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     const int record = access_at(index);
     if (record < 0) return op.wavefronts;
     const MemoryAccess& access = block_.accesses[static_cast<std::size_t>(record)];
-    if (kind_of(warp_at(index).at).step == Step::copy) ++own(index).groups.back().under_way;
-    return std::max<int>(access.wavefronts, static_cast<int>(std::ceil(access.lines / lines_per_cycle_)));
+    if (kind_of(warp_at(index).at).step == Step::copy) {
+      ++own(index).groups.back().under_way;
+      return copy_wavefronts(access);
+    }
+    const bool store = kind_of(warp_at(index).at).step == Step::store;
+    return std::max<int>(
+        access.wavefronts,
+        static_cast<int>(std::ceil(access.lines / lines_per_cycle_ +
+                                   (store && access.partial ? partial_ * access.lines : 0))));
   }
   Time result_of(const Access& access, const TimedOp&, Time now, Time result) {
     if (access.record < 0) return result;
     const MemoryAccess& met = block_.accesses[static_cast<std::size_t>(access.record)];
+    if (met.generic) look_up();
     if (met.sectors.empty()) return result;
     const Step step = kind_of(access.op).step;
     if (step == Step::store) {
@@ -116,11 +132,31 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       return now + 1;
     }
     const Time there = memory_.load(met, place_of(access.warp).block, now, step == Step::copy);
-    if (step == Step::copy) copied(access.warp, there);
+    // What comes from L2 is written into L1 or shared memory, past the queues of the sub-cores.
+    double fill = memory_.misses / 4;
+    if (step == Step::copy) {
+      copied(access.warp, there);
+      fill -= copy_wavefronts(met);
+    }
+    const auto taken = static_cast<Time>(std::ceil(std::max(0.0, fill)));
+    shared_free_ += taken;
+    shared_busy_ += taken;
     return there;
   }
 
+  /// Which memory an address is of, is looked up first: so much of a cycle of the pipe.
+  void look_up() {
+    looked_up_ += generic_;
+    const auto whole = static_cast<Time>(looked_up_);
+    looked_up_ -= static_cast<double>(whole);
+    shared_free_ += whole;
+    shared_busy_ += whole;
+  }
+
   // cp.async
+  [[nodiscard]] int copy_wavefronts(const MemoryAccess& access) const {
+    return static_cast<int>(std::ceil(access.lines / lines_per_cycle_ / 4));
+  }
   void copied(int index, Time at) {
     for (CopyGroup& group : own(index).groups)
       if (group.under_way > 0) {  // accesses are served in order
@@ -217,7 +253,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   KernelMemory memory_;
   int warps_of_block_;
   Time barrier_latency_, block_launch_;
-  double lines_per_cycle_;
+  double lines_per_cycle_, partial_, generic_, looked_up_ = 0;
   std::vector<WarpOfBlock> own_;
   std::vector<Place> places_;
   std::uint64_t next_block_ = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <list>
 #include <unordered_map>
 
 #include "mmaudit/timing/kernel.hpp"
@@ -23,7 +24,7 @@ class KernelMemory {
         port_cycles_(kSector / machine[Parameter::l2_port]),
         store_cycles_(kSector / machine[Parameter::store_bytes]),
         dram_cycles_(kSector / (machine[Parameter::dram_bytes] / machine[Parameter::multiprocessors])),
-        capacity_(static_cast<std::size_t>(launch.l1_kib * 1024 / kSector)) {
+        capacity_(static_cast<std::size_t>(launch.l1_kib * 1024 / (kSector * kSectorsOfLine))) {
     // Fewer multiprocessors at work have a larger share each.
     const double busy = std::min(1.0, launch.multiprocessors / machine[Parameter::multiprocessors]);
     l2_cycles_ = std::max(port_cycles_, l2_cycles_ * busy);
@@ -33,8 +34,11 @@ class KernelMemory {
   /// When the last sector of a load is there. `block` tells blocks apart.
   Time load(const MemoryAccess& access, std::uint64_t block, Time now, bool past_l1) {
     double last = static_cast<double>(now) + l1_latency_;
+    const double before = hits;
+    misses = 0;
     for (const std::uint64_t sector : access.sectors)
       last = std::max(last, fetch(sector, block, now, past_l1));
+    misses = static_cast<double>(access.sectors.size()) - (hits - before);
     return static_cast<Time>(std::ceil(last));
   }
 
@@ -45,20 +49,29 @@ class KernelMemory {
   }
 
   double asked = 0, hits = 0;
+  double misses = 0;  ///< sectors of the latest load
   [[nodiscard]] double l2_bytes() const { return l2_sectors_ * kSector; }
   [[nodiscard]] double dram_bytes() const { return dram_sectors_ * kSector; }
 
  private:
-  static constexpr double kSector = 32;
+  static constexpr double kSector = 32, kAbsent = -1;
+  static constexpr std::uint64_t kSectorsOfLine = 4;
+  struct Line {
+    std::uint64_t key;
+    std::array<double, kSectorsOfLine> ready;  ///< when each sector is there
+  };
 
   double fetch(std::uint64_t sector, std::uint64_t block, Time now, bool past_l1) {
     const double at = static_cast<double>(now);
     ++asked;
-    const std::uint64_t key = sector | block << 44;
+    const std::uint64_t key = sector / kSectorsOfLine | block << 44;
     if (!past_l1) {
       if (const auto found = lines_.find(key); found != lines_.end()) {
-        ++hits;
-        return std::max(at + l1_latency_, found->second);
+        order_.splice(order_.begin(), order_, found->second);
+        if (const double there = found->second->ready[sector % kSectorsOfLine]; there != kAbsent) {
+          ++hits;
+          return std::max(at + l1_latency_, there);
+        }
       }
     }
     port_free_ = std::max(port_free_, at) + l2_cycles_;
@@ -72,29 +85,30 @@ class KernelMemory {
       dram_sectors_ += 1 / operand.sharers;
       ready = std::max(ready, dram_free_ + dram_latency_);
     }
-    if (!past_l1) keep(key, ready);
+    if (!past_l1) keep(key, sector % kSectorsOfLine, ready);
     return ready;
   }
 
-  void keep(std::uint64_t key, double ready) {
-    if (order_.size() < capacity_) {
-      order_.push_back(key);
-    } else if (capacity_ > 0) {
-      lines_.erase(order_[oldest_]);
-      order_[oldest_] = key;
-      oldest_ = (oldest_ + 1) % capacity_;
-    } else {
-      return;
+  void keep(std::uint64_t key, std::uint64_t sector, double ready) {
+    if (capacity_ == 0) return;
+    auto found = lines_.find(key);
+    if (found == lines_.end()) {
+      if (lines_.size() == capacity_) {
+        lines_.erase(order_.back().key);
+        order_.pop_back();
+      }
+      order_.push_front({key, {kAbsent, kAbsent, kAbsent, kAbsent}});
+      found = lines_.emplace(key, order_.begin()).first;
     }
-    lines_[key] = ready;
+    found->second->ready[sector] = ready;
   }
 
   const KernelLaunch& launch_;
   double l1_latency_, l2_latency_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_, dram_cycles_;
-  std::size_t capacity_, oldest_ = 0;
+  std::size_t capacity_;
   double port_free_ = 0, dram_free_ = 0, cold_ = 0, l2_sectors_ = 0, dram_sectors_ = 0;
-  std::unordered_map<std::uint64_t, double> lines_;  ///< sectors: when they are there
-  std::vector<std::uint64_t> order_;
+  std::list<Line> order_;  ///< of the first-level cache, latest use first
+  std::unordered_map<std::uint64_t, std::list<Line>::iterator> lines_;
 };
 
 }  // namespace mmaudit::timing

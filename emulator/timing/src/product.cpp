@@ -12,6 +12,9 @@ namespace {
 
 /// Trips of the loop and rounds of blocks that are simulated; what is between is linear.
 constexpr int kMostSize = 65536, kDepths = 128;  ///< the longest step along k: 128 elements of 8 bits
+/// Of the first-level cache and shared memory together; of shared memory alone. Source: CUDA C++ Programming
+/// Guide 13.0, compute capability 9.0.
+constexpr double kAllKib = 256, kLeastSharedKib = 8, kMostSharedKib = 228;
 constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3;
 constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  ///< operands are so far apart
 
@@ -112,7 +115,8 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
   KernelLaunch launch;
   const int mine = (blocks + sms - 1) / sms;
   launch.multiprocessors = std::min(blocks, sms);
-  launch.l1_kib = 256 - 228;
+  // Shared memory gets all that it can where a kernel uses any.
+  launch.l1_kib = product.shared_bytes == 0 ? kAllKib - kLeastSharedKib : kAllKib - kMostSharedKib;
   const Traffic traffic =
       traffic_of(machine, product, size, std::min(blocks, sms * std::min(product.resident, mine)));
   launch.operands[1] = {traffic.cold_a, traffic.sharers_a};

@@ -39,6 +39,17 @@ constexpr Product kProducts[] = {
     {"mma128_stages", "tf32_f32", "mma_tilesINS_7Tf32F32ELi128ELi64ELi32ELi3ELb1E", 128, 256, 98304, 2, 4, 4},
     {"mma128_stages", "s8_s32", "mma_tilesINS_5S8S32ELi128ELi64ELi32ELi3ELb1E", 128, 256, 98304, 2, 1, 4},
     {"mma64_permuted", "s8_s32", "mma_tilesINS_5S8S32ELi64ELi32ELi32ELi1ELb1E", 64, 128, 16384, 5, 1, 4},
+    // None of the model's numbers is fitted to these.
+    {"wmma_global2", "bf16_f32", "wmma_globalI13__nv_bfloat16fLi2E", 64, 128, 0, 7, 2, 4},
+    {"wmma_shared64", "f16_f16", "wmma_sharedI6__halfS1_Li64E", 64, 128, 18432, 6, 2, 2},
+    {"wmma_shared128", "s8_s32", "wmma_sharedIaiLi128E", 128, 128, 36864, 2, 1, 4},
+    {"mma64_permuted", "bf16_f32", "mma_tilesINS_7Bf16F32ELi64ELi32ELi32ELi1ELb1E", 64, 128, 16384, 5, 2, 4},
+    {"mma64_stages", "tf32_f32", "mma_tilesINS_7Tf32F32ELi64ELi32ELi32ELi3ELb1E", 64, 128, 49152, 4, 4, 4},
+    {"mma64_stages", "f16_f16", "mma_tilesINS_6F16F16ELi64ELi32ELi32ELi3ELb1E", 64, 128, 49152, 4, 2, 2},
+    {"mma128_permuted", "s8_s32", "mma_tilesINS_5S8S32ELi128ELi64ELi32ELi1ELb1E", 128, 256, 32768, 2, 1, 4},
+    {"mma128_two_stages", "f16_f32", "mma_tilesINS_6F16F32ELi128ELi32ELi64ELi2ELb1E", 128, 256, 65536, 2, 2,
+     4},
+    {"mma128_large", "f16_f32", "mma_tilesINS_6F16F32ELi128ELi64ELi64ELi3ELb1E", 128, 128, 98304, 2, 2, 4},
 };
 
 }  // namespace

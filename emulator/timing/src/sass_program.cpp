@@ -321,6 +321,8 @@ class Reader {
     } else if (starts_with_any(opcode, {"HADD2", "HMUL2", "HFMA2", "FADD", "FMUL", "FFMA"})) {
       const bool as_all = machine_[Parameter::add_interval] == 0;
       occupy(op, Unit::fma, as_all ? Parameter::fma_interval : Parameter::add_interval);
+      if (opcode.starts_with("HFMA2") && machine_[Parameter::half_interval] > 0)
+        occupy(op, Unit::fma, Parameter::half_interval);
     } else if (opcode.starts_with("F2FP")) {
       occupy(op, Unit::fma, Parameter::fma_interval);
     } else if (starts_with_any(opcode, {"POPC", "MUFU", "F2I", "I2F", "F2F", "FLO", "BREV"})) {

@@ -18,8 +18,11 @@ MemoryAccess Walker::access_of(const WalkLine& line, int at, std::uint32_t mask)
   }
   if (line.step == Step::shared) return shared_access(line, *address, at, mask);
   const auto high = static_cast<std::size_t>(address->index) + 1;
-  if (address->wide && (line.base == "LD" || line.base == "ST") && registers_[high][0] == kSharedWindow)
-    return shared_access(line, *address, at, mask);
+  if (address->wide && (line.base == "LD" || line.base == "ST") && registers_[high][0] == kSharedWindow) {
+    MemoryAccess access = shared_access(line, *address, at, mask);
+    access.generic = true;
+    return access;
+  }
   return global_access(*address, at, mask, bytes_of(line.opcode));
 }
 
@@ -48,6 +51,7 @@ MemoryAccess Walker::global_access(const WalkOperand& address, int at, std::uint
         access.sectors.push_back(sector);
   std::sort(access.sectors.begin(), access.sectors.end());
   access.sectors.erase(std::unique(access.sectors.begin(), access.sectors.end()), access.sectors.end());
+  access.partial = std::ssize(access.sectors) > std::popcount(mask) * bytes / kSectorBytes;
   std::uint64_t last = ~std::uint64_t{0};
   for (const std::uint64_t sector : access.sectors)
     if (sector / kLineSectors != last) {

@@ -7,6 +7,7 @@ using Kind = WalkOperand::Kind;
 
 void Walker::compute(const WalkLine& line, std::uint32_t mask) {
   if (line.operands.empty() || mask == 0) return;
+  if (line.base == "STL") to_local(line);
   const WalkOperand& to = line.operands[0];
   if (to.kind != Kind::reg && to.kind != Kind::predicate) return;
   const Parts parts = parts_of(line);
@@ -16,6 +17,8 @@ void Walker::compute(const WalkLine& line, std::uint32_t mask) {
     if (one.kind == Kind::predicate) unknown |= (unknown_predicates_ >> one.index & 1U) != 0;
   };
   for (const WalkOperand* one : parts.sources) look(*one);
+  if (line.base == "PLOP3")
+    for (std::size_t i = 2; i < line.operands.size(); ++i) look(line.operands[i]);
   for (const WalkOperand* one : parts.ins) look(*one);
   bool computed = false;
   for (std::size_t lane = 0; lane < kLanes; ++lane)
@@ -49,6 +52,8 @@ bool Walker::lane_of(const WalkLine& line, const Parts& parts, std::size_t lane)
   if (base == "IADD3" || base == "VIADD" || base == "IADD") return add(line, parts, lane);
   if (base == "SHF" || base == "LEA") return from.size() >= 3 && shift(line, parts, lane);
   if (base == "ISETP") return compare(line, lane);
+  if (base == "PLOP3") return combine(line, lane);
+  if (base == "LDL") return from_local(line, lane);
   if (from.empty()) return false;
   if (base == "MOV" || base == "S2R" || base == "S2UR" || base == "2UR") {
     write(to, lane, signed_source(*from[0], lane));
@@ -181,6 +186,35 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
   else
     write(to, lane, static_cast<std::uint32_t>(both >> by));
   return true;
+}
+
+/// PLOP3.LUT P3, PT, PT, PT, UP0, 0x80, 0x0: a result by the first table, one by the second.
+bool Walker::combine(const WalkLine& line, std::size_t lane) {
+  constexpr std::size_t kFirst = 2, kTable = 5;
+  if (line.operands.size() < kTable + 2) return false;
+  unsigned row = 0;
+  for (std::size_t i = kFirst; i < kTable; ++i)
+    row = row << 1 | static_cast<unsigned>(predicate(line.operands[i], lane));
+  for (std::size_t i = 0; i < 2; ++i)
+    write_predicate(line.operands[i], lane, (line.operands[kTable + i].value >> row & 1) != 0);
+  return true;
+}
+
+/// Registers that the compiler puts aside: `[R1+0x1c]`, of every lane alike.
+bool Walker::from_local(const WalkLine& line, std::size_t lane) {
+  if (line.operands.size() < 2) return false;
+  const auto found = local_.find(line.operands[1].value);
+  if (found == local_.end() || bytes_of(line.opcode) != kWordBytes) return false;
+  write(line.operands[0], lane, found->second[lane]);
+  return true;
+}
+void Walker::to_local(const WalkLine& line) {
+  if (line.operands.size() < 2 || line.operands[1].kind != Kind::reg) return;
+  const auto index = static_cast<std::size_t>(line.operands[1].index);
+  if (unknown_[index] || bytes_of(line.opcode) != kWordBytes)
+    local_.erase(line.operands[0].value);
+  else
+    local_[line.operands[0].value] = registers_[index];
 }
 
 bool Walker::compare(const WalkLine& line, std::size_t lane) {

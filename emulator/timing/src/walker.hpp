@@ -232,6 +232,9 @@ class Walker {
   bool shift(const WalkLine& line, const Parts& parts, std::size_t lane);
   bool add(const WalkLine& line, const Parts& parts, std::size_t lane);
   bool compare(const WalkLine& line, std::size_t lane);
+  bool combine(const WalkLine& line, std::size_t lane);
+  bool from_local(const WalkLine& line, std::size_t lane);
+  void to_local(const WalkLine& line);
 
   /// Leaves out the middle of a loop that goes round more often than `most` times.
   static constexpr int kKeptAtEnd = 4;
@@ -263,6 +266,7 @@ class Walker {
   std::vector<Lanes> registers_;
   std::vector<bool> unknown_;
   std::array<std::uint32_t, kAllPredicates> predicates_{};
+  std::map<std::int64_t, Lanes> local_;  ///< by offset
   std::uint32_t unknown_predicates_ = 0, active_ = kAllLanes;
   std::vector<std::pair<int, std::size_t>> taken_;  ///< backward branches: op, steps until then
 };

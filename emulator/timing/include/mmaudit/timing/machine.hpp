@@ -70,6 +70,7 @@ namespace mmaudit::timing {
   X(fma_interval, "fma.interval", "cycles", "between two conversions of packed formats")                     \
   X(add_interval, "fma.add", "cycles",                                                                       \
     "between two additions or multiply-adds of binary16 or 32; 0: as fma.interval")                          \
+  X(half_interval, "fma.half", "cycles", "between two multiply-adds of two binary16 (HFMA2); 0: as fma.add") \
   X(result_interval, "fma.result", "cycles",                                                                 \
     "of the unit of additions and conversions that an mma takes per register of its D")                      \
   X(special_interval, "special.interval", "cycles", "between two of POPC, MUFU and conversions to integers") \
@@ -88,6 +89,12 @@ namespace mmaudit::timing {
   X(store_bytes, "l2.store", "bytes/clk/SM", "that a multiprocessor stores")                                 \
   X(barrier_latency, "barrier.latency", "cycles", "from the last arrival at a barrier of the block on")      \
   X(block_launch, "block.launch", "cycles", "from the end of a block to the start of the next in its place") \
+  X(block_apart, "block.apart", "cycles",                                                                    \
+    "between the starts of two blocks that a multiprocessor gets first")                                     \
+  X(partial_store, "store.partial", "cycles",                                                                \
+    "that a store takes more per line where it fills sectors in part")                                       \
+  X(generic_access, "shared.generic", "cycles",                                                              \
+    "that an access to shared memory takes more by an address that could be of any memory")                  \
   X(line_passes, "l1.lines", "lines/clk", "of 128 bytes that a load looks up")                               \
   X(warps_of_sm, "sm.warps", "warps", "that a multiprocessor holds")                                         \
   X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \

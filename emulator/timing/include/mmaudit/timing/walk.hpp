@@ -36,6 +36,8 @@ enum class Step : std::uint8_t {
 /// Sectors of 32 bytes that an access to global memory touches, and its passes through the pipe of memory.
 struct MemoryAccess {
   std::uint16_t wavefronts = 1;
+  bool partial = false;                ///< more sectors than the bytes fill
+  bool generic = false;                ///< of shared memory, by an address that could be of any
   std::uint16_t lines = 0;             ///< of 128 bytes
   std::vector<std::uint64_t> sectors;  ///< by number: address / 32
 };
