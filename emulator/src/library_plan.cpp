@@ -220,7 +220,7 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
     }
     case Cut::dealt:
       if (slices == 1 && alone) return plan;
-      if (!tiles || slices == 1 || alone) return unknown(other);
+      if (!tiles || slices == 1) return unknown(other);
       split(problem, *family, call, (*tiles)[2], slices, plan);
       return plan;
     case Cut::segments: {
