@@ -9,6 +9,7 @@
 #include "epilogue.hpp"
 #include "gemm_refusal.hpp"
 #include "mmaudit/arithmetic/accumulate.hpp"
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/dot.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -113,22 +114,28 @@ float value_of(const void* base, const FormatSpec& format, std::uint64_t index) 
 void scalar_product(const GemmPlan& plan, const Matmul& part, std::uint32_t* sums) {
   const FormatSpec a = spec_of(plan.instruction.a), b = spec_of(plan.instruction.b);
   const std::uint64_t stride = plan.promote == 0 ? part.k : plan.promote;
-  std::vector<float> row(part.n), total(part.n), of_b(part.k * part.n);
+  std::vector<float> of_b(part.k * part.n);
+  constexpr double kOneThread = 1 << 22;  // below it a thread costs more than it does
+  const double work = static_cast<double>(part.m) * static_cast<double>(part.n) * static_cast<double>(part.k);
   for (std::uint64_t matrix = 0; matrix < part.batch; ++matrix) {
     for (std::uint64_t e = 0; e < of_b.size(); ++e) of_b[e] = value_of(part.b, b, matrix * of_b.size() + e);
-    for (std::uint64_t i = matrix * part.m; i < (matrix + 1) * part.m; ++i) {
-      std::fill(total.begin(), total.end(), 0.0F);
-      for (std::uint64_t first = 0; first < part.k; first += stride) {
-        std::fill(row.begin(), row.end(), 0.0F);
-        for (std::uint64_t k = first; k < std::min(part.k, first + stride); ++k) {
-          const float x = value_of(part.a, a, i * part.k + k);
-          for (std::uint64_t j = 0; j < part.n; ++j) row[j] = std::fma(x, of_b[k * part.n + j], row[j]);
+    detail::parallel_by_thread(part.m, work < kOneThread ? 1 : 0, [&] {
+      return [&, row = std::vector<float>(part.n),
+              total = std::vector<float>(part.n)](std::uint64_t of_m) mutable {
+        const std::uint64_t i = matrix * part.m + of_m;
+        std::fill(total.begin(), total.end(), 0.0F);
+        for (std::uint64_t first = 0; first < part.k; first += stride) {
+          std::fill(row.begin(), row.end(), 0.0F);
+          for (std::uint64_t k = first; k < std::min(part.k, first + stride); ++k) {
+            const float x = value_of(part.a, a, i * part.k + k);
+            for (std::uint64_t j = 0; j < part.n; ++j) row[j] = std::fma(x, of_b[k * part.n + j], row[j]);
+          }
+          for (std::uint64_t j = 0; j < part.n; ++j) total[j] += row[j];
         }
-        for (std::uint64_t j = 0; j < part.n; ++j) total[j] += row[j];
-      }
-      for (std::uint64_t j = 0; j < part.n; ++j)
-        sums[i * part.n + j] = std::isnan(total[j]) ? 0x7FFFFFFF : std::bit_cast<std::uint32_t>(total[j]);
-    }
+        for (std::uint64_t j = 0; j < part.n; ++j)
+          sums[i * part.n + j] = std::isnan(total[j]) ? 0x7FFFFFFF : std::bit_cast<std::uint32_t>(total[j]);
+      };
+    });
   }
 }
 
