@@ -18,6 +18,13 @@ struct OpKind {
   int barrier = -1;  ///< of a commit
 };
 
+/// Data that arrive, and the cycles that they take of the pipe.
+struct Return {
+  Time at = 0;
+  double passes = 0;
+};
+constexpr auto kReturnsLater = [](const Return& x, const Return& y) { return x.at > y.at; };
+
 /// Copies of cp.async between two commits.
 struct CopyGroup {
   int under_way = 0;
@@ -111,17 +118,15 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     const int record = access_at(index);
     if (record < 0) return op.wavefronts;
     const MemoryAccess& access = block_.accesses[static_cast<std::size_t>(record)];
-    if (kind_of(warp_at(index).at).step == Step::copy) {
-      ++own(index).groups.back().under_way;
-      return copy_wavefronts(access);
-    }
-    const bool store = kind_of(warp_at(index).at).step == Step::store;
-    return std::max<int>(
-        access.wavefronts,
-        static_cast<int>(std::ceil(access.lines / lines_per_cycle_ +
-                                   (store && access.partial ? partial_ * access.lines : 0))));
+    const Step step = kind_of(warp_at(index).at).step;
+    if (step == Step::copy) ++own(index).groups.back().under_way;
+    if (access.sectors.empty()) return access.wavefronts;
+    if (step != Step::store) return address_passes(access);
+    return static_cast<int>(std::ceil(std::max<double>(access.wavefronts, lines_of(access)) +
+                                      (access.partial ? partial_ * access.lines : 0)));
   }
   Time result_of(const Access& access, const TimedOp&, Time now, Time result) {
+    take_returns(now);
     if (access.record < 0) return result;
     const MemoryAccess& met = block_.accesses[static_cast<std::size_t>(access.record)];
     if (met.generic) look_up();
@@ -132,16 +137,41 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       return now + 1;
     }
     const Time there = memory_.load(met, place_of(access.warp).block, now, step == Step::copy);
-    // What comes from L2 is written into L1 or shared memory, past the queues of the sub-cores.
-    double fill = memory_.misses / 4;
-    if (step == Step::copy) {
-      copied(access.warp, there);
-      fill -= copy_wavefronts(met);
+    // What comes from L2 is written into L1 or shared memory; what a load asks for is then read, line by
+    // line.
+    double passes = memory_.misses / kSectorsOfLine;
+    if (step == Step::load) passes = std::max(passes + met.wavefronts, lines_of(met));
+    passes -= address_passes(met);
+    if (passes > 0 && step == Step::copy) {
+      shared_free_ += static_cast<Time>(passes);
+      shared_busy_ += static_cast<Time>(passes);
+    } else if (passes > 0) {
+      returns_.push_back({there, passes});
+      std::push_heap(returns_.begin(), returns_.end(), kReturnsLater);
     }
-    const auto taken = static_cast<Time>(std::ceil(std::max(0.0, fill)));
-    shared_free_ += taken;
-    shared_busy_ += taken;
+    if (step == Step::copy) copied(access.warp, there);
     return there;
+  }
+
+  static constexpr double kSectorsOfLine = 4;
+  [[nodiscard]] double lines_of(const MemoryAccess& access) const { return access.lines / lines_per_cycle_; }
+  /// Four lines are looked up at once.
+  [[nodiscard]] static int address_passes(const MemoryAccess& access) { return (access.lines + 3) / 4; }
+
+  /// Data on their way back take the pipe when they arrive, also while nobody sends accesses.
+  void take_returns(Time now) {
+    double free = pipe_free_ + static_cast<double>(shared_busy_ - pipe_busy_), passes = 0;
+    while (!returns_.empty() && returns_.front().at <= now) {
+      const Return one = returns_.front();
+      std::pop_heap(returns_.begin(), returns_.end(), kReturnsLater);
+      returns_.pop_back();
+      free = std::max(free, static_cast<double>(one.at)) + one.passes;
+      passes += one.passes;
+    }
+    shared_busy_ += static_cast<Time>(passes);
+    shared_free_ = std::max(shared_free_, static_cast<Time>(std::ceil(free)));
+    pipe_free_ = static_cast<double>(shared_free_);
+    pipe_busy_ = shared_busy_;
   }
 
   /// Which memory an address is of, is looked up first: so much of a cycle of the pipe.
@@ -154,9 +184,6 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   }
 
   // cp.async
-  [[nodiscard]] int copy_wavefronts(const MemoryAccess& access) const {
-    return static_cast<int>(std::ceil(access.lines / lines_per_cycle_ / 4));
-  }
   void copied(int index, Time at) {
     for (CopyGroup& group : own(index).groups)
       if (group.under_way > 0) {  // accesses are served in order
@@ -255,6 +282,9 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   Time barrier_latency_, block_launch_;
   double lines_per_cycle_, partial_, generic_, looked_up_ = 0;
   std::vector<WarpOfBlock> own_;
+  std::vector<Return> returns_;  ///< a heap, earliest first
+  double pipe_free_ = 0;         ///< when all that came before is through the pipe
+  Time pipe_busy_ = 0;
   std::vector<Place> places_;
   std::uint64_t next_block_ = 0;
 };
