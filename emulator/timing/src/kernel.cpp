@@ -129,7 +129,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     take_returns(now);
     if (access.record < 0) return result;
     const MemoryAccess& met = block_.accesses[static_cast<std::size_t>(access.record)];
-    if (met.generic) look_up();
+    if (met.generic && met.wavefronts == 1) look_up();
     if (met.sectors.empty()) return result;
     const Step step = kind_of(access.op).step;
     if (step == Step::store) {
