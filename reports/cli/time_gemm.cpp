@@ -11,15 +11,15 @@
 
 #include "common.hpp"
 #include "mmaudit/names.hpp"
-#include "mmaudit/timing/kernel.hpp"
+#include "mmaudit/timing/measured.hpp"
 #include "timing/machine_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct TimeGemmOptions {
-  std::string machine, file, kernel, type;
-  int m = 1024, n = 1024, k = 1024;
+  std::string machine, file, kernel, type, compare;
+  int m = 1024, n = 1024, k = 1024, most = 8192;
 };
 
 std::string kernel_list() {
@@ -51,28 +51,55 @@ const timing::Product& product_of(const TimeGemmOptions& options) {
                                nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
 }
 
+timing::Machine machine_of(const TimeGemmOptions& options) {
+  if (!options.file.empty()) return timing::machine_of_file(options.file);
+  const timing::Machine* found = timing::find_machine(options.machine.empty() ? "hopper" : options.machine);
+  if (found == nullptr)
+    throw InputError(fmt::format("--arch: found {}, allowed: {}", options.machine, timing::machine_list()));
+  return *found;
+}
+
+int compare(const TimeGemmOptions& options) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
+  const timing::Machine machine = machine_of(options);
+  const std::string csv = text_of_file(options.compare, kMostBytes);
+  try {
+    std::vector<timing::ComparedKernel> compared;
+    for (const timing::MeasuredKernel& one : timing::read_measured(csv)) {
+      if (one.n > options.most || (!options.kernel.empty() && one.kernel != options.kernel) ||
+          (!options.type.empty() && one.type != options.type))
+        continue;
+      compared.push_back(timing::compare(machine, one));
+      print(fmt::format("{:<17} {:<8} {:>5}  measured {:>9.0f}  model {:>9.0f}  {:.3f}\n", one.kernel,
+                        one.type, one.n, one.cycles, compared.back().model.cycles, compared.back().ratio()));
+    }
+    const timing::KernelScore score = timing::score_of(compared);
+    print(
+        fmt::format("{} kernels: Pearson of IPC {:.4f}; model over measured {:.3f}, standard deviation "
+                    "{:.1f}%, mean absolute error "
+                    "{:.1f}%\n",
+                    score.kernels, score.pearson, score.mean, 100 * score.deviation, 100 * score.error));
+  } catch (const std::invalid_argument& error) {
+    throw InputError(options.compare + ": " + error.what());
+  }
+  return kAllGood;
+}
+
 int time_gemm(const TimeGemmOptions& options) {
+  if (!options.compare.empty()) return compare(options);
   if (options.kernel.empty() && options.type.empty()) {
     print(kernel_list());
     return kAllGood;
   }
   const timing::Product& product = product_of(options);
-  timing::Machine machine;
-  if (!options.file.empty()) {
-    machine = timing::machine_of_file(options.file);
-  } else {
-    const timing::Machine* found = timing::find_machine(options.machine.empty() ? "hopper" : options.machine);
-    if (found == nullptr)
-      throw InputError(fmt::format("--arch: found {}, allowed: {}", options.machine, timing::machine_list()));
-    machine = *found;
-  }
+  const timing::Machine machine = machine_of(options);
   try {
     const timing::KernelTiming time = timing::time_product(machine, timing::function_of(product), product,
                                                            {options.m, options.n, options.k});
     const double work = static_cast<double>(options.m) * options.n * options.k;
     print(fmt::format(
-        "{} {} on {} ({}), {} x {} x {}\n{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} "
-        "each\n"
+        "{} {} on {} ({}), {} x {} x {}\n{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} on "
+        "the busiest\n"
         "bound by: {}\nper multiprocessor and cycle: {:.1f} bytes of L2, {:.1f} of memory; {:.0f}% of its "
         "loads hit "
         "L1\n",
@@ -100,6 +127,8 @@ void add_time_gemm(Command& time) {
   command.option("--m", options->m, "rows of A and D").range(1, 65536);
   command.option("--n", options->n, "columns of D").range(1, 65536);
   command.option("--k", options->k, "length of the sums").range(1, 65536);
+  command.option("--compare", options->compare, "kernels.csv: measured kernels, each beside the model");
+  command.option("--most", options->most, "largest size that is compared").range(1, 65536);
   command.option("--arch", options->machine, "machine, as `mmaudit time machines` prints it")
       .default_text("hopper");
   command.option("--machine", options->file, "machine.json: a machine with numbers of your own");

@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "mmaudit/timing/measured.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -166,6 +172,40 @@ TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
   refused(product.tile, 0, 128);
   refused(product.tile, product.tile, 64);
   for (const Product& one : products()) EXPECT_FALSE(function_of(one).lines.empty()) << one.name;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+KernelScore score(const std::string& file, int most, int least_kernels) {
+  std::vector<ComparedKernel> compared;
+  for (const MeasuredKernel& one : read_measured(text_of(std::string(MMAUDIT_H200_KERNELS) + "/" + file)))
+    if (one.n <= most) compared.push_back(compare(hopper(), one));
+  const KernelScore result = score_of(compared);
+  std::printf("%s: %d kernels, Pearson of IPC %.4f, ratio %.3f +- %.3f, mean absolute error %.3f\n",
+              file.c_str(), result.kernels, result.pearson, result.mean, result.deviation, result.error);
+  EXPECT_GE(result.kernels, least_kernels);
+  return result;
+}
+
+// docs/timing.md has the scores of all sizes; here those that take a second.
+TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
+  const KernelScore result = score("kernels.csv", 512, 54);
+  EXPECT_GT(result.pearson, 0.99);
+  EXPECT_LT(result.deviation, 0.06);
+  EXPECT_LT(result.error, 0.05);
+}
+
+TEST(Measured, RefusesWrongResultsAndRowsWithoutCycles) {
+  const std::string row =
+      "sgemm,f32_f32,256,4,2,4,21,59138,59071,59181,58810,58966,29856,0.000036544,1980162604,24,";
+  EXPECT_EQ(read_measured("# H200\nkernel,type\n" + row + "0\ncublas,f16_f32,256\n").size(), 1U);
+  EXPECT_THROW(read_measured(row + "1\n"), std::invalid_argument);
+  EXPECT_THROW(read_measured("sgemm,f32_f32,256\n"), std::invalid_argument);
 }
 
 }  // namespace

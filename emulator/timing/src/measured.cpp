@@ -1,0 +1,93 @@
+#include "mmaudit/timing/measured.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+namespace mmaudit::timing {
+namespace {
+
+constexpr std::size_t kFields = 17;
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    fields.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return fields;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+double number(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::vector<MeasuredKernel> read_measured(std::string_view csv) {
+  constexpr std::size_t kN = 2, kCycles = 7, kDiffering = 16;
+  std::vector<MeasuredKernel> rows;
+  std::size_t line_number = 0;
+  while (!csv.empty()) {
+    const std::size_t end = std::min(csv.find('\n'), csv.size());
+    const std::string_view line = csv.substr(0, end);
+    csv.remove_prefix(std::min(end + 1, csv.size()));
+    ++line_number;
+    if (line.empty() || line.starts_with('#') || line.starts_with("kernel,") || line.starts_with("cublas"))
+      continue;
+    const std::vector<std::string_view> fields = fields_of(line);
+    MeasuredKernel row;
+    if (fields.size() == kFields) {
+      row = {std::string(fields[0]),  std::string(fields[1]),      static_cast<int>(number(fields[kN])),
+             number(fields[kCycles]), number(fields[kCycles + 1]), number(fields[kCycles + 2])};
+    }
+    if (row.cycles <= 0 || row.n <= 0 || number(fields[kDiffering]) != 0)
+      throw std::invalid_argument("line " + std::to_string(line_number) +
+                                  ": found no cycles or a wrong result, allowed: a row that `whole` printed");
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured) {
+  const auto all = products();
+  const auto found = std::find_if(all.begin(), all.end(), [&measured](const Product& one) {
+    return one.name == measured.kernel && one.type == measured.type;
+  });
+  if (found == all.end())
+    throw std::invalid_argument("found " + measured.kernel + " " + measured.type +
+                                ", allowed: one of our kernels");
+  return {measured, time_product(machine, function_of(*found), *found, {measured.n, measured.n, measured.n})};
+}
+
+KernelScore score_of(std::span<const ComparedKernel> compared) {
+  KernelScore score;
+  score.kernels = static_cast<int>(compared.size());
+  if (compared.empty()) return score;
+  const auto count = static_cast<double>(compared.size());
+  double mean_x = 0, mean_y = 0;
+  for (const ComparedKernel& one : compared) {
+    score.mean += one.ratio() / count;
+    score.error += std::abs(one.ratio() - 1) / count;
+    mean_x += one.model.instructions / one.measured.cycles / count;
+    mean_y += one.model.instructions / one.model.cycles / count;
+  }
+  double xx = 0, yy = 0, xy = 0, spread = 0;
+  for (const ComparedKernel& one : compared) {
+    const double x = one.model.instructions / one.measured.cycles - mean_x,
+                 y = one.model.instructions / one.model.cycles - mean_y;
+    xx += x * x;
+    yy += y * y;
+    xy += x * y;
+    spread += (one.ratio() - score.mean) * (one.ratio() - score.mean);
+  }
+  score.pearson = xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+  score.deviation = std::sqrt(spread / count);
+  return score;
+}
+
+}  // namespace mmaudit::timing
