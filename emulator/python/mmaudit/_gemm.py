@@ -9,6 +9,8 @@ from ._library import lib
 
 #: The format of D where a problem does not say it.
 _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}
+#: Fields of a problem that only the command line tool predicts, with what they are without them.
+_TOOL_ONLY = {"alpha": 1, "beta": 0, "scale_a": 1, "scale_b": 1, "bias": False, "activation": "none"}
 
 
 def _words(fields: Mapping[str, Any]) -> str:
@@ -48,6 +50,9 @@ def gemm(
     for name, size in (("m", a.shape[0]), ("n", b.shape[1]), ("k", a.shape[1])):
         if given.get(name, size) != size:
             raise ValueError(f"problem {name}: found {given[name]}, allowed: {size}, as A and B have")
+    for name, usual in _TOOL_ONLY.items():
+        if given.get(name, usual) != usual:
+            raise ValueError(f"problem {name}: found {given[name]}, allowed: {usual} (mmaudit gemm predict takes others)")
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
     work = _library.Gemm()

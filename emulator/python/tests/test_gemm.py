@@ -43,6 +43,8 @@ class Gemm(unittest.TestCase):
             ({"plan": {}}, "plan: found no instruction, allowed: instruction=NAME"),
             ({}, "plan, kernels: found neither, allowed: one"),
             ({"call": {"kernels": [{"name": "x"}]}}, "kernels: found no plan for the kernel x, allowed: kernels of docs/gemm.md"),
+            ({"plan": {"instruction": INST}, "problem": {"alpha": 2}},
+             "problem alpha: found 2, allowed: 1 (mmaudit gemm predict takes others)"),
             ({"plan": {"instruction": INST}, "problem": {"m": 6}}, "problem m: found 6, allowed: 5, as A and B have"),
         ):
             with self.assertRaises(ValueError) as caught:
