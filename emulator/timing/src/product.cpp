@@ -15,7 +15,7 @@ constexpr int kMostSize = 65536, kDepths = 128;  ///< the longest step along k: 
 /// Of the first-level cache and shared memory together; of shared memory alone. Source: CUDA C++ Programming
 /// Guide 13.0, compute capability 9.0.
 constexpr double kAllKib = 256, kLeastSharedKib = 8, kMostSharedKib = 228;
-constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3;
+constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3, kMoreRounds = 4;
 constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  ///< operands are so far apart
 
 /// Tiles of rows of A and B in the second-level cache, in the order of their last use.
@@ -137,8 +137,8 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
     const auto walked = run(trips, count, timing);
     if (left_out > 0) {
       KernelTiming more;
-      run(trips, count + product.resident, more);
-      timing.cycles += left_out * (more.cycles - timing.cycles);
+      run(trips, count + kMoreRounds * product.resident, more);
+      timing.cycles += left_out * (more.cycles - timing.cycles) / kMoreRounds;
     }
     return walked;
   };
