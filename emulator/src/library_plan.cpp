@@ -274,6 +274,10 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
                                     {"relu", problem.activation == GemmActivation::relu},
                                     {"gelu", problem.activation == GemmActivation::gelu}})
     if (asked && !has_word(recorded, word)) return word;
+  // One factor multiplies the sum, but in which order it is multiplied up was not recorded.
+  const float a = problem.scale_a, b = problem.scale_b, factor = problem.alpha * b * a;
+  if (factor != problem.alpha * a * b || factor != problem.alpha * (a * b))
+    return "an alpha and scales whose product depends on the order";
   plan.epilogue = has(first.name, "_badd_") ? EpilogueRule::rounded_sum
                   : reduced                 ? EpilogueRule::fused_c
                                             : EpilogueRule::fused_sum;

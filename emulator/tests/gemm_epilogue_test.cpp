@@ -203,6 +203,21 @@ TEST(GemmEpilogue, a_plan_says_how_it_ends_or_what_is_not_known) {
   problem.activation = GemmActivation::gelu;
   EXPECT_FALSE(plan_of(problem, call, &why));
   problem = {};
+  problem.type = Format::e4m3;
+  problem.m = problem.n = problem.k = 64;
+  problem.transposed_b = problem.fast_accum = true;
+  problem.alpha = 0.7F;
+  problem.scale_a = 1.7F;
+  problem.scale_b = 0.3F;
+  LibraryCall fp8;
+  fp8.kernels.resize(1);
+  fp8.kernels[0].name = "nvjet_sm90_qqtst_64x8_128x16_1x4_h_bz_TNT";
+  EXPECT_TRUE(plan_of(problem, fp8));
+  problem.alpha = 0.3F;  // 0.3 * 1.7 * 0.3 depends on the order
+  EXPECT_FALSE(plan_of(problem, fp8, &why));
+  problem.alpha = 1;
+  EXPECT_TRUE(plan_of(problem, fp8));
+  problem = {};
   problem.m = problem.n = problem.k = 64;
   problem.alpha = 2;
   call = {};
