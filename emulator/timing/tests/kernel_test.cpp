@@ -140,7 +140,7 @@ TEST(Hazards, ABarrierWaitsForTheSlowestWarp) {
                     elsewhere = "000711 LDG.E R4, desc[UR8][R2.64+0x1000]\n",
                     lines = "0007f1 S2R R0, SR_TID.X\n0007f1 ISETP.GE.AND P0, PT, R0, 0x20, PT\n" + kAddress +
                             "0007f1 @!P0 BRA 0x80\n" + kLoad + wait +
-                            "0007f1 BAR.SYNC 0x0\n0007f1 @P0 EXIT\n" + load + "0007f1 EXIT\n";
+                            "0007f1 BAR.SYNC 0x0\n0007f1 @P0 EXIT\n" + elsewhere + wait + "0007f1 EXIT\n";
   const double alone = timed(lines, 32).cycles, both = timed(lines, 64).cycles;
   EXPECT_GT(alone, 250);
   EXPECT_GT(both - alone, 250);
