@@ -12,8 +12,9 @@ namespace mmaudit::screen {
 namespace {
 
 constexpr std::string_view kForms =
-    "accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY, shared:SM,WORD,FLIPS,EVERY or load:SM,WORD,FLIPS,EVERY";
-constexpr std::string_view kNames[] = {"accumulator", "shared", "load"};
+    "accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY, shared:SM,WORD,FLIPS,EVERY, load:SM,WORD,FLIPS,EVERY or "
+    "lost:SM,EVERY";
+constexpr std::string_view kNames[] = {"accumulator", "shared", "load", "lost"};
 constexpr int kMostMultiprocessors = 9999, kMostTileWords = 65535;
 
 [[noreturn]] void refuse(const std::string& text, std::string_view allowed) {
@@ -65,10 +66,11 @@ Injection injection_of(const std::string& text) {
     one.subcore = numbers.next_int("SUBCORE", kSubcores - 1);
     one.lane = numbers.next_int("LANE", kWarpLanes - 1);
     one.word = numbers.next_int("WORD", kMostWords - 1);
-  } else {
+  } else if (one.fault != FaultKind::lost) {
     one.word = numbers.next_int("WORD", kMostTileWords);
   }
-  one.flips = static_cast<std::uint32_t>(numbers.next("FLIPS", 1, UINT32_MAX, 16));
+  if (one.fault != FaultKind::lost)
+    one.flips = static_cast<std::uint32_t>(numbers.next("FLIPS", 1, UINT32_MAX, 16));
   one.every = numbers.next("EVERY", 1, UINT64_MAX);
   numbers.require_end();
   return one;

@@ -20,9 +20,10 @@ void add(std::vector<Kernel>& kernels) {
   const bool sparse = is_sparse(instruction.op);
   const int tile = tile_bytes(kN, sparse);
   Kernel kernel = screening_kernel<FedWgmma<sweeps::Chain<Line, kN>>, 1, kGroup>(
-      instruction, false, kWarps, kBarrierBytes + kStages * tile);
+      instruction, false, kWarps, kBarrierBytes + stages_of(sparse) * tile);
   kernel.copied_bytes = tile;
   kernel.steps_per_copy = steps_per_copy(sparse);
+  kernel.stages = stages_of(sparse);
   for (const Feed feed : {Feed::bulk_l2, Feed::bulk_hbm, Feed::tensor_hbm}) {
     kernel.feed = feed;
     kernels.push_back(kernel);

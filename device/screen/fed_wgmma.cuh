@@ -10,13 +10,14 @@
 
 namespace mmaudit::screen {
 
-// A slot has kStages tiles in shared memory behind their barriers, each at a multiple of 1024 bytes. The
-// copies that wait hide the latency of device memory: a tile lasts some thousand cycles, since two slots
+// A slot has the tiles of one chain in shared memory behind their barriers, each at a multiple of 1024 bytes.
+// The copies that wait hide the latency of device memory: a tile lasts some thousand cycles, since two slots
 // share the tensor cores.
-inline constexpr int kStages = 4, kBarrierBytes = 1024;
+inline constexpr int kBarrierBytes = 1024;
 /// Instructions that use a tile before the next one comes. At the full rate that is about 10 bytes per clock
 /// and multiprocessor.
 constexpr int steps_per_copy(bool sparse) { return sparse ? 16 : 8; }
+constexpr int stages_of(bool sparse) { return kSteps / steps_per_copy(sparse); }
 constexpr int tile_bytes(int n, bool sparse) {
   return sweeps::kBytesA + n * sweeps::bytes_per_column(sparse);
 }
@@ -32,7 +33,8 @@ struct FedWgmma {
   static constexpr bool kStreams = true, kExists = device::kTargetHasWgmma;
   static constexpr bool kSparse = is_sparse(Chain::kInstruction.op);
   static constexpr int kLanes = kWarpgroupLanes, kMostThreads = 2 * kWarpgroupLanes;
-  static constexpr int kN = Chain::kInstruction.n, kStepsPerCopy = steps_per_copy(kSparse);
+  static constexpr int kN = Chain::kInstruction.n, kStepsPerCopy = steps_per_copy(kSparse),
+                       kStages = stages_of(kSparse);
   static constexpr int kColumnBytes = sweeps::bytes_per_column(kSparse);
   static constexpr int kTile = tile_bytes(kN, kSparse);
   static_assert(kTile % kStreamLine == 0 && kTile % kBarrierBytes == 0);
@@ -58,10 +60,6 @@ struct FedWgmma {
       a = device::shared_descriptor(first, device::kNextAlongK, device::next_along_mn(device::kDenseCores));
       b = device::shared_descriptor(first + sweeps::kBytesA, device::kNextAlongK,
                                     device::next_along_mn(kColumnBytes / device::kLineBytes));
-      if constexpr (kSparse)
-        metadata = std::uint64_t{static_cast<const std::uint32_t*>(
-                       args.operands.metadata)[turn.tile * kWarpgroupLanes + lane]}
-                   << 32U;
       const auto per_round = static_cast<std::uint32_t>(args.chains * args.operands.steps / kStepsPerCopy);
       used = begun = static_cast<std::uint32_t>(turn.round) * per_round;
       end = used + per_round;
@@ -80,6 +78,20 @@ struct FedWgmma {
       for (int stage = 0; stage < kStages; ++stage) begin_copy();
     }
 
+    /// Its tile.
+    __device__ __forceinline__ int begin_chain() {
+      const auto tile = static_cast<int>(tile_of(used));
+      if constexpr (kSparse)
+        metadata = std::uint64_t{static_cast<const std::uint32_t*>(
+                       args.operands.metadata)[tile * kWarpgroupLanes + lane]}
+                   << 32U;
+      return tile;
+    }
+    /// Of a copy of this launch.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t tile_of(std::uint32_t number_of_copy) const {
+      return streamed_tile(static_cast<std::uint32_t>(slot), number_of_copy, kStages);
+    }
+
     /// One lane: the next tile of the round, if there is one, to the stage that is free.
     __device__ __forceinline__ void begin_copy() {
       if (begun == end) return;
@@ -89,10 +101,13 @@ struct FedWgmma {
       if constexpr (kInjects)
         if (strikes(args.injection, FaultKind::load, turn.multiprocessor, number(begun)))
           from = args.stream.copies;
-      const std::uint32_t tile =
-          from * static_cast<std::uint32_t>(args.operands.tiles) + static_cast<std::uint32_t>(turn.tile);
-      device::barrier_expect(barrier, kTile);
-      if (args.stream.map != nullptr) {
+      const std::uint32_t tile = from * static_cast<std::uint32_t>(args.operands.tiles) + tile_of(begun);
+      bool brings = true;
+      if constexpr (kInjects)
+        brings = !strikes(args.injection, FaultKind::lost, turn.multiprocessor, number(begun));
+      if (!brings) {
+        device::barrier_arrive(barrier);
+      } else if (device::barrier_expect(barrier, kTile); args.stream.map != nullptr) {
         const int box[] = {0, static_cast<int>(tile * (kTile / kStreamLine))};
         device::copy_box<2>(to, args.stream.map, box, barrier);
       } else {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mmaudit/config.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/screen/checksum.hpp"
 #include "mmaudit/screen/screen.hpp"
@@ -28,6 +29,14 @@ struct Stream {
 };
 inline constexpr int kStreamLine = 128;
 
+/// Which tile a slot's copy of this number brings where the feed streams. Each chain has another tile than
+/// the chain before, and a stage is free again after one chain: so each copy replaces another tile, and one
+/// that brings nothing, or not all, leaves a wrong tile.
+MMAUDIT_HD constexpr std::uint32_t streamed_tile(std::uint32_t slot, std::uint32_t copy,
+                                                 std::uint32_t copies_per_chain) {
+  return (slot + copy / copies_per_chain) % std::uint32_t{kTiles};
+}
+
 struct KernelArgs {
   sweeps::TimedArgs operands;               ///< steps, stamps; a, b, metadata of `tiles` tiles; c: zeros
   Stream stream;                            ///< instead of a and b where the kernel streams
@@ -36,7 +45,7 @@ struct KernelArgs {
   const std::uint64_t* expected = nullptr;  ///< checksums, (tiles, lanes of a slot)
   Caught* caught = nullptr;                 ///< the first kMostCaught
   std::uint32_t* count = nullptr;           ///< of wrong checksums
-  int rounds = 0, chains = 0;               ///< each round loads the next tile and runs so many chains
+  int rounds = 0, chains = 0;  ///< each round runs so many chains, and loads the next tile before
   std::uint64_t burst_nanoseconds =
       0;                          ///< busy in the first half of each period, idle in the second; 0: busy
   std::uint64_t first_chain = 0;  ///< chains of a slot in earlier launches
@@ -51,7 +60,7 @@ struct Kernel {
   int threads = 0, slots = 0;  ///< per block; a slot: the lanes that run an instruction together
   int copies = 1;              ///< equal chains that a slot runs beside each other
   int slot_bytes = 0;          ///< shared memory of a slot
-  int copied_bytes = 0, steps_per_copy = 1;  ///< of a slot, where the feed streams
+  int copied_bytes = 0, steps_per_copy = 1, stages = 0;  ///< of a slot, where the feed streams
   void (*launch)(const KernelArgs& args, unsigned blocks, unsigned threads, unsigned shared) = nullptr;
   const void* function = nullptr;
 };

@@ -52,7 +52,7 @@ inline constexpr bool kInjects = true;
 inline constexpr bool kInjects = false;
 #endif
 
-/// Which tile a slot multiplies, and where.
+/// Which tile a slot loads, and where. A streaming feed counts its tiles itself.
 struct Turn {
   int round, tile;
   std::uint32_t multiprocessor;
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs 
     }
     std::uint32_t wrong = 0;
     for (int round = 0; round < args.rounds; ++round) {
-      const int tile = (round + in_block) % args.operands.tiles;
+      int tile = (round + in_block) % args.operands.tiles;
       const Turn turn{round, tile, stamp.multiprocessor};
       meet<kLanes>(in_block);
       auto chains = chains_of<Body, kChains>(args, at, turn);
@@ -132,8 +132,12 @@ __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs 
           meet<kLanes>(in_block);
         }
       }
-      const std::uint64_t expected = args.expected[tile * kLanes + lane];
+      std::uint64_t expected = args.expected[tile * kLanes + lane];
       for (int i = 0; i < args.chains; ++i) {
+        if constexpr (requires { Body::kStreams; }) {
+          tile = chains.begin_chain();
+          expected = args.expected[tile * kLanes + lane];
+        }
         wait_for_burst(args.burst_nanoseconds);
         for_each_word(chains.d, [](int, std::uint32_t& word) { word = 0; });
         int steps = args.operands.steps;

@@ -263,7 +263,7 @@ void add_screen(Command& app) {
   command.flag("--beside-others", options->beside_others, "also where other processes use the GPU");
   command.option("--inject", options->inject,
                  "a build with faults: accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY, or "
-                 "shared:SM,WORD,FLIPS,EVERY, or load:SM,WORD,FLIPS,EVERY");
+                 "shared:SM,WORD,FLIPS,EVERY, or load:SM,WORD,FLIPS,EVERY, or lost:SM,EVERY");
   command.section("Output");
   add_result_option(command, options->json);
   command.option("--prometheus FILE", options->prometheus,

@@ -37,12 +37,16 @@ TEST(Injection, IsReadFromText) {
   const Injection load = injection_of("load:9999,65535,ffffffff,18446744073709551615");
   EXPECT_EQ(load.fault, FaultKind::load);
   EXPECT_EQ(load.every, UINT64_MAX);
+  const Injection lost = injection_of("lost:131,50");
+  EXPECT_EQ(lost.fault, FaultKind::lost);
+  EXPECT_EQ(lost.multiprocessor, 131);
+  EXPECT_EQ(lost.every, 50U);
 }
 
 TEST(Injection, RefusesInOneLine) {
   for (const char* text : {"", "load", "load:", "17,2,5,3,2000,1", "cosmic:1,1,1,1", "load:1,1,1",
-                           "load:1,1,1,1,1", "load:1,1,1,1 ", "load:a,1,1,1", "load:1,,1,1", "shared:1;1;1;1",
-                           "accumulator:1,2,3,4", "load:+1,1,1,1"})
+                           "load:1,1,1,1,1", "lost:1", "lost:1,1,1,1", "load:1,1,1,1 ", "load:a,1,1,1",
+                           "load:1,,1,1", "shared:1;1;1;1", "accumulator:1,2,3,4", "load:+1,1,1,1"})
     EXPECT_NE(refusal(text).find("allowed: accumulator:SM,SUBCORE"), std::string::npos)
         << text << refusal(text);
   for (const auto& [text, part] :
@@ -124,6 +128,43 @@ TEST(Feeds, ServeEveryInstruction) {
       EXPECT_EQ(list, std::vector<Feed>{Feed::loads}) << name;
     else
       EXPECT_EQ(list, (std::vector<Feed>{Feed::loads, Feed::ldmatrix})) << name;
+  }
+}
+
+/// A copy that brings nothing leaves the tile that it should have replaced: that must be the other one.
+TEST(Feeds, EachCopyReplacesTheOtherTile) {
+  int tried = 0;
+  for (const Kernel& kernel : kernels()) {
+    if (!is_streamed(kernel.feed)) continue;
+    const auto stages = static_cast<std::uint32_t>(kernel.stages),
+               per_chain = static_cast<std::uint32_t>(kSteps / kernel.steps_per_copy);
+    EXPECT_GT(kernel.slot_bytes, kernel.stages * kernel.copied_bytes);
+    for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(kernel.slots); ++slot)
+      for (std::uint32_t copy = stages; copy < 40 * per_chain; ++copy, ++tried)
+        ASSERT_NE(streamed_tile(slot, copy, per_chain), streamed_tile(slot, copy - stages, per_chain));
+  }
+  EXPECT_GT(tried, 0);
+}
+
+/// Also where only a line of it does not come. Of single bits the largest magnitude is 1 everywhere.
+TEST(Feeds, TheTwoTilesDifferInEveryLine) {
+  const Architecture& hopper = *find_architecture("hopper");
+  for (const Kernel& kernel : kernels()) {
+    if (kernel.feed != Feed::bulk_hbm) continue;
+    for (int set = 0; set < kInputSets; ++set) {
+      const Work work{kernel.instruction, false, static_cast<InputSet>(set), kernel.feed};
+      if (work.instruction.a == Format::b1 && work.inputs == InputSet::adder_width) continue;
+      Inputs inputs{
+          make_operands(work.instruction, find_datapath(hopper, work.instruction)->datapath, work.inputs),
+          {}};
+      inputs.d.resize(static_cast<std::size_t>(kTiles * work.instruction.m * work.instruction.n) * 8);
+      Images images = make_images(work, inputs);
+      join_tiles(images);
+      const std::size_t tile = images.a.size() / kTiles;
+      for (std::size_t line = 0; line < tile; line += kStreamLine)
+        EXPECT_NE(std::memcmp(&images.a[line], &images.a[tile + line], kStreamLine), 0)
+            << work.name() << " " << name_of(work.inputs) << " " << line;
+    }
   }
 }
 

@@ -10,7 +10,8 @@ namespace mmaudit::screen {
 enum class FaultKind : std::uint8_t {
   accumulator,  ///< bits of an accumulator flip in the middle of a chain
   shared,       ///< bits of a word in shared memory flip after the tile has arrived
-  load          ///< a word of the tile arrives from global memory with flipped bits
+  load,         ///< a word of the tile arrives from global memory with flipped bits
+  lost          ///< a copy of a streaming feed ends and has brought nothing
 };
 
 /// Where and how often. An accumulator has a sub-core, a lane and a word of the lane's accumulators. Shared
@@ -22,8 +23,8 @@ struct Injection {
   std::uint64_t every = 0;  ///< chains, or tiles that arrive, of a slot; 0: never
 };
 
-/// What: "accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY", "shared:SM,WORD,FLIPS,EVERY" or
-/// "load:SM,WORD,FLIPS,EVERY"; FLIPS in hexadecimal. Errors: InputError.
+/// What: "accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY", "shared:SM,WORD,FLIPS,EVERY",
+/// "load:SM,WORD,FLIPS,EVERY" or "lost:SM,EVERY"; FLIPS in hexadecimal. Errors: InputError.
 Injection injection_of(const std::string& text);
 
 /// What: appends tiles to the images of A and B, which have `tiles` of them: the same with bits of one word
