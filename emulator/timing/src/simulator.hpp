@@ -181,8 +181,6 @@ class Simulator {
       const auto depth = static_cast<std::uint64_t>(op.queued ? kMostQueued : queue_);
       free2 = subcore.sent < depth ? 0 : subcore.starts2[(subcore.sent - depth) % kMostQueued];
     }
-    if (op.unit == Unit::f64)  // as many wait in front of it
-      free2 -= std::min<Time>(free2, static_cast<Time>(queue_) * op.interval2);
     why = Wait::unit;
     return free2 / 2 <= now ? 0 : free2 / 2;
   }
