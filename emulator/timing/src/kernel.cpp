@@ -294,7 +294,7 @@ std::vector<OpKind> kinds_of(const SassFunction& function) {
   kinds.reserve(function.lines.size());
   for (const SassLine& line : function.lines) {
     OpKind kind{step_of(line), 0, -1};
-    if (kind.step == Step::commit) kind.barrier = line.control.write_barrier;
+    if (kind.step == Step::commit) kind.barrier = int{line.control.write_barrier};
     if (kind.step == Step::wait_copies) {
       const auto parts = sass_operands(line.operands);
       kind.groups = parts.size() > 1 ? sass_number(parts[1]) : 0;

@@ -96,7 +96,7 @@ class Walker {
       if (mask != active_) refuse(at, "a branch that all threads of a warp take alike");
       const auto target = place_.find(static_cast<std::uint32_t>(line.target));
       if (target == place_.end()) refuse(at, "a branch inside the function");
-      if (target->second <= at) taken_.push_back({at, warp.steps.size()});
+      if (target->second <= at) taken_.emplace_back(at, warp.steps.size());
       return target->second;
     }
     if (line.base == "CALL" || line.base == "RET" || line.base == "BRX" || line.base == "JMP")
@@ -166,7 +166,7 @@ class Walker {
     switch (operand.kind) {
       case Kind::reg: {
         const bool is_zero = operand.index == kZero || operand.index == kUniformZero;
-        return is_zero ? 0 : registers_[static_cast<std::size_t>(operand.index + word)][lane];
+        return is_zero ? 0 : registers_[static_cast<std::size_t>(operand.index) + static_cast<std::size_t>(word)][lane];
       }
       case Kind::number:
         return word == 0 ? static_cast<std::uint32_t>(operand.value) : operand.value < 0 ? kAllLanes : 0;
@@ -189,7 +189,7 @@ class Walker {
 
   void write(const WalkOperand& to, std::size_t lane, std::uint32_t value, int word = 0) {
     if (to.kind != Kind::reg || to.index == kZero || to.index == kUniformZero) return;
-    registers_[static_cast<std::size_t>(to.index + word)][lane] = value;
+    registers_[static_cast<std::size_t>(to.index) + static_cast<std::size_t>(word)][lane] = value;
   }
   void write_predicate(const WalkOperand& to, std::size_t lane, bool value) {
     if (to.index % kUniformPredicates == kTrue) return;
@@ -206,7 +206,7 @@ class Walker {
     const int count =
         line.base == "LDSM" ? (holds(line.opcode, ".4") ? 4 : 2) : std::max(1, bytes_of(line.opcode) / 4);
     for (int i = 0; i < count && to.index + i < kZero; ++i)
-      unknown_[static_cast<std::size_t>(to.index + i)] = true;
+      unknown_[static_cast<std::size_t>(to.index) + static_cast<std::size_t>(i)] = true;
   }
 
   struct Parts {
