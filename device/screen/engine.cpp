@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/fragment.hpp"
 #include "run/cuda_event.hpp"
 #include "screen/kernel.hpp"
@@ -217,7 +218,11 @@ class Screener {
     Slice slice;
     const Paced pace = paced(
         uploaded.seconds_per_round, seconds, period != 0 ? 0.5 : 1,
-        [&] { cuda_check(cudaMemset(count_.data(), 0, sizeof(std::uint32_t)), "clearing the counter"); },
+        [&] {
+          cuda_check(cudaMemset(count_.data(), 0, sizeof(std::uint32_t)), "clearing the counter");
+          cuda_check(cudaMemset(stamps_.data(), kUnwritten, slots * sizeof(sweeps::Stamp)),
+                     "clearing the stamps");
+        },
         [&](int rounds, int first_round, bool last) {
           steps_.begin(step, seconds);
           args.rounds = rounds;
@@ -232,6 +237,9 @@ class Screener {
       device::copy_out(slice.caught.data(), caught_.data(), slice.caught.size() * sizeof(Caught));
     std::vector<sweeps::Stamp> stamps(slots);
     device::copy_out(stamps.data(), stamps_.data(), slots * sizeof(sweeps::Stamp));
+    if (const std::size_t missing = unwritten(stamps); missing != 0)
+      throw EnvironmentError(result->work.name() + ": found " + std::to_string(missing) + " of " +
+                             std::to_string(slots) + " warps or warpgroups that did not end, allowed: none");
     for (const sweeps::Stamp& stamp : stamps) slice.multiprocessors.insert(stamp.multiprocessor);
     slice.hz = sweeps::sample_of(stamps, kernel.slots, args.rounds, slice.seconds).hz;
     steps_.end();

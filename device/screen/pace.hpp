@@ -1,6 +1,10 @@
 #pragma once
-// How many rounds one call runs, and what keeps the errors of all its launches.
+// How many rounds one call runs, what keeps the errors of all its launches, and who has ended.
 #include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "mmaudit/sweeps/timed_kernel.hpp"
 
 namespace mmaudit::screen {
 
@@ -31,6 +35,15 @@ Paced paced(double& seconds_per_round, double seconds, double share_of_time, con
   out.seconds = launch(out.rounds, out.calibrated_rounds, true);
   if (share_of_time == 1) seconds_per_round = out.seconds / out.rounds;
   return out;
+}
+
+/// Of memory that was filled with this byte before the launch: stamps that no slot has written. Such a slot
+/// did not get to its end.
+inline constexpr int kUnwritten = 0xff;
+inline std::size_t unwritten(std::span<const sweeps::Stamp> stamps) {
+  return static_cast<std::size_t>(std::count_if(stamps.begin(), stamps.end(), [](const sweeps::Stamp& stamp) {
+    return stamp.multiprocessor == ~std::uint32_t{0};
+  }));
 }
 
 }  // namespace mmaudit::screen

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 namespace mmaudit::screen {
@@ -46,6 +47,14 @@ TEST(Pace, MeasuresOnceAndClearsBetweenCalls) {
   EXPECT_EQ(gpu.count, 0);
   EXPECT_EQ(bursts.calibrated_rounds, 0);
   EXPECT_NEAR(bursts.rounds, 250, 1);
+}
+
+TEST(Pace, ASlotThatDoesNotEndIsCounted) {
+  std::vector<sweeps::Stamp> stamps(4);
+  EXPECT_EQ(unwritten(stamps), 0U);
+  for (const std::size_t slot : {std::size_t{1}, std::size_t{3}})
+    std::memset(static_cast<void*>(&stamps[slot]), kUnwritten, sizeof(sweeps::Stamp));
+  EXPECT_EQ(unwritten(stamps), 2U);
 }
 
 }  // namespace
