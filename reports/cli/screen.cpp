@@ -13,6 +13,7 @@
 #include "common.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/names.hpp"
 #include "screen/report.hpp"
 
 namespace mmaudit::cli {
@@ -34,17 +35,20 @@ std::vector<Instruction> chosen(const ScreenOptions& options) {
     if (!work.registers && work.feed == screen::Feed::loads &&
         selected(work.instruction, options.instructions))
       found.push_back(work.instruction);
-  if (found.empty())
-    throw InputError(
-        fmt::format("--inst: found no such instruction, allowed: part of a name of `mmaudit screen "
-                    "--list`{}",
-                    nearest_text(options.instructions)));
+  // A part that names nothing would be left out without a word.
+  for (const std::string& part : options.instructions)
+    if (std::none_of(found.begin(), found.end(),
+                     [&](const Instruction& one) { return selected(one, {part}); }))
+      throw InputError(fmt::format(
+          "--inst: found {}, allowed: part of the first word of a line of `mmaudit screen --list`{}", part,
+          nearest_text({part})));
   return found;
 }
 
 std::vector<screen::InputSet> chosen_inputs(const ScreenOptions& options) {
   std::vector<screen::InputSet> found;
-  std::string all;
+  std::vector<std::string> allowed;
+  std::string nearest;
   const auto wanted = [&](std::string_view name) {
     return options.inputs.empty() ||
            std::find(options.inputs.begin(), options.inputs.end(), name) != options.inputs.end();
@@ -52,11 +56,14 @@ std::vector<screen::InputSet> chosen_inputs(const ScreenOptions& options) {
   for (int i = 0; i < screen::kInputSets; ++i) {
     const auto set = static_cast<screen::InputSet>(i);
     if (wanted(screen::name_of(set))) found.push_back(set);
-    all += fmt::format("{}{}", i == 0 ? "" : ", ", screen::name_of(set));
+    allowed.emplace_back(screen::name_of(set));
   }
+  for (const std::string& name : options.inputs)
+    if (nearest.empty() && std::find(allowed.begin(), allowed.end(), name) == allowed.end())
+      nearest = did_you_mean(name, allowed);
   if (found.size() < options.inputs.size() || found.empty())
-    throw InputError(fmt::format("--inputs: found {}, allowed: some of {}, each once",
-                                 fmt::join(options.inputs, ","), all));
+    throw InputError(fmt::format("--inputs: found {}, allowed: some of {}, each once{}",
+                                 fmt::join(options.inputs, ","), fmt::join(allowed, ", "), nearest));
   return found;
 }
 
@@ -75,10 +82,12 @@ std::vector<screen::Feed> chosen_feeds(const ScreenOptions& options,
 }
 
 std::vector<device::DeviceInfo> chosen_gpus(const ScreenOptions& options) {
+  for (const int one : options.gpus)
+    if (one < 0) throw InputError(fmt::format("--gpu: found {}, allowed: from 0", one));
   const device::DeviceInfo any = require_device();
   std::vector<device::DeviceInfo> gpus = device::devices();
   for (const int one : options.gpus)
-    if (one < 0 || static_cast<std::size_t>(one) >= gpus.size())
+    if (static_cast<std::size_t>(one) >= gpus.size())
       throw InputError(fmt::format("--gpu: found {}, allowed: 0 to {}", one, gpus.size() - 1));
   std::erase_if(gpus, [&](const device::DeviceInfo& gpu) {
     const auto& wanted = options.gpus;
@@ -111,9 +120,14 @@ int coverage(const ScreenOptions& options) {
   return kAllGood;
 }
 
-int list() {
+int list(const ScreenOptions& options) {
+  const std::vector<Instruction> instructions = chosen(options);
+  const std::vector<screen::Feed> feeds = chosen_feeds(options, instructions);
   std::string text;
-  for (const screen::Work& work : screen::screened()) text += work.name() + "\n";
+  for (const screen::Work& work : screen::screened())
+    if (std::find(instructions.begin(), instructions.end(), work.instruction) != instructions.end() &&
+        std::find(feeds.begin(), feeds.end(), work.feed) != feeds.end())
+      text += work.name() + "\n";
   print(text);
   return kAllGood;
 }
@@ -176,7 +190,13 @@ void publish(const ScreenOptions& options, const screen::Together& all) {
 }
 
 int run(const ScreenOptions& options, const Context& context) {
-  if (options.list) return list();
+  if (options.list || options.coverage || !options.from.empty())
+    for (const auto& [name, value] :
+         {std::pair{"--json", options.json}, {"--prometheus", options.prometheus}})
+      if (!value.empty())
+        throw InputError(fmt::format("{}: found {} with --list, --coverage or --from, allowed: with a screen",
+                                     name, value));
+  if (options.list) return list(options);
   if (!options.from.empty()) return reproduce(options);
   if (options.coverage) return coverage(options);
   const auto ranks = campaign::join_ranks();

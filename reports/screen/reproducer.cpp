@@ -32,8 +32,10 @@ struct Field {
   std::string where;
 
   [[noreturn]] void refuse(const std::string& allowed) const {
-    throw InputError(fmt::format("{}: found {}, allowed: {}", where,
-                                 json == nullptr ? std::string("none") : json->dump(), allowed));
+    constexpr std::size_t kMostText = 80;
+    std::string found = json == nullptr ? "none" : json->dump(-1, ' ', true);  // ASCII: cut anywhere
+    if (found.size() > kMostText) found = found.substr(0, kMostText) + "...";
+    throw InputError(fmt::format("{}: found {}, allowed: {}", where, found, allowed));
   }
   [[nodiscard]] Field operator[](const char* name) const {
     const bool has = json != nullptr && json->is_object() && json->contains(name);
@@ -166,7 +168,12 @@ std::string reproducer_of_json(const std::string& text, const std::string& file)
     const Architecture* architecture = find_architecture(gpu["compute_capability"].number(0, 9999));
     if (architecture == nullptr || find_datapath(*architecture, first.work.instruction) == nullptr)
       gpu["compute_capability"].refuse("of a GPU that has " + name_of(first.work.instruction));
-    return reproducer(first, *architecture, gpu["gpu"].number(0, 9999));
+    const int number = gpu["gpu"].number(0, 9999);
+    try {
+      return reproducer(first, *architecture, number);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", findings.where, error.what()));
+    }
   }
   throw InputError(
       fmt::format("{}: found no finding, allowed: the result of a screen that found wrong bits", file));

@@ -107,6 +107,12 @@ TEST_F(Screen, RefusesInOneLine) {
   refused(run({"screen", "--list", "--minutes", "0"}), "--minutes");
   refused(run({"screen", "--coverage", "--inst", "hmma"}), "mmaudit screen --list");
   refused(run({"screen", "--coverage", "--inputs", "warm"}), "allowed: some of normal, toggling");
+  refused(run({"screen", "--inst", "wgmma.m64n256k16.f32.f16.f16,hmma"}), "--inst: found hmma");
+  refused(run({"screen", "--coverage", "--inputs", "norml"}), "did you mean normal?");
+  refused(run({"screen", "--feed", "loads,bulk_12"}), "did you mean bulk_l2?");
+  refused(run({"screen", "--list", "--feed", "bulk"}), "--feed: found bulk,");
+  refused(run({"screen", "--list", "--json", "list.json"}), "--json: found list.json with --list");
+  refused(run({"screen", "--gpu", "-1"}), "--gpu: found -1, allowed: from 0");
   refused(run({"screen", "--feed", "tma"}),
           "allowed: some of loads, ldmatrix, bulk_l2, bulk_hbm, tensor_hbm");
   refused(run({"screen", "--inject", "0,0,0,0,1,1"}),

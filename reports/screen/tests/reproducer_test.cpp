@@ -184,6 +184,8 @@ TEST(Reproducer, RefusesInOneLine) {
            {with("column", 8), "column: found 8, allowed: 0 to 7"},
            {with("subcore", "0"), "subcore: found \"0\", allowed: 0 to 3"},
            {with("expected", "12"), "expected: found \"12\", allowed: hexadecimal"},
+           {with("instruction", std::string(100'000, 'x')), "xxx..., allowed: one of"},
+           {with("expected", "0x1"), "f.json: GPU 0: findings: mma.m16n8k8"},
            {with("expected", "0x1"), "which this version of mmaudit expects"}}) {
     try {
       reproducer_of_json(text, "f.json");
@@ -191,6 +193,7 @@ TEST(Reproducer, RefusesInOneLine) {
     } catch (const InputError& error) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what() << " lacks " << part;
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      EXPECT_LT(std::string(error.what()).size(), 400U);
     }
   }
 }
