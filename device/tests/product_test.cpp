@@ -28,9 +28,9 @@ struct Served {
   Datapath datapath;
 };
 
-/// Those with scales or metadata that the kernels serve, each datapath once per set of formats; `all`: the
-/// others too.
-std::vector<Served> served(bool all = false) {
+/// Those with scales or metadata that the kernels serve, each datapath once per set of formats; with `kinds`
+/// all whose name contains it.
+std::vector<Served> served(const char* kinds = nullptr) {
   std::vector<Served> found;
   std::set<std::string> seen;
   for (const Architecture& architecture : architectures()) {
@@ -38,7 +38,8 @@ std::vector<Served> served(bool all = false) {
       instruction = with_shape(instruction, kWgmmaMinN);
       const DatapathEntry* entry = find_datapath(architecture, instruction);
       const bool side = is_sparse(instruction.op) || instruction.scale != Format::none;
-      if (entry == nullptr || !(side || all) || instruction.c != instruction.d) continue;
+      if (entry == nullptr || !(side || kinds != nullptr) || instruction.c != instruction.d) continue;
+      if (kinds != nullptr && name_of(instruction).find(kinds) == std::string::npos) continue;
       if (!why_no_matmul_on_device(instruction, entry->datapath, {}).empty()) continue;
       if (seen.insert(product_key(instruction, entry->datapath)).second)
         found.push_back({instruction, entry->datapath});
@@ -240,8 +241,7 @@ TEST_F(ProductsOnDevice, OfManyDotProductsAreThePlainCores) {
   const double wanted = asked != nullptr ? std::atof(asked) : 0;
   const std::uint64_t side = wanted >= 1e9 ? 4096 : wanted >= 1e8 ? 1024 : 128;
   std::size_t compared = 0;
-  for (const Served& one : served(kinds != nullptr)) {
-    if (kinds != nullptr && name_of(one.instruction).find(kinds) == std::string::npos) continue;
+  for (const Served& one : served(kinds)) {
     const auto start = std::chrono::steady_clock::now();
     const double done = compare_many(info_, one, wanted, side);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
