@@ -104,8 +104,9 @@ int time_gemm(const TimeGemmOptions& options) {
         "loads hit "
         "L1\n",
         product.name, product.type, machine.name, machine.gpu, options.m, options.n, options.k, time.cycles,
-        work / time.cycles, machine[timing::Parameter::multiprocessors], time.instructions / time.cycles,
-        time.detail.bound(), time.l2_bytes, time.dram_bytes, 100 * time.l1_hits));
+        work / time.cycles, machine[timing::Parameter::kernel_multiprocessors],
+        time.instructions / time.cycles, time.detail.bound(), time.l2_bytes, time.dram_bytes,
+        100 * time.l1_hits));
   } catch (const std::invalid_argument& error) {
     throw InputError(error.what());
   } catch (const std::runtime_error& error) {

@@ -306,11 +306,18 @@ std::vector<OpKind> kinds_of(const SassFunction& function) {
 
 }  // namespace
 
+void require_memory(const Machine& machine) {
+  for (const Parameter needed : {Parameter::l2_bytes, Parameter::dram_bytes, Parameter::l2_port,
+                                 Parameter::store_bytes, Parameter::kernel_multiprocessors})
+    if (machine[needed] <= 0)
+      throw std::invalid_argument(
+          "machine: found " + std::string(machine.name) +
+          ", which has no numbers of L2 and memory for whole kernels, allowed: hopper");
+}
+
 KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,
                              const KernelLaunch& launch) {
-  if (machine[Parameter::l2_bytes] <= 0 || machine[Parameter::dram_bytes] <= 0 ||
-      machine[Parameter::l2_port] <= 0 || machine[Parameter::store_bytes] <= 0)
-    throw std::invalid_argument("found a machine without numbers of L2 and memory, allowed: hopper");
+  require_memory(machine);
   Program program = whole_program_of(machine, function);
   for (TimedOp& op : program.ops) {
     op.flow = Flow::next;

@@ -20,13 +20,13 @@ class KernelMemory {
         l1_latency_(machine[Parameter::l1_latency]),
         l2_latency_(machine[Parameter::l2_latency]),
         dram_latency_(machine[Parameter::dram_latency]),
-        l2_cycles_(kSector / (machine[Parameter::l2_bytes] / machine[Parameter::multiprocessors])),
+        l2_cycles_(kSector / (machine[Parameter::l2_bytes] / machine[Parameter::kernel_multiprocessors])),
         port_cycles_(kSector / machine[Parameter::l2_port]),
         store_cycles_(kSector / machine[Parameter::store_bytes]),
-        dram_cycles_(kSector / (machine[Parameter::dram_bytes] / machine[Parameter::multiprocessors])),
+        dram_cycles_(kSector / (machine[Parameter::dram_bytes] / machine[Parameter::kernel_multiprocessors])),
         capacity_(static_cast<std::size_t>(launch.l1_kib * 1024 / (kSector * kSectorsOfLine))) {
     // Fewer multiprocessors at work have a larger share each.
-    const double busy = std::min(1.0, launch.multiprocessors / machine[Parameter::multiprocessors]);
+    const double busy = std::min(1.0, launch.multiprocessors / machine[Parameter::kernel_multiprocessors]);
     l2_cycles_ = std::max(port_cycles_, l2_cycles_ * busy);
     dram_cycles_ *= busy;
   }

@@ -102,7 +102,8 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
   require("n", size.n, product.tile);
   require("k", size.k, kDepths);
   const int columns = size.n / product.tile, rows = size.m / product.tile, blocks = columns * rows;
-  const int sms = machine.cycles(Parameter::multiprocessors);
+  require_memory(machine);
+  const int sms = machine.cycles(Parameter::kernel_multiprocessors);
   Grid grid{columns, rows, product.threads, {}};
   constexpr std::size_t kPointers = 4;
   grid.parameters.resize(kPointers * sizeof(std::uint64_t) + sizeof(int));

@@ -172,6 +172,8 @@ TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
   refused(product.tile + 1, product.tile, 128);
   refused(product.tile, 0, 128);
   refused(product.tile, product.tile, 64);
+  EXPECT_THROW(time_product(*find_machine("ga100"), function_of(product), product, {128, 128, 128}),
+               std::invalid_argument);
   for (const Product& one : products()) EXPECT_FALSE(function_of(one).lines.empty()) << one.name;
 }
 

@@ -35,6 +35,9 @@ struct KernelTiming {
   double l2_bytes = 0, dram_bytes = 0;  ///< per cycle of this multiprocessor
 };
 
+/// Errors: std::invalid_argument where the machine has no numbers of L2 and memory for whole kernels.
+void require_memory(const Machine& machine);
+
 /// What: `launch.blocks` times the block that was walked. Range: 1 to 64 warps at once. Errors:
 /// std::invalid_argument outside it; std::runtime_error where a warp waits for what never comes.
 KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,

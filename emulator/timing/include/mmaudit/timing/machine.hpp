@@ -84,6 +84,7 @@ namespace mmaudit::timing {
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
   X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
   X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
+  X(kernel_multiprocessors, "l2.sms", "SMs", "of the GPU that the numbers of L2 and memory are of")          \
   X(l2_port, "l2.port", "bytes/clk/SM", "that one multiprocessor alone reads from L2")                       \
   X(l2_capacity, "l2.capacity", "MiB", "of L2 that lines stay in between two uses")                          \
   X(store_bytes, "l2.store", "bytes/clk/SM", "that a multiprocessor stores")                                 \
