@@ -69,6 +69,8 @@ std::uint64_t tile_k_in(std::string_view kernel) {
 
 constexpr std::size_t kLineBytes = 128;
 constexpr std::uint64_t kCutlassTileK = 32;  ///< of CUTLASS kernels whose names don't say it
+constexpr std::int64_t kAscendingAtD =
+    2;  ///< custom option of kernels whose slices take turns at D in ascending order
 
 /// Whether the library may read 128 bytes of K at once: an operand is contiguous along K, and K is whole.
 bool whole_lines(const GemmProblem& problem, std::uint64_t line) {
@@ -221,6 +223,9 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
     case Cut::dealt:
       if (slices == 1 && alone) return plan;
       if (!tiles || slices == 1) return unknown(other);
+      // Option 2 adds at D in ascending order; option 1 does not, with 13 and 33 slices on an H200.
+      if (alone && slices > 2 && attribute_of(call, "custom").value_or(-1) != kAscendingAtD)
+        return unknown(other + ": slices that take turns at D in an order that was not recorded");
       split(problem, *family, call, (*tiles)[2], slices, plan);
       return plan;
     case Cut::segments: {

@@ -327,6 +327,29 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
   EXPECT_EQ(told.differ, 10);
 }
 
+/// Two products of binary32 with 13 and 33 slices and option 1 had other bits than the ascending order gives.
+TEST(GemmPlans, slices_that_take_turns_at_d_have_an_order_for_one_option_alone) {
+  GemmProblem x;
+  x.type = x.d = Format::f32;
+  x.m = 32, x.n = 2560, x.k = 4096;
+  const auto plan = [&x](std::int64_t option, std::int64_t slices, std::string* why = nullptr) {
+    LibraryCall call;
+    call.algorithm = {{"split_k", slices}, {"custom", option}};
+    call.kernels.resize(1);
+    call.kernels[0].name =
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tt_n_tilesize32x64x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4_"
+        "execute_"
+        "kernel__5x_cublas";
+    return plan_of(x, call, why);
+  };
+  ASSERT_TRUE(plan(2, 13));
+  EXPECT_EQ(plan(2, 13)->slice_rule, SliceRule::cyclic);
+  EXPECT_TRUE(plan(1, 2)) << "two sums have one order";
+  std::string why;
+  EXPECT_FALSE(plan(1, 13, &why));
+  EXPECT_NE(why.find("was not recorded"), std::string::npos) << why;
+}
+
 TEST(GemmPlans, the_architecture_decides_the_bits_of_an_instruction) {
   // Ampere takes 8 products per step of an instruction that takes 16 on Hopper.
   int differ = 0;
