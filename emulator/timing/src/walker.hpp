@@ -166,7 +166,9 @@ class Walker {
     switch (operand.kind) {
       case Kind::reg: {
         const bool is_zero = operand.index == kZero || operand.index == kUniformZero;
-        return is_zero ? 0 : registers_[static_cast<std::size_t>(operand.index) + static_cast<std::size_t>(word)][lane];
+        return is_zero ? 0
+                       : registers_[static_cast<std::size_t>(operand.index) + static_cast<std::size_t>(word)]
+                                   [lane];
       }
       case Kind::number:
         return word == 0 ? static_cast<std::uint32_t>(operand.value) : operand.value < 0 ? kAllLanes : 0;
