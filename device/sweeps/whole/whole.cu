@@ -3,7 +3,6 @@
 // `whole SIZES [NAME]` times the kernels whose name holds NAME ("cublas" too), `whole profile SIZES` the
 // single wmma operations of Raihan et al., figures 15 and 16.
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "cublas.cuh"
+#include "profile.cuh"
+#include "tiles.cuh"
 #include "whole.cuh"
 
 namespace whole {
@@ -249,24 +251,6 @@ void time_kernel(const Kernel& kernel, int n) {
               median(clocks), compared, differing);
   std::fflush(stdout);
 }
-
-// ---- cuBLAS, loaded at run time
-// -----------------------------------------------------------------------------
-using Handle = void*;
-struct Cublas {
-  Handle handle = nullptr;
-  int (*gemm)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
-              const void*, void*, int, int, int, int) = nullptr;
-  Cublas() {
-    void* library = nullptr;
-    for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-      if (library == nullptr) library = dlopen(name, RTLD_NOW);
-    if (library == nullptr) return;
-    const auto create = reinterpret_cast<int (*)(Handle*)>(dlsym(library, "cublasCreate_v2"));
-    if (create == nullptr || create(&handle) != 0) return;
-    gemm = reinterpret_cast<decltype(gemm)>(dlsym(library, "cublasGemmEx"));
-  }
-};
 
 void time_cublas(Cublas& cublas, int n) {
   // Types and compute types of cublas_api.h: 0 binary32, 2 binary16; 64 and 68 sums of 16 and 32 bits, 65 and
