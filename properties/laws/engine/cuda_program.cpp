@@ -275,7 +275,8 @@ std::string cuda_program(const CudaProgram& program) {
   std::string text;
   for (const std::string& line : program.title) text += "// " + line + "\n";
   text += fmt::format(
-      "// Build: nvcc -gencode arch=compute_{0},code=sm_{0} FILE.cu\n// Run: ./a.out [GPU] [RUNS]. Exit code 0: "
+      "// Build: nvcc -gencode arch=compute_{0},code=sm_{0} FILE.cu\n// Run: ./a.out [GPU] [RUNS]. Exit code "
+      "0: "
       "no run was wrong, 1: some were, 3: it could not run.\n#include <cstdio>\n#include <cstdlib>\n\n",
       target);
   const char* word = spec_of(inst.d).storage_bits == 64 ? "unsigned long long" : "unsigned";
