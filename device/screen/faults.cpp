@@ -4,10 +4,10 @@
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/fragment.hpp"
-#include "mmaudit/names.hpp"
 #include "mmaudit/screen/checksum.hpp"
 #include "mmaudit/screen/injection.hpp"
 #include "mmaudit/screen/screen.hpp"
+#include "mmaudit/screen/values_named.hpp"
 
 namespace mmaudit::screen {
 namespace {
@@ -100,26 +100,7 @@ void append_spoiled(std::vector<std::byte>& a, std::vector<std::byte>& b, int ti
 }
 
 std::vector<Feed> feeds_named(const std::vector<std::string>& names) {
-  std::vector<Feed> found;
-  std::vector<std::string> allowed;
-  std::string all;
-  for (int i = 0; i < kFeeds; ++i) {
-    const auto feed = static_cast<Feed>(i);
-    allowed.emplace_back(name_of(feed));
-    if (names.empty() || std::find(names.begin(), names.end(), name_of(feed)) != names.end())
-      found.push_back(feed);
-    all += (i == 0 ? "" : ", ") + std::string(name_of(feed));
-  }
-  if (found.size() < names.size()) {
-    std::string text, nearest;
-    for (const std::string& name : names) {
-      text += (text.empty() ? "" : ",") + name;
-      if (nearest.empty() && std::find(allowed.begin(), allowed.end(), name) == allowed.end())
-        nearest = did_you_mean(name, allowed);
-    }
-    throw InputError("--feed: found " + text + ", allowed: some of " + all + ", each once" + nearest);
-  }
-  return found;
+  return values_named<Feed>("--feed", kFeeds, names);
 }
 
 }  // namespace mmaudit::screen

@@ -13,7 +13,7 @@
 #include "common.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/names.hpp"
+#include "mmaudit/screen/values_named.hpp"
 #include "screen/report.hpp"
 
 namespace mmaudit::cli {
@@ -42,28 +42,6 @@ std::vector<Instruction> chosen(const ScreenOptions& options) {
       throw InputError(fmt::format(
           "--inst: found {}, allowed: part of the first word of a line of `mmaudit screen --list`{}", part,
           nearest_text({part})));
-  return found;
-}
-
-std::vector<screen::InputSet> chosen_inputs(const ScreenOptions& options) {
-  std::vector<screen::InputSet> found;
-  std::vector<std::string> allowed;
-  std::string nearest;
-  const auto wanted = [&](std::string_view name) {
-    return options.inputs.empty() ||
-           std::find(options.inputs.begin(), options.inputs.end(), name) != options.inputs.end();
-  };
-  for (int i = 0; i < screen::kInputSets; ++i) {
-    const auto set = static_cast<screen::InputSet>(i);
-    if (wanted(screen::name_of(set))) found.push_back(set);
-    allowed.emplace_back(screen::name_of(set));
-  }
-  for (const std::string& name : options.inputs)
-    if (nearest.empty() && std::find(allowed.begin(), allowed.end(), name) == allowed.end())
-      nearest = did_you_mean(name, allowed);
-  if (found.size() < options.inputs.size() || found.empty())
-    throw InputError(fmt::format("--inputs: found {}, allowed: some of {}, each once{}",
-                                 fmt::join(options.inputs, ","), fmt::join(allowed, ", "), nearest));
   return found;
 }
 
@@ -110,7 +88,8 @@ screen::Injection chosen_injection(const std::string& text) {
 }
 
 int coverage(const ScreenOptions& options) {
-  const std::vector<screen::InputSet> inputs = chosen_inputs(options);
+  const std::vector<screen::InputSet> inputs =
+      screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
   const auto coverage = screen::simulate_coverage(*find_architecture("hopper"), chosen(options), inputs);
   std::string hidden;
   for (const screen::Coverage& one : coverage)
@@ -205,7 +184,7 @@ int run(const ScreenOptions& options, const Context& context) {
   if (!first) ranks->share(0);
   screen::Options plan;
   plan.instructions = chosen(options);
-  plan.inputs = chosen_inputs(options);
+  plan.inputs = screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
   plan.feeds = chosen_feeds(options, plan.instructions);
   plan.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
   plan.bursts = !options.steady && !options.quick;
