@@ -73,6 +73,10 @@ int compare(const TimeGemmOptions& options) {
       print(fmt::format("{:<17} {:<8} {:>5}  measured {:>9.0f}  model {:>9.0f}  {:.3f}\n", one.kernel,
                         one.type, one.n, one.cycles, compared.back().model.cycles, compared.back().ratio()));
     }
+    if (compared.empty())
+      throw InputError(options.compare +
+                       ": found no kernel to compare, allowed: rows that `whole` printed, of the "
+                       "kernel, type and size that were asked for");
     const timing::KernelScore score = timing::score_of(compared);
     print(
         fmt::format("{} kernels: Pearson of IPC {:.4f}; model over measured {:.3f}, standard deviation "

@@ -20,16 +20,21 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
 }
 
+/// NaN where the text is no number.
 double number(std::string_view text) {
   double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? value : std::nan("");
 }
+
+/// Neither NaN nor infinite, at least `least` and at most `most`.
+bool within(double value, double least, double most) { return value >= least && value <= most; }
 
 }  // namespace
 
 std::vector<MeasuredKernel> read_measured(std::string_view csv) {
-  constexpr std::size_t kN = 2, kCycles = 7, kDiffering = 16;
+  constexpr std::size_t kN = 2, kCycles = 7, kCompared = 15, kDiffering = 16;
+  constexpr double kMostN = 1 << 20, kMostCycles = 1e15;
   std::vector<MeasuredKernel> rows;
   std::size_t line_number = 0;
   while (!csv.empty()) {
@@ -40,15 +45,15 @@ std::vector<MeasuredKernel> read_measured(std::string_view csv) {
     if (line.empty() || line.starts_with('#') || line.starts_with("kernel,") || line.starts_with("cublas"))
       continue;
     const std::vector<std::string_view> fields = fields_of(line);
-    MeasuredKernel row;
-    if (fields.size() == kFields) {
-      row = {std::string(fields[0]),  std::string(fields[1]),      static_cast<int>(number(fields[kN])),
-             number(fields[kCycles]), number(fields[kCycles + 1]), number(fields[kCycles + 2])};
-    }
-    if (row.cycles <= 0 || row.n <= 0 || number(fields[kDiffering]) != 0)
-      throw std::invalid_argument("line " + std::to_string(line_number) +
-                                  ": found no cycles or a wrong result, allowed: a row that `whole` printed");
-    rows.push_back(std::move(row));
+    const auto at = [&fields](std::size_t field) { return number(fields[field]); };
+    if (fields.size() != kFields || !within(at(kN), 1, kMostN) || !within(at(kCycles), 1, kMostCycles) ||
+        !within(at(kCompared), 1, kMostCycles) || at(kDiffering) != 0)
+      throw std::invalid_argument(
+          "line " + std::to_string(line_number) +
+          ": found no cycles, nothing compared or a wrong result, allowed: a row that "
+          "`whole` printed");
+    rows.push_back({std::string(fields[0]), std::string(fields[1]), static_cast<int>(at(kN)), at(kCycles),
+                    at(kCycles + 1), at(kCycles + 2)});
   }
   return rows;
 }

@@ -209,6 +209,15 @@ TEST(Measured, RefusesWrongResultsAndRowsWithoutCycles) {
   EXPECT_EQ(read_measured("# H200\nkernel,type\n" + row + "0\ncublas,f16_f32,256\n").size(), 1U);
   EXPECT_THROW(read_measured(row + "1\n"), std::invalid_argument);
   EXPECT_THROW(read_measured("sgemm,f32_f32,256\n"), std::invalid_argument);
+  EXPECT_THROW(read_measured(row + "x\n"), std::invalid_argument);
+  const auto with = [](const std::string& n, const std::string& cycles, const std::string& compared) {
+    return "sgemm,f32_f32," + n + ",4,2,4,21," + cycles + ",1,1,1,1,1,1,1," + compared + ",0\n";
+  };
+  EXPECT_EQ(read_measured(with("256", "9000", "24")).size(), 1U);
+  for (const std::string& wrong :
+       {with("256", "nan", "24"), with("256", "inf", "24"), with("256", "0", "24"), with("256", "9000", "0"),
+        with("1e300", "9000", "24"), with("0", "9000", "24")})
+    EXPECT_THROW(read_measured(wrong), std::invalid_argument) << wrong;
 }
 
 }  // namespace
