@@ -1,7 +1,8 @@
 // Multiply-adds per second of matmul(): one benchmark per instruction and level of vector instructions,
 // beside the single-precision product of OpenBLAS where the build found it. Operands are about N(0, 1); the
 // rates count everything, unpacking of the raw operands included. "unpacked" is the kernel alone, on operands
-// that are. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
+// that are; "in_registers" is the rate of the same operations with every operand in a register, and "share"
+// how much of that the kernel reaches, both of the same moments. MMAUDIT_BENCH_SIZE sets M = N = K (2048).
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,6 +22,7 @@
 #include "mmaudit/convert.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "registers.hpp"
 
 #ifdef MMAUDIT_BENCH_OPENBLAS
 #include <cblas.h>
@@ -141,8 +144,16 @@ void scaling(benchmark::State& state, const std::string& name) {
   state.counters["of_ceiling"] = apart / (2 * two);
 }
 
-/// 256 x 256 x 256, operands unpacked once, before the clock runs.
-void unpacked(benchmark::State& state, const std::string& name, const fast::Level* level) {
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// 256 x 256 x 256, operands unpacked once, before the clock runs. The operations of the same steps in
+/// registers are timed in turns with it, since other threads of a core, and its clock, change both.
+void unpacked(benchmark::State& state, const std::string& name, const fast::Level* level,
+              fast::InRegisters in_registers) {
   constexpr int kEdge = 256;
   constexpr std::size_t kElements = std::size_t{kEdge} * kEdge;
   const Instruction instruction = *find_instruction(name);
@@ -155,7 +166,9 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
     for_each_step(plan, [&](int start, int count) {
       steps.push_back({static_cast<std::int16_t>(k + start), static_cast<std::int16_t>(count), false});
     });
+    steps.back().closes = true;
   }
+  const int per_instruction = static_cast<int>(steps.size()) * plan.k / kEdge;
   const fast::Chunk chunk{steps.data(), static_cast<int>(steps.size()), kEdge, nullptr};
   struct alignas(64) Panels {
     float a[kElements], b[kElements], sum[kElements];
@@ -179,7 +192,9 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   work.rules = &fast.rules;
   work.chunk = chunk;
   work.a_stride = work.sum_stride = kEdge;
+  std::vector<double> rate, rate_in_registers, share;
   for (auto _ : state) {
+    const double start = thread_seconds();
     std::fill(std::begin(panels->sum), std::end(panels->sum), 0.0F);
     for (std::size_t j = 0; j < kEdge; j += fast::kPanel) {
       work.b_value = panels->b + j * kEdge;
@@ -194,8 +209,21 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
       }
     }
     benchmark::ClobberMemory();
+    const double end = thread_seconds();
+    const double done = in_registers(fast.rules, steps[0].count, per_instruction, 20000);
+    const double end_in_registers = thread_seconds();
+    state.SetIterationTime(end - start);
+    rate.push_back(static_cast<double>(kElements) * kEdge / (end - start));
+    rate_in_registers.push_back(done / (end_in_registers - end));
+    share.push_back(rate.back() / rate_in_registers.back());
   }
   count_rate(state, static_cast<double>(kElements) * kEdge);
+  const auto sorted = [](std::vector<double>& x) { std::sort(x.begin(), x.end()); };
+  for (auto* x : {&rate, &rate_in_registers, &share}) sorted(*x);
+  state.counters["best"] = rate.back();
+  state.counters["best_in_registers"] = rate_in_registers.back();
+  state.counters["share_of_bests"] = rate.back() / rate_in_registers.back();
+  state.counters["median_share"] = share[share.size() / 2];
 }
 
 #ifdef MMAUDIT_BENCH_OPENBLAS
@@ -232,7 +260,8 @@ constexpr const char* kBenched[] = {
     "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3"};
 
 const bool kRegistered = [] {
-  // One thread is timed by its own clock, which other work on the machine does not stop.
+  // One thread is timed by its own clock, which other work on the machine does not stop. "unpacked" gives its
+  // own time.
   const auto settings = [](benchmark::internal::Benchmark* one, bool wall = false) {
     one->MinTime(0.1)->Unit(benchmark::kMillisecond);
     if (wall) one->UseRealTime();
@@ -251,8 +280,11 @@ const bool kRegistered = [] {
     if (!has_simd_level(level)) continue;
     for (const char* instruction : kUnpacked) {
       const std::string name = std::string(instruction) + "/" + std::string(name_of(level)) + "/unpacked";
+      const bool avx2 = level == SimdLevel::avx2;
       settings(benchmark::RegisterBenchmark(name.c_str(), unpacked, std::string(instruction),
-                                            level == SimdLevel::avx2 ? &fast::kAvx2 : &fast::kAvx512));
+                                            avx2 ? &fast::kAvx2 : &fast::kAvx512,
+                                            avx2 ? fast::in_registers_avx2 : fast::in_registers_avx512)
+                   ->UseManualTime());
     }
   }
 #endif

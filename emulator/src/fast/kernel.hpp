@@ -3,6 +3,7 @@
 // level, which has set MMAUDIT_FAST_BYTES. A part of the level's one source, not a header of declarations;
 // offsets are small.
 // NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
+#include "compiled.hpp"
 #include "step.hpp"
 
 namespace mmaudit::fast {
@@ -277,41 +278,8 @@ template <typename StepKind>
   }
 }
 
-template <Rounds How, bool AddendLast, Side What>
-void multiply_by(const Multiply& work) {
-  const Rules& rules = *work.rules;
-  if constexpr (How != Rounds::nearest || !kHasBinary16) {  // else no hardware has it
-    if constexpr (!to_nearest(How) && What == Side::none) {
-      if (rules.roomy && rules.pairs)
-        return multiply_panel<Compiled<How, AddendLast, Fits::always, true, What>>(work);
-      if (rules.roomy) return multiply_panel<Compiled<How, AddendLast, Fits::always, false, What>>(work);
-    }
-    if (rules.pairs) return multiply_panel<Compiled<How, AddendLast, Fits::almost, true, What>>(work);
-    if (rules.group >= rules.block)
-      return multiply_panel<Compiled<How, AddendLast, Fits::almost, false, What>>(work);
-  }
-  multiply_panel<Compiled<How, AddendLast, Fits::groups, false, What>>(work);
-}
-
-template <Rounds How, Side What>
-void multiply_rounded(const Multiply& work) {
-  constexpr Rounds kHere = How == Rounds::toward_zero ? Rounds::toward_zero_here : How;
-  work.rules->addend_last ? multiply_by<kHere, true, What>(work) : multiply_by<How, false, What>(work);
-}
-
-template <Side What>
-void multiply_side(const Multiply& work) {
-  if constexpr (What == Side::scaled) return multiply_by<Rounds::toward_zero, false, What>(work);
-  if (work.rules->nearest_bits == 0) return multiply_rounded<Rounds::toward_zero, What>(work);
-  if constexpr (kHasBinary16)
-    if (work.rules->binary16) return multiply_rounded<Rounds::binary16, What>(work);
-  multiply_rounded<Rounds::nearest, What>(work);
-}
-
 void multiply(const Multiply& work) {
-  if (work.rules->scaled) return multiply_side<Side::scaled>(work);
-  if (work.rules->sparse) return multiply_side<Side::sparse>(work);
-  multiply_side<Side::none>(work);
+  with_compiled(*work.rules, [&](auto kind) { multiply_panel<decltype(kind)>(work); });
 }
 
 void fold(float* total, float* sum, std::size_t count, std::uint32_t nan) {
