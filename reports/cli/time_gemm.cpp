@@ -59,6 +59,12 @@ timing::Machine machine_of(const TimeGemmOptions& options) {
   return *found;
 }
 
+std::string score_line(const std::string& name, const timing::KernelScore& score) {
+  return fmt::format("{:<22} {:>7}  {:>14}  {:>16.3f}  {:>17.1f}%  {:>18.1f}%\n", name, score.kernels,
+                     score.pearson ? fmt::format("{:.4f}", *score.pearson) : "-", score.mean,
+                     100 * score.deviation, 100 * score.error);
+}
+
 int compare(const TimeGemmOptions& options) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
   const timing::Machine machine = machine_of(options);
@@ -77,12 +83,12 @@ int compare(const TimeGemmOptions& options) {
       throw InputError(options.compare +
                        ": found no kernel to compare, allowed: rows that `whole` printed, of the "
                        "kernel, type and size that were asked for");
-    const timing::KernelScore score = timing::score_of(compared);
-    print(
-        fmt::format("{} kernels: Pearson of IPC {:.4f}; model over measured {:.3f}, standard deviation "
-                    "{:.1f}%, mean absolute error "
-                    "{:.1f}%\n",
-                    score.kernels, score.pearson, score.mean, 100 * score.deviation, 100 * score.error));
+    print(fmt::format(
+        "\n{:<22} kernels  Pearson of IPC  model / measured  standard deviation  mean absolute error\n", ""));
+    const std::vector<timing::KernelGroup> groups = timing::groups_of(compared);
+    if (groups.size() > 1)
+      for (const timing::KernelGroup& one : groups) print(score_line(one.name, one.score));
+    print(score_line("all", timing::score_of(compared)));
   } catch (const std::invalid_argument& error) {
     throw InputError(options.compare + ": " + error.what());
   }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace mmaudit::timing {
 namespace {
@@ -25,6 +26,14 @@ double number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() ? value : std::nan("");
+}
+
+const Product* product_of(const MeasuredKernel& measured) {
+  const auto all = products();
+  const auto found = std::find_if(all.begin(), all.end(), [&measured](const Product& one) {
+    return one.name == measured.kernel && one.type == measured.type;
+  });
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// Neither NaN nor infinite, at least `least` and at most `most`.
@@ -59,11 +68,8 @@ std::vector<MeasuredKernel> read_measured(std::string_view csv) {
 }
 
 ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured) {
-  const auto all = products();
-  const auto found = std::find_if(all.begin(), all.end(), [&measured](const Product& one) {
-    return one.name == measured.kernel && one.type == measured.type;
-  });
-  if (found == all.end())
+  const Product* const found = product_of(measured);
+  if (found == nullptr)
     throw std::invalid_argument("found " + measured.kernel + " " + measured.type +
                                 ", allowed: one of our kernels");
   return {measured, time_product(machine, function_of(*found), *found, {measured.n, measured.n, measured.n})};
@@ -90,9 +96,32 @@ KernelScore score_of(std::span<const ComparedKernel> compared) {
     xy += x * y;
     spread += (one.ratio() - score.mean) * (one.ratio() - score.mean);
   }
-  score.pearson = xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+  if (xx > 0 && yy > 0) score.pearson = xy / std::sqrt(xx * yy);
   score.deviation = std::sqrt(spread / count);
   return score;
+}
+
+std::string_view family_of(std::string_view kernel) {
+  kernel = kernel.substr(0, kernel.find_first_of("0123456789"));
+  return kernel.substr(0, kernel.find("_ahead"));
+}
+
+std::vector<KernelGroup> groups_of(std::span<const ComparedKernel> compared) {
+  std::vector<std::pair<std::string, std::vector<ComparedKernel>>> groups;
+  std::vector<ComparedKernel> not_fitted;
+  for (const ComparedKernel& one : compared) {
+    const std::string_view family = family_of(one.measured.kernel);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [family](const auto& each) { return each.first == family; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {std::string(family), {}});
+    group->second.push_back(one);
+    if (const Product* const product = product_of(one.measured); product != nullptr && !product->fitted)
+      not_fitted.push_back(one);
+  }
+  if (!not_fitted.empty()) groups.emplace_back("kernels not fitted to", std::move(not_fitted));
+  std::vector<KernelGroup> scores;
+  for (const auto& [name, kernels] : groups) scores.push_back({name, score_of(kernels)});
+  return scores;
 }
 
 }  // namespace mmaudit::timing

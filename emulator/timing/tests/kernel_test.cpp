@@ -190,7 +190,8 @@ KernelScore score(const std::string& file, int most, int least_kernels) {
     if (one.n <= most) compared.push_back(compare(hopper(), one));
   const KernelScore result = score_of(compared);
   std::printf("%s: %d kernels, Pearson of IPC %.4f, ratio %.3f +- %.3f, mean absolute error %.3f\n",
-              file.c_str(), result.kernels, result.pearson, result.mean, result.deviation, result.error);
+              file.c_str(), result.kernels, result.pearson.value_or(0), result.mean, result.deviation,
+              result.error);
   EXPECT_GE(result.kernels, least_kernels);
   return result;
 }
@@ -198,9 +199,38 @@ KernelScore score(const std::string& file, int most, int least_kernels) {
 // docs/timing.md has the scores of all sizes; here those that take a second.
 TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
   const KernelScore result = score("kernels.csv", 512, 54);
-  EXPECT_GT(result.pearson, 0.99);
+  EXPECT_GT(result.pearson.value(), 0.99);
   EXPECT_LT(result.deviation, 0.06);
   EXPECT_LT(result.error, 0.05);
+}
+
+ComparedKernel compared_of(const std::string& kernel, const std::string& type, double measured,
+                           double model) {
+  ComparedKernel one;
+  one.measured = {kernel, type, 256, measured, 0, 0};
+  one.model.cycles = model;
+  one.model.instructions = 1000;
+  return one;
+}
+
+TEST(Measured, ScoresFamiliesAndThoseThatNothingIsFittedTo) {
+  const std::vector<ComparedKernel> all = {
+      compared_of("mma64_stages", "f16_f32", 100, 110), compared_of("sgemm_ahead", "f32_f32", 100, 80),
+      compared_of("mma128_large", "f16_f32", 200, 220), compared_of("sgemm", "f32_f32", 50, 40)};
+  const std::vector<KernelGroup> groups = groups_of(all);
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[0].name, "mma");
+  EXPECT_EQ(groups[0].score.kernels, 2);
+  EXPECT_NEAR(groups[0].score.error, 0.1, 1e-12);
+  EXPECT_NEAR(groups[0].score.deviation, 0, 1e-12);
+  EXPECT_NEAR(groups[0].score.pearson.value(), 1, 1e-12);
+  EXPECT_EQ(groups[1].name, "sgemm");
+  EXPECT_NEAR(groups[1].score.mean, 0.8, 1e-12);
+  EXPECT_EQ(groups[2].score.kernels, 1);
+  // One kernel has no correlation.
+  EXPECT_FALSE(groups[2].score.pearson.has_value());
+  EXPECT_EQ(family_of("wmma_shared128"), "wmma_shared");
+  EXPECT_EQ(family_of("hgemm_ahead"), "hgemm");
 }
 
 TEST(Measured, RefusesWrongResultsAndRowsWithoutCycles) {

@@ -49,6 +49,7 @@ struct Product {
   std::string_view symbol;      ///< part of the name of the function that no other has
   int tile = 0, threads = 0, shared_bytes = 0, resident = 0;
   int bytes = 0, bytes_d = 0;  ///< of an element of A and B, and of D
+  bool fitted = true;          ///< numbers of the model may be fitted to it
 };
 std::span<const Product> products();
 /// The function of a product, from the listing that is compiled in (kernels/sm_90a.listing).

@@ -1,5 +1,6 @@
 #pragma once
 // Whole kernels that were measured, beside the model: what device/sweeps/whole printed.
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,11 +35,22 @@ ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured);
 
 struct KernelScore {
   int kernels = 0;
-  double pearson = 0;    ///< of instructions per cycle
-  double mean = 0;       ///< of the model's cycles over the measured ones
-  double deviation = 0;  ///< of the same
-  double error = 0;      ///< mean of their absolute difference from 1
+  std::optional<double> pearson;  ///< of instructions per cycle; nothing where they are all the same
+  double mean = 0;                ///< of the model's cycles over the measured ones
+  double deviation = 0;           ///< of the same
+  double error = 0;               ///< mean of their absolute difference from 1
 };
 KernelScore score_of(std::span<const ComparedKernel> compared);
+
+/// Kernels that are alike, and their score.
+struct KernelGroup {
+  std::string name;
+  KernelScore score;
+};
+/// What: the score of every family ("mma64_stages" and "mma128" are of "mma"), in the order in which the
+/// families come; last that of the kernels that no number of the model is fitted to, where there are some.
+std::vector<KernelGroup> groups_of(std::span<const ComparedKernel> compared);
+/// What a kernel's name begins with, up to a digit or "_ahead".
+std::string_view family_of(std::string_view kernel);
 
 }  // namespace mmaudit::timing
