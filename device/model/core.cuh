@@ -144,7 +144,9 @@ __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxim
     for (int c = 0; c < kColumns; ++c) {
       const double addend = sums.of[r][c];
       const std::uint32_t both = maxima[r][c / 2];
-      const auto products = static_cast<std::int32_t>(c % 2 == 0 ? both << 16 : both & 0xFFFF0000U);
+      // Below the field of an odd column stand bits of the even one. They come back off with x; the last four
+      // are 0.
+      const auto products = static_cast<std::int32_t>(c % 2 == 0 ? both << 16 : both);
       std::int32_t own = __double2hiint(addend) & kField;
       if constexpr (!Tame) own = own == 0 ? 0 : max(own, (rules.addend_min_exponent + 1023) << 20);
       const std::int32_t high = __viaddmax_s32(own, to_start, products);
@@ -157,7 +159,7 @@ __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxim
   return above;
 }
 
-/// Some sum has left its low word.
+/// Some sum is outside its low word.
 template <int Rows>
 __device__ inline bool has_carried(const Sums<Rows>& sums) {
   std::int32_t all = 0;
@@ -165,7 +167,7 @@ __device__ inline bool has_carried(const Sums<Rows>& sums) {
   for (int r = 0; r < Rows; ++r)
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) all |= __double2hiint(sums.of[r][c]);
-  return (all & ~kField) != 0;
+  return (all & 1) != 0;
 }
 
 /// The end of a step: x becomes the sum, rounded. Tame: to a number that is not below the format's least
@@ -205,11 +207,11 @@ __device__ inline void finish(const CoreRules& rules, const Panels& panels, int 
 }
 
 /// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
-/// before; where they are 8 or 16, the format is whole.
+/// before; where they are 4, 8 or 16, the format is whole.
 template <bool Half, int Step, int Rows>
 __device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
                                 Sums<Rows>& sums) {
-  constexpr bool kWhole = Step == 8 || Step == 16;
+  constexpr bool kWhole = Step == 4 || Step == 8 || Step == 16;
   const int end = first + (Step != 0 ? Step : rules.step);
   const int row = thread_row<Rows>(), column = thread_column();
   const bool special = masked || sums.special;
@@ -322,6 +324,7 @@ void for_rules(const CoreRules& rules, const Call& call) {
   if (rules.addend_last)
     return whole && rules.step == 16 && rules.depth <= kChunk ? call.template operator()<false, true, 16>()
                                                               : call.template operator()<false, true, 0>();
+  if (whole && rules.step == 4) return call.template operator()<false, false, 4>();
   if (whole && rules.step == 8) return call.template operator()<false, false, 8>();
   if (whole && rules.step == 16) return call.template operator()<false, false, 16>();
   if (rules.step == 32) return call.template operator()<false, false, 32>();
