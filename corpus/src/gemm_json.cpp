@@ -24,11 +24,12 @@ class Fields : public JsonFields {
       refuse(field, *found, fmt::format("an integer from {}", least));
     value = found->get<std::uint64_t>();
   }
-  void number(std::string_view field, float& value) {
+  template <typename Number>
+  void number(std::string_view field, Number& value) {
     const Json* const found = take(field);
     if (found == nullptr) return;
     if (!found->is_number()) refuse(field, *found, "a number");
-    value = found->get<float>();
+    value = found->get<Number>();
   }
   void format(std::string_view field, Format& value) {
     const std::optional<std::string> name = text(field);
@@ -79,6 +80,14 @@ void for_each_size(Problem& problem, const Visit& visit) {
   visit("algorithm", problem.algorithm);
 }
 
+/// What a batch has.
+template <typename Problem, typename Visit>
+void for_each_stride(Problem& problem, const Visit& visit) {
+  visit("stride_a", problem.stride_a);
+  visit("stride_b", problem.stride_b);
+  visit("stride_d", problem.stride_d);
+}
+
 template <typename Problem, typename Visit>
 void for_each_factor(Problem& problem, const Visit& visit) {
   visit("alpha", problem.alpha);
@@ -124,11 +133,16 @@ Json to_json(const GemmProblem& problem) {
   for_each_size(problem, [&](const char* name, std::uint64_t value) {
     if (value != 0) out[name] = value;
   });
+  if (problem.batch != usual.batch) out["batch"] = problem.batch;
+  for_each_stride(problem, [&](const char* name, std::uint64_t value) {
+    if (value != kTightStride) out[name] = value;
+  });
   if (problem.fast_accum) out["fast_accum"] = true;
   if (!problem.reduced_reduction) out["reduced_reduction"] = false;
   if (problem.workspace != usual.workspace) out["workspace"] = problem.workspace;
-  for_each_factor(problem, [&](const char* name, float value) {
-    if (value != (std::string_view(name) == "beta" ? 0 : 1)) out[name] = value;
+  for_each_factor(problem, [&](const char* name, double value) {
+    if (value != (std::string_view(name) == "beta" ? 0 : 1))
+      out[name] = problem.type == Format::f64 ? Json(value) : Json(static_cast<float>(value));
   });
   if (problem.bias) out["bias"] = true;
   if (problem.activation != usual.activation)
@@ -151,10 +165,17 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
   out.transposed_a = layout == Layout::tn || layout == Layout::tt;
   out.transposed_b = layout == Layout::nt || layout == Layout::tt;
   for_each_size(out, [&](const char* name, std::uint64_t& value) { fields.count(name, value); });
+  fields.count("batch", out.batch, 1);
+  for_each_stride(out, [&](const char* name, std::uint64_t& value) { fields.count(name, value); });
   fields.boolean("fast_accum", out.fast_accum);
   fields.boolean("reduced_reduction", out.reduced_reduction);
   fields.count("workspace", out.workspace);
-  for_each_factor(out, [&](const char* name, float& value) { fields.number(name, value); });
+  for_each_factor(out, [&](const char* name, auto& value) {
+    auto single = static_cast<float>(value);  // what the library reads
+    if (out.type == Format::f64) return fields.number(name, value);
+    fields.number(name, single);
+    value = single;
+  });
   fields.boolean("bias", out.bias);
   fields.choice("activation", names::kGemmActivation, out.activation);
   fields.refuse_unknown();
@@ -234,12 +255,13 @@ LibraryCall library_call_of(const Json& json, const std::string& where) {
 }
 
 std::string line_of(const GemmSample& sample) {
-  const Json out = {{"problem", to_json(sample.problem)},
-                    {"call", to_json(sample.call)},
-                    {"seed", sample.seed},
-                    {"rows", sample.rows},
-                    {"columns", sample.columns},
-                    {"d", sample.d}};
+  Json out = {{"problem", to_json(sample.problem)},
+              {"call", to_json(sample.call)},
+              {"seed", sample.seed},
+              {"rows", sample.rows},
+              {"columns", sample.columns},
+              {"d", sample.d}};
+  if (sample.problem.batch != 1) out["matrices"] = sample.matrices;
   return out.dump() + "\n";
 }
 
@@ -259,6 +281,8 @@ std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::stri
     sample.call = library_call_of(call == nullptr ? Json() : *call, where + ": call");
     fields.count("seed", sample.seed);
     constexpr std::size_t kMost = 64;
+    if (const Json* const matrices = fields.take("matrices"); matrices != nullptr)
+      sample.matrices = numbers(matrices, kMost, where + ": matrices");
     sample.rows = numbers(fields.take("rows"), kMost, where + ": rows");
     sample.columns = numbers(fields.take("columns"), kMost, where + ": columns");
     sample.d = numbers(fields.take("d"), kMost * kMost, where + ": d");
@@ -266,8 +290,9 @@ std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::stri
     const auto beyond = [](const std::vector<std::uint64_t>& all, std::uint64_t most) {
       return std::any_of(all.begin(), all.end(), [&](std::uint64_t each) { return each >= most; });
     };
-    if (sample.d.size() != sample.rows.size() * sample.columns.size() || sample.d.empty() ||
-        beyond(sample.rows, sample.problem.m) || beyond(sample.columns, sample.problem.n))
+    if (sample.d.size() != sample.matrices.size() * sample.rows.size() * sample.columns.size() ||
+        sample.d.empty() || beyond(sample.rows, sample.problem.m) ||
+        beyond(sample.columns, sample.problem.n) || beyond(sample.matrices, sample.problem.batch))
       throw InputError(where +
                        ": rows, columns, d: found others, allowed: of the problem, a d for each pair");
     out.push_back(std::move(sample));

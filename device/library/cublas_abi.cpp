@@ -28,6 +28,7 @@ Api found_api() {
   find(lt, "cublasLtMatmulDescSetAttribute", out.desc_set);
   find(lt, "cublasLtMatrixLayoutCreate", out.layout_create);
   find(lt, "cublasLtMatrixLayoutDestroy", out.layout_destroy);
+  find(lt, "cublasLtMatrixLayoutSetAttribute", out.layout_set);
   find(lt, "cublasLtMatmulPreferenceCreate", out.preference_create);
   find(lt, "cublasLtMatmulPreferenceDestroy", out.preference_destroy);
   find(lt, "cublasLtMatmulPreferenceSetAttribute", out.preference_set);
@@ -41,6 +42,7 @@ Api found_api() {
   find(blas, "cublasSetWorkspace_v2", out.set_workspace);
   find(blas, "cublasSetMathMode", out.set_math_mode);
   find(blas, "cublasGemmEx", out.gemm_ex);
+  find(blas, "cublasGemmStridedBatchedEx", out.gemm_batched);
   return out;
 }
 

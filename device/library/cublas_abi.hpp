@@ -29,11 +29,12 @@ static_assert(sizeof(HeuristicResult) == 96);
 
 // Operations, compute types, math modes, attributes of a product and of a preference, by their numbers.
 inline constexpr int kNormal = 0, kTransposed = 1;
-inline constexpr int kCompute32F = 68, kCompute32FTf32 = 77, kCompute32I = 72;
+inline constexpr int kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kCompute32FTf32 = 77;
 inline constexpr int kDefaultMath = 0, kTf32Math = 3, kNoReducedReduction = 16;
 inline constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8, kScaleA = 17, kScaleB = 18,
                      kFastAccum = 25, kBiasType = 26;
 inline constexpr int kRelu = 2, kAddBias = 4, kGelu = 32;  ///< of kEpilogue; their sum where there are both
+inline constexpr int kBatchCount = 5, kBatchStride = 6;    ///< of a layout
 inline constexpr int kMaxWorkspace = 1, kAlignA = 5, kAlignB = 6, kAlignC = 7, kAlignD = 8;
 inline constexpr int kNumericalFlags = 15;   ///< CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
 inline constexpr int kDefaultTensorOp = 99;  ///< CUBLAS_GEMM_DEFAULT_TENSOR_OP
@@ -64,6 +65,7 @@ struct Api {
   int (*desc_set)(Desc, int, const void*, std::size_t);
   int (*layout_create)(Layout*, cudaDataType_t, std::uint64_t, std::uint64_t, std::int64_t);
   int (*layout_destroy)(Layout);
+  int (*layout_set)(Layout, int, const void*, std::size_t);
   int (*preference_create)(Preference*);
   int (*preference_destroy)(Preference);
   int (*preference_set)(Preference, int, const void*, std::size_t);
@@ -76,6 +78,9 @@ struct Api {
   int (*set_math_mode)(Handle, int);
   int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, cudaDataType_t, int, const void*,
                  cudaDataType_t, int, const void*, void*, cudaDataType_t, int, int, int);
+  int (*gemm_batched)(Handle, int, int, int, int, int, const void*, const void*, cudaDataType_t, int,
+                      long long, const void*, cudaDataType_t, int, long long, const void*, void*,
+                      cudaDataType_t, int, long long, int, int, int);
   std::string why;
 };
 

@@ -21,14 +21,14 @@ struct DataType {
   Format format;
   cudaDataType_t number;
 };
-constexpr DataType kDataTypes[] = {{Format::f16, CUDA_R_16F},      {Format::bf16, CUDA_R_16BF},
-                                   {Format::tf32, CUDA_R_32F},     {Format::f32, CUDA_R_32F},
-                                   {Format::e4m3, CUDA_R_8F_E4M3}, {Format::e5m2, CUDA_R_8F_E5M2},
-                                   {Format::s8, CUDA_R_8I},        {Format::s32, CUDA_R_32I}};
+constexpr DataType kDataTypes[] = {
+    {Format::f16, CUDA_R_16F},      {Format::bf16, CUDA_R_16BF}, {Format::tf32, CUDA_R_32F},
+    {Format::f32, CUDA_R_32F},      {Format::f64, CUDA_R_64F},   {Format::e4m3, CUDA_R_8F_E4M3},
+    {Format::e5m2, CUDA_R_8F_E5M2}, {Format::s8, CUDA_R_8I},     {Format::s32, CUDA_R_32I}};
 cudaDataType_t data_type(Format format) {
   for (const DataType& each : kDataTypes)
     if (each.format == format) return each.number;
-  throw InputError("type: found another one, allowed: f16, bf16, tf32, f32, e4m3, e5m2, s8");
+  throw InputError("type: found another one, allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
 }
 
 /// Owns what a create function of the library makes.
@@ -59,6 +59,45 @@ std::uint64_t or_tight(std::uint64_t ld, std::uint64_t tight) { return ld == 0 ?
 
 bool is_scaled(const GemmProblem& x) { return x.scale_a != 1 || x.scale_b != 1; }
 
+/// What sums are made in, by cuBLASLt's and by cublasGemmEx' numbers, and the type of alpha and beta.
+struct Compute {
+  int of_lt, of_ex;
+  cudaDataType_t scale;
+};
+Compute compute_of(const GemmProblem& x) {
+  switch (x.type) {
+    case Format::s8:
+      return {cublas::kCompute32I, cublas::kCompute32I, CUDA_R_32I};
+    case Format::f64:
+      return {cublas::kCompute64F, cublas::kCompute64F, CUDA_R_64F};
+    case Format::tf32:
+      return {cublas::kCompute32FTf32, cublas::kCompute32F, CUDA_R_32F};
+    default:
+      return {cublas::kCompute32F, cublas::kCompute32F, CUDA_R_32F};
+  }
+}
+
+/// A factor in the type that the library reads.
+class Factor {
+ public:
+  Factor(double value, cudaDataType_t type)
+      : type_(type),
+        wide_(value),
+        single_(static_cast<float>(value)),
+        integer_(static_cast<std::int32_t>(value)) {}
+  [[nodiscard]] const void* get() const {
+    if (type_ == CUDA_R_64F) return &wide_;
+    if (type_ == CUDA_R_32I) return &integer_;
+    return &single_;
+  }
+
+ private:
+  cudaDataType_t type_;
+  double wide_;
+  float single_;
+  std::int32_t integer_;
+};
+
 /// A problem as the column-major library is asked: its first operand is B, its second A.
 struct Request {
   Owned desc, first, second, d, preference;
@@ -77,12 +116,9 @@ struct Request {
         op_first(x.transposed_b ? cublas::kTransposed : cublas::kNormal),
         op_second(x.transposed_a ? cublas::kTransposed : cublas::kNormal) {
     const cublas::Api& lt = cublas::api();
-    const bool integer = x.type == Format::s8, fp8 = x.type == Format::e4m3 || x.type == Format::e5m2;
-    const int compute = integer                  ? cublas::kCompute32I
-                        : x.type == Format::tf32 ? cublas::kCompute32FTf32
-                                                 : cublas::kCompute32F;
-    require_success(lt.desc_create(desc.put(), compute, integer ? CUDA_R_32I : CUDA_R_32F),
-                    "cublasLtMatmulDescCreate");
+    const bool fp8 = x.type == Format::e4m3 || x.type == Format::e5m2;
+    const Compute compute = compute_of(x);
+    require_success(lt.desc_create(desc.put(), compute.of_lt, compute.scale), "cublasLtMatmulDescCreate");
     set(cublas::kTransA, op_first);
     set(cublas::kTransB, op_second);
     if (fp8) set(cublas::kFastAccum, static_cast<std::int8_t>(x.fast_accum ? 1 : 0));
@@ -95,15 +131,25 @@ struct Request {
                     "layout of A");
     require_success(lt.layout_create(d.put(), data_type(output_of(x)), x.n, x.m, signed_of(ld_d)),
                     "layout of D");
+    if (x.batch != 1) {
+      const GemmStrides strides = strides_of(x);
+      set_batch(first, x.batch, strides.b);
+      set_batch(second, x.batch, strides.a);
+      set_batch(d, x.batch, strides.d);
+    }
     require_success(lt.preference_create(preference.put()), "cublasLtMatmulPreferenceCreate");
     prefer(cublas::kMaxWorkspace, x.workspace);
     const auto bytes = [](Format format, std::uint64_t count) {
       return count * spec_of(format).storage_bytes();
     };
-    prefer(cublas::kAlignA, alignment_of(bytes(b_type_of(x), x.offset_b)));
-    prefer(cublas::kAlignB, alignment_of(bytes(x.type, x.offset_a)));
-    prefer(cublas::kAlignC, alignment_of(bytes(output_of(x), x.offset_d)));
-    prefer(cublas::kAlignD, alignment_of(bytes(output_of(x), x.offset_d)));
+    const GemmStrides strides = strides_of(x);
+    const auto alignment = [&](Format format, std::uint64_t offset, std::uint64_t stride) {
+      return std::min(alignment_of(bytes(format, offset)), alignment_of(bytes(format, stride)));
+    };
+    prefer(cublas::kAlignA, alignment(b_type_of(x), x.offset_b, strides.b));
+    prefer(cublas::kAlignB, alignment(x.type, x.offset_a, strides.a));
+    prefer(cublas::kAlignC, alignment(output_of(x), x.offset_d, strides.d));
+    prefer(cublas::kAlignD, alignment(output_of(x), x.offset_d, strides.d));
   }
 
   /// Pointers to the GPU: the bias, and the scales of the first and the second operand. Null ones do for
@@ -137,6 +183,14 @@ struct Request {
   }
 
  private:
+  static void set_batch(const Owned& layout, std::uint64_t count, std::uint64_t stride) {
+    const auto matrices = static_cast<std::int32_t>(count);
+    const auto elements = static_cast<std::int64_t>(stride);
+    require_success(
+        cublas::api().layout_set(layout.get(), cublas::kBatchCount, &matrices, sizeof matrices) |
+            cublas::api().layout_set(layout.get(), cublas::kBatchStride, &elements, sizeof elements),
+        "the batch of a layout");
+  }
   template <typename T>
   void set(int attribute, T value) {
     require_success(cublas::api().desc_set(desc.get(), attribute, &value, sizeof value),
@@ -217,10 +271,9 @@ struct LibrarySession::State {
 int LibrarySession::State::multiply(const GemmProblem& x, const Request& request,
                                     const cublas::HeuristicResult& chosen, const char* a, const char* b,
                                     char* d) const {
-  const std::int32_t one_i = 1, zero_i = 0;
-  const bool integer = x.type == Format::s8;
-  const void *const alpha = integer ? static_cast<const void*>(&one_i) : &x.alpha,
-                    *const beta = integer ? static_cast<const void*>(&zero_i) : &x.beta;
+  const Compute compute = compute_of(x);
+  const Factor of_sum(x.alpha, compute.scale), of_c(x.beta, compute.scale);
+  const void *const alpha = of_sum.get(), *const beta = of_c.get();
   const cublas::Api& api = cublas::api();
   if (x.api == GemmApi::cublaslt)
     return api.lt_matmul(lt.get(), request.desc.get(), alpha, b, request.first.get(), a, request.second.get(),
@@ -231,10 +284,18 @@ int LibrarySession::State::multiply(const GemmProblem& x, const Request& request
   require_success(api.set_workspace(blas.get(), workspace.data(), x.workspace), "cublasSetWorkspace");
   require_success(api.set_math_mode(blas.get(), mode), "cublasSetMathMode");
   const auto whole = [](std::uint64_t value) { return static_cast<int>(value); };
-  return api.gemm_ex(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
-                     alpha, b, data_type(b_type_of(x)), whole(request.ld_first), a, data_type(x.type),
-                     whole(request.ld_second), beta, d, data_type(output_of(x)), whole(request.ld_d),
-                     integer ? cublas::kCompute32I : cublas::kCompute32F, cublas::kDefaultTensorOp);
+  if (x.batch == 1)
+    return api.gemm_ex(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
+                       alpha, b, data_type(b_type_of(x)), whole(request.ld_first), a, data_type(x.type),
+                       whole(request.ld_second), beta, d, data_type(output_of(x)), whole(request.ld_d),
+                       compute.of_ex, cublas::kDefaultTensorOp);
+  const GemmStrides strides = strides_of(x);
+  const auto apart = [](std::uint64_t value) { return static_cast<long long>(value); };
+  return api.gemm_batched(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
+                          alpha, b, data_type(b_type_of(x)), whole(request.ld_first), apart(strides.b), a,
+                          data_type(x.type), whole(request.ld_second), apart(strides.a), beta, d,
+                          data_type(output_of(x)), whole(request.ld_d), apart(strides.d), whole(x.batch),
+                          compute.of_ex, cublas::kDefaultTensorOp);
 }
 
 LibrarySession::LibrarySession(const DeviceInfo& device) {
@@ -298,9 +359,12 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   const char* const first_b = State::on_gpu(state_->held_b, b, b_bytes, buffer_b) +
                               problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
   char* const first_d = on_d.data<char>() + problem.offset_d * element;
-  if (problem.beta != 0)  // C and D are one matrix
-    cuda_check(cudaMemcpy2D(first_d, request.ld_d * element, how.c, problem.n * element, problem.n * element,
-                            problem.m, cudaMemcpyHostToDevice),
+  const std::uint64_t stride_d = strides_of(problem).d * element;
+  const auto matrix_d = [&](std::uint64_t matrix) { return first_d + matrix * stride_d; };
+  for (std::uint64_t matrix = 0; matrix < problem.batch && problem.beta != 0; ++matrix)  // C and D are one
+    cuda_check(cudaMemcpy2D(matrix_d(matrix), request.ld_d * element,
+                            static_cast<const char*>(how.c) + matrix * problem.m * problem.n * element,
+                            problem.n * element, problem.n * element, problem.m, cudaMemcpyHostToDevice),
                "copying C");
   LibraryAnswer answer;
   std::string logged;
@@ -319,10 +383,12 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   answer.call.algorithm = lt ? attributes_of(chosen) : algorithm_of_log(logged);
   cuda_check(cudaDeviceSynchronize(), "the product");
   const std::uint64_t rows = how.rows == 0 ? problem.m : std::min(how.rows, problem.m);
-  answer.d.resize(rows * problem.n * element);
-  cuda_check(cudaMemcpy2D(answer.d.data(), problem.n * element, first_d, request.ld_d * element,
-                          problem.n * element, rows, cudaMemcpyDeviceToHost),
-             "copying D");
+  const std::uint64_t of_matrix = rows * problem.n * element;
+  answer.d.resize(problem.batch * of_matrix);
+  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
+    cuda_check(cudaMemcpy2D(answer.d.data() + matrix * of_matrix, problem.n * element, matrix_d(matrix),
+                            request.ld_d * element, problem.n * element, rows, cudaMemcpyDeviceToHost),
+               "copying D");
   if (how.repeats > 0) {
     Event begin, end;
     begin.record();

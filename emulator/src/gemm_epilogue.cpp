@@ -3,29 +3,44 @@
 #include <bit>
 #include <cmath>
 
+#include "gemm_refusal.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/raw_words.hpp"
 
 namespace mmaudit {
+namespace {
 
-void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
-                 const float* sums, const void* c, const void* bias, void* d) {
+/// The bits of a format that are nearest to a number.
+std::uint64_t rounded(float x, const FormatSpec& format) {
+  return cast_bits(std::bit_cast<std::uint32_t>(x), spec_of(Format::f32), format, {});
+}
+std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
+
+/// The plan of the sums alone, before their epilogue.
+GemmPlan plan_of_sums(const GemmProblem& problem, const GemmPlan& plan) {
+  GemmPlan out = plan;
+  if (has_epilogue(problem) && plan.output != Format::f64) out.output = Format::f32;
+  return out;
+}
+
+template <typename Number>
+void finish(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
+            const Number* sums, const void* c, const void* bias, void* d) {
   if (problem.activation == GemmActivation::gelu)
     throw InputError("activation: found gelu, allowed: none, relu where D is predicted");
-  const FormatSpec f32 = spec_of(Format::f32), of_d = spec_of(plan.output),
-                   of_bias = spec_of(bias_type_of(problem));
+  const FormatSpec of_d = spec_of(plan.output), of_bias = spec_of(bias_type_of(problem));
   const auto value = [](const void* from, const FormatSpec& format, std::uint64_t index) {
-    return static_cast<float>(decode_value(load_word(from, format.storage_bytes(), index), format));
+    return static_cast<Number>(decode_value(load_word(from, format.storage_bytes(), index), format));
   };
-  const auto rounded = [&](float x) { return cast_bits(std::bit_cast<std::uint32_t>(x), f32, of_d, {}); };
-  const float alpha = problem.alpha * problem.scale_b * problem.scale_a, beta = problem.beta;
+  const Number alpha = static_cast<Number>(problem.alpha) * problem.scale_b * problem.scale_a,
+               beta = static_cast<Number>(problem.beta);
   for (std::uint64_t e = 0; e < rows * columns; ++e) {
-    float x = sums[e];
+    Number x = sums[e];
     if (beta == 0) {
       x = alpha * x;
     } else {
-      const float of_c = value(c, of_d, e);
+      const Number of_c = value(c, of_d, e);
       switch (plan.epilogue) {
         case EpilogueRule::fused_sum:
           x = std::fma(alpha, x, beta * of_c);
@@ -34,14 +49,70 @@ void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t
           x = std::fma(beta, of_c, alpha * x);
           break;
         case EpilogueRule::rounded_sum:
-          x = static_cast<float>(decode_value(rounded(alpha * x), of_d)) + beta * of_c;
+          x = static_cast<Number>(decode_value(rounded(alpha * x, of_d), of_d)) + beta * of_c;
           break;
       }
     }
     if (problem.bias) x += value(bias, of_bias, e % columns);
     if (problem.activation == GemmActivation::relu && !(x > 0)) x = 0;
-    store_word(d, of_d.storage_bytes(), e, rounded(x));
+    store_word(d, of_d.storage_bytes(), e, rounded(x, of_d));
   }
+}
+
+}  // namespace
+
+void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
+                 const float* sums, const void* c, const void* bias, void* d) {
+  finish(problem, plan, rows, columns, sums, c, bias, d);
+}
+void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
+                 const double* sums, const void* c, const void* bias, void* d) {
+  finish(problem, plan, rows, columns, sums, c, bias, d);
+}
+
+GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands, std::uint64_t matrix) {
+  const auto at = [&](const void* base, std::uint64_t elements, Format format) -> const void* {
+    if (base == nullptr) return nullptr;
+    return static_cast<const std::byte*>(base) + matrix * elements * spec_of(format).storage_bytes();
+  };
+  GemmOperands out = operands;
+  if (matrices_of_a(problem) != 1) out.a = at(operands.a, problem.m * problem.k, problem.type);
+  if (matrices_of_b(problem) != 1) out.b = at(operands.b, problem.k * problem.n, b_type_of(problem));
+  out.c = at(operands.c, problem.m * problem.n, output_of(problem));
+  return out;
+}
+
+std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath) {
+  if (problem.activation == GemmActivation::gelu)
+    return refusal("activation", "gelu", "none, relu where D is predicted");
+  Matmul product;
+  product.m = problem.m;
+  product.n = problem.n;
+  product.k = problem.k;
+  return why_no_prediction(plan_of_sums(problem, plan), datapath, product);
+}
+
+void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath,
+                  std::uint64_t rows, std::uint64_t columns, const GemmOperands& operands, void* d,
+                  const Product& product) {
+  const GemmPlan of_sums = plan_of_sums(problem, plan);
+  Matmul work;
+  work.m = rows;
+  work.n = columns;
+  work.k = problem.k;
+  work.a = operands.a;
+  work.b = operands.b;
+  work.d = d;
+  if (!has_epilogue(problem)) return predict(of_sums, datapath, work, product);
+  const auto finished = [&](auto sums) {
+    work.d = sums.data();
+    predict(of_sums, datapath, work, product);
+    finish(problem, plan, rows, columns, sums.data(), operands.c, operands.bias, d);
+  };
+  if (of_sums.output == Format::f64)
+    finished(std::vector<double>(rows * columns));
+  else
+    finished(std::vector<float>(rows * columns));
 }
 
 }  // namespace mmaudit

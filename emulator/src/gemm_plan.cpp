@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "epilogue.hpp"
+#include "fma_products.hpp"
 #include "gemm_refusal.hpp"
 #include "mmaudit/arithmetic/accumulate.hpp"
-#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/dot.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -84,12 +84,15 @@ std::vector<std::byte> rounded_to_tf32(const void* from, std::uint64_t count, In
   return out;
 }
 
+bool in_binary64(const GemmPlan& plan) { return plan.instruction.d == Format::f64; }
+
 /// What matmul() does by itself: slices as it cuts and adds them, padding at the end.
 bool in_one_piece(const GemmPlan& plan, std::uint64_t k) {
   if (plan.scalar || (plan.head_tile != 0 && k % plan.head_tile != 0)) return false;
-  return plan.slices == 1 || (plan.slice_rule == SliceRule::even && plan.partial == Format::f32 &&
-                              plan.total == Format::f32 && plan.head_tile == 0 &&
-                              plan.tile_k % step_of(plan) == 0 && plan.slice_order == SliceOrder::ascending);
+  return plan.slices == 1 ||
+         (!in_binary64(plan) && plan.slice_rule == SliceRule::even && plan.partial == Format::f32 &&
+          plan.total == Format::f32 && plan.head_tile == 0 && plan.tile_k % step_of(plan) == 0 &&
+          plan.slice_order == SliceOrder::ascending);
 }
 
 /// The product as matmul() takes it, with everything of the plan that matmul() can say.
@@ -104,42 +107,57 @@ Matmul whole(const GemmPlan& plan, const Matmul& problem) {
   return out;
 }
 
-/// The binary32 number that bits of a format spell; tf32 with all its bits.
-float value_of(const void* base, const FormatSpec& format, std::uint64_t index) {
+/// What sums are kept in: binary64 of f64, else binary32.
+template <typename Number>
+struct SumsOf;
+template <>
+struct SumsOf<float> {
+  using Bits = std::uint32_t;
+  static constexpr Format format = Format::f32;
+  static constexpr Bits nan = 0x7FFFFFFF;
+};
+template <>
+struct SumsOf<double> {
+  using Bits = std::uint64_t;
+  static constexpr Format format = Format::f64;
+  static constexpr Bits nan = 0xFFF8000000000000;
+};
+
+/// The number that bits of a format spell; tf32 with all its bits.
+template <typename Number>
+Number value_of(const void* base, const FormatSpec& format, std::uint64_t index) {
   const std::uint64_t bits = load_word(base, format.storage_bytes(), index);
-  return static_cast<float>(decode_value(bits, format.id == Format::tf32 ? spec_of(Format::f32) : format));
+  return static_cast<Number>(decode_value(bits, format.id == Format::tf32 ? spec_of(Format::f32) : format));
 }
 
-/// sums = a chain of binary32 fma per element; every `promote` of k it is added to a total and starts again.
-void scalar_product(const GemmPlan& plan, const Matmul& part, std::uint32_t* sums) {
-  const FormatSpec a = spec_of(plan.instruction.a), b = spec_of(plan.instruction.b);
+/// A matrix as numbers.
+template <typename Number>
+std::vector<Number> values_of(const void* base, Format format, std::uint64_t first, std::uint64_t count) {
+  std::vector<Number> out(count);
+  const bool same = spec_of(format).storage_bytes() == sizeof(Number);  // tf32 too: all bits count
+  if (same) std::memcpy(out.data(), static_cast<const Number*>(base) + first, count * sizeof(Number));
+  for (std::uint64_t e = 0; e < count && !same; ++e)
+    out[e] = value_of<Number>(base, spec_of(format), first + e);
+  return out;
+}
+
+/// sums = a chain of fma per element; every `promote` of k it is added to a total and starts again.
+template <typename Number>
+void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Number>::Bits* sums) {
   const std::uint64_t stride = plan.promote == 0 ? part.k : plan.promote;
-  std::vector<float> of_b(part.k * part.n);
+  std::vector<Number> totals(part.m * part.n);
   constexpr double kOneThread = 1 << 22;  // below it a thread costs more than it does
   const double work = static_cast<double>(part.m) * static_cast<double>(part.n) * static_cast<double>(part.k);
   for (std::uint64_t matrix = 0; matrix < part.batch; ++matrix) {
-    for (std::uint64_t e = 0; e < of_b.size(); ++e) of_b[e] = value_of(part.b, b, matrix * of_b.size() + e);
-    detail::parallel_by_thread(part.m, work < kOneThread ? 1 : 0, [&] {
-      return [&, row = std::vector<float>(part.n),
-              total = std::vector<float>(part.n)](std::uint64_t of_m) mutable {
-        const std::uint64_t i = matrix * part.m + of_m;
-        std::fill(total.begin(), total.end(), 0.0F);
-        for (std::uint64_t first = 0; first < part.k; first += stride) {
-          std::fill(row.begin(), row.end(), 0.0F);
-          for (std::uint64_t k = first; k < std::min(part.k, first + stride); ++k) {
-            const float x = value_of(part.a, a, i * part.k + k);
-            for (std::uint64_t j = 0; j < part.n; ++j) row[j] = std::fma(x, of_b[k * part.n + j], row[j]);
-          }
-          for (std::uint64_t j = 0; j < part.n; ++j) total[j] += row[j];
-        }
-        for (std::uint64_t j = 0; j < part.n; ++j)
-          sums[i * part.n + j] = std::isnan(total[j]) ? 0x7FFFFFFF : std::bit_cast<std::uint32_t>(total[j]);
-      };
-    });
+    const auto a = values_of<Number>(part.a, plan.instruction.a, matrix * part.m * part.k, part.m * part.k),
+               b = values_of<Number>(part.b, plan.instruction.b, matrix * part.k * part.n, part.k * part.n);
+    fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, totals.data(), work < kOneThread ? 1 : 0);
+    for (std::uint64_t e = 0; e < totals.size(); ++e)
+      sums[matrix * totals.size() + e] = std::isnan(totals[e])
+                                             ? SumsOf<Number>::nan
+                                             : std::bit_cast<typename SumsOf<Number>::Bits>(totals[e]);
   }
 }
-
-using Sums = std::vector<std::uint32_t>;
 
 /// The lanes of one slice, as slices of it.
 GemmPlan lanes_of(const GemmPlan& plan) {
@@ -155,7 +173,11 @@ GemmPlan lanes_of(const GemmPlan& plan) {
 }
 
 /// The slices apart, each a product of its own, and their sums added.
+template <typename Number>
 class SlicedProduct {
+  using Bits = typename SumsOf<Number>::Bits;
+  using Sums = std::vector<Bits>;
+
  public:
   SlicedProduct(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem, const Product& product)
       : plan_(plan),
@@ -164,7 +186,7 @@ class SlicedProduct {
         product_(product),
         rule_(make_plan(plan.instruction, datapath).datapath.output),
         slices_(slice_ranges_of(plan, problem.k)) {
-    if (rule_.format != Format::f32) rule_ = OutputRule{};
+    if (rule_.format != SumsOf<Number>::format) rule_ = OutputRule{};
   }
   [[nodiscard]] Sums total() const {
     const std::size_t count = slices_.size();
@@ -178,17 +200,23 @@ class SlicedProduct {
   }
 
  private:
-  [[nodiscard]] std::uint32_t rounded(std::uint32_t bits, Format format) const {
-    if (format == Format::f32) return bits;
-    const FormatSpec f32 = spec_of(Format::f32), to = spec_of(format);
-    return static_cast<std::uint32_t>(cast_bits(cast_bits(bits, f32, to, {}), to, f32, {}));
+  [[nodiscard]] Bits rounded(Bits bits, Format format) const {
+    if (format == Format::f32) return bits;  // as the sums are
+    const FormatSpec own = spec_of(SumsOf<Number>::format), to = spec_of(format);
+    return static_cast<Bits>(cast_bits(cast_bits(bits, own, to, {}), to, own, {}));
   }
   void add(Sums& total, const Sums& sums) const {
+    if constexpr (sizeof(Number) == sizeof(double)) {
+      for (std::size_t e = 0; e < total.size(); ++e) {
+        const double sum = std::bit_cast<double>(total[e]) + std::bit_cast<double>(sums[e]);
+        total[e] = std::isnan(sum) ? SumsOf<double>::nan : std::bit_cast<Bits>(sum);
+      }
+      return;
+    }
     const FormatSpec f32 = spec_of(Format::f32);
     for (std::size_t e = 0; e < total.size(); ++e)
       total[e] = rounded(
-          static_cast<std::uint32_t>(add_rounded(total[e], sums[e], f32, Rounding::nearest_even, rule_)),
-          plan_.total);
+          static_cast<Bits>(add_rounded(total[e], sums[e], f32, Rounding::nearest_even, rule_)), plan_.total);
   }
   [[nodiscard]] Sums sum_of(std::size_t slice) const {
     const Packing packing(plan_, slices_[slice]);
@@ -207,10 +235,10 @@ class SlicedProduct {
     if (plan_.lanes > 1)
       sums = SlicedProduct(lanes_of(plan_), datapath_, part, product_).total();
     else if (plan_.scalar)
-      scalar_product(plan_, part, sums.data());
+      scalar_product<Number>(plan_, part, sums.data());
     else
       product_(plan_.instruction, datapath_, part);
-    for (std::uint32_t& each : sums) each = rounded(each, plan_.partial);
+    for (Bits& each : sums) each = rounded(each, plan_.partial);
     return sums;
   }
   [[nodiscard]] Sums bisected(std::size_t first, std::size_t last) const {
@@ -243,7 +271,7 @@ Instruction scalar_instruction(Format a, Format b) {
   Instruction out{};
   out.a = a;
   out.b = b;
-  out.c = out.d = Format::f32;
+  out.c = out.d = a == Format::f64 ? Format::f64 : Format::f32;
   out.m = out.n = out.k = 1;
   return out;
 }
@@ -291,9 +319,16 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   if (problem.epilogue && problem.epilogue->output != plan.output)
     return refusal("epilogue output", std::string(name_of(problem.epilogue->output)),
                    std::string(name_of(plan.output)) + ", the plan's output");
+  const bool wide = in_binary64(plan);
   for (const auto& [field, format] : {std::pair{"partial", plan.partial}, {"total", plan.total}})
-    if (format != Format::f32 && format != Format::f16 && format != Format::bf16)
-      return refusal(field, std::string(name_of(format)), "f32, f16, bf16");
+    if (format != Format::f32 && (wide || (format != Format::f16 && format != Format::bf16)))
+      return refusal(field, std::string(name_of(format)),
+                     wide ? "f32 (as the sums are: binary64)" : "f32, f16, bf16");
+  if (wide && (plan.output != Format::f64 || problem.epilogue))
+    return refusal("output", problem.epilogue ? "an epilogue" : std::string(name_of(plan.output)),
+                   "f64 alone where the sums are f64");
+  if (wide && plan.promote != 0 && !plan.scalar)
+    return refusal("promote", std::to_string(plan.promote), "0, or scalar, where the sums are f64");
   constexpr std::uint64_t kMostSlices = 1 << 20;
   for (const auto& [field, count, order] :
        {std::tuple{"slices", plan.slices, plan.slice_order}, {"lanes", plan.lanes, plan.lane_order}}) {
@@ -312,7 +347,8 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   if (problem.c != nullptr && !problem.epilogue)
     return refusal("c", "some", "with an epilogue, which adds it");
   Matmul work = whole(plan, problem);
-  if (plan.slices > 1) work.split_k = plan.slices;  // refuses sums that can't be added
+  if (wide) work.epilogue.reset();
+  if (plan.slices > 1 && !wide) work.split_k = plan.slices;  // refuses sums that can't be added
   return why_no_matmul(plan.instruction, datapath, work);
 }
 
@@ -325,8 +361,14 @@ void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& probl
     work.a = a.data();
     work.b = b.data();
   }
+  if (in_binary64(plan)) {
+    if (!plan.scalar && plan.slices == 1) return product(plan.instruction, datapath, work);
+    const std::vector<std::uint64_t> total = SlicedProduct<double>(plan, datapath, work, product).total();
+    std::memcpy(problem.d, total.data(), total.size() * sizeof(double));
+    return;
+  }
   if (in_one_piece(plan, problem.k)) return product(plan.instruction, datapath, whole(plan, work));
-  const Sums total = SlicedProduct(plan, datapath, work, product).total();
+  const std::vector<std::uint32_t> total = SlicedProduct<float>(plan, datapath, work, product).total();
   const std::size_t bytes = spec_of(plan.output).storage_bytes();
   const Epilogue epilogue = problem.epilogue.value_or(Epilogue{1, 0, plan.output});
   for (std::uint64_t e = 0; e < total.size(); ++e) {

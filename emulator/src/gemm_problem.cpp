@@ -23,18 +23,54 @@ std::optional<std::uint64_t> extent(std::uint64_t rows, std::uint64_t columns, s
 }
 
 /// The shortest text that reads back as this number.
-std::string shortest(float value) {
-  char text[32];
+template <typename Number>
+std::string shortest(Number value) {
+  char text[40];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+/// A factor as the library reads it: binary64 of f64, else binary32.
+std::string factor_text(const GemmProblem& problem, double value) {
+  return problem.type == Format::f64 ? shortest(value) : shortest(static_cast<float>(value));
+}
+
+/// Elements that one matrix takes, without its offset.
+struct MatrixExtents {
+  std::optional<std::uint64_t> a, b, d;
+};
+MatrixExtents matrix_extents(const GemmProblem& x) {
+  return {x.transposed_a ? extent(x.k, x.m, x.lda, 0) : extent(x.m, x.k, x.lda, 0),
+          x.transposed_b ? extent(x.n, x.k, x.ldb, 0) : extent(x.k, x.n, x.ldb, 0),
+          extent(x.m, x.n, x.ldd, 0)};
+}
+
+std::string why_no_batch(const GemmProblem& x) {
+  constexpr std::uint64_t kMost = 65535;  // blocks of a grid's third dimension, where kernels put a batch
+  if (x.batch == 0 || x.batch > kMost) return refusal("batch", std::to_string(x.batch), "1 to 65535");
+  const MatrixExtents one = matrix_extents(x);
+  for (const auto& [field, stride, least, may_share] :
+       {std::tuple{"stride_a", x.stride_a, one.a.value_or(0), true},
+        {"stride_b", x.stride_b, one.b.value_or(0), true},
+        {"stride_d", x.stride_d, one.d.value_or(0), false}}) {
+    if (stride == kTightStride) continue;
+    if (x.batch == 1) return refusal(field, std::to_string(stride), "none without a batch");
+    if (!(may_share && stride == 0) && (stride < least || stride > INT64_MAX))
+      return refusal(
+          field, std::to_string(stride),
+          (may_share ? "0 (one matrix for all) or from " : "from ") + std::to_string(least) + " on");
+  }
+  return {};
 }
 
 std::string why_no_epilogue(const GemmProblem& problem) {
   const std::string type(name_of(problem.type));
+  const bool wide = problem.type == Format::f64;
   for (const auto& [field, value] : {std::pair{"alpha", problem.alpha},
                                      {"beta", problem.beta},
-                                     {"scale_a", problem.scale_a},
-                                     {"scale_b", problem.scale_b}})
-    if (!std::isfinite(value)) return refusal(field, shortest(value), "a finite number");
+                                     {"scale_a", double{problem.scale_a}},
+                                     {"scale_b", double{problem.scale_b}}})
+    if (!std::isfinite(value) || (!wide && !std::isfinite(static_cast<float>(value))))
+      return refusal(field, shortest(value), wide ? "a finite number" : "a finite binary32 number");
   if (problem.type == Format::s8 && has_epilogue(problem))
     return refusal("alpha, beta, bias, activation", "others", "1, 0, none with s8");
   if ((problem.scale_a != 1 || problem.scale_b != 1) && !is_fp8(problem.type))
@@ -84,11 +120,15 @@ std::string name_of(const GemmProblem& problem) {
                                            {"offset_a", problem.offset_a, plain.offset_a},
                                            {"offset_b", problem.offset_b, plain.offset_b},
                                            {"offset_d", problem.offset_d, plain.offset_d},
+                                           {"batch", problem.batch, plain.batch},
+                                           {"stride_a", problem.stride_a, plain.stride_a},
+                                           {"stride_b", problem.stride_b, plain.stride_b},
+                                           {"stride_d", problem.stride_d, plain.stride_d},
                                            {"workspace", problem.workspace, plain.workspace},
                                            {"algorithm", problem.algorithm, plain.algorithm}})
     if (value != usual) out += " " + std::string(name) + " " + std::to_string(value);
-  if (problem.alpha != 1) out += " alpha " + shortest(problem.alpha);
-  if (problem.beta != 0) out += " beta " + shortest(problem.beta);
+  if (problem.alpha != 1) out += " alpha " + factor_text(problem, problem.alpha);
+  if (problem.beta != 0) out += " beta " + factor_text(problem, problem.beta);
   if (problem.scale_a != 1) out += " scale_a " + shortest(problem.scale_a);
   if (problem.scale_b != 1) out += " scale_b " + shortest(problem.scale_b);
   if (problem.bias) out += " bias";
@@ -103,10 +143,10 @@ std::string why_no_problem(const GemmProblem& problem) {
     if (value == 0 || value >= kMost) return refusal(field, std::to_string(value), "1 to 2147483647");
   const Format type = problem.type, d = output_of(problem);
   const bool known = type == Format::f16 || type == Format::bf16 || type == Format::tf32 ||
-                     type == Format::f32 || type == Format::s8 || is_fp8(type);
-  if (!known) return refusal("type", std::string(name_of(type)), "f16, bf16, tf32, f32, e4m3, e5m2, s8");
-  const bool exact = type == Format::tf32 || type == Format::f32 || type == Format::s8;
-  const Format only = type == Format::s8 ? Format::s32 : Format::f32;
+                     type == Format::f32 || type == Format::f64 || type == Format::s8 || is_fp8(type);
+  if (!known) return refusal("type", std::string(name_of(type)), "f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
+  const bool exact = type == Format::tf32 || type == Format::f32 || type == Format::f64 || type == Format::s8;
+  const Format only = type == Format::s8 ? Format::s32 : type == Format::f64 ? Format::f64 : Format::f32;
   if (exact ? d != only
             : d != Format::f32 && d != type && !(is_fp8(type) && (d == Format::bf16 || d == Format::f16)))
     return refusal("d", std::string(name_of(d)),
@@ -126,16 +166,35 @@ std::string why_no_problem(const GemmProblem& problem) {
         {"ldd", problem.ldd, problem.n}})
     if (ld != 0 && (ld < least || ld >= kMost))
       return refusal(field, std::to_string(ld), "0 or " + std::to_string(least) + " to 2147483647");
+  if (const std::string why = why_no_batch(problem); !why.empty()) return why;
   if (!extents_of(problem)) return refusal("sizes", "more than 2^63 elements", "less");
   return why_no_epilogue(problem);
 }
 
+GemmStrides strides_of(const GemmProblem& x) {
+  if (x.batch == 1) return {};
+  const MatrixExtents one = matrix_extents(x);
+  const auto stride = [](std::uint64_t asked, std::optional<std::uint64_t> tight) {
+    return asked == kTightStride ? tight.value_or(0) : asked;
+  };
+  return {stride(x.stride_a, one.a), stride(x.stride_b, one.b), stride(x.stride_d, one.d)};
+}
+
+std::uint64_t matrices_of_a(const GemmProblem& x) { return x.stride_a == 0 ? 1 : x.batch; }
+std::uint64_t matrices_of_b(const GemmProblem& x) { return x.stride_b == 0 ? 1 : x.batch; }
+
 std::optional<GemmExtents> extents_of(const GemmProblem& x) {
-  const auto a = x.transposed_a ? extent(x.k, x.m, x.lda, x.offset_a) : extent(x.m, x.k, x.lda, x.offset_a);
-  const auto b = x.transposed_b ? extent(x.n, x.k, x.ldb, x.offset_b) : extent(x.k, x.n, x.ldb, x.offset_b);
-  const auto d = extent(x.m, x.n, x.ldd, x.offset_d);
+  const MatrixExtents one = matrix_extents(x);
+  const GemmStrides strides = strides_of(x);
+  if (!one.a || !one.b || !one.d) return std::nullopt;
+  // A batch is a matrix whose rows are the matrices.
+  const auto a = extent(x.batch, *one.a, strides.a, x.offset_a),
+             b = extent(x.batch, *one.b, strides.b, x.offset_b),
+             d = extent(x.batch, *one.d, strides.d, x.offset_d);
   if (!a || !b || !d) return std::nullopt;
-  return GemmExtents{*a, *b, *d};
+  // extent() takes a stride of 0 for a tight one: here it is one matrix.
+  return GemmExtents{strides.a == 0 ? *one.a + x.offset_a : *a, strides.b == 0 ? *one.b + x.offset_b : *b,
+                     *d};
 }
 
 }  // namespace mmaudit

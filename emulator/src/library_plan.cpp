@@ -79,6 +79,7 @@ bool whole_lines(const GemmProblem& problem, std::uint64_t line) {
 
 /// The format that splitKreduce_kernel reads, the third argument of its template.
 Format partial_of(std::string_view reduce_kernel, Format output) {
+  if (output == Format::f64) return Format::f32;  // no rounding
   constexpr std::string_view kName = "splitKreduce_kernelILi32ELi16Ei";
   const std::size_t at = reduce_kernel.find(kName);
   if (at == std::string_view::npos) return Format::f32;
@@ -156,7 +157,7 @@ void split(const GemmProblem& problem, const KernelFamily& family, const Library
     plan.tile_k = whole_lines(problem, line) ? line : line / 8;
   }
   if (call.kernels.size() == 1)
-    plan.total = plan.output;  // the slices take turns at D
+    plan.total = plan.output == Format::f64 ? Format::f32 : plan.output;  // the slices take turns at D
   else
     plan.partial = partial_of(call.kernels[1].name, plan.output);
 }
@@ -280,8 +281,9 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
                                     {"gelu", problem.activation == GemmActivation::gelu}})
     if (asked && !has_word(recorded, word)) return word;
   // One factor multiplies the sum, but in which order it is multiplied up was not recorded.
-  const float a = problem.scale_a, b = problem.scale_b, factor = problem.alpha * b * a;
-  if (factor != problem.alpha * a * b || factor != problem.alpha * (a * b))
+  const auto alpha = static_cast<float>(problem.alpha);
+  const float a = problem.scale_a, b = problem.scale_b, factor = alpha * b * a;
+  if ((a != 1 || b != 1) && (factor != alpha * a * b || factor != alpha * (a * b)))
     return "an alpha and scales whose product depends on the order";
   plan.epilogue = has(first.name, "_badd_") ? EpilogueRule::rounded_sum
                   : reduced                 ? EpilogueRule::fused_c

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "tile.hpp"
 
@@ -294,6 +295,137 @@ TEST(GemmPlan, says_what_is_not_the_default) {
   plan.slices = 3;
   plan.slice_order = SliceOrder::descending;
   EXPECT_EQ(text_of(plan), "mma.m16n8k8.f32.tf32.tf32.f32, tile k 32, slices 3, slice order descending");
+}
+
+/// A (3, 37), B (37, 21) in binary64, by a plan.
+struct WideSums {
+  std::uint64_t m = 3, n = 21, k = 37;
+  std::vector<double> a, b;
+
+  WideSums() : a(m * k), b(k * n) {
+    std::mt19937_64 random(8);
+    std::normal_distribution<double> normal;
+    for (double& x : a) x = normal(random);
+    for (double& x : b) x = normal(random);
+  }
+  [[nodiscard]] double chain(std::uint64_t row, std::uint64_t column, std::uint64_t first, std::uint64_t last,
+                             std::uint64_t step = 1) const {
+    double sum = 0;
+    for (std::uint64_t p = first; p < last; p += step) sum = std::fma(a[row * k + p], b[p * n + column], sum);
+    return sum;
+  }
+  [[nodiscard]] std::vector<double> by(const GemmPlan& plan) const {
+    std::vector<double> d(m * n, NAN);
+    Matmul problem;
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+    problem.a = a.data();
+    problem.b = b.data();
+    problem.d = d.data();
+    const Datapath datapath = plan.scalar ? Datapath{} : hopper_row(plan.instruction);
+    EXPECT_EQ(why_no_prediction(plan, datapath, problem), "");
+    predict(plan, datapath, problem,
+            [](const Instruction& instruction, const Datapath& model, const Matmul& product) {
+              matmul(instruction, model, product);
+            });
+    return d;
+  }
+};
+
+GemmPlan wide_plan(bool scalar) {
+  GemmPlan plan = plan_of("mma.m16n8k16.f64.f64.f64.f64");
+  if (scalar) plan.instruction = scalar_instruction(Format::f64, Format::f64);
+  plan.scalar = scalar;
+  plan.output = Format::f64;
+  return plan;
+}
+
+TEST(GemmPlan, binary64_sums_stay_binary64) {
+  const WideSums sums;
+  for (const bool scalar : {false, true}) {
+    GemmPlan plan = wide_plan(scalar);
+    const std::vector<double> whole = sums.by(plan);
+    plan.tile_k = 16;
+    plan.slices = 3;
+    const std::vector<double> ascending = sums.by(plan);
+    plan.slice_order = SliceOrder::descending;
+    const std::vector<double> descending = sums.by(plan);
+    int differ = 0;
+    for (std::uint64_t i = 0; i < sums.m; ++i)
+      for (std::uint64_t j = 0; j < sums.n; ++j) {
+        const std::uint64_t e = i * sums.n + j;
+        const double first = sums.chain(i, j, 0, 16), second = sums.chain(i, j, 16, 32),
+                     third = sums.chain(i, j, 32, 37);
+        EXPECT_EQ(whole[e], sums.chain(i, j, 0, 37));
+        EXPECT_EQ(ascending[e], first + second + third);
+        EXPECT_EQ(descending[e], third + second + first);
+        differ += ascending[e] != whole[e] && ascending[e] != descending[e] ? 1 : 0;
+      }
+    EXPECT_GT(differ, 0);
+  }
+  GemmPlan lanes = wide_plan(true);
+  lanes.lanes = 2;
+  EXPECT_EQ(sums.by(lanes)[4], sums.chain(0, 4, 0, 37, 2) + sums.chain(0, 4, 1, 37, 2));
+  lanes.lanes = 1;
+  lanes.promote = 8;
+  double total = 0;
+  for (std::uint64_t p = 0; p < sums.k; p += 8)
+    total += sums.chain(2, 20, p, std::min<std::uint64_t>(p + 8, sums.k));
+  EXPECT_EQ(sums.by(lanes)[2 * sums.n + 20], total);
+}
+
+TEST(GemmPlan, binary64_has_no_narrower_sums) {
+  double d = 0;
+  Matmul problem;
+  problem.m = problem.n = problem.k = 1;
+  problem.a = problem.b = problem.d = &d;
+  const auto why = [&](const GemmPlan& plan) { return why_no_prediction(plan, Datapath{}, problem); };
+  GemmPlan plan = wide_plan(true);
+  EXPECT_EQ(why(plan), "");
+  plan.partial = Format::f16;
+  EXPECT_EQ(why(plan), "partial: found f16, allowed: f32 (as the sums are: binary64)");
+  plan.partial = Format::f32;
+  plan.output = Format::f32;
+  EXPECT_EQ(why(plan), "output: found f32, allowed: f64 alone where the sums are f64");
+  plan = plan_of(kTf32);
+  plan.total = Format::f64;
+  EXPECT_EQ(why(plan), "total: found f64, allowed: f32, f16, bf16");
+}
+
+/// Sizes around the blocks that fma products are cut into, against one chain at a time.
+TEST(GemmPlan, scalar_products_of_every_size_are_chains) {
+  std::mt19937 random(9);
+  std::normal_distribution<float> normal;
+  for (const std::uint64_t m : {1U, 4U, 5U, 70U})
+    for (const std::uint64_t n : {1U, 15U, 16U, 33U})
+      for (const std::uint64_t promote : {0U, 8U}) {
+        const std::uint64_t k = 29;
+        Floats a(m * k), b(k * n), d(m * n, NAN);
+        for (float& x : a) x = normal(random);
+        for (float& x : b) x = normal(random);
+        GemmPlan plan;
+        plan.instruction = scalar_instruction(Format::f32, Format::f32);
+        plan.scalar = true;
+        plan.promote = promote;
+        Matmul problem;
+        problem.m = m;
+        problem.n = n;
+        problem.k = k;
+        problem.a = a.data();
+        problem.b = b.data();
+        problem.d = d.data();
+        predict(plan, Datapath{}, problem, {});
+        for (std::uint64_t i = 0; i < m; ++i)
+          for (std::uint64_t j = 0; j < n; ++j) {
+            float total = 0, sum = 0;
+            for (std::uint64_t p = 0; p < k; ++p) {
+              if (promote != 0 && p % promote == 0 && p != 0) total += std::exchange(sum, 0.0F);
+              sum = std::fma(a[i * k + p], b[p * n + j], sum);
+            }
+            ASSERT_EQ(d[i * n + j], total + sum) << m << " " << n << " " << promote << " " << i << " " << j;
+          }
+      }
 }
 
 }  // namespace

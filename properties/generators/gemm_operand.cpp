@@ -1,5 +1,7 @@
 #include "mmaudit/generators/gemm_operand.hpp"
 
+#include <bit>
+
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/splitmix64.hpp"
@@ -15,16 +17,22 @@ constexpr std::uint64_t partner(std::uint64_t k, std::uint64_t half) {
   return (k - half + half - kTurn % half) % half;
 }
 
-/// In (-1, 1), exponents spread over 8 values.
-constexpr double spread(std::uint64_t word) {
-  return (static_cast<double>(word >> 40) * 0x1p-23 - 1) / static_cast<double>(1U << (word & 7));
+/// In (-1, 1), exponents spread over 8 values; 24 bits, of f64 53.
+constexpr double spread(std::uint64_t word, Format format) {
+  const double x = format == Format::f64 ? static_cast<double>(word >> 11) * 0x1p-52 - 1
+                                         : static_cast<double>(word >> 40) * 0x1p-23 - 1;
+  return x / static_cast<double>(1U << (word & 7));
+}
+
+std::uint64_t nearest(double x, Format format) {
+  return format == Format::f64 ? std::bit_cast<std::uint64_t>(x) : encode_nearest_even(x, spec_of(format));
 }
 
 }  // namespace
 
 std::uint64_t gemm_addend(std::uint64_t seed, Format format, std::uint64_t row, std::uint64_t column) {
   const std::uint64_t word = hashed(~hashed(seed) ^ hashed(row * 0x100000001U + column));
-  return encode_nearest_even(spread(word), spec_of(format));
+  return nearest(spread(word, format), format);
 }
 
 std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std::uint64_t outer,
@@ -35,10 +43,10 @@ std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std
   const std::uint64_t word = hashed(hashed(2 * seed + which) ^ hashed(outer * 0x100000001U + from));
   if (format == Format::s8) return word & 0xFF;
   const bool fp8 = format == Format::e4m3 || format == Format::e5m2;
-  double x = spread(fp8 ? word & ~std::uint64_t{4} : word);
+  double x = spread(fp8 ? word & ~std::uint64_t{4} : word, format);
   if (fp8) x *= 16;
   if (cancels && which == 0) x = -x;
-  return encode_nearest_even(x, spec_of(format == Format::tf32 ? Format::f32 : format));
+  return nearest(x, format == Format::tf32 ? Format::f32 : format);
 }
 
 std::vector<std::byte> gemm_operands(std::uint64_t seed, GemmSide side, Format format,

@@ -89,9 +89,24 @@ void collect_lengths(const SumTree& tree, std::set<std::uint64_t>& lengths) {
   }
 }
 
+/// What is added to others and adds no sums itself, from the first k on; nothing where a part is no range.
+bool collect_parts(const SumTree& tree, std::vector<KRange>& parts) {
+  if (adds_sums(tree))
+    return std::all_of(tree.children.begin(), tree.children.end(),
+                       [&](const SumTree& child) { return collect_parts(child, parts); });
+  const std::optional<KRange> range = range_of(tree);
+  if (range) parts.push_back(*range);
+  return range.has_value();
+}
+
 Hints hints_of(const SumTree& tree) {
   Hints hints;
   collect_lengths(tree, hints.promote);
+  // Slices whose sums are added two by two.
+  if (std::vector<KRange> parts; collect_parts(tree, parts) && parts.size() > 2) {
+    std::sort(parts.begin(), parts.end(), [](KRange x, KRange y) { return x.first < y.first; });
+    hints.slices.push_back(std::move(parts));
+  }
   // Which of two sums is the running one, and where the first slice ends, the tree does not say: every
   // reading is one hint.
   for (const bool ascending : {true, false}) {
@@ -127,8 +142,8 @@ std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& ge
   for (const std::vector<KRange>& slices : hints.slices) {
     std::uint64_t tile = 0;
     for (const KRange range : slices) tile = std::gcd(tile, range.first);
-    for (const SliceRule rule : {SliceRule::even, SliceRule::balanced})
-      for (const SliceOrder order : {SliceOrder::ascending, SliceOrder::descending})
+    for (const SliceRule rule : {SliceRule::even, SliceRule::balanced, SliceRule::balanced_last})
+      for (const SliceOrder order : {SliceOrder::ascending, SliceOrder::descending, SliceOrder::bisected})
         for (const std::uint64_t promote : promotes) {
           GemmPlan cut = plan;
           cut.slices = slices.size();

@@ -1,6 +1,8 @@
 #include "mmaudit/probe/sum_tree.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <span>
 #include <utility>
 
 #include "mmaudit/dot.hpp"
@@ -83,6 +85,14 @@ void describe(const SumTree& tree, std::uint64_t k, std::size_t depth, const std
   }
 }
 
+/// SliceOrder::bisected over slices of which each is a tree by itself.
+template <typename Slice>
+SumTree bisected(std::span<const KRange> slices, const Slice& slice) {
+  if (slices.size() == 1) return slice(slices.front());
+  const std::size_t rest = std::bit_floor(slices.size() - 1), first = slices.size() - rest;
+  return sum_of({bisected(slices.first(first), slice), bisected(slices.last(rest), slice)});
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> leaves_of(const SumTree& tree) {
@@ -130,6 +140,8 @@ SumTree tree_of(const GemmPlan& plan, const Datapath& datapath, std::uint64_t k)
     return total;
   };
   std::vector<KRange> slices = slices_of(plan, k);
+  if (plan.slice_order == SliceOrder::bisected && !slices.empty())
+    return bisected(slices, slice);
   if (plan.slice_order == SliceOrder::descending) std::reverse(slices.begin(), slices.end());
   SumTree total = kNothing;
   for (const KRange& range : slices) total = sum_of({std::move(total), slice(range)});

@@ -116,6 +116,19 @@ TEST(Reveal, promotion_and_slices) {
   expect_found(kernel);
 }
 
+/// The segments of TF32 kernels: the last ones are a tile longer, and their sums are added two by two.
+TEST(Reveal, segments) {
+  Kernel kernel{"hopper", plan_of("wgmma.m64n8k8.f32.tf32.tf32"), 32, 32, 1056};
+  kernel.plan.tile_k = 32;
+  kernel.plan.slice_rule = SliceRule::balanced_last;
+  kernel.plan.slice_order = SliceOrder::bisected;
+  kernel.plan.input = InputRounding::nearest_even;
+  for (const std::uint64_t segments : {3U, 5U, 7U}) {
+    kernel.plan.slices = segments;
+    expect_found(kernel);
+  }
+}
+
 TEST(Reveal, the_odd_one) {
   Kernel kernel{"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 16, 16, 1152};
   kernel.plan.promote = 96;

@@ -26,16 +26,19 @@ struct ProblemOptions {
   std::string file, out_dir, json, samples;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
-  bool verbose = false, families = false;
+  bool verbose = false, families = false, batches = false;
 };
 
 std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
   if (options.file.empty() == (options.random == 0))
     throw InputError("--problems, --random: found " + std::string(options.file.empty() ? "neither" : "both") +
                      ", allowed: one of them");
+  if (options.batches && options.random == 0)
+    throw InputError("--batches: found it with --problems, allowed: with --random");
   if (!options.file.empty()) return corpus::read_gemm_problems(text_of_file(options.file), options.file);
   const std::vector<std::string> usual = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
-  return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types);
+  return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types,
+                         options.batches);
 }
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
@@ -43,8 +46,8 @@ bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 corpus::Tensor tensor_of(const GemmProblem& problem, const std::vector<std::byte>& d) {
   const FormatSpec format = spec_of(output_of(problem));
   corpus::Tensor out =
-      corpus::result_tensor(format, {1, problem.m, problem.n}, corpus::Operand{}, std::nullopt);
-  out.shape = {problem.m, problem.n};
+      corpus::result_tensor(format, {problem.batch, problem.m, problem.n}, corpus::Operand{}, std::nullopt);
+  if (problem.batch == 1) out.shape = {problem.m, problem.n};
   out.data = d;
   return out;
 }
@@ -161,8 +164,9 @@ void add_problem_options(Command& command, ProblemOptions& options) {
   command.option("--random COUNT", options.random, "so many random products per type instead");
   command
       .option("--type NAMES", options.types,
-              "types of --random: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8")
+              "types of --random: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8, f64")
       .comma_separated();
+  command.flag("--batches", options.batches, "each of the random products is a batch of 2 to 64");
   command.option("--seed", options.seed, "of --random and of the operands");
   command.section("Output");
   command.flag("--verbose", options.verbose, "a line for every product");
@@ -204,8 +208,10 @@ int predict_file(const PredictOptions& options, const Context& context) {
       corpus::read_gemm_problems(text_of_file(options.problem), options.problem).front();
   const GemmPlan plan = plan_for(options, problem, architecture);
   const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
-  const corpus::Operand a = corpus::load_operand("--a", options.a, of_a, {1, problem.m, problem.k}, nullptr);
-  const corpus::Operand b = corpus::load_operand("--b", options.b, of_b, {1, problem.k, problem.n}, nullptr);
+  const corpus::Operand a =
+      corpus::load_operand("--a", options.a, of_a, {matrices_of_a(problem), problem.m, problem.k}, nullptr);
+  const corpus::Operand b =
+      corpus::load_operand("--b", options.b, of_b, {matrices_of_b(problem), problem.k, problem.n}, nullptr);
   const auto addend = [](const char* option, const std::string& file, const char* field, bool reads,
                          Format format, const corpus::MatrixShape& shape) {
     if (reads == file.empty())
@@ -214,7 +220,8 @@ int predict_file(const PredictOptions& options, const Context& context) {
     return reads ? std::optional(corpus::load_operand(option, file, spec_of(format), shape, nullptr))
                  : std::nullopt;
   };
-  const auto c = addend("--c", options.c, "beta", problem.beta != 0, plan.output, {1, problem.m, problem.n}),
+  const auto c = addend("--c", options.c, "beta", problem.beta != 0, plan.output,
+                        {problem.batch, problem.m, problem.n}),
              bias = addend("--bias", options.bias, "bias", problem.bias, bias_type_of(problem),
                            {1, 1, problem.n});
   const std::vector<std::byte> d =
@@ -310,14 +317,15 @@ void add_gemm(Command& app) {
 
   auto of_predict = std::make_shared<PredictOptions>();
   Command one = group.command(
-      "predict", "D of one product by its plan, without a GPU",
+      "predict", "D of one product or batch by its plan, without a GPU",
       {"mmaudit gemm predict --problem p.json --plan plan.json --a a.npy --b b.npy --out d.npy",
        "mmaudit gemm predict --problem p.json --call call.json --a a.npy --b b.npy --out d.npy"});
   one.option("--problem FILE", of_predict->problem, "one JSON object (docs/gemm.md)").required();
   one.option("--plan FILE", of_predict->plan, "a plan as JSON");
   one.option("--call FILE", of_predict->call,
              "what the library did: attributes and names of kernels, as JSON");
-  one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout").required();
+  one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout; of a batch (batch, M, K)")
+      .required();
   one.option("--b FILE", of_predict->b, "B, (K, N)").required();
   one.option("--out FILE", of_predict->out, "D, (M, N)").required();
   one.option("--c FILE", of_predict->c, "C, (M, N), in D's format, of a problem with beta");
@@ -330,7 +338,7 @@ void add_gemm(Command& app) {
       group.command("invariant", "Over which M a row of D keeps its bits on this GPU",
                     {"mmaudit gemm invariant --type bf16 --n 4096 --k 4096",
                      "mmaudit gemm invariant --n 4096 --k 4096 --m 1-512 --pin 16 --svg ranges.svg"});
-  layer.option("--type", of_layer->type, "f16, bf16, tf32, f32, e4m3, e5m2 or s8");
+  layer.option("--type", of_layer->type, "f16, bf16, tf32, f32, f64, e4m3, e5m2 or s8");
   layer.option("--layout", of_layer->layout, "nn or nt: A, then B");
   layer.option("--n", of_layer->n, "columns of D").required();
   layer.option("--k", of_layer->k, "depth").required();

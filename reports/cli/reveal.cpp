@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "choice.hpp"
 #include "common.hpp"
 #include "foreign.hpp"
 #include "gemm/compare.hpp"
@@ -48,13 +49,13 @@ probe::UnknownGemm gemm_of(const RevealOptions& options) {
   return gemm;
 }
 
-/// A product of cuBLASLt or cublasGemmEx on this GPU.
-probe::UnknownGemm library_product(const std::string& file) {
+/// A product of cuBLASLt or cublasGemmEx on this GPU, and the GPU's architecture.
+probe::UnknownGemm library_product(const std::string& file, const Architecture*& architecture) {
   const GemmProblem x = corpus::read_gemm_problems(text_of_file(file), file).front();
-  if (has_epilogue(x))
-    throw InputError(
-        fmt::format("{}: found {}, allowed: the product alone, without alpha, beta, bias and activation",
-                    file, name_of(x)));
+  if (has_epilogue(x) || x.batch != 1)
+    throw InputError(fmt::format(
+        "{}: found {}, allowed: one product alone, without batch, alpha, beta, bias and activation", file,
+        name_of(x)));
   probe::UnknownGemm gemm;
   gemm.m = x.m;
   gemm.n = x.n;
@@ -63,7 +64,9 @@ probe::UnknownGemm library_product(const std::string& file) {
   gemm.a = of_memory(x.type);
   gemm.b = of_memory(b_type_of(x));
   gemm.d = output_of(x);
-  const auto session = std::make_shared<device::LibrarySession>(require_device());
+  const device::DeviceInfo gpu = require_device();
+  architecture = &architecture_of(gpu);
+  const auto session = std::make_shared<device::LibrarySession>(gpu);
   gemm.run = [x, session](const void* a, const void* b, const void* /*c*/, void* d) {
     const auto bytes = [](const void* from, std::uint64_t elements, Format format) {
       const auto* const first = static_cast<const std::byte*>(from);
@@ -81,10 +84,13 @@ int execute(const RevealOptions& options, const Context& context) {
   if (!options.problem.empty() && options.function.given())
     throw InputError("--problem: found " + options.problem + " and a function, allowed: one of them");
   const bool foreign = options.problem.empty();
-  probe::UnknownGemm gemm = foreign ? gemm_of(options) : library_product(options.problem);
+  const Architecture* of_gpu = nullptr;
+  probe::UnknownGemm gemm = foreign ? gemm_of(options) : library_product(options.problem, of_gpu);
   try_outputs({{"--json", options.json}}, {{"--problem", options.problem}});
   std::vector<const Architecture*> known;
-  if (options.architecture.empty() && context.own() == nullptr)
+  if (options.architecture.empty() && context.own() == nullptr && of_gpu != nullptr)
+    known.push_back(of_gpu);
+  else if (options.architecture.empty() && context.own() == nullptr)
     for (const Architecture& one : architectures()) known.push_back(&one);
   else
     known.push_back(&require_architecture(context, options.architecture));
@@ -136,7 +142,7 @@ void add_gemm_reveal(Command& gemm) {
   command.option("--b FORMAT", options->b, "of B where it has another");
   command.option("--d FORMAT", options->d, "of D, and of C");
   command.flag("--with-c", options->with_c, "the function reads C: find its place too");
-  command.option("--arch ARCH", options->architecture, "whose instructions the plan may have (default: all)");
+  command.option("--arch ARCH", options->architecture, "whose instructions the plan may have (default: all; with --problem this GPU's)");
   add_model_option(command);
   command.option("--seed", options->seed, "seed of the random products");
   add_result_option(command, options->json);

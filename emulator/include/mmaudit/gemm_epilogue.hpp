@@ -14,5 +14,28 @@ namespace mmaudit {
 /// H200, cuBLAS 13.1.0.3: sums of one product each, 64 x 64 elements per kind of kernel.
 void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
                  const float* sums, const void* c, const void* bias, void* d);
+/// The same of binary64 sums, in binary64.
+void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
+                 const double* sums, const void* c, const void* bias, void* d);
+
+/// Operands of a product or of a batch, row-major without gaps.
+struct GemmOperands {
+  const void* a = nullptr;     ///< (m, k); of a batch one behind the other, or one for all
+  const void* b = nullptr;     ///< (k, n), likewise
+  const void* c = nullptr;     ///< (m, n) in D's format, likewise; null where beta is 0
+  const void* bias = nullptr;  ///< (n) in bias_type_of(problem); null where there is none
+};
+/// The operands of one product of a batch.
+GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands, std::uint64_t matrix);
+
+/// Why predict_gemm() can't do this, as "field: found X, allowed: Y"; empty when it can.
+std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath);
+
+/// What: one product as the plan and the problem's epilogue say: D of `rows` x `columns` elements; the sizes
+/// of the problem but for k mean nothing. Range and rounding: as predict() and finish_gemm(). Errors: none
+/// when why_no_gemm() is empty, but what `product` throws.
+void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath,
+                  std::uint64_t rows, std::uint64_t columns, const GemmOperands& operands, void* d,
+                  const Product& product);
 
 }  // namespace mmaudit

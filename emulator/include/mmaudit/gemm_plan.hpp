@@ -22,7 +22,7 @@ enum class SliceRule : std::uint8_t {
   cyclic,         ///< tile t to slice t % slices
   truncated  ///< contiguous, ceil(floor(k / slices) / tile) tiles each; k beyond the last slice is in no sum
 };
-/// How sums of slices or of lanes are added, in binary32 to nearest even.
+/// How sums of slices or of lanes are added, in binary32 (of f64 in binary64) to nearest even.
 enum class SliceOrder : std::uint8_t {
   ascending,   ///< one after another to a total that starts from +0
   descending,  ///< the same from the last slice on
@@ -49,16 +49,18 @@ inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_ev
 
 struct GemmPlan {
   Instruction instruction;  ///< its chain sums a slice, in ascending k from +0
-  /// No matrix instruction: a chain of binary32 fma over k, from +0; of the instruction only the formats of A
-  /// and B count, and tf32 stands for all bits of a binary32.
+  /// No matrix instruction: a chain of fma over k, from +0, in binary64 of f64 and else in binary32; of the
+  /// instruction only the formats of A and B count, and tf32 stands for all bits of a binary32.
   bool scalar = false;
   std::uint64_t tile_k =
       0;  ///< bounds of slices are multiples of it; 0: of the instruction's k (scalar: of 1)
   std::uint64_t slices = 1;
   SliceRule slice_rule = SliceRule::even;
   SliceOrder slice_order = SliceOrder::ascending;
-  Format partial = Format::f32;  ///< f32, f16 or bf16: the sum of a slice is rounded to it before the add
-  Format total = Format::f32;    ///< f32, f16 or bf16: the total is rounded to it after every add
+  /// f16 or bf16: the sum of a slice is rounded to it before the add; f32: it stays as it is, binary32 or, of
+  /// f64, binary64.
+  Format partial = Format::f32;
+  Format total = Format::f32;  ///< the same of the total after every add
   /// Where a slice is no whole number of tiles this long, the rest of it comes first, padded with +0 to whole
   /// instructions; 0: the padding stands at the end.
   std::uint64_t head_tile = 0;

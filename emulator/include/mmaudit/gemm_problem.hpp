@@ -17,24 +17,30 @@ enum class GemmApi : std::uint8_t { cublaslt, cublas };
 /// What cuBLASLt does to an element last.
 enum class GemmActivation : std::uint8_t { none, relu, gelu };
 
+/// What a stride is where matrices of a batch stand one behind the other, without a gap.
+inline constexpr std::uint64_t kTightStride = ~std::uint64_t{0};
+
 /// D (m, n) = A (m, k) B (k, n), all row-major, as torch.mm has them; the library, which is column-major, is
 /// asked for the transposes. With more than a product: D = activation(alpha * scale_a * scale_b * A B + beta
 /// * C + bias), C (m, n) in D's format, bias (n), which is one number per column.
 struct GemmProblem {
   GemmApi api = GemmApi::cublaslt;
   Format type = Format::f16;  ///< of A and B: f16, bf16, e4m3, e5m2 (with a B of e4m3), s8, f32, tf32
-                              ///< (binary32 in memory)
+                              ///< (binary32 in memory), f64
   Format d = Format::none;    ///< none: of the type; of tf32 f32, of FP8 bf16, of s8 s32
   std::uint64_t m = 0, n = 0, k = 0;
   bool transposed_a = false;                ///< A is stored as (k, m)
   bool transposed_b = false;                ///< B is stored as (n, k)
   std::uint64_t lda = 0, ldb = 0, ldd = 0;  ///< elements from one stored row to the next; 0: no gap
   std::uint64_t offset_a = 0, offset_b = 0, offset_d = 0;  ///< elements in front, which spoil the alignment
-  bool fast_accum = false;                                 ///< FP8: sums stay in the tensor core
+  std::uint64_t batch = 1;  ///< products of these sizes; A, B, C and D are as many matrices
+  /// Elements from one matrix of a batch to the next; of A and B 0: one matrix for the whole batch.
+  std::uint64_t stride_a = kTightStride, stride_b = kTightStride, stride_d = kTightStride;
+  bool fast_accum = false;        ///< FP8: sums stay in the tensor core
   bool reduced_reduction = true;  ///< cublas: sums of slices may be kept in D's type, torch's default
   std::uint64_t workspace = std::uint64_t{32} << 20;  ///< bytes
   std::uint64_t algorithm = 0;     ///< cublaslt: which of the heuristic's, from the best one on
-  float alpha = 1, beta = 0;       ///< of s8 1 and 0; C is not read where beta is 0
+  double alpha = 1, beta = 0;      ///< binary32 but with f64; of s8 1 and 0; C is not read where beta is 0
   float scale_a = 1, scale_b = 1;  ///< FP8: of all of A and of all of B
   bool bias = false;               ///< cublaslt
   GemmActivation activation = GemmActivation::none;  ///< cublaslt
@@ -60,11 +66,19 @@ std::string_view layout_of(const GemmProblem& problem);
 std::string name_of(const GemmProblem& problem);
 /// As "field: found X, allowed: Y"; empty when a library may be asked.
 std::string why_no_problem(const GemmProblem& problem);
-/// Elements that A, B and D take in memory, offsets and gaps included; nullopt beyond 2^63 of them.
+/// Elements that A, B and D take in memory, offsets, gaps and batch included; nullopt beyond 2^63 of them.
 struct GemmExtents {
   std::uint64_t a = 0, b = 0, d = 0;
 };
 std::optional<GemmExtents> extents_of(const GemmProblem& problem);
+/// Elements from one matrix of a batch to the next, as the library is told; 0 without a batch.
+struct GemmStrides {
+  std::uint64_t a = 0, b = 0, d = 0;
+};
+GemmStrides strides_of(const GemmProblem& problem);
+/// Matrices of A and of B that a batch has: 1 where all products share one.
+std::uint64_t matrices_of_a(const GemmProblem& problem);
+std::uint64_t matrices_of_b(const GemmProblem& problem);
 
 struct KernelLaunch {
   std::string name;                                            ///< mangled or not

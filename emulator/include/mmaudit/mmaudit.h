@@ -211,12 +211,12 @@ MMAUDIT_API int mmaudit_quantize(const mmaudit_quantization* work);
 typedef struct mmaudit_gemm {
   size_t size;
   const char* like;     /* "cublaslt" or "cublas"; null: "cublaslt" */
-  const char* type;     /* of A and B: f16, bf16, tf32, e4m3, e5m2, s8 */
+  const char* type;     /* of A and B: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8 */
   const char* d_format; /* null: the type's usual one */
   const char* layout;   /* as the library was given A and B: nn, nt, tn, tt; null: nn */
   uint64_t m, n, k;
-  mmaudit_in a, b; /* (m, k), (k, n), whatever the layout */
-  mmaudit_out d;   /* (m, n) */
+  mmaudit_in a, b; /* (m, k), (k, n), whatever the layout; of a batch (batch, m, k), (batch, k, n) */
+  mmaudit_out d;   /* (m, n); of a batch (batch, m, n) */
   /* Either the plan, "instruction=NAME tile_k=64 slices=3", fields of docs/gemm.md with a blank between, */
   const char* plan;
   /* or what the library did: names of its kernels, one per line; "split_k=3 reduction=2 custom=0"; and the
@@ -224,9 +224,16 @@ typedef struct mmaudit_gemm {
   const char *kernels, *algorithm;
   uint32_t grid[3], block[3], cluster[3];
   uint32_t threads; /* 0: one per core; no influence on the result */
+  /* Other fields of a problem of docs/gemm.md, "alpha=0.5 beta=1 bias=true activation=relu batch=4
+   * stride_b=0", with a blank between; null: none. With stride_a=0 or stride_b=0 A or B is one matrix for the
+   * batch. */
+  const char* problem;
+  mmaudit_in c;    /* (m, n), of a batch (batch, m, n), in D's format; where beta is not 0 */
+  mmaudit_in bias; /* (n) in D's format, bf16 where FP8 gives a D of f32; where the problem has one */
 } mmaudit_gemm;
 
-/* What: D = A * B with the bits that cuBLASLt or cublasGemmEx returns by this plan. `plan_text`, unless null:
+/* What: D = A * B, or with alpha, beta * C, bias and activation what the problem says, with the bits that
+ * cuBLASLt or cublasGemmEx returns by this plan. `plan_text`, unless null:
  * the plan in words; free with mmaudit_free(). MMAUDIT_BAD_INPUT where the plan is not known. */
 MMAUDIT_API int mmaudit_gemm_predict(const mmaudit_gemm* work, char** plan_text);
 

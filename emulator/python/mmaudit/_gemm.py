@@ -1,6 +1,6 @@
 """Products as cuBLASLt and cublasGemmEx compute them, by their plans."""
 from ctypes import byref, c_void_p
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from ._library import lib
 
 #: The format of D where a problem does not say it.
 _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}
-#: Fields of a problem that only the command line tool predicts, with what they are without them.
-_TOOL_ONLY = {"alpha": 1, "beta": 0, "scale_a": 1, "scale_b": 1, "bias": False, "activation": "none"}
+#: Fields of a problem that gemm() has in another place.
+_OWN = ("api", "type", "d", "m", "n", "k", "layout")
 
 
 def _words(fields: Mapping[str, Any]) -> str:
@@ -22,21 +22,48 @@ def _dimensions(field: Any, kernel: Mapping[str, Any], name: str) -> None:
         field[i] = extent
 
 
+def _batch(given: "dict[str, Any]", a: np.ndarray, b: np.ndarray) -> "Tuple[int, ...]":
+    """The shape of D; `given` gets the batch that A and B have, where it does not say it."""
+    if a.ndim not in (2, 3) or b.ndim not in (2, 3):
+        raise ValueError(f"a, b shape: found {list(a.shape)}, {list(b.shape)}, allowed: two dimensions each, three of a batch")
+    if a.ndim == 2 and b.ndim == 2:
+        batch = given.get("batch", 1)
+        if batch != 1:
+            raise ValueError(f"problem batch: found {batch}, allowed: 1, as A and B have")
+        _arrays.require_shape("b", b, (a.shape[1], b.shape[1]), "k, n")
+        return (a.shape[0], b.shape[1])
+    batch = (a if a.ndim == 3 else b).shape[0]
+    if given.setdefault("batch", batch) != batch:
+        raise ValueError(f"problem batch: found {given['batch']}, allowed: {batch}, as A and B have")
+    _arrays.require_shape("b", b, ((batch,) if b.ndim == 3 else ()) + (a.shape[-1], b.shape[-1]), "batch, k, n")
+    for name, x in (("stride_a", a), ("stride_b", b)) if batch != 1 else ():
+        if x.ndim == 2 and given.setdefault(name, 0) != 0:
+            raise ValueError(f"problem {name}: found {given[name]}, allowed: 0 where all products share one matrix")
+        if x.ndim == 3 and given.get(name) == 0:
+            raise ValueError(f"problem {name}: found 0, allowed: another one where every product has its own matrix")
+    return (batch, a.shape[-2], b.shape[-1])
+
+
 def gemm(
-    a: np.ndarray, b: np.ndarray, *, like: str = "cublaslt", problem: Optional[Mapping[str, Any]] = None,
-    plan: Optional[Mapping[str, Any]] = None, call: Optional[Mapping[str, Any]] = None, threads: int = 0,
+    a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, like: str = "cublaslt",
+    problem: Optional[Mapping[str, Any]] = None, plan: Optional[Mapping[str, Any]] = None,
+    call: Optional[Mapping[str, Any]] = None, bias: Optional[np.ndarray] = None, threads: int = 0,
 ) -> np.ndarray:
-    """D = A * B with the bits that a library returns. Needs no GPU.
+    """D = A * B, or activation(alpha * A * B + beta * C + bias), with the bits that a library returns. Needs no GPU.
 
     Args:
-        a: (M, K); b: (K, N), whatever the layout that the library was given. dtypes as in emulate().
+        a: (M, K); b: (K, N), whatever the layout that the library was given. dtypes as in emulate(). Of a batch
+            (batch, M, K) and (batch, K, N); one of both may be a single matrix, which all products of the batch share.
+        c: (M, N) or (batch, M, N), in D's format, where the problem has a beta.
         like: "cublaslt" or "cublas".
-        problem: {"type": "bf16", "d": "f32", "layout": "nt"}, fields as in docs/gemm.md; its sizes, if any, are A's and B's.
+        problem: {"type": "bf16", "d": "f32", "layout": "nt", "alpha": 0.5, "bias": True, "activation": "relu"}, fields as
+            in docs/gemm.md; its sizes, if any, are A's and B's.
+        bias: (N,), in D's format (bf16 where FP8 gives a D of f32), where the problem has a bias.
         plan: a plan of docs/gemm.md, {"instruction": ..., "tile_k": 64, "slices": 3}; or
         call: what the library did, {"algorithm": {"split_k": 3}, "kernels": [{"name": ...}]}, as ``mmaudit gemm
             compare --json`` writes it. One of both.
         threads: 0: one per core.
-    Returns: D, (M, N).
+    Returns: D, (M, N) or (batch, M, N).
     Raises: ValueError, in one line "field: found X, allowed: Y", also for kernels without a known plan.
     """
     given = dict(problem or {})
@@ -44,21 +71,29 @@ def gemm(
     output = str(given.get("d", _OUTPUTS.get(kind, kind)))
     how = _arrays.Casting()
     a, b = _arrays.operand("a", a, kind, how), _arrays.operand("b", b, "e4m3" if kind == "e5m2" else kind, how)
-    if a.ndim != 2 or b.ndim != 2:
-        raise ValueError(f"a, b shape: found {list(a.shape)}, {list(b.shape)}, allowed: two dimensions each")
-    _arrays.require_shape("b", b, (a.shape[1], b.shape[1]), "k, n")
-    for name, size in (("m", a.shape[0]), ("n", b.shape[1]), ("k", a.shape[1])):
+    shape = _batch(given, a, b)
+    for name, size in (("m", a.shape[-2]), ("n", b.shape[-1]), ("k", a.shape[-1])):
         if given.get(name, size) != size:
             raise ValueError(f"problem {name}: found {given[name]}, allowed: {size}, as A and B have")
-    for name, usual in _TOOL_ONLY.items():
-        if given.get(name, usual) != usual:
-            raise ValueError(f"problem {name}: found {given[name]}, allowed: {usual} (mmaudit gemm predict takes others)")
+    of_bias = "bf16" if kind in ("e4m3", "e5m2") and output == "f32" else output
+    if c is not None:
+        c = _arrays.operand("c", c, output, how)
+        _arrays.require_shape("c", c, shape, "as D")
+    if bias is not None:
+        bias = _arrays.operand("bias", bias, of_bias, how)
+        _arrays.require_shape("bias", bias, shape[-1:], "n")
+    for name, array, reads in (("c", c, given.get("beta", 0) != 0), ("bias", bias, bool(given.get("bias", False)))):
+        if (array is not None) != reads:
+            field = {"c": "beta"}.get(name, name)
+            found, allowed = ("none", "one") if reads else ("one", "none")
+            raise ValueError(f"{name}: found {found}, allowed: {allowed} where the problem has {'a' if reads else 'no'} {field}")
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
     work = _library.Gemm()
     work.like, work.type, work.d_format = (_library.encoded(x) for x in (like, kind, output))
     work.layout = _library.encoded(str(given.get("layout", "nn")))
-    (work.m, work.k), work.n, work.threads = a.shape, b.shape[1], threads
+    work.m, work.n, work.k, work.threads = shape[-2], shape[-1], a.shape[-1], threads
+    work.problem = _library.encoded(_words({name: value for name, value in given.items() if name not in _OWN}))
     if plan is not None:
         work.plan = _library.encoded(_words(plan))
     if call is not None:
@@ -67,7 +102,7 @@ def gemm(
         work.algorithm = _library.encoded(_words(call.get("algorithm", {})))
         for name in ("grid", "block", "cluster"):
             _dimensions(getattr(work, name), kernels[0] if kernels else {}, name)
-    d = np.empty((work.m, work.n), _arrays.value_dtype(output, _arrays.is_ml(a)))
-    work.a, work.b, work.d = _arrays.given(a), _arrays.given(b), _arrays.written(d)
+    d = np.empty(shape, _arrays.value_dtype(output, _arrays.is_ml(a)))
+    work.a, work.b, work.c, work.bias, work.d = *(_arrays.given(x) for x in (a, b, c, bias)), _arrays.written(d)
     _library.check(lib.mmaudit_gemm_predict(byref(work), c_void_p()))
     return d

@@ -97,7 +97,7 @@ class Gemm(_Sized):
         ("size", c_size_t), ("like", c_char_p), ("type", c_char_p), ("d_format", c_char_p), ("layout", c_char_p),
         ("m", c_uint64), ("n", c_uint64), ("k", c_uint64), ("a", In), ("b", In), ("d", Out), ("plan", c_char_p),
         ("kernels", c_char_p), ("algorithm", c_char_p), ("grid", c_uint32 * 3), ("block", c_uint32 * 3),
-        ("cluster", c_uint32 * 3), ("threads", c_uint32),
+        ("cluster", c_uint32 * 3), ("threads", c_uint32), ("problem", c_char_p), ("c", In), ("bias", In),
     ]
 
 

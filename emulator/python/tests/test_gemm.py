@@ -1,5 +1,6 @@
 """Products of libraries by their plans."""
 import unittest
+from fractions import Fraction
 
 import numpy as np
 
@@ -36,6 +37,58 @@ class Gemm(unittest.TestCase):
         other = mmaudit.gemm(a, b, problem=problem, plan={"instruction": INST, "tile_k": 64, "slices": 2})
         self.assertTrue((by_call != other).any())
 
+    def test_epilogue_in_binary32(self):
+        a, b = operands()
+        rng = np.random.default_rng(4)
+        c, bias = rng.standard_normal((5, 7)).astype(np.float32), rng.standard_normal(7).astype(np.float32)
+        problem = {"type": "f16", "d": "f32", "alpha": 0.75, "beta": -1.25, "bias": True, "activation": "relu"}
+        sums = mmaudit.gemm(a, b, problem={"type": "f16", "d": "f32"}, plan={"instruction": INST})
+        for rule in ("fused_sum", "fused_c"):
+            found = mmaudit.gemm(a, b, c, problem=problem, plan={"instruction": INST, "epilogue": rule}, bias=bias)
+            expected = np.empty((5, 7), np.float32)
+            for i in range(5):
+                for j in range(7):
+                    s, x = sums[i, j], c[i, j]
+                    rounded = np.float32(-1.25) * x if rule == "fused_sum" else np.float32(0.75) * s
+                    other = (Fraction(3, 4) * Fraction(float(s)) if rule == "fused_sum" else Fraction(-5, 4) * Fraction(float(x)))
+                    # Both terms have at most 48 bits near each other: binary64 holds their sum, and binary32 rounds it once.
+                    fused = np.float32(float(other + Fraction(float(rounded))))
+                    expected[i, j] = max(np.float32(fused + bias[j]), np.float32(0))
+            np.testing.assert_array_equal(found, expected)
+        fused, plain = (mmaudit.gemm(a, b, c, problem={**problem, "alpha": 0.7, "beta": 1.3, "activation": "none"},
+                                     plan={"instruction": INST, "epilogue": rule}, bias=bias) for rule in ("fused_sum", "fused_c"))
+        self.assertTrue((fused != plain).any())  # the place of C counts
+
+    def test_a_batch_is_its_products(self):
+        rng = np.random.default_rng(5)
+        a, b = rng.standard_normal((3, 5, 640)).astype(np.float16), rng.standard_normal((3, 640, 7)).astype(np.float16)
+        plan, problem = {"instruction": INST, "tile_k": 64, "slices": 2}, {"type": "f16", "d": "f32"}
+        d = mmaudit.gemm(a, b, problem=problem, plan=plan)
+        self.assertEqual(d.shape, (3, 5, 7))
+        shared = mmaudit.gemm(a, b[1], problem=problem, plan=plan)
+        for i in range(3):
+            np.testing.assert_array_equal(d[i], mmaudit.gemm(a[i], b[i], problem=problem, plan=plan))
+            np.testing.assert_array_equal(shared[i], mmaudit.gemm(a[i], b[1], problem=problem, plan=plan))
+        self.assertTrue((d[0] != shared[0]).any())
+        with self.assertRaises(ValueError) as caught:
+            mmaudit.gemm(a, b[:2], problem=problem, plan=plan)
+        self.assertEqual(str(caught.exception), "b shape: found [2, 640, 7], allowed: [3, 640, 7] (batch, k, n)")
+
+    def test_binary64(self):
+        rng = np.random.default_rng(6)
+        a, b = rng.standard_normal((2, 9)), rng.standard_normal((9, 3))
+        chain = {"instruction": "mma.m8n8k4.f64.f64.f64.f64", "output": "f64"}
+        d = mmaudit.gemm(a, b, problem={"type": "f64"}, plan=chain)
+        expected = np.zeros((2, 3))
+        for k in range(9):
+            for i in range(2):
+                for j in range(3):
+                    expected[i, j] = float(Fraction(a[i, k]) * Fraction(b[k, j]) + Fraction(expected[i, j]))
+        np.testing.assert_array_equal(d, expected)
+        halves = mmaudit.gemm(a, b, problem={"type": "f64", "alpha": 1 / 3}, plan={**chain, "tile_k": 4, "slices": 2})
+        first = mmaudit.gemm(a[:, :8], b[:8], problem={"type": "f64"}, plan=chain)
+        np.testing.assert_array_equal(halves, (first + a[:, 8:] * b[8:]) * (1 / 3))
+
     def test_refusals_name_the_field(self):
         a, b = operands()
         for wrong, line in (
@@ -43,8 +96,14 @@ class Gemm(unittest.TestCase):
             ({"plan": {}}, "plan: found no instruction, allowed: instruction=NAME"),
             ({}, "plan, kernels: found neither, allowed: one"),
             ({"call": {"kernels": [{"name": "x"}]}}, "kernels: found no plan for the kernel x, allowed: kernels of docs/gemm.md"),
-            ({"plan": {"instruction": INST}, "problem": {"alpha": 2}},
-             "problem alpha: found 2, allowed: 1 (mmaudit gemm predict takes others)"),
+            ({"plan": {"instruction": INST}, "problem": {"alhpa": 2}}, "problem: found alhpa, allowed: a field of docs/gemm.md"),
+            ({"plan": {"instruction": INST}, "problem": {"beta": 2}}, "c: found none, allowed: one where the problem has a beta"),
+            ({"plan": {"instruction": INST}, "bias": a[0, :7]}, "bias: found one, allowed: none where the problem has no bias"),
+            ({"plan": {"instruction": INST}, "problem": {"bias": True}, "bias": a[0, :6]},
+             "bias shape: found [6], allowed: [7] (n)"),
+            ({"plan": {"instruction": INST, "output": "f16"}, "problem": {"activation": "gelu"}},
+             "activation: found gelu, allowed: none, relu where D is predicted"),
+            ({"plan": {"instruction": INST}, "problem": {"batch": 3}}, "problem batch: found 3, allowed: 1, as A and B have"),
             ({"plan": {"instruction": INST}, "problem": {"m": 6}}, "problem m: found 6, allowed: 5, as A and B have"),
         ):
             with self.assertRaises(ValueError) as caught:

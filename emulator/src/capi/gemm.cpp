@@ -4,19 +4,17 @@
 #include <vector>
 
 #include "guard.hpp"
-#include "mmaudit/gemm_problem.hpp"
+#include "mmaudit/gemm_epilogue.hpp"
 #include "mmaudit/library_log.hpp"
 #include "mmaudit/names.hpp"
 
 namespace mmaudit::capi {
 namespace {
 
-constexpr const char* kFields = "plan";
-
-/// Reads the fields of a plan from "name=value name=value".
-class PlanReader {
+/// Reads the fields of a plan or of a problem from "name=value name=value".
+class FieldReader {
  public:
-  explicit PlanReader(std::string_view text) : text_(text) {}
+  FieldReader(const char* whole, std::string_view text) : whole_(whole), text_(text) {}
 
   void instruction(std::string_view name, Instruction& value) {
     const auto word = take(name);
@@ -24,15 +22,27 @@ class PlanReader {
     value = capi::instruction_of(std::string(*word).c_str());
   }
   void boolean(std::string_view name, bool& value) {
-    if (const auto word = take(name)) value = *word == "1" || *word == "True" || *word == "true";
+    const auto word = take(name);
+    if (!word) return;
+    value = *word == "1" || *word == "True" || *word == "true";
+    if (!value && *word != "0" && *word != "False" && *word != "false")
+      refuse(whole_, std::string(name) + ": found " + std::string(*word) + ", allowed: true, false");
+  }
+  template <typename Number>
+  void number(std::string_view name, Number& value) {
+    const auto word = take(name);
+    if (!word) return;
+    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
+    if (error != std::errc{} || end != word->data() + word->size())
+      refuse(whole_, std::string(name) + ": found " + std::string(*word) + ", allowed: a number");
   }
   void count(std::string_view name, std::uint64_t& value, std::uint64_t least) {
     const auto word = take(name);
     if (!word) return;
     const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
     if (error != std::errc{} || end != word->data() + word->size() || value < least)
-      refuse(kFields, std::string(name) + ": found " + std::string(*word) + ", allowed: an integer from " +
-                          std::to_string(least));
+      refuse(whole_, std::string(name) + ": found " + std::string(*word) + ", allowed: an integer from " +
+                         std::to_string(least));
   }
   void format(std::string_view name, Format& value) {
     if (const auto word = take(name)) value = capi::format_of(name, std::string(*word).c_str()).id;
@@ -43,7 +53,7 @@ class PlanReader {
     if (!word) return;
     const auto* const found = std::find(names, names + Count, *word);
     if (found == names + Count)
-      refuse(kFields,
+      refuse(whole_,
              std::string(name) + ": found " + std::string(*word) + ", allowed: a name of docs/gemm.md");
     value = static_cast<Enum>(found - names);
   }
@@ -55,7 +65,7 @@ class PlanReader {
       rest.remove_prefix(std::min(word.size() + 1, rest.size()));
       const std::string_view name = word.substr(0, word.find('='));
       if (!word.empty() && std::find(taken_.begin(), taken_.end(), name) == taken_.end())
-        refuse(kFields, "found " + std::string(name) + ", allowed: a field of docs/gemm.md");
+        refuse(whole_, "found " + std::string(name) + ", allowed: a field of docs/gemm.md");
     }
   }
 
@@ -64,9 +74,37 @@ class PlanReader {
     taken_.push_back(name);
     return log::value_in(text_, name);
   }
+  const char* whole_;
   std::string_view text_;
   std::vector<std::string_view> taken_;
 };
+
+/// The fields that have no place of their own in mmaudit_gemm.
+void take_fields(std::string_view text, GemmProblem& out) {
+  FieldReader reader("problem", text);
+  for (const auto& [name, value] : {std::pair{"lda", &out.lda},
+                                    {"ldb", &out.ldb},
+                                    {"ldd", &out.ldd},
+                                    {"offset_a", &out.offset_a},
+                                    {"offset_b", &out.offset_b},
+                                    {"offset_d", &out.offset_d},
+                                    {"stride_a", &out.stride_a},
+                                    {"stride_b", &out.stride_b},
+                                    {"stride_d", &out.stride_d},
+                                    {"workspace", &out.workspace},
+                                    {"algorithm", &out.algorithm}})
+    reader.count(name, *value, 0);
+  reader.count("batch", out.batch, 1);
+  reader.boolean("fast_accum", out.fast_accum);
+  reader.boolean("reduced_reduction", out.reduced_reduction);
+  reader.number("alpha", out.alpha);
+  reader.number("beta", out.beta);
+  reader.number("scale_a", out.scale_a);
+  reader.number("scale_b", out.scale_b);
+  reader.boolean("bias", out.bias);
+  reader.choice("activation", names::kGemmActivation, out.activation);
+  reader.finish();
+}
 
 GemmProblem problem_of(const mmaudit_gemm& work) {
   GemmProblem out;
@@ -85,6 +123,7 @@ GemmProblem problem_of(const mmaudit_gemm& work) {
   if (api != "cublaslt" && api != "cublas")
     refuse("like", "found " + std::string(api) + ", allowed: cublaslt, cublas");
   out.api = api == "cublas" ? GemmApi::cublas : GemmApi::cublaslt;
+  if (work.problem != nullptr) take_fields(work.problem, out);
   if (const std::string why = why_no_problem(out); !why.empty()) throw Refused{why};
   return out;
 }
@@ -92,7 +131,7 @@ GemmProblem problem_of(const mmaudit_gemm& work) {
 GemmPlan given_plan(const mmaudit_gemm& work, const GemmProblem& problem) {
   GemmPlan plan;
   plan.output = output_of(problem);
-  PlanReader reader(work.plan);
+  FieldReader reader("plan", work.plan);
   bool scalar = false;
   reader.boolean("scalar", scalar);
   if (scalar) plan.instruction = scalar_instruction(problem.type, b_type_of(problem));
@@ -131,27 +170,33 @@ void run_gemm(const mmaudit_gemm& work, char** plan_text) {
   const GemmProblem problem = problem_of(work);
   const GemmPlan plan = plan_for(work, problem);
   const FormatSpec output = spec_of(plan.output);
-  require("a", work.a, {{"m", work.m}, {"k", work.k}}, spec_of(problem.type));
-  require("b", work.b, {{"k", work.k}, {"n", work.n}}, spec_of(b_type_of(problem)));
-  require("d", work.d, {{"m", work.m}, {"n", work.n}}, output);
-  require_apart("a", work.d, work.a);
-  require_apart("b", work.d, work.b);
+  const Axis batch{"batch", problem.batch}, of_a{"batch", matrices_of_a(problem)},
+      of_b{"batch", matrices_of_b(problem)};
+  require("a", work.a, {of_a, {"m", work.m}, {"k", work.k}}, spec_of(problem.type));
+  require("b", work.b, {of_b, {"k", work.k}, {"n", work.n}}, spec_of(b_type_of(problem)));
+  require("d", work.d, {batch, {"m", work.m}, {"n", work.n}}, output);
+  const auto addend = [](const char* field, mmaudit_in array, bool reads, std::initializer_list<Axis> axes,
+                         const FormatSpec& format) {
+    if (!reads && given(array)) refuse(field, "found one, allowed: none without beta or bias in the problem");
+    if (reads) require(field, array, axes, format);
+  };
+  addend("c", work.c, problem.beta != 0, {batch, {"m", work.m}, {"n", work.n}}, output);
+  addend("bias", work.bias, problem.bias, {{"n", work.n}}, spec_of(bias_type_of(problem)));
+  for (const auto& [field, array] :
+       {std::pair{"a", work.a}, {"b", work.b}, {"c", work.c}, {"bias", work.bias}})
+    require_apart(field, work.d, array);
   const Datapath datapath =
       plan.scalar ? Datapath{} : entry_of(architecture_of("hopper"), plan.instruction).datapath;
-  Matmul product;
-  product.m = work.m;
-  product.n = work.n;
-  product.k = work.k;
-  product.a = work.a.data;
-  product.b = work.b.data;
-  product.d = work.d.data;
-  if (const std::string why = why_no_prediction(plan, datapath, product); !why.empty()) throw Refused{why};
-  predict(plan, datapath, product,
-          [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
-            MatmulOptions options;
-            options.threads = work.threads;
-            matmul(instruction, model, part, options);
-          });
+  if (const std::string why = why_no_gemm(problem, plan, datapath); !why.empty()) throw Refused{why};
+  const GemmOperands operands{work.a.data, work.b.data, work.c.data, work.bias.data};
+  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
+    predict_gemm(problem, plan, datapath, work.m, work.n, matrix_of(problem, operands, matrix),
+                 static_cast<std::byte*>(work.d.data) + matrix * work.m * work.n * output.storage_bytes(),
+                 [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
+                   MatmulOptions options;
+                   options.threads = work.threads;
+                   matmul(instruction, model, part, options);
+                 });
   if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
 }
 

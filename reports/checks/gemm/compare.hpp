@@ -15,8 +15,8 @@ namespace mmaudit::checks {
 
 /// The operands of a whole product, from a seed: as the model takes them and as the library stores them.
 struct GemmInputs {
-  std::vector<std::byte> a, b;                ///< (m, k), (k, n)
-  std::vector<std::byte> c, bias;             ///< (m, n), (n); empty where the problem reads none
+  std::vector<std::byte> a, b;     ///< (m, k), (k, n); of a batch one behind the other, or one for all
+  std::vector<std::byte> c, bias;  ///< (batch, m, n), (n); empty where the problem reads none
   std::vector<std::byte> stored_a, stored_b;  ///< with layouts, gaps and offsets; empty: as a, as b
   [[nodiscard]] GemmOperands operands() const { return {a.data(), b.data(), c.data(), bias.data()}; }
   [[nodiscard]] const void* library_a() const { return stored_a.empty() ? a.data() : stored_a.data(); }
@@ -26,9 +26,9 @@ GemmInputs inputs_of(const GemmProblem& problem, std::uint64_t seed);
 /// Of operands that are known: A (m, k) and B (k, n), row-major without gaps.
 GemmInputs inputs_of(const GemmProblem& problem, std::vector<std::byte> a, std::vector<std::byte> b);
 
-/// What: D, (m, n) in storage width, by the plan on an architecture. `operands`: row-major without gaps; C
-/// and the bias are read where the problem has them. `on_gpu`: the model runs on this GPU where it can; null:
-/// on the CPU. Errors: InputError where the model can't.
+/// What: D, (batch, m, n) in storage width, by the plan on an architecture. `operands`: those of the whole
+/// batch, row-major without gaps; C and the bias are read where the problem has them. `on_gpu`: the model
+/// runs on this GPU where it can; null: on the CPU. Errors: InputError where the model can't.
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
                                  const GemmPlan& plan, const GemmOperands& operands,
                                  const device::DeviceInfo* on_gpu);
@@ -40,11 +40,11 @@ struct GemmOutcome {
   std::string why;  ///< no plan, or the library refused
   bool ran = false;
   std::uint64_t elements = 0, wrong = 0;
-  std::uint64_t row = 0, column = 0, expected = 0, found = 0;  ///< of the first wrong element
+  std::uint64_t matrix = 0, row = 0, column = 0, expected = 0, found = 0;  ///< of the first wrong element
 };
 
 /// What: counts the elements of D that differ into `out`, whose problem is set, and keeps the first. Shapes:
-/// both (m, n) in storage width. Errors: InputError where one has another size.
+/// both (batch, m, n) in storage width. Errors: InputError where one has another size.
 void compare_elements(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
                       GemmOutcome& out);
 
@@ -75,10 +75,10 @@ struct CompareRun {
 std::vector<GemmOutcome> compare_all(const CompareRun& run);
 
 /// `count` problems of each of the names "f16", "bf16", "tf32", "f32", "e4m3", "e4m3-fast", "e5m2-fast",
-/// "s8": tiny to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models, all
-/// layouts, both APIs.
+/// "s8", "f64": tiny to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models,
+/// all layouts, both APIs. `batches`: each a batch of up to 64, with smaller matrices.
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
-                                         const std::vector<std::string>& types);
+                                         const std::vector<std::string>& types, bool batches = false);
 
 /// One line per type: problems, known plans, elements and wrong ones; then the kernels without a plan.
 std::string summary_of(const std::vector<GemmOutcome>& outcomes);

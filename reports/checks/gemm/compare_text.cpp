@@ -10,7 +10,8 @@ namespace mmaudit::checks {
 namespace {
 
 std::string type_of(const GemmProblem& problem) {
-  return std::string(name_of(problem.type)) + (problem.fast_accum ? "-fast" : "");
+  return std::string(name_of(problem.type)) + (problem.fast_accum ? "-fast" : "") +
+         (problem.batch != 1 ? " batches" : "");
 }
 
 /// A mangled CUTLASS name without what is the same in all of them.
@@ -30,9 +31,10 @@ std::string text_of(const GemmOutcome& outcome) {
   if (!outcome.call.kernels.empty())
     out += "; " + printable(short_name(outcome.call.kernels.front().name), 120);
   if (outcome.wrong != 0)
-    out +=
-        fmt::format("; {} of {} elements differ, first ({}, {}): expected {:#x}, found {:#x}", outcome.wrong,
-                    outcome.elements, outcome.row, outcome.column, outcome.expected, outcome.found);
+    out += fmt::format("; {} of {} elements differ, first ({}{}, {}): expected {:#x}, found {:#x}",
+                       outcome.wrong, outcome.elements,
+                       outcome.problem.batch == 1 ? "" : fmt::format("{}, ", outcome.matrix), outcome.row,
+                       outcome.column, outcome.expected, outcome.found);
   return out + "\n";
 }
 
@@ -78,6 +80,7 @@ std::string json_of(const std::vector<GemmOutcome>& outcomes, std::size_t asked,
     if (each.wrong != 0)
       one["first"] = {
           {"row", each.row}, {"column", each.column}, {"expected", each.expected}, {"found", each.found}};
+    if (each.wrong != 0 && each.problem.batch != 1) one["first"]["matrix"] = each.matrix;
     all.push_back(std::move(one));
   }
   const nlohmann::json out = {{"schema", "mmaudit.gemm.compare/1"},

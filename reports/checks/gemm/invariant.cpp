@@ -88,11 +88,15 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
     const std::string words = plan ? mmaudit::text_of(*plan) : "unknown plan";
     out.unknown += plan ? 0 : 1;
     if (plan) {  // a plan gives the same bits for every M
+      corpus::GemmSample sample;
+      sample.problem = x;
+      sample.seed = options.seed;
+      sample.rows = {0, 1};
+      sample.columns = columns;
       auto known = std::find_if(predictions.begin(), predictions.end(),
                                 [&](const auto& each) { return each.first == words; });
       if (known == predictions.end())
-        known = predictions.insert(predictions.end(), {words, predicted_bits(architecture, x, *plan,
-                                                                             options.seed, {0, 1}, columns)});
+        known = predictions.insert(predictions.end(), {words, predicted_bits(architecture, sample, *plan)});
       for (std::uint64_t i = 0; i < rows; ++i)
         for (std::size_t j = 0; j < columns.size(); ++j)
           out.wrong += known->second[i * columns.size() + j] !=

@@ -81,20 +81,48 @@ GemmProblem draw_problem(Draw& draw, Format type, bool fast) {
   return x;
 }
 
+/// A batch of these matrices, cut down so that the whole stays about as large as one product.
+void draw_batch(Draw& draw, GemmProblem& x) {
+  constexpr std::uint64_t kBatches[] = {2, 3, 4, 7, 8, 16, 32, 64};
+  constexpr std::uint64_t kMost = 1 << 22;  // elements of A, of B and of D
+  x.batch = draw.of(kBatches);
+  const auto largest = [&] { return std::max({x.m * x.k, x.k * x.n, x.m * x.n}) * x.batch; };
+  const auto halved = [](std::uint64_t size) { return std::max<std::uint64_t>(size / 2 / 16 * 16, 16); };
+  while (largest() > kMost && (x.m > 16 || x.n > 16 || x.k > 16)) {
+    std::uint64_t& size = x.k >= x.m && x.k >= x.n ? x.k : x.m >= x.n ? x.m : x.n;
+    size = halved(size);
+  }
+  x.lda = x.ldd = 0;
+  const GemmStrides tight = strides_of(x);
+  switch (draw.below(5)) {
+    case 0:
+      x.stride_a = 0;
+      break;
+    case 1:
+      x.stride_b = 0;
+      break;
+    case 2:
+      x.stride_a = tight.a + 64, x.stride_b = tight.b + 32, x.stride_d = tight.d + 16;
+      break;
+    default:
+      break;
+  }
+}
+
 struct Kind {
   std::string_view name;
   Format type;
   bool fast;
 };
-constexpr Kind kKinds[] = {{"f16", Format::f16, false},       {"bf16", Format::bf16, false},
-                           {"tf32", Format::tf32, false},     {"e4m3", Format::e4m3, false},
-                           {"e4m3-fast", Format::e4m3, true}, {"e5m2-fast", Format::e5m2, true},
-                           {"s8", Format::s8, false},         {"f32", Format::f32, false}};
+constexpr Kind kKinds[] = {
+    {"f16", Format::f16, false},   {"bf16", Format::bf16, false},     {"tf32", Format::tf32, false},
+    {"e4m3", Format::e4m3, false}, {"e4m3-fast", Format::e4m3, true}, {"e5m2-fast", Format::e5m2, true},
+    {"s8", Format::s8, false},     {"f32", Format::f32, false},       {"f64", Format::f64, false}};
 
 }  // namespace
 
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
-                                         const std::vector<std::string>& types) {
+                                         const std::vector<std::string>& types, bool batches) {
   constexpr std::uint64_t kMostWork = 600'000'000'000;  // multiply-adds
   std::vector<GemmProblem> out;
   for (const std::string& name : types) {
@@ -102,11 +130,13 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
                                           [&](const Kind& each) { return each.name == name; });
     if (kind == std::end(kKinds))
       throw InputError("--type: found " + name +
-                       ", allowed: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8");
+                       ", allowed: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8, f64");
     Draw draw(seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32));
     for (std::uint64_t drawn = 0; drawn < count;) {
-      const GemmProblem x = draw_problem(draw, kind->type, kind->fast);
-      if (x.m * x.n * x.k > kMostWork || !why_no_problem(x).empty()) continue;
+      GemmProblem x = draw_problem(draw, kind->type, kind->fast);
+      if (batches) draw_batch(draw, x);
+      const std::uint64_t most = kind->type == Format::f64 ? kMostWork / 8 : kMostWork;
+      if (x.m * x.n * x.k > most || !why_no_problem(x).empty()) continue;
       out.push_back(x);
       ++drawn;
     }

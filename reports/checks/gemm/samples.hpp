@@ -6,16 +6,9 @@
 #include <vector>
 
 #include "mmaudit/corpus/gemm_file.hpp"
+#include "mmaudit/gemm_epilogue.hpp"
 
 namespace mmaudit::checks {
-
-/// Operands of one product, row-major without gaps.
-struct GemmOperands {
-  const void* a = nullptr;     ///< (m, k)
-  const void* b = nullptr;     ///< (k, n)
-  const void* c = nullptr;     ///< (m, n) in D's format; null where beta is 0
-  const void* bias = nullptr;  ///< (n) in bias_type_of(problem); null where there is none
-};
 
 /// What: D, (m, n) in storage width, of `rows` x `columns` elements as the plan and the problem's epilogue
 /// say; the sizes of the problem but for k mean nothing. Errors: InputError where the architecture can't
@@ -24,15 +17,13 @@ std::vector<std::byte> predicted_by(const Architecture& architecture, const Gemm
                                     const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
                                     const GemmOperands& operands, const Product& by);
 
-/// The bits of D where `rows` meet `columns`, as the plan says, from seeded operands; (rows, columns).
-/// Errors: InputError where the architecture can't compute the plan.
-std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, const GemmProblem& problem,
-                                          const GemmPlan& plan, std::uint64_t seed,
-                                          const std::vector<std::uint64_t>& rows,
-                                          const std::vector<std::uint64_t>& columns);
+/// The bits of D of a sample, as the plan says: (matrices, rows, columns). Errors: InputError where the
+/// architecture can't compute the plan.
+std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, const corpus::GemmSample& sample,
+                                          const GemmPlan& plan);
 
 /// A sample of a product that ran: up to 4 rows and 4 columns, drawn by the seed of its operands, row 0 and
-/// column 0 among them. `d`: (m, n) in storage width.
+/// column 0 among them; of a batch the first and the last product. `d`: (batch, m, n) in storage width.
 corpus::GemmSample sample_of(const GemmProblem& problem, const LibraryCall& call, std::uint64_t seed,
                              const std::vector<std::byte>& d);
 

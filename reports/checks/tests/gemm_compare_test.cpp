@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "gemm/invariant.hpp"
 #include "gemm/samples.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -82,6 +84,75 @@ TEST(GemmCompare, a_sample_of_a_product_is_read_and_predicted) {
   const SampleOutcome found = check_sample(*find_architecture("hopper"), read[0]);
   EXPECT_EQ(found.elements, 12U);
   EXPECT_EQ(found.wrong, 0U);
+}
+
+GemmProblem batch_of(std::uint64_t count) {
+  GemmProblem x;
+  x.m = 5;
+  x.n = 6;
+  x.k = 64;
+  x.batch = count;
+  return x;
+}
+
+/// What the kernels of one product make of a batch: the samples name the first and the last product.
+TEST(GemmCompare, a_batch_is_its_products) {
+  GemmProblem x = batch_of(3);
+  LibraryCall call;
+  call.kernels.emplace_back().name = "nvjet_sm90_hsh_64x64_64x13_4x2_h_bz_TNT";
+  const Architecture& hopper = *find_architecture("hopper");
+  const GemmPlan plan = plan_of(x, call).value();
+  for (const bool shared : {false, true}) {
+    if (shared) x.stride_b = 0;
+    const GemmInputs inputs = inputs_of(x, 11);
+    EXPECT_EQ(inputs.a.size(), 3U * 5 * 64 * 2);
+    EXPECT_EQ(inputs.b.size(), (shared ? 1U : 3U) * 6 * 64 * 2);
+    const std::vector<std::byte> d = predicted(hopper, x, plan, inputs.operands(), nullptr);
+    ASSERT_EQ(d.size(), 3U * 5 * 6 * 2);
+    EXPECT_FALSE(std::equal(d.begin(), d.begin() + 60, d.begin() + 60));  // other operands
+    const auto read = corpus::read_gemm_samples(corpus::line_of(sample_of(x, call, 11, d)), "x");
+    EXPECT_EQ(read.at(0).matrices, (std::vector<std::uint64_t>{0, 2}));
+    EXPECT_EQ(name_of(read[0].problem), name_of(x));
+    const SampleOutcome found = check_sample(hopper, read[0]);
+    EXPECT_EQ(found.elements, 2U * 16);
+    EXPECT_EQ(found.wrong, 0U);
+    GemmOutcome out;
+    out.problem = x;
+    std::vector<std::byte> other = d;
+    other[(2 * 30 + 7) * 2 + 1] ^= std::byte{0x80};
+    compare_elements(other, d, out);
+    EXPECT_EQ(out.elements, 90U);
+    EXPECT_EQ(out.wrong, 1U);
+    EXPECT_EQ(out.matrix, 2U);
+    EXPECT_EQ(out.row, 1U);
+    EXPECT_EQ(out.column, 1U);
+  }
+}
+
+TEST(GemmCompare, a_batch_is_stored_with_its_strides) {
+  GemmProblem x = batch_of(2);
+  x.transposed_a = true;
+  x.stride_a = 400;
+  x.offset_b = 3;
+  const GemmInputs inputs = inputs_of(x, 4);
+  ASSERT_EQ(inputs.stored_a.size(), (400U + 320) * 2);
+  const auto at = [](const void* base, std::uint64_t element) { return load_word(base, 2, element); };
+  for (std::uint64_t matrix = 0; matrix < 2; ++matrix)
+    for (std::uint64_t i = 0; i < 5; ++i)
+      EXPECT_EQ(at(inputs.library_a(), matrix * 400 + 7 * 5 + i),
+                at(inputs.a.data(), (matrix * 5 + i) * 64 + 7));
+  EXPECT_EQ(at(inputs.library_a(), 320), 0x7F7FU);  // between two matrices: not a number that passes
+  ASSERT_EQ(inputs.stored_b.size(), (3U + 2 * 384) * 2);
+  EXPECT_EQ(at(inputs.library_b(), 3 + 384), at(inputs.b.data(), 384));
+}
+
+TEST(GemmCompare, random_batches_are_problems) {
+  for (const GemmProblem& x :
+       random_problems(3, 30, {"f16", "tf32", "f64", "e4m3", "s8"}, /*batches=*/true)) {
+    EXPECT_GT(x.batch, 1U);
+    EXPECT_EQ(why_no_problem(x), "") << name_of(x);
+    EXPECT_LE(x.batch * std::max({x.m * x.k, x.k * x.n, x.m * x.n}), std::uint64_t{1} << 23) << name_of(x);
+  }
 }
 
 TEST(GemmInvariant, what_pinning_costs_is_said) {

@@ -72,8 +72,7 @@ Told told_by(const std::function<bool(GemmPlan&)>& change) {
     GemmPlan wrong = plan.value_or(GemmPlan{});
     if (!plan || sample.problem.type == Format::s8 || !change(wrong)) continue;
     ++out.apply;
-    const auto bits =
-        predicted_bits(hopper(), sample.problem, wrong, sample.seed, sample.rows, sample.columns);
+    const auto bits = predicted_bits(hopper(), sample, wrong);
     out.differ += bits != sample.d ? 1 : 0;
   }
   return out;
@@ -197,6 +196,14 @@ TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
   EXPECT_EQ(name_of(finished[0]),
             "cublaslt e4m3 -> bf16 nt 16 x 32 x 16 alpha 0.3 beta -1.25 scale_a 0.1 scale_b 2 bias relu");
   EXPECT_EQ(name_of(corpus::gemm_problem_of(corpus::to_json(finished[0]), "x")), name_of(finished[0]));
+  const auto batch = corpus::read_gemm_problems(
+      R"({"type": "f64", "m": 3, "n": 40, "k": 16, "batch": 4, "stride_a": 0, "stride_b": 700, "alpha": 0.1})",
+      "x");
+  EXPECT_EQ(name_of(batch[0]),
+            "cublaslt f64 -> f64 nn 3 x 40 x 16 batch 4 stride_a 0 stride_b 700 alpha 0.1");
+  EXPECT_EQ(batch[0].alpha, 0.1);  // binary64; of other types what the library reads
+  EXPECT_EQ(finished[0].alpha, static_cast<double>(0.3F));
+  EXPECT_EQ(name_of(corpus::gemm_problem_of(corpus::to_json(batch[0]), "x")), name_of(batch[0]));
   const char* const log =
       "[2026][cublasLt][1][Trace][cublasLtSSSMatmul] A=0X7 Adesc=[type=R_32F rows=256 cols=8192 ld=264] "
       "B=0X7 "
@@ -238,6 +245,18 @@ TEST(GemmPlans, bad_input_is_one_line) {
             "f: line 1: bias, activation: found some, allowed: none with cublas");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "scale_a": 2})"),
             "f: line 1: scale_a, scale_b: found others, allowed: 1 but with FP8");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 0})"),
+            "f: line 1: batch: found 0, allowed: an integer from 1");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 2, "stride_a": 15})"),
+            "f: line 1: stride_a: found 15, allowed: 0 (one matrix for all) or from 16 on");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 2, "stride_d": 0})"),
+            "f: line 1: stride_d: found 0, allowed: from 16 on");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "stride_b": 99})"),
+            "f: line 1: stride_b: found 99, allowed: none without a batch");
+  EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "alpha": 1e39})"),
+            "f: line 1: alpha: found inf, allowed: a finite binary32 number");
+  EXPECT_EQ(refusal(R"({"type": "f64", "d": "f32", "m": 4, "n": 4, "k": 4})"),
+            "f: line 1: d: found f32, allowed: f64");
   EXPECT_EQ(refusal(R"({"type": "s8", "m": 4, "n": 4, "k": 4, "alpha": 2})"),
             "f: line 1: alpha, beta, bias, activation: found others, allowed: 1, 0, none with s8");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "layuot": "nn"})"),
@@ -357,8 +376,7 @@ TEST(GemmPlans, the_architecture_decides_the_bits_of_an_instruction) {
     const std::optional<GemmPlan> plan = plan_of(sample.problem, sample.call);
     if (!plan || name_of(plan->instruction) != "mma.m16n8k16.f32.f16.f16.f32") continue;
     const auto bits = [&](const char* name) {
-      return predicted_bits(*find_architecture(name), sample.problem, *plan, sample.seed, sample.rows,
-                            sample.columns);
+      return predicted_bits(*find_architecture(name), sample, *plan);
     };
     EXPECT_EQ(bits("hopper"), sample.d);
     differ += bits("ampere") != sample.d ? 1 : 0;

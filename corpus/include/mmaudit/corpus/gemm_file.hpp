@@ -18,13 +18,15 @@ GemmPlan gemm_plan_of(const nlohmann::json& json, const std::string& where);
 nlohmann::json to_json(const LibraryCall& call);
 LibraryCall library_call_of(const nlohmann::json& json, const std::string& where);
 
-/// A product of seeded operands (gen::gemm_operand), and the bits of D where some rows meet some columns.
+/// A product of seeded operands (gen::gemm_operand), and the bits of D where some rows meet some columns. Row
+/// i of product p of a batch has the operands of row p * m + i; columns and C likewise.
 struct GemmSample {
   GemmProblem problem;
   LibraryCall call;
   std::uint64_t seed = 0;
+  std::vector<std::uint64_t> matrices = {0};  ///< of a batch
   std::vector<std::uint64_t> rows, columns;
-  std::vector<std::uint64_t> d;  ///< rows.size() * columns.size() bits, row by row
+  std::vector<std::uint64_t> d;  ///< bits of matrices.size() * rows.size() * columns.size(), row by row
 };
 /// One per line.
 std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::string& file);
