@@ -192,21 +192,21 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   work.rules = &fast.rules;
   work.chunk = chunk;
   work.a_stride = work.sum_stride = kEdge;
+  work.a_value = panels->a;
+  work.a_exponent = panels->a_exponent;
+  work.a_bounds = a_bounds.data();
+  work.bounds_stride = steps.size();
+  work.groups = kEdge / fast::kRows;
   std::vector<double> rate, rate_in_registers, share;
   for (auto _ : state) {
-    const double start = thread_seconds();
     std::fill(std::begin(panels->sum), std::end(panels->sum), 0.0F);
+    const double start = thread_seconds();
     for (std::size_t j = 0; j < kEdge; j += fast::kPanel) {
       work.b_value = panels->b + j * kEdge;
       work.b_exponent = panels->b_exponent + j * kEdge;
       work.b_bounds = &b_bounds[j / fast::kPanel * steps.size()];
-      for (std::size_t i = 0; i < kEdge; i += fast::kRows) {
-        work.a_value = panels->a + i * kEdge;
-        work.a_exponent = panels->a_exponent + i * kEdge;
-        work.a_bounds = &a_bounds[i / fast::kRows * steps.size()];
-        work.sum = panels->sum + i * kEdge + j;
-        level->multiply(work);
-      }
+      work.sum = panels->sum + j;
+      level->multiply(work);
     }
     benchmark::ClobberMemory();
     const double end = thread_seconds();

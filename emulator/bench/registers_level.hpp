@@ -7,10 +7,10 @@
 namespace mmaudit::fast {
 namespace {
 
-/// x, of which the compiler knows nothing. Takes no instruction.
+/// x, of which the compiler knows nothing, and from now on another one than before. Takes no instruction.
 template <typename Vector>
-[[gnu::always_inline]] inline Vector unknown(Vector x) {
-  asm("" : "+v"(x));
+[[gnu::always_inline]] inline Vector unknown(Vector& x) {
+  asm volatile("" : "+v"(x));
   return x;
 }
 template <typename Vector>
@@ -31,18 +31,17 @@ template <typename StepKind>
                                                      Counts (&sum)[kRegisterRows][2],
                                                      Shorts (&most)[kRegisterRows]) {
   for (auto& x : most) {
-    operand = unknown(operand);
+    const Floats exponents = unknown(operand);
     if constexpr (StepKind::kPairs) {
-      x = bits<Shorts>(max(bits<Bytes>(x), subtract_to_zero(bits<Bytes>(operand), bits<Bytes>(other))));
+      x = bits<Shorts>(max(bits<Bytes>(x), subtract_to_zero(bits<Bytes>(exponents), bits<Bytes>(other))));
     } else {
-      x = max(x, static_cast<Shorts>(bits<Shorts>(operand) + bits<Shorts>(other)));
+      x = max(x, static_cast<Shorts>(bits<Shorts>(exponents) + bits<Shorts>(other)));
     }
   }
   for (int k = 0; k < (StepKind::kPairs ? 2 : 1); ++k) {
     for (int r = 0; r < kRegisterRows; ++r) {
       for (int h = 0; h < 2; ++h) {
-        operand = unknown(operand);
-        sum[r][h] += bits<Counts>(truncate((operand * other) * running.scale[r][h]));
+        sum[r][h] += bits<Counts>(truncate((unknown(operand) * other) * running.scale[r][h]));
       }
     }
   }
@@ -50,12 +49,13 @@ template <typename StepKind>
 
 /// The end of a step and the beginning of the next one, of operands that no product waits for.
 template <typename StepKind, bool Closes>
-[[gnu::always_inline]] inline void register_end(Floats operand, Shorts (&most)[kRegisterRows],
-                                                const Rules& rules,
+[[gnu::always_inline]] inline void register_end(Floats& operand, Shorts (&most)[kRegisterRows],
+                                                const VectorRules& rules,
                                                 Running<kRegisterRows, StepKind::kSide>& end,
                                                 Floats& largest) {
   typename StepKind::template MaximaOf<kRegisterRows> coming(rules);
   for (int r = 0; r < kRegisterRows; ++r) {
+    unknown(most[r]);
     coming.row[r] = most[r];
     for (int h = 0; h < 2; ++h) {
       end.total[r][h] = bits<Counts>(unknown(operand));
@@ -75,8 +75,9 @@ template <typename StepKind, bool Closes>
 template <typename StepKind>
 [[gnu::noinline]] double register_steps(const Rules& given, int count, int per_instruction, int steps) {
   const FloatMode mode(StepKind::kModeTowardZero);
-  const Rules rules = given;
-  Floats operand = unknown(splat(1.0F)), other = unknown(splat(1.0F)), largest = {};
+  VectorRules rules(given);
+  Floats operand = splat(1.0F), other = splat(1.0F), largest = {};
+  unknown(other);
   Running<kRegisterRows, StepKind::kSide> running, end;
   end.failed = end.largest = Words{};
   Counts sum[kRegisterRows][2];
@@ -90,6 +91,7 @@ template <typename StepKind>
   const int words = StepKind::words(count);
   int left = per_instruction;
   for (int step = 0; step < steps; ++step) {
+    rules.leave_registers();
     for (int i = 0; i < words; ++i) register_products<StepKind>(operand, other, running, sum, most);
     if (StepKind::kAddendLast && --left == 0) {
       left = per_instruction;

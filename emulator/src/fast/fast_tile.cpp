@@ -257,15 +257,26 @@ class FastTile final : public fast::VectorSums {
   }
 
   void multiply_chunk(const fast::Chunk& chunk, std::uint64_t groups, std::uint64_t panels) {
+    static_assert(kTileRows <= fast::kMostGroups * fast::kRows);
     fast::Multiply work;
     work.rules = &fast_.rules;
     work.chunk = chunk;
     work.a_stride = depth_;
+    work.a_value = a_value_.begin();
+    work.a_exponent = a_exponent_.begin();
+    work.a_bounds = a_bounds_.data();
+    work.bounds_stride = steps_.size();
+    work.groups = static_cast<int>(groups);
     work.a_scales.stride = steps_.size() + 1;
+    if (fast_.rules.scaled) {
+      work.a_scales.factor = a_factor_.begin();
+      work.a_scales.exponent = a_shift_.begin();
+    }
+    if (fast_.rules.sparse) work.selection = {value_at_.data(), exponent_at_.data()};
     work.sum_stride = columns_;
     work.plain = plain_step;
     work.context = this;
-    for (std::uint64_t p = 0; p < panels; ++p) {  // rows innermost: the panel of B stays in the first cache
+    for (std::uint64_t p = 0; p < panels; ++p) {
       const std::uint64_t column = p * fast::kPanel;
       work.b_value = &b_value_[column * b_depth_];
       work.b_exponent = &b_exponent_[column * b_words_];
@@ -275,20 +286,8 @@ class FastTile final : public fast::VectorSums {
         work.b_scales = {&b_factor_[first], &b_shift_[first]};
       }
       work.column = static_cast<int>(column);
-      for (std::uint64_t g = 0; g < groups; ++g) {
-        const std::uint64_t row = g * fast::kRows;
-        work.a_value = &a_value_[row * depth_];
-        work.a_exponent = &a_exponent_[row * depth_];
-        work.a_bounds = &a_bounds_[g * steps_.size()];
-        if (fast_.rules.scaled) {
-          work.a_scales.factor = &a_factor_[row * work.a_scales.stride];
-          work.a_scales.exponent = &a_shift_[row * work.a_scales.stride];
-        }
-        if (fast_.rules.sparse) work.selection = {&value_at_[row * depth_], &exponent_at_[row * depth_]};
-        work.sum = &sums_[0][row * columns_ + column];
-        work.row = static_cast<int>(row);
-        level_.multiply(work);
-      }
+      work.sum = &sums_[0][column];
+      level_.multiply(work);
     }
   }
 

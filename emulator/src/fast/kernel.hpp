@@ -16,9 +16,8 @@ struct Place {
 
 /// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
 template <int Rows, typename StepKind>
-[[gnu::noinline]] void careful_step(const Multiply& work, Operands in, Block sums, Place place,
-                                    bool vectors) {
-  const Rules& rules = *work.rules;
+[[gnu::noinline]] void careful_step(const Multiply& work, const VectorRules& rules, Operands in, Block sums,
+                                    Place place, bool vectors) {
   Words failed[Rows][2];
   Floats before[Rows][2];
   for (int r = 0; r < Rows; ++r) {
@@ -60,7 +59,7 @@ template <int Rows, typename StepKind>
 
 /// Whether every step has to be watched: sums whose scaling fails, or that might come to fail in this chunk.
 template <int Rows>
-inline bool needs_care(const Block& sums, const Rules& rules) {
+inline bool needs_care(const Block& sums, const VectorRules& rules) {
   Words some = {};
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
@@ -72,11 +71,11 @@ inline bool needs_care(const Block& sums, const Rules& rules) {
 }
 
 /// Whether the products of a chunk are too small to lift a sum below 2^highest above 2^(highest + 1).
-inline bool stays_low(const Multiply& work) {
+inline bool stays_low(const Multiply& work, const Bounds* a_bounds) {
   constexpr int kGrowth = 10;  // a product is below 2^(E + 2), and a chunk has at most 2^8 of them
   int most = kNoOperand.high;
   for (int i = 0; i < work.chunk.step_count; ++i) {
-    const int high = work.a_bounds[i].high + work.b_bounds[i].high;
+    const int high = a_bounds[i].high + work.b_bounds[i].high;
     most = high > most ? high : most;
   }
   return most <= work.rules->highest - kGrowth;
@@ -146,7 +145,7 @@ struct Stream {
   bool always, careful;  ///< every step has to be watched; the next one has
 
   /// Of `work`, from (row, column) on.
-  Stream(const Multiply& work, const Rules& rules, int row, int column, bool watched)
+  Stream(const Multiply& work, const VectorRules& rules, int row, int column, bool watched)
       : maxima(rules), always(watched) {
     const auto rows = static_cast<std::size_t>(row);
     out = {work.sum + rows * work.sum_stride + column, work.sum_stride};
@@ -165,14 +164,14 @@ struct Stream {
   }
 
   /// One step; the next one has `coming` products.
-  [[gnu::always_inline]] void step(const Multiply& work, const Rules& rules, bool vectors, int coming) {
+  [[gnu::always_inline]] void step(const Multiply& work, const VectorRules& rules, bool vectors, int coming) {
     const Operands next = behind<StepKind>(in, coming);
     if (!careful && vectors && one_step<Rows, StepKind>(in, next, running, maxima, rules, results)) {
       const Block written = results;
       results = sums;
       sums = written;
     } else {
-      careful_step<Rows, StepKind>(work, in, sums, place, vectors);
+      careful_step<Rows, StepKind>(work, rules, in, sums, place, vectors);
       careful = always || needs_care<Rows>(sums, rules);
       maxima = StepMaxima(rules);
       maxima.add_all(next);
@@ -183,7 +182,7 @@ struct Stream {
   }
 
   /// The end of an instruction that adds its addend last.
-  void close(const Rules& rules) {
+  void close(const VectorRules& rules) {
     for (int r = 0; r < Rows; ++r) {
       for (int h = 0; h < 2; ++h) {
         const auto sum = load<Floats>(sums.at(r, h));
@@ -204,56 +203,30 @@ constexpr int kRowsAtOnce = 2;
 #endif
 static_assert(kRows % kRowsAtOnce == 0);
 
-/// Whether every step of the chunk keeps the preconditions of vectors.
-inline bool all_by_vectors(const Multiply& work, const Rules& rules) {
+/// The bounds of A's steps in the group of `row`.
+inline const Bounds* bounds_of(const Multiply& work, int row) {
+  return work.a_bounds + static_cast<std::size_t>(row / kRows) * work.bounds_stride;
+}
+
+/// Whether every step of kRows rows of the chunk keeps the preconditions of vectors.
+inline bool all_by_vectors(const Multiply& work, const Bounds* a_bounds, const VectorRules& rules) {
   bool all = true;
   for (int i = 0; i < work.chunk.step_count; ++i) {
-    const Bounds &a = work.a_bounds[i], &b = work.b_bounds[i];
+    const Bounds &a = a_bounds[i], &b = work.b_bounds[i];
     all = all && a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
   }
   return all;
 }
 
-/// All steps of a chunk without a look at any. False when a lane failed; then `out` is as it was.
+/// The steps of some rows one by one: what vectors can't do is the plain core's.
 template <int Rows, typename StepKind>
-[[gnu::always_inline]] inline bool straight(const Multiply& work, const Rules& rules, Operands in,
-                                            const Block& out) {
-  alignas(MMAUDIT_FAST_BYTES) float buffer[Rows * kGroupColumns];
-  const Block sums = {buffer, kGroupColumns};
-  copy<Rows>(out, sums);
-  if (needs_care<Rows>(sums, rules)) return false;
-  typename StepKind::template MaximaOf<Rows> maxima(rules);
-  maxima.add_all(in);
-  Running<Rows, StepKind::kSide> running;
-  if constexpr (StepKind::kAddendLast) {
-    alignas(MMAUDIT_FAST_BYTES) float zeros[Rows * kGroupColumns] = {};
-    begin_all<StepKind::kHow>(running, maxima, in, Block{zeros, kGroupColumns}, rules);
-  } else {
-    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
-  }
-  Floats most = {};
-  const Step* step = work.chunk.steps;
-  for (const Step* const last = step + work.chunk.step_count - 1; step != last; ++step) {
-    const Operands next = behind<StepKind>(in, step[1].count);
-    straight_step<Rows, StepKind, true>(in, next, running, most, rules, sums, step->closes);
-    in = next;
-  }
-  const Operands none = behind<StepKind>(in, 0);
-  straight_step<Rows, StepKind, false>(in, none, running, most, rules, sums, step->closes);
-  if (any(failed_lanes<StepKind>(running, most, rules))) return false;
-  copy<Rows>(sums, out);
-  return true;
-}
-
-/// The same step by step: what vectors can't do is the plain core's.
-template <int Rows, typename StepKind>
-[[gnu::noinline]] void watched_chunk(const Multiply& work, const Rules& rules, int row, int column,
+[[gnu::noinline]] void watched_chunk(const Multiply& work, const VectorRules& rules, int row, int column,
                                      bool watched) {
   Stream<Rows, StepKind> stream(work, rules, row, column, watched);
   for (int index = 0; index < work.chunk.step_count; ++index) {
     const Step* step = &work.chunk.steps[index];
     const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
-    const Bounds& a = work.a_bounds[index];
+    const Bounds& a = bounds_of(work, row)[index];
     const Bounds& b = work.b_bounds[index];
     const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
     stream.step(work, rules, vectors, coming);
@@ -262,18 +235,99 @@ template <int Rows, typename StepKind>
   if constexpr (!StepKind::kAddendLast) copy<Rows>(stream.sums, stream.out);
 }
 
+/// The sums of the rows from `row` on, of the columns from `column` on.
+inline Block sums_of(const Multiply& work, int row, int column) {
+  return {work.sum + static_cast<std::size_t>(row) * work.sum_stride + column, work.sum_stride};
+}
+
+/// Blocks one below another, from `row` on, all steps of each without a look at any. The first step of a
+/// block begins with the last products of the block before. Returns the row of the block that is not
+/// straight, or `end`. A block of which a lane failed is done again.
+template <int Rows, typename StepKind, typename Straight>
+[[gnu::always_inline]] inline int straight_blocks(const Multiply& work, VectorRules& rules, int row, int end,
+                                                  int column, const Straight& is_straight) {
+  constexpr Rounds kHow = StepKind::kHow;
+  alignas(MMAUDIT_FAST_BYTES) float buffer[Rows * kGroupColumns];
+  const Block sums = {buffer, kGroupColumns};
+  Operands in = first_operands(work, row, column);
+  typename StepKind::template MaximaOf<Rows> maxima(rules);
+  maxima.add_all(in);
+  Running<Rows, StepKind::kSide> running;
+  if constexpr (StepKind::kAddendLast) {
+    clear<Rows>(sums);
+    begin_all<kHow>(running, maxima, in, sums, rules);
+  } else {
+    begin_all<kHow>(running, maxima, in, sums_of(work, row, column), rules);
+  }
+  Floats most = {};
+  for (bool more = true; more; row += Rows) {
+    const Block out = sums_of(work, row, column);
+    if constexpr (StepKind::kAddendLast) copy<Rows>(out, sums);
+    const Step* step = work.chunk.steps;
+    for (const Step* const last = step + work.chunk.step_count - 1; step != last; ++step) {
+      const Operands next = behind<StepKind>(in, in.count);
+      straight_step<Rows, StepKind, Ends::nothing>(in, next, running, most, rules, sums, step->closes, sums);
+      in = next;
+      rules.leave_registers();
+    }
+    more = row + Rows < end && is_straight(row + Rows);
+    Words failed;
+    if (more) {
+      const Operands next = first_operands(work, row + Rows, column);
+      failed = straight_step<Rows, StepKind, Ends::block>(in, next, running, most, rules, sums, step->closes,
+                                                          sums_of(work, row + Rows, column));
+      in = next;
+    } else {
+      const Operands none = behind<StepKind>(in, 0);
+      failed = straight_step<Rows, StepKind, Ends::everything>(in, none, running, most, rules, sums,
+                                                               step->closes, sums);
+    }
+    if (any(failed)) {
+      watched_chunk<Rows, StepKind>(work, rules, row, column, false);
+    } else {
+      copy<Rows>(sums, out);
+    }
+  }
+  return row;
+}
+
+/// How kRows rows go through a chunk: straight on; step by step; the same, every step watched.
+enum class Care : char { straight, by_steps, watched };
+
+/// The same of all groups. Steps of unlike counts are taken one by one; no hardware has them.
+inline void set_care(const Multiply& work, const VectorRules& rules, Care* care) {
+  bool even = true;
+  for (int i = 1; i < work.chunk.step_count; ++i)
+    even = even && work.chunk.steps[i].count == work.chunk.steps[0].count;
+  for (int g = 0; g < work.groups; ++g) {
+    const Bounds* a_bounds = bounds_of(work, g * kRows);
+    if (!stays_low(work, a_bounds)) {
+      care[g] = Care::watched;
+    } else {
+      care[g] = even && all_by_vectors(work, a_bounds, rules) ? Care::straight : Care::by_steps;
+    }
+  }
+}
+
 template <typename StepKind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
   const FloatMode mode(StepKind::kModeTowardZero);
-  const Rules rules = *work.rules;  // a copy: stores can't change it, so it stays in registers
-  const bool watched = !stays_low(work), easy = !watched && all_by_vectors(work, rules);
+  VectorRules rules(*work.rules);
+  Care care[kMostGroups];
+  set_care(work, rules, care);
+  const int end = work.groups * kRows;
   for (int column = 0; column < kPanel; column += kGroupColumns) {
-    for (int row = 0; row < kRows; row += kRowsAtOnce) {
-      const Block out = {work.sum + static_cast<std::size_t>(row) * work.sum_stride + column,
-                         work.sum_stride};
-      if (easy && straight<kRowsAtOnce, StepKind>(work, rules, first_operands(work, row, column), out))
-        continue;
-      watched_chunk<kRowsAtOnce, StepKind>(work, rules, row, column, watched);
+    const auto is_straight = [&](int row) {
+      return care[row / kRows] == Care::straight &&
+             !needs_care<kRowsAtOnce>(sums_of(work, row, column), rules);
+    };
+    for (int row = 0; row < end;) {
+      if (is_straight(row)) {
+        row = straight_blocks<kRowsAtOnce, StepKind>(work, rules, row, end, column, is_straight);
+      } else {
+        watched_chunk<kRowsAtOnce, StepKind>(work, rules, row, column, care[row / kRows] == Care::watched);
+        row += kRowsAtOnce;
+      }
     }
   }
 }

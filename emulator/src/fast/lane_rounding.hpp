@@ -16,14 +16,31 @@ constexpr bool to_nearest(Rounds how) { return how == Rounds::nearest || how == 
 
 constexpr std::int32_t kExponentField = 0x7F800000;
 
-/// The addend as far as its exponent field matters for the maximum; a zero's is below every real one.
+/// The rules, and the constants of a step as vectors.
+struct VectorRules : Rules {
+  Words magnitude = splat(INT32_MAX), exponent_field = splat(kExponentField);
+  Words top = splat((fraction_bits + 2 * kFloatBias) << kFloatFraction);  ///< 2^F over a power of two
+  Words twice_bias = splat(2 * kFloatBias << kFloatFraction);             ///< one over a power of two
+  Words least_addend = splat((addend_min_exponent + kFloatBias) << kFloatFraction);
+  Words keep = splat(static_cast<std::int32_t>(keep_mask));
+
+  explicit VectorRules(const Rules& rules) : Rules(rules) {}
+
+  /// With 16 registers constants stay in memory: products need all registers, which compilers do not see.
+  [[gnu::always_inline]] void leave_registers() {
+#if !defined(__AVX512F__) && !defined(__aarch64__)
+    asm volatile("" : "+m"(*this));
+#endif
+  }
+};
+
+/// The exponent field of the addend that the maximum sees; a zero's is below every real one.
 template <Rounds How>
-inline Floats seen_addend(Floats addend, const Rules& rules) {
+inline Words seen_exponent(Floats addend, const VectorRules& rules) {
+  const Words exponent = bits<Words>(addend) & rules.exponent_field;
   // Of binary32 there are only zeros and normal numbers here, see tiny().
-  if constexpr (!to_nearest(How)) return addend;
-  const Words magnitude = bits<Words>(addend) & INT32_MAX;
-  const Words least = splat((rules.addend_min_exponent + kFloatBias) << kFloatFraction);
-  return bits<Floats>(max(magnitude, least & ~(magnitude == 0)));
+  if constexpr (!to_nearest(How)) return exponent;
+  return max(exponent, where_positive(bits<Words>(addend) & rules.magnitude, rules.least_addend));
 }
 
 /// Lanes whose addend lies where scaling leaves the normal floats.
@@ -58,16 +75,16 @@ inline Floats kept(Floats x) {
 
 /// sum / scale rounded to the output; `whole` is the float next to sum toward zero.
 template <Rounds How>
-inline Floats round_sum(Words sum, Floats whole, Floats scale, const Rules& rules) {
+inline Floats round_sum(Words sum, Floats whole, Floats scale, const VectorRules& rules) {
   Floats x = whole;
   if constexpr (to_nearest(How)) {
     // An odd last bit stands for what was cut off, so that the second rounding sees it.
     x = bits<Floats>(bits<Words>(x) | (~(truncate(x) == sum) & 1));
   }
-  x = x * bits<Floats>((2 * kFloatBias << kFloatFraction) - bits<Words>(scale));
+  x = x * bits<Floats>(rules.twice_bias - bits<Words>(scale));
   if constexpr (How == Rounds::binary16) return through_binary16(x);
   if constexpr (How == Rounds::nearest) return round_nearest(x, rules);
-  return bits<Floats>(bits<Words>(x) & static_cast<std::int32_t>(rules.keep_mask));
+  return bits<Floats>(bits<Words>(x) & rules.keep);
 }
 
 /// x + y to nearest even in the output's format; not for NaNs.

@@ -14,6 +14,7 @@ namespace mmaudit::fast {
 /// Columns of a panel of B, and rows that are multiplied at once: tiles are padded to multiples of these.
 inline constexpr int kPanel = 32;
 inline constexpr int kRows = 4;
+inline constexpr int kMostGroups = 64;  ///< of kRows rows, of one call
 
 /// Exponent of a zero: a sum of two still fits 16 bits and never wins a maximum.
 inline constexpr int kZero = -8192;
@@ -122,13 +123,14 @@ struct Selection {
 /// format.
 using PlainStep = float (*)(const void* context, int row, int column, int step, float sum);
 
+/// Some rows of A times one panel of B: `groups` times kRows rows.
 struct Multiply {
   const Rules* rules = nullptr;
   Chunk chunk;
-  const float* a_value = nullptr;  ///< (kRows, a_stride)
+  const float* a_value = nullptr;  ///< (groups * kRows, a_stride)
   const std::int32_t* a_exponent = nullptr;
   std::size_t a_stride = 0;
-  const Bounds* a_bounds = nullptr;  ///< (steps), of these rows together
+  const Bounds* a_bounds = nullptr;  ///< (groups, bounds_stride), of each step of kRows rows together
   const float* b_value = nullptr;    ///< (depth, kPanel)
   const std::int16_t* b_exponent = nullptr;
   const Bounds* b_bounds = nullptr;  ///< (steps)
@@ -140,6 +142,8 @@ struct Multiply {
   PlainStep plain = nullptr;
   const void* context = nullptr;
   int row = 0, column = 0;  ///< of the first element, for `plain`
+  int groups = 1;           ///< at most kMostGroups
+  std::size_t bounds_stride = 0;
 };
 
 struct Level {
@@ -149,7 +153,7 @@ struct Level {
   /// Panels of B, `stride` elements from one to the next. `bounds`: (panels, bounds_stride), one a step.
   void (*pack_b)(const PackSource& source, const Chunk& chunk, const PackedB& out, std::size_t stride,
                  int panels, Bounds* bounds, int bounds_stride);
-  /// kRows x kPanel sums through the steps of a chunk.
+  /// kRows * groups x kPanel sums through the steps of a chunk.
   void (*multiply)(const Multiply& work);
   /// total = total + sum to nearest even, sum = +0.
   void (*fold)(float* total, float* sum, std::size_t count, std::uint32_t nan);

@@ -49,7 +49,7 @@ template <int Rows, bool Pairs, Side What>
 struct Maxima {
   Shorts row[Rows];
 
-  explicit Maxima(const Rules& rules) {
+  explicit Maxima(const VectorRules& rules) {
     const int floor = rules.floor + kFloatBias, none = Pairs ? 0 : kZero;
     const int least = What == Side::scaled ? none : floor;
     for (auto& x : row) x = Shorts{} + static_cast<std::int16_t>(Pairs ? least * 0x101 : least);
@@ -73,15 +73,23 @@ struct Maxima {
   void add_all(const Operands& in) {
     for (int i = 0; i < words(in.count); ++i) add(in, i);
   }
-  /// In lanes of 16 bits, none negative or above 255.
+  /// In the low byte of lanes of 16 bits, none negative or above 255.
   [[nodiscard]] Shorts of(int r) const {
     if constexpr (!Pairs) return row[r];
-    return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8))) & 0xFF;
+    return bits<Shorts>(max(bits<Bytes>(row[r]), bits<Bytes>(bits<HalfWords>(row[r]) >> 8)));
+  }
+  /// Where a float has its exponent, of the even or the odd columns.
+  [[nodiscard]] Words fields(int r, int h, const Operands& in, const VectorRules& rules) const {
+    const auto lanes = bits<Counts>(What == Side::scaled ? scaled(r, in, rules) : of(r));
+    if (h == 1) return bits<Words>(lanes << (kFloatFraction - 16)) & rules.exponent_field;
+    const auto low = bits<Words>(lanes << kFloatFraction);
+    return What != Side::scaled && Pairs ? low & rules.exponent_field : low;
   }
   /// The same with the exponents of the scales, and not below the floor.
-  [[nodiscard]] Shorts scaled(int r, const Operands& in, const Rules& rules) const {
+  [[nodiscard]] Shorts scaled(int r, const Operands& in, const VectorRules& rules) const {
     Shorts products = of(r);
     if constexpr (Pairs) {
+      products &= 0xFF;
       products |= (products == 0) & static_cast<std::int16_t>(kZero);
     }
     const Words a = splat(in.a_scales.exponent[static_cast<std::size_t>(r) * in.a_scales.stride]);
@@ -94,15 +102,30 @@ template <int Rows, Side What>
 struct Sums {
   Counts of[Rows][2] = {};
 
+  /// The products of `Count` positions from k on.
+  template <int Count = 1>
   [[gnu::always_inline]] void add(const Operands& in, const Floats (&scale)[Rows][2], int k) {
-    const float* shared = in.b_value + (What == Side::sparse ? 0 : k * kPanel);
-    Floats b[2] = {load<Floats>(shared), load<Floats>(shared + kLanes)};
+#pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) {
-      const std::size_t at = static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k);
-      const float a = in.a_value[at];
-      if constexpr (What == Side::sparse)
-        for (int h = 0; h < 2; ++h) b[h] = load<Floats>(shared + in.selection.value[at] + h * kLanes);
-      for (int h = 0; h < 2; ++h) of[r][h] += bits<Counts>(truncate((a * b[h]) * scale[r][h]));
+      Floats x[Count][2];
+#pragma GCC unroll 2
+      for (int i = 0; i < Count; ++i) {
+        const std::size_t at = static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k + i);
+        const float* b = in.b_value + (What == Side::sparse ? in.selection.value[at] : (k + i) * kPanel);
+        const float a = in.a_value[at];
+        x[i][0] = a * load<Floats>(b);
+        x[i][1] = a * load<Floats>(b + kLanes);
+      }
+#pragma GCC unroll 2
+      for (int i = 0; i < Count; ++i) {
+        x[i][0] *= scale[r][0];
+        x[i][1] *= scale[r][1];
+      }
+#pragma GCC unroll 2
+      for (int i = 0; i < Count; ++i) {
+        of[r][0] += bits<Counts>(truncate(x[i][0]));
+        of[r][1] += bits<Counts>(truncate(x[i][1]));
+      }
     }
   }
 };
@@ -117,16 +140,10 @@ struct Running {
   Words largest;                ///< E plus 127, in the place of a float's exponent
 
   template <Rounds How>
-  [[gnu::always_inline]] void begin(int r, int h, Shorts maxima, Floats addend, const Rules& rules) {
-    // The maxima where a float has its exponent; the bits around them are cut off after the comparison.
-    const auto products =
-        bits<Floats>(bits<Counts>(maxima) << (h == 0 ? kFloatFraction : kFloatFraction - 16));
-    const Words exponent =
-        bits<Words>(larger_with_magnitude(products, seen_addend<How>(addend, rules))) & kExponentField;
+  [[gnu::always_inline]] void begin(int r, int h, Words products, Floats addend, const VectorRules& rules) {
+    const Words exponent = max(products, seen_exponent<How>(addend, rules));
     if constexpr (to_nearest(How)) largest = max(largest, exponent);
-    const std::uint32_t top = static_cast<std::uint32_t>(rules.fraction_bits + 2 * kFloatBias)
-                              << kFloatFraction;
-    scale[r][h] = bits<Floats>(top - bits<Counts>(exponent));
+    scale[r][h] = bits<Floats>(rules.top - exponent);
     total[r][h] = bits<Counts>(truncate(addend * scale[r][h]));
   }
 
@@ -153,19 +170,15 @@ struct Running {
 template <Rounds How, int Rows, bool Pairs, Side What>
 [[gnu::always_inline]] inline void begin_one(Running<Rows, What>& running,
                                              const Maxima<Rows, Pairs, What>& maxima, int r, int h,
-                                             const Operands& in, Floats addend, const Rules& rules) {
-  if constexpr (What == Side::scaled) {
-    running.template begin<How>(r, h, maxima.scaled(r, in, rules), addend, rules);
-    running.apply_scales(r, h, in);
-  } else {
-    running.template begin<How>(r, h, maxima.of(r), addend, rules);
-  }
+                                             const Operands& in, Floats addend, const VectorRules& rules) {
+  running.template begin<How>(r, h, maxima.fields(r, h, in, rules), addend, rules);
+  if constexpr (What == Side::scaled) running.apply_scales(r, h, in);
 }
 
 template <Rounds How, int Rows, bool Pairs, Side What>
 [[gnu::always_inline]] inline void begin_all(Running<Rows, What>& running,
                                              const Maxima<Rows, Pairs, What>& maxima, const Operands& in,
-                                             const Block& addends, const Rules& rules) {
+                                             const Block& addends, const VectorRules& rules) {
   running.failed = running.largest = Words{};
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h)
@@ -199,7 +212,7 @@ template <int Rows, typename StepKind>
 [[gnu::always_inline]] inline void sum_products(const Operands& in, const Operands& next,
                                                 Running<Rows, StepKind::kSide>& running,
                                                 typename StepKind::template MaximaOf<Rows>& coming,
-                                                const Rules& rules) {
+                                                const VectorRules& rules) {
   constexpr int kAtOnce = StepKind::kPairs ? 2 : 1;
   Sums<Rows, StepKind::kSide> sum;
   if constexpr (StepKind::kOneGroup) {
@@ -210,7 +223,7 @@ template <int Rows, typename StepKind>
       const int words = StepKind::words(in.count);
       for (int i = 0; i < words; ++i) {
         coming.add(next, i);
-        for (int k = 0; k < kAtOnce; ++k) sum.add(in, running.of_products(), i * kAtOnce + k);
+        sum.template add<kAtOnce>(in, running.of_products(), i * kAtOnce);
       }
     } else {
       coming.add_all(next);
@@ -232,7 +245,7 @@ template <int Rows, typename StepKind>
 /// Lanes that failed since the last call, in the sign bit; `most` is the largest magnitude of a sum.
 template <typename StepKind, int Rows>
 [[gnu::always_inline]] inline Words failed_lanes(Running<Rows, StepKind::kSide>& running, Floats most,
-                                                 const Rules& rules) {
+                                                 const VectorRules& rules) {
   Words failed = running.failed;
   if constexpr (to_nearest(StepKind::kHow))
     failed |= ((rules.highest + kFloatBias) << kFloatFraction) - running.largest;
@@ -244,10 +257,11 @@ template <typename StepKind, int Rows>
 /// The rounded sum of one vector of a step.
 template <typename StepKind, int Rows>
 [[gnu::always_inline]] inline Floats rounded(const Running<Rows, StepKind::kSide>& running, int r, int h,
-                                             Floats& most, const Rules& rules) {
+                                             Floats& most, const VectorRules& rules) {
   const auto total = bits<Words>(running.total[r][h]);
   const Floats whole = to_float_toward_zero<StepKind::kModeTowardZero>(total);
-  if constexpr (StepKind::kWatched) most = larger_with_magnitude(most, whole);
+  if constexpr (StepKind::kWatched)
+    most = bits<Floats>(max(bits<Words>(most), bits<Words>(whole) & rules.magnitude));
   return round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules);
 }
 
@@ -256,7 +270,7 @@ template <int Rows, typename StepKind>
 [[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next,
                                             Running<Rows, StepKind::kSide>& running,
                                             typename StepKind::template MaximaOf<Rows>& maxima,
-                                            const Rules& rules, const Block& results) {
+                                            const VectorRules& rules, const Block& results) {
   typename StepKind::template MaximaOf<Rows> coming(rules);
   sum_products<Rows, StepKind>(in, next, running, coming, rules);
   Floats most = {};
@@ -273,36 +287,74 @@ template <int Rows, typename StepKind>
   return !any((failed_before | too_large) & kAbove);
 }
 
-/// The same, without asking what failed before the last step of a chunk. With `More` the next step begins;
-/// `sums` gets what the last step leaves, or the sum of an instruction that adds its addend last.
+/// The same of steps of one group and one count, of which `next` may be none.
 template <int Rows, typename StepKind, bool More>
-[[gnu::always_inline]] inline void straight_step(const Operands& in, const Operands& next,
-                                                 Running<Rows, StepKind::kSide>& running, Floats& most,
-                                                 const Rules& rules, const Block& sums, bool closes) {
+[[gnu::always_inline]] inline void sum_even_products(const Operands& in, const Operands& next,
+                                                     Running<Rows, StepKind::kSide>& running,
+                                                     typename StepKind::template MaximaOf<Rows>& coming) {
+  constexpr int kAtOnce = StepKind::kPairs ? 2 : 1;
+  Sums<Rows, StepKind::kSide> sum;
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r) {
+    sum.of[r][0] = running.total[r][0];
+    sum.of[r][1] = running.total[r][1];
+  }
+  const int words = StepKind::words(in.count);
+  for (int i = 0; i < words; ++i) {
+    if constexpr (More) coming.add(next, i);
+    sum.template add<kAtOnce>(in, running.of_products(), i * kAtOnce);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r) {
+    running.total[r][0] = sum.of[r][0];
+    running.total[r][1] = sum.of[r][1];
+  }
+}
+
+/// What a step is the last one of. Behind a block the next one begins.
+enum class Ends { nothing, block, everything };
+
+/// The same, without asking what failed before the end of a block, whose failed lanes come out. `sums` gets
+/// what the last step of a block leaves, or the sum of an instruction that adds its addend last. The next
+/// block adds to `addends`.
+template <int Rows, typename StepKind, Ends What>
+[[gnu::always_inline]] inline Words straight_step(const Operands& in, const Operands& next,
+                                                  Running<Rows, StepKind::kSide>& running, Floats& most,
+                                                  const VectorRules& rules, const Block& sums, bool closes,
+                                                  const Block& addends) {
   constexpr Rounds kHow = StepKind::kHow;
   typename StepKind::template MaximaOf<Rows> coming(rules);
-  sum_products<Rows, StepKind>(in, next, running, coming, rules);
-  if (StepKind::kAddendLast && closes) {
-    for (int r = 0; r < Rows; ++r) {
-      for (int h = 0; h < 2; ++h) {
-        const Floats x = rounded<StepKind>(running, r, h, most, rules);
-        const Floats before = load<Floats>(sums.at(r, h));
-        store(sums.at(r, h), add_numbers<kHow>(before, kept<kHow>(x), rules));
-        if constexpr (More) begin_one<kHow>(running, coming, r, h, next, Floats{}, rules);
-      }
-    }
-    return;
+  if constexpr (StepKind::kOneGroup) {
+    sum_even_products<Rows, StepKind, What != Ends::everything>(in, next, running, coming);
+  } else {
+    sum_products<Rows, StepKind>(in, next, running, coming, rules);
+  }
+  closes = StepKind::kAddendLast && closes;
+  Words failed = {};
+  if (What == Ends::nothing && !closes) {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h)
+        begin_one<kHow>(running, coming, r, h, next, rounded<StepKind>(running, r, h, most, rules), rules);
+    return failed;
   }
   for (int r = 0; r < Rows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      const Floats x = rounded<StepKind>(running, r, h, most, rules);
-      if constexpr (More) {
-        begin_one<kHow>(running, coming, r, h, next, x, rules);
-      } else {
-        store(sums.at(r, h), kept<kHow>(x));
-      }
+      Floats x = kept<kHow>(rounded<StepKind>(running, r, h, most, rules));
+      if (closes) x = add_numbers<kHow>(load<Floats>(sums.at(r, h)), x, rules);
+      store(sums.at(r, h), x);
     }
   }
+  if constexpr (What != Ends::nothing) {
+    failed = failed_lanes<StepKind>(running, most, rules);
+    most = Floats{};
+  }
+  if constexpr (What != Ends::everything) {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h)
+        begin_one<kHow>(running, coming, r, h, next,
+                        StepKind::kAddendLast ? Floats{} : load<Floats>(addends.at(r, h)), rules);
+  }
+  return failed;
 }
 
 }  // namespace

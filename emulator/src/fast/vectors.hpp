@@ -106,22 +106,15 @@ inline Bytes subtract_to_zero(Bytes x, Bytes y) {
 #endif
 }
 
-/// The larger of |x| and |y|; not for NaNs.
-inline Floats larger_magnitude(Floats x, Floats y) {
-#if defined(__AVX512DQ__)
-  constexpr int kMaximumOfMagnitudes = 0b1011;  // with the sign bit clear
-  return bits<Floats>(_mm512_maskz_range_ps(kAll, bits<__m512>(x), bits<__m512>(y), kMaximumOfMagnitudes));
+/// x where `number`, which is not negative, is positive; else 0.
+inline Words where_positive(Words number, Words x) {
+#if defined(__AVX512F__)
+  return bits<Words>(_mm512_maskz_mov_epi32(
+      _mm512_test_epi32_mask(bits<__m512i>(number), bits<__m512i>(number)), bits<__m512i>(x)));
+#elif defined(__AVX2__)
+  return bits<Words>(_mm256_sign_epi32(bits<__m256i>(x), bits<__m256i>(number)));
 #else
-  return bits<Floats>(max(bits<Words>(x) & INT32_MAX, bits<Words>(y) & INT32_MAX));
-#endif
-}
-
-/// The larger of x and |y|, x not negative; not for NaNs.
-inline Floats larger_with_magnitude(Floats x, Floats y) {
-#if defined(__AVX512DQ__)
-  return larger_magnitude(x, y);
-#else
-  return bits<Floats>(max(bits<Words>(x), bits<Words>(y) & INT32_MAX));
+  return x & ~(number == 0);
 #endif
 }
 
