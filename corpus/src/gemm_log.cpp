@@ -21,9 +21,9 @@ struct LogType {
   Format format;
 };
 constexpr LogType kTypes[] = {{"R_16F", Format::f16},      {"R_16BF", Format::bf16},
-                              {"R_32F", Format::tf32},     {"R_8F_E4M3", Format::e4m3},
-                              {"R_8F_E5M2", Format::e5m2}, {"R_8I", Format::s8},
-                              {"R_32I", Format::s32}};
+                              {"R_32F", Format::tf32},     {"R_64F", Format::f64},
+                              {"R_8F_E4M3", Format::e4m3}, {"R_8F_E5M2", Format::e5m2},
+                              {"R_8I", Format::s8},        {"R_32I", Format::s32}};
 
 Format type_in(std::string_view layout) {
   const auto name = value_in(layout, "type");
@@ -38,7 +38,7 @@ std::optional<GemmProblem> problem_of_log(std::string_view line) {
     return std::nullopt;
   const auto of_b = value_in(line, "Adesc"), of_a = value_in(line, "Bdesc"), of_d = value_in(line, "Ddesc");
   const auto how = value_in(line, "computeDesc");
-  if (!of_a || !of_b || !of_d || !how || value_in(*of_d, "batchCount")) return std::nullopt;
+  if (!of_a || !of_b || !of_d || !how) return std::nullopt;
   GemmProblem out;
   out.api = line.find("[cublasLtMatmul]") != std::string_view::npos ? GemmApi::cublaslt : GemmApi::cublas;
   out.type = type_in(*of_a);
@@ -64,6 +64,17 @@ std::optional<GemmProblem> problem_of_log(std::string_view line) {
   out.lda = gap(*of_a);
   out.ldb = gap(*of_b);
   out.ldd = gap(*of_d);
+  out.batch = std::max<std::uint64_t>(size(*of_d, "batchCount"), 1);
+  if (out.batch != 1) {
+    const GemmStrides tight = strides_of(out);
+    const auto stride = [&](std::string_view layout, std::uint64_t dense) {
+      const std::uint64_t found = size(layout, "stridedBatchOffset");
+      return found == dense ? kTightStride : found;
+    };
+    out.stride_a = stride(*of_a, tight.a);
+    out.stride_b = stride(*of_b, tight.b);
+    out.stride_d = stride(*of_d, tight.d);
+  }
   return why_no_problem(out).empty() ? std::optional(out) : std::nullopt;
 }
 

@@ -194,6 +194,15 @@ class SlicedProduct {
     if (plan_.slice_order == SliceOrder::bisected && count > 0) return bisected(0, count);
     if (plan_.slice_order == SliceOrder::halved && count > 0) return halved();
     Sums out(problem_.batch * problem_.m * problem_.n);
+    if (plan_.slice_order == SliceOrder::paired) {
+      for (const auto& pair : paired_slices(std::max<std::uint64_t>(plan_.slices, count))) {
+        Sums both(out.size());  // slices without elements add nothing
+        for (const std::uint64_t s : pair)
+          if (s < count) add(both, sum_of(s));
+        add(out, both);
+      }
+      return out;
+    }
     for (std::size_t s = 0; s < count; ++s)
       add(out, sum_of(plan_.slice_order == SliceOrder::descending ? count - 1 - s : s));
     return out;
@@ -273,6 +282,17 @@ Instruction scalar_instruction(Format a, Format b) {
   out.b = b;
   out.c = out.d = a == Format::f64 ? Format::f64 : Format::f32;
   out.m = out.n = out.k = 1;
+  return out;
+}
+
+std::vector<std::vector<std::uint64_t>> paired_slices(std::uint64_t count) {
+  std::vector<std::vector<std::uint64_t>> out;
+  const std::uint64_t half = detail::quotient_up(count, 2), last = count - 1;
+  for (std::uint64_t i = 0; i < half; ++i) {
+    out.push_back({i});
+    if (i + half < count && (i == 0 || i + half != last)) out.back().push_back(i + half);
+    if (i == 0 && last > half) out.push_back({last});
+  }
   return out;
 }
 

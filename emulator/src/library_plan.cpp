@@ -69,8 +69,8 @@ std::uint64_t tile_k_in(std::string_view kernel) {
 
 constexpr std::size_t kLineBytes = 128;
 constexpr std::uint64_t kCutlassTileK = 32;  ///< of CUTLASS kernels whose names don't say it
-constexpr std::int64_t kAscendingAtD =
-    2;  ///< custom option of kernels whose slices take turns at D in ascending order
+/// Custom options of kernels whose slices take turns at D: the order.
+constexpr std::int64_t kPairedAtD = 1, kAscendingAtD = 2;
 
 /// Whether the library may read 128 bytes of K at once: an operand is contiguous along K, and K is whole.
 bool whole_lines(const GemmProblem& problem, std::uint64_t line) {
@@ -224,9 +224,13 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
     case Cut::dealt:
       if (slices == 1 && alone) return plan;
       if (!tiles || slices == 1) return unknown(other);
-      // Option 2 adds at D in ascending order; option 1 does not, with 13 and 33 slices on an H200.
-      if (alone && slices > 2 && attribute_of(call, "custom").value_or(-1) != kAscendingAtD)
-        return unknown(other + ": slices that take turns at D in an order that was not recorded");
+      // The custom option says in which order slices take turns at D.
+      if (alone && slices > 2) {
+        const std::int64_t option = attribute_of(call, "custom").value_or(-1);
+        if (option != kAscendingAtD && option != kPairedAtD)
+          return unknown(other + ": slices that take turns at D in an order that was not recorded");
+        if (option == kPairedAtD) plan.slice_order = SliceOrder::paired;
+      }
       split(problem, *family, call, (*tiles)[2], slices, plan);
       return plan;
     case Cut::segments: {
@@ -255,8 +259,8 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
           (slices == 1) != alone)
         return unknown(other);
       const std::uint64_t piece = detail::quotient_up(of_slice, plan.lanes);
-      constexpr std::uint64_t kMostAtOnce = 64;
-      if (of_block && option % 2 == 0) plan.lane_tile = std::min(piece, kMostAtOnce);
+      const std::uint64_t at_once = problem.type == Format::f64 ? 32 : 64;
+      if (of_block && option % 2 == 0) plan.lane_tile = std::min(piece, at_once);
       if (family->cut == Cut::pieces) plan.lane_tile = piece;
       if (slices > 1) split(problem, *family, call, 1, slices, plan);
       return plan;
@@ -268,10 +272,16 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
 /// Sets how the plan ends; what of it was not recorded, empty where all was.
 std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, GemmPlan& plan) {
   const KernelLaunch& first = call.kernels.front();
-  const bool reduced = call.kernels.size() == 2 && has(call.kernels[1].name, "splitKreduce_kernel");
+  const std::string_view second = call.kernels.size() == 2 ? std::string_view(call.kernels[1].name) : "";
+  const bool reduced = has(second, "splitKreduce_kernel");
   const KernelFamily* const family = find_kernel_family(problem, first.name);
   std::string_view recorded = reduced ? "alpha beta bias relu scale" : family->epilogues;
-  if (!reduced && (call.kernels.size() != 1 || plan.slices != 1)) recorded = {};
+  // Of slices that take turns at D nothing was recorded. A kernel of the same kind may add the slices, and
+  // cuBLASLt's own may add bias and ReLU to a finished D of binary32.
+  const bool ends_alone = call.kernels.size() == 1 && plan.slices == 1,
+             ends_alike = has(first.name, "_xmma_gemm_") && has(second, "_xmma_gemm_"),
+             ends_apart = has(second, "cublasLt8epilogue4impl12globalKernel") && plan.output == Format::f32;
+  if (!reduced && !ends_alone && !ends_alike && !ends_apart) recorded = {};
   if (has(first.name, "_badd_")) recorded = problem.alpha == 1 && problem.beta == 1 ? "beta" : "";
   for (const auto& [word, asked] : {std::pair{"alpha", problem.alpha != 1},
                                     {"beta", problem.beta != 0},
@@ -280,11 +290,6 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
                                     {"relu", problem.activation == GemmActivation::relu},
                                     {"gelu", problem.activation == GemmActivation::gelu}})
     if (asked && !has_word(recorded, word)) return word;
-  // One factor multiplies the sum, but in which order it is multiplied up was not recorded.
-  const auto alpha = static_cast<float>(problem.alpha);
-  const float a = problem.scale_a, b = problem.scale_b, factor = alpha * b * a;
-  if ((a != 1 || b != 1) && (factor != alpha * a * b || factor != alpha * (a * b)))
-    return "an alpha and scales whose product depends on the order";
   plan.epilogue = has(first.name, "_badd_") ? EpilogueRule::rounded_sum
                   : reduced                 ? EpilogueRule::fused_c
                                             : EpilogueRule::fused_sum;

@@ -129,6 +129,24 @@ constexpr Recorded kRecorded[] = {
      -0x1.3cp-9F, 0, 0x3CFE},
     {Format::bf16, Format::bf16, EpilogueRule::rounded_sum, 1, 1, 1, 1, false, false, 0x1.7f74p-3F,
      0x1.46p-9F, 0, 0x3E43},
+    {Format::f32, Format::f32, EpilogueRule::fused_c, 0x1.3a19cep-1F, 0x1.393b0ep-1F, 1, 1, false, false,
+     -0x1.1a2a5p+1F, 0x1.5d44p-1F, 0, 0xBF6F5E2B},
+    {Format::tf32, Format::f32, EpilogueRule::fused_c, 0x1p+0F, 0x1.515908p+0F, 1, 1, false, false,
+     0x1.8bb5fp+0F, -0x1.03956cp+0F, 0, 0x3E568FD7},
+    {Format::f32, Format::f32, EpilogueRule::fused_sum, 0x1.d2f852p-1F, 0x1.104988p-1F, 1, 1, true, true,
+     0x1.882bp+0F, -0x1.f123b6p-1F, -0x1.27abdep-3F, 0x3F3C86AC},
+    {Format::tf32, Format::f32, EpilogueRule::fused_sum, 0x1.3a7854p+0F, 0x1.e84708p-1F, 1, 1, true, true,
+     0x1.6b92ap+0F, -0x1.86cd12p+0F, 0x1.15c66p-4F, 0x3EB68EED},
+    {Format::tf32, Format::f32, EpilogueRule::fused_sum, 0x1.6416fp+0F, 0x1.68046ep-1F, 1, 1, false, false,
+     0x1.3d3f1p+1F, -0x1.c99572p-3F, 0, 0x40529607},
+    {Format::tf32, Format::f32, EpilogueRule::fused_sum, 0x1.d7a9ecp+0F, 0x1.0d1164p+0F, 1, 1, false, false,
+     -0x1.2bfabp+1F, 0x1.fd082cp+0F, 0, 0xC00E97A0},
+    {Format::tf32, Format::f32, EpilogueRule::fused_sum, 0x1.976376p-1F, 0x1.cd21e4p+0F, 1, 1, true, true,
+     0x1.4a83ep+1F, -0x1.5ebcdp-5F, -0x1.7d86f8p-1F, 0x3F9DBB29},
+    {Format::e4m3, Format::f32, EpilogueRule::fused_sum, 0x1.a9ae9cp+0F, 0x1.3eae3p+0F, 0x1.5531a4p+0F,
+     0x1.eaf0ep+0F, false, false, -0x1.f8p+0F, 0x1.023a24p+1F, 0, 0xC0BB6420},
+    {Format::e4m3, Format::f32, EpilogueRule::fused_c, 0x1.b7cd68p-1F, 0, 0x1.716eb2p+0F, 0x1.48f67p+0F,
+     false, false, 0x1.5p+1F, 0, 0, 0x4085CDC7},
 };
 
 std::uint64_t bits_of(float value, Format format) {
@@ -159,6 +177,50 @@ std::uint64_t finished(const Recorded& x, EpilogueRule rule) {
 TEST(GemmEpilogue, gives_the_recorded_bits) {
   for (const Recorded& each : kRecorded)
     EXPECT_EQ(finished(each, each.rule), each.bits) << &each - kRecorded << ": " << each.sum;
+}
+
+struct WideRecorded {
+  EpilogueRule rule;
+  double alpha, beta;
+  bool bias, relu;
+  double sum, c, of_bias;
+  std::uint64_t bits;
+};
+/// Of binary64: xmma, splitKreduce_kernel behind CUTLASS, gemvx.
+constexpr WideRecorded kWideRecorded[] = {
+    {EpilogueRule::fused_sum, 1, 0x1.01c3899641a15p-1, false, false, 0x1.147541c7e4e66p+1,
+     -0x1.3a1774faaa984p-1, 0, 0x3FFD9DA26489FC86},
+    {EpilogueRule::fused_c, 0x1.80c5c38b70d91p+0, 0x1.b389dac6e2acap+0, false, false, 0x1.15b58861bf2b4p+1,
+     0x1.b911ce8cab8e2p-4, 0, 0x400B8DA0B909FFF5},
+    {EpilogueRule::fused_c, 0x1.0089ecb9135f4p-1, 0x1.deb9c17d55d9ap+0, true, true, -0x1.1b07adff3933ap+1,
+     0x1.ddb06f0bf9a12p-1, 0x1.f5aa072161d08p-1, 0x3FF9DD9DF2FE7294},
+    {EpilogueRule::fused_sum, 0x1.de7453545f7c4p+0, 0x1.d312fc882a21p+0, true, true, 0x1.3a7861f46c937p+1,
+     -0x1.6437d00c85ae6p+0, -0x1.9859b106e7e76p-1, 0x3FF415E43438E505},
+    {EpilogueRule::fused_sum, 0x1.f75a1b21b23a7p+0, 0x1.339015c817161p-1, false, false, -0x1.1b421c7aa311p+0,
+     -0x1.298a8a9553958p+0, 0, 0xC006FD773781A8A3}};
+
+TEST(GemmEpilogue, binary64_gives_the_recorded_bits) {
+  int differ = 0;
+  for (const WideRecorded& each : kWideRecorded) {
+    GemmProblem problem;
+    problem.type = problem.d = Format::f64;
+    problem.alpha = each.alpha;
+    problem.beta = each.beta;
+    problem.bias = each.bias;
+    problem.activation = each.relu ? GemmActivation::relu : GemmActivation::none;
+    GemmPlan plan;
+    plan.output = Format::f64;
+    for (const EpilogueRule rule : {EpilogueRule::fused_sum, EpilogueRule::fused_c}) {
+      plan.epilogue = rule;
+      std::uint64_t d = 0;
+      finish_gemm(problem, plan, 1, 1, &each.sum, &each.c, &each.of_bias, &d);
+      if (rule == each.rule)
+        EXPECT_EQ(d, each.bits) << &each - kWideRecorded;
+      else
+        differ += d != each.bits ? 1 : 0;
+    }
+  }
+  EXPECT_GT(differ, 0);
 }
 
 TEST(GemmEpilogue, another_rule_gives_other_bits) {
@@ -213,10 +275,6 @@ TEST(GemmEpilogue, a_plan_says_how_it_ends_or_what_is_not_known) {
   fp8.kernels.resize(1);
   fp8.kernels[0].name = "nvjet_sm90_qqtst_64x8_128x16_1x4_h_bz_TNT";
   EXPECT_TRUE(plan_of(problem, fp8));
-  problem.alpha = 0.3F;  // 0.3 * 1.7 * 0.3 depends on the order
-  EXPECT_FALSE(plan_of(problem, fp8, &why));
-  problem.alpha = 1;
-  EXPECT_TRUE(plan_of(problem, fp8));
   problem = {};
   problem.m = problem.n = problem.k = 64;
   problem.alpha = 2;
@@ -224,6 +282,26 @@ TEST(GemmEpilogue, a_plan_says_how_it_ends_or_what_is_not_known) {
   call.kernels.resize(1);
   call.kernels[0].name = "cutlass_80_tensorop_s16816gemm_f16_128x64_32x6_tn_align8";
   EXPECT_FALSE(plan_of(problem, call));  // not recorded
+  problem.type = Format::tf32;
+  call.kernels[0].name = "cutlass_80_tensorop_s1688gemm_64x64_16x6_tt_align1";
+  EXPECT_FALSE(plan_of(problem, call, &why)) << "one product of this kernel added C in another place";
+  call.kernels[0].name = "cutlass_80_tensorop_s1688gemm_64x64_16x6_tt_align4";
+  problem.bias = true;
+  EXPECT_TRUE(plan_of(problem, call));
+  call.kernels.push_back({"_ZN8cublasLt8epilogue4impl12globalKernelILi8ELi32EfffLb1ELb1ELi1EEEviilPT"});
+  EXPECT_TRUE(plan_of(problem, call));
+  call.kernels[1].name = "another_kernel";
+  EXPECT_FALSE(plan_of(problem, call));
+  problem.type = Format::f64;
+  call.algorithm = {{"split_k", 3}};
+  call.kernels[0].name = call.kernels[1].name =
+      "sm90_xmma_gemm_f64f64_f64f64_f64_tt_n_tilesize32x32x32_stage5_warpsize2x2x1_tensor16x8x16_execute";
+  EXPECT_FALSE(plan_of(problem, call)) << "its bias was not recorded";
+  problem.bias = false;
+  EXPECT_EQ(plan_of(problem, call).value().epilogue, EpilogueRule::fused_sum);
+  call.kernels.pop_back();
+  call.algorithm.emplace_back("custom", 1);
+  EXPECT_FALSE(plan_of(problem, call)) << "slices that take turns at D";
 }
 
 }  // namespace

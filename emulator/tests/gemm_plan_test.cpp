@@ -375,6 +375,44 @@ TEST(GemmPlan, binary64_sums_stay_binary64) {
   EXPECT_EQ(sums.by(lanes)[2 * sums.n + 20], total);
 }
 
+TEST(GemmPlan, paired_slices_are_added_two_by_two) {
+  using Pairs = std::vector<std::vector<std::uint64_t>>;
+  EXPECT_EQ(paired_slices(1), Pairs({{0}}));
+  EXPECT_EQ(paired_slices(2), Pairs({{0, 1}}));
+  EXPECT_EQ(paired_slices(3), Pairs({{0, 2}, {1}}));
+  EXPECT_EQ(paired_slices(4), Pairs({{0, 2}, {3}, {1}}));
+  EXPECT_EQ(paired_slices(7), Pairs({{0, 4}, {6}, {1, 5}, {2}, {3}}));
+  EXPECT_EQ(paired_slices(10), Pairs({{0, 5}, {9}, {1, 6}, {2, 7}, {3, 8}, {4}}));
+  const WideSums sums;
+  GemmPlan plan = wide_plan(true);
+  plan.tile_k = 4;
+  plan.slices = 7;
+  plan.slice_rule = SliceRule::cyclic;
+  const std::vector<double> ascending = sums.by(plan);
+  plan.slice_order = SliceOrder::paired;
+  const std::vector<double> paired = sums.by(plan);
+  int differ = 0;
+  for (std::uint64_t i = 0; i < sums.m; ++i)
+    for (std::uint64_t j = 0; j < sums.n; ++j) {
+      const auto slice = [&](std::uint64_t s) {
+        double sum = 0;
+        for (std::uint64_t p = 0; p < sums.k; ++p)
+          if (p / 4 % 7 == s) sum = std::fma(sums.a[i * sums.k + p], sums.b[p * sums.n + j], sum);
+        return sum;
+      };
+      const double expected = slice(0) + slice(4) + slice(6) + (slice(1) + slice(5)) + slice(2) + slice(3);
+      EXPECT_EQ(paired[i * sums.n + j], expected);
+      differ += expected != ascending[i * sums.n + j] ? 1 : 0;
+    }
+  EXPECT_GT(differ, 0);
+  plan.slices = 40;  // 10 tiles: slices 10 to 39 have none, and the order is that of 40
+  const std::vector<double> many = sums.by(plan);
+  double total = 0;
+  for (std::uint64_t s = 0; s < 10; ++s)
+    total += sums.chain(0, 0, 4 * s, std::min<std::uint64_t>(4 * s + 4, 37));
+  EXPECT_EQ(many[0], total);
+}
+
 TEST(GemmPlan, binary64_has_no_narrower_sums) {
   double d = 0;
   Matmul problem;

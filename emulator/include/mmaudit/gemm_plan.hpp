@@ -28,7 +28,11 @@ enum class SliceOrder : std::uint8_t {
   descending,  ///< the same from the last slice on
   bisected,    ///< the sum of the first and the sum of the rest, each found in this way; the rest is the
                ///< largest power of two below their number: (0 (1 2)), ((0 1) ((2 3) (4 5)))
-  halved       ///< slice i and slice i + count / 2, then half as many sums, until one is left; a power of two
+  halved,      ///< slice i and slice i + count / 2, then half as many sums, until one is left; a power of two
+  /// Slice i and slice i + h are added, h = ceil(count / 2). Their sums join the first one, 0 and h, one
+  /// after another; but the last slice joins it next, alone, and leaves its partner alone: ((0 4) 6 (1 5) 2
+  /// 3) of 7.
+  paired
 };
 /// How a binary32 operand of a tf32 instruction becomes a tf32 one; other operands are taken as they are.
 enum class InputRounding : std::uint8_t { toward_zero, nearest_even, nearest_away };
@@ -43,7 +47,7 @@ enum class EpilogueRule : std::uint8_t {
 namespace names {
 inline constexpr std::string_view kEpilogueRule[] = {"fused_sum", "fused_c", "rounded_sum"};
 inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic", "truncated"};
-inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved"};
+inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved", "paired"};
 inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_even", "nearest_away"};
 }  // namespace names
 
@@ -118,6 +122,9 @@ struct KRange {
 std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint64_t k);
 /// The same where each slice is one range, as it is for every rule but cyclic: from its first to its last k.
 std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k);
+
+/// SliceOrder::paired as a list: one or two slices that are added first and then join the total.
+std::vector<std::vector<std::uint64_t>> paired_slices(std::uint64_t count);
 
 /// What computes one chain per element: matmul(), or the same on a GPU.
 using Product = std::function<void(const Instruction&, const Datapath&, const Matmul&)>;

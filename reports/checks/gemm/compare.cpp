@@ -96,7 +96,8 @@ std::vector<std::byte> predicted(const Architecture& architecture, const GemmPro
                                  const GemmPlan& plan, const GemmOperands& operands,
                                  const device::DeviceInfo* on_gpu) {
   const Product product = [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
-    if (on_gpu != nullptr)
+    // Binary64 on a GPU is emulated word by word: the CPU's own is as fast.
+    if (on_gpu != nullptr && instruction.d != Format::f64)
       for (const auto how : {device::DeviceModel::fast, device::DeviceModel::plain})
         if (device::why_no_matmul_on_device(instruction, model, part, how).empty()) {
           device::matmul_on_device(*on_gpu, instruction, model, part, how);

@@ -122,7 +122,7 @@ TEST(GemmPlans, a_wrong_field_turns_samples_red) {
        }},
       {"output",
        [](GemmPlan& plan) {
-         const bool applies = plan.output != Format::f32;
+         const bool applies = plan.output != Format::f32 && plan.output != Format::f64;
          plan.output = Format::f32;
          return applies;
        }},
@@ -220,6 +220,20 @@ TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
   plain.replace(plain.find("_FAST_TF32"), 10, "");
   EXPECT_EQ(name_of(corpus::read_gemm_problems(plain, "x")[0]),
             "cublas f32 -> f32 nt 4096 x 8192 x 256 ldb 264 ldd 8200");
+  // As cuBLAS 13.1 logs a batch.
+  std::string batched =
+      "[2026][cublasLt][1][Trace][cublasLtBBBMatmul] A=0X7 Adesc=[type=R_16BF rows=464 cols=232 ld=464 "
+      "batchCount=8 stridedBatchOffset=107648] B=0X7 Bdesc=[type=R_16BF rows=464 cols=280 ld=464 "
+      "batchCount=8 "
+      "stridedBatchOffset=0] C=0X7 Cdesc=[type=R_16BF rows=232 cols=280 ld=232 batchCount=8 "
+      "stridedBatchOffset=70000] D=0X7 Ddesc=[type=R_16BF rows=232 cols=280 ld=232 batchCount=8 "
+      "stridedBatchOffset=70000] computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transa=OP_T "
+      "smCountTarget=132] algo=[algoId=66]";
+  EXPECT_EQ(name_of(corpus::read_gemm_problems(batched, "x")[0]),
+            "cublas bf16 -> bf16 nt 280 x 232 x 464 batch 8 stride_a 0 stride_d 70000");
+  for (std::size_t at = 0; (at = batched.find("R_16BF", at)) != std::string::npos;)
+    batched.replace(at, 6, "R_64F");
+  EXPECT_EQ(corpus::read_gemm_problems(batched, "x")[0].type, Format::f64);
   const auto algorithm = algorithm_of_log(log);
   EXPECT_EQ(algorithm, (std::vector<std::pair<std::string, std::int64_t>>{
                            {"id", 43}, {"split_k", -1}, {"reduction", 2}, {"custom", 0}}));
@@ -346,8 +360,7 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
   EXPECT_EQ(told.differ, 29);
 }
 
-/// Two products of binary32 with 13 and 33 slices and option 1 had other bits than the ascending order gives.
-TEST(GemmPlans, slices_that_take_turns_at_d_have_an_order_for_one_option_alone) {
+TEST(GemmPlans, the_custom_option_says_in_which_order_slices_take_turns_at_d) {
   GemmProblem x;
   x.type = x.d = Format::f32;
   x.m = 32, x.n = 2560, x.k = 4096;
@@ -363,10 +376,18 @@ TEST(GemmPlans, slices_that_take_turns_at_d_have_an_order_for_one_option_alone) 
   };
   ASSERT_TRUE(plan(2, 13));
   EXPECT_EQ(plan(2, 13)->slice_rule, SliceRule::cyclic);
-  EXPECT_TRUE(plan(1, 2)) << "two sums have one order";
+  EXPECT_EQ(plan(2, 13)->slice_order, SliceOrder::ascending);
+  EXPECT_EQ(plan(1, 13)->slice_order, SliceOrder::paired);
+  EXPECT_TRUE(plan(7, 2)) << "two sums have one order";
   std::string why;
-  EXPECT_FALSE(plan(1, 13, &why));
+  EXPECT_FALSE(plan(7, 13, &why));
   EXPECT_NE(why.find("was not recorded"), std::string::npos) << why;
+  const Told told = told_by([](GemmPlan& changed) {
+    const bool applies = changed.slice_order == SliceOrder::paired && changed.slices > 4;
+    changed.slice_order = SliceOrder::ascending;
+    return applies;
+  });
+  EXPECT_GT(told.differ, 4) << told.apply;
 }
 
 TEST(GemmPlans, the_architecture_decides_the_bits_of_an_instruction) {
