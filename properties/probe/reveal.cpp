@@ -39,6 +39,7 @@ struct Candidate {
   Instruction instruction;
   Datapath datapath;
   Evidence evidence;
+  bool scalar = false;  ///< no instruction: a chain of binary32 fma
 };
 
 std::vector<Candidate> candidates_of(const UnknownGemm& gemm,
@@ -56,6 +57,9 @@ std::vector<Candidate> candidates_of(const UnknownGemm& gemm,
       if (inst.c != inst.d) continue;
       all.push_back({std::string(architecture->name), inst, entry->datapath, entry->evidence});
     }
+  const auto narrow = [](Format format) { return spec_of(format).storage_bits <= 32; };
+  if (narrow(gemm.a) && narrow(gemm.b) && narrow(gemm.d))
+    all.push_back({"any", scalar_instruction(gemm.a, gemm.b), Datapath{}, Evidence::recorded, true});
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& x, const Candidate& y) { return x.evidence < y.evidence; });
   return all;
@@ -130,6 +134,7 @@ Hints hints_of(const SumTree& tree) {
 std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& gemm, const Hints& hints) {
   GemmPlan plan;
   plan.instruction = candidate.instruction;
+  plan.scalar = candidate.scalar;
   plan.output = gemm.d;
   std::vector<GemmPlan> plans;
   std::set<std::uint64_t> promotes;

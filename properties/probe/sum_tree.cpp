@@ -124,10 +124,13 @@ SumTree sum_of(std::vector<SumTree> parts) {
 }
 
 SumTree tree_of(const GemmPlan& plan, const Datapath& datapath, std::uint64_t k) {
-  const DotPlan dot = make_plan(plan.instruction, datapath);
+  const DotPlan dot = plan.scalar ? DotPlan{} : make_plan(plan.instruction, datapath);
   const auto depth = static_cast<std::uint64_t>(plan.instruction.k);
   const auto chain = [&](KRange range) {
     SumTree sum = kNothing;
+    for (std::uint64_t at = range.first; plan.scalar && at < range.last; ++at)
+      sum = sum_of({std::move(sum), SumTree{at, {}}});
+    if (plan.scalar) return sum;
     for (std::uint64_t first = range.first; first < range.last; first += depth)
       sum = instruction_sum(dot, std::move(sum), first, range.last);
     return sum;
@@ -140,8 +143,7 @@ SumTree tree_of(const GemmPlan& plan, const Datapath& datapath, std::uint64_t k)
     return total;
   };
   std::vector<KRange> slices = slices_of(plan, k);
-  if (plan.slice_order == SliceOrder::bisected && !slices.empty())
-    return bisected(slices, slice);
+  if (plan.slice_order == SliceOrder::bisected && !slices.empty()) return bisected(slices, slice);
   if (plan.slice_order == SliceOrder::descending) std::reverse(slices.begin(), slices.end());
   SumTree total = kNothing;
   for (const KRange& range : slices) total = sum_of({std::move(total), slice(range)});

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "mmaudit/error.hpp"
@@ -190,6 +191,32 @@ UnknownGemm loop(bool pairwise) {
       }
   };
   return gemm;
+}
+
+TEST(Reveal, a_chain_of_fma_without_an_instruction) {
+  UnknownGemm gemm{8, 8, 64, Format::f32, Format::f32, Format::f32, false, {}};
+  for (const std::uint64_t promote : {64U, 16U}) {
+    gemm.run = [promote](const void* a, const void* b, const void* /*c*/, void* d) {
+      const auto* x = static_cast<const float*>(a);
+      const auto* y = static_cast<const float*>(b);
+      for (std::size_t i = 0; i < 8; ++i)
+        for (std::size_t j = 0; j < 8; ++j) {
+          float total = 0;
+          for (std::size_t from = 0; from < 64; from += promote) {
+            float sum = 0;
+            for (std::size_t k = from; k < from + promote; ++k)
+              sum = std::fma(x[i * 64 + k], y[k * 8 + j], sum);
+            total += sum;
+          }
+          static_cast<float*>(d)[i * 8 + j] = total;
+        }
+    };
+    const GemmFinding found = revealed(gemm, "hopper");
+    ASSERT_TRUE(found.plan) << found.why_no_plan;
+    EXPECT_TRUE(found.plan->scalar);
+    EXPECT_EQ(found.plan->promote, promote == 64 ? 0U : promote);
+    EXPECT_EQ(found.mismatches, 0U);
+  }
 }
 
 TEST(Reveal, a_tree_without_a_plan_is_shown) {
