@@ -6,6 +6,7 @@
 #include "json_fields.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/gemm_combination.hpp"
 
 namespace mmaudit::corpus {
 namespace {
@@ -155,6 +156,15 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
   GemmProblem out;
   fields.choice("api", names::kGemmApi, out.api);
   out.type = Format::none;
+  if (const Json* const type = json.is_object() && json.contains("type") ? &json["type"] : nullptr;
+      type != nullptr && type->is_string()) {
+    const GemmDtype* const row = find_gemm_dtype(type->get<std::string>());
+    if (row != nullptr && row->scale != Format::none)
+      fields.refuse(
+          "type", *type,
+          "f16, bf16, tf32, f32, f64, e4m3, e5m2, s8 (cuBLASLt has scales of blocks on Blackwell alone, and "
+          "no kernel of that was recorded)");
+  }
   fields.format("type", out.type);
   fields.format("d", out.d);
   fields.count("m", out.m);

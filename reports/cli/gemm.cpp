@@ -146,7 +146,7 @@ std::string families_text() {
       {}, families,
       {{{"kernels"}, [](const KernelFamily& row) { return std::string(row.name); }},
        {{"types"}, [](const KernelFamily& row) { return std::string(row.types); }},
-       {{"instruction"}, [&](const KernelFamily& row) { return words(row.instruction, "fma of binary32"); }},
+       {{"instruction"}, [&](const KernelFamily& row) { return words(row.instruction, "fma"); }},
        {{"known on"}, [&](const KernelFamily& row) { return words(row.architectures, "any: exact sums"); }},
        {{"without a sample"}, [&](const KernelFamily& row) { return words(row.unsampled, "none"); }}});
   std::string out = to_text(table) + "Types without a sample: CI can't replay their plan.\n";

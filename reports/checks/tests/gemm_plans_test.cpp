@@ -259,6 +259,11 @@ TEST(GemmPlans, bad_input_is_one_line) {
             "f: line 1: bias, activation: found some, allowed: none with cublas");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "scale_a": 2})"),
             "f: line 1: scale_a, scale_b: found others, allowed: 1 but with FP8");
+  for (const char* const type : {"nvfp4", "mxf8"})
+    EXPECT_EQ(refusal((R"({"type": ")" + std::string(type) + R"(", "m": 64, "n": 64, "k": 64})").c_str()),
+              "f: line 1: type: found " + std::string(type) +
+                  ", allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8 (cuBLASLt has scales of blocks on "
+                  "Blackwell alone, and no kernel of that was recorded)");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 0})"),
             "f: line 1: batch: found 0, allowed: an integer from 1");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 2, "stride_a": 15})"),
