@@ -113,14 +113,14 @@ struct SumsOf;
 template <>
 struct SumsOf<float> {
   using Bits = std::uint32_t;
-  static constexpr Format format = Format::f32;
-  static constexpr Bits nan = 0x7FFFFFFF;
+  static constexpr Format kFormat = Format::f32;
+  static constexpr Bits kNan = 0x7FFFFFFF;
 };
 template <>
 struct SumsOf<double> {
   using Bits = std::uint64_t;
-  static constexpr Format format = Format::f64;
-  static constexpr Bits nan = 0xFFF8000000000000;
+  static constexpr Format kFormat = Format::f64;
+  static constexpr Bits kNan = 0xFFF8000000000000;
 };
 
 /// The number that bits of a format spell; tf32 with all its bits.
@@ -154,7 +154,7 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Nu
     fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, totals.data(), work < kOneThread ? 1 : 0);
     for (std::uint64_t e = 0; e < totals.size(); ++e)
       sums[matrix * totals.size() + e] = std::isnan(totals[e])
-                                             ? SumsOf<Number>::nan
+                                             ? SumsOf<Number>::kNan
                                              : std::bit_cast<typename SumsOf<Number>::Bits>(totals[e]);
   }
 }
@@ -186,7 +186,7 @@ class SlicedProduct {
         product_(product),
         rule_(make_plan(plan.instruction, datapath).datapath.output),
         slices_(slice_ranges_of(plan, problem.k)) {
-    if (rule_.format != SumsOf<Number>::format) rule_ = OutputRule{};
+    if (rule_.format != SumsOf<Number>::kFormat) rule_ = OutputRule{};
   }
   [[nodiscard]] Sums total() const {
     const std::size_t count = slices_.size();
@@ -211,14 +211,14 @@ class SlicedProduct {
  private:
   [[nodiscard]] Bits rounded(Bits bits, Format format) const {
     if (format == Format::f32) return bits;  // as the sums are
-    const FormatSpec own = spec_of(SumsOf<Number>::format), to = spec_of(format);
+    const FormatSpec own = spec_of(SumsOf<Number>::kFormat), to = spec_of(format);
     return static_cast<Bits>(cast_bits(cast_bits(bits, own, to, {}), to, own, {}));
   }
   void add(Sums& total, const Sums& sums) const {
     if constexpr (sizeof(Number) == sizeof(double)) {
       for (std::size_t e = 0; e < total.size(); ++e) {
         const double sum = std::bit_cast<double>(total[e]) + std::bit_cast<double>(sums[e]);
-        total[e] = std::isnan(sum) ? SumsOf<double>::nan : std::bit_cast<Bits>(sum);
+        total[e] = std::isnan(sum) ? SumsOf<double>::kNan : std::bit_cast<Bits>(sum);
       }
       return;
     }

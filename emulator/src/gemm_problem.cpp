@@ -166,7 +166,7 @@ std::string why_no_problem(const GemmProblem& problem) {
         {"ldd", problem.ldd, problem.n}})
     if (ld != 0 && (ld < least || ld >= kMost))
       return refusal(field, std::to_string(ld), "0 or " + std::to_string(least) + " to 2147483647");
-  if (const std::string why = why_no_batch(problem); !why.empty()) return why;
+  if (std::string why = why_no_batch(problem); !why.empty()) return why;
   if (!extents_of(problem)) return refusal("sizes", "more than 2^63 elements", "less");
   return why_no_epilogue(problem);
 }
