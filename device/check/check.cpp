@@ -62,7 +62,7 @@ class TileProductCheck::Work {
                .element_stride = stored,
                .matrix_stride = std::uint64_t{side_} * m * stored,
                .chunk = static_cast<std::uint32_t>(chunk_of(rules_)),
-               .panel = panel_shape(rules_, false, kRowsOfShallow)};
+               .panel = panel_shape(rules_, false)};
     from_b_ = {.base = b_.data(),
                .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
                .elements = side_ * n,
@@ -73,7 +73,7 @@ class TileProductCheck::Work {
                .k_stride = n,
                .matrix_stride = std::uint64_t{side_} * k * n,
                .chunk = static_cast<std::uint32_t>(chunk_of(rules_)),
-               .panel = panel_shape(rules_, true, kColumnsOwned)};
+               .panel = panel_shape(rules_, true)};
     if (engine_ == fast) {
       words_a_ = Buffer(unpacked_words(from_a_) * sizeof(std::uint32_t));
       words_b_ = Buffer(unpacked_words(from_b_) * sizeof(std::uint32_t));

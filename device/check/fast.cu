@@ -11,32 +11,31 @@ using namespace core;
 using tile_products::Place;
 using tile_products::place_of;
 
-constexpr int kRows = kRowsOfShallow;
-
 /// kColumns neighbours of C or D as raw bits; `first` is a multiple of kColumns.
 __device__ inline void load_neighbours(const void* base, bool half, std::uint64_t first,
                                        std::uint32_t (&to)[kColumns]) {
-  static_assert(kColumns == 4);
   if (!half) {
     load_words(to, static_cast<const std::uint32_t*>(base) + first);
     return;
   }
-  const uint2 x = *reinterpret_cast<const uint2*>(static_cast<const std::uint16_t*>(base) + first);
-  to[0] = x.x & 0xFFFFU;
-  to[1] = x.x >> 16;
-  to[2] = x.y & 0xFFFFU;
-  to[3] = x.y >> 16;
+  std::uint32_t pairs[kColumns / 2];
+  load_words(pairs, static_cast<const std::uint16_t*>(base) + first);
+#pragma unroll
+  for (int i = 0; i < kColumns / 2; ++i) {
+    to[2 * i] = pairs[i] & 0xFFFFU;
+    to[2 * i + 1] = pairs[i] >> 16;
+  }
 }
 
 /// A block of threads computes kBlockRows x kBlockColumns elements of a block of tile products. m and n are
 /// multiples of 8, so what a thread owns lies in one tile.
-template <bool Half, bool AddendLast, int Step>
-__global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
+template <Kind Of>
+__global__ void __launch_bounds__(kThreads, spec(Of).blocks)
     fast_kernel(const CoreRules rules, const UnpackedPair words, const TileProductArgs args) {
   extern __shared__ uint4 memory[];
-  const PanelShape shape_a = panel_shape(rules, false, kRows), shape_b = panel_shape(rules, true, kColumns);
+  const PanelShape shape_a = panel_shape(rules, false), shape_b = panel_shape(rules, true);
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), shape_a, shape_b);
-  auto copy = panels.copy<kThreads<kRows>>();
+  auto copy = panels.copy();
   const int chunk = shape_a.chunk, chunks = chunk_of(rules) / chunk;
   const auto rows = args.side * static_cast<unsigned>(args.m),
              columns = args.side * static_cast<unsigned>(args.n);
@@ -46,7 +45,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     return base + (block * panels_across + panel) * static_cast<unsigned>(chunks * of.words());
   };
   const unsigned first_row = blockIdx.y * kBlockRows, first_column = blockIdx.x * kBlockColumns;
-  const unsigned row = first_row + static_cast<unsigned>(thread_row<kRows>()),
+  const unsigned row = first_row + static_cast<unsigned>(thread_row()),
                  column = first_column + static_cast<unsigned>(thread_column());
   for (std::uint64_t block = blockIdx.z; block < args.blocks; block += gridDim.z) {
     const std::uint32_t* a = panels_of(words.a, block, rows, blockIdx.y, shape_a);
@@ -54,7 +53,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     const Place at = place_of(args, block, row, column);
     const auto n = static_cast<unsigned>(args.n);
     std::uint32_t bits[kColumns];
-    Held<AddendLast, kRows> sums;
+    Held<spec(Of).addend_last> sums;
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.c, rules.c_half, at.c + r * n, bits);
@@ -65,10 +64,10 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     }
     sums.look_for_specials();
     for (int k = 0; k < rules.depth; k += chunk) {
-      const bool masked = panels.stage<kThreads<kRows>>(rules, a, b, copy);
+      const bool masked = panels.stage(a, b, copy);
       a += shape_a.words();
       b += shape_b.words();
-      run<Half, AddendLast, Step>(rules, panels, masked, 0, min(chunk, rules.depth - k), sums);
+      run<Of>(rules, panels, masked, 0, min(chunk, rules.depth - k), sums);
     }
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
@@ -81,10 +80,10 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
   }
 }
 
-template <bool Half, bool AddendLast, int Step>
+template <Kind Of>
 void start(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
-  const auto kernel = fast_kernel<Half, AddendLast, Step>;
-  const std::size_t bytes = Panels::bytes(rules, kRows);
+  const auto kernel = fast_kernel<Of>;
+  const std::size_t bytes = Panels::bytes(rules);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");
@@ -94,16 +93,14 @@ void start(const CoreRules& rules, const UnpackedPair& words, const TileProductA
   };
   const dim3 grid(blocks(args.n, kBlockColumns), blocks(args.m, kBlockRows),
                   std::min(args.blocks, kMostBlocksInZ));
-  kernel<<<grid, kThreads<kRows>, bytes>>>(rules, words, args);
+  kernel<<<grid, kThreads, bytes>>>(rules, words, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
 }  // namespace
 
 void launch_fast(const CoreRules& rules, const UnpackedPair& words, const TileProductArgs& args) {
-  for_rules(rules, [&]<bool Half, bool AddendLast, int Step>() {
-    start<Half, AddendLast, Step>(rules, words, args);
-  });
+  for_rules(rules, [&]<Kind Of>() { start<Of>(rules, words, args); });
 }
 
 }  // namespace mmaudit::device

@@ -3,19 +3,21 @@
 // kColumns of them, through the steps of one instruction after another.
 //
 // A step reads its products twice. First the exponents, two columns per word, whose maximum is E. Then the
-// magnitudes, as binary64 whose low word is zero: fma(|a|, |b|, x) toward zero, where x is 2^(52 + E - F) or
-// more but below twice that, adds the product to x's low word, cut off below 2^(E - F). The complement of the
-// low word before and after makes that a subtraction; between two products the complements merge, so that
-// only changes of sign count. C is the first addend, of the same kind, so that between steps the sums stand
-// where x stands.
+// numbers, as binary64 whose low word is zero: fma(a, b, x), x 2^(52 + E - F) or more but below twice that,
+// adds the product to x's low word, cut off below 2^(E - F). A positive product is cut toward zero where the
+// fma rounds toward zero, a negative one where it rounds up. On GPUs of compute capability 9.0 and later the
+// tensor core does chains of them, once rounding toward zero over the positive products and once rounding up
+// over the negative ones: A is split into its positive and its negative numbers, side by side along k, and B
+// too, in the same order or in the other one. Half of the products are by zero, which changes nothing. C is
+// the first addend. So between steps the sums stand where x stands.
 //
 // The low word starts in the middle, at 2^31: a sum of less than 2^31 units in magnitude never leaves it. One
-// that does (it may where `may_carry`) carries into the high word, once on the way out and once on the way
-// back, since what is added is never negative; an odd count says that it is outside. No sum gets to 2^32
-// units, from where the low word would not say on which side. Subtracting the middle makes x the sum.
+// that does (it may where `may_carry`) carries into the high word, whose last four bits were zero. No sum
+// gets to 2^32 units. Subtracting the middle makes x the sum.
 #include <cstdint>
 #include <type_traits>
 
+#include "model/fma_chains.cuh"
 #include "model/panels.cuh"
 #include "model/words.cuh"
 
@@ -23,16 +25,16 @@ namespace mmaudit::device::core {
 
 /// The running sums of a thread, values of the sums' format as binary64; during a step, its intermediate
 /// results.
-template <int Rows, typename T = double>
+template <typename T = double>
 struct Sums {
-  T of[Rows][kColumns] = {};
+  T of[kRows][kColumns] = {};
   bool special = false;  ///< some sum is infinite or a NaN
 
   __device__ void look_for_specials() {
     if constexpr (sizeof(T) == sizeof(double)) {
       std::uint32_t largest = 0;
 #pragma unroll
-      for (int r = 0; r < Rows; ++r)
+      for (int r = 0; r < kRows; ++r)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c)
           largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
@@ -41,12 +43,11 @@ struct Sums {
   }
 };
 /// Sums between instructions: where C is added last they are its addends, binary32.
-template <bool AddendLast, int Rows>
-using Held = Sums<Rows, std::conditional_t<AddendLast, float, double>>;
+template <bool AddendLast>
+using Held = Sums<std::conditional_t<AddendLast, float, double>>;
 
 /// Sums before a step that may meet infinities or NaNs: rarely needed, so not in registers.
-template <int Rows>
-using Before = double[Rows * kColumns];
+using Before = double[kRows * kColumns];
 
 __device__ inline double to_half_and_back(double x) {
   std::uint16_t bits = 0;
@@ -110,36 +111,85 @@ __device__ inline double special_element(const CoreRules& rules, const Panels& p
 }
 
 /// All elements of a step for which operands or sums have infinities or NaNs.
-template <int Rows>
 __device__ inline void special_elements(const CoreRules& rules, const Panels& panels, bool masked, int first,
-                                        const Before<Rows>& before, Sums<Rows>& sums) {
-  Before<Rows> now;
+                                        const Before& before, Sums<>& sums) {
+  Before now;
 #pragma unroll
-  for (int i = 0; i < Rows * kColumns; ++i) now[i] = sums.of[i / kColumns][i % kColumns];
+  for (int i = 0; i < kRows * kColumns; ++i) now[i] = sums.of[i / kColumns][i % kColumns];
 #pragma unroll 1
-  for (int i = 0; i < Rows * kColumns; ++i)
-    now[i] = special_element(rules, panels, masked, thread_row<Rows>() + i / kColumns,
+  for (int i = 0; i < kRows * kColumns; ++i)
+    now[i] = special_element(rules, panels, masked, thread_row() + i / kColumns,
                              thread_column() + i % kColumns, first, before[i], now[i]);
 #pragma unroll
-  for (int i = 0; i < Rows * kColumns; ++i) sums.of[i / kColumns][i % kColumns] = now[i];
+  for (int i = 0; i < kRows * kColumns; ++i) sums.of[i / kColumns][i % kColumns] = now[i];
   sums.look_for_specials();
 }
 
+/// What a kernel is made for.
+enum class Kind : std::uint8_t {
+  any_step,
+  steps_of_4,
+  nested_steps_of_4,
+  steps_of_8,
+  steps_of_16,
+  steps_of_32,
+  addend_last,
+  addend_last_16,
+  half,
+  half_16,
+  half_addend_last
+};
+struct KindSpec {
+  bool half = false;         ///< sums are binary16
+  bool addend_last = false;  ///< C is added after the steps of an instruction
+  int step = 0;              ///< products of a step; 0: not known before
+  bool whole = false;        ///< no place of the sums' format is cut off
+  bool nested = false;       ///< alignment of C cuts off whatever rounding the sum would have cut off
+  int blocks = 4;            ///< of a multiprocessor at once
+};
+MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
+  switch (kind) {
+    case Kind::steps_of_4:
+      return {.step = 4, .whole = true, .blocks = 3};
+    case Kind::nested_steps_of_4:
+      return {.step = 4, .whole = true, .nested = true, .blocks = 3};
+    case Kind::steps_of_8:
+      return {.step = 8, .whole = true};
+    case Kind::steps_of_16:
+      return {.step = 16, .whole = true};
+    case Kind::steps_of_32:
+      return {.step = 32};
+    case Kind::addend_last:
+      return {.addend_last = true};
+    case Kind::addend_last_16:
+      return {.addend_last = true, .step = 16, .whole = true};
+    case Kind::half:
+      return {.half = true};
+    case Kind::half_16:
+      return {.half = true, .step = 16, .whole = true};
+    case Kind::half_addend_last:
+      return {.half = true, .addend_last = true};
+    case Kind::any_step:
+      break;
+  }
+  return {};
+}
+
+inline constexpr int kBinary32Fraction = 23;
+
 inline constexpr std::int32_t kField = 0x7FF00000, kMiddle = static_cast<std::int32_t>(0x80000000U);
 
-template <int Rows>
 using Maxima =
-    std::uint32_t[Rows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
+    std::uint32_t[kRows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
 
 /// The start of a step: x of every element has C in it. Returns the largest field of E + start_bias(), in its
 /// place. Tame: no C below its format's least exponent, zero included, can matter.
-template <bool Tame, int Rows>
-__device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxima<Rows>& maxima,
-                                             Sums<Rows>& sums) {
+template <bool Tame>
+__device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxima& maxima, Sums<>& sums) {
   const std::int32_t to_start = (start_bias(rules) - 1023) << 20;
   std::int32_t above = 0;
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
       const double addend = sums.of[r][c];
@@ -150,6 +200,7 @@ __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxim
       std::int32_t own = __double2hiint(addend) & kField;
       if constexpr (!Tame) own = own == 0 ? 0 : max(own, (rules.addend_min_exponent + 1023) << 20);
       const std::int32_t high = __viaddmax_s32(own, to_start, products);
+      // A negative C is added between two complements of the low word, which is to subtract what was cut.
       const std::int32_t flip = __double2hiint(addend) >> 31;
       const double x = __dadd_rz(fabs(addend), __hiloint2double(high, kMiddle ^ flip));
       sums.of[r][c] = __hiloint2double(__double2hiint(x), __double2loint(x) ^ flip);
@@ -160,143 +211,122 @@ __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxim
 }
 
 /// Some sum is outside its low word.
-template <int Rows>
-__device__ inline bool has_carried(const Sums<Rows>& sums) {
+__device__ inline bool has_carried(const Sums<>& sums) {
   std::int32_t all = 0;
 #pragma unroll
-  for (int r = 0; r < Rows; ++r)
+  for (int r = 0; r < kRows; ++r)
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) all |= __double2hiint(sums.of[r][c]);
   return (all & 1) != 0;
 }
 
 /// The end of a step: x becomes the sum, rounded. Tame: to a number that is not below the format's least
-/// exponent and far from its largest, and nothing has carried. Whole: no place of the format is cut off.
-template <bool Half, bool Tame, bool Whole, int Rows>
-__device__ inline void finish(const CoreRules& rules, const Panels& panels, int first, Sums<Rows>& sums) {
-  std::uint32_t a_last[Rows], b_last[kColumns];
-  const int last = (first >> (31 - __clz(rules.step))) * kPanelElements;
-  load_words(a_last, panels.a.last + last + thread_row<Rows>());
-  load_words(b_last, panels.b.last + last + thread_column());
+/// exponent and far from its largest, and nothing has carried.
+template <Kind Of, bool Tame>
+__device__ inline void finish(const CoreRules& rules, Sums<>& sums) {
   const auto keep_high = static_cast<std::int32_t>(rules.keep_mask >> 3 | 0xE0000000U),
              keep_low = static_cast<std::int32_t>(rules.keep_mask << 29);
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
       const double x = sums.of[r][c];
-      const auto low =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(__double2loint(x)) ^ a_last[r] ^ b_last[c]);
       std::int32_t high = __double2hiint(x);
-      if constexpr (!Tame) high &= kField;
-      double sum = __hiloint2double(high, low) - __hiloint2double(high, kMiddle);
+      if constexpr (!Tame) high = (high + 8) & ~15;  // without -1, 0 or 1 that was carried
+      const double sum = x - __hiloint2double(high, kMiddle);
       if constexpr (!Tame) {
-        const double range = __hiloint2double(high - ((52 - 32) << 20), 0);
-        if ((__double2hiint(x) & 1) != 0) sum -= copysign(range, sum);
-      }
-      if constexpr (Half && Tame) {
+        sums.of[r][c] = round_sum<spec(Of).half>(sum, rules);
+      } else if constexpr (spec(Of).half) {
         sums.of[r][c] = round_tame_half(sum);
-      } else if constexpr (!Tame) {
-        sums.of[r][c] = round_sum<Half>(sum, rules);
+      } else if constexpr (spec(Of).nested) {
+        sums.of[r][c] = sum;
       } else {
         const std::int32_t kept = __double2hiint(sum);
-        sums.of[r][c] = __hiloint2double(Whole ? kept : kept & keep_high, __double2loint(sum) & keep_low);
+        sums.of[r][c] =
+            __hiloint2double(spec(Of).whole ? kept : kept & keep_high, __double2loint(sum) & keep_low);
       }
     }
   }
 }
 
-/// One step: positions [first, first + step) of the chunk. Step: its products, or 0 where they are not known
-/// before; where they are 4, 8 or 16, the format is whole.
-template <bool Half, int Step, int Rows>
-__device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
-                                Sums<Rows>& sums) {
-  constexpr bool kWhole = Step == 4 || Step == 8 || Step == 16;
-  const int end = first + (Step != 0 ? Step : rules.step);
-  const int row = thread_row<Rows>(), column = thread_column();
-  const bool special = masked || sums.special;
-  Before<Rows> before;
-  if (special) {
-#pragma unroll
-    for (int i = 0; i < Rows * kColumns; ++i) before[i] = sums.of[i / kColumns][i % kColumns];
-  }
-  Maxima<Rows> maxima;
+/// E of the step's products, at least the floor. Returns whether each is so large that C is aligned tamely.
+template <Kind Of>
+__device__ inline bool find_maxima(const CoreRules& rules, const Panels& panels, int first, Maxima& maxima) {
+  const int end = first + (spec(Of).step != 0 ? spec(Of).step : rules.step);
+  const int row = thread_row(), column = thread_column();
   const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x100010U;
 #pragma unroll
-  for (int r = 0; r < Rows; ++r)
+  for (int r = 0; r < kRows; ++r)
 #pragma unroll
     for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = floor;
 #pragma unroll 4
   for (int p = first; p < end; ++p) {
-    std::uint32_t a[Rows];
+    std::uint32_t a[kRows], b[kColumns / 2];
     load_words(a, panels.a.exponent + 2 * (p * kPanelElements + row));
-    const uint2 b = *reinterpret_cast<const uint2*>(panels.b.exponent + p * kPanelElements + column);
+    load_words(b, panels.b.exponent + p * kPanelElements + column);
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      maxima[r][0] = __viaddmax_s16x2(a[r], b.x, maxima[r][0]);
-      maxima[r][1] = __viaddmax_s16x2(a[r], b.y, maxima[r][1]);
-    }
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = __viaddmax_s16x2(a[r], b[h], maxima[r][h]);
   }
   std::uint32_t least = 0x7FFF7FFFU;
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) least = __vimin3_s16x2(least, maxima[r][0], maxima[r][1]);
+  for (int r = 0; r < kRows; ++r)
+#pragma unroll
+    for (int h = 0; h < kColumns / 2; h += 2) least = __vimin3_s16x2(least, maxima[r][h], maxima[r][h + 1]);
   const int lowest =
       min(static_cast<std::int32_t>(least << 16) >> 16, static_cast<std::int32_t>(least) >> 16);
-  bool tame = lowest >= (rules.least_tame + start_bias(rules)) * 16 && !sums.special;
+  return lowest >= (rules.least_tame + start_bias(rules)) * 16;
+}
+
+/// One step: positions [first, first + step) of the chunk.
+template <Kind Of>
+__device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
+                                Sums<>& sums) {
+  const bool special = masked || sums.special;
+  Before before;
+  if (special) {
+#pragma unroll
+    for (int i = 0; i < kRows * kColumns; ++i) before[i] = sums.of[i / kColumns][i % kColumns];
+  }
+  Maxima maxima;
+  bool tame = find_maxima<Of>(rules, panels, first, maxima) && !sums.special;
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
-  const double *a_numbers = panels.a.number + first * kBlockRows,
-               *b_numbers = panels.b.number + first * kBlockColumns;
-  const std::uint32_t *a_flips = panels.a.flip + first * kPanelElements + row,
-                      *b_flips = panels.b.flip + first * kPanelElements + column;
-#pragma unroll 1
-  for (int p = first; p < end; ++p) {
-    double a[Rows], b[kColumns];
-    std::uint32_t a_flip[Rows], b_flip[kColumns];
-    load_numbers(a, a_numbers, row);
-    load_words(a_flip, a_flips);
-    load_numbers(b, b_numbers, column);
-    load_words(b_flip, b_flips);
-    a_numbers += kBlockRows, b_numbers += kBlockColumns;
-    a_flips += kPanelElements, b_flips += kPanelElements;
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const double x = sums.of[r][c];
-        const auto low = static_cast<std::uint32_t>(__double2loint(x)) ^ a_flip[r] ^ b_flip[c];
-        sums.of[r][c] = __fma_rz(a[r], b[c], __hiloint2double(__double2hiint(x), static_cast<int>(low)));
-      }
-    }
-  }
+  add_products<spec(Of).step>(panels, first, spec(Of).step != 0 ? spec(Of).step : rules.step, sums.of);
   tame =
       tame && above < (rules.most_tame + start_bias(rules)) << 20 && !(rules.may_carry && has_carried(sums));
   if (tame) {
-    finish<Half, true, kWhole>(rules, panels, first, sums);
+    finish<Of, true>(rules, sums);
   } else {
-    finish<Half, false, kWhole>(rules, panels, first, sums);
+    finish<Of, false>(rules, sums);
     sums.look_for_specials();
   }
   if (special) special_elements(rules, panels, masked, first, before, sums);
 }
 
+/// A sum as binary32: exact, but for one of a nested kind, which is cut off toward zero as its rounding would
+/// have.
+__device__ inline float narrowed(double sum) { return __double2float_rz(sum); }
+__device__ inline float narrowed(float sum) { return sum; }
+
 /// Positions [from, end) of the chunk, whole instructions.
-template <bool Half, bool AddendLast, int Step, int Rows>
+template <Kind Of>
 __device__ inline void run(const CoreRules& rules, const Panels& panels, bool masked, int from, int end,
-                           Held<AddendLast, Rows>& sums) {
-  if constexpr (!AddendLast) {
-    for (int first = from; first < end; first += Step != 0 ? Step : rules.step)
-      one_step<Half, Step>(rules, panels, masked, first, sums);
+                           Held<spec(Of).addend_last>& sums) {
+  if constexpr (!spec(Of).addend_last) {
+    for (int first = from; first < end; first += spec(Of).step != 0 ? spec(Of).step : rules.step)
+      one_step<Of>(rules, panels, masked, first, sums);
   } else {
-    Sums<Rows> fresh;
-    for (int first = from; first < end; first += Step != 0 ? Step : rules.step) {
-      one_step<Half, Step>(rules, panels, masked, first, fresh);
+    Sums<> fresh;
+    for (int first = from; first < end; first += spec(Of).step != 0 ? spec(Of).step : rules.step) {
+      one_step<Of>(rules, panels, masked, first, fresh);
       if ((first + rules.step) % rules.depth != 0) continue;
 #pragma unroll
-      for (int r = 0; r < Rows; ++r)
+      for (int r = 0; r < kRows; ++r)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c)
-          sums.of[r][c] = add_nearest<Half>(sums.of[r][c], static_cast<float>(fresh.of[r][c]), rules.nan);
+          sums.of[r][c] = add_nearest<spec(Of).half>(sums.of[r][c], narrowed(fresh.of[r][c]), rules.nan);
       fresh = {};
     }
   }
@@ -309,26 +339,29 @@ __device__ inline double to_sum(bool half, std::uint32_t bits) {
 /// A value of the sums' format as raw bits of D, rounded to nearest even where D is narrower.
 __device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules& rules) {
   if (sum != sum) return half ? rules.d_nan : rules.nan;
-  const auto number = static_cast<float>(sum);
+  const float number = narrowed(sum);
   return half ? half_of_float(number) : __float_as_uint(number);
 }
 
-/// Calls call.template operator()<Half, AddendLast, Step>() for the kernel that serves the rules.
+/// Calls call.template operator()<Of>() for the kind of kernel that serves the rules.
 template <typename Call>
 void for_rules(const CoreRules& rules, const Call& call) {
-  if (rules.half && rules.addend_last) return call.template operator()<true, true, 0>();
+  if (rules.half && rules.addend_last) return call.template operator()<Kind::half_addend_last>();
   if (rules.half)
-    return rules.step == 16 ? call.template operator()<true, false, 16>()
-                            : call.template operator()<true, false, 0>();
+    return rules.step == 16 ? call.template operator()<Kind::half_16>()
+                            : call.template operator()<Kind::half>();
   const bool whole = rules.keep_mask == ~std::uint32_t{0};
   if (rules.addend_last)
-    return whole && rules.step == 16 && rules.depth <= kChunk ? call.template operator()<false, true, 16>()
-                                                              : call.template operator()<false, true, 0>();
-  if (whole && rules.step == 4) return call.template operator()<false, false, 4>();
-  if (whole && rules.step == 8) return call.template operator()<false, false, 8>();
-  if (whole && rules.step == 16) return call.template operator()<false, false, 16>();
-  if (rules.step == 32) return call.template operator()<false, false, 32>();
-  return call.template operator()<false, false, 0>();
+    return whole && rules.step == 16 && rules.depth <= kChunk
+               ? call.template operator()<Kind::addend_last_16>()
+               : call.template operator()<Kind::addend_last>();
+  if (whole && rules.step == 4)
+    return rules.fraction_bits <= kBinary32Fraction ? call.template operator()<Kind::nested_steps_of_4>()
+                                                    : call.template operator()<Kind::steps_of_4>();
+  if (whole && rules.step == 8) return call.template operator()<Kind::steps_of_8>();
+  if (whole && rules.step == 16) return call.template operator()<Kind::steps_of_16>();
+  if (rules.step == 32) return call.template operator()<Kind::steps_of_32>();
+  return call.template operator()<Kind::any_step>();
 }
 
 }  // namespace mmaudit::device::core

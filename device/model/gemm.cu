@@ -11,8 +11,6 @@ namespace {
 
 using namespace core;
 
-constexpr int kRows = kRowsOfDeep;
-
 __device__ std::uint32_t load_raw(const void* base, bool half, std::uint64_t index) {
   return half ? static_cast<const std::uint16_t*>(base)[index]
               : static_cast<const std::uint32_t*>(base)[index];
@@ -31,21 +29,21 @@ enum class Into { sums, totals, scaled_totals };
 
 /// One block a tile of D. Totals: the sum goes to a binary32 total every `stride`, and that to another every
 /// `slice`; scaled ones take it times its factors.
-template <bool Half, bool AddendLast, Into Where, int Step>
-__global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
+template <Kind Of, Into Where>
+__global__ void __launch_bounds__(kThreads, spec(Of).blocks)
     gemm_kernel(const CoreRules rules, const GemmArgs args) {
   constexpr bool kTotals = Where != Into::sums;
   extern __shared__ uint4 memory[];
-  const auto shape = [&](bool of_b, int each) {
-    return Step == 0 ? panel_shape(rules, of_b, each) : PanelShape{kChunk, Step, of_b, each};
+  const auto shape = [&](bool of_b) {
+    return spec(Of).step == 0 ? panel_shape(rules, of_b) : PanelShape{.chunk = kChunk, .of_b = of_b};
   };
-  const PanelShape shape_a = shape(false, kRows), shape_b = shape(true, kColumns);
+  const PanelShape shape_a = shape(false), shape_b = shape(true);
   const auto chunk = static_cast<unsigned>(shape_a.chunk);
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), shape_a, shape_b);
-  auto copy = panels.copy<kThreads<kRows>>();
+  auto copy = panels.copy();
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kBlockRows;
   const std::uint64_t first_column = std::uint64_t{blockIdx.x} * kBlockColumns;
-  const std::uint64_t row = first_row + static_cast<unsigned>(thread_row<kRows>());
+  const std::uint64_t row = first_row + static_cast<unsigned>(thread_row());
   const std::uint64_t column = first_column + static_cast<unsigned>(thread_column());
   for (std::uint64_t matrix = blockIdx.z; matrix < args.batch; matrix += gridDim.z) {
     const std::uint64_t d0 = matrix * args.m * args.n;
@@ -55,12 +53,12 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     const auto at = [&](int r, int c) {
       return d0 + (row + static_cast<unsigned>(r)) * args.n + column + static_cast<unsigned>(c);
     };
-    Held<AddendLast, kRows> sums;
+    Held<spec(Of).addend_last> sums;
     using Sum = std::remove_reference_t<decltype(sums.of[0][0])>;
     [[maybe_unused]] float total[kTotals ? 2 : 1][kRows][kColumns] = {};
     if (args.c != nullptr) {
       for_each([&](int r, int c) {
-        const double x = there(r, c) ? to_sum(Half, load_raw(args.c, Half, at(r, c))) : 0.0;
+        const double x = there(r, c) ? to_sum(spec(Of).half, load_raw(args.c, spec(Of).half, at(r, c))) : 0.0;
         if (kTotals && args.stride != 0)
           total[0][r][c] = static_cast<float>(x);
         else
@@ -70,7 +68,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     }
     const auto fold_sums = [&](float(&into)[kRows][kColumns]) {
       for_each([&](int r, int c) {
-        into[r][c] = add_nearest<false>(into[r][c], static_cast<float>(sums.of[r][c]), rules.nan);
+        into[r][c] = add_nearest<false>(into[r][c], narrowed(sums.of[r][c]), rules.nan);
       });
       sums = {};
     };
@@ -79,7 +77,7 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
         if (!there(r, c)) return;
         const float factor = __fmul_rn(args.factors.a.at(matrix, row + static_cast<unsigned>(r), block),
                                        args.factors.b.at(matrix, column + static_cast<unsigned>(c), block));
-        into[r][c] = __fmaf_rn(factor, static_cast<float>(sums.of[r][c]), into[r][c]);
+        into[r][c] = __fmaf_rn(factor, narrowed(sums.of[r][c]), into[r][c]);
       });
       sums = {};
     };
@@ -94,17 +92,16 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
     const std::uint32_t* b = panels_of(args.b, args.n, blockIdx.x, shape_b);
     [[maybe_unused]] Cuts cuts(args);
     for (std::uint64_t k0 = 0; k0 < end; k0 += chunk) {
-      const bool masked = panels.stage<kThreads<kRows>>(rules, a, b, copy);
+      const bool masked = panels.stage(a, b, copy);
       a += shape_a.words();
       b += shape_b.words();
       const std::uint64_t count = min(end - k0, std::uint64_t{chunk});
       if constexpr (!kTotals) {
-        run<Half, AddendLast, Step>(rules, panels, masked, 0, static_cast<int>(count), sums);
+        run<Of>(rules, panels, masked, 0, static_cast<int>(count), sums);
       } else {
         for (std::uint64_t from = 0; from < count;) {
           const std::uint64_t some = cuts.before(count - from);
-          run<Half, AddendLast, Step>(rules, panels, masked, static_cast<int>(from),
-                                      static_cast<int>(from + some), sums);
+          run<Of>(rules, panels, masked, static_cast<int>(from), static_cast<int>(from + some), sums);
           from += some;
           cuts.advance(
               some, k0 + from >= end,
@@ -127,8 +124,8 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
       if (!there(r, c)) return;
       auto x = static_cast<double>(sums.of[r][c]);
       if constexpr (kTotals) x = static_cast<double>(args.slice != 0 ? total[1][r][c] : total[0][r][c]);
-      const std::uint32_t bits = from_sum(Half, x, rules);
-      if constexpr (Half)
+      const std::uint32_t bits = from_sum(spec(Of).half, x, rules);
+      if constexpr (spec(Of).half)
         static_cast<std::uint16_t*>(args.d)[at(r, c)] = static_cast<std::uint16_t>(bits);
       else
         static_cast<std::uint32_t*>(args.d)[at(r, c)] = bits;
@@ -136,10 +133,10 @@ __global__ void __launch_bounds__(kThreads<kRows>, kBlocksAtOnce)
   }
 }
 
-template <bool Half, bool AddendLast, Into Where, int Step = 0>
+template <Kind Of, Into Where>
 void start(const CoreRules& rules, const GemmArgs& args) {
-  const auto kernel = gemm_kernel<Half, AddendLast, Where, Step>;
-  const std::size_t bytes = Panels::bytes(rules, kRows);
+  const auto kernel = gemm_kernel<Of, Where>;
+  const std::size_t bytes = Panels::bytes(rules);
   cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "making room in shared memory");
@@ -147,7 +144,7 @@ void start(const CoreRules& rules, const GemmArgs& args) {
   const dim3 grid(static_cast<unsigned>((args.n + kBlockColumns - 1) / kBlockColumns),
                   static_cast<unsigned>((args.m + kBlockRows - 1) / kBlockRows),
                   static_cast<unsigned>(std::min(args.batch, kMostMatrices)));
-  kernel<<<grid, kThreads<kRows>, bytes, args.stream>>>(rules, args);
+  kernel<<<grid, kThreads, bytes, args.stream>>>(rules, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
@@ -155,12 +152,14 @@ void start(const CoreRules& rules, const GemmArgs& args) {
 
 void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
   const bool totals = args.stride != 0 || args.slice != 0;
-  for_rules(rules, [&]<bool Half, bool AddendLast, int Step>() {
-    if constexpr (!Half)
+  for_rules(rules, [&]<Kind Of>() {
+    if constexpr (!spec(Of).half) {
+      constexpr Kind kAnyStep = spec(Of).addend_last ? Kind::addend_last : Kind::any_step;
       if (totals)
-        return args.factors.block != 0 ? start<Half, AddendLast, Into::scaled_totals>(rules, args)
-                                       : start<Half, AddendLast, Into::totals, Step>(rules, args);
-    start<Half, AddendLast, Into::sums, Step>(rules, args);
+        return args.factors.block != 0 ? start<kAnyStep, Into::scaled_totals>(rules, args)
+                                       : start<Of, Into::totals>(rules, args);
+    }
+    start<Of, Into::sums>(rules, args);
   });
 }
 

@@ -64,7 +64,7 @@ UnpackSource DeviceProduct::from_a() const {
           .element_stride = raw_.stored_k,
           .matrix_stride = raw_.m * raw_.stored_k,
           .chunk = static_cast<std::uint32_t>(chunk_of(*core_)),
-          .panel = panel_shape(*core_, false, kRowsOfDeep),
+          .panel = panel_shape(*core_, false),
           .scales = raw_.scale_a};
 }
 
@@ -77,7 +77,7 @@ UnpackSource DeviceProduct::from_b() const {
           .k_stride = raw_.n,
           .matrix_stride = raw_.k * raw_.n,
           .chunk = static_cast<std::uint32_t>(chunk_of(*core_)),
-          .panel = panel_shape(*core_, true, kColumnsOwned),
+          .panel = panel_shape(*core_, true),
           .scales = raw_.scale_b};
 }
 

@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(kTile* kTile)
   const unsigned x = threadIdx.x, y = threadIdx.y;
   const unsigned position = along_k ? x : y, element = along_k ? y : x;
   const PanelShape shape = source.panel;
-  const auto chunk = static_cast<unsigned>(shape.chunk), step = static_cast<unsigned>(shape.step);
-  const int log_chunk = __ffs(shape.chunk) - 1, log_step = __ffs(shape.step) - 1;
+  const auto chunk = static_cast<unsigned>(shape.chunk);
+  const int log_chunk = __ffs(shape.chunk) - 1;
   const auto bias = static_cast<std::uint32_t>(16 * ((shape.of_b ? 0 : start_bias(rules)) - 1023));
   const auto k_of = [&](std::uint32_t p) {
     const std::uint32_t within = p & (static_cast<std::uint32_t>(rules.depth) - 1);  // depth: a power of two
@@ -116,23 +116,17 @@ __global__ void __launch_bounds__(kTile* kTile)
     __syncthreads();
     const Element own = unpacked(square[x][y]);
     const unsigned p = first_position + y, e = first_element + x;
-    std::uint32_t before = 0;
-    if ((p & (step - 1)) != 0)
-      before = y > 0 ? square[x][y - 1] >> 31 : element_of(e, first_position - 1).negative;
     const std::uint64_t panel =
         (matrix * (pitch / kPanelElements) + e / kPanelElements) * (depth >> log_chunk) + (p >> log_chunk);
     const Panel to(words + panel * static_cast<unsigned>(shape.words()), shape);
     const unsigned row = p & (chunk - 1), column = e % kPanelElements, at = row * kPanelElements + column;
     to.number[row * kPanelElements + static_cast<unsigned>(shape.slot_of(static_cast<int>(column)))] =
-        __hiloint2double(static_cast<int>(own.high), 0);
+        own.negative << 31 | own.high;
     const std::uint32_t exponent = seen_exponent(own, bias);
     if (shape.of_b)
       to.exponent[at] = static_cast<std::uint16_t>(exponent);
     else
       reinterpret_cast<std::uint32_t*>(to.exponent)[at] = exponent * 0x10001U;
-    to.flip[at] = 0U - (own.negative ^ before);
-    if (((row + 1) & (step - 1)) == 0)
-      to.last[(row >> log_step) * kPanelElements + column] = 0U - own.negative;
     if (own.special()) some_special = 1;
     __syncthreads();
     constexpr unsigned kAcross = kPanelElements / kTile;

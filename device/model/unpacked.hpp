@@ -27,17 +27,17 @@ inline constexpr std::int32_t kZeroExponent =
     -1100;  ///< below every floor, and 16 times two of it fit 16 bits
 inline constexpr std::uint32_t kDoubleInfinity = 0x7FF00000U;  // high words
 inline constexpr std::uint32_t kDoubleNan = 0x7FF80000U;
-/// High words in place of infinities, NaNs, and what a sparse A has no element for (B is not read there): as
-/// binary64 they are numbers so small that no product with one reaches the last place of a sum.
+/// High words, but for their sign, in place of infinities, NaNs, and what a sparse A has no element for (B is
+/// not read there): as binary64 they are numbers so small that no product with one reaches the last place of
+/// a sum.
 inline constexpr std::uint32_t kAbsentMark = 2, kInfinityMark = 4, kNanMark = 8;
 
 /// E + start_bias() is the exponent field of 2^(52 + E - F) as binary64. A's exponents have it in them. Times
 /// 16 it is the high half of the high word.
 MMAUDIT_HD constexpr int start_bias(const CoreRules& rules) { return 52 + 1023 - rules.fraction_bits; }
 
-/// Rows of A that a thread owns: eight take the fewest instructions per element; four give twice the warps,
-/// which hide the waiting of a block that has the depth of one instruction only. And columns of B.
-inline constexpr int kRowsOfDeep = 8, kRowsOfShallow = 4, kColumnsOwned = 4;
+/// Rows of A and columns of B that a thread owns.
+inline constexpr int kRowsOwned = 4, kColumnsOwned = 8;
 
 inline constexpr int kPanelElements = 64;
 /// Words of a panel say which squares of kSpecialSide elements and positions hold an infinity or a NaN.
@@ -46,41 +46,35 @@ inline constexpr int kSpecialWords = 4, kSpecialSide = 32;
 /// How a panel is laid out.
 struct PanelShape {
   std::int32_t chunk = kChunk;  ///< positions: a multiple of kSpecialSide, up to twice that
-  std::int32_t step = kChunk;   ///< of them
   bool of_b = false;
-  std::int32_t each = 4;  ///< neighbours that a thread owns
 
   /// Of an exponent, which stands in both halves of a word for A.
   [[nodiscard]] MMAUDIT_HD constexpr int copies() const { return of_b ? 1 : 2; }
   [[nodiscard]] MMAUDIT_HD constexpr int words() const {
-    return kPanelElements * (chunk * 3 + chunk * copies() / 2 + chunk / step) + kSpecialWords;
+    return kPanelElements * (chunk + chunk * copies() / 2) + kSpecialWords;
   }
-  /// Where the magnitude of an element stands among those of its position: pairs, the first one of every
-  /// thread before the second ones, so that neighbouring threads read neighbours.
+  /// Where the number of an element stands among those of its position. The tensor core gives a thread two
+  /// neighbouring columns of each of four products; B's columns of one thread and each product lie together.
   [[nodiscard]] MMAUDIT_HD constexpr int slot_of(int element) const {
-    return element % each / 2 * (2 * kPanelElements / each) + element / each * 2 + element % 2;
+    constexpr int kEach = kColumnsOwned;
+    return of_b ? element / kEach * kEach + element % 2 * (kEach / 2) + element % kEach / 2 : element;
   }
 };
-/// As the kernels for `rules` read A, whose threads own so many neighbours, or B.
-MMAUDIT_HD constexpr PanelShape panel_shape(const CoreRules& rules, bool of_b, int each) {
-  return {.chunk = staged_of(rules), .step = rules.step, .of_b = of_b, .each = each};
+/// As the kernels for `rules` read A or B.
+MMAUDIT_HD constexpr PanelShape panel_shape(const CoreRules& rules, bool of_b) {
+  return {.chunk = staged_of(rules), .of_b = of_b};
 }
 
 /// A chunk of positions of kPanelElements elements, in global or shared memory.
 struct Panel {
-  double* number;           ///< (chunk, elements) magnitudes by slot_of(), whose low words are 0
+  std::uint32_t* number;    ///< (chunk, elements) by slot_of(): high words of binary64 whose low words are 0
   std::uint16_t* exponent;  ///< (chunk, elements, copies) 16 times it; A's plus start_bias()
-  std::uint32_t* flip;  ///< (chunk, elements) ~0 where the sign differs from the position before in its step,
-                        ///< at the first one from +; else 0
-  std::uint32_t* last;  ///< (chunk / step, elements) ~0 where the last operand of a step is negative; else 0
-  std::uint32_t* special;  ///< (positions, elements) of squares: not 0 where one has an infinity or a NaN
+  std::uint32_t* special;   ///< (positions, elements) of squares: not 0 where one has an infinity or a NaN
 
   MMAUDIT_HD Panel(std::uint32_t* words, const PanelShape& shape)
-      : number(reinterpret_cast<double*>(words)),
-        exponent(reinterpret_cast<std::uint16_t*>(words + offset(2 * kPanelElements * shape.chunk))),
-        flip(words + offset(kPanelElements * (2 * shape.chunk + shape.chunk * shape.copies() / 2))),
-        last(flip + offset(kPanelElements * shape.chunk)),
-        special(last + offset(kPanelElements * (shape.chunk / shape.step))) {}
+      : number(words),
+        exponent(reinterpret_cast<std::uint16_t*>(words + offset(kPanelElements * shape.chunk))),
+        special(words + offset(kPanelElements * (shape.chunk + shape.chunk * shape.copies() / 2))) {}
 
  private:
   static MMAUDIT_HD std::ptrdiff_t offset(int words) { return words; }

@@ -1,0 +1,120 @@
+#pragma once
+// The products of a step, added to the accumulators of core.cuh.
+#include <cstdint>
+
+#include "model/panels.cuh"
+#include "model/words.cuh"
+
+namespace mmaudit::device::core {
+
+inline constexpr int kAtOnce = 4;  ///< positions; every step is a multiple of it
+
+#if __CUDA_ARCH__ >= 900
+
+enum class Toward : std::uint8_t { zero, plus_infinity };
+
+/// D = A * B + D, m16n8k8, each fma rounded: `a` of rows lane / 4 and that + 8, of k lane % 4 and then of
+/// that + 4. `b` of these k and of column lane / 4. `d` as PTX ISA, "Matrix Fragments for mma.m16n8k8 with
+/// .f64".
+template <Toward Rounding>
+__device__ inline void fma_chain(double& d0, double& d1, double& d2, double& d3, const double (&a)[4],
+                                 double b0, double b1) {
+  if constexpr (Rounding == Toward::zero)
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64.rz {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+d"(d0), "+d"(d1), "+d"(d2), "+d"(d3)
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+  else
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64.rp {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+d"(d0), "+d"(d1), "+d"(d2), "+d"(d3)
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+}
+
+/// Of a number by its high word: itself where it is positive (negative), else zero.
+__device__ inline double positive(std::uint32_t high) {
+  return __hiloint2double(max(static_cast<std::int32_t>(high), 0), 0);
+}
+__device__ inline double negative(std::uint32_t high) {
+  return __hiloint2double(min(static_cast<std::int32_t>(high), 0), 0);
+}
+
+/// Positions [first, first + count) of the chunk. Step: count, or 0 where it is not known before.
+template <int Step>
+__device__ inline void add_products(const Panels& panels, int first, int count,
+                                    double (&x)[kRows][kColumns]) {
+  constexpr int kNeighbours = 2, kPairs = kRows / kNeighbours, kTiles = kColumns / kNeighbours;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int own = (first + lane % kAtOnce) * kPanelElements;
+  const int side = thread_column() - lane % kLanesAcross * kColumns;  // the first column of the warp
+  const std::uint32_t *from_a = panels.a.number + own + thread_row(),
+                      *from_b = panels.b.number + own + side + lane / kLanesAcross * kTiles;
+  std::uint32_t a[kRows], b[kTiles];
+  load_words(a, from_a);
+  load_words(b, from_b);
+#pragma unroll 1
+  for (int p = 0; p < count; p += kAtOnce) {
+    double split_a[kPairs][4], b_positive[kTiles], b_negative[kTiles];
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+#pragma unroll
+      for (int n = 0; n < kNeighbours; ++n) {
+        split_a[i][n] = positive(a[kNeighbours * i + n]);
+        split_a[i][kNeighbours + n] = negative(a[kNeighbours * i + n]);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) {
+      b_positive[j] = positive(b[j]);
+      b_negative[j] = negative(b[j]);
+    }
+    if constexpr (Step != kAtOnce) {  // the next ones; behind the last ones stands the panel's next part
+      from_a += kAtOnce * kPanelElements, from_b += kAtOnce * kPanelElements;
+      load_words(a, from_a);
+      load_words(b, from_b);
+    }
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        double(&upper)[kColumns] = x[kNeighbours * i], (&lower)[kColumns] = x[kNeighbours * i + 1];
+        fma_chain<Toward::zero>(upper[2 * j], upper[2 * j + 1], lower[2 * j], lower[2 * j + 1], split_a[i],
+                                b_positive[j], b_negative[j]);
+        fma_chain<Toward::plus_infinity>(upper[2 * j], upper[2 * j + 1], lower[2 * j], lower[2 * j + 1],
+                                         split_a[i], b_negative[j], b_positive[j]);
+      }
+    }
+  }
+}
+
+#else
+
+/// The same by one fma per product: a negative one is added between two complements of x's low word.
+template <int Step>
+__device__ inline void add_products(const Panels& panels, int first, int count,
+                                    double (&x)[kRows][kColumns]) {
+#pragma unroll 1
+  for (int p = first; p < first + count; ++p) {
+    std::uint32_t a[kRows], b[kColumns];
+    load_words(a, panels.a.number + p * kPanelElements + thread_row());
+    load_words(b, panels.b.number + p * kPanelElements + thread_column());
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const std::uint32_t other = b[c % 2 * (kColumns / 2) + c / 2];  // PanelShape::slot_of()
+        const std::int32_t flip = static_cast<std::int32_t>(a[r] ^ other) >> 31;
+        const auto magnitude = [](std::uint32_t high) {
+          return fabs(__hiloint2double(static_cast<std::int32_t>(high), 0));
+        };
+        const double y = __fma_rz(magnitude(a[r]), magnitude(other),
+                                  __hiloint2double(__double2hiint(x[r][c]), __double2loint(x[r][c]) ^ flip));
+        x[r][c] = __hiloint2double(__double2hiint(y), __double2loint(y) ^ flip);
+      }
+    }
+  }
+}
+
+#endif
+
+}  // namespace mmaudit::device::core
