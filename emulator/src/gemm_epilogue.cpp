@@ -5,8 +5,8 @@
 
 #include "gemm_refusal.hpp"
 #include "mmaudit/convert.hpp"
-#include "mmaudit/error.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/tanh_approx.hpp"
 
 namespace mmaudit {
 namespace {
@@ -16,6 +16,13 @@ std::uint64_t rounded(float x, const FormatSpec& format) {
   return cast_bits(std::bit_cast<std::uint32_t>(x), spec_of(Format::f32), format, {});
 }
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
+
+/// As the code of nvjet kernels computes it.
+float gelu(float x) {
+  constexpr float kCube = 0x1.2444FCp-5F, kFactor = 0x1.988454p-1F;  // sqrt(2 / pi) * 0.044715, sqrt(2 / pi)
+  const float inside = std::fma(kCube * x, x, kFactor) * x;
+  return 0.5F * std::fma(x, tanh_approx(inside), x);
+}
 
 /// The plan of the sums alone, before their epilogue.
 GemmPlan plan_of_sums(const GemmProblem& problem, const GemmPlan& plan) {
@@ -27,8 +34,6 @@ GemmPlan plan_of_sums(const GemmProblem& problem, const GemmPlan& plan) {
 template <typename Number>
 void finish(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
             const Number* sums, const void* c, const void* bias, void* d) {
-  if (problem.activation == GemmActivation::gelu)
-    throw InputError("activation: found gelu, allowed: none, relu where D is predicted");
   const FormatSpec of_d = spec_of(plan.output), of_bias = spec_of(bias_type_of(problem));
   const auto value = [](const void* from, const FormatSpec& format, std::uint64_t index) {
     return static_cast<Number>(decode_value(load_word(from, format.storage_bytes(), index), format));
@@ -55,6 +60,7 @@ void finish(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows
     }
     if (problem.bias) x += value(bias, of_bias, e % columns);
     if (problem.activation == GemmActivation::relu && !(x > 0)) x = 0;
+    if (problem.activation == GemmActivation::gelu) x = gelu(static_cast<float>(x));
     store_word(d, of_d.storage_bytes(), e, rounded(x, of_d));
   }
 }
@@ -83,8 +89,8 @@ GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands,
 }
 
 std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath) {
-  if (problem.activation == GemmActivation::gelu)
-    return refusal("activation", "gelu", "none, relu where D is predicted");
+  if (problem.activation == GemmActivation::gelu && plan.output == Format::f64)
+    return refusal("activation", "gelu", "none, relu with f64");
   Matmul product;
   product.m = problem.m;
   product.n = problem.n;
