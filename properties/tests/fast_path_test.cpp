@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -165,6 +166,35 @@ TEST(FastPath, ManyLargeProductsOverflowAsInThePlainCore) {
   EXPECT_EQ(load_word(expected.data(), 4, 0), 0x7F800000U);
   for (const SimdLevel level : levels_here())
     EXPECT_TRUE(product.run(probe, at(level)) == expected) << name_of(level);
+}
+
+TEST(FastPath, ExponentsThatAreNoBytes) {
+  // Vectors keep exponents of BF16 and TF32 as bytes, which holds up to 2^64; each larger one is the plain
+  // core's.
+  for (const char* name : {"mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"}) {
+    const Instruction instruction = *find_instruction(name);
+    const Probe probe{instruction, find_datapath(*find_architecture("hopper"), instruction)->datapath};
+    for (int large = 62; large <= 127; ++large) {
+      Product product(instruction, 9, 67, 64);
+      product.fill(instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) {
+        const double digits = 1 + static_cast<double>((5 * i + 3 * j) % 8) / 8;
+        const auto at = [&](std::uint64_t row, std::uint64_t column) { return i == row && j == column; };
+        if (which == gen::Matrix::c) return encode_nearest_even(0, spec_of(Format::f32));
+        if (which == gen::Matrix::a)
+          return encode_nearest_even(std::ldexp(digits, at(1, 17) || at(6, 40) ? large : -40),
+                                     spec_of(instruction.a));
+        const bool partner = i == 17 || at(40, 3);
+        return encode_nearest_even(std::ldexp(digits, at(22, 50) ? large
+                                                      : partner  ? -80 - large
+                                                                 : -39),
+                                   spec_of(instruction.b));
+      });
+      const std::vector<std::byte> expected = product.run(probe, plain());
+      for (const SimdLevel level : levels_here())
+        EXPECT_TRUE(product.run(probe, at(level)) == expected)
+            << name << " " << name_of(level) << " " << large;
+    }
+  }
 }
 
 TEST(FastPath, SpecialsInLaterChunksOfK) {

@@ -31,6 +31,9 @@ struct Decode {
   int min_exponent = 0;  ///< of the format that the datapath sees
   bool is_f16 = false;   ///< IEEE binary16, which processors convert
   int byte_top = 0;      ///< with Rules::pairs: the bytes are A's exponent + 127 + top, and top - B's
+  bool limited = false;  ///< not all exponents of the format fit such bytes; those above `most_exponent`
+                         ///< count as kBeyondBytes
+  int most_exponent = 0;
 };
 
 /// Positions [start, start + count) of the evaluation order of a chunk of K: one step of the hardware.
@@ -53,7 +56,7 @@ struct Bounds {
   int low, high;
 };
 inline constexpr Bounds kNoOperand = {20000, -20000};
-inline constexpr int kSpecialLow = -50000;
+inline constexpr int kSpecialLow = -50000, kBeyondBytes = 20000;
 
 struct PackSource {
   const void* base = nullptr;  ///< element (0, 0) of the part

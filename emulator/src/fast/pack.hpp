@@ -84,8 +84,9 @@ inline Decoded decode(const Decode& rule, const char* from, int element_bytes, L
   const Exact x = exact(rule, from, element_bytes);
   const Words exponent = max((x.magnitude >> kFloatFraction) - kFloatBias, splat(rule.min_exponent));
   const Words zero = x.magnitude == 0;
-  bounds.add(select(x.special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)),
-             select(zero, splat(kNoOperand.high), exponent));
+  Words high = select(zero, splat(kNoOperand.high), exponent);
+  if (rule.limited) high = max(high, (exponent > rule.most_exponent) & kBeyondBytes);
+  bounds.add(select(x.special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)), high);
   return {bits<Floats>(x.magnitude | x.sign), select(zero, splat(kZero), exponent)};
 }
 
@@ -173,7 +174,7 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
         store(exponent + k, once | once << 16);
         continue;
       }
-      const Words once = max(x.exponent + byte_bias, Words{});
+      const Words once = min(max(x.exponent + byte_bias, Words{}), splat(255));
       if (in_place) {
         store(exponent + k / 2, pairs_of(once));
       } else {
@@ -209,7 +210,7 @@ inline void pack_position(const Decode& rule, Exponents kind, const char* raw, i
       const int j = group + h * kLanes;
       x[h] = decode(rule, raw + j * element_bytes, element_bytes, lanes);
       Words exponent = x[h].exponent;
-      if (kind != Exponents::words) exponent = min(rule.byte_top - exponent, splat(255));
+      if (kind != Exponents::words) exponent = max(min(rule.byte_top - exponent, splat(255)), Words{});
       Shorts1 narrow = __builtin_convertvector(exponent, Shorts1);
       if (kind == Exponents::odd_bytes) narrow = load<Shorts1>(out_exponent + j) | narrow << 8;
       store(out_exponent + j, narrow);

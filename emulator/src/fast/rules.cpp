@@ -34,15 +34,22 @@ Decode decode_of(const FormatSpec& format, int min_exponent) {
   return rule;
 }
 
-/// Sums of two exponents, plus 127, and both factors' exponents in the form that Decode::byte_top describes:
-/// bytes, and no other number has a zero's byte. Every step has whole pairs of positions.
-bool pairs_of(const DotPlan& plan, int a_low, int b_low) {
-  constexpr int kMostByte = 255;
-  const int top = plan.b.max_exponent();
+/// Makes sums of two exponents, plus 127, and both factors' exponents bytes in the form that Decode::byte_top
+/// describes, where no other number has a zero's byte and every step has whole pairs of positions. Sums below
+/// -126 can't come: product_low is above. Of formats with too many exponents the largest are left out. False
+/// when that can't be.
+bool make_pairs(const DotPlan& plan, int a_low, int b_low, FastPlan& fast) {
+  constexpr int kMostByte = 255, kMiddle = (kMostByte - kFloatBias) / 2;
   bool whole = plan.k % 2 == 0;
   for_each_step(plan, [&](int start, int count) { whole = whole && start % 2 == 0 && count % 2 == 0; });
-  return whole && plan.a.max_exponent() + top + kFloatBias <= kMostByte && a_low + b_low + kFloatBias > 0 &&
-         a_low + top + kFloatBias > 0 && top - b_low < kMostByte;
+  const bool all = plan.a.max_exponent() + plan.b.max_exponent() + kFloatBias <= kMostByte;
+  const int top = all ? plan.b.max_exponent() : kMiddle;
+  if (!whole || a_low + top + kFloatBias <= 0 || top - b_low >= kMostByte) return false;
+  fast.a.byte_top = fast.b.byte_top = top;
+  fast.a.limited = fast.b.limited = !all;
+  fast.a.most_exponent = kMostByte - kFloatBias - top;
+  fast.b.most_exponent = top;
+  return true;
 }
 
 bool serves_rules(const Datapath& datapath) {
@@ -141,11 +148,11 @@ std::optional<FastPlan> fast_plan(const DotPlan& given) {
   fast.a = decode_of(plan.a, seen_a.min_exponent());
   fast.b = decode_of(plan.b, seen_b.min_exponent());
   rules.pairs = rules.group >= rules.block && (rules.nearest_bits == 0 || rules.binary16) &&
-                pairs_of(plan, seen_a.min_exponent(), seen_b.min_exponent());
-  fast.a.byte_top = fast.b.byte_top = plan.b.max_exponent();
+                make_pairs(plan, seen_a.min_exponent(), seen_b.min_exponent(), fast);
   rules.scaled = given.block_scaled();
   rules.sparse = sparse;
   if (sparse) rules.pairs = rules.pairs && pairs_are_groups(plan);
+  fast.a.limited = fast.b.limited = rules.pairs && fast.a.limited;
   return fast;
 }
 
