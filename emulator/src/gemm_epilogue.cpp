@@ -17,11 +17,12 @@ std::uint64_t rounded(float x, const FormatSpec& format) {
 }
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
 
-/// As the code of nvjet kernels computes it.
-float gelu(float x) {
-  constexpr float kCube = 0x1.2444FCp-5F, kFactor = 0x1.988454p-1F;  // sqrt(2 / pi) * 0.044715, sqrt(2 / pi)
-  const float inside = std::fma(kCube * x, x, kFactor) * x;
-  return 0.5F * std::fma(x, tanh_approx(inside), x);
+float gelu(float x, GeluRule rule) {
+  constexpr float kFactor = 0x1.988454p-1F, kCube = 0.044715F,
+                  kBoth = 0x1.2444FCp-5F;  // sqrt(2 / pi); product
+  if (rule == GeluRule::factored)
+    return (0.5F * x) * (1 + tanh_approx((kFactor * x) * std::fma(kCube * x, x, 1.0F)));
+  return 0.5F * std::fma(x, tanh_approx(std::fma(kBoth * x, x, kFactor) * x), x);
 }
 
 /// The plan of the sums alone, before their epilogue.
@@ -60,7 +61,7 @@ void finish(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows
     }
     if (problem.bias) x += value(bias, of_bias, e % columns);
     if (problem.activation == GemmActivation::relu && !(x > 0)) x = 0;
-    if (problem.activation == GemmActivation::gelu) x = gelu(static_cast<float>(x));
+    if (problem.activation == GemmActivation::gelu) x = gelu(static_cast<float>(x), plan.gelu);
     store_word(d, of_d.storage_bytes(), e, rounded(x, of_d));
   }
 }

@@ -275,13 +275,14 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
   const std::string_view second = call.kernels.size() == 2 ? std::string_view(call.kernels[1].name) : "";
   const bool reduced = has(second, "splitKreduce_kernel");
   const KernelFamily* const family = find_kernel_family(problem, first.name);
-  std::string_view recorded = reduced ? "alpha beta bias relu scale" : family->epilogues;
+  std::string recorded(reduced ? "alpha beta bias relu scale" : family->epilogues);
   // Of slices that take turns at D nothing was recorded. A kernel of the same kind may add the slices, and
-  // cuBLASLt's own may add bias and ReLU to a finished D of binary32.
+  // cuBLASLt's own may add bias and activation to a finished D of binary32.
   const bool ends_alone = call.kernels.size() == 1 && plan.slices == 1,
              ends_alike = has(first.name, "_xmma_gemm_") && has(second, "_xmma_gemm_"),
              ends_apart = has(second, "cublasLt8epilogue4impl12globalKernel") && plan.output == Format::f32;
-  if (!reduced && !ends_alone && !ends_alike && !ends_apart) recorded = {};
+  if (!reduced && !ends_alone && !ends_alike && !ends_apart) recorded.clear();
+  if (ends_apart) recorded += " bias relu gelu";
   if (has(first.name, "_badd_")) recorded = problem.alpha == 1 && problem.beta == 1 ? "beta" : "";
   for (const auto& [word, asked] : {std::pair{"alpha", problem.alpha != 1},
                                     {"beta", problem.beta != 0},
@@ -293,6 +294,7 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
   plan.epilogue = has(first.name, "_badd_") ? EpilogueRule::rounded_sum
                   : reduced                 ? EpilogueRule::fused_c
                                             : EpilogueRule::fused_sum;
+  if (problem.activation == GemmActivation::gelu && ends_apart) plan.gelu = GeluRule::factored;
   return {};
 }
 

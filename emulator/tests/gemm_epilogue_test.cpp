@@ -244,6 +244,29 @@ constexpr GeluRecorded kGelu[] = {
     {0x3F97D9FB, 0x3F85F1F0}, {0x3CFD3695, 0x3C81BA81}, {0xC04379E8, 0xBB481666}, {0x3989D5A9, 0x3909DD10},
     {0x3820256B, 0x37A026AB}, {0xB99C2B61, 0xB91C21E1}, {0xC056DBB4, 0xBA8B592E}, {0x401D4636, 0x401C3370}};
 
+/// The same of f32 sums, by cuBLASLt's own kernel (epilogue::impl::globalKernel) behind another one.
+constexpr GeluRecorded kFactoredGelu[] = {
+    {0xC9060000, 0x80000000}, {0xC3390000, 0x80000000}, {0xCCB50000, 0x80000000}, {0xBAFC0000, 0xBA7B9D09},
+    {0xF6C80000, 0x80000000}, {0xF2EC0000, 0x80000000}, {0xD9C70000, 0x80000000}, {0xD3100000, 0x80000000},
+    {0xC2A80000, 0x80000000}, {0xC8E40000, 0x80000000}, {0xF2420000, 0x80000000}, {0xE3B00000, 0x80000000}};
+
+TEST(GemmEpilogue, gelu_behind_another_kernel_is_another_gelu) {
+  GemmProblem problem;
+  problem.type = problem.d = Format::f32;
+  problem.activation = GemmActivation::gelu;
+  GemmPlan plan;
+  for (const GeluRecorded& each : kFactoredGelu) {
+    const auto sum = std::bit_cast<float>(each.x);
+    std::uint32_t d = 0;
+    plan.gelu = GeluRule::factored;
+    finish_gemm(problem, plan, 1, 1, &sum, nullptr, nullptr, &d);
+    EXPECT_EQ(d, each.d) << sum;
+    plan.gelu = GeluRule::fused;
+    finish_gemm(problem, plan, 1, 1, &sum, nullptr, nullptr, &d);
+    EXPECT_NE(d, each.d) << sum;
+  }
+}
+
 TEST(GemmEpilogue, gelu_gives_the_recorded_bits) {
   GemmProblem problem;
   problem.type = Format::bf16;
@@ -309,6 +332,9 @@ TEST(GemmEpilogue, a_plan_says_how_it_ends_or_what_is_not_known) {
   EXPECT_TRUE(plan_of(problem, call));
   call.kernels.push_back({"_ZN8cublasLt8epilogue4impl12globalKernelILi8ELi32EfffLb1ELb1ELi1EEEviilPT"});
   EXPECT_TRUE(plan_of(problem, call));
+  problem.activation = GemmActivation::gelu;
+  EXPECT_EQ(plan_of(problem, call).value().gelu, GeluRule::factored);
+  problem.activation = GemmActivation::none;
   call.kernels[1].name = "another_kernel";
   EXPECT_FALSE(plan_of(problem, call));
   problem.type = Format::f64;

@@ -44,7 +44,14 @@ enum class EpilogueRule : std::uint8_t {
   rounded_sum  ///< alpha * sum is rounded to D's format before beta * C is added
 };
 
+/// How GELU of x is computed, in binary32; t is tanh.approx.f32 of u.
+enum class GeluRule : std::uint8_t {
+  fused,    ///< 0.5 * fma(x, t, x), u = fma(c * x, x, b) * x
+  factored  ///< (0.5 * x) * (1 + t), u = (b * x) * fma(0.044715 * x, x, 1)
+};
+
 namespace names {
+inline constexpr std::string_view kGeluRule[] = {"fused", "factored"};
 inline constexpr std::string_view kEpilogueRule[] = {"fused_sum", "fused_c", "rounded_sum"};
 inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic", "truncated"};
 inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved", "paired"};
@@ -75,6 +82,7 @@ struct GemmPlan {
   SliceOrder lane_order = SliceOrder::ascending;
   InputRounding input = InputRounding::toward_zero;
   EpilogueRule epilogue = EpilogueRule::fused_sum;
+  GeluRule gelu = GeluRule::fused;
   Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
 
   bool operator==(const GemmPlan&) const = default;
@@ -99,6 +107,7 @@ void for_each_field(Plan& plan, Visit&& visit) {
   visit.choice("lane_order", names::kSliceOrder, plan.lane_order);
   visit.choice("input", names::kInputRounding, plan.input);
   visit.choice("epilogue", names::kEpilogueRule, plan.epilogue);
+  visit.choice("gelu", names::kGeluRule, plan.gelu);
   visit.format("output", plan.output);
 }
 
