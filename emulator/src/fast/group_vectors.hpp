@@ -20,12 +20,15 @@ inline double power_of_two(int exponent) {
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// In every lane of 16 bits x0 * y0 + x1 * y1 of its two bytes, which must fit.
+/// In every lane of 16 bits x0 * y0 + x1 * y1 of its two bytes, which must fit. Bytes of x are below 128.
 inline Shorts pair_products(Bytes x, SignedBytes y) {
 #if defined(__AVX512BW__)
   return bits<Shorts>(_mm512_maddubs_epi16(bits<__m512i>(x), bits<__m512i>(y)));
 #elif defined(__AVX2__)
   return bits<Shorts>(_mm256_maddubs_epi16(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__aarch64__)
+  const auto a = bits<int8x16_t>(x), b = bits<int8x16_t>(y);  // x is below 128
+  return bits<Shorts>(vpaddq_s16(vmull_s8(vget_low_s8(a), vget_low_s8(b)), vmull_high_s8(a, b)));
 #else
   const auto wide_x = bits<HalfWords>(x);
   const auto wide_y = bits<Shorts>(y);
@@ -42,6 +45,9 @@ inline Words sum_of_products(Shorts x, Shorts y) {
   return bits<Words>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
 #elif defined(__SSE2__)
   return bits<Words>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#elif defined(__aarch64__)
+  const auto a = bits<int16x8_t>(x), b = bits<int16x8_t>(y);
+  return bits<Words>(vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)));
 #else
   const auto low = [](Shorts z) { return bits<Words>(bits<Counts>(z) << 16) >> 16; };
   return low(x) * low(y) + (bits<Words>(x) >> 16) * (bits<Words>(y) >> 16);
@@ -56,6 +62,8 @@ inline Bytes look_up(Bytes x, const std::int8_t (&table)[16]) {
 #elif defined(__AVX2__)
   const __m128i row = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
   return bits<Bytes>(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(row), bits<__m256i>(x)));
+#elif defined(__aarch64__)
+  return bits<Bytes>(vqtbl1q_s8(vld1q_s8(table), bits<uint8x16_t>(x)));
 #else
   Bytes out = {};
   for (int i = 0; i < MMAUDIT_FAST_BYTES; ++i) out[i] = static_cast<std::uint8_t>(table[x[i]]);
@@ -69,6 +77,8 @@ inline HalfBytes look_up(HalfBytes x, const std::int8_t (&table)[16]) {
 #elif defined(__AVX2__)
   const __m128i row = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
   return bits<HalfBytes>(_mm_shuffle_epi8(row, bits<__m128i>(x)));
+#elif defined(__aarch64__)
+  return bits<HalfBytes>(vqtbl1_s8(vld1q_s8(table), bits<uint8x8_t>(x)));
 #else
   HalfBytes out = {};
   for (int i = 0; i < MMAUDIT_FAST_BYTES / 2; ++i) out[i] = static_cast<std::uint8_t>(table[x[i]]);

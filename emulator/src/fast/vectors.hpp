@@ -7,6 +7,8 @@
 #include <cstdint>
 #ifdef __SSE2__
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace mmaudit::fast {
@@ -60,6 +62,8 @@ inline Words max(Words x, Words y) {
   return bits<Words>(_mm512_maskz_max_epi32(kAll, bits<__m512i>(x), bits<__m512i>(y)));
 #elif defined(__AVX2__)
   return bits<Words>(_mm256_max_epi32(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__aarch64__)
+  return bits<Words>(vmaxq_s32(bits<int32x4_t>(x), bits<int32x4_t>(y)));
 #else
   return select<Words>(x > y, x, y);
 #endif
@@ -74,6 +78,8 @@ inline Shorts max(Shorts x, Shorts y) {
   return bits<Shorts>(_mm256_max_epi16(bits<__m256i>(x), bits<__m256i>(y)));
 #elif defined(__SSE2__)
   return bits<Shorts>(_mm_max_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#elif defined(__aarch64__)
+  return bits<Shorts>(vmaxq_s16(bits<int16x8_t>(x), bits<int16x8_t>(y)));
 #else
   const Shorts mask = x > y;
   return (x & mask) | (y & ~mask);
@@ -87,6 +93,8 @@ inline Bytes max(Bytes x, Bytes y) {
   return bits<Bytes>(_mm256_max_epu8(bits<__m256i>(x), bits<__m256i>(y)));
 #elif defined(__SSE2__)
   return bits<Bytes>(_mm_max_epu8(bits<__m128i>(x), bits<__m128i>(y)));
+#elif defined(__aarch64__)
+  return bits<Bytes>(vmaxq_u8(bits<uint8x16_t>(x), bits<uint8x16_t>(y)));
 #else
   const auto mask = bits<Bytes>(x > y);
   return (x & mask) | (y & ~mask);
@@ -101,6 +109,8 @@ inline Bytes subtract_to_zero(Bytes x, Bytes y) {
   return bits<Bytes>(_mm256_subs_epu8(bits<__m256i>(x), bits<__m256i>(y)));
 #elif defined(__SSE2__)
   return bits<Bytes>(_mm_subs_epu8(bits<__m128i>(x), bits<__m128i>(y)));
+#elif defined(__aarch64__)
+  return bits<Bytes>(vqsubq_u8(bits<uint8x16_t>(x), bits<uint8x16_t>(y)));
 #else
   return max(x, y) - y;
 #endif
