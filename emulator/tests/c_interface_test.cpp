@@ -355,6 +355,40 @@ TEST(CInterface, SlicesOfKReachTheModel) {
   }
 }
 
+TEST(CInterface, AProductOfALibraryHasAnEpilogueAndABatch) {
+  // Sums of one product each, 2 * 3 + bias; the second product of the batch has the same A.
+  const std::vector<float> a = {2, 0}, b = {3, 0, -3, 0}, c = {10, 20}, bias = {0.5F};
+  std::vector<float> d(2, -1);
+  auto work = zeroed<mmaudit_gemm>();
+  work.type = "f32";
+  work.plan = "scalar=true epilogue=fused_c";
+  work.problem = "alpha=2 beta=0.25 bias=true activation=relu batch=2 stride_a=0";
+  work.m = work.n = 1;
+  work.k = 2;
+  work.a = in(a);
+  work.b = in(b);
+  work.c = in(c);
+  work.bias = in(bias);
+  work.d = out(d);
+  ASSERT_EQ(mmaudit_gemm_predict(&work, nullptr), MMAUDIT_OK) << mmaudit_last_error();
+  EXPECT_EQ(d, (std::vector<float>{15, 0}));  // 12 + 2.5 + 0.5; -12 + 5 + 0.5 is below zero
+  work.c = {};
+  EXPECT_EQ(mmaudit_gemm_predict(&work, nullptr), MMAUDIT_BAD_INPUT);
+  EXPECT_STREQ(mmaudit_last_error(), "c: found null, allowed: 8 bytes, (batch, m, n) = (2, 1, 1) of f32");
+  work.c = in(c);
+  for (const auto& [problem, line] :
+       {std::pair{"alpha=2 beta=0.25 bias=true batch=2", "a: found 8 bytes"},
+        {"beta=1 batch=2 stride_a=0", "bias: found one, allowed: none without beta or bias in the problem"},
+        {"beta=x", "problem: beta: found x, allowed: a number"},
+        {"activation=tanh", "problem: activation: found tanh, allowed: a name of docs/gemm.md"},
+        {"bias=yes", "problem: bias: found yes, allowed: true, false"},
+        {"stride_a=0", "stride_a: found 0, allowed: none without a batch"}}) {
+    work.problem = problem;
+    EXPECT_EQ(mmaudit_gemm_predict(&work, nullptr), MMAUDIT_BAD_INPUT) << problem;
+    EXPECT_EQ(std::string(mmaudit_last_error()).substr(0, std::strlen(line)), line);
+  }
+}
+
 TEST(CInterface, ANanCountsAsNothingElse) {
   const std::vector<float> source = {std::nanf(""), 1.1F};
   std::vector<std::uint8_t> result(2);
