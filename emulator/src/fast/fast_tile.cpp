@@ -257,7 +257,7 @@ class FastTile final : public fast::VectorSums {
   }
 
   void multiply_chunk(const fast::Chunk& chunk, std::uint64_t groups, std::uint64_t panels) {
-    static_assert(kTileRows <= fast::kMostGroups * fast::kRows);
+    static_assert(kTileRows <= std::uint64_t{fast::kMostGroups} * fast::kRows);
     fast::Multiply work;
     work.rules = &fast_.rules;
     work.chunk = chunk;

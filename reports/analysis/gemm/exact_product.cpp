@@ -2,7 +2,6 @@
 #include <cmath>
 #include <mutex>
 
-#include "every_width.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "stages.hpp"
@@ -20,43 +19,71 @@ constexpr std::uint64_t kDepth = 512;  // k of a panel of B that stay in the fir
 // panels.
 constexpr std::uint64_t kBlockRows = 128, kBlockColumns = 8 * kPanel;
 
-using Vector __attribute__((vector_size(kPanel * sizeof(double)))) = double;
-
 struct ExactSums {
   double high[kPanel] = {}, low[kPanel] = {};
 };
 
 /// high + low += a . b, for kRows rows of A, `stride` apart, and every column of the panel; the rounding of
-/// each addition to high goes to low. Every run of products is summed plainly first.
-MMAUDIT_EVERY_WIDTH void add_products(const double* __restrict__ a, std::uint64_t stride,
-                                      const double* __restrict__ b, std::uint64_t depth, ExactSums* sums) {
-  Vector high[kRows], low[kRows];
-  for (std::uint64_t r = 0; r < kRows; ++r) {
-    __builtin_memcpy(&high[r], sums[r].high, sizeof(Vector));
-    __builtin_memcpy(&low[r], sums[r].low, sizeof(Vector));
-  }
-  for (std::uint64_t first = 0; first < depth; first += kRun) {
-    const std::uint64_t end = first + kRun < depth ? first + kRun : depth;
-    Vector s0 = {}, s1 = {}, s2 = {}, s3 = {};
-    for (std::uint64_t k = first; k < end; ++k) {
-      Vector x;
-      __builtin_memcpy(&x, b + k * kPanel, sizeof x);
-      s0 += a[k] * x;
-      s1 += a[stride + k] * x;
-      s2 += a[2 * stride + k] * x;
-      s3 += a[3 * stride + k] * x;
+/// each addition to high goes to low. Every run of products is summed plainly first. `Bytes` are those of a
+/// vector: wider ones than the processor has would be taken apart in memory. `Columns` are those whose sums
+/// stay in registers.
+template <int Bytes, int Columns>
+[[gnu::always_inline]] inline void add_by_vectors(const double* __restrict__ a, std::uint64_t stride,
+                                                  const double* __restrict__ b, std::uint64_t depth,
+                                                  ExactSums* sums) {
+  typedef double Vector __attribute__((vector_size(Bytes)));  // NOLINT: a name of its own drops the size
+  constexpr int kLanes = Bytes / static_cast<int>(sizeof(double)), kVectors = Columns / kLanes;
+  for (int column = 0; column < static_cast<int>(kPanel); column += Columns) {
+    for (std::uint64_t first = 0; first < depth; first += kRun) {
+      const std::uint64_t end = first + kRun < depth ? first + kRun : depth;
+      Vector run[kRows][kVectors] = {};
+      for (std::uint64_t k = first; k < end; ++k) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+          Vector x;
+          __builtin_memcpy(&x, b + k * kPanel + column + v * kLanes, sizeof x);
+#pragma GCC unroll 4
+          for (std::uint64_t r = 0; r < kRows; ++r) run[r][v] += a[r * stride + k] * x;
+        }
+      }
+      for (std::uint64_t r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kVectors; ++v) {
+          Vector high, low;
+          __builtin_memcpy(&high, sums[r].high + column + v * kLanes, sizeof high);
+          __builtin_memcpy(&low, sums[r].low + column + v * kLanes, sizeof low);
+          const Vector sum = high + run[r][v], back = sum - high;
+          low += (high - (sum - back)) + (run[r][v] - back);
+          __builtin_memcpy(sums[r].high + column + v * kLanes, &sum, sizeof sum);
+          __builtin_memcpy(sums[r].low + column + v * kLanes, &low, sizeof low);
+        }
+      }
     }
-    const Vector runs[kRows] = {s0, s1, s2, s3};
-    for (std::uint64_t r = 0; r < kRows; ++r) {
-      const Vector sum = high[r] + runs[r], back = sum - high[r];
-      low[r] += (high[r] - (sum - back)) + (runs[r] - back);
-      high[r] = sum;
-    }
   }
-  for (std::uint64_t r = 0; r < kRows; ++r) {
-    __builtin_memcpy(sums[r].high, &high[r], sizeof(Vector));
-    __builtin_memcpy(sums[r].low, &low[r], sizeof(Vector));
-  }
+}
+
+using AddProducts = void (*)(const double* __restrict__ a, std::uint64_t stride, const double* __restrict__ b,
+                             std::uint64_t depth, ExactSums* sums);
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target("avx512f"))) void add_avx512(const double* __restrict__ a, std::uint64_t stride,
+                                                   const double* __restrict__ b, std::uint64_t depth,
+                                                   ExactSums* sums) {
+  add_by_vectors<64, 8>(a, stride, b, depth, sums);
+}
+__attribute__((target("avx2"))) void add_avx2(const double* __restrict__ a, std::uint64_t stride,
+                                              const double* __restrict__ b, std::uint64_t depth,
+                                              ExactSums* sums) {
+  add_by_vectors<32, 8>(a, stride, b, depth, sums);
+}
+#endif
+
+/// The same operations by the widest vectors of this processor, so the same results.
+AddProducts widest_here() {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  if (__builtin_cpu_supports("avx512f")) return add_avx512;
+  if (__builtin_cpu_supports("avx2")) return add_avx2;
+#endif
+  return add_by_vectors<16, 4>;
 }
 
 /// high + low += x, for every column of the panel.
@@ -86,6 +113,7 @@ std::vector<double> blocked_product(
                         first_row = index / across * kBlockRows;
     const std::uint64_t columns = std::min(kBlockColumns, n - first_column),
                         rows = std::min(kBlockRows, m - first_row), panels = quotient_up(columns, kPanel);
+    const AddProducts add_products = widest_here();
     const std::uint64_t room = rows + kRows;  // the last rows may be fewer than meet a panel
     std::vector<double> packed(kDepth * kPanel);
     std::vector<double> last(kRows * kDepth, 0.0);  // these rows, filled up with zeros
