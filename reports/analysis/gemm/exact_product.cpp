@@ -27,19 +27,19 @@ struct ExactSums {
 /// each addition to high goes to low. Every run of products is summed plainly first. `Bytes` are those of a
 /// vector: wider ones than the processor has would be taken apart in memory. `Columns` are those whose sums
 /// stay in registers.
-template <int Bytes, int Columns>
+template <std::uint64_t Bytes, std::uint64_t Columns>
 [[gnu::always_inline]] inline void add_by_vectors(const double* __restrict__ a, std::uint64_t stride,
                                                   const double* __restrict__ b, std::uint64_t depth,
                                                   ExactSums* sums) {
   typedef double Vector __attribute__((vector_size(Bytes)));  // NOLINT: a name of its own drops the size
-  constexpr int kLanes = Bytes / static_cast<int>(sizeof(double)), kVectors = Columns / kLanes;
-  for (int column = 0; column < static_cast<int>(kPanel); column += Columns) {
+  constexpr std::uint64_t kLanes = Bytes / sizeof(double), kVectors = Columns / kLanes;
+  for (std::uint64_t column = 0; column < kPanel; column += Columns) {
     for (std::uint64_t first = 0; first < depth; first += kRun) {
       const std::uint64_t end = first + kRun < depth ? first + kRun : depth;
       Vector run[kRows][kVectors] = {};
       for (std::uint64_t k = first; k < end; ++k) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) {
+        for (std::uint64_t v = 0; v < kVectors; ++v) {
           Vector x;
           __builtin_memcpy(&x, b + k * kPanel + column + v * kLanes, sizeof x);
 #pragma GCC unroll 4
@@ -47,7 +47,7 @@ template <int Bytes, int Columns>
         }
       }
       for (std::uint64_t r = 0; r < kRows; ++r) {
-        for (int v = 0; v < kVectors; ++v) {
+        for (std::uint64_t v = 0; v < kVectors; ++v) {
           Vector high, low;
           __builtin_memcpy(&high, sums[r].high + column + v * kLanes, sizeof high);
           __builtin_memcpy(&low, sums[r].low + column + v * kLanes, sizeof low);
