@@ -100,8 +100,8 @@ template <typename StepKind>
       register_end<StepKind, false>(operand, most, rules, end, largest);
     }
   }
-  for (int r = 0; r < kRegisterRows; ++r)
-    for (int h = 0; h < 2; ++h) use(sum[r][h]);
+  for (const auto& row : sum)
+    for (const Counts& x : row) use(x);
   use(largest);
   use(end.largest);
   return static_cast<double>(steps) * count * kRegisterRows * kGroupColumns;
