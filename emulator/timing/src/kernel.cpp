@@ -43,6 +43,7 @@ struct WarpOfBlock {
 struct Place {
   std::uint64_t block = 0;
   int arrived = 0, ended = 0;
+  double began = 0;
 };
 
 class KernelSimulator : public Simulator<KernelSimulator> {
@@ -55,7 +56,9 @@ class KernelSimulator : public Simulator<KernelSimulator> {
         kinds_(kinds),
         memory_(machine, kernel),
         warps_of_block_(static_cast<int>(block.warps.size())),
-        barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency))),
+        barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency) +
+                                           machine.cycles(Parameter::barrier_warp) *
+                                               static_cast<int>(block.warps.size()))),
         block_launch_(static_cast<Time>(machine.cycles(Parameter::block_launch))),
         lines_per_cycle_(std::max(0.25, machine[Parameter::line_passes])),
         partial_(machine[Parameter::partial_store]),
@@ -63,9 +66,9 @@ class KernelSimulator : public Simulator<KernelSimulator> {
         own_(static_cast<std::size_t>(launch.warps)),
         places_(static_cast<std::size_t>(launch.warps / warps_of_block_)) {
     const auto apart = static_cast<Time>(machine.cycles(Parameter::block_apart));
+    for (Place& place : places_) place.block = next_block_++;
     for (int warp = 0; warp < launch.warps; ++warp)
       begin(warp, static_cast<Time>(warp / warps_of_block_) * apart);
-    for (Place& place : places_) place.block = next_block_++;
   }
 
   KernelTiming run() {
@@ -74,6 +77,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     timing.cycles = static_cast<double>(now);
     timing.detail = summary(now);
     timing.instructions = static_cast<double>(instructions_);
+    timing.blocks = lives_;
     timing.l1_hits = memory_.asked > 0 ? memory_.hits / memory_.asked : 0;
     timing.l2_bytes = memory_.l2_bytes() / timing.cycles;
     timing.dram_bytes = memory_.dram_bytes() / timing.cycles;
@@ -90,6 +94,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     std::copy(std::begin(warp.pending), std::end(warp.pending), std::begin(fresh.pending));
     fresh.held = warp.held;
     fresh.ready = at;
+    fresh.rank = (place_of(index).block + 1) * kMostWarps - static_cast<Time>(index % warps_of_block_);
     warp = fresh;
     own(index) = WarpOfBlock{};
     warp.at = steps(index).front().op;
@@ -102,6 +107,11 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   [[nodiscard]] const OpKind& kind_of(int op) const { return kinds_[static_cast<std::size_t>(op)]; }
 
   // What Simulator asks for.
+  /// The one that issued in the cycle before, else one of the block that began first; of its warps the last.
+  /// Source: docs/results/h200-kernels/blocks.csv; of the warps of a block Huerta et al., arXiv 2503.20481.
+  static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
+    return place == subcore.last && subcore.last_issue + 1 == now ? 0 : warp.rank;
+  }
   [[nodiscard]] bool must_wait(const Warp& warp, const TimedOp&) const {
     const OpKind& kind = kind_of(warp.at);
     return kind.step == Step::wait_copies && warp.pending[0] > kind.groups;
@@ -133,7 +143,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     if (met.sectors.empty()) return result;
     const Step step = kind_of(access.op).step;
     if (step == Step::store) {
-      memory_.store(met, now);
+      memory_.store(met, place_of(access.warp).block, now);
       return now + 1;
     }
     const Time there = memory_.load(met, place_of(access.warp).block, now, step == Step::copy);
@@ -236,8 +246,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     const int first = index - index % warps_of_block_;
     for (int other = first; other < first + warps_of_block_; ++other) {
       warp_at(other).ready = now + barrier_latency_;
-      Subcore& subcore = subcores_[static_cast<std::size_t>(other % kSubcores)];
-      subcore.wake = std::min(subcore.wake, now + 1);
+      look_at(other, now + 1);
     }
   }
 
@@ -246,14 +255,19 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     warp.ended = now;
     --alive_;
     Place& place = place_of(index);
-    if (++place.ended < warps_of_block_ || next_block_ == static_cast<std::uint64_t>(kernel_.blocks)) return;
+    if (++place.ended < warps_of_block_) return;
+    if (next_block_ == static_cast<std::uint64_t>(kernel_.blocks)) {
+      lives_.push_back({place.began, static_cast<double>(now)});
+      return;
+    }
     place.ended = 0;
+    lives_.push_back({place.began, static_cast<double>(now)});
+    place.began = static_cast<double>(now + block_launch_);
     place.block = next_block_++;
     const int first = index - index % warps_of_block_;
     for (int other = first; other < first + warps_of_block_; ++other) {
       begin(other, now + block_launch_);
-      Subcore& subcore = subcores_[static_cast<std::size_t>(other % kSubcores)];
-      subcore.wake = std::min(subcore.wake, now + 1);
+      look_at(other, now + 1);
     }
     alive_ += warps_of_block_;
   }
@@ -286,6 +300,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   double pipe_free_ = 0;         ///< when all that came before is through the pipe
   Time pipe_busy_ = 0;
   std::vector<Place> places_;
+  std::vector<BlockLife> lives_;
   std::uint64_t next_block_ = 0;
 };
 

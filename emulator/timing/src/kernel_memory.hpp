@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <unordered_map>
 
@@ -42,7 +43,16 @@ class KernelMemory {
     return static_cast<Time>(std::ceil(last));
   }
 
-  void store(const MemoryAccess& access, Time now) {
+  /// What a thread puts aside stays in L1.
+  void store(const MemoryAccess& access, std::uint64_t block, Time now) {
+    if (!access.sectors.empty() && access.sectors.front() * 32 >> 32 == kLocalOperand) {
+      if (capacity_ == 0) return;
+      for (const std::uint64_t sector : access.sectors) {
+        double from = static_cast<double>(now);
+        line_of(sector / kSectorsOfLine | block << 44, from).ready[sector % kSectorsOfLine] = from;
+      }
+      return;
+    }
     const double start = std::max(port_free_, static_cast<double>(now));
     port_free_ = start + store_cycles_ * static_cast<double>(access.sectors.size());
     l2_sectors_ += static_cast<double>(access.sectors.size());
@@ -65,42 +75,47 @@ class KernelMemory {
     const double at = static_cast<double>(now);
     ++asked;
     const std::uint64_t key = sector / kSectorsOfLine | block << 44;
-    if (!past_l1) {
-      if (const auto found = lines_.find(key); found != lines_.end()) {
-        order_.splice(order_.begin(), order_, found->second);
-        if (const double there = found->second->ready[sector % kSectorsOfLine]; there != kAbsent) {
-          ++hits;
-          return std::max(at + l1_latency_, there);
-        }
+    double from = at;
+    Line* line = nullptr;
+    if (!past_l1 && capacity_ > 0) {
+      line = &line_of(key, from);
+      if (const double there = line->ready[sector % kSectorsOfLine]; there != kAbsent) {
+        ++hits;
+        return std::max(at + l1_latency_, there);
       }
     }
-    port_free_ = std::max(port_free_, at) + l2_cycles_;
+    port_free_ = std::max(port_free_, from) + l2_cycles_;
     ++l2_sectors_;
     double ready = port_free_ + l2_latency_;
     const Operand& operand = launch_.operands[std::min<std::uint64_t>(7, sector * 32 >> 32)];
     cold_ += operand.cold;
     if (cold_ >= 1) {
       cold_ -= 1;
-      dram_free_ = std::max(dram_free_, at) + dram_cycles_ / operand.sharers;
-      dram_sectors_ += 1 / operand.sharers;
+      dram_free_ = std::max(dram_free_, at) + dram_cycles_;
+      ++dram_sectors_;
       ready = std::max(ready, dram_free_ + dram_latency_);
     }
-    if (!past_l1) keep(key, sector % kSectorsOfLine, ready);
+    if (line != nullptr) line->ready[sector % kSectorsOfLine] = ready;
     return ready;
   }
 
-  void keep(std::uint64_t key, std::uint64_t sector, double ready) {
-    if (capacity_ == 0) return;
-    auto found = lines_.find(key);
-    if (found == lines_.end()) {
-      if (lines_.size() == capacity_) {
-        lines_.erase(order_.back().key);
-        order_.pop_back();
-      }
-      order_.push_front({key, {kAbsent, kAbsent, kAbsent, kAbsent}});
-      found = lines_.emplace(key, order_.begin()).first;
+  /// The line, or an empty one in the place of that which was used longest ago: not before its data are
+  /// there.
+  Line& line_of(std::uint64_t key, double& from) {
+    if (const auto found = lines_.find(key); found != lines_.end()) {
+      order_.splice(order_.begin(), order_, found->second);
+      return *found->second;
     }
-    found->second->ready[sector] = ready;
+    if (lines_.size() < capacity_) {
+      order_.push_front({});
+    } else {
+      for (const double there : order_.back().ready) from = std::max(from, there);
+      lines_.erase(order_.back().key);
+      order_.splice(order_.begin(), order_, std::prev(order_.end()));
+    }
+    order_.front() = {key, {kAbsent, kAbsent, kAbsent, kAbsent}};
+    lines_[key] = order_.begin();
+    return order_.front();
   }
 
   const KernelLaunch& launch_;

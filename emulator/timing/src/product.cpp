@@ -1,87 +1,40 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
-#include <list>
 #include <stdexcept>
 #include <string>
 
 #include "mmaudit/timing/kernel.hpp"
+#include "second_level.hpp"
 
 namespace mmaudit::timing {
 namespace {
 
 /// Trips of the loop and rounds of blocks that are simulated; what is between is linear.
 constexpr int kMostSize = 65536, kDepths = 128;  ///< the longest step along k: 128 elements of 8 bits
-/// Of the first-level cache and shared memory together; of shared memory alone. Source: CUDA C++ Programming
-/// Guide 13.0, compute capability 9.0.
-constexpr double kAllKib = 256, kLeastSharedKib = 8, kMostSharedKib = 228;
 constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3, kMoreRounds = 4;
 constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  ///< operands are so far apart
 
-/// Tiles of rows of A and B in the second-level cache, in the order of their last use.
-class Cache {
- public:
-  explicit Cache(double bytes) : room_(bytes) {}
-  /// True when it was there.
-  bool use(int matrix, int tile, double bytes) {
-    const int key = tile * 4 + matrix;
-    const auto at =
-        std::find_if(entries_.begin(), entries_.end(), [key](const Entry& one) { return one.key == key; });
-    const bool found = at != entries_.end();
-    if (found) {
-      used_ -= at->bytes;
-      entries_.erase(at);
-    }
-    entries_.push_front({key, bytes});
-    used_ += bytes;
-    while (used_ > room_ && !entries_.empty()) {
-      used_ -= entries_.back().bytes;
-      entries_.pop_back();
-    }
-    return found;
+CacheProblem cache_problem(const Machine& machine, const Product& product, const ProductSize& size) {
+  CacheProblem problem;
+  problem.columns = size.n / product.tile;
+  problem.rows = size.m / product.tile;
+  problem.slots = machine.cycles(Parameter::kernel_multiprocessors) * product.resident;
+  problem.tile_bytes = static_cast<double>(product.tile) * size.k * product.bytes;
+  problem.result_bytes = static_cast<double>(product.tile) * product.tile * product.bytes_d;
+  problem.capacity = machine[Parameter::l2_capacity] * 1024 * 1024;
+  return problem;
+}
+
+/// How long the `first` blocks of a multiprocessor take, and a block in the mean.
+void lives_of(const KernelTiming& timing, int first, CacheProblem& problem) {
+  double sum = 0;
+  for (const BlockLife& one : timing.blocks) {
+    if (static_cast<int>(problem.durations.size()) < first) problem.durations.push_back(one.end - one.begin);
+    sum += one.end - one.begin;
   }
-
- private:
-  struct Entry {
-    int key;
-    double bytes;
-  };
-  double room_, used_ = 0;
-  std::list<Entry> entries_;
-};
-
-struct Traffic {
-  double cold_a = 0, cold_b = 0, sharers_a = 1, sharers_b = 1;
-};
-
-/// Which share of A and B comes from memory when the product is done a second time.
-Traffic traffic_of(const Machine& machine, const Product& product, const ProductSize& size, int at_once) {
-  const int columns = size.n / product.tile, blocks = columns * (size.m / product.tile);
-  const double bytes = static_cast<double>(product.tile) * size.k * product.bytes,
-               bytes_d = static_cast<double>(product.tile) * product.tile * product.bytes_d;
-  Cache cache(machine[Parameter::l2_capacity] * 1024 * 1024);
-  double cold_a = 0, cold_b = 0, asked_a = 0, asked_b = 0, used = 0;
-  for (int time = 0; time < 2; ++time)
-    for (int first = 0; first < blocks; first += at_once) {
-      const int last = std::min(blocks, first + at_once) - 1;
-      for (int row = first / columns; row <= last / columns; ++row) {
-        const bool there = cache.use(0, row, bytes);
-        if (time == 1) {
-          cold_a += there ? 0 : 1;
-          asked_a += 1;
-        }
-      }
-      for (int column = 0; column < std::min(columns, last - first + 1); ++column) {
-        const bool there = cache.use(1, (first + column) % columns, bytes);
-        if (time == 1) {
-          cold_b += there ? 0 : 1;
-          asked_b += 1;
-        }
-      }
-      cache.use(2, first, bytes_d * (last - first + 1));
-      if (time == 1) used += last - first + 1;
-    }
-  return {cold_a / asked_a, cold_b / asked_b, used / asked_a, used / asked_b};
+  problem.later = sum / static_cast<double>(timing.blocks.size());
 }
 
 double between(double few, double many, int at_few, int at_many, double at) {
@@ -116,43 +69,44 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
   KernelLaunch launch;
   const int mine = (blocks + sms - 1) / sms;
   launch.multiprocessors = std::min(blocks, sms);
-  // Shared memory gets all that it can where a kernel uses any.
-  launch.l1_kib = product.shared_bytes == 0 ? kAllKib - kLeastSharedKib : kAllKib - kMostSharedKib;
-  const Traffic traffic =
-      traffic_of(machine, product, size, std::min(blocks, sms * std::min(product.resident, mine)));
-  launch.operands[1] = {traffic.cold_a, traffic.sharers_a};
-  launch.operands[2] = {traffic.cold_b, traffic.sharers_b};
+  // Every kernel asks for all of shared memory.
+  launch.l1_kib = machine[Parameter::l1_capacity];
 
   // Rounds of resident blocks: the first ones in full, the others as long as the last of these.
   const int rounds = mine / product.resident;
   const int left_out = std::max(0, rounds - kMostRounds + 1);
-  const auto run = [&](int trips, int count, KernelTiming& timing) {
-    const WalkedBlock block = walk(function, grid, std::min(1, columns - 1), std::min(1, rows - 1), trips);
+  constexpr std::array<int, 2> kTrips = {kFewTrips, kManyTrips};
+  const std::vector<WalkedBlock> walked =
+      walk(function, grid, std::min(1, columns - 1), std::min(1, rows - 1), kTrips);
+  const auto run = [&](const WalkedBlock& block, int count) {
     launch.resident = product.resident;
     launch.blocks = count;
-    timing = simulate_kernel(machine, function, block, launch);
-    return std::pair{block.trips, static_cast<double>(block.instructions)};
+    return simulate_kernel(machine, function, block, launch);
   };
-  const auto whole = [&](int trips, KernelTiming& timing) {
+  CacheProblem cache = cache_problem(machine, product, size);
+  if (cache.all_bytes() > cache.capacity) {  // else the product before has left all of it there
+    lives_of(run(walked[0], std::min(mine, 2 * product.resident)), std::min(mine, product.resident), cache);
+    const CacheMisses misses = cache_misses(cache);
+    launch.operands[1].cold = misses.a;
+    launch.operands[2].cold = misses.b;
+  }
+  const auto whole = [&](const WalkedBlock& block) {
     const int count = mine - left_out * product.resident;
-    const auto walked = run(trips, count, timing);
+    KernelTiming timing = run(block, count);
     if (left_out > 0) {
-      KernelTiming more;
-      run(trips, count + kMoreRounds * product.resident, more);
+      const KernelTiming more = run(block, count + kMoreRounds * product.resident);
       timing.cycles += left_out * (more.cycles - timing.cycles) / kMoreRounds;
     }
-    return walked;
+    return timing;
   };
-  KernelTiming few, many;
-  const auto [trips, instructions] = whole(kFewTrips, few);
-  if (trips <= kFewTrips) {
-    few.instructions = instructions * mine;
-    return few;
-  }
-  whole(kManyTrips, many);
-  const int kept = std::min(kManyTrips, trips);
-  many.cycles = between(few.cycles, many.cycles, kFewTrips, kept, trips);
-  many.instructions = instructions * mine;
+  const double instructions = static_cast<double>(walked[0].instructions) * mine;
+  const int trips = walked[0].trips;
+  KernelTiming few = whole(walked[0]);
+  few.instructions = instructions;
+  if (trips <= kFewTrips) return few;
+  KernelTiming many = whole(walked[1]);
+  many.cycles = between(few.cycles, many.cycles, kFewTrips, std::min(kManyTrips, trips), trips);
+  many.instructions = instructions;
   return many;
 }
 

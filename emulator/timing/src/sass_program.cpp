@@ -7,6 +7,7 @@
 
 #include "mmaudit/printable.hpp"
 #include "mmaudit/timing/sass.hpp"
+#include "register_reads.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -16,15 +17,6 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
                      [text](std::string_view start) { return text.starts_with(start); });
 }
 bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-/// "R12.reuse": 12; RZ, UR4 and everything else: -1.
-int register_at(std::string_view part) {
-  if (part.starts_with('-') || part.starts_with('|')) part.remove_prefix(1);
-  if (part.size() < 2 || part[0] != 'R' || part[1] < '0' || part[1] > '9') return -1;
-  int value = -1;
-  std::from_chars(part.data() + 1, part.data() + part.size(), value);
-  return value;
-}
 
 Registers registers_at(const std::vector<std::string_view>& parts, std::size_t i, int count) {
   const int first = i < parts.size() ? register_at(parts[i]) : -1;
@@ -139,7 +131,10 @@ class Reader {
 
   /// Every line, one op each.
   Program whole() {
-    for (const SassLine& one : lines_) program_.add(op_of(one), one.opcode + " " + one.operands);
+    for (const SassLine& one : lines_) {
+      program_.add(op_of(one), one.opcode + " " + one.operands);
+      reads_.add(one, program_.ops.back());
+    }
     finish();
     return std::move(program_);
   }
@@ -364,6 +359,7 @@ class Reader {
   Program program_;
   std::map<int, int> place_;                        ///< of a line among the ops
   std::vector<std::pair<int, int>> calls_, jumps_;  ///< op, line
+  RegisterReads reads_;
   int not_taken_ = 0, no_unit_ = 0, unknown_ = 0, depth_ = 0;
 };
 

@@ -18,6 +18,11 @@ class LoopSimulator : public Simulator<LoopSimulator> {
 
  private:
   friend Simulator;
+  /// The one that issued last, as long as nothing but its own control word has held it up, else the one that
+  /// has waited longest. Source: the grids of docs/results/h200-sweep.
+  static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
+    return place == subcore.last && warp.ready == now ? 0 : warp.ready + 1;
+  }
   static constexpr bool must_wait(const Warp&, const TimedOp&) { return false; }
   static constexpr bool skips(int) { return false; }
   static int wavefronts_of(int, const TimedOp& op) { return op.wavefronts; }

@@ -13,7 +13,8 @@
 
 namespace mmaudit::timing {
 
-/// `Self` has follow(index, warp, op, now), must_wait(warp, op), skips(index), wavefronts_of(index, op),
+/// `Self` has key_of(subcore, place, warp, now): of warps that can issue, the one with the least key does;
+/// further follow(index, warp, op, now), must_wait(warp, op), skips(index), wavefronts_of(index, op),
 /// access_at(index) and result_of(access, op, now, result).
 template <typename Self>
 class Simulator {
@@ -33,10 +34,14 @@ class Simulator {
         shared_queue_(std::max(1, machine.cycles(Parameter::shared_queue))),
         branch_taken_(static_cast<Time>(machine.cycles(Parameter::branch_taken))),
         branch_call_(static_cast<Time>(machine.cycles(Parameter::branch_call))),
+        window_(static_cast<Time>(machine.cycles(Parameter::register_window))),
         memory_bytes_(machine[Parameter::l1_bytes]),
         warps_(static_cast<std::size_t>(launch.warps)) {
     for (int warp = 0; warp < launch.warps; ++warp) subcores_[warp % kSubcores].warps.push_back(warp);
-    for (Subcore& subcore : subcores_) subcore.accesses.resize(static_cast<std::size_t>(shared_queue_));
+    for (Subcore& subcore : subcores_) {
+      subcore.accesses.resize(static_cast<std::size_t>(shared_queue_));
+      subcore.look.resize(subcore.warps.size());
+    }
     if (scoreboard_) written_.resize(warps_.size() * kRegistersOfWarp);
     alive_ = launch.warps;
   }
@@ -82,7 +87,18 @@ class Simulator {
     Warp& warp = warp_at(one.warp);
     if (--warp.pending[one.barrier] == 0)
       warp.held = static_cast<std::uint8_t>(warp.held & ~(1U << one.barrier));
-    subcores_[one.warp % kSubcores].wake = std::min(subcores_[one.warp % kSubcores].wake, one.at);
+    look_at(one.warp, one.at);
+  }
+
+  Time& look_of(int warp) {
+    return subcores_[static_cast<std::size_t>(warp % kSubcores)]
+        .look[static_cast<std::size_t>(warp / kSubcores)];
+  }
+  /// What held up the warp may be over at that time.
+  void look_at(int warp, Time at) {
+    look_of(warp) = std::min(look_of(warp), at);
+    Subcore& subcore = subcores_[static_cast<std::size_t>(warp % kSubcores)];
+    subcore.wake = std::min(subcore.wake, at);
   }
 
   Time next_wavefront() const {
@@ -124,7 +140,10 @@ class Simulator {
       }
       if (++subcore.first == shared_queue_) subcore.first = 0;
       // Only a full queue has held up a warp; who waits for the data is woken by the barrier.
-      if (subcore.queued == shared_queue_) subcore.wake = std::min(subcore.wake, now);
+      if (subcore.queued == shared_queue_) {
+        subcore.wake = std::min(subcore.wake, now);
+        for (Time& look : subcore.look) look = std::min(look, now);
+      }
       --subcore.queued;
       --accesses_;
     }
@@ -135,8 +154,7 @@ class Simulator {
   }
   void written(int warp, const Registers& registers, Time at) {
     for (int r = registers.first; r < registers.first + registers.count; ++r) written_at(warp, r) = at;
-    Subcore& subcore = subcores_[warp % kSubcores];
-    subcore.wake = std::min(subcore.wake, at == kNever ? subcore.wake : at);
+    if (at != kNever) look_at(warp, at);
   }
   Time registers_ready(int warp, const TimedOp& op) {
     Time at = 0;
@@ -185,14 +203,11 @@ class Simulator {
     return free2 / 2 <= now ? 0 : free2 / 2;
   }
 
-  /// Of warps that can issue, the one with the least key does: the one that issued last, as long as nothing
-  /// but its own control word has held it up, else the one that has waited longest. Source: the grids of
-  /// docs/results/h200-sweep, which fit neither the youngest (Huerta et al.) nor the oldest (GPGPU-Sim).
-  static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
-    return place == subcore.last && warp.ready == now ? 0 : warp.ready + 1;
-  }
-
   void issue_one(Subcore& subcore, Time now) {
+    if (now < subcore.blocked) {
+      subcore.wake = subcore.blocked;
+      return;
+    }
     const int count = static_cast<int>(subcore.warps.size());
     Time wake = kNever;
     int chosen = -1;
@@ -200,20 +215,26 @@ class Simulator {
     for (int i = 0; i < count; ++i) {
       int place = subcore.last + 1 + i;  // the one that issued last comes last
       if (place >= count) place -= count;
+      Time& look = subcore.look[static_cast<std::size_t>(place)];
+      if (look > now) {
+        wake = std::min(wake, look);
+        continue;
+      }
       const int index = subcore.warps[static_cast<std::size_t>(place)];
       Warp& warp = warp_at(index);
-      if (warp.done) continue;
-      if (warp.ready > now) {
-        wake = std::min(wake, warp.ready);
+      if (warp.done || warp.ready > now) {
+        look = warp.done ? kNever : warp.ready;
+        wake = std::min(wake, look);
         continue;
       }
       Wait why = Wait::not_chosen;
       if (const Time at = not_before(subcore, index, warp, ops_[warp.at], now, why); at != 0) {
         warp.wait = why;
+        look = at;
         wake = std::min(wake, at);
         continue;
       }
-      const Time key = key_of(subcore, place, warp, now);
+      const Time key = self().key_of(subcore, place, warp, now);
       if (warp.wait == Wait::planned) warp.wait = Wait::not_chosen;
       if (key < chosen_key) {
         chosen_key = key;
@@ -228,7 +249,8 @@ class Simulator {
     Warp& warp = warp_at(index);
     execute(subcore, index, warp, ops_[warp.at], now);
     subcore.last = chosen;
-    subcore.wake = now + 1;
+    subcore.last_issue = now;
+    subcore.wake = std::max(now + 1, subcore.blocked);
   }
 
   void execute(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now) {
@@ -242,10 +264,26 @@ class Simulator {
       event = {index, warp.at, warp.ready, now,
                now,   now + 1, now + 1,    now > warp.ready ? warp.wait : Wait::planned};
     warp.wait = Wait::planned;
+    if (window_ > 0) read_registers(subcore, index, op, now);
     start(subcore, index, warp, op, now, recorded ? &event : nullptr);
     if (recorded) events_.push_back(event);
     warp.ready = now + (scoreboard_ ? 1U : std::max<Time>(op.yields ? 2 : 1, op.stall));
     self().follow(index, warp, op, now);
+    look_of(index) = warp.done ? kNever : warp.ready;
+  }
+
+  /// A bank gives one register per cycle, and an instruction has `window_` cycles for all that it reads; what
+  /// is late holds up all warps. What the instruction before has kept is read again when another warp was
+  /// between.
+  void read_registers(Subcore& subcore, int index, const TimedOp& op, Time now) const {
+    const auto& reads = index == subcore.reader ? op.reads : op.reads_alone;
+    subcore.reader = index;
+    for (std::size_t bank = 0; bank < kBanks; ++bank) {
+      if (reads[bank] == 0) continue;
+      const Time end = std::max(subcore.bank_free[bank], now) + reads[bank];
+      subcore.bank_free[bank] = end;
+      if (end > now + window_) subcore.blocked = std::max(subcore.blocked, end - window_ + 1);
+    }
   }
 
   /// The unit takes it.
@@ -317,7 +355,7 @@ class Simulator {
   int turnaround2_;
   double result2_;
   int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
-  Time branch_taken_, branch_call_;
+  Time branch_taken_, branch_call_, window_;
   double memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;
   std::array<Subcore, kSubcores> subcores_;

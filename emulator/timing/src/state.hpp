@@ -1,5 +1,7 @@
 #pragma once
 // What a simulation remembers between two cycles.
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -11,6 +13,7 @@ namespace mmaudit::timing {
 using Time = std::uint64_t;
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 inline constexpr int kSubcores = 4, kBarriers = 6, kMostQueued = 16, kMostDepth = 8;
+inline constexpr std::size_t kBanks = kRegisterBanks;
 
 /// A barrier that is released at a time.
 struct Release {
@@ -24,6 +27,7 @@ struct Warp {
   Time ready = 0;    ///< by its control words
   Time drained = 0;  ///< everything sent to the tensor unit is done
   Time ended = 0;
+  Time rank = 0;  ///< of a whole kernel: the least goes first
   std::int32_t at = 0, trips = 0;
   std::int32_t stack[kMostDepth] = {};
   std::uint8_t depth = 0, held = 0;  ///< held: barriers not yet released, as a mask
@@ -43,6 +47,7 @@ struct Access {
 
 struct Subcore {
   std::vector<int> warps;
+  std::vector<Time> look;   ///< of each warp: it cannot issue before
   int last = -1;            ///< place in `warps` of the one that issued last
   Time wake = 0;            ///< nothing can issue before
   Time free2[kUnits] = {};  ///< half cycles
@@ -55,6 +60,11 @@ struct Subcore {
   std::vector<Access> accesses;  ///< a ring
   int first = 0, queued = 0;
   Time next_wavefront = 0;
+  Time last_issue = 0;
+  // Registers.
+  std::array<Time, kBanks> bank_free{};
+  Time blocked = 0;  ///< nothing can issue before
+  int reader = -1;   ///< the warp that issued last
   std::uint64_t issued = 0;
 };
 

@@ -6,32 +6,53 @@ namespace mmaudit::timing {
 
 using Kind = WalkOperand::Kind;
 
-MemoryAccess Walker::access_of(const WalkLine& line, int at, std::uint32_t mask) const {
+std::int32_t Walker::access_at(WalkedBlock& block, const WalkLine& line, int at, std::uint32_t mask) {
   const auto address = std::find_if(line.operands.begin(), line.operands.end(),
                                     [](const WalkOperand& one) { return one.kind == Kind::address; });
   if (address == line.operands.end()) refuse(at, "an access with an address");
+  const auto add = [&block](MemoryAccess access) {
+    block.accesses.push_back(std::move(access));
+    return static_cast<std::int32_t>(block.accesses.size() - 1);
+  };
+  if (line.is_local) return add(local_access(*address, line.bytes));
   if (line.step == Step::copy) {  // the second address is the global one
     const auto from = std::find_if(address + 1, line.operands.end(),
                                    [](const WalkOperand& one) { return one.kind == Kind::address; });
     if (from == line.operands.end()) refuse(at, "a copy from an address");
-    return global_access(*from, at, mask, bytes_of(line.opcode));
+    return add(global_access(addresses_of(*from, at), mask, line.bytes));
   }
-  if (line.step == Step::shared) return shared_access(line, *address, at, mask);
+  const auto all = addresses_of(*address, at);
   const auto high = static_cast<std::size_t>(address->index) + 1;
-  if (address->wide && (line.base == "LD" || line.base == "ST") && registers_[high][0] == kSharedWindow) {
-    MemoryAccess access = shared_access(line, *address, at, mask);
-    access.generic = true;
-    return access;
+  const bool generic = line.step != Step::shared && address->wide &&
+                       (line.base == "LD" || line.base == "ST") && registers_[high][0] == kSharedWindow;
+  if (line.step != Step::shared && !generic) return add(global_access(all, mask, line.bytes));
+  Met& met = met_[static_cast<std::size_t>(at)];
+  if (met.access < 0 || met.mask != mask || met.addresses != all) {
+    MemoryAccess access = shared_access(line, all, mask);
+    access.generic = generic;
+    met = {all, mask, add(std::move(access))};
   }
-  return global_access(*address, at, mask, bytes_of(line.opcode));
+  return met.access;
 }
 
-std::array<std::uint64_t, kLanes> Walker::addresses_of(const WalkOperand& address, int at) const {
+/// A word of every lane lies side by side.
+MemoryAccess Walker::local_access(const WalkOperand& address, int bytes) const {
+  MemoryAccess access;
+  const std::uint64_t first = (kLocalOperand << 32 | static_cast<std::uint64_t>(warp_) << 20) / kSectorBytes +
+                              static_cast<std::uint64_t>(address.value) * kLanes / kSectorBytes;
+  for (int i = 0; i < bytes * kLanes / kSectorBytes; ++i)
+    access.sectors.push_back(first + static_cast<unsigned>(i));
+  access.lines = static_cast<std::uint16_t>(bytes / kWordBytes);
+  access.wavefronts = access.lines;
+  return access;
+}
+
+LaneAddresses Walker::addresses_of(const WalkOperand& address, int at) const {
   const auto index = static_cast<std::size_t>(address.index);
   if (unknown_[index] || (address.wide && unknown_[index + 1]) ||
       (address.second >= 0 && unknown_[static_cast<std::size_t>(address.second)]))
     refuse(at, "an address that depends on no loaded value");
-  std::array<std::uint64_t, kLanes> all{};
+  LaneAddresses all{};
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     std::uint64_t value = registers_[index][lane];
     if (address.wide) value |= std::uint64_t{registers_[index + 1][lane]} << 32;
@@ -41,9 +62,9 @@ std::array<std::uint64_t, kLanes> Walker::addresses_of(const WalkOperand& addres
   return all;
 }
 
-MemoryAccess Walker::global_access(const WalkOperand& address, int at, std::uint32_t mask, int bytes) const {
-  const auto all = addresses_of(address, at);
+MemoryAccess Walker::global_access(const LaneAddresses& all, std::uint32_t mask, int bytes) {
   MemoryAccess access;
+  access.sectors.reserve(kLanes);
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     if ((mask >> lane & 1U) != 0)
       for (std::uint64_t sector = all[lane] / kSectorBytes;
@@ -64,39 +85,53 @@ MemoryAccess Walker::global_access(const WalkOperand& address, int at, std::uint
 
 /// Wavefronts: lanes are served in groups that move 128 bytes; of each group as many as words meet in a
 /// bank.
-MemoryAccess Walker::shared_access(const WalkLine& line, const WalkOperand& address, int at,
-                                   std::uint32_t mask) const {
-  const auto all = addresses_of(address, at);
+MemoryAccess Walker::shared_access(const WalkLine& line, const LaneAddresses& all, std::uint32_t mask) {
   const bool matrices = line.base == "LDSM" || line.base == "STSM";
-  const int bytes = matrices ? 16 : std::max(kWordBytes, bytes_of(line.opcode));
+  const int bytes = matrices ? 16 : std::max(kWordBytes, line.bytes);
   const int rows = !matrices ? kLanes : holds(line.opcode, ".4") ? 32 : holds(line.opcode, ".2") ? 16 : 8;
   const int group = 128 / bytes;
   int wavefronts = 0;
   for (int first = 0; first < rows; first += group) {
-    std::array<std::vector<std::uint64_t>, kBanks> words;
+    // Different words of each bank, as a list.
+    std::array<std::uint64_t, kBanks> words;
+    std::array<std::int8_t, kBanks> next, head, count{};
+    head.fill(-1);
+    int found = 0, most = 0;
     for (int lane = first; lane < std::min(first + group, rows); ++lane) {
       if (!matrices && (mask >> lane & 1U) == 0) continue;
       for (int word = 0; word < bytes / kWordBytes; ++word) {
         const std::uint64_t which =
             all[static_cast<std::size_t>(lane)] / kWordBytes + static_cast<unsigned>(word);
-        std::vector<std::uint64_t>& bank = words[which % kBanks];
-        if (std::find(bank.begin(), bank.end(), which) == bank.end()) bank.push_back(which);
+        const std::size_t bank = which % kBanks;
+        int at = head[bank];
+        while (at >= 0 && words[static_cast<std::size_t>(at)] != which)
+          at = next[static_cast<std::size_t>(at)];
+        if (at >= 0) continue;
+        words[static_cast<std::size_t>(found)] = which;
+        next[static_cast<std::size_t>(found)] = head[bank];
+        head[bank] = static_cast<std::int8_t>(found++);
+        most = std::max<int>(most, ++count[bank]);
       }
     }
-    std::size_t most = 0;
-    for (const auto& bank : words) most = std::max(most, bank.size());
-    wavefronts += static_cast<int>(most);
+    wavefronts += most;
   }
   MemoryAccess access;
   access.wavefronts = static_cast<std::uint16_t>(std::max(1, wavefronts));
   return access;
 }
 
-WalkedBlock walk(const SassFunction& function, const Grid& grid, int x, int y, int most_trips) {
+std::vector<WalkedBlock> walk(const SassFunction& function, const Grid& grid, int x, int y,
+                              std::span<const int> most_trips) {
   if (grid.threads < kLanes || grid.threads % kLanes != 0 || grid.threads > 1024)
     throw std::invalid_argument("threads: found " + std::to_string(grid.threads) +
                                 ", allowed: multiples of 32 to 1024");
-  return Walker(function, grid, x, y).run(std::max(most_trips, 8));
+  std::vector<int> most(most_trips.begin(), most_trips.end());
+  for (int& one : most) one = std::max(one, 8);
+  return Walker(function, grid, x, y).run(most);
+}
+
+WalkedBlock walk(const SassFunction& function, const Grid& grid, int x, int y, int most_trips) {
+  return std::move(walk(function, grid, x, y, std::span<const int>(&most_trips, 1)).front());
 }
 
 }  // namespace mmaudit::timing

@@ -1,6 +1,8 @@
 #include "walk_operand.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace mmaudit::timing {
 namespace {
@@ -108,13 +110,63 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> al
   return false;
 }
 
+Work work_of(std::string_view base) {
+  struct Named {
+    std::string_view name;
+    Work work;
+  };
+  constexpr Named kAll[] = {
+      {"IMAD", Work::multiply},  {"IADD3", Work::add},    {"VIADD", Work::add},     {"IADD", Work::add},
+      {"SHF", Work::shift},      {"LEA", Work::scale},    {"ISETP", Work::compare}, {"PLOP3", Work::combine},
+      {"LDL", Work::from_local}, {"STL", Work::to_local}, {"MOV", Work::move},      {"S2R", Work::move},
+      {"S2UR", Work::move},      {"2UR", Work::move},     {"R2UR", Work::first},    {"CS2R", Work::zero},
+      {"LDC", Work::constant},   {"LOP3", Work::logic},   {"SEL", Work::select},    {"IMNMX", Work::least},
+      {"VIMNMX", Work::least},   {"HFMA2", Work::half},
+  };
+  for (const Named& one : kAll)
+    if (base == one.name) return one.work;
+  return Work::none;
+}
+
+std::uint16_t marks_of(std::string_view opcode) {
+  struct Named {
+    std::string_view name;
+    Mark mark;
+  };
+  constexpr Named kAll[] = {
+      {".WIDE", kWide},    {"C.64", kPair},   {".32", k32},      {"64", k64},    {".MMA", kMma},
+      {".U32", kUnsigned}, {".S32", kSigned}, {".X", kExtended}, {".HI", kHigh}, {".SX32", kSx32},
+      {".L", kLeft},       {".EX", kEx},      {".OR", kOr},
+  };
+  int marks = 0;
+  for (const Named& one : kAll)
+    if (opcode.find(one.name) != std::string_view::npos) marks |= one.mark;
+  return static_cast<std::uint16_t>(marks);
+}
+
+Relation relation_of(std::string_view opcode) {
+  const std::string_view text = opcode.substr(std::min(opcode.find('.'), opcode.size()));
+  constexpr std::string_view kAll[] = {".GE", ".GT", ".LE", ".LT", ".EQ", ".NE"};
+  for (std::size_t i = 0; i < std::size(kAll); ++i)
+    if (text.starts_with(kAll[i])) return static_cast<Relation>(i + 1);
+  return Relation::none;
+}
+
+int bytes_of(std::string_view opcode) {
+  const auto holds = [opcode](std::string_view part) { return opcode.find(part) != std::string_view::npos; };
+  if (holds(".128")) return 16;
+  if (holds(".64")) return 8;
+  if (holds(".U16") || holds(".S16")) return 2;
+  return holds(".U8") || holds(".S8") ? 1 : 4;
+}
+
 }  // namespace
 
 Step step_of(const SassLine& line) {
   const std::string_view base = std::string_view(line.opcode).substr(0, line.opcode.find('.'));
   if (is_one_of(base, {"LDS", "STS", "LDSM", "STSM", "ATOMS"})) return Step::shared;
-  if (is_one_of(base, {"LDG", "LD"})) return Step::load;
-  if (is_one_of(base, {"STG", "ST", "RED"})) return Step::store;
+  if (is_one_of(base, {"LDG", "LD", "LDL"})) return Step::load;
+  if (is_one_of(base, {"STG", "ST", "RED", "STL"})) return Step::store;
   if (base == "LDGSTS") return Step::copy;
   if (base == "LDGDEPBAR") return Step::commit;
   if (base == "DEPBAR") return Step::wait_copies;
@@ -129,6 +181,12 @@ WalkLine walk_line(const SassLine& line) {
   out.base = out.opcode.substr(0, out.opcode.find('.'));
   out.step = step_of(line);
   if (out.base.size() > 2 && out.base[0] == 'U' && out.base != "UMMA") out.base.remove_prefix(1);
+  out.work = work_of(out.base);
+  out.marks = marks_of(out.opcode);
+  out.relation = relation_of(out.opcode);
+  out.bytes = bytes_of(out.opcode);
+  out.is_branch = out.base == "BRA";
+  out.is_local = out.base == "LDL" || out.base == "STL";
   std::string_view predicate = line.predicate;
   if (predicate.starts_with('!')) {
     out.not_predicate = true;

@@ -25,6 +25,45 @@ struct WalkOperand {
   std::string_view text;                    ///< of a special register
 };
 
+/// What the walk computes, by the first part of the opcode.
+enum class Work : std::uint8_t {
+  none,
+  multiply,  ///< IMAD
+  add,       ///< IADD3, VIADD
+  shift,     ///< SHF
+  scale,     ///< LEA
+  compare,   ///< ISETP
+  combine,   ///< PLOP3
+  from_local,
+  to_local,
+  move,   ///< MOV, S2R, S2UR
+  first,  ///< R2UR
+  zero,   ///< CS2R
+  constant,
+  logic,  ///< LOP3
+  select,
+  least,  ///< IMNMX
+  half,   ///< HFMA2
+};
+
+/// Parts of an opcode, as bits.
+enum Mark : std::uint16_t {
+  kWide = 1,        ///< .WIDE
+  kPair = 2,        ///< C.64
+  k32 = 4,          ///< .32
+  k64 = 8,          ///< 64
+  kMma = 16,        ///< .MMA
+  kUnsigned = 32,   ///< .U32
+  kSigned = 64,     ///< .S32
+  kExtended = 128,  ///< .X
+  kHigh = 256,      ///< .HI
+  kSx32 = 512,      ///< .SX32
+  kLeft = 1024,     ///< .L
+  kEx = 2048,       ///< .EX
+  kOr = 4096,       ///< .OR
+};
+enum class Relation : std::uint8_t { none, ge, gt, le, lt, eq, ne };
+
 /// A line, read once.
 struct WalkLine {
   std::string_view opcode, base;  ///< "IADD3.X", "IADD3": without U and without what follows a dot
@@ -32,6 +71,12 @@ struct WalkLine {
   int predicate = kTrue;
   bool not_predicate = false;
   Step step{};
+  Work work = Work::none;
+  std::uint16_t marks = 0;
+  Relation relation = Relation::none;
+  int bytes = 4;  ///< of a lane's access
+  bool is_branch = false, is_local = false;
+  [[nodiscard]] bool has(Mark mark) const { return (marks & mark) != 0; }
   std::int64_t target = -1;  ///< address of a branch
 };
 

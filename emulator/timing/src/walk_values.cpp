@@ -5,19 +5,19 @@ namespace mmaudit::timing {
 
 using Kind = WalkOperand::Kind;
 
-void Walker::compute(const WalkLine& line, std::uint32_t mask) {
+void Walker::compute(const WalkLine& line, int at, std::uint32_t mask) {
   if (line.operands.empty() || mask == 0) return;
-  if (line.base == "STL") to_local(line);
+  if (line.work == Work::to_local) to_local(line);
   const WalkOperand& to = line.operands[0];
   if (to.kind != Kind::reg && to.kind != Kind::predicate) return;
-  const Parts parts = parts_of(line);
+  const Parts& parts = parts_[static_cast<std::size_t>(at)];
   bool unknown = false;
   const auto look = [&](const WalkOperand& one) {
     if (one.kind == Kind::reg && one.index != kZero) unknown |= unknown_[static_cast<std::size_t>(one.index)];
     if (one.kind == Kind::predicate) unknown |= (unknown_predicates_ >> one.index & 1U) != 0;
   };
   for (const WalkOperand* one : parts.sources) look(*one);
-  if (line.base == "PLOP3")
+  if (line.work == Work::combine)
     for (std::size_t i = 2; i < line.operands.size(); ++i) look(line.operands[i]);
   for (const WalkOperand* one : parts.ins) look(*one);
   bool computed = false;
@@ -34,8 +34,8 @@ void Walker::compute(const WalkLine& line, std::uint32_t mask) {
     } else if (one.kind == Kind::reg && one.index != kZero && one.index != kUniformZero) {
       const auto index = static_cast<std::size_t>(one.index);
       unknown_[index] = unknown;
-      if (index + 1 < unknown_.size() && (holds(line.opcode, ".WIDE") || holds(line.opcode, "C.64") ||
-                                          (line.base == "CS2R" && !holds(line.opcode, ".32"))))
+      if (index + 1 < unknown_.size() &&
+          (line.has(kWide) || line.has(kPair) || (line.work == Work::zero && !line.has(k32))))
         unknown_[index + 1] = unknown;
     }
   };
@@ -45,63 +45,90 @@ void Walker::compute(const WalkLine& line, std::uint32_t mask) {
 
 /// False where the walk does not compute the instruction.
 bool Walker::lane_of(const WalkLine& line, const Parts& parts, std::size_t lane) {
+  const auto& from = parts.sources;
+  switch (line.work) {
+    case Work::multiply:
+      return from.size() >= 3 && multiply(line, parts, lane);
+    case Work::add:
+      return add(line, parts, lane);
+    case Work::shift:
+    case Work::scale:
+      return from.size() >= 3 && shift(line, parts, lane);
+    case Work::compare:
+      return compare(line, lane);
+    case Work::combine:
+      return combine(line, lane);
+    case Work::from_local:
+      return from_local(line, lane);
+    default:
+      return !from.empty() && pick(line, parts, lane);
+  }
+}
+
+bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
   const WalkOperand& to = line.operands[0];
   const auto& from = parts.sources;
-  const std::string_view base = line.base;
-  if (base == "IMAD") return from.size() >= 3 && multiply(line, parts, lane);
-  if (base == "IADD3" || base == "VIADD" || base == "IADD") return add(line, parts, lane);
-  if (base == "SHF" || base == "LEA") return from.size() >= 3 && shift(line, parts, lane);
-  if (base == "ISETP") return compare(line, lane);
-  if (base == "PLOP3") return combine(line, lane);
-  if (base == "LDL") return from_local(line, lane);
-  if (from.empty()) return false;
-  if (base == "MOV" || base == "S2R" || base == "S2UR" || base == "2UR") {
-    write(to, lane, signed_source(*from[0], lane));
-  } else if (base == "R2UR") {
-    write(to, lane, source(*from[0], 0));
-  } else if (base == "CS2R") {
-    write(to, lane, source(*from[0], lane));
-    if (!holds(line.opcode, ".32")) write(to, lane, 0, 1);
-  } else if (base == "LDC") {
-    write(to, lane, source(*from[0], lane));
-    if (holds(line.opcode, ".64")) write(to, lane, source(*from[0], lane, 1), 1);
-  } else if (base == "LOP3" && from.size() >= 4) {
-    const std::uint32_t a = source(*from[0], lane), b = source(*from[1], lane), c = source(*from[2], lane);
-    std::uint32_t value = 0;
-    for (std::uint32_t i = 0; i < 8; ++i)
-      if ((from[3]->value >> i & 1) != 0)
-        value |= ((i & 4U) != 0 ? a : ~a) & ((i & 2U) != 0 ? b : ~b) & ((i & 1U) != 0 ? c : ~c);
-    write(to, lane, value);
-    for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, value != 0);
-  } else if (base == "SEL" && from.size() >= 2 && !parts.ins.empty()) {
-    write(to, lane, signed_source(*from[predicate(*parts.ins[0], lane) ? 0 : 1], lane));
-  } else if ((base == "IMNMX" || base == "VIMNMX") && from.size() >= 2 && !parts.ins.empty()) {
-    const auto a = static_cast<std::int32_t>(signed_source(*from[0], lane)),
-               b = static_cast<std::int32_t>(signed_source(*from[1], lane));
-    write(to, lane,
-          static_cast<std::uint32_t>(predicate(*parts.ins[0], lane) ? std::min(a, b) : std::max(a, b)));
-  } else if (base == "HFMA2" && holds(line.opcode, ".MMA") && from.size() >= 4 && from[0]->index == kZero) {
-    // A constant: 0 * 0 + two halves. Only zero is written so where the result is a number of a loop.
-    if (from[2]->kind != Kind::number || from[2]->value != 0 || from[3]->value != 0) return false;
-    write(to, lane, 0);
-  } else {
-    return false;
+  switch (line.work) {
+    case Work::move:
+      write(to, lane, signed_source(*from[0], lane));
+      return true;
+    case Work::first:
+      write(to, lane, source(*from[0], 0));
+      return true;
+    case Work::zero:
+      write(to, lane, source(*from[0], lane));
+      if (!line.has(k32)) write(to, lane, 0, 1);
+      return true;
+    case Work::constant:
+      write(to, lane, source(*from[0], lane));
+      if (line.has(k64)) write(to, lane, source(*from[0], lane, 1), 1);
+      return true;
+    case Work::logic: {
+      if (from.size() < 4) return false;
+      const std::uint32_t a = source(*from[0], lane), b = source(*from[1], lane), c = source(*from[2], lane);
+      std::uint32_t value = 0;
+      for (std::uint32_t i = 0; i < 8; ++i)
+        if ((from[3]->value >> i & 1) != 0)
+          value |= ((i & 4U) != 0 ? a : ~a) & ((i & 2U) != 0 ? b : ~b) & ((i & 1U) != 0 ? c : ~c);
+      write(to, lane, value);
+      for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, value != 0);
+      return true;
+    }
+    case Work::select:
+      if (from.size() < 2 || parts.ins.empty()) return false;
+      write(to, lane, signed_source(*from[predicate(*parts.ins[0], lane) ? 0 : 1], lane));
+      return true;
+    case Work::least: {
+      if (from.size() < 2 || parts.ins.empty()) return false;
+      const auto a = static_cast<std::int32_t>(signed_source(*from[0], lane)),
+                 b = static_cast<std::int32_t>(signed_source(*from[1], lane));
+      write(to, lane,
+            static_cast<std::uint32_t>(predicate(*parts.ins[0], lane) ? std::min(a, b) : std::max(a, b)));
+      return true;
+    }
+    case Work::half:
+      // A constant: 0 * 0 + two halves. Only zero is written so where the result is a number of a loop.
+      if (!line.has(kMma) || from.size() < 4 || from[0]->index != kZero) return false;
+      if (from[2]->kind != Kind::number || from[2]->value != 0 || from[3]->value != 0) return false;
+      write(to, lane, 0);
+      return true;
+    default:
+      return false;
   }
-  return true;
 }
 
 bool Walker::multiply(const WalkLine& line, const Parts& parts, std::size_t lane) {
   const auto& from = parts.sources;
   const std::uint32_t a = source(*from[0], lane), b = signed_source(*from[1], lane);
-  const bool is_signed = !holds(line.opcode, ".U32");
+  const bool is_signed = !line.has(kUnsigned);
   std::uint32_t carry = 0;
-  if (holds(line.opcode, ".X") && !parts.ins.empty()) carry = predicate(*parts.ins[0], lane) ? 1 : 0;
-  if (holds(line.opcode, ".WIDE") || holds(line.opcode, ".HI")) {
+  if (line.has(kExtended) && !parts.ins.empty()) carry = predicate(*parts.ins[0], lane) ? 1 : 0;
+  if (line.has(kWide) || line.has(kHigh)) {
     const std::uint64_t product =
         is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(a)} *
                                                static_cast<std::int32_t>(b))
                   : std::uint64_t{a} * b;
-    if (holds(line.opcode, ".HI")) {
+    if (line.has(kHigh)) {
       write(line.operands[0], lane,
             static_cast<std::uint32_t>(product >> 32) + signed_source(*from[2], lane));
       return true;
@@ -118,7 +145,7 @@ bool Walker::multiply(const WalkLine& line, const Parts& parts, std::size_t lane
 }
 
 bool Walker::add(const WalkLine& line, const Parts& parts, std::size_t lane) {
-  const bool extended = holds(line.opcode, ".X");
+  const bool extended = line.has(kExtended);
   std::uint64_t sum = 0;
   std::array<bool, 2> carries{};
   std::size_t count = 0;
@@ -148,13 +175,13 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
   const auto& from = parts.sources;
   const WalkOperand& to = line.operands[0];
   const std::uint32_t first = signed_source(*from[0], lane), second = source(*from[1], lane);
-  if (line.base == "LEA") {
-    const bool high = holds(line.opcode, ".HI");
-    if (high && from.size() < 4 && !holds(line.opcode, ".SX32")) return false;
+  if (line.work == Work::scale) {
+    const bool high = line.has(kHigh);
+    if (high && from.size() < 4 && !line.has(kSx32)) return false;
     const auto by = static_cast<std::uint32_t>(from.back()->value) & 31U;
     std::uint64_t value = first;
     if (high) {
-      const std::uint32_t upper = holds(line.opcode, ".SX32")
+      const std::uint32_t upper = line.has(kSx32)
                                       ? static_cast<std::uint32_t>(static_cast<std::int32_t>(first) >> 31)
                                       : source(*from[2], lane);
       value = (first | std::uint64_t{upper} << 32) << by >> 32;
@@ -162,26 +189,26 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
       value = value << by & kAllLanes;
     }
     std::uint64_t sum = value + signed_source(*from[1], lane);
-    if (holds(line.opcode, ".X") && !parts.ins.empty() && predicate(*parts.ins[0], lane)) ++sum;
+    if (line.has(kExtended) && !parts.ins.empty() && predicate(*parts.ins[0], lane)) ++sum;
     write(to, lane, static_cast<std::uint32_t>(sum));
     for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, sum >> 32 != 0);
     return true;
   }
   const std::uint32_t by = second & 63U;
   const std::uint64_t both = source(*from[0], lane) | std::uint64_t{source(*from[2], lane)} << 32;
-  if (holds(line.opcode, ".L")) {
+  if (line.has(kLeft)) {
     const std::uint64_t shifted = both << by;
-    write(to, lane, static_cast<std::uint32_t>(holds(line.opcode, ".HI") ? shifted >> 32 : shifted));
+    write(to, lane, static_cast<std::uint32_t>(line.has(kHigh) ? shifted >> 32 : shifted));
     return true;
   }
-  if (holds(line.opcode, "64")) {
+  if (line.has(k64)) {
     write(to, lane, static_cast<std::uint32_t>(both >> by));
     return true;
   }
   const std::uint32_t upper = source(*from[2], lane);
-  if (holds(line.opcode, ".S32"))
+  if (line.has(kSigned))
     write(to, lane, static_cast<std::uint32_t>(static_cast<std::int32_t>(upper) >> std::min(by, 31U)));
-  else if (holds(line.opcode, ".HI"))
+  else if (line.has(kHigh))
     write(to, lane, by > 31 ? 0 : upper >> by);
   else
     write(to, lane, static_cast<std::uint32_t>(both >> by));
@@ -204,14 +231,14 @@ bool Walker::combine(const WalkLine& line, std::size_t lane) {
 bool Walker::from_local(const WalkLine& line, std::size_t lane) {
   if (line.operands.size() < 2) return false;
   const auto found = local_.find(line.operands[1].value);
-  if (found == local_.end() || bytes_of(line.opcode) != kWordBytes) return false;
+  if (found == local_.end() || line.bytes != kWordBytes) return false;
   write(line.operands[0], lane, found->second[lane]);
   return true;
 }
 void Walker::to_local(const WalkLine& line) {
   if (line.operands.size() < 2 || line.operands[1].kind != Kind::reg) return;
   const auto index = static_cast<std::size_t>(line.operands[1].index);
-  if (unknown_[index] || bytes_of(line.opcode) != kWordBytes)
+  if (unknown_[index] || line.bytes != kWordBytes)
     local_.erase(line.operands[0].value);
   else
     local_[line.operands[0].value] = registers_[index];
@@ -221,35 +248,44 @@ bool Walker::compare(const WalkLine& line, std::size_t lane) {
   // ISETP.GE.AND P1, PT, R2, 0x1, PT[, P0]: two results, two sources, a predicate to join, a carry of .EX.
   if (line.operands.size() < 5) return false;
   const WalkOperand &x = line.operands[2], &y = line.operands[3];
-  const bool is_unsigned = holds(line.opcode, ".U32");
+  const bool is_unsigned = line.has(kUnsigned);
   const std::uint32_t a = signed_source(x, lane), b = signed_source(y, lane);
   bool less = is_unsigned ? a < b : static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b),
        same = a == b;
-  if (holds(line.opcode, ".EX") && line.operands.size() >= 6) {
+  if (line.has(kEx) && line.operands.size() >= 6) {
     // The comparison of the lower halves decides where the upper ones are the same.
     const bool lower = predicate(line.operands[5], lane);
-    const bool value = same ? lower : holds(line.opcode, ".GE") || holds(line.opcode, ".GT") ? !less : less;
+    const bool value = same                                                             ? lower
+                       : line.relation == Relation::ge || line.relation == Relation::gt ? !less
+                                                                                        : less;
     write_predicate(line.operands[0], lane, value && predicate(line.operands[4], lane));
     return true;
   }
-  const std::string_view text = line.opcode.substr(line.opcode.find('.'));
   bool value = false;
-  if (text.starts_with(".GE"))
-    value = !less;
-  else if (text.starts_with(".GT"))
-    value = !less && !same;
-  else if (text.starts_with(".LE"))
-    value = less || same;
-  else if (text.starts_with(".LT"))
-    value = less;
-  else if (text.starts_with(".EQ"))
-    value = same;
-  else if (text.starts_with(".NE"))
-    value = !same;
-  else
-    return false;
+  switch (line.relation) {
+    case Relation::ge:
+      value = !less;
+      break;
+    case Relation::gt:
+      value = !less && !same;
+      break;
+    case Relation::le:
+      value = less || same;
+      break;
+    case Relation::lt:
+      value = less;
+      break;
+    case Relation::eq:
+      value = same;
+      break;
+    case Relation::ne:
+      value = !same;
+      break;
+    default:
+      return false;
+  }
   const bool with = predicate(line.operands[4], lane);
-  write_predicate(line.operands[0], lane, holds(line.opcode, ".OR") ? value || with : value && with);
+  write_predicate(line.operands[0], lane, line.has(kOr) ? value || with : value && with);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace mmaudit::timing {
 
 using Lanes = std::array<std::uint32_t, kLanes>;
+using LaneAddresses = std::array<std::uint64_t, kLanes>;
 
 inline constexpr std::uint32_t kAllLanes = 0xffffffff;
 inline constexpr std::size_t kMostSteps = std::size_t{1} << 26;
@@ -28,14 +30,6 @@ inline bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-inline int bytes_of(std::string_view opcode) {
-  if (holds(opcode, ".128")) return 16;
-  if (holds(opcode, ".64")) return 8;
-  return holds(opcode, ".U16") || holds(opcode, ".S16") ? 2
-         : holds(opcode, ".U8") || holds(opcode, ".S8") ? 1
-                                                        : 4;
-}
-
 class Walker {
   using Kind = WalkOperand::Kind;
 
@@ -47,18 +41,28 @@ class Walker {
       place_[line.address] = static_cast<int>(lines_.size());
       lines_.push_back(walk_line(line));
     }
+    for (const WalkLine& line : lines_) parts_.push_back(parts_of(line));
+    met_.resize(lines_.size());
   }
 
-  WalkedBlock run(int most_trips) {
-    WalkedBlock block;
+  /// One block per number of trips.
+  std::vector<WalkedBlock> run(std::span<const int> most_trips) {
+    WalkedBlock block;  // its warps keep nothing; its accesses are those of all
+    std::vector<WalkedBlock> shortened(most_trips.size());
     for (int warp = 0; warp < grid_.threads / kLanes; ++warp) {
       warp_ = warp;
-      block.warps.emplace_back();
-      walk_warp(block, block.warps.back());
-      block.instructions += block.warps.back().steps.size();
-      shorten(block, block.warps.back(), most_trips);
+      WalkedWarp walked;
+      walk_warp(block, walked);
+      block.instructions += walked.steps.size();
+      for (std::size_t i = 0; i < most_trips.size(); ++i)
+        shortened[i].warps.push_back(shorten(block, walked, most_trips[i]));
     }
-    return block;
+    for (WalkedBlock& one : shortened) {
+      one.instructions = block.instructions;
+      one.trips = block.trips;
+      take_accesses(one, block.accesses);
+    }
+    return shortened;
   }
 
  private:
@@ -90,7 +94,7 @@ class Walker {
     const WalkLine& line = lines_[static_cast<std::size_t>(at)];
     const std::uint32_t mask = mask_of(line) & active_;
     warp.steps.push_back({at, -1});
-    if (line.base == "BRA") {
+    if (line.is_branch) {
       if (is_unknown(line)) refuse(at, "a branch that depends on no loaded value");
       if (mask == 0) return at + 1;
       if (mask != active_) refuse(at, "a branch that all threads of a warp take alike");
@@ -99,7 +103,8 @@ class Walker {
       if (target->second <= at) taken_.emplace_back(at, warp.steps.size());
       return target->second;
     }
-    if (line.base == "CALL" || line.base == "RET" || line.base == "BRX" || line.base == "JMP")
+    if (line.work == Work::none && line.step == Step::plain &&
+        (line.base == "CALL" || line.base == "RET" || line.base == "BRX" || line.base == "JMP"))
       refuse(at, "branches alone");
     switch (line.step) {
       case Step::exit:
@@ -111,13 +116,15 @@ class Walker {
       case Step::store:
       case Step::copy:
         if (mask != 0) {
-          warp.steps.back().access = static_cast<std::int32_t>(block.accesses.size());
-          block.accesses.push_back(access_of(line, at, mask));
+          warp.steps.back().access = access_at(block, line, at, mask);
         }
-        forget(line, line.step == Step::load || line.step == Step::shared);
+        if (line.is_local)
+          compute(line, at, mask);
+        else
+          forget(line, line.step == Step::load || line.step == Step::shared);
         break;
       default:
-        compute(line, mask);
+        if (line.work != Work::none || !line.operands.empty()) compute(line, at, mask);
     }
     return at + 1;
   }
@@ -131,11 +138,17 @@ class Walker {
   }
 
   // ---- addresses
-  MemoryAccess access_of(const WalkLine& line, int at, std::uint32_t mask) const;
-  std::array<std::uint64_t, kLanes> addresses_of(const WalkOperand& address, int at) const;
-  MemoryAccess global_access(const WalkOperand& address, int at, std::uint32_t mask, int bytes) const;
-  MemoryAccess shared_access(const WalkLine& line, const WalkOperand& address, int at,
-                             std::uint32_t mask) const;
+  /// What an execution of a line met last: the next one that meets the same is the same access.
+  struct Met {
+    LaneAddresses addresses{};
+    std::uint32_t mask = 0;
+    std::int32_t access = -1;
+  };
+  std::int32_t access_at(WalkedBlock& block, const WalkLine& line, int at, std::uint32_t mask);
+  LaneAddresses addresses_of(const WalkOperand& address, int at) const;
+  static MemoryAccess global_access(const LaneAddresses& all, std::uint32_t mask, int bytes);
+  static MemoryAccess shared_access(const WalkLine& line, const LaneAddresses& all, std::uint32_t mask);
+  MemoryAccess local_access(const WalkOperand& address, int bytes) const;
 
   // ---- values
   [[nodiscard]] std::uint32_t constant(std::int64_t place) const {
@@ -205,8 +218,7 @@ class Walker {
     const WalkOperand& to = line.operands[0];
     if (to.kind == Kind::predicate) unknown_predicates_ |= 1U << to.index;
     if (to.kind != Kind::reg || to.index == kZero) return;
-    const int count =
-        line.base == "LDSM" ? (holds(line.opcode, ".4") ? 4 : 2) : std::max(1, bytes_of(line.opcode) / 4);
+    const int count = line.base == "LDSM" ? (holds(line.opcode, ".4") ? 4 : 2) : std::max(1, line.bytes / 4);
     for (int i = 0; i < count && to.index + i < kZero; ++i)
       unknown_[static_cast<std::size_t>(to.index) + static_cast<std::size_t>(i)] = true;
   }
@@ -228,8 +240,9 @@ class Walker {
     return parts;
   }
 
-  void compute(const WalkLine& line, std::uint32_t mask);
+  void compute(const WalkLine& line, int at, std::uint32_t mask);
   bool lane_of(const WalkLine& line, const Parts& parts, std::size_t lane);
+  bool pick(const WalkLine& line, const Parts& parts, std::size_t lane);
   bool multiply(const WalkLine& line, const Parts& parts, std::size_t lane);
   bool shift(const WalkLine& line, const Parts& parts, std::size_t lane);
   bool add(const WalkLine& line, const Parts& parts, std::size_t lane);
@@ -240,7 +253,7 @@ class Walker {
 
   /// Leaves out the middle of a loop that goes round more often than `most` times.
   static constexpr int kKeptAtEnd = 4;
-  void shorten(WalkedBlock& block, WalkedWarp& warp, int most) const {
+  WalkedWarp shorten(WalkedBlock& block, const WalkedWarp& warp, int most) const {
     std::map<int, int> counts;
     for (const auto& [op, at] : taken_) ++counts[op];
     int loop = -1, count = 0;
@@ -250,20 +263,40 @@ class Walker {
         count = times;
       }
     block.trips = std::max(block.trips, count + 1);
-    if (count + 1 <= most) return;
+    if (count + 1 <= most) return warp;
     std::vector<std::size_t> ends;
     for (const auto& [op, at] : taken_)
       if (op == loop) ends.push_back(at);
-    const std::size_t from = ends[static_cast<std::size_t>(most - kKeptAtEnd - 1)],
-                      to = ends[ends.size() - kKeptAtEnd];
-    warp.steps.erase(warp.steps.begin() + static_cast<std::ptrdiff_t>(from),
-                     warp.steps.begin() + static_cast<std::ptrdiff_t>(to));
+    const auto from = static_cast<std::ptrdiff_t>(ends[static_cast<std::size_t>(most - kKeptAtEnd - 1)]),
+               to = static_cast<std::ptrdiff_t>(ends[ends.size() - kKeptAtEnd]);
+    WalkedWarp kept;
+    kept.steps.reserve(warp.steps.size() - static_cast<std::size_t>(to - from));
+    kept.steps.assign(warp.steps.begin(), warp.steps.begin() + from);
+    kept.steps.insert(kept.steps.end(), warp.steps.begin() + to, warp.steps.end());
+    return kept;
+  }
+
+  /// Copies the accesses that the steps of `block` name.
+  static void take_accesses(WalkedBlock& block, const std::vector<MemoryAccess>& all) {
+    std::vector<std::int32_t> place(all.size(), -1);
+    for (WalkedWarp& warp : block.warps)
+      for (Executed& step : warp.steps) {
+        if (step.access < 0) continue;
+        std::int32_t& to = place[static_cast<std::size_t>(step.access)];
+        if (to < 0) {
+          to = static_cast<std::int32_t>(block.accesses.size());
+          block.accesses.push_back(all[static_cast<std::size_t>(step.access)]);
+        }
+        step.access = to;
+      }
   }
 
   const SassFunction& function_;
   const Grid& grid_;
   int x_, y_, warp_ = 0;
   std::vector<WalkLine> lines_;
+  std::vector<Parts> parts_;  ///< of each line
+  std::vector<Met> met_;      ///< of each line
   std::map<std::uint32_t, int> place_;
   std::vector<Lanes> registers_;
   std::vector<bool> unknown_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "mmaudit/timing/machine.hpp"
 #include "mmaudit/timing/sass.hpp"
@@ -15,22 +16,27 @@ namespace mmaudit::timing {
 
 /// A buffer that the kernel reads or writes: the address in a parameter, the bits above 2^32 its number.
 struct Operand {
-  double cold = 0;     ///< share of its sectors that the second-level cache does not have
-  double sharers = 1;  ///< blocks that run at once and ask for the same sector
+  double cold = 0;  ///< share of its sectors that the second-level cache does not have
 };
 
 struct KernelLaunch {
   int blocks = 1;           ///< that this multiprocessor gets, one after the other
   int resident = 1;         ///< at most so many at once
   int multiprocessors = 1;  ///< at work: they share the second-level cache and memory
-  double l1_kib = 28;       ///< of the first-level cache, what shared memory leaves
+  double l1_kib = 17;       ///< of the first-level cache
   std::array<Operand, 8> operands{};
+};
+
+/// When a block began and ended.
+struct BlockLife {
+  double begin = 0, end = 0;
 };
 
 struct KernelTiming {
   double cycles = 0;  ///< from the start of the first block to the end of the last
   double instructions = 0;
   Timing detail;                        ///< of the part that was simulated
+  std::vector<BlockLife> blocks;        ///< that were simulated, in the order of their ends
   double l1_hits = 0;                   ///< share of the sectors that loads ask for
   double l2_bytes = 0, dram_bytes = 0;  ///< per cycle of this multiprocessor
 };

@@ -75,10 +75,14 @@ namespace mmaudit::timing {
     "of the unit of additions and conversions that an mma takes per register of its D")                      \
   X(special_interval, "special.interval", "cycles", "between two of POPC, MUFU and conversions to integers") \
   X(fixed_latency, "alu.latency", "cycles", "of an integer or binary32 instruction")                         \
+  X(register_window, "register.window", "cycles",                                                            \
+    "in which an instruction reads its registers, one per bank and cycle; 0: not modelled")                  \
   X(branch_taken, "branch.taken", "cycles", "of a taken branch beyond its control word")                     \
   X(branch_call, "branch.call", "cycles", "of a call and its return beyond their control words")             \
   X(call_interval, "branch.interval", "cycles", "of the integer unit that a call or a return takes")         \
   X(l1_latency, "l1.latency", "cycles", "of a load that hits L1")                                            \
+  X(l1_capacity, "l1.capacity", "KiB",                                                                       \
+    "of L1 where a kernel asks for all of shared memory: lines that data are on their way to, and others")   \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
   X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
@@ -89,6 +93,7 @@ namespace mmaudit::timing {
   X(l2_capacity, "l2.capacity", "MiB", "of L2 that lines stay in between two uses")                          \
   X(store_bytes, "l2.store", "bytes/clk/SM", "that a multiprocessor stores")                                 \
   X(barrier_latency, "barrier.latency", "cycles", "from the last arrival at a barrier of the block on")      \
+  X(barrier_warp, "barrier.warp", "cycles", "the same, more per warp of the block")                          \
   X(block_launch, "block.launch", "cycles", "from the end of a block to the start of the next in its place") \
   X(block_apart, "block.apart", "cycles",                                                                    \
     "between the starts of two blocks that a multiprocessor gets first")                                     \

@@ -3,6 +3,7 @@
 // control word, its registers and what it costs. Written by hand (chain.hpp, volta_timing.hpp) or read from a
 // disassembly (sass.hpp).
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct Registers {
   constexpr bool operator==(const Registers&) const = default;
 };
 
+inline constexpr std::size_t kRegisterBanks = 2;
+
 /// One instruction of a warp.
 struct TimedOp {
   Unit unit = Unit::none;
@@ -49,6 +52,9 @@ struct TimedOp {
   std::uint16_t wavefronts = 0;  ///< of an access to shared memory
   std::uint32_t bytes = 0;       ///< of an access to global memory, all lanes
   std::int32_t target = -1;      ///< index of an instruction
+  /// Registers that are read from each bank (that of even and that of odd ones): behind the instruction
+  /// before, which may have kept some (.reuse), and behind one of another warp.
+  std::array<std::uint8_t, kRegisterBanks> reads{}, reads_alone{};
   // Registers, for the scoreboard and for accumulators handed on inside the tensor unit.
   Registers destination;
   std::array<Registers, 3> sources{};

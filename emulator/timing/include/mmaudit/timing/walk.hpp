@@ -4,6 +4,7 @@
 // lanes; floating point, matrices and loaded values are not, so a branch that depends on one is refused.
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ enum class Step : std::uint8_t {
   exit,
 };
 
+/// Bits above 2^32 of the addresses of registers that the compiler puts aside.
+inline constexpr std::uint64_t kLocalOperand = 7;
 /// Sectors of 32 bytes that an access to global memory touches, and its passes through the pipe of memory.
 struct MemoryAccess {
   std::uint16_t wavefronts = 1;
@@ -64,6 +67,9 @@ struct WalkedBlock {
 /// or a number of copies that depends on what is not computed; std::runtime_error after 2^26 instructions of
 /// a warp.
 WalkedBlock walk(const SassFunction& function, const Grid& grid, int x, int y, int most_trips);
+/// What: the same for several numbers of trips, walked once.
+std::vector<WalkedBlock> walk(const SassFunction& function, const Grid& grid, int x, int y,
+                              std::span<const int> most_trips);
 
 /// What `line` is to the walk.
 Step step_of(const SassLine& line);
