@@ -139,7 +139,7 @@ TEST(GemmCompare, a_batch_is_stored_with_its_strides) {
   const auto at = [](const void* base, std::uint64_t element) { return load_word(base, 2, element); };
   for (std::uint64_t matrix = 0; matrix < 2; ++matrix)
     for (std::uint64_t i = 0; i < 5; ++i)
-      EXPECT_EQ(at(inputs.library_a(), matrix * 400 + 7 * 5 + i),
+      EXPECT_EQ(at(inputs.library_a(), matrix * 400 + 35 + i),
                 at(inputs.a.data(), (matrix * 5 + i) * 64 + 7));
   EXPECT_EQ(at(inputs.library_a(), 320), 0x7F7FU);  // between two matrices: not a number that passes
   ASSERT_EQ(inputs.stored_b.size(), (3U + 2 * 384) * 2);
