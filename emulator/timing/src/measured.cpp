@@ -120,6 +120,7 @@ std::vector<KernelGroup> groups_of(std::span<const ComparedKernel> compared) {
   }
   if (!not_fitted.empty()) groups.emplace_back("kernels not fitted to", std::move(not_fitted));
   std::vector<KernelGroup> scores;
+  scores.reserve(groups.size());
   for (const auto& [name, kernels] : groups) scores.push_back({name, score_of(kernels)});
   return scores;
 }

@@ -94,7 +94,7 @@ MemoryAccess Walker::shared_access(const WalkLine& line, const LaneAddresses& al
   for (int first = 0; first < rows; first += group) {
     // Different words of each bank, as a list.
     std::array<std::uint64_t, kBanks> words;
-    std::array<std::int8_t, kBanks> next, head, count{};
+    std::array<int, kBanks> next, head, count{};
     head.fill(-1);
     int found = 0, most = 0;
     for (int lane = first; lane < std::min(first + group, rows); ++lane) {
@@ -109,8 +109,8 @@ MemoryAccess Walker::shared_access(const WalkLine& line, const LaneAddresses& al
         if (at >= 0) continue;
         words[static_cast<std::size_t>(found)] = which;
         next[static_cast<std::size_t>(found)] = head[bank];
-        head[bank] = static_cast<std::int8_t>(found++);
-        most = std::max<int>(most, ++count[bank]);
+        head[bank] = found++;
+        most = std::max(most, ++count[bank]);
       }
     }
     wavefronts += most;

@@ -134,13 +134,15 @@ std::uint16_t marks_of(std::string_view opcode) {
     Mark mark;
   };
   constexpr Named kAll[] = {
-      {".WIDE", kWide},    {"C.64", kPair},   {".32", k32},      {"64", k64},    {".MMA", kMma},
-      {".U32", kUnsigned}, {".S32", kSigned}, {".X", kExtended}, {".HI", kHigh}, {".SX32", kSx32},
-      {".L", kLeft},       {".EX", kEx},      {".OR", kOr},
+      {".WIDE", Mark::wide},      {"C.64", Mark::pair},   {".32", Mark::has_32},
+      {"64", Mark::has_64},       {".MMA", Mark::mma},    {".U32", Mark::is_unsigned},
+      {".S32", Mark::is_signed},  {".X", Mark::extended}, {".HI", Mark::high},
+      {".SX32", Mark::sx32},      {".L", Mark::left},     {".EX", Mark::ex},
+      {".OR", Mark::joins_by_or},
   };
-  int marks = 0;
+  unsigned marks = 0;
   for (const Named& one : kAll)
-    if (opcode.find(one.name) != std::string_view::npos) marks |= one.mark;
+    if (opcode.find(one.name) != std::string_view::npos) marks |= static_cast<unsigned>(one.mark);
   return static_cast<std::uint16_t>(marks);
 }
 

@@ -47,20 +47,20 @@ enum class Work : std::uint8_t {
 };
 
 /// Parts of an opcode, as bits.
-enum Mark : std::uint16_t {
-  kWide = 1,        ///< .WIDE
-  kPair = 2,        ///< C.64
-  k32 = 4,          ///< .32
-  k64 = 8,          ///< 64
-  kMma = 16,        ///< .MMA
-  kUnsigned = 32,   ///< .U32
-  kSigned = 64,     ///< .S32
-  kExtended = 128,  ///< .X
-  kHigh = 256,      ///< .HI
-  kSx32 = 512,      ///< .SX32
-  kLeft = 1024,     ///< .L
-  kEx = 2048,       ///< .EX
-  kOr = 4096,       ///< .OR
+enum class Mark : std::uint16_t {
+  wide = 1,            ///< .WIDE
+  pair = 2,            ///< C.64
+  has_32 = 4,          ///< .32
+  has_64 = 8,          ///< 64
+  mma = 16,            ///< .MMA
+  is_unsigned = 32,    ///< .U32
+  is_signed = 64,      ///< .S32
+  extended = 128,      ///< .X
+  high = 256,          ///< .HI
+  sx32 = 512,          ///< .SX32
+  left = 1024,         ///< .L
+  ex = 2048,           ///< .EX
+  joins_by_or = 4096,  ///< .OR
 };
 enum class Relation : std::uint8_t { none, ge, gt, le, lt, eq, ne };
 
@@ -76,7 +76,7 @@ struct WalkLine {
   Relation relation = Relation::none;
   int bytes = 4;  ///< of a lane's access
   bool is_branch = false, is_local = false;
-  [[nodiscard]] bool has(Mark mark) const { return (marks & mark) != 0; }
+  [[nodiscard]] bool has(Mark mark) const { return (marks & static_cast<unsigned>(mark)) != 0; }
   std::int64_t target = -1;  ///< address of a branch
 };
 

@@ -34,8 +34,8 @@ void Walker::compute(const WalkLine& line, int at, std::uint32_t mask) {
     } else if (one.kind == Kind::reg && one.index != kZero && one.index != kUniformZero) {
       const auto index = static_cast<std::size_t>(one.index);
       unknown_[index] = unknown;
-      if (index + 1 < unknown_.size() &&
-          (line.has(kWide) || line.has(kPair) || (line.work == Work::zero && !line.has(k32))))
+      if (index + 1 < unknown_.size() && (line.has(Mark::wide) || line.has(Mark::pair) ||
+                                          (line.work == Work::zero && !line.has(Mark::has_32))))
         unknown_[index + 1] = unknown;
     }
   };
@@ -77,11 +77,11 @@ bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
       return true;
     case Work::zero:
       write(to, lane, source(*from[0], lane));
-      if (!line.has(k32)) write(to, lane, 0, 1);
+      if (!line.has(Mark::has_32)) write(to, lane, 0, 1);
       return true;
     case Work::constant:
       write(to, lane, source(*from[0], lane));
-      if (line.has(k64)) write(to, lane, source(*from[0], lane, 1), 1);
+      if (line.has(Mark::has_64)) write(to, lane, source(*from[0], lane, 1), 1);
       return true;
     case Work::logic: {
       if (from.size() < 4) return false;
@@ -108,7 +108,7 @@ bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
     }
     case Work::half:
       // A constant: 0 * 0 + two halves. Only zero is written so where the result is a number of a loop.
-      if (!line.has(kMma) || from.size() < 4 || from[0]->index != kZero) return false;
+      if (!line.has(Mark::mma) || from.size() < 4 || from[0]->index != kZero) return false;
       if (from[2]->kind != Kind::number || from[2]->value != 0 || from[3]->value != 0) return false;
       write(to, lane, 0);
       return true;
@@ -120,15 +120,15 @@ bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
 bool Walker::multiply(const WalkLine& line, const Parts& parts, std::size_t lane) {
   const auto& from = parts.sources;
   const std::uint32_t a = source(*from[0], lane), b = signed_source(*from[1], lane);
-  const bool is_signed = !line.has(kUnsigned);
+  const bool is_signed = !line.has(Mark::is_unsigned);
   std::uint32_t carry = 0;
-  if (line.has(kExtended) && !parts.ins.empty()) carry = predicate(*parts.ins[0], lane) ? 1 : 0;
-  if (line.has(kWide) || line.has(kHigh)) {
+  if (line.has(Mark::extended) && !parts.ins.empty()) carry = predicate(*parts.ins[0], lane) ? 1 : 0;
+  if (line.has(Mark::wide) || line.has(Mark::high)) {
     const std::uint64_t product =
         is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(a)} *
                                                static_cast<std::int32_t>(b))
                   : std::uint64_t{a} * b;
-    if (line.has(kHigh)) {
+    if (line.has(Mark::high)) {
       write(line.operands[0], lane,
             static_cast<std::uint32_t>(product >> 32) + signed_source(*from[2], lane));
       return true;
@@ -145,7 +145,7 @@ bool Walker::multiply(const WalkLine& line, const Parts& parts, std::size_t lane
 }
 
 bool Walker::add(const WalkLine& line, const Parts& parts, std::size_t lane) {
-  const bool extended = line.has(kExtended);
+  const bool extended = line.has(Mark::extended);
   std::uint64_t sum = 0;
   std::array<bool, 2> carries{};
   std::size_t count = 0;
@@ -176,12 +176,12 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
   const WalkOperand& to = line.operands[0];
   const std::uint32_t first = signed_source(*from[0], lane), second = source(*from[1], lane);
   if (line.work == Work::scale) {
-    const bool high = line.has(kHigh);
-    if (high && from.size() < 4 && !line.has(kSx32)) return false;
+    const bool high = line.has(Mark::high);
+    if (high && from.size() < 4 && !line.has(Mark::sx32)) return false;
     const auto by = static_cast<std::uint32_t>(from.back()->value) & 31U;
     std::uint64_t value = first;
     if (high) {
-      const std::uint32_t upper = line.has(kSx32)
+      const std::uint32_t upper = line.has(Mark::sx32)
                                       ? static_cast<std::uint32_t>(static_cast<std::int32_t>(first) >> 31)
                                       : source(*from[2], lane);
       value = (first | std::uint64_t{upper} << 32) << by >> 32;
@@ -189,26 +189,26 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
       value = value << by & kAllLanes;
     }
     std::uint64_t sum = value + signed_source(*from[1], lane);
-    if (line.has(kExtended) && !parts.ins.empty() && predicate(*parts.ins[0], lane)) ++sum;
+    if (line.has(Mark::extended) && !parts.ins.empty() && predicate(*parts.ins[0], lane)) ++sum;
     write(to, lane, static_cast<std::uint32_t>(sum));
     for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, sum >> 32 != 0);
     return true;
   }
   const std::uint32_t by = second & 63U;
   const std::uint64_t both = source(*from[0], lane) | std::uint64_t{source(*from[2], lane)} << 32;
-  if (line.has(kLeft)) {
+  if (line.has(Mark::left)) {
     const std::uint64_t shifted = both << by;
-    write(to, lane, static_cast<std::uint32_t>(line.has(kHigh) ? shifted >> 32 : shifted));
+    write(to, lane, static_cast<std::uint32_t>(line.has(Mark::high) ? shifted >> 32 : shifted));
     return true;
   }
-  if (line.has(k64)) {
+  if (line.has(Mark::has_64)) {
     write(to, lane, static_cast<std::uint32_t>(both >> by));
     return true;
   }
   const std::uint32_t upper = source(*from[2], lane);
-  if (line.has(kSigned))
+  if (line.has(Mark::is_signed))
     write(to, lane, static_cast<std::uint32_t>(static_cast<std::int32_t>(upper) >> std::min(by, 31U)));
-  else if (line.has(kHigh))
+  else if (line.has(Mark::high))
     write(to, lane, by > 31 ? 0 : upper >> by);
   else
     write(to, lane, static_cast<std::uint32_t>(both >> by));
@@ -248,11 +248,11 @@ bool Walker::compare(const WalkLine& line, std::size_t lane) {
   // ISETP.GE.AND P1, PT, R2, 0x1, PT[, P0]: two results, two sources, a predicate to join, a carry of .EX.
   if (line.operands.size() < 5) return false;
   const WalkOperand &x = line.operands[2], &y = line.operands[3];
-  const bool is_unsigned = line.has(kUnsigned);
+  const bool is_unsigned = line.has(Mark::is_unsigned);
   const std::uint32_t a = signed_source(x, lane), b = signed_source(y, lane);
   bool less = is_unsigned ? a < b : static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b),
        same = a == b;
-  if (line.has(kEx) && line.operands.size() >= 6) {
+  if (line.has(Mark::ex) && line.operands.size() >= 6) {
     // The comparison of the lower halves decides where the upper ones are the same.
     const bool lower = predicate(line.operands[5], lane);
     const bool value = same                                                             ? lower
@@ -285,7 +285,7 @@ bool Walker::compare(const WalkLine& line, std::size_t lane) {
       return false;
   }
   const bool with = predicate(line.operands[4], lane);
-  write_predicate(line.operands[0], lane, line.has(kOr) ? value || with : value && with);
+  write_predicate(line.operands[0], lane, line.has(Mark::joins_by_or) ? value || with : value && with);
   return true;
 }
 
