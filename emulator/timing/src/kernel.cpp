@@ -257,11 +257,11 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     Place& place = place_of(index);
     if (++place.ended < warps_of_block_) return;
     if (next_block_ == static_cast<std::uint64_t>(kernel_.blocks)) {
-      lives_.push_back({place.began, static_cast<double>(now)});
+      lives_.push_back({place.block, place.began, static_cast<double>(now)});
       return;
     }
     place.ended = 0;
-    lives_.push_back({place.began, static_cast<double>(now)});
+    lives_.push_back({place.block, place.began, static_cast<double>(now)});
     place.began = static_cast<double>(now + block_launch_);
     place.block = next_block_++;
     const int first = index - index % warps_of_block_;

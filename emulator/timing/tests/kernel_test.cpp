@@ -188,6 +188,7 @@ TEST(Scheduler, TheBlockThatBeganFirstGoesFirst) {
   const KernelTiming both = timed(lines + "0007f1 EXIT\n", 128, hopper(), 2, 2),
                      alone = timed(lines + "0007f1 EXIT\n", 128);
   ASSERT_EQ(both.blocks.size(), 2U);
+  EXPECT_EQ(both.blocks[0].number, 0U);
   EXPECT_NEAR(both.blocks[0].end, alone.cycles, 20);
   EXPECT_GT(both.blocks[1].end, 1.9 * alone.cycles);
 }
@@ -207,6 +208,25 @@ TEST(LocalMemory, ComesFromL2WhereOtherLinesHaveTakenItsPlace) {
   };
   EXPECT_LT(cycles(4), 60);
   EXPECT_GT(cycles(200), 250);
+}
+
+// 300 lines, one after the other, where 136 fit: the second and the third lot wait until a lot before is
+// there.
+TEST(FirstLevel, MissesWaitForALine) {
+  std::string lines = kAddress;
+  for (int i = 0; i < 300; ++i) {
+    char offset[16];
+    std::snprintf(offset, sizeof offset, "0x%x", i * 128);
+    lines += "000711 LDG.E R6, desc[UR8][R2.64+" + std::string(offset) + "]\n";
+  }
+  const SassFunction function = kernel_of(lines + "000ff1 VIADD R7, R6, 0x1\n0007f1 EXIT\n");
+  const auto cycles = [&function](double kib) {
+    KernelLaunch launch;
+    launch.l1_kib = kib;
+    return simulate_kernel(hopper(), function, walk(function, grid_of(32), 0, 0, 8), launch).cycles;
+  };
+  EXPECT_GT(cycles(4), 9 * hopper()[Parameter::l2_latency]);
+  EXPECT_LT(cycles(64), 4 * hopper()[Parameter::l2_latency]);
 }
 
 TEST(SecondLevel, ForgetsWhatDoesNotFit) {

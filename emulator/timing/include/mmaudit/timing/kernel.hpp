@@ -29,6 +29,7 @@ struct KernelLaunch {
 
 /// When a block began and ended.
 struct BlockLife {
+  std::uint64_t number = 0;  ///< in the order of their begin
   double begin = 0, end = 0;
 };
 
