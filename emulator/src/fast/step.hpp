@@ -143,7 +143,7 @@ struct Running {
   [[gnu::always_inline]] void begin(int r, int h, Words products, Floats addend, const VectorRules& rules) {
     const Words exponent = max(products, seen_exponent<How>(addend, rules));
     if constexpr (to_nearest(How)) largest = max(largest, exponent);
-    scale[r][h] = bits<Floats>(rules.top - exponent);
+    scale[r][h] = bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(exponent));
     total[r][h] = bits<Counts>(truncate(addend * scale[r][h]));
   }
 
