@@ -5,6 +5,9 @@
 
 namespace mmaudit {
 
+/// Of what was recorded of binary64, and of types that have no sample of an H200.
+inline constexpr std::string_view kH100 = "H100, cuBLAS 13.1.0.3: corpus/plans/h100-cublas-13.1.jsonl";
+
 inline constexpr KernelFamily kKernelFamilies[] = {
     {.name = "integers",
      .types = "s8",
@@ -91,12 +94,14 @@ inline constexpr KernelFamily kKernelFamilies[] = {
      .types = "f64",
      .instruction = "mma.m16n8k16.f64.f64.f64.f64",
      .cut = KernelFamily::Cut::dealt,
+     .source = kH100,
      .epilogues = "alpha beta"},
     {.name = "CUTLASS binary64",
      .parts = {"cutlass_", "tensorop_", "d884gemm"},
      .types = "f64",
      .instruction = "mma.m8n8k4.f64.f64.f64.f64",
      .cut = KernelFamily::Cut::lines,
+     .source = kH100,
      .epilogues = "alpha"},
     {.name = "CUTLASS scalar",
      .parts = {"cutlass_", "simt_sgemm"},

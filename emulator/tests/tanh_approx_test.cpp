@@ -1,4 +1,4 @@
-// tanh.approx.f32 as an H200 gives it (driver 580.159.04, 2026-11-24): two operands of each segment and some
+// tanh.approx.f32 as an H100 gives it (driver 580.159.04, 2026-11-24): two operands of each segment and some
 // outside.
 #include "mmaudit/tanh_approx.hpp"
 

@@ -10,8 +10,8 @@ namespace mmaudit {
 /// columns), c and d in plan.output, bias (columns) in bias_type_of(problem); c and bias are read where the
 /// problem has them. Range and rounding: every step in binary32 to nearest even, the first ones as
 /// plan.epilogue says; alpha is (alpha * scale_b) * scale_a, one binary32 number; ReLU makes +0 of what is
-/// not above it; GELU is as plan.gelu says; then one rounding to plan.output. Errors: none. Source: H200,
-/// cuBLAS 13.1.0.3: sums of one product each, 64 x 64 elements per kind of kernel.
+/// not above it; GELU is as plan.gelu says; then one rounding to plan.output. Errors: none. Source: H200 and
+/// H100, cuBLAS 13.1.0.3: sums of one product each, 64 x 64 elements per kind of kernel.
 void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
                  const float* sums, const void* c, const void* bias, void* d);
 /// The same of binary64 sums, in binary64.
