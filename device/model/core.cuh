@@ -152,7 +152,7 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
     case Kind::steps_of_4:
       return {.step = 4, .whole = true, .blocks = 3};
     case Kind::nested_steps_of_4:
-      return {.step = 4, .whole = true, .nested = true, .blocks = 3};
+      return {.step = 4, .whole = true, .nested = true};
     case Kind::steps_of_8:
       return {.step = 8, .whole = true};
     case Kind::steps_of_16:

@@ -20,12 +20,14 @@ template <Toward Rounding>
 __device__ inline void fma_chain(double& d0, double& d1, double& d2, double& d3, const double (&a)[4],
                                  double b0, double b1) {
   if constexpr (Rounding == Toward::zero)
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64.rz {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64.rz {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};"
         : "+d"(d0), "+d"(d1), "+d"(d2), "+d"(d3)
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
   else
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64.rp {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64.rp {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};"
         : "+d"(d0), "+d"(d1), "+d"(d2), "+d"(d3)
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
@@ -54,7 +56,7 @@ __device__ inline void add_products(const Panels& panels, int first, int count,
   load_words(b, from_b);
 #pragma unroll 1
   for (int p = 0; p < count; p += kAtOnce) {
-    double split_a[kPairs][4], b_positive[kTiles], b_negative[kTiles];
+    double split_a[kPairs][4];
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
 #pragma unroll
@@ -63,11 +65,9 @@ __device__ inline void add_products(const Panels& panels, int first, int count,
         split_a[i][kNeighbours + n] = negative(a[kNeighbours * i + n]);
       }
     }
+    std::uint32_t now[kTiles];
 #pragma unroll
-    for (int j = 0; j < kTiles; ++j) {
-      b_positive[j] = positive(b[j]);
-      b_negative[j] = negative(b[j]);
-    }
+    for (int j = 0; j < kTiles; ++j) now[j] = b[j];
     if constexpr (Step != kAtOnce) {  // the next ones; behind the last ones stands the panel's next part
       from_a += kAtOnce * kPanelElements, from_b += kAtOnce * kPanelElements;
       load_words(a, from_a);
@@ -75,13 +75,14 @@ __device__ inline void add_products(const Panels& panels, int first, int count,
     }
 #pragma unroll
     for (int j = 0; j < kTiles; ++j) {
+      const double plus = positive(now[j]), minus = negative(now[j]);
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) {
         double(&upper)[kColumns] = x[kNeighbours * i], (&lower)[kColumns] = x[kNeighbours * i + 1];
         fma_chain<Toward::zero>(upper[2 * j], upper[2 * j + 1], lower[2 * j], lower[2 * j + 1], split_a[i],
-                                b_positive[j], b_negative[j]);
+                                plus, minus);
         fma_chain<Toward::plus_infinity>(upper[2 * j], upper[2 * j + 1], lower[2 * j], lower[2 * j + 1],
-                                         split_a[i], b_negative[j], b_positive[j]);
+                                         split_a[i], minus, plus);
       }
     }
   }
