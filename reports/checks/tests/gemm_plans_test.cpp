@@ -368,22 +368,39 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
 
 TEST(GemmPlans, the_custom_option_says_in_which_order_slices_take_turns_at_d) {
   GemmProblem x;
-  x.type = x.d = Format::f32;
   x.m = 32, x.n = 2560, x.k = 4096;
-  const auto plan = [&x](std::int64_t option, std::int64_t slices, std::string* why = nullptr) {
+  const auto of = [&x](Format type, const char* name, std::uint32_t columns, std::int64_t option,
+                       std::int64_t slices, std::string* why) {
+    x.type = x.d = type;
     LibraryCall call;
     call.algorithm = {{"split_k", slices}, {"custom", option}};
     call.kernels.resize(1);
-    call.kernels[0].name =
-        "sm80_xmma_gemm_f32f32_f32f32_f32_tt_n_tilesize32x64x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4_"
-        "execute_"
-        "kernel__5x_cublas";
+    call.kernels[0].name = name;
+    call.kernels[0].grid[0] = 1, call.kernels[0].grid[1] = columns;
+    call.kernels[0].grid[2] = static_cast<std::uint32_t>(slices);
     return plan_of(x, call, why);
+  };
+  const auto plan = [&of](std::int64_t option, std::int64_t slices, std::string* why = nullptr) {
+    return of(
+        Format::f32,
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tt_n_tilesize32x64x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4_"
+        "execute_kernel__5x_cublas",
+        40, option, slices, why);
+  };
+  const auto of_f64 = [&of](std::uint32_t columns, std::int64_t slices) {
+    return of(
+        Format::f64,
+        "sm90_xmma_gemm_f64f64_f64f64_f64_tn_n_tilesize64x64x32_stage3_warpsize2x2x1_tensor16x8x16_aligna8_"
+        "alignc8_execute_kernel__5x_cublas",
+        columns, 1, slices, nullptr);
   };
   ASSERT_TRUE(plan(2, 13));
   EXPECT_EQ(plan(2, 13)->slice_rule, SliceRule::cyclic);
   EXPECT_EQ(plan(2, 13)->slice_order, SliceOrder::ascending);
-  EXPECT_EQ(plan(1, 13)->slice_order, SliceOrder::paired);
+  ASSERT_TRUE(of_f64(16, 13));
+  EXPECT_EQ(of_f64(16, 13)->slice_order, SliceOrder::paired);
+  EXPECT_FALSE(of_f64(930, 3)) << "more blocks than any recorded grid; one had other bits";
+  EXPECT_FALSE(plan(1, 13)) << "recorded for f64 alone";
   EXPECT_TRUE(plan(7, 2)) << "two sums have one order";
   std::string why;
   EXPECT_FALSE(plan(7, 13, &why));
