@@ -235,7 +235,8 @@ TEST(GemmEpilogue, another_rule_gives_other_bits) {
 struct GeluRecorded {
   std::uint32_t x, d;
 };
-/// On an H100: GELU of bf16 sums of three parts to a D of f32, by nvjet_sm90_tss_64x64_64x13_1x4_h_bz_gelu_TNT.
+/// On an H100: GELU of bf16 sums of three parts to a D of f32, by
+/// nvjet_sm90_tss_64x64_64x13_1x4_h_bz_gelu_TNT.
 constexpr GeluRecorded kGelu[] = {
     {0xC0ACFC2A, 0x00000000}, {0x3761F482, 0x36E1F521}, {0xC0342353, 0xBBD204DB}, {0x3FD47318, 0x3FCA214F},
     {0x410CF13D, 0x410CF13D}, {0x3F71B252, 0x3F47F4EE}, {0x39752129, 0x38F52CDD}, {0xBA71A72A, 0xB9F179AA},

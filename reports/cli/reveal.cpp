@@ -142,7 +142,8 @@ void add_gemm_reveal(Command& gemm) {
   command.option("--b FORMAT", options->b, "of B where it has another");
   command.option("--d FORMAT", options->d, "of D, and of C");
   command.flag("--with-c", options->with_c, "the function reads C: find its place too");
-  command.option("--arch ARCH", options->architecture, "whose instructions the plan may have (default: all; with --problem this GPU's)");
+  command.option("--arch ARCH", options->architecture,
+                 "whose instructions the plan may have (default: all; with --problem this GPU's)");
   add_model_option(command);
   command.option("--seed", options->seed, "seed of the random products");
   add_result_option(command, options->json);
