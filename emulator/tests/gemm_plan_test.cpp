@@ -279,6 +279,8 @@ TEST(GemmPlan, words_are_read_back) {
   plan.input = InputRounding::nearest_even;
   plan.output = Format::bf16;
   EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
+  plan.instruction = instruction_of("v_mfma_f32_32x32x1f32");  // an instruction of k = 1 is no scalar one
+  EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
   plan.scalar = true;
   plan.instruction = scalar_instruction(Format::e5m2, Format::e4m3);
   EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);

@@ -23,17 +23,32 @@ class Callables(WithTool):
         self.assertGreater(found["verified"], 0)
         self.assertNotIn("promote", mmaudit.reveal(by_plan(), m=16, n=16, k=128, arch="hopper")["plan"])
 
-    def test_reveal_says_where_there_is_no_plan(self):
-        def pairwise(a, b):
-            sums = (a.astype(np.float32)[:, :, None] * b.astype(np.float32)[None, :, :]).transpose(1, 0, 2)
+    def test_reveal_finds_pairs_of_pairs_and_says_where_there_is_no_plan(self):
+        def products(a, b):
+            return (a.astype(np.float32)[:, :, None] * b.astype(np.float32)[None, :, :]).transpose(1, 0, 2)
+
+        def neighbours(a, b):
+            sums = products(a, b)
             while len(sums) > 1:
                 sums = sums[0::2] + sums[1::2]
             return sums[0]
 
-        found = mmaudit.reveal(pairwise, m=8, n=8, k=16)
+        def halves(a, b):
+            sums = products(a, b)
+            while len(sums) > 1:
+                sums = sums[: len(sums) // 2] + sums[len(sums) // 2 :]
+            return sums[0]
+
+        # A product of two binary16 is exact in binary32: a sum of two is one fma.
+        found = mmaudit.reveal(neighbours, m=8, n=8, k=16)
+        self.assertIn("tile k 2, slices 8, slice order bisected", found["plan"])
+        self.assertEqual(found["mismatches"], 0)
+        found = mmaudit.reveal(halves, m=8, n=8, k=16)
         self.assertIsNone(found["plan"])
         self.assertTrue(found["why_no_plan"])
         self.assertIn("k 0-15", found["tree"])
+        found = mmaudit.reveal(lambda a, b: neighbours(a, b).astype(np.float16).astype(np.float32), m=8, n=8, k=16)
+        self.assertIsNone(found["plan"])
 
     def test_probe_finds_a_datapath(self):
         def fused(a, b, c):

@@ -58,10 +58,11 @@ TEST_F(ProbeCommand, a_product_without_a_plan_shows_its_tree) {
   EXPECT_NE(outcome.out.find("plan: none: "), std::string::npos) << outcome.out;
 }
 
-TEST_F(ProbeCommand, a_chain_of_fused_multiply_adds_has_the_plan_of_a_matrix_unit) {
+TEST_F(ProbeCommand, a_chain_of_fused_multiply_adds_is_named_and_so_are_the_units_of_its_bits) {
   const Outcome outcome = reveal(kLibrary + ":good", {"--type", "f32"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.out << outcome.err;
-  EXPECT_NE(outcome.out.find("plan: cdna1 "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("plan: any fma of f32 and f32, scalar\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("same bits: cdna1 v_mfma_f32_32x32x1f32\n"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("is no result"), std::string::npos);
 }
 
