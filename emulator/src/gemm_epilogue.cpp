@@ -90,6 +90,18 @@ GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands,
 }
 
 std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath) {
+  const auto in_memory = [](Format format) { return format == Format::tf32 ? Format::f32 : format; };
+  const auto both = [](Format a, Format b) {
+    return std::string(name_of(a)) + " and " + std::string(name_of(b));
+  };
+  const Format a = problem.type, b = b_type_of(problem);
+  if (in_memory(plan.instruction.a) != in_memory(a) || in_memory(plan.instruction.b) != in_memory(b))
+    return refusal(plan.scalar ? "a, b" : "instruction",
+                   plan.scalar ? both(plan.instruction.a, plan.instruction.b) : name_of(plan.instruction),
+                   (plan.scalar ? "" : "one of ") + both(a, b) + ", as A and B of the problem are");
+  if (plan.output != output_of(problem))
+    return refusal("output", std::string(name_of(plan.output)),
+                   std::string(name_of(output_of(problem))) + ", as D of the problem is");
   if (problem.activation == GemmActivation::gelu && plan.output == Format::f64)
     return refusal("activation", "gelu", "none, relu with f64");
   Matmul product;

@@ -84,7 +84,10 @@ std::vector<std::byte> rounded_to_tf32(const void* from, std::uint64_t count, In
   return out;
 }
 
-bool in_binary64(const GemmPlan& plan) { return plan.instruction.d == Format::f64; }
+/// Of a scalar plan only A's and B's formats count.
+bool in_binary64(const GemmPlan& plan) {
+  return (plan.scalar ? plan.instruction.a : plan.instruction.d) == Format::f64;
+}
 
 /// What matmul() does by itself: slices as it cuts and adds them, padding at the end.
 bool in_one_piece(const GemmPlan& plan, std::uint64_t k) {
@@ -360,7 +363,17 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   if (!plan.scalar && plan.lanes != 1)
     return refusal("lanes", std::to_string(plan.lanes), "1 but with scalar");
   if (plan.lane_tile == 0) return refusal("lane_tile", "0", "1 or more");
-  if (plan.scalar) return plan.head_tile != 0 ? refusal("scalar", "true with head_tile", "without it") : "";
+  if (plan.scalar) {
+    for (const Format format : {plan.instruction.a, plan.instruction.b}) {
+      const FormatSpec spec = spec_of(format);
+      if (spec.integer() || spec.signless || (format == Format::f64) != wide)
+        return refusal(
+            "a, b",
+            std::string(name_of(plan.instruction.a)) + " and " + std::string(name_of(plan.instruction.b)),
+            "floating-point formats, f64 only with f64");
+    }
+    return plan.head_tile != 0 ? refusal("scalar", "true with head_tile", "without it") : "";
+  }
   if (plan.head_tile % static_cast<std::uint64_t>(plan.instruction.k) != 0)
     return refusal("head_tile", std::to_string(plan.head_tile),
                    "a multiple of k = " + std::to_string(plan.instruction.k) + " of the instruction");

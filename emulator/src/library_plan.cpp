@@ -48,6 +48,7 @@ std::string why_not_on(const Architecture& architecture, const KernelFamily& fam
 }
 
 std::optional<std::uint64_t> number_at(std::string_view text, std::size_t& at) {
+  if (at >= text.size()) return std::nullopt;
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
   if (error != std::errc{}) return std::nullopt;

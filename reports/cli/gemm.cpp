@@ -178,6 +178,17 @@ struct PredictOptions {
   unsigned threads = 0;
 };
 
+/// The one problem of a file, on as many lines as it takes.
+GemmProblem only_problem(const std::string& file) {
+  const std::string text = text_of_file(file);
+  if (nlohmann::json::accept(text))
+    return corpus::gemm_problem_of(corpus::parse_bounded(text, file, "a JSON object"), file);
+  const std::vector<GemmProblem> found = corpus::read_gemm_problems(text, file);
+  if (found.size() != 1)
+    throw InputError(fmt::format("{}: found {} products, allowed: one", file, found.size()));
+  return found.front();
+}
+
 GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
                   const Architecture& architecture) {
   if (options.plan.empty() == options.call.empty())
@@ -204,8 +215,7 @@ int predict_file(const PredictOptions& options, const Context& context) {
                                          {"--bias", options.bias},
                                          {"--model", context.model_file}});
   const Architecture& architecture = require_architecture(context, options.architecture);
-  const GemmProblem problem =
-      corpus::read_gemm_problems(text_of_file(options.problem), options.problem).front();
+  const GemmProblem problem = only_problem(options.problem);
   const GemmPlan plan = plan_for(options, problem, architecture);
   const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
   const corpus::Operand a =

@@ -72,6 +72,11 @@ Told told_by(const std::function<bool(GemmPlan&)>& change) {
     GemmPlan wrong = plan.value_or(GemmPlan{});
     if (!plan || sample.problem.type == Format::s8 || !change(wrong)) continue;
     ++out.apply;
+    if (wrong.output != output_of(sample.problem)) {
+      EXPECT_THROW(predicted_bits(hopper(), sample, wrong), InputError);
+      ++out.differ;
+      continue;
+    }
     const auto bits = predicted_bits(hopper(), sample, wrong);
     out.differ += bits != sample.d ? 1 : 0;
   }
@@ -281,6 +286,20 @@ TEST(GemmPlans, bad_input_is_one_line) {
             "f: line 1: alpha, beta, bias, activation: found others, allowed: 1, 0, none with s8");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 1, "n": 1, "k": 1, "layuot": "nn"})"),
             "f: line 1: found layuot, allowed: layout?");
+}
+
+TEST(GemmPlans, a_name_that_ends_inside_a_tile_has_no_plan) {  // and is not read beyond its end
+  GemmProblem problem;
+  problem.type = Format::f64;
+  problem.m = problem.n = problem.k = 64;
+  LibraryCall call;
+  call.algorithm = {{"split_k", 3}};
+  call.kernels.resize(2);
+  for (const char* const tile : {"", "32", "32x", "32x32", "32x32x", "32x32x32"}) {
+    call.kernels[0].name = call.kernels[1].name =
+        "sm90_xmma_gemm_f64f64_f64f64_f64_tensor16x8x16_tilesize" + std::string(tile);
+    EXPECT_EQ(plan_of(problem, call).has_value(), std::string_view(tile) == "32x32x32") << tile;
+  }
 }
 
 TEST(GemmPlans, an_unknown_kernel_has_no_plan) {

@@ -89,5 +89,50 @@ TEST_F(GemmCommand, ACallHasAPlanOnlyWhereItWasRecorded) {
   }
 }
 
+TEST_F(GemmCommand, TheFormatsOfThePlanAreTheProblems) {
+  const std::pair<const char*, const char*> refused[] = {
+      {R"({"instruction": "mma.m16n8k16.f32.bf16.bf16.f32"})",
+       "plan: instruction: found mma.m16n8k16.f32.bf16.bf16.f32, allowed: one of f16 and f16, as A and B of "
+       "the "
+       "problem are"},
+      {R"({"scalar": true})",
+       "plan: a, b: found f32 and f32, allowed: f16 and f16, as A and B of the problem are"},
+      {R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32", "output": "f16"})",
+       "plan: output: found f16, allowed: f32, as D of the problem is"}};
+  for (const auto& [plan, why] : refused) {
+    write("plan.json", plan);
+    const Outcome outcome = predict("--plan", "plan.json");
+    EXPECT_EQ(outcome.code, kBadInput) << plan;
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::ifstream(path("d.npy")).good()) << "nothing is written";
+  }
+  write("plan.json", R"({"scalar": true, "a": "f16", "b": "f16"})");
+  EXPECT_EQ(predict("--plan", "plan.json").code, kAllGood);
+}
+
+TEST_F(GemmCommand, AScalarPlanOfBinary64SumsInBinary64) {
+  corpus::write_npy(path("a.npy"), corpus::make_tensor<double>("a", corpus::DType::f64, {1, 3},
+                                                               std::vector<double>{1, 0x1p-50, -1}));
+  corpus::write_npy(path("b.npy"), corpus::make_tensor<double>("b", corpus::DType::f64, {3, 1},
+                                                               std::vector<double>{1, 1, 1}));
+  write("problem.json", R"({"type": "f64", "m": 1, "n": 1, "k": 3})");
+  write("plan.json", R"({"scalar": true, "a": "f64", "b": "f64", "output": "f64"})");
+  const Outcome outcome = predict("--plan", "plan.json");
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_EQ(corpus::load_tensor(path("d.npy")).as<double>()[0], 0x1p-50);
+}
+
+TEST_F(GemmCommand, AProblemIsOneOnAnyNumberOfLines) {
+  write("problem.json", "{\"type\": \"f16\", \"d\": \"f32\",\n \"m\": 1, \"n\": 1, \"k\": 16}");
+  const Outcome spread = predict("--plan", "plan.json");
+  EXPECT_EQ(spread.code, kAllGood) << spread.err;
+  write("problem.json",
+        "{\"type\": \"f16\", \"d\": \"f32\", \"m\": 1, \"n\": 1, \"k\": 16}\n"
+        "{\"type\": \"f16\", \"m\": 2, \"n\": 1, \"k\": 16}");
+  const Outcome two = predict("--plan", "plan.json");
+  EXPECT_EQ(two.code, kBadInput);
+  EXPECT_NE(two.err.find("problem.json: found 2 products, allowed: one"), std::string::npos) << two.err;
+}
+
 }  // namespace
 }  // namespace mmaudit::cli::test
