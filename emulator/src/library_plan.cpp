@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <climits>
 
 #include "kernel_families.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
@@ -96,6 +95,22 @@ bool ends_early(std::uint64_t k, std::uint64_t slices, std::uint64_t tile) {
 
 std::string refuse_plan(const std::string& kernel) {
   return "no plan for the kernel " + (kernel.empty() ? "(none seen)" : kernel.substr(0, 120));
+}
+
+bool adds_slices(std::string_view kernel) { return has(kernel, "splitKreduce_kernel"); }
+bool is_xmma(std::string_view kernel) { return has(kernel, "_xmma_gemm_"); }
+/// cuBLASLt's own, which adds bias and activation to a finished D.
+bool is_epilogue(std::string_view kernel) { return has(kernel, "cublasLt8epilogue4impl12globalKernel"); }
+
+/// The kernel behind the first one that was recorded behind no kernel of its kind; empty: there is none.
+std::string foreign_kernel(const LibraryCall& call) {
+  for (std::size_t i = 1; i < call.kernels.size(); ++i) {
+    const std::string& name = call.kernels[i].name;
+    const bool known = i == 1 && (adds_slices(name) || is_epilogue(name) ||
+                                  (is_xmma(name) && is_xmma(call.kernels[0].name)));
+    if (!known) return name.empty() ? "(without a name)" : name.substr(0, 120);
+  }
+  return {};
 }
 
 /// Rows, columns and K of a tile, "tilesize128x64x32"; rows are of our D, of which there are m.
@@ -200,11 +215,14 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
   GemmPlan plan = start_of(*family, problem);
   if (const std::string elsewhere = why_not_on(architecture, *family, plan.instruction); !elsewhere.empty())
     return unknown(elsewhere);
+  if (const std::string foreign = foreign_kernel(call); !foreign.empty())
+    return unknown(refuse_plan(kernel) + " with " + foreign + " behind it");
   if (problem.type == Format::s8) return plan;  // exact: in whatever order
   const std::int64_t asked = attribute_of(call, "split_k").value_or(1);
-  const std::uint64_t slices = asked > 1 && asked < INT32_MAX ? static_cast<std::uint64_t>(asked) : 1;
-  const bool alone = call.kernels.size() == 1;
-  const std::string other = refuse_plan(kernel) + " with split_k " + std::to_string(slices);
+  const std::uint64_t slices = asked > 1 ? static_cast<std::uint64_t>(asked) : 1;
+  const bool alone = call.kernels.size() == 1, reduced = !alone && adds_slices(call.kernels[1].name);
+  const std::string other = refuse_plan(kernel) + " with split_k " + std::to_string(slices) +
+                            (reduced && slices == 1 ? " and splitKreduce_kernel" : "");
   const auto tiles = tilesize_in(kernel);
   switch (family->cut) {
     case Cut::none:
@@ -213,8 +231,8 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
     case Cut::lines: {
       const std::uint64_t tile = tile_k_in(kernel);
       if (family->head) plan.head_tile = tile == 0 ? kCutlassTileK : tile;
-      if (slices == 1) return plan;
-      if (tile == 0 && !family->head) return unknown(other);
+      if (slices == 1) return reduced || has(kernel, "_splitK_") ? unknown(other) : std::optional(plan);
+      if ((tile == 0 && !family->head) || (family->cut == Cut::tiles && !reduced)) return unknown(other);
       if (family->cut == Cut::tiles && ends_early(problem.k, slices, tile)) {
         if (!has_word(family->truncated, name_of(problem.type)))
           return unknown(other + ": slices that may end before K does, not recorded for " +
@@ -226,7 +244,7 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
     }
     case Cut::dealt:
       if (slices == 1 && alone) return plan;
-      if (!tiles || slices == 1) return unknown(other);
+      if (!tiles || slices == 1 || (!alone && !is_xmma(call.kernels[1].name))) return unknown(other);
       // The custom option says in which order slices take turns at D.
       if (alone && slices > 2) {
         const std::int64_t option = attribute_of(call, "custom").value_or(-1);
@@ -242,7 +260,7 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
     case Cut::segments: {
       constexpr std::uint64_t kMostBisected = 8;
       plan.slices = tiles ? segments_of(problem, launch, *tiles) : 0;
-      if (plan.slices == 0 || (!alone && plan.slices <= kMostBisected))
+      if (plan.slices == 0 || (!alone && (plan.slices <= kMostBisected || !is_xmma(call.kernels[1].name))))
         return unknown(refuse_plan(kernel) + ": segments of several lengths");
       plan.tile_k = (*tiles)[2];
       plan.slice_rule = SliceRule::balanced_last;
@@ -262,7 +280,7 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
       plan.lane_tile = family->lane_tile;
       plan.lane_order = family->lane_order;
       if (plan.lanes == 0 || (of_block && (option < 0 || !std::has_single_bit(plan.lanes))) ||
-          (slices == 1) != alone)
+          (slices == 1) != alone || (!alone && !reduced))
         return unknown(other);
       const std::uint64_t piece = detail::quotient_up(of_slice, plan.lanes);
       const std::uint64_t at_once = problem.type == Format::f64 ? 32 : 64;
@@ -279,14 +297,14 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
 std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, GemmPlan& plan) {
   const KernelLaunch& first = call.kernels.front();
   const std::string_view second = call.kernels.size() == 2 ? std::string_view(call.kernels[1].name) : "";
-  const bool reduced = has(second, "splitKreduce_kernel");
+  const bool reduced = adds_slices(second);
   const KernelFamily* const family = find_kernel_family(problem, first.name);
   std::string recorded(reduced ? "alpha beta bias relu scale" : family->epilogues);
   // Of slices that take turns at D nothing was recorded. A kernel of the same kind may add the slices, and
   // cuBLASLt's own may add bias and activation to a finished D of binary32.
   const bool ends_alone = call.kernels.size() == 1 && plan.slices == 1,
-             ends_alike = has(first.name, "_xmma_gemm_") && has(second, "_xmma_gemm_"),
-             ends_apart = has(second, "cublasLt8epilogue4impl12globalKernel") && plan.output == Format::f32;
+             ends_alike = is_xmma(first.name) && is_xmma(second),
+             ends_apart = is_epilogue(second) && plan.output == Format::f32;
   if (!reduced && !ends_alone && !ends_alike && !ends_apart) recorded.clear();
   if (ends_apart) recorded += " bias relu gelu";
   if (has(first.name, "_badd_")) recorded = problem.alpha == 1 && problem.beta == 1 ? "beta" : "";

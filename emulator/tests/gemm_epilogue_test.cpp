@@ -306,6 +306,7 @@ TEST(GemmEpilogue, a_plan_says_how_it_ends_or_what_is_not_known) {
   EXPECT_FALSE(plan_of(problem, call, &why)) << "splitKreduce_kernel's GELU was not recorded";
   call.kernels.pop_back();
   call.algorithm.clear();
+  call.kernels[0].name = "nvjet_sm90_hsh_64x32_64x16_1x2_h_bx_TNT";
   EXPECT_TRUE(plan_of(problem, call));
   problem = {};
   problem.type = Format::e4m3;

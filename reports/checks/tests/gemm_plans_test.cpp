@@ -302,6 +302,39 @@ TEST(GemmPlans, a_name_that_ends_inside_a_tile_has_no_plan) {  // and is not rea
   }
 }
 
+TEST(GemmPlans, kernels_that_were_not_recorded_together_have_no_plan) {
+  GemmProblem problem;
+  problem.m = problem.n = problem.k = 1024;
+  const std::string chain = "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_TNT",
+                    split = "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_splitK_TNT", reduce = "splitKreduce_kernel";
+  struct Case {
+    std::int64_t split_k;
+    std::vector<std::string> kernels;
+    bool known;
+  };
+  for (const Case& one : {Case{1, {chain}, true}, Case{3, {split, reduce}, true},
+                          // a name that says slices, without their number, and without what adds them
+                          Case{1, {split, reduce}, false}, Case{-1, {split, reduce}, false},
+                          Case{1, {split}, false}, Case{3, {split}, false},
+                          // a second or third kernel that does something else
+                          Case{1, {chain, "another"}, false}, Case{3, {split, "another"}, false},
+                          Case{3, {split, reduce, "another"}, false}, Case{1, {chain, reduce}, false}}) {
+    LibraryCall call;
+    call.algorithm = {{"split_k", one.split_k}};
+    for (const std::string& name : one.kernels) call.kernels.emplace_back().name = name;
+    std::string why;
+    EXPECT_EQ(plan_of(problem, call, &why).has_value(), one.known)
+        << one.split_k << " " << one.kernels.back() << ": " << why;
+  }
+  LibraryCall call;
+  call.kernels.resize(2);
+  call.kernels[0].name = chain;
+  call.kernels[1].name = "another";
+  std::string why;
+  EXPECT_FALSE(plan_of(problem, call, &why));
+  EXPECT_EQ(why, "no plan for the kernel " + chain + " with another behind it");
+}
+
 TEST(GemmPlans, an_unknown_kernel_has_no_plan) {
   corpus::GemmSample sample = recorded().front();
   for (KernelLaunch& each : sample.call.kernels) each.name = "somebody_elses_kernel";
@@ -346,6 +379,7 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
     call.algorithm = {{"split_k", 9}};
     call.kernels.resize(2);
     call.kernels[0].name = kernel;
+    call.kernels[1].name = "splitKreduce_kernel";
     return plan_of(problem, call, why);
   };
   const char* const nvjet = "nvjet_sm90_hsh_72x64_64x12_2x1_v_bz_splitK_TNN";
