@@ -7,6 +7,7 @@
 #include "mmaudit/arithmetic/unpack.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::probe {
 namespace {
@@ -65,9 +66,10 @@ void MaskedGemm::place(std::size_t row, std::uint64_t leaf, const Powers& power,
   store_word(b_.data(), b.storage_bytes(), leaf * gemm_.n + row, power_bits(b, power.b, false));
 }
 
-std::optional<std::uint64_t> MaskedGemm::count_at(std::size_t row) const {
+std::optional<std::uint64_t> MaskedGemm::count_at(std::size_t row) {
   const FormatSpec d = spec_of(gemm_.d);
   const std::uint64_t bits = load_word(d_.data(), d.storage_bytes(), row * gemm_.n + row);
+  digest_ = mix(digest_ ^ bits) + 1;
   double value = 0;
   if (gemm_.d == Format::f64) {
     value = std::bit_cast<double>(bits);
@@ -101,6 +103,7 @@ std::vector<std::optional<std::uint64_t>> MaskedGemm::left(const std::vector<Mas
       const Mask& mask = masks[part.mask];
       const std::size_t last = std::min<std::size_t>(small.size(), part.first + most_small_);
       for (std::size_t i = part.first; i < last; ++i) place(row, small[i], small_, false);
+      if (mask.plus == mask.minus) continue;
       place(row, mask.plus, large_, false);
       place(row, mask.minus, large_, true);
     }

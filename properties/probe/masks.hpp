@@ -10,7 +10,8 @@
 
 namespace mmaudit::probe {
 
-/// Large values at leaves `plus` and `minus`, small ones at the others of a list. Leaf K is c.
+/// Large values at leaves `plus` and `minus`, small ones at the others of a list; at equal leaves none is
+/// large. Leaf K is c.
 struct Mask {
   std::uint64_t plus = 0, minus = 0;
 };
@@ -29,19 +30,22 @@ class MaskedGemm {
     return leaf == gemm_.k ? "c" : "k " + std::to_string(leaf);
   }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  /// A number that other bits of what was read of any D would have changed.
+  [[nodiscard]] std::uint64_t digest() const { return digest_; }
+  void forget_digest() { digest_ = 0; }
 
  private:
   struct Powers {
     int a = 0, b = 0;
   };
   void place(std::size_t row, std::uint64_t leaf, const Powers& power, bool negative);
-  [[nodiscard]] std::optional<std::uint64_t> count_at(std::size_t row) const;
+  [[nodiscard]] std::optional<std::uint64_t> count_at(std::size_t row);
 
   const UnknownGemm& gemm_;
   Powers large_, small_;
   std::uint64_t most_small_ = 0;  ///< of one call: their sum is lost beside a large value, and D holds it
   std::vector<std::byte> a_, b_, c_, d_;
-  std::uint64_t calls_ = 0;
+  std::uint64_t calls_ = 0, digest_ = 0;
 };
 
 }  // namespace mmaudit::probe

@@ -97,16 +97,36 @@ class TreeSearch {
   MaskedGemm& gemm_;
 };
 
+SumTree searched(MaskedGemm& gemm, const Leaves& all, std::string& why) {
+  // Where D does not hold every small value once, what masks leave of them means nothing.
+  const auto sum = gemm.left({Mask{}}, all).front();
+  if (!sum || *sum != all.size()) {
+    const bool with_c = gemm.leaf_name(all.back()) == "c";
+    why = "the sum of " + std::to_string(all.size() - (with_c ? 1 : 0)) + " equal products" +
+          (with_c ? " and a c as large as each" : "") + " is " +
+          (sum ? std::to_string(*sum) + " of them" : "no whole number of them");
+    return {};
+  }
+  TreeSearch search(gemm);
+  SumTree tree = search.build(all);
+  why = search.why;
+  return tree;
+}
+
 }  // namespace
 
 std::optional<SumTree> measured_tree(MaskedGemm& gemm, std::uint64_t leaves, std::string& why) {
   Leaves all(leaves);
   std::iota(all.begin(), all.end(), std::uint64_t{0});
-  TreeSearch search(gemm);
-  SumTree tree = search.build(all);
-  why = search.why;
-  if (!why.empty()) return std::nullopt;
-  return tree;
+  gemm.forget_digest();
+  SumTree tree = searched(gemm, all, why);
+  if (why.empty()) return tree;
+  const std::uint64_t digest = gemm.digest();
+  gemm.forget_digest();
+  std::string again;
+  searched(gemm, all, again);
+  if (gemm.digest() != digest) why = "calls with the same operands give other bits";
+  return std::nullopt;
 }
 
 }  // namespace mmaudit::probe

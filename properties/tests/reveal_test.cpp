@@ -170,7 +170,7 @@ TEST(Reveal, a_function_that_ignores_c_is_no_sum_with_c) {
   UnknownGemm gemm = played({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 32});
   gemm.with_c = true;
   const GemmFinding found = revealed(gemm, "hopper");
-  EXPECT_EQ(found.why_no_tree, "masks of k 0 and c leave a D that is no sum of small values");
+  EXPECT_EQ(found.why_no_tree, "the sum of 32 equal products and a c as large as each is 32 of them");
   EXPECT_FALSE(found.plan);
 }
 
@@ -233,6 +233,42 @@ TEST(Reveal, a_tree_without_a_plan_is_shown) {
 }
 
 // The same tree with another rounding of partial sums is not the same bits.
+TEST(Reveal, what_does_not_add_every_product_once_has_no_tree) {
+  const auto found_by = [](const std::function<float(const float* a, const float* b, std::uint64_t k)>& dot) {
+    UnknownGemm gemm{8, 8, 64, Format::f32, Format::f32, Format::f32, false, {}};
+    gemm.run = [&](const void* a, const void* b, const void* /*c*/, void* d) {
+      for (std::uint64_t i = 0; i < 8; ++i)
+        for (std::uint64_t j = 0; j < 8; ++j) {
+          std::vector<float> column(64);
+          for (std::uint64_t p = 0; p < 64; ++p) column[p] = static_cast<const float*>(b)[p * 8 + j];
+          static_cast<float*>(d)[i * 8 + j] = dot(static_cast<const float*>(a) + i * 64, column.data(), 64);
+        }
+    };
+    return revealed(gemm, "hopper");
+  };
+  const auto chain = [](const float* a, const float* b, std::uint64_t k) {
+    float sum = 0;
+    for (std::uint64_t p = 0; p < k; ++p) sum = std::fma(a[p], b[p], sum);
+    return sum;
+  };
+  EXPECT_EQ(found_by([](auto...) { return 0.0F; }).why_no_tree, "the sum of 64 equal products is 0 of them");
+  EXPECT_EQ(found_by([&](auto* a, auto* b, auto) { return chain(a, b, 63); }).why_no_tree,
+            "the sum of 64 equal products is 63 of them");
+  EXPECT_EQ(found_by([&](auto* a, auto* b, auto k) { return 2 * chain(a, b, k); }).why_no_tree,
+            "the sum of 64 equal products is 128 of them");
+  EXPECT_EQ(found_by([](auto...) { return NAN; }).why_no_tree,
+            "the sum of 64 equal products is no whole number of them");
+  std::uint64_t calls = 0;
+  const GemmFinding changing = found_by([&](const float* a, const float* b, std::uint64_t k) {
+    float sum = 0;  // from either end, in no order that repeats
+    const bool up = (++calls * 0x9E3779B97F4A7C15U >> 60) % 3 != 0;
+    for (std::uint64_t p = 0; p < k; ++p) sum = std::fma(a[up ? p : k - 1 - p], b[up ? p : k - 1 - p], sum);
+    return sum;
+  });
+  EXPECT_EQ(changing.why_no_tree, "calls with the same operands give other bits");
+  EXPECT_FALSE(changing.plan);
+}
+
 TEST(Reveal, a_wrong_rounding_is_no_plan) {
   UnknownGemm gemm = played({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 64});
   const auto exact = gemm.run;
