@@ -26,16 +26,21 @@ class TreeSearch {
  public:
   explicit TreeSearch(MaskedGemm& gemm) : gemm_(gemm) {}
 
-  /// The tree of these leaves as if there were no others.
-  SumTree build(const Leaves& leaves) {
-    SumTree sum{leaves.front(), {}};
+  /// The tree of these leaves as if there were no others, told from the sums that the first or the last leaf
+  /// is in.
+  SumTree build(const Leaves& leaves, bool from_last = false) {
+    const std::uint64_t pivot = from_last ? leaves.back() : leaves.front();
+    SumTree sum{pivot, {}};
     if (leaves.size() == 1 || !why.empty()) return sum;
-    Leaves joined{leaves.front()}, before;
+    Leaves joined{pivot}, before;
     SumTree part;
     bool fused = false;
-    for (const auto& [size, group] : groups_of(leaves)) {
+    const std::map<std::uint64_t, Leaves> groups = groups_of(leaves, pivot);
+    // A pivot that joins last says nothing of the others: the leaf at their other end may join first.
+    const bool turn = groups.size() == 1 && !from_last;
+    for (const auto& [size, group] : groups) {
       if (size != joined.size() + group.size()) {
-        why = gemm_.leaf_name(leaves.front()) + " meets " + gemm_.leaf_name(group.front()) + " in a sum of " +
+        why = gemm_.leaf_name(pivot) + " meets " + gemm_.leaf_name(group.front()) + " in a sum of " +
               std::to_string(size) + " addends, but " + std::to_string(joined.size() + group.size()) +
               " addends meet it there or before";
         return sum;
@@ -45,7 +50,7 @@ class TreeSearch {
       if (offset != 0 && same_shape(before, group, offset)) {
         part = moved(std::move(part), offset);
       } else {
-        part = build(group);
+        part = build(group, turn);
         fused = !part.leaf() && loses(apart(part), joined);
       }
       std::vector<SumTree> together{std::move(sum)};
@@ -69,20 +74,21 @@ class TreeSearch {
              return first + offset == second;
            });
   }
-  /// The leaves after the first by the number of addends of the least sum that has them and the first.
-  std::map<std::uint64_t, Leaves> groups_of(const Leaves& leaves) {
+  /// The other leaves by the number of addends of the least sum that has them and the pivot.
+  std::map<std::uint64_t, Leaves> groups_of(const Leaves& leaves, std::uint64_t pivot) {
     std::vector<Mask> masks;
     masks.reserve(leaves.size());
-    for (std::size_t i = 1; i < leaves.size(); ++i) masks.push_back({leaves.front(), leaves[i]});
+    for (const std::uint64_t leaf : leaves)
+      if (leaf != pivot) masks.push_back({pivot, leaf});
     const auto counts = gemm_.left(masks, leaves);
     std::map<std::uint64_t, Leaves> groups;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (!counts[i]) {
-        why = "masks of " + gemm_.leaf_name(leaves.front()) + " and " + gemm_.leaf_name(leaves[i + 1]) +
+        why = "masks of " + gemm_.leaf_name(pivot) + " and " + gemm_.leaf_name(masks[i].minus) +
               " leave a D that is no sum of small values";
         return {};
       }
-      groups[leaves.size() - *counts[i]].push_back(leaves[i + 1]);
+      groups[leaves.size() - *counts[i]].push_back(masks[i].minus);
     }
     return groups;
   }

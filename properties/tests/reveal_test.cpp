@@ -233,6 +233,31 @@ TEST(Reveal, a_tree_without_a_plan_is_shown) {
 }
 
 // The same tree with another rounding of partial sums is not the same bits.
+TEST(Reveal, a_descending_chain_takes_as_many_calls_as_an_ascending_one) {
+  const auto calls = [](bool up) {
+    UnknownGemm gemm{8, 8, 256, Format::f32, Format::f32, Format::f32, false, {}};
+    gemm.run = [up](const void* a, const void* b, const void* /*c*/, void* d) {
+      for (std::uint64_t i = 0; i < 8; ++i)
+        for (std::uint64_t j = 0; j < 8; ++j) {
+          float sum = 0;
+          for (std::uint64_t p = 0; p < 256; ++p) {
+            const std::uint64_t k = up ? p : 255 - p;
+            sum = std::fma(static_cast<const float*>(a)[i * 256 + k], static_cast<const float*>(b)[k * 8 + j],
+                           sum);
+          }
+          static_cast<float*>(d)[i * 8 + j] = sum;
+        }
+    };
+    const GemmFinding found = revealed(gemm, "hopper");
+    EXPECT_EQ(found.why_no_tree, "");
+    EXPECT_NE(text_of(found.tree, 256).find(up ? "in ascending order" : "in descending order"),
+              std::string::npos);
+    return found.calls;
+  };
+  EXPECT_LT(calls(true), 50U);
+  EXPECT_LT(calls(false), 100U);
+}
+
 TEST(Reveal, what_does_not_add_every_product_once_has_no_tree) {
   const auto found_by = [](const std::function<float(const float* a, const float* b, std::uint64_t k)>& dot) {
     UnknownGemm gemm{8, 8, 64, Format::f32, Format::f32, Format::f32, false, {}};

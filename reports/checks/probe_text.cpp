@@ -211,8 +211,10 @@ std::string to_text(const probe::GemmFinding& finding, const probe::UnknownGemm&
   constexpr std::size_t kMost = 3;
   for (std::size_t i = 0; i < std::min(finding.alike.size(), kMost); ++i)
     text += fmt::format("  same bits: {}\n", finding.alike[i]);
-  text += fmt::format("random products: {} elements compared, {} mismatches", finding.verified,
-                      finding.mismatches);
+  if (finding.alike.size() > kMost)
+    text += fmt::format("  same bits: {} more, which --json names\n", finding.alike.size() - kMost);
+  text += fmt::format("random products{}: {} elements compared, {} mismatches",
+                      gemm.with_c ? " with C = 0" : "", finding.verified, finding.mismatches);
   if (finding.other_nans != 0) text += fmt::format("; {} NaNs of other bits", finding.other_nans);
   return text + "\n";
 }
