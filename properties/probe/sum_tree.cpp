@@ -104,11 +104,16 @@ std::vector<std::uint64_t> leaves_of(const SumTree& tree) {
 
 std::string ranges_of(const std::vector<std::uint64_t>& sorted) {
   std::string text;
+  constexpr std::size_t kFewest = 4;  // of a strided range
   for (std::size_t i = 0; i < sorted.size();) {
+    const std::uint64_t stride = i + 1 < sorted.size() ? sorted[i + 1] - sorted[i] : 1;
     std::size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + stride) ++last;
+    if (stride != 1 && last - i + 1 < kFewest) last = i;
     text += (text.empty() ? "" : ", ") + std::to_string(sorted[i]);
-    if (last > i) text += "-" + std::to_string(sorted[last]);
+    if (last > i && stride != 1) text += ", " + std::to_string(sorted[i + 1]) + ", ..., ";
+    if (last > i && stride == 1) text += "-";
+    if (last > i) text += std::to_string(sorted[last]);
     i = last + 1;
   }
   return text;

@@ -309,6 +309,14 @@ TEST(Reveal, a_wrong_rounding_is_no_plan) {
   EXPECT_GT(found.mismatches, 0U);
 }
 
+TEST(Reveal, ranges_of_k_are_short) {
+  EXPECT_EQ(probe::ranges_of({0, 1, 2, 3, 16, 17, 30}), "0-3, 16-17, 30");
+  EXPECT_EQ(probe::ranges_of({0, 4, 8, 12, 13, 14}), "0, 4, ..., 12, 13-14");
+  EXPECT_EQ(probe::ranges_of({1, 3, 5}), "1, 3, 5");
+  EXPECT_EQ(probe::ranges_of({5}), "5");
+  EXPECT_EQ(probe::ranges_of({}), "");
+}
+
 TEST(Reveal, formats_without_masks_are_refused) {
   UnknownGemm gemm = played({"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 64});
   gemm.a = Format::s8;

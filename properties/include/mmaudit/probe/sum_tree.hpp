@@ -21,7 +21,7 @@ struct SumTree {
 
 /// Every k below a node, ascending.
 std::vector<std::uint64_t> leaves_of(const SumTree& tree);
-/// "0-7, 16-23".
+/// "0-7, 16-23"; "0, 4, ..., 60".
 std::string ranges_of(const std::vector<std::uint64_t>& sorted);
 
 /// The sum of `parts` at once; a part that is empty (a sum not yet begun) is left out.
