@@ -110,6 +110,20 @@ std::string mismatch_text(const Instruction& inst, const Mismatch& one) {
                      number(one.expected, inst.d), number(one.found, inst.d));
 }
 
+std::string steps_text(const Finding& finding) {
+  constexpr std::size_t kMost = 16;
+  return finding.steps.empty() || finding.steps.size() > kMost
+             ? ""
+             : fmt::format("steps: k {}\n", fmt::join(finding.steps, " | "));
+}
+
+/// The rules of a datapath that is not the right one: no claims.
+std::string nearest_text(const Finding& finding) {
+  std::string text = "the nearest one:\n" + steps_text(finding);
+  for (const Claim& claim : finding.claims) text += fmt::format("  {:<22}{}\n", claim.rule, claim.value);
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Finding& finding, bool witnesses) {
@@ -118,13 +132,12 @@ std::string to_text(const Finding& finding, bool witnesses) {
   if (finding.contradictions != 0) {
     text += fmt::format(", and no datapath gives them all: the nearest one differs in {}\n",
                         finding.contradictions);
-    return text + mismatch_text(inst, *finding.example);
+    return text + mismatch_text(inst, *finding.example) + nearest_text(finding);
   }
   text +=
       fmt::format("; {} random dot products compared, {} mismatches\n", finding.verified, finding.mismatches);
-  if (finding.mismatches != 0) text += mismatch_text(inst, *finding.example);
-  if (!finding.steps.empty() && finding.steps.size() <= 16)
-    text += fmt::format("steps: k {}\n", fmt::join(finding.steps, " | "));
+  if (finding.mismatches != 0) return text + mismatch_text(inst, *finding.example) + nearest_text(finding);
+  text += steps_text(finding);
   std::string open;
   for (const Claim& claim : finding.claims) {
     if (!claim.decided()) {
@@ -158,7 +171,7 @@ std::string to_json(const Finding& finding) {
   for (const Claim& claim : finding.claims) {
     Json one = {{"rule", claim.rule},
                 {"value", claim.value},
-                {"decided", claim.decided()},
+                {"decided", finding.explained() && claim.decided()},
                 {"open", Json::array()},
                 {"witnesses", Json::array()}};
     for (const Alternative& other : claim.alternatives)

@@ -71,7 +71,24 @@ std::vector<probe::Fact> facts_of(const std::string& file, const Instruction& in
   return facts;
 }
 
+/// What can't be is said before minutes are spent.
+void require_sense(const ProbeOptions& options, const Context& context) {
+  const bool asks_model = !options.function.given() && options.recording.empty() && options.on != "hardware";
+  if (!asks_model && (!options.architecture.empty() || context.own() != nullptr))
+    throw InputError(fmt::format("{}: found it with another device, allowed: with --on model",
+                                 options.architecture.empty() ? "--model" : "--arch"));
+  if (options.out.empty()) return;
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_-.";
+  constexpr std::size_t kMost = 40;
+  if (options.name.size() > kMost || options.name.find_first_not_of(kCharacters) != std::string::npos ||
+      find_architecture(options.name) != nullptr)
+    throw InputError(fmt::format(
+        "--name: found {}, allowed: 1 to {} of a-z, 0-9, _, - and ., and no built-in architecture's name",
+        options.name, kMost));
+}
+
 int execute(const ProbeOptions& options, const Context& context) {
+  require_sense(options, context);
   const Instruction inst = with_shape(require_instruction(options.instruction), kWgmmaMinN);
   try_outputs({{"--out", options.out}, {"--json", options.json}}, {{"--recording", options.recording}});
   probe::Options how{.seed = options.seed, .dots = static_cast<std::uint64_t>(options.dots)};
@@ -87,16 +104,14 @@ int execute(const ProbeOptions& options, const Context& context) {
           fmt::format("--inst: found {}, allowed: one that the device has ({})", name_of(inst), reason));
   }
   const probe::Finding finding = probe::probe(inst, backend, how);
-  if (!options.out.empty()) {
-    if (!finding.explained())
-      throw InputError(
-          fmt::format("{}: found a datapath with {} contradictions, allowed: one that explains every answer",
-                      options.out, finding.contradictions + finding.mismatches));
-    emit(options.out, checks::model_json(finding, options.name));
-  }
+  const bool writes = !options.out.empty() && finding.explained();
+  if (writes) emit(options.out, checks::model_json(finding, options.name));
   publish(
       options.json, [&] { return checks::to_json(finding); },
-      [&] { return checks::to_text(finding, options.witnesses); });
+      [&] {
+        return checks::to_text(finding, options.witnesses) +
+               (writes || options.out.empty() ? "" : fmt::format("{} was not written\n", options.out));
+      });
   return finding.explained() ? kAllGood : kMismatch;
 }
 
