@@ -113,8 +113,10 @@ class Prober {
       scan.fraction_bits = static_cast<std::int16_t>(bits);
       ask_directed(scan);
     }
-    const FormatSpec a = spec_of(inst_.a), b = spec_of(inst_.b);
-    const int least = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
+    const auto least_of = [](Format format) {
+      return format == Format::none ? 0 : spec_of(format).min_exponent() - spec_of(format).fraction_bits;
+    };
+    const int least = least_of(inst_.a) + least_of(inst_.b) + 2 * least_of(inst_.scale);
     constexpr int kMost = 15, kStepOfFloor = 5;
     for (int floor = kMost; floor >= std::max(least, kLowestFloor); floor -= kStepOfFloor) {
       Datapath scan = datapath;
@@ -252,13 +254,15 @@ class Prober {
       return std::abs(one.distance) <= 1 ||
              ((one.rule == "block" || one.rule == "group") && divides_k(inst_, one));
     };
+    // How a small c is read and a floor that cuts it off are one question: there every floor counts.
+    const auto far_floor = [&](const Change& one) { return one.rule == "floor" && !worth(one); };
     for (const Change& first : changes) {
-      if (!worth(first) || !contradicted(finding, first)) continue;
+      if ((!worth(first) && !far_floor(first)) || !contradicted(finding, first)) continue;
       for (const std::string& rule : rules_read(inst_, first.datapath)) {
-        if (rule == first.rule) continue;
+        if (rule == first.rule || (far_floor(first) && rule != "subnormal_addend")) continue;
         for (const Change& both : changes_of(inst_, first.datapath, rule)) {
           if (!worth(both) || facts_.contradiction(both.datapath)) continue;
-          if (separates(finding.datapath, both.datapath)) return false;
+          if (!far_floor(first) && separates(finding.datapath, both.datapath)) return false;
           if (!facts_.contradiction(both.datapath)) mark(finding, first, rule + " = " + both.value);
         }
       }

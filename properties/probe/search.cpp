@@ -124,16 +124,19 @@ Fit first_fit(const Instruction& inst, const Facts& facts, const Told& told) {
   if (blank.arithmetic != Arithmetic::fused_dot_add) return improved(inst, facts, blank, told);
   Fit best{blank, facts.all().size() + 1};
   constexpr int kFractionBits[] = {25, 13, 50};
-  for (const Arithmetic arithmetic : {Arithmetic::fused_dot_add, Arithmetic::grouped_dot_add})
-    for (const int bits : kFractionBits) {
-      Datapath start = blank;
-      start.arithmetic = arithmetic;
-      start.fraction_bits = static_cast<std::int16_t>(bits);
-      start.output.fraction_bits = static_cast<std::uint8_t>(std::min<int>(bits, start.output.fraction_bits));
-      if (best.wrong == 0 || !can_be(inst, start)) continue;
-      const Fit fit = Descent(inst, facts, start, told).run(false);
-      if (fit.wrong < best.wrong) best = fit;
-    }
+  for (const Format sum_format : {Format::none, Format::f32})
+    for (const Arithmetic arithmetic : {Arithmetic::fused_dot_add, Arithmetic::grouped_dot_add})
+      for (const int bits : kFractionBits) {
+        Datapath start = blank;
+        start.arithmetic = arithmetic;
+        start.sum_format = sum_format;
+        start.fraction_bits = static_cast<std::int16_t>(bits);
+        start.output.fraction_bits =
+            static_cast<std::uint8_t>(std::min<int>(bits, start.output.fraction_bits));
+        if (best.wrong == 0 || !can_be(inst, start)) continue;
+        const Fit fit = Descent(inst, facts, start, told).run(false);
+        if (fit.wrong < best.wrong) best = fit;
+      }
   return best.wrong == 0 ? best : improved(inst, facts, best.datapath, told);
 }
 
