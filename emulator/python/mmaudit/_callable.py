@@ -43,7 +43,7 @@ def _serve(end: socket.socket, answer: Answer) -> Optional[BaseException]:
             d = answer(words[:3], [bytes(one or b"") for one in inputs])
             if len(d) != words[9]:
                 raise ValueError(f"D: found {len(d)} bytes, allowed: {words[9]}")
-        except Exception as error:  # pylint: disable=broad-except
+        except BaseException as error:  # pylint: disable=broad-except  # sys.exit() too: the tool waits for an answer
             message = f"{type(error).__name__}: {error}".encode()[:2000]
             end.sendall(_STATUS.pack(len(message)) + message)
             return error
@@ -68,9 +68,7 @@ def _asked(arguments: List[str], answer: Answer) -> Dict[str, Any]:
         if raised is not None:
             raise raised
         if tool.returncode not in (0, 1):
-            line = errors.strip().rpartition("\n")[2]
-            line = line[len("mmaudit: "):] if line.startswith("mmaudit: ") else line
-            raise (ValueError if tool.returncode == 2 else RuntimeError)(line or f"mmaudit ended with {tool.returncode}")
+            raise _tool.failure(tool.returncode, errors)
         found: Dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
         return found
 
@@ -109,8 +107,9 @@ def reveal(
     """In which order a product adds, and the plan with its bits, from the callable alone.
 
     Args:
-        function: takes A (m, k) and B (k, n), with `with_c` C (m, n) too, and returns D (m, n) in format `d`. It runs in
-            this process.
+        function: takes A (m, k) and B (k, n), with `with_c` C (m, n) too, and returns D (m, n) in format `d`; the same
+            operands must give the same D. Formats that numpy lacks are ml_dtypes', without it raw bits (unsigned
+            integers). It runs in this process.
         type, b, d: formats of A, of B where it has another, and of D and C. f32 for kernels that round to TF32.
         device: None: numpy arrays; "cpu", "cuda", ...: tensors of torch there.
         arch: whose instructions the plan may have; None: every generation.

@@ -67,11 +67,17 @@ def run(
     called there by `names`, else as Python writes them: "max_rel_fro"."""
     done = subprocess.run([program(), "-q", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        line = done.stderr.strip().rpartition("\n")[2]
-        line = line[len("mmaudit: "):] if line.startswith("mmaudit: ") else line
-        line = re.sub(r"--[a-z][a-z-]*", lambda found: names.get(found[0], found[0][2:].replace("-", "_")), line)
-        raise ValueError(line) if done.returncode == 2 else RuntimeError(line or f"mmaudit ended with {done.returncode}")
+        raise failure(done.returncode, done.stderr, names)
     return done
+
+
+def failure(code: int, errors: str, names: Mapping[str, str] = MappingProxyType({})) -> Exception:
+    """What the tool's exit code and line on standard error are in Python."""
+    line = errors.strip().rpartition("\n")[2]
+    line = line[len("mmaudit: "):] if line.startswith("mmaudit: ") else line
+    line = re.sub(r" \(see `mmaudit [^`]*--help`\)$", "", line)
+    line = re.sub(r"--[a-z][a-z-]*", lambda found: names.get(found[0], found[0][2:].replace("-", "_")), line)
+    return ValueError(line) if code == 2 else RuntimeError(line or f"mmaudit ended with {code}")
 
 
 def scratch() -> "tempfile.TemporaryDirectory[str]":
