@@ -57,6 +57,10 @@ std::string algorithm_change(const BaselineProduct& before, const BaselineProduc
       add(fmt::format("{} {} -> {}", name, value, other->second));
     }
   }
+  for (const auto& [name, value] : after.algorithm)
+    if (std::none_of(before.algorithm.begin(), before.algorithm.end(),
+                     [&name = name](const auto& each) { return each.first == name; }))
+      add(fmt::format("{} none -> {}", name, value));
   return out;
 }
 
@@ -116,7 +120,8 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
     for (std::size_t e = 0; comparable && e < change.elements; ++e)
       if (gen::load_bits(was.d, bytes, e) != gen::load_bits(is->d, bytes, e)) ++change.differing;
     if (!comparable) change.differing = change.elements;
-    if (change.differing != 0 || !change.algorithm.empty()) out.product_changes.push_back(std::move(change));
+    if (change.differing != 0 || !change.algorithm.empty() || !change.plan.empty())
+      out.product_changes.push_back(std::move(change));
   }
   for (const BaselineProduct& is : after.products)
     if (find_named(before.products, &BaselineProduct::problem, is.problem) == nullptr)
@@ -124,11 +129,12 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
 }
 
 std::string product_text(const BaselineProductChange& change) {
+  const bool same_algorithm = change.algorithm.empty();
   return fmt::format("cuBLASLt {}: {}{}{}\n", change.problem,
                      change.differing == 0
-                         ? std::string("another algorithm, the same bits")
+                         ? fmt::format("another {}, the same bits", same_algorithm ? "plan" : "algorithm")
                          : fmt::format("{} of {} elements differ", change.differing, change.elements),
-                     change.algorithm.empty() ? "; the same algorithm" : "; " + change.algorithm,
+                     same_algorithm ? "; the same algorithm" : "; " + change.algorithm,
                      change.plan.empty() ? "" : "; plan: " + change.plan);
 }
 

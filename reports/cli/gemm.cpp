@@ -161,7 +161,7 @@ void add_problem_options(Command& command, ProblemOptions& options) {
   command.section("Which products");
   command.option("--problems FILE", options.file,
                  "one JSON object per line (docs/gemm.md), or a log of CUBLASLT_LOG_LEVEL=5");
-  command.option("--random COUNT", options.random, "so many random products per type instead");
+  command.option("--random COUNT", options.random, "so many random products per type instead").range(0, 1e6);
   command
       .option("--type NAMES", options.types,
               "types of --random: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8, f64")
@@ -273,7 +273,7 @@ int invariant(const LayerOptions& options, const Context& context) {
   const nlohmann::json json = {
       {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
       {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
-  const GemmProblem layer = corpus::gemm_problem_of(json, "--type, --layout, --n, --k, --workspace");
+  const GemmProblem layer = corpus::gemm_problem_of(json, "gemm invariant");
   if (layer.transposed_a) throw InputError("--layout: found " + options.layout + ", allowed: nn, nt");
   InvariantOptions how;
   how.seed = options.seed;

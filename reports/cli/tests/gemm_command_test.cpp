@@ -134,5 +134,16 @@ TEST_F(GemmCommand, AProblemIsOneOnAnyNumberOfLines) {
   EXPECT_NE(two.err.find("problem.json: found 2 products, allowed: one"), std::string::npos) << two.err;
 }
 
+TEST_F(GemmCommand, NumbersBeyondSenseAreOneLine) {
+  const Outcome random = run({"gemm", "compare", "--random", "99999999999"});
+  EXPECT_EQ(random.code, kBadInput);
+  EXPECT_NE(random.err.find("--random: found 99999999999, allowed: 0 to 1000000"), std::string::npos)
+      << random.err;
+  const Outcome layer = run({"gemm", "invariant", "--n", "0", "--k", "8"});
+  EXPECT_EQ(layer.code, kBadInput);
+  EXPECT_NE(layer.err.find("gemm invariant: n: found 0, allowed: 1 to 2147483647"), std::string::npos)
+      << layer.err;
+}
+
 }  // namespace
 }  // namespace mmaudit::cli::test
