@@ -13,13 +13,45 @@ _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}
 _OWN = ("api", "type", "d", "m", "n", "k", "layout")
 
 
-def _words(fields: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in fields.items())
+def _mapping(what: str, value: Any) -> "dict[str, Any]":
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what}: found {type(value).__name__}, allowed: fields with values, as a dict has")
+    return dict(value)
+
+
+def _words(what: str, fields: Mapping[str, Any]) -> str:
+    words = []
+    for name, value in fields.items():
+        words.append(f"{name}={value}")
+        if len(words[-1].split()) != 1:
+            raise ValueError(f"{what} {name}: found {value!r}, allowed: one number, name or truth value")
+    return " ".join(words)
 
 
 def _dimensions(field: Any, kernel: Mapping[str, Any], name: str) -> None:
-    for i, extent in enumerate(kernel.get(name, ())):
+    given = list(kernel.get(name, ()))
+    if len(given) > 3 or not all(isinstance(extent, (int, np.integer)) and 0 <= extent < 2**32 for extent in given):
+        raise ValueError(f"call kernels {name}: found {given}, allowed: up to 3 integers of 32 bits")
+    for i, extent in enumerate(given):
         field[i] = extent
+
+
+def _take_call(work: Any, call: Mapping[str, Any]) -> None:
+    """What the library did, as `mmaudit gemm compare --json` writes it."""
+    call = _mapping("call", call)
+    listed, algorithm = call.pop("kernels", ()), _mapping("call algorithm", call.pop("algorithm", {}))
+    if not isinstance(listed, (list, tuple)):
+        raise ValueError(f"call kernels: found {type(listed).__name__}, allowed: a list")
+    kernels = [_mapping("call kernels", one) for one in listed]
+    for field in (*call, *(field for one in kernels for field in one if field not in ("name", "grid", "block", "cluster"))):
+        raise ValueError(f"call: found {field}, allowed: algorithm, kernels; of a kernel name, grid, block, cluster")
+    for one in kernels:
+        if not isinstance(one.get("name"), str) or "\n" in one["name"]:
+            raise ValueError(f"call kernels name: found {one.get('name')!r}, allowed: the name of a kernel")
+    work.kernels = _library.encoded("\n".join(one["name"] for one in kernels))
+    work.algorithm = _library.encoded(_words("call algorithm", algorithm))
+    for name in ("grid", "block", "cluster"):
+        _dimensions(getattr(work, name), kernels[0] if kernels else {}, name)
 
 
 def _batch(given: "dict[str, Any]", a: np.ndarray, b: np.ndarray) -> "Tuple[int, ...]":
@@ -66,7 +98,9 @@ def gemm(
     Returns: D, (M, N) or (batch, M, N).
     Raises: ValueError, in one line "field: found X, allowed: Y", also for kernels without a known plan.
     """
-    given = dict(problem or {})
+    given = _mapping("problem", problem or {})
+    if given.get("api", like) != like:
+        raise ValueError(f"problem api: found {given['api']}, allowed: {like}, as `like` is")
     kind = str(given.get("type", "f16"))
     output = str(given.get("d", _OUTPUTS.get(kind, kind)))
     how = _arrays.Casting()
@@ -93,15 +127,12 @@ def gemm(
     work.like, work.type, work.d_format = (_library.encoded(x) for x in (like, kind, output))
     work.layout = _library.encoded(str(given.get("layout", "nn")))
     work.m, work.n, work.k, work.threads = shape[-2], shape[-1], a.shape[-1], threads
-    work.problem = _library.encoded(_words({name: value for name, value in given.items() if name not in _OWN}))
+    work.problem = _library.encoded(
+        _words("problem", {name: value for name, value in given.items() if name not in _OWN}))
     if plan is not None:
-        work.plan = _library.encoded(_words(plan))
+        work.plan = _library.encoded(_words("plan", _mapping("plan", plan)))
     if call is not None:
-        kernels = list(call.get("kernels", ()))
-        work.kernels = _library.encoded("\n".join(str(kernel["name"]) for kernel in kernels))
-        work.algorithm = _library.encoded(_words(call.get("algorithm", {})))
-        for name in ("grid", "block", "cluster"):
-            _dimensions(getattr(work, name), kernels[0] if kernels else {}, name)
+        _take_call(work, call)
     d = np.empty(shape, _arrays.value_dtype(output, _arrays.is_ml(a)))
     work.a, work.b, work.c, work.bias, work.d = *(_arrays.given(x) for x in (a, b, c, bias)), _arrays.written(d)
     _library.check(lib.mmaudit_gemm_predict(byref(work), c_void_p()))

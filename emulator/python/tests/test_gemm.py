@@ -89,6 +89,12 @@ class Gemm(unittest.TestCase):
         first = mmaudit.gemm(a[:, :8], b[:8], problem={"type": "f64"}, plan=chain)
         np.testing.assert_array_equal(halves, (first + a[:, 8:] * b[8:]) * (1 / 3))
 
+    def test_a_scalar_plan_may_name_its_formats(self):
+        a, b = operands()
+        problem = {"type": "f16", "d": "f32"}
+        named = mmaudit.gemm(a, b, problem=problem, plan={"scalar": True, "a": "f16", "b": "f16"})
+        np.testing.assert_array_equal(named, mmaudit.gemm(a, b, problem=problem, plan={"scalar": True}))
+
     def test_refusals_name_the_field(self):
         a, b = operands()
         for wrong, line in (
@@ -103,6 +109,27 @@ class Gemm(unittest.TestCase):
              "bias shape: found [6], allowed: [7] (n)"),
             ({"plan": {"instruction": INST}, "problem": {"batch": 3}}, "problem batch: found 3, allowed: 1, as A and B have"),
             ({"plan": {"instruction": INST}, "problem": {"m": 6}}, "problem m: found 6, allowed: 5, as A and B have"),
+            ({"plan": {"instruction": INST}, "problem": {"api": "cublas"}},
+             "problem api: found cublas, allowed: cublaslt, as `like` is"),
+            ({"plan": {"instruction": INST}, "problem": {"alpha": "1 beta=2"}},
+             "problem alpha: found '1 beta=2', allowed: one number, name or truth value"),
+            ({"plan": {"instruction": INST}, "problem": "f16"}, "problem: found str, allowed: fields with values, as a dict has"),
+            ({"plan": "scalar"}, "plan: found str, allowed: fields with values, as a dict has"),
+            ({"plan": {"instruction": INST, "scalar": True}},
+             f"plan: instruction: found {INST} beside scalar, allowed: one of both"),
+            ({"plan": {"scalar": True, "a": "bf16", "b": "bf16"}},
+             "a, b: found bf16 and bf16, allowed: f16 and f16, as A and B of the problem are"),
+            ({"call": {"kernels": [{}]}}, "call kernels name: found None, allowed: the name of a kernel"),
+            ({"call": {"kernels": ["nvjet"]}}, "call kernels: found str, allowed: fields with values, as a dict has"),
+            ({"call": {"kernels": "nvjet"}}, "call kernels: found str, allowed: a list"),
+            ({"call": {"kernels": [{"name": "x"}], "foo": 1}},
+             "call: found foo, allowed: algorithm, kernels; of a kernel name, grid, block, cluster"),
+            ({"call": {"kernels": [{"name": "x", "grid": [1, 2, 3, 4]}]}},
+             "call kernels grid: found [1, 2, 3, 4], allowed: up to 3 integers of 32 bits"),
+            ({"call": {"kernels": [{"name": "x"}], "algorithm": None}},
+             "call algorithm: found NoneType, allowed: fields with values, as a dict has"),
+            ({"call": {"kernels": [{"name": "cutlass_80_tensorop_s16816gemm_f16"}], "algorithm": {"split_k": 2.5}}},
+             "algorithm: split_k: found 2.5, allowed: an integer"),
         ):
             with self.assertRaises(ValueError) as caught:
                 mmaudit.gemm(a, b, **wrong)

@@ -18,7 +18,10 @@ class FieldReader {
 
   void instruction(std::string_view name, Instruction& value) {
     const auto word = take(name);
-    if (!word || value.k == 1) return;  // scalar
+    if (!word) return;
+    if (value.k == 1)  // scalar
+      refuse(whole_,
+             std::string(name) + ": found " + std::string(*word) + " beside scalar, allowed: one of both");
     value = capi::instruction_of(std::string(*word).c_str());
   }
   void boolean(std::string_view name, bool& value) {
@@ -134,7 +137,12 @@ GemmPlan given_plan(const mmaudit_gemm& work, const GemmProblem& problem) {
   FieldReader reader("plan", work.plan);
   bool scalar = false;
   reader.boolean("scalar", scalar);
-  if (scalar) plan.instruction = scalar_instruction(problem.type, b_type_of(problem));
+  if (scalar) {
+    Format a = problem.type, b = b_type_of(problem);
+    reader.format("a", a);
+    reader.format("b", b);
+    plan.instruction = scalar_instruction(a, b);
+  }
   for_each_field(plan, reader);
   reader.finish();
   if (!scalar && plan.instruction.k == 0) refuse("plan", "found no instruction, allowed: instruction=NAME");
@@ -148,8 +156,15 @@ GemmPlan plan_for(const mmaudit_gemm& work, const GemmProblem& problem) {
   if (work.plan != nullptr) return given_plan(work, problem);
   LibraryCall call;
   const std::string_view attributes = work.algorithm == nullptr ? "" : work.algorithm;
-  for (const char* const name : {"split_k", "reduction", "custom"})
-    if (const auto value = log::number_in(attributes, name)) call.algorithm.emplace_back(name, *value);
+  for (const char* const name : {"split_k", "reduction", "custom"}) {
+    const auto word = log::value_in(attributes, name);
+    if (!word) continue;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
+    if (error != std::errc{} || end != word->data() + word->size())
+      refuse("algorithm", std::string(name) + ": found " + std::string(*word) + ", allowed: an integer");
+    call.algorithm.emplace_back(name, value);
+  }
   for (std::string_view rest = work.kernels; !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
