@@ -245,7 +245,7 @@ void scan_floor_by_sums(const Instruction& inst, const Datapath& model, Dots& ou
       ScaledCase sum(inst, "floor");
       sum.scale_all(exponent).term(0, one.a, sign * one.b).term(1, one.a, sign * one.b);
       double rest = power(-149 - exponent - finest) - 2;
-      for (int k = 2; k < inst.k && rest > 0; ++k) {
+      for (int k = 2; k < inst.stored_k() && rest > 0; ++k) {
         const auto coin =
             std::find_if(coins.begin(), coins.end(), [&](const Coin& x) { return x.units <= rest; });
         sum.term(k, coin->a, sign * coin->b);

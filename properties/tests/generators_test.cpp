@@ -338,5 +338,18 @@ TEST(Generators, DirectedCasesExistForEveryInstructionAndRepeat) {
   }
 }
 
+// A search starts from a floor that cuts nothing: no sum of the products reaches it.
+TEST(Generators, DirectedCasesExistBesideAFloorThatIsOutOfReach) {
+  for (const Architecture& architecture : architectures())
+    for (const Instruction& listed : kInstructions) {
+      const Instruction inst = with_shape(listed, kWgmmaMinN);
+      const DatapathEntry* entry = find_datapath(architecture, inst);
+      if (entry == nullptr || entry->datapath.arithmetic != Arithmetic::fused_dot_add) continue;
+      Datapath low = entry->datapath;
+      low.min_alignment_exponent = -420;
+      EXPECT_NO_THROW(EXPECT_FALSE(gen::directed_dots(inst, low).empty())) << name_of(inst);
+    }
+}
+
 }  // namespace
 }  // namespace mmaudit::test
