@@ -48,7 +48,8 @@ MaskedGemm::MaskedGemm(const UnknownGemm& gemm) : gemm_(gemm) {
   const int bits = std::min({large - lowest - kept, 12, int{d.fraction_bits}});
   if (bits < 0)
     throw InputError("type: found " + std::string(name_of(gemm.a)) + " and " + std::string(name_of(gemm.b)) +
-                     ", allowed: formats whose products reach over 27 binades");
+                     " with a D of " + std::string(name_of(gemm.d)) +
+                     ", allowed: formats whose products reach over 27 binades (f64: 54) that D holds");
   most_small_ = std::uint64_t{1} << bits;
   a_.resize(gemm.m * gemm.k * a.storage_bytes());
   b_.resize(gemm.k * gemm.n * b.storage_bytes());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -245,13 +246,17 @@ std::string to_json(const probe::GemmFinding& finding, const probe::UnknownGemm&
               {"why_no_tree", finding.why_no_tree},
               {"c", finding.c_place},
               {"plan", nullptr},
+              {"plan_fields", nullptr},
               {"architecture", finding.architecture},
               {"why_no_plan", finding.why_no_plan},
               {"alike", finding.alike},
               {"verified", finding.verified},
               {"mismatches", finding.mismatches},
               {"other_nans", finding.other_nans}};
-  if (finding.plan) out["plan"] = text_of(*finding.plan);
+  if (finding.plan) {
+    out["plan"] = text_of(*finding.plan);
+    out["plan_fields"] = corpus::to_json(*finding.plan);
+  }
   return out.dump(2) + "\n";
 }
 

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mmaudit/corpus/gemm_file.hpp"
+
 namespace mmaudit::checks::test {
 namespace {
 
@@ -33,6 +35,24 @@ TEST(ProbeText, the_nearest_datapath_is_shown_without_a_claim) {
         << to_text(finding, false);
     EXPECT_FALSE(nlohmann::json::parse(to_json(finding)).at("claims").at(0).at("decided"));
   }
+}
+
+TEST(ProbeText, a_plan_that_was_found_can_be_predicted_with) {
+  probe::GemmFinding finding;
+  finding.tree.k = 0;
+  finding.plan.emplace();
+  finding.plan->instruction = find_instruction("mma.m16n8k8.f32.f16.f16.f32").value();
+  finding.plan->promote = 96;
+  const probe::UnknownGemm gemm{1, 1, 1, Format::f16, Format::f16, Format::f32, false, {}};
+  const auto fields = [&] { return nlohmann::json::parse(to_json(finding, gemm)).at("plan_fields"); };
+  EXPECT_EQ(corpus::gemm_plan_of(fields(), "x"), *finding.plan);
+  finding.plan.emplace();
+  finding.plan->instruction = scalar_instruction(Format::f16, Format::f16);
+  finding.plan->scalar = true;
+  finding.plan->output = Format::f16;
+  EXPECT_EQ(corpus::gemm_plan_of(fields(), "x"), *finding.plan);
+  finding.plan.reset();
+  EXPECT_TRUE(fields().is_null());
 }
 
 }  // namespace
