@@ -193,7 +193,7 @@ class SlicedProduct {
   }
   [[nodiscard]] Sums total() const {
     const std::size_t count = slices_.size();
-    if (count == 1 && plan_.lanes > 1) return sum_of(0);
+    if (count == 1 && (plan_.slices == 1 || plan_.lanes > 1)) return sum_of(0);  // no add: -0 stays
     if (plan_.slice_order == SliceOrder::bisected && count > 0) return bisected(0, count);
     if (plan_.slice_order == SliceOrder::halved && count > 0) return halved();
     Sums out(problem_.batch * problem_.m * problem_.n);
@@ -395,7 +395,7 @@ void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& probl
     work.b = b.data();
   }
   if (in_binary64(plan)) {
-    if (!plan.scalar && plan.slices == 1) return product(plan.instruction, datapath, work);
+    if (in_one_piece(plan, problem.k)) return product(plan.instruction, datapath, work);
     const std::vector<std::uint64_t> total = SlicedProduct<double>(plan, datapath, work, product).total();
     std::memcpy(problem.d, total.data(), total.size() * sizeof(double));
     return;

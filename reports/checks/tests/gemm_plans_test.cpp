@@ -335,6 +335,28 @@ TEST(GemmPlans, kernels_that_were_not_recorded_together_have_no_plan) {
   EXPECT_EQ(why, "no plan for the kernel " + chain + " with another behind it");
 }
 
+TEST(GemmPlans, one_slice_alone_keeps_its_minus_zero) {
+  GemmProblem problem;
+  problem.type = Format::f64;
+  problem.m = problem.n = 1;
+  problem.k = 5;
+  GemmPlan plan;
+  plan.instruction = find_instruction("mma.m8n8k4.f64.f64.f64.f64").value();
+  plan.output = Format::f64;
+  plan.head_tile = 4;  // the first k, padded, then the others
+  const std::vector<double> a{0, 0, 0, 0, 0x1p-600}, b{0, 0, 0, 0, -0x1p-600};  // fma(a, b, +0) is -0
+  const auto bits = [&] {
+    const auto d = predicted_by(hopper(), problem, plan, 1, 1, {a.data(), b.data(), nullptr, nullptr},
+                                [](const Instruction& instruction, const Datapath& model,
+                                   const Matmul& part) { matmul(instruction, model, part); });
+    return load_word(d.data(), 8, 0);
+  };
+  EXPECT_EQ(bits(), 0x8000000000000000U);
+  plan.tile_k = 4;
+  plan.slices = 2;  // the sum of two slices starts from +0
+  EXPECT_EQ(bits(), 0U);
+}
+
 TEST(GemmPlans, an_unknown_kernel_has_no_plan) {
   corpus::GemmSample sample = recorded().front();
   for (KernelLaunch& each : sample.call.kernels) each.name = "somebody_elses_kernel";
