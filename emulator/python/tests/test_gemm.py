@@ -1,10 +1,12 @@
 """Products of libraries by their plans."""
 import unittest
+from ctypes import byref, c_void_p
 from fractions import Fraction
 
 import numpy as np
 
 import mmaudit
+from mmaudit import _arrays, _library
 
 INST = "wgmma.m64n64k16.f32.f16.f16"
 
@@ -94,6 +96,25 @@ class Gemm(unittest.TestCase):
         problem = {"type": "f16", "d": "f32"}
         named = mmaudit.gemm(a, b, problem=problem, plan={"scalar": True, "a": "f16", "b": "f16"})
         np.testing.assert_array_equal(named, mmaudit.gemm(a, b, problem=problem, plan={"scalar": True}))
+
+    def test_words_of_the_c_interface_are_fields_with_values(self):
+        a, b, d = np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32), np.empty((1, 1), np.float32)
+        for words, line in (
+            (b"alpha", "problem: found alpha without a value, allowed: name=value"),
+            (b"alpha=1 alpha=2", "problem: found alpha twice, allowed: once"),
+            (b"alpha=", "problem: alpha: found , allowed: a number"),
+            (b"  alpha=1 ", ""),
+        ):
+            work = _library.Gemm()
+            work.type, work.plan, work.problem = b"f32", b"scalar=1", words
+            work.m = work.n = work.k = 1
+            work.a, work.b, work.d = _arrays.given(a), _arrays.given(b), _arrays.written(d)
+            found = ""
+            try:
+                _library.check(_library.lib.mmaudit_gemm_predict(byref(work), c_void_p()))
+            except ValueError as error:
+                found = str(error)
+            self.assertEqual(found, line)
 
     def test_refusals_name_the_field(self):
         a, b = operands()

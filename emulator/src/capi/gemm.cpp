@@ -60,8 +60,9 @@ class FieldReader {
              std::string(name) + ": found " + std::string(*word) + ", allowed: a name of docs/gemm.md");
     value = static_cast<Enum>(found - names);
   }
-  /// Refuses words that no field has taken.
+  /// Refuses words that no field has taken, that have no value, and second ones of a field.
   void finish() const {
+    std::vector<std::string_view> names;
     std::string_view rest = text_;
     while (!rest.empty()) {
       const std::string_view word = rest.substr(0, rest.find(' '));
@@ -69,6 +70,11 @@ class FieldReader {
       const std::string_view name = word.substr(0, word.find('='));
       if (!word.empty() && std::find(taken_.begin(), taken_.end(), name) == taken_.end())
         refuse(whole_, "found " + std::string(name) + ", allowed: a field of docs/gemm.md");
+      if (!word.empty() && name.size() == word.size())
+        refuse(whole_, "found " + std::string(name) + " without a value, allowed: name=value");
+      if (!word.empty() && std::find(names.begin(), names.end(), name) != names.end())
+        refuse(whole_, "found " + std::string(name) + " twice, allowed: once");
+      names.push_back(name);
     }
   }
 
