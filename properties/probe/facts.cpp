@@ -34,14 +34,14 @@ std::size_t weight(const DotCase& dot) {
 
 std::uint64_t model_d(const DotPlan& plan, const Instruction& instruction, const DotCase& dot) {
   const Strided<std::uint64_t> row{dot.a.data()}, column{dot.b.data()};
-  if (is_sparse(instruction.op)) {
-    const Gathered<Strided<std::uint64_t>> met{plan.sparsity, plan.datapath.metadata, plan.b,
-                                               dot.metadata.data(), column};
-    return mmaudit::dot(plan, row, met, dot.c, dot.modifiers);
-  }
-  if (!plan.block_scaled()) return mmaudit::dot(plan, row, column, dot.c, dot.modifiers);
-  const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
-  return mmaudit::dot(plan, row, column, dot.c, dot.modifiers, scales);
+  const auto with = [&](const auto& met) {
+    if (!plan.block_scaled()) return mmaudit::dot(plan, row, met, dot.c, dot.modifiers);
+    const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
+    return mmaudit::dot(plan, row, met, dot.c, dot.modifiers, scales);
+  };
+  if (!is_sparse(instruction.op)) return with(column);
+  return with(Gathered<Strided<std::uint64_t>>{plan.sparsity, plan.datapath.metadata, plan.b,
+                                               dot.metadata.data(), column});
 }
 
 bool Facts::add(Fact fact) {

@@ -254,15 +254,23 @@ class Prober {
       return std::abs(one.distance) <= 1 ||
              ((one.rule == "block" || one.rule == "group") && divides_k(inst_, one));
     };
-    // How a small c is read and a floor that cuts it off are one question: there every floor counts.
-    const auto far_floor = [&](const Change& one) { return one.rule == "floor" && !worth(one); };
+    // Numbers far from the found one: how a small c is read and a floor that cuts it off are one question,
+    // and where only the floor decides what is cut, F and the floor go up and down together.
+    const auto one_question = [](const Change& first, const Change& both) {
+      if (first.rule == "floor" && both.rule == "subnormal_addend") return true;
+      const bool two =
+          (first.rule == "floor" && both.rule == "F") || (first.rule == "F" && both.rule == "floor");
+      return two && first.distance == both.distance;
+    };
     for (const Change& first : changes) {
-      if ((!worth(first) && !far_floor(first)) || !contradicted(finding, first)) continue;
+      const bool far = !worth(first);
+      if ((far && first.rule != "floor" && first.rule != "F") || !contradicted(finding, first)) continue;
       for (const std::string& rule : rules_read(inst_, first.datapath)) {
-        if (rule == first.rule || (far_floor(first) && rule != "subnormal_addend")) continue;
+        if (rule == first.rule) continue;
         for (const Change& both : changes_of(inst_, first.datapath, rule)) {
-          if (!worth(both) || facts_.contradiction(both.datapath)) continue;
-          if (!far_floor(first) && separates(finding.datapath, both.datapath)) return false;
+          if (far ? !one_question(first, both) : !worth(both)) continue;
+          if (facts_.contradiction(both.datapath)) continue;
+          if (!far && separates(finding.datapath, both.datapath)) return false;
           if (!facts_.contradiction(both.datapath)) mark(finding, first, rule + " = " + both.value);
         }
       }

@@ -110,14 +110,16 @@ void expect_mutants_reported(const Row& row) {
 }
 
 TEST(Probe, rows_of_each_arithmetic_are_found_again) {
-  constexpr Row kRows[] = {{"hopper", "mma.m16n8k16.f32.f16.f16.f32"},
-                           {"ampere", "mma.m16n8k8.f32.tf32.tf32.f32"},
-                           {"turing", "mma.m16n8k8.f16.f16.f16.f16"},
-                           {"hopper", "mma.m16n8k32.f32.e4m3.e5m2.f32"},
-                           {"hopper", "mma.m8n8k4.f16.f16.f16.f16"},
-                           {"hopper", "mma.m8n8k4.f64.f64.f64.f64"},
-                           {"hopper", "mma.m16n8k32.satfinite.s32.s8.u8.s32"},
-                           {"blackwell_rtx", "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0"}};
+  constexpr Row kRows[] = {
+      {"hopper", "mma.m16n8k16.f32.f16.f16.f32"},
+      {"ampere", "mma.m16n8k8.f32.tf32.tf32.f32"},
+      {"turing", "mma.m16n8k8.f16.f16.f16.f16"},
+      {"hopper", "mma.m16n8k32.f32.e4m3.e5m2.f32"},
+      {"hopper", "mma.m8n8k4.f16.f16.f16.f16"},
+      {"hopper", "mma.m8n8k4.f64.f64.f64.f64"},
+      {"hopper", "mma.m16n8k32.satfinite.s32.s8.u8.s32"},
+      {"blackwell_rtx", "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0"},
+      {"blackwell_rtx", "mma.sp.m16n8k64.kind_mxf8f6f4.scale_vec_1X.f32.e3m2.e2m3.f32.ue8m0"}};
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.instruction);
     const Instruction inst = small(find_instruction(row.instruction).value());
