@@ -34,7 +34,8 @@ struct CopyGroup {
 
 /// Beside what every warp has.
 struct WarpOfBlock {
-  std::size_t at = 0;  ///< among the steps of its walk
+  const Executed* step = nullptr;  ///< of its walk: what is executed next
+  const Executed* end = nullptr;
   std::deque<CopyGroup> groups{1};
   Time ordered = 0;  ///< groups are there in order
 };
@@ -96,13 +97,14 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     fresh.ready = at;
     fresh.rank = (place_of(index).block + 1) * kMostWarps - static_cast<Time>(index % warps_of_block_);
     warp = fresh;
+    const std::vector<Executed>& steps =
+        block_.warps[static_cast<std::size_t>(index % warps_of_block_)].steps;
     own(index) = WarpOfBlock{};
-    warp.at = steps(index).front().op;
+    own(index).step = steps.data();
+    own(index).end = steps.data() + steps.size();
+    warp.at = steps.front().op;
   }
   WarpOfBlock& own(int index) { return own_[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] const std::vector<Executed>& steps(int index) const {
-    return block_.warps[static_cast<std::size_t>(index % warps_of_block_)].steps;
-  }
   Place& place_of(int index) { return places_[static_cast<std::size_t>(index / warps_of_block_)]; }
   [[nodiscard]] const OpKind& kind_of(int op) const { return kinds_[static_cast<std::size_t>(op)]; }
 
@@ -112,14 +114,16 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
     return place == subcore.last && subcore.last_issue + 1 == now ? 0 : warp.rank;
   }
-  [[nodiscard]] bool must_wait(const Warp& warp, const TimedOp&) const {
-    const OpKind& kind = kind_of(warp.at);
-    return kind.step == Step::wait_copies && warp.pending[0] > kind.groups;
+  /// Copies, all but so many groups: until a release.
+  [[nodiscard]] Time drained(const Warp& warp, Time, Wait& why) const {
+    if (warp.pending[0] <= kind_of(warp.at).groups) return 0;
+    why = Wait::barrier;
+    return kNever;
   }
-  int access_at(int index) { return steps(index)[own(index).at].access; }
+  int access_at(int index) { return own(index).step->access; }
   /// An access that no lane does.
   bool skips(int index) {
-    const Executed& one = steps(index)[own(index).at];
+    const Executed& one = *own(index).step;
     if (one.access >= 0) return false;
     const Step step = kind_of(one.op).step;
     return step == Step::shared || step == Step::load || step == Step::store || step == Step::copy;
@@ -216,8 +220,6 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   void follow(int index, Warp& warp, const TimedOp&, Time now) {
     const OpKind& kind = kind_of(warp.at);
     WarpOfBlock& own_warp = own(index);
-    const Executed next =
-        own_warp.at + 1 < steps(index).size() ? steps(index)[own_warp.at + 1] : Executed{-1, -1};
     if (kind.step == Step::commit && kind.barrier >= 0) {
       hold(index, kind.barrier, kNever);
       CopyGroup& group = own_warp.groups.back();
@@ -226,13 +228,13 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       own_warp.groups.emplace_back();
       finish_groups(index);
     }
-    ++own_warp.at;
-    if (next.op < 0) {
+    if (++own_warp.step == own_warp.end) {
       end(index, warp, now);
       return;
     }
-    if (next.op != warp.at + 1) warp.ready += branch_taken_;
-    warp.at = next.op;
+    const std::int32_t next = own_warp.step->op;
+    if (next != warp.at + 1) warp.ready += branch_taken_;
+    warp.at = next;
     if (kind.step == Step::barrier) arrive(index, warp, now);
   }
 
@@ -341,8 +343,10 @@ KernelTiming simulate_kernel(const Machine& machine, const SassFunction& functio
   }
   const std::vector<OpKind> kinds = kinds_of(function);
   // A commit is released when its copies are there, not by itself.
-  for (std::size_t i = 0; i < kinds.size(); ++i)
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i].step == Step::commit) program.ops[i].write_barrier = -1;
+    if (kinds[i].step == Step::wait_copies) program.ops[i].flow = Flow::drain;
+  }
   Launch warps;
   warps.warps = std::min(launch.resident, launch.blocks) * static_cast<int>(block.warps.size());
   check_launch(program, warps);

@@ -5,9 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
-#include <list>
-#include <unordered_map>
+#include <vector>
 
 #include "mmaudit/timing/kernel.hpp"
 #include "state.hpp"
@@ -66,9 +64,11 @@ class KernelMemory {
  private:
   static constexpr double kSector = 32, kAbsent = -1;
   static constexpr std::uint64_t kSectorsOfLine = 4;
+  static constexpr int kBucketBits = 9;
   struct Line {
-    std::uint64_t key;
-    std::array<double, kSectorsOfLine> ready;  ///< when each sector is there
+    std::uint64_t key = 0;
+    std::array<double, kSectorsOfLine> ready{};     ///< when each sector is there
+    std::uint32_t next = 0, before = 0, after = 0;  ///< in its bucket; used later and earlier
   };
 
   double fetch(std::uint64_t sector, std::uint64_t block, Time now, bool past_l1) {
@@ -102,28 +102,50 @@ class KernelMemory {
   /// The line, or an empty one in the place of that which was used longest ago: not before its data are
   /// there.
   Line& line_of(std::uint64_t key, double& from) {
-    if (const auto found = lines_.find(key); found != lines_.end()) {
-      order_.splice(order_.begin(), order_, found->second);
-      return *found->second;
-    }
-    if (lines_.size() < capacity_) {
-      order_.push_front({});
+    std::uint32_t* bucket = &bucket_of(key);
+    std::uint32_t found = *bucket;
+    while (found != 0 && lines_[found].key != key) found = lines_[found].next;
+    if (found == 0) {
+      if (lines_.size() <= capacity_) {
+        found = static_cast<std::uint32_t>(lines_.size());
+        lines_.emplace_back();
+      } else {
+        found = lines_[0].before;
+        for (const double there : lines_[found].ready) from = std::max(from, there);
+        std::uint32_t* at = &bucket_of(lines_[found].key);
+        while (*at != found) at = &lines_[*at].next;
+        *at = lines_[found].next;
+        take_out(found);
+      }
+      lines_[found].key = key;
+      lines_[found].ready.fill(kAbsent);
+      lines_[found].next = *bucket;
+      *bucket = found;
     } else {
-      for (const double there : order_.back().ready) from = std::max(from, there);
-      lines_.erase(order_.back().key);
-      order_.splice(order_.begin(), order_, std::prev(order_.end()));
+      take_out(found);
     }
-    order_.front() = {key, {kAbsent, kAbsent, kAbsent, kAbsent}};
-    lines_[key] = order_.begin();
-    return order_.front();
+    Line& line = lines_[found];
+    line.before = 0;
+    line.after = lines_[0].after;
+    lines_[line.after].before = found;
+    lines_[0].after = found;
+    return line;
+  }
+  void take_out(std::uint32_t which) {
+    const Line& line = lines_[which];
+    lines_[line.before].after = line.after;
+    lines_[line.after].before = line.before;
+  }
+  std::uint32_t& bucket_of(std::uint64_t key) {
+    return buckets_[static_cast<std::size_t>(key * 0x9e3779b97f4a7c15U >> (64 - kBucketBits))];
   }
 
   const KernelLaunch& launch_;
   double l1_latency_, l2_latency_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_, dram_cycles_;
   std::size_t capacity_;
   double port_free_ = 0, dram_free_ = 0, cold_ = 0, l2_sectors_ = 0, dram_sectors_ = 0;
-  std::list<Line> order_;  ///< of the first-level cache, latest use first
-  std::unordered_map<std::uint64_t, std::list<Line>::iterator> lines_;
+  std::vector<Line> lines_{1};  ///< of the first-level cache; [0]: the ends of the order of their last use
+  std::vector<std::uint32_t> buckets_ = std::vector<std::uint32_t>(std::size_t{1} << kBucketBits);
 };
 
 }  // namespace mmaudit::timing

@@ -23,7 +23,10 @@ class LoopSimulator : public Simulator<LoopSimulator> {
   static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {
     return place == subcore.last && warp.ready == now ? 0 : warp.ready + 1;
   }
-  static constexpr bool must_wait(const Warp&, const TimedOp&) { return false; }
+  static Time drained(const Warp& warp, Time now, Wait& why) {
+    if (warp.drained > now) why = Wait::drain;
+    return warp.drained;
+  }
   static constexpr bool skips(int) { return false; }
   static int wavefronts_of(int, const TimedOp& op) { return op.wavefronts; }
   static constexpr int access_at(int) { return -1; }

@@ -3,6 +3,7 @@
 // memory meets, is the derived class's: a loop (simulate.cpp) or a whole kernel (kernel.cpp).
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace mmaudit::timing {
 
 /// `Self` has key_of(subcore, place, warp, now): of warps that can issue, the one with the least key does;
-/// further follow(index, warp, op, now), must_wait(warp, op), skips(index), wavefronts_of(index, op),
+/// further follow(index, warp, op, now), drained(warp, now, why), skips(index), wavefronts_of(index, op),
 /// access_at(index) and result_of(access, op, now, result).
 template <typename Self>
 class Simulator {
@@ -37,10 +38,12 @@ class Simulator {
         window_(static_cast<Time>(machine.cycles(Parameter::register_window))),
         memory_bytes_(machine[Parameter::l1_bytes]),
         warps_(static_cast<std::size_t>(launch.warps)) {
-    for (int warp = 0; warp < launch.warps; ++warp) subcores_[warp % kSubcores].warps.push_back(warp);
-    for (Subcore& subcore : subcores_) {
+    for (int i = 0; i < kSubcores; ++i) {
+      Subcore& subcore = subcores_[static_cast<std::size_t>(i)];
+      subcore.number = i;
+      subcore.count = (launch.warps - i + kSubcores - 1) / kSubcores;
+      subcore.look.fill(0);
       subcore.accesses.resize(static_cast<std::size_t>(shared_queue_));
-      subcore.look.resize(subcore.warps.size());
     }
     if (scoreboard_) written_.resize(warps_.size() * kRegistersOfWarp);
     alive_ = launch.warps;
@@ -54,10 +57,11 @@ class Simulator {
       if (accesses_ > 0 && now >= shared_free_) serve_shared(now);
       for (Subcore& subcore : subcores_)
         if (now >= subcore.wake) issue_one(subcore, now);
+      if (alive_ == 0) return now + 1;
       Time next = releases_.empty() ? kNever : releases_.front().at;
       for (const Subcore& subcore : subcores_) next = std::min(next, subcore.wake);
       if (accesses_ > 0) next = std::min(next, next_wavefront());
-      if (next == kNever && alive_ > 0)
+      if (next == kNever)
         throw std::runtime_error(
             "found a warp that waits for a barrier that nothing releases, allowed: none");
       now = std::max(now + 1, next);
@@ -142,7 +146,10 @@ class Simulator {
       // Only a full queue has held up a warp; who waits for the data is woken by the barrier.
       if (subcore.queued == shared_queue_) {
         subcore.wake = std::min(subcore.wake, now);
-        for (Time& look : subcore.look) look = std::min(look, now);
+        for (int place = 0; place < subcore.count; ++place) {
+          Time& look = subcore.look[static_cast<std::size_t>(place)];
+          look = std::min(look, now);
+        }
       }
       --subcore.queued;
       --accesses_;
@@ -175,23 +182,17 @@ class Simulator {
       why = Wait::barrier;
       return kNever;
     }
-    if (self().must_wait(warp, op)) {
-      why = Wait::barrier;
-      return kNever;
-    }
-    if (op.flow == Flow::drain && warp.drained > now) {
-      why = Wait::drain;
-      return warp.drained;
-    }
+    if (op.flow == Flow::drain)
+      if (const Time at = self().drained(warp, now, why); at > now) return at;
     if (scoreboard_)
       if (const Time at = registers_ready(index, op); at > now) {
         why = Wait::registers;
         return at;
       }
-    if (op.unit == Unit::none || self().skips(index)) return 0;
+    if (op.unit == Unit::none) return 0;
     if (op.unit == Unit::shared) {
       why = Wait::queue;
-      return subcore.queued < shared_queue_ ? 0 : kNever;
+      return subcore.queued < shared_queue_ || self().skips(index) ? 0 : kNever;
     }
     const auto unit = static_cast<std::size_t>(op.unit);
     Time free2 = subcore.free2[unit];
@@ -208,19 +209,23 @@ class Simulator {
       subcore.wake = subcore.blocked;
       return;
     }
-    const int count = static_cast<int>(subcore.warps.size());
     Time wake = kNever;
-    int chosen = -1;
+    std::uint32_t due = 0;  // places of warps that may issue, a bit each
+    for (int place = 0; place < subcore.count; ++place) {
+      const Time look = subcore.look[static_cast<std::size_t>(place)];
+      const bool is_due = look <= now;
+      due |= std::uint32_t{is_due} << place;
+      wake = std::min(wake, is_due ? kNever : look);
+    }
+    int chosen = -1, able = 0;
     Time chosen_key = kNever;
-    for (int i = 0; i < count; ++i) {
-      int place = subcore.last + 1 + i;  // the one that issued last comes last
-      if (place >= count) place -= count;
+    // The one that issued last comes last.
+    const int turn = subcore.last + 1;
+    due = due >> turn | (due & ((std::uint32_t{1} << turn) - 1)) << (kMostPlaces - turn);
+    for (; due != 0; due &= due - 1) {
+      const int place = (std::countr_zero(due) + turn) % kMostPlaces;
       Time& look = subcore.look[static_cast<std::size_t>(place)];
-      if (look > now) {
-        wake = std::min(wake, look);
-        continue;
-      }
-      const int index = subcore.warps[static_cast<std::size_t>(place)];
+      const int index = place * kSubcores + subcore.number;
       Warp& warp = warp_at(index);
       if (warp.done || warp.ready > now) {
         look = warp.done ? kNever : warp.ready;
@@ -236,6 +241,7 @@ class Simulator {
       }
       const Time key = self().key_of(subcore, place, warp, now);
       if (warp.wait == Wait::planned) warp.wait = Wait::not_chosen;
+      ++able;
       if (key < chosen_key) {
         chosen_key = key;
         chosen = place;
@@ -245,12 +251,13 @@ class Simulator {
       subcore.wake = wake;
       return;
     }
-    const int index = subcore.warps[static_cast<std::size_t>(chosen)];
+    const int index = chosen * kSubcores + subcore.number;
     Warp& warp = warp_at(index);
+    subcore.wake = able > 1 ? now + 1 : wake;
     execute(subcore, index, warp, ops_[warp.at], now);
     subcore.last = chosen;
     subcore.last_issue = now;
-    subcore.wake = std::max(now + 1, subcore.blocked);
+    subcore.wake = std::max({now + 1, subcore.blocked, std::min(subcore.wake, look_of(index))});
   }
 
   void execute(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now) {
@@ -288,8 +295,8 @@ class Simulator {
 
   /// The unit takes it.
   void start(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now, Event* event) {
-    if (self().skips(index)) return;
     if (op.unit == Unit::shared) {
+      if (self().skips(index)) return;
       if (subcore.queued == 0) subcore.next_wavefront = std::max(subcore.next_wavefront, now + 1);
       const int slot = (subcore.first + subcore.queued) % shared_queue_;
       subcore.accesses[static_cast<std::size_t>(slot)] = {

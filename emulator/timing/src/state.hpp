@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "launch.hpp"
 #include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
@@ -14,6 +15,7 @@ using Time = std::uint64_t;
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 inline constexpr int kSubcores = 4, kBarriers = 6, kMostQueued = 16, kMostDepth = 8;
 inline constexpr std::size_t kBanks = kRegisterBanks;
+inline constexpr int kMostPlaces = kMostWarps / kSubcores;
 
 /// A barrier that is released at a time.
 struct Release {
@@ -23,17 +25,20 @@ struct Release {
 };
 inline constexpr auto kLater = [](const Release& x, const Release& y) { return x.at > y.at; };
 
-struct Warp {
-  Time ready = 0;    ///< by its control words
-  Time drained = 0;  ///< everything sent to the tensor unit is done
-  Time ended = 0;
-  Time rank = 0;  ///< of a whole kernel: the least goes first
-  std::int32_t at = 0, trips = 0;
-  std::int32_t stack[kMostDepth] = {};
-  std::uint8_t depth = 0, held = 0;  ///< held: barriers not yet released, as a mask
+/// What every cycle asks for comes first.
+struct alignas(64) Warp {
+  Time ready = 0;  ///< by its control words
+  Time rank = 0;   ///< of a whole kernel: the least goes first
+  std::int32_t at = 0;
+  std::uint8_t held = 0;  ///< barriers not yet released, as a mask
   std::uint8_t pending[kBarriers] = {};
   Wait wait = Wait::planned;
   bool done = false;
+  std::uint8_t depth = 0;
+  std::int32_t trips = 0;
+  Time drained = 0;  ///< everything sent to the tensor unit is done
+  Time ended = 0;
+  std::int32_t stack[kMostDepth] = {};
 };
 
 /// A load or store on its way through the shared memory pipe.
@@ -46,11 +51,12 @@ struct Access {
 };
 
 struct Subcore {
-  std::vector<int> warps;
-  std::vector<Time> look;   ///< of each warp: it cannot issue before
-  int last = -1;            ///< place in `warps` of the one that issued last
-  Time wake = 0;            ///< nothing can issue before
-  Time free2[kUnits] = {};  ///< half cycles
+  int number = 0;                      ///< warp `place` of it is warp place * kSubcores + number
+  int count = 0;                       ///< warps
+  std::array<Time, kMostPlaces> look;  ///< of each warp: it cannot issue before
+  int last = -1;                       ///< place of the one that issued last
+  Time wake = 0;                       ///< nothing can issue before
+  Time free2[kUnits] = {};             ///< half cycles
   Time busy2[kUnits] = {};
   Time starts2[kMostQueued] = {};  ///< of the latest mma
   std::uint64_t sent = 0;
