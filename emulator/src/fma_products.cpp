@@ -129,7 +129,8 @@ void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t
                            std::min(stride, k - first)},
              sums);
       for (std::uint64_t i = 0; i < kRows; ++i)
-        for (std::uint64_t j = 0; j < kWidth; ++j) totals[i][j] += sums[i][j];
+        for (std::uint64_t j = 0; j < kWidth; ++j)  // a chain alone keeps its -0
+          totals[i][j] = stride < k ? totals[i][j] + sums[i][j] : sums[i][j];
     }
     for (std::uint64_t i = 0; i < std::min(kRows, rows - block * kRows); ++i)
       std::copy(totals[i], totals[i] + std::min(kWidth, columns - panel * kWidth),

@@ -20,10 +20,10 @@ using gen::InputClass;
 
 /// What random products are made of: sums that round, sums that cancel, exponents far apart, and the ends of
 /// the range.
-constexpr InputClass kClasses[] = {InputClass::normal,        InputClass::wide_window,
-                                   InputClass::cancellation,  InputClass::narrow_window,
-                                   InputClass::mostly_zeros,  InputClass::sparse_powers,
-                                   InputClass::random_finite, InputClass::special_values};
+constexpr InputClass kClasses[] = {
+    InputClass::normal,        InputClass::wide_window,    InputClass::cancellation,
+    InputClass::narrow_window, InputClass::mostly_zeros,   InputClass::sparse_powers,
+    InputClass::random_finite, InputClass::special_values, InputClass::near_subnormal};
 
 /// Operands of one product and the callable's D.
 struct Answer {
@@ -201,12 +201,14 @@ class Revealer {
     if (tree) {
       finding.tree = *tree;
       say("plans");
-      ask();
-      match(finding);
+      if (ask())
+        match(finding);
+      else
+        finding.why_no_plan = "calls with the same operands give other bits";
     } else {
       finding.why_no_plan = "there is no tree";
     }
-    finding.calls = masked.calls() + answers_.size();
+    finding.calls = masked.calls() + answers_.size() + (answers_.empty() ? 0 : 1);
     return finding;
   }
 
@@ -215,8 +217,9 @@ class Revealer {
     if (options_.progress) options_.progress(what);
   }
 
-  /// Random products, one class after another.
-  void ask() {
+  /// Random products, one class after another. False where the first one has other bits when it is asked
+  /// again.
+  bool ask() {
     Instruction inst;
     inst.a = gemm_.a;
     inst.b = gemm_.b;
@@ -236,6 +239,11 @@ class Revealer {
       gemm_.run(one.a.data(), one.b.data(), gemm_.with_c ? c.data() : nullptr, one.d.data());
       answers_.push_back(std::move(one));
     }
+    if (answers_.empty()) return true;
+    const Answer& first = answers_.front();
+    std::vector<std::byte> again(first.d.size()), c(gemm_.with_c ? again.size() : 0);
+    gemm_.run(first.a.data(), first.b.data(), gemm_.with_c ? c.data() : nullptr, again.data());
+    return again == first.d;
   }
   void fill(std::vector<std::byte>& out, const gen::GeneratorPlan& plan, InputClass input_class,
             gen::Matrix which, std::uint64_t rows, std::uint64_t columns, std::uint64_t tile) const {
@@ -248,23 +256,23 @@ class Revealer {
                                  static_cast<int>(j)));
   }
 
-  /// Elements of D that a plan does not give, over the products up to the first with any; NaNs of other bits
-  /// apart: a library may make its own.
-  std::uint64_t wrong(const Candidate& candidate, const GemmPlan& plan, std::uint64_t& compared,
-                      std::uint64_t& nans) const {
+  /// Elements of the first rows of D that a plan does not give, over the products up to the first with any;
+  /// NaNs of other bits apart: a library may make its own.
+  std::uint64_t wrong(const Candidate& candidate, const GemmPlan& plan, std::uint64_t rows,
+                      std::uint64_t& compared, std::uint64_t& nans) const {
     const std::size_t bytes = spec_of(gemm_.d).storage_bytes();
     compared = nans = 0;
     for (const Answer& one : answers_) {
-      std::vector<std::byte> d(one.d.size());
+      std::vector<std::byte> d(rows * gemm_.n * bytes);
       Matmul problem;
       problem.batch = 1;
-      problem.m = gemm_.m;
+      problem.m = rows;
       problem.n = gemm_.n;
       problem.k = gemm_.k;
       problem.a = one.a.data();
       problem.b = one.b.data();
       problem.d = d.data();
-      if (!why_no_prediction(plan, candidate.datapath, problem).empty()) return one.d.size() / bytes;
+      if (!why_no_prediction(plan, candidate.datapath, problem).empty()) return d.size() / bytes;
       predict(plan, candidate.datapath, problem,
               [](const Instruction& inst, const Datapath& model, const Matmul& work) {
                 MatmulOptions how;
@@ -272,7 +280,7 @@ class Revealer {
                 matmul(inst, model, work, how);
               });
       compared += d.size() / bytes;
-      if (d == one.d) continue;
+      if (std::equal(d.begin(), d.end(), one.d.begin())) continue;
       std::uint64_t count = 0;
       for (std::size_t i = 0; i < d.size() / bytes; ++i) {
         const std::uint64_t found = load_word(d.data(), bytes, i), theirs = load_word(one.d.data(), bytes, i);
@@ -283,6 +291,13 @@ class Revealer {
       if (count != 0) return count;
     }
     return 0;
+  }
+  /// Rows on which another plan is compared with the first one's D: of all of it the first one takes a
+  /// second.
+  [[nodiscard]] std::uint64_t rows_alike() const {
+    constexpr double kAtOnce = 1 << 18;
+    const double of_row = static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k);
+    return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kAtOnce / of_row), 1, gemm_.m);
   }
   /// Where a prediction takes seconds the first plan is enough.
   [[nodiscard]] bool large() const {
@@ -307,7 +322,8 @@ class Revealer {
         for (const GemmPlan& plan : roundings_of(shape)) {
           if (finding.plan && (finding.alike.size() == kMostAlike || large())) return;
           std::uint64_t compared = 0, nans = 0;
-          const std::uint64_t mismatches = wrong(candidate, plan, compared, nans);
+          const std::uint64_t mismatches =
+              wrong(candidate, plan, finding.plan ? rows_alike() : gemm_.m, compared, nans);
           if (mismatches == 0 && finding.plan) {
             finding.alike.push_back(candidate.architecture + " " + text_of(plan));
             continue;

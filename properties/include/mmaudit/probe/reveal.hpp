@@ -37,7 +37,7 @@ struct GemmFinding {
 
 struct GemmOptions {
   std::uint64_t seed = 0;
-  std::uint64_t products = 8;  ///< random products at the end, of several distributions
+  std::uint64_t products = 9;  ///< random products at the end, of several distributions
   std::function<void(const std::string&)> progress{};
 };
 
