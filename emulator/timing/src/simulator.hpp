@@ -107,30 +107,27 @@ class Simulator {
 
   Time next_wavefront() const {
     Time next = kNever;
-    for (const Subcore& subcore : subcores_)
-      if (subcore.queued > 0) next = std::min(next, subcore.next_wavefront);
+    for (const Head& head : heads_) next = std::min(next, head.next_wavefront);
     return std::max(next, shared_free_);
-  }
-
-  static Time oldest(const Subcore& subcore) {
-    return subcore.accesses[static_cast<std::size_t>(subcore.first)].since;
   }
 
   /// One wavefront, from the sub-core whose access is the oldest.
   void serve_shared(Time now) {
-    int which = -1;
-    for (int i = 0; i < kSubcores; ++i) {
-      const Subcore& one = subcores_[i];
-      if (one.queued == 0 || now < one.next_wavefront) continue;
-      if (which < 0 || oldest(one) < oldest(subcores_[which])) which = i;
-    }
-    if (which < 0) return;
+    std::size_t which = kSubcores;
+    Time oldest = kNever;
+    for (std::size_t i = 0; i < kSubcores; ++i)
+      if (heads_[i].next_wavefront <= now && heads_[i].since < oldest) {
+        which = i;
+        oldest = heads_[i].since;
+      }
+    if (which == kSubcores) return;
     {
       Subcore& subcore = subcores_[which];
       Access& access = subcore.accesses[static_cast<std::size_t>(subcore.first)];
       shared_free_ = now + static_cast<Time>(shared_sm_);
       shared_busy_ += static_cast<Time>(shared_sm_);
       subcore.next_wavefront = now + static_cast<Time>(shared_subcore_);
+      heads_[which].next_wavefront = subcore.next_wavefront;
       if (--access.left > 0) return;
       const TimedOp& op = ops_[access.op];
       const Time result = self().result_of(
@@ -144,14 +141,16 @@ class Simulator {
       }
       if (++subcore.first == shared_queue_) subcore.first = 0;
       // Only a full queue has held up a warp; who waits for the data is woken by the barrier.
-      if (subcore.queued == shared_queue_) {
-        subcore.wake = std::min(subcore.wake, now);
+      if (subcore.queued == shared_queue_)
         for (int place = 0; place < subcore.count; ++place) {
-          Time& look = subcore.look[static_cast<std::size_t>(place)];
-          look = std::min(look, now);
+          const int index = place * kSubcores + subcore.number;
+          if (warp_at(index).wait == Wait::queue) look_at(index, now);
         }
-      }
       --subcore.queued;
+      heads_[which] =
+          subcore.queued > 0
+              ? Head{subcore.next_wavefront, subcore.accesses[static_cast<std::size_t>(subcore.first)].since}
+              : Head{};
       --accesses_;
     }
   }
@@ -297,7 +296,10 @@ class Simulator {
   void start(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now, Event* event) {
     if (op.unit == Unit::shared) {
       if (self().skips(index)) return;
-      if (subcore.queued == 0) subcore.next_wavefront = std::max(subcore.next_wavefront, now + 1);
+      if (subcore.queued == 0) {
+        subcore.next_wavefront = std::max(subcore.next_wavefront, now + 1);
+        heads_[static_cast<std::size_t>(subcore.number)] = {subcore.next_wavefront, now};
+      }
       const int slot = (subcore.first + subcore.queued) % shared_queue_;
       subcore.accesses[static_cast<std::size_t>(slot)] = {
           static_cast<std::int16_t>(index),
@@ -366,8 +368,9 @@ class Simulator {
   double memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;
   std::array<Subcore, kSubcores> subcores_;
-  std::vector<Release> releases_;  ///< a heap, earliest first
-  std::vector<Time> written_;      ///< by warp and register: when its value is there
+  std::array<Head, kSubcores> heads_;  ///< of the queues of the sub-cores
+  std::vector<Release> releases_;      ///< a heap, earliest first
+  std::vector<Time> written_;          ///< by warp and register: when its value is there
   std::vector<Event> events_;
   std::array<std::uint64_t, kWaits> waits_{};
   Time shared_free_ = 0, shared_busy_ = 0;

@@ -50,6 +50,11 @@ struct Access {
   std::int32_t record = -1;  ///< of a whole kernel: among the accesses of its block
 };
 
+/// The access that a sub-core sends next.
+struct Head {
+  Time next_wavefront = kNever, since = 0;
+};
+
 struct Subcore {
   int number = 0;                      ///< warp `place` of it is warp place * kSubcores + number
   int count = 0;                       ///< warps
