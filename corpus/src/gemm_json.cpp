@@ -39,6 +39,19 @@ class Fields : public JsonFields {
     if (!found) throw InputError(fmt::format("{}: {}", at(field), why_no_format(printable(*name, 40))));
     value = *found;
   }
+  /// A format that a product's matrices may have; why_no_problem() says which go together.
+  void matrix_format(std::string_view field, Format& value, const std::vector<std::string>& allowed) {
+    const std::optional<std::string> name = text(field);
+    if (!name) return;
+    const auto format = read_format(*name);
+    if (!format && !meaning_of(*name).empty())
+      throw InputError(fmt::format("{}: {}", at(field), why_no_format(printable(*name, 40))));
+    if (!format) {
+      const std::string near = nearest_word(*name, allowed);
+      refuse(field, *name, near.empty() ? fmt::format("{}", fmt::join(allowed, ", ")) : near + "?");
+    }
+    value = *format;
+  }
   void instruction(std::string_view field, Instruction& value) {
     const std::string name = text(field).value_or("nothing");
     const auto found = find_instruction(name);
@@ -98,13 +111,16 @@ void for_each_factor(Problem& problem, const Visit& visit) {
 }
 
 std::vector<std::uint64_t> numbers(const Json* json, std::size_t most, const std::string& where) {
-  if (json == nullptr || !json->is_array() || json->size() > most)
-    throw InputError(fmt::format("{}: found no list, allowed: up to {} integers", where, most));
+  const auto refuse = [&](const std::string& found) {
+    throw InputError(fmt::format("{}: found {}, allowed: up to {} integers from 0", where, found, most));
+  };
+  if (json == nullptr) refuse("nothing");
+  if (!json->is_array()) refuse(printable(json->dump(), 60));
+  if (json->size() > most) refuse(fmt::format("{} entries", json->size()));
   std::vector<std::uint64_t> out;
   out.reserve(json->size());
   for (const Json& each : *json) {
-    if (!each.is_number_unsigned())
-      throw InputError(fmt::format("{}: found {}, allowed: integers", where, each.type_name()));
+    if (!each.is_number_unsigned()) refuse(printable(each.dump(), 60));
     out.push_back(each.get<std::uint64_t>());
   }
   return out;
@@ -165,8 +181,8 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
           "f16, bf16, tf32, f32, f64, e4m3, e5m2, s8 (cuBLASLt has scales of blocks on Blackwell alone, and "
           "no kernel of that was recorded)");
   }
-  fields.format("type", out.type);
-  fields.format("d", out.d);
+  fields.matrix_format("type", out.type, {"f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s8"});
+  fields.matrix_format("d", out.d, {"f16", "bf16", "f32", "f64", "e4m3", "e5m2", "s32"});
   fields.count("m", out.m);
   fields.count("n", out.n);
   fields.count("k", out.k);
@@ -211,6 +227,11 @@ GemmPlan gemm_plan_of(const Json& json, const std::string& where) {
   if (!scalar) {
     for_each_field(out, fields);
   } else {
+    if (const Json* const instruction = fields.take("instruction"); instruction != nullptr)
+      fields.refuse("instruction",
+                    (instruction->is_string() ? instruction->get<std::string>() : instruction->dump()) +
+                        " beside scalar",
+                    "one of both");
     Json rest = json;
     for (const char* const name : {"a", "b"}) rest.erase(name);
     rest["instruction"] = "mma.m16n8k8.f32.f16.f16.f32";  // any: only its formats count

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <string>
 
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/library_log.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::corpus {
 namespace {
@@ -25,6 +26,28 @@ constexpr LogType kTypes[] = {{"R_16F", Format::f16},      {"R_16BF", Format::bf
                               {"R_8F_E4M3", Format::e4m3}, {"R_8F_E5M2", Format::e5m2},
                               {"R_8I", Format::s8},        {"R_32I", Format::s32}};
 
+/// What cuBLASLt logs behind "epilogue=", where it logs any.
+struct LogEpilogue {
+  std::string_view name;
+  bool bias;
+  GemmActivation activation;
+};
+constexpr LogEpilogue kEpilogues[] = {
+    {"EPILOGUE_DEFAULT", false, GemmActivation::none}, {"EPILOGUE_BIAS", true, GemmActivation::none},
+    {"EPILOGUE_RELU", false, GemmActivation::relu},    {"EPILOGUE_RELU_BIAS", true, GemmActivation::relu},
+    {"EPILOGUE_GELU", false, GemmActivation::gelu},    {"EPILOGUE_GELU_BIAS", true, GemmActivation::gelu}};
+
+template <typename Named, std::size_t Count>
+std::string names_of(const Named (&all)[Count]) {
+  std::string out;
+  for (const Named& each : all) out.append(out.empty() ? "" : ", ").append(each.name);
+  return out;
+}
+
+std::string why_not(std::string_view field, std::string_view found, std::string_view allowed) {
+  return fmt::format("{}: found {}, allowed: {}", field, printable(found, 40), allowed);
+}
+
 Format type_in(std::string_view layout) {
   const auto name = value_in(layout, "type");
   for (const LogType& each : kTypes)
@@ -32,22 +55,38 @@ Format type_in(std::string_view layout) {
   return Format::none;
 }
 
-/// One traced product; nullopt where it is none, or one that a GemmProblem can't say.
-std::optional<GemmProblem> problem_of_log(std::string_view line) {
-  if (line.find("Matmul]") == std::string_view::npos || line.find("[Trace]") == std::string_view::npos)
-    return std::nullopt;
+bool is_traced_product(std::string_view line) {
+  return line.find("Matmul]") != std::string_view::npos && line.find("[Trace]") != std::string_view::npos;
+}
+
+/// Reads a traced product. Returns: why a GemmProblem can't say it, or nothing.
+std::string problem_of_log(std::string_view line, GemmProblem& out) {
   const auto of_b = value_in(line, "Adesc"), of_a = value_in(line, "Bdesc"), of_d = value_in(line, "Ddesc");
   const auto how = value_in(line, "computeDesc");
-  if (!of_a || !of_b || !of_d || !how) return std::nullopt;
-  GemmProblem out;
+  if (!of_a || !of_b || !of_d || !how)
+    return "found a part of a line, allowed: Adesc, Bdesc, Ddesc, computeDesc";
   out.api = line.find("[cublasLtMatmul]") != std::string_view::npos ? GemmApi::cublaslt : GemmApi::cublas;
+  for (const std::string_view layout : {*of_b, *of_a, *of_d})
+    if (type_in(layout) == Format::none)
+      return why_not("type", value_in(layout, "type").value_or("none"), names_of(kTypes));
   out.type = type_in(*of_a);
+  if (type_in(*of_b) != b_type_of(out))
+    return why_not("types of B and A",
+                   fmt::format("{} and {}", name_of(type_in(*of_a)), name_of(type_in(*of_b))),
+                   "the same, or e5m2 and e4m3");
   out.d = type_in(*of_d) == Format::tf32 ? Format::f32 : type_in(*of_d);
   if (out.type == Format::tf32) {
     const auto compute = value_in(*how, "computeType");
-    if (compute != "COMPUTE_32F_FAST_TF32" && compute != "COMPUTE_32F") return std::nullopt;
+    if (compute != "COMPUTE_32F_FAST_TF32" && compute != "COMPUTE_32F")
+      return why_not("computeType", compute.value_or("none"), "COMPUTE_32F, COMPUTE_32F_FAST_TF32");
     if (compute == "COMPUTE_32F") out.type = Format::f32;
   }
+  const std::string_view epilogue = value_in(*how, "epilogue").value_or(kEpilogues[0].name);
+  const auto* const known = std::find_if(std::begin(kEpilogues), std::end(kEpilogues),
+                                         [&](const LogEpilogue& each) { return each.name == epilogue; });
+  if (known == std::end(kEpilogues)) return why_not("epilogue", epilogue, names_of(kEpilogues));
+  out.bias = known->bias;
+  out.activation = known->activation;
   out.transposed_b = value_in(*how, "transa") == "OP_T";
   out.transposed_a = value_in(*how, "transb") == "OP_T";
   out.fast_accum = value_in(*how, "fastAccumulationMode") == "1" || value_in(*how, "fastAccum") == "1";
@@ -75,29 +114,51 @@ std::optional<GemmProblem> problem_of_log(std::string_view line) {
     out.stride_b = stride(*of_b, tight.b);
     out.stride_d = stride(*of_d, tight.d);
   }
-  return why_no_problem(out).empty() ? std::optional(out) : std::nullopt;
+  return why_no_problem(out);
 }
 
 }  // namespace
 
-std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::string& file) {
+std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::string& file,
+                                            std::string* left_out) {
   std::vector<GemmProblem> out;
+  std::size_t unread = 0;
+  std::string first_unread;
+  bool first = true;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view one = text.substr(0, end);
+    std::string_view one = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    std::optional<GemmProblem> found;
+    one.remove_prefix(std::min(one.find_first_not_of(" \t\r"), one.size()));
+    if (one.empty()) continue;
+    const std::string where = fmt::format("{}: line {}", file, line);
+    GemmProblem found;
     if (one.starts_with('[')) {
-      found = problem_of_log(one);
+      // "[time][cublasLt]..." is no JSON.
+      if (one.find("][") == std::string_view::npos && (first || nlohmann::json::accept(one)))
+        throw InputError(where +
+                         ": found a list, allowed: one object per line, or a log of CUBLASLT_LOG_LEVEL=5");
+      first = false;
+      if (!is_traced_product(one)) continue;
+      if (const std::string why = problem_of_log(one, found); !why.empty()) {
+        if (unread++ == 0) first_unread = fmt::format("line {}: {}", line, why);
+        continue;
+      }
     } else {
-      const std::string where = fmt::format("{}: line {}", file, line);
+      first = false;
       found = gemm_problem_of(parse_bounded(one, where, "a JSON object or a line of cuBLASLt's log"), where);
     }
-    if (found && std::find(out.begin(), out.end(), *found) == out.end()) out.push_back(*found);
+    if (std::find(out.begin(), out.end(), found) == out.end()) out.push_back(found);
   }
+  const std::string counted = unread == 0 ? ""
+                                          : fmt::format("{} product{} of the log left out, first {}", unread,
+                                                        unread == 1 ? "" : "s", first_unread);
   if (out.empty())
-    throw InputError(file + ": found no product, allowed: JSON lines, or a log of CUBLASLT_LOG_LEVEL=5");
+    throw InputError(
+        fmt::format("{}: {}", file,
+                    unread == 0 ? "found no product, allowed: JSON lines, or a log of CUBLASLT_LOG_LEVEL=5"
+                                : counted + "; no product is left"));
+  if (left_out != nullptr) *left_out = unread == 0 ? "" : fmt::format("{}: {}", file, counted);
   return out;
 }
 

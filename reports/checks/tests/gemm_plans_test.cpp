@@ -245,6 +245,92 @@ TEST(GemmPlans, problems_are_read_from_json_and_from_a_log) {
                            {"id", 43}, {"split_k", -1}, {"reduction", 2}, {"custom", 0}}));
 }
 
+std::string traced(const std::string& compute, const std::string& type = "R_16BF") {
+  return "[2026][cublasLt][1][Trace][cublasLtMatmul] A=0X7 Adesc=[type=" + type +
+         " rows=64 cols=32 ld=64] B=0X7 Bdesc=[type=R_16BF rows=64 cols=16 ld=64] C=0X7 Cdesc=[type=R_16BF "
+         "rows=32 cols=16 ld=32] D=0X7 Ddesc=[type=R_16BF rows=32 cols=16 ld=32] "
+         "computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transa=OP_T" +
+         compute + "] algo=[algoId=66]\n";
+}
+
+TEST(GemmPlans, an_epilogue_of_a_log_is_the_problems) {
+  const std::string plain = "cublaslt bf16 -> bf16 nt 16 x 32 x 64";
+  const std::pair<const char*, const char*> all[] = {{"", ""},
+                                                     {" epilogue=EPILOGUE_DEFAULT", ""},
+                                                     {" epilogue=EPILOGUE_BIAS biasPointer=0x7", " bias"},
+                                                     {" epilogue=EPILOGUE_RELU", " relu"},
+                                                     {" epilogue=EPILOGUE_RELU_BIAS", " bias relu"},
+                                                     {" epilogue=EPILOGUE_GELU", " gelu"},
+                                                     {" epilogue=EPILOGUE_GELU_BIAS", " bias gelu"}};
+  for (const auto& [epilogue, what] : all) {
+    std::string left_out = "?";
+    const auto found = corpus::read_gemm_problems(traced(epilogue), "x", &left_out);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(name_of(found[0]), plain + what);
+    EXPECT_EQ(left_out, "");
+  }
+}
+
+TEST(GemmPlans, products_of_a_log_that_no_problem_says_are_counted) {
+  const std::string aux = traced(" epilogue=EPILOGUE_GELU_AUX_BIAS");
+  std::string left_out;
+  const auto found =
+      corpus::read_gemm_problems("[2026][cublasLt][1][Api][cublasLtCreate] handle=0X7\n" + aux + traced("") +
+                                     aux + traced("", "R_4F_E2M1") + traced("", "R_16F"),
+                                 "x", &left_out);
+  ASSERT_EQ(found.size(), 1U);
+  const std::string why =
+      "epilogue: found EPILOGUE_GELU_AUX_BIAS, allowed: EPILOGUE_DEFAULT, EPILOGUE_BIAS, EPILOGUE_RELU, "
+      "EPILOGUE_RELU_BIAS, EPILOGUE_GELU, EPILOGUE_GELU_BIAS";
+  EXPECT_EQ(left_out, "x: 4 products of the log left out, first line 2: " + why);
+  const auto first = [](const std::string& line) {
+    std::string counted;
+    corpus::read_gemm_problems(traced("") + line, "x", &counted);
+    return counted;
+  };
+  const std::string one = "x: 1 product of the log left out, first line 2: ";
+  EXPECT_EQ(
+      first(traced("", "R_4F_E2M1")),
+      one + "type: found R_4F_E2M1, allowed: R_16F, R_16BF, R_32F, R_64F, R_8F_E4M3, R_8F_E5M2, R_8I, R_32I");
+  EXPECT_EQ(first(traced("", "R_16F")),
+            one + "types of B and A: found bf16 and f16, allowed: the same, or e5m2 and e4m3");
+  EXPECT_EQ(first("[2026][cublasLt][1][Trace][cublasLtMatmul] A=0X7\n"),
+            one + "found a part of a line, allowed: Adesc, Bdesc, Ddesc, computeDesc");
+  try {
+    corpus::read_gemm_problems(aux, "x");
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "x: 1 product of the log left out, first line 1: " + why + "; no product is left");
+  }
+}
+
+TEST(GemmPlans, a_bad_call_or_plan_is_one_line) {
+  const auto refusal = [](const auto& read) -> std::string {
+    try {
+      read();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto grid = [&](const char* value) {
+    const auto call =
+        nlohmann::json::parse(R"({"kernels": [{"name": "x", "grid": )" + std::string(value) + "}]}");
+    return refusal([&] { corpus::library_call_of(call, "c"); });
+  };
+  const std::string allowed = ", allowed: up to 3 integers from 0";
+  EXPECT_EQ(grid("[1, 2, 3]"), "accepted");
+  EXPECT_EQ(grid("[-1]"), "c: grid: found -1" + allowed);
+  EXPECT_EQ(grid("[1, 1, 1, 1]"), "c: grid: found 4 entries" + allowed);
+  EXPECT_EQ(grid("7"), "c: grid: found 7" + allowed);
+  EXPECT_EQ(grid("[\"a\"]"), "c: grid: found \"a\"" + allowed);
+  const auto both =
+      nlohmann::json::parse(R"({"scalar": true, "instruction": "mma.m16n8k16.f32.f16.f16.f32"})");
+  EXPECT_EQ(refusal([&] { corpus::gemm_plan_of(both, "p"); }),
+            "p: instruction: found mma.m16n8k16.f32.f16.f16.f32 beside scalar, allowed: one of both");
+}
+
 TEST(GemmPlans, bad_input_is_one_line) {
   const auto refusal = [](const char* text) -> std::string {
     try {
@@ -255,6 +341,13 @@ TEST(GemmPlans, bad_input_is_one_line) {
     return "accepted";
   };
   EXPECT_EQ(refusal(""), "f: found no product, allowed: JSON lines, or a log of CUBLASLT_LOG_LEVEL=5");
+  for (const char* const list : {R"([{"type": "bf16", "m": 1, "n": 1, "k": 1}])", "[", "  [ ]"})
+    EXPECT_EQ(refusal(list),
+              "f: line 1: found a list, allowed: one object per line, or a log of CUBLASLT_LOG_LEVEL=5");
+  EXPECT_EQ(refusal(R"({"type": "b16", "m": 1, "n": 1, "k": 1})"),
+            "f: line 1: type: found b16, allowed: bf16?");
+  EXPECT_EQ(refusal(R"({"type": "nonsense", "m": 1, "n": 1, "k": 1})"),
+            "f: line 1: type: found nonsense, allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 0, "n": 1, "k": 1})"),
             "f: line 1: m: found 0, allowed: 1 to 2147483647");
   EXPECT_EQ(refusal(R"({"type": "e4m3", "m": 16, "n": 16, "k": 16})"),

@@ -33,8 +33,10 @@ std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::stri
 std::string line_of(const GemmSample& sample);
 
 /// What: the problems of a text: one JSON object per line, or the log of CUBLASLT_LOG_LEVEL=5, of which the
-/// lines of cublasLtMatmul and of cublasGemmEx' own product count, each problem once. Errors: InputError,
-/// also where there is no problem.
-std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::string& file);
+/// lines of cublasLtMatmul and of cublasGemmEx' own product count, each problem once. `left_out`: one line
+/// that counts the products of the log that no GemmProblem can say, empty where there are none. Errors:
+/// InputError, also where there is no problem.
+std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::string& file,
+                                            std::string* left_out = nullptr);
 
 }  // namespace mmaudit::corpus
