@@ -6,8 +6,8 @@
 #include "baseline.hpp"
 #include "choice.hpp"
 #include "common.hpp"
-#include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/device/backends.hpp"
+#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -37,8 +37,14 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   try_outputs({{"--out", options.out}}, {{"--model", context.model_file}});
   const bool hardware = on_hardware(options.on);
   std::vector<GemmProblem> problems;
-  if (!options.problems.empty())
-    problems = corpus::read_gemm_problems(text_of_file(options.problems), options.problems);
+  if (!options.problems.empty()) {
+    if (!hardware && options.on.empty()) static_cast<void>(require_device());
+    if (!hardware)
+      throw InputError(
+          fmt::format("--problems: found {} with --on model, allowed: with --on hardware, where cuBLASLt is",
+                      options.problems));
+    problems = problems_of_file(options.problems);
+  }
   Baseline baseline;
   baseline.on = hardware ? "hardware" : "model";
   baseline.tiles = options.tiles;

@@ -18,6 +18,7 @@
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/table.hpp"
+#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -35,7 +36,7 @@ std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
                      ", allowed: one of them");
   if (options.batches && options.random == 0)
     throw InputError("--batches: found it with --problems, allowed: with --random");
-  if (!options.file.empty()) return corpus::read_gemm_problems(text_of_file(options.file), options.file);
+  if (!options.file.empty()) return problems_of_file(options.file);
   const std::vector<std::string> usual = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
   return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types,
                          options.batches);
@@ -177,17 +178,6 @@ struct PredictOptions {
   std::string problem, call, plan, a, b, c, bias, out, architecture;
   unsigned threads = 0;
 };
-
-/// The one problem of a file, on as many lines as it takes.
-GemmProblem only_problem(const std::string& file) {
-  const std::string text = text_of_file(file);
-  if (nlohmann::json::accept(text))
-    return corpus::gemm_problem_of(corpus::parse_bounded(text, file, "a JSON object"), file);
-  const std::vector<GemmProblem> found = corpus::read_gemm_problems(text, file);
-  if (found.size() != 1)
-    throw InputError(fmt::format("{}: found {} products, allowed: one", file, found.size()));
-  return found.front();
-}
 
 GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
                   const Architecture& architecture) {

@@ -8,11 +8,13 @@
 #include "common.hpp"
 #include "foreign.hpp"
 #include "gemm/compare.hpp"
-#include "mmaudit/corpus/gemm_file.hpp"
 #include "probe_text.hpp"
+#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
+
+constexpr std::uint64_t kMostElements = 1'000'000'000;  ///< of a matrix
 
 struct RevealOptions {
   ForeignOptions function;
@@ -38,20 +40,17 @@ probe::UnknownGemm gemm_of(const RevealOptions& options) {
   gemm.b = options.b.empty() ? gemm.a : format_option("--b", options.b);
   gemm.d = format_option("--d", options.d);
   gemm.with_c = options.with_c;
-  constexpr double kMostElements = 1e9;
-  const auto product = [](std::uint64_t x, std::uint64_t y) {
-    return static_cast<double>(x) * static_cast<double>(y);
-  };
-  for (const double elements : {product(gemm.m, gemm.k), product(gemm.k, gemm.n), product(gemm.m, gemm.n)})
+  // No product of two overflows: an option is at most as large itself.
+  for (const std::uint64_t elements : {gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n})
     if (elements > kMostElements)
-      throw InputError(fmt::format("--m, --n, --k: found a matrix of {:.3g} elements, allowed: up to {:.0g}",
+      throw InputError(fmt::format("--m, --n, --k: found a matrix of {} elements, allowed: up to {}",
                                    elements, kMostElements));
   return gemm;
 }
 
 /// A product of cuBLASLt or cublasGemmEx on this GPU, and the GPU's architecture.
 probe::UnknownGemm library_product(const std::string& file, const Architecture*& architecture) {
-  const GemmProblem x = corpus::read_gemm_problems(text_of_file(file), file).front();
+  const GemmProblem x = only_problem(file);
   if (has_epilogue(x) || x.batch != 1)
     throw InputError(fmt::format(
         "{}: found {}, allowed: one product alone, without batch, alpha, beta, bias and activation", file,
@@ -132,16 +131,19 @@ void add_gemm_reveal(Command& gemm) {
       "LIBRARY:FUNCTION: int f(uint64_t m, uint64_t n, uint64_t k, const void* a, const void* b, const "
       "void* c, void* d)");
   add_foreign_options(command, options->function);
-  command.option("--problem FILE", options->problem,
-                 "a product of cuBLASLt or cublasGemmEx on this GPU instead, as JSON (docs/gemm.md)");
+  const Option problem =
+      command.option("--problem FILE", options->problem,
+                     "a product of cuBLASLt or cublasGemmEx on this GPU instead, as JSON (docs/gemm.md)");
   command.section("The product");
-  command.option("--m", options->m, "rows of D").range(1, 1e9);
-  command.option("--n", options->n, "columns of D").range(1, 1e9);
-  command.option("--k", options->k, "columns of A").range(1, 1e9);
-  command.option("--type FORMAT", options->type, "of A and B; f32 where a kernel rounds to TF32");
-  command.option("--b FORMAT", options->b, "of B where it has another");
-  command.option("--d FORMAT", options->d, "of D, and of C");
-  command.flag("--with-c", options->with_c, "the function reads C: find its place too");
+  constexpr auto kMostSize = static_cast<double>(kMostElements);
+  command.option("--m", options->m, "rows of D").range(1, kMostSize).excludes(problem);
+  command.option("--n", options->n, "columns of D").range(1, kMostSize).excludes(problem);
+  command.option("--k", options->k, "columns of A").range(1, kMostSize).excludes(problem);
+  command.option("--type FORMAT", options->type, "of A and B; f32 where a kernel rounds to TF32")
+      .excludes(problem);
+  command.option("--b FORMAT", options->b, "of B where it has another").excludes(problem);
+  command.option("--d FORMAT", options->d, "of D, and of C").excludes(problem);
+  command.flag("--with-c", options->with_c, "the function reads C: find its place too").excludes(problem);
   command.option("--arch ARCH", options->architecture,
                  "whose instructions the plan may have (default: all; with --problem this GPU's)");
   add_model_option(command);

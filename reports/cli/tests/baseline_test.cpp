@@ -265,9 +265,25 @@ TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
   EXPECT_EQ(run({"baseline", "record", "--on", "moon", "--out", "-"}).code, kBadInput);
 }
 
+TEST_F(BaselineFiles, TheModelHasNoLibraryToRunProducts) {
+  const std::string problems = Folder::write("p.json", R"({"type": "f16", "m": 8, "n": 8, "k": 8})");
+  const Outcome outcome =
+      run({"baseline", "record", "--on", "model", "--problems", problems, "--out", path("x.json")});
+  EXPECT_EQ(outcome.code, kBadInput);
+  EXPECT_NE(outcome.err.find("with --on model, allowed: with --on hardware"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+  EXPECT_EQ(files(), 1U) << "nothing is written";
+}
+
 TEST_F(BaselineFiles, HardwareThatIsNotThereIsSaidSo) {
   if (!device::devices().empty()) GTEST_SKIP() << "there is a GPU";
   EXPECT_EQ(run({"baseline", "record", "--on", "hardware", "--out", path("x.json")}).code, kEnvironment);
+  const std::string problems = Folder::write("p.json", R"({"type": "f16", "m": 8, "n": 8, "k": 8})");
+  const Outcome unnamed = run({"baseline", "record", "--problems", problems, "--out", path("x.json")});
+  EXPECT_EQ(unnamed.code, kEnvironment) << unnamed.err;
+  EXPECT_EQ(lines(unnamed.err), 1U) << unnamed.err;
+  std::filesystem::remove(problems);
   EXPECT_EQ(run({"audit", "--on", "hardware", "--no-files"}).code, kEnvironment);
   EXPECT_EQ(run({"audit", "--on", "hardware", "--a", "x.npy", "--b", "y.npy"}).code, kBadInput);
   EXPECT_EQ(files(), 0U);

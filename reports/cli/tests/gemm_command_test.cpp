@@ -134,6 +134,27 @@ TEST_F(GemmCommand, AProblemIsOneOnAnyNumberOfLines) {
   EXPECT_NE(two.err.find("problem.json: found 2 products, allowed: one"), std::string::npos) << two.err;
 }
 
+TEST_F(GemmCommand, ProductsOfALogThatAreLeftOutAreSaidSo) {
+  const auto traced = [](const char* epilogue) {
+    return std::string("[2026][cublasLt][1][Trace][cublasLtMatmul] Adesc=[type=R_16F rows=1 cols=16 ld=1] ") +
+           "Bdesc=[type=R_16F rows=16 cols=1 ld=16] Ddesc=[type=R_32F rows=1 cols=1 ld=1] "
+           "computeDesc=[computeType=COMPUTE_32F epilogue=" +
+           epilogue + "]\n";
+  };
+  write("problem.json", traced("EPILOGUE_DEFAULT"));
+  const Outcome all = predict("--plan", "plan.json");
+  EXPECT_EQ(all.code, kAllGood);
+  EXPECT_EQ(all.err, "");
+  write("problem.json", traced("EPILOGUE_DEFAULT") + traced("EPILOGUE_DGELU"));
+  const Outcome fewer = predict("--plan", "plan.json");
+  EXPECT_EQ(fewer.code, kAllGood);
+  EXPECT_EQ(lines(fewer.err), 1U) << fewer.err;
+  EXPECT_NE(fewer.err.find("problem.json: 1 product of the log left out, first line 2: epilogue: found "
+                           "EPILOGUE_DGELU, allowed: "),
+            std::string::npos)
+      << fewer.err;
+}
+
 TEST_F(GemmCommand, NumbersBeyondSenseAreOneLine) {
   const Outcome random = run({"gemm", "compare", "--random", "99999999999"});
   EXPECT_EQ(random.code, kBadInput);

@@ -88,8 +88,32 @@ TEST_F(ProbeCommand, bad_commands_are_one_line) {
   refused(by({"--command", "printf 'not eight zeros'"}), "allowed: a function");
   refused(by({"--socket", "0"}), "--socket: found 0, allowed: a socket");
   refused(reveal(kLibrary + ":good", {"--type", "s8"}), "--type: found s8, allowed: f64, f32");
-  refused(by({kLibrary + ":good", "--m", "1000000", "--k", "1000000"}), "found a matrix of 1e+12 elements");
+  refused(by({kLibrary + ":good", "--m", "1000000", "--k", "1000000"}),
+          "found a matrix of 1000000000000 elements");
+  // The limit itself is accepted: what is refused then is the function.
+  refused(by({"good", "--m", "1000", "--n", "1", "--k", "1000000"}), "allowed: LIBRARY:FUNCTION");
+  refused(by({"good", "--m", "1", "--n", "500000001", "--k", "2"}),
+          "found a matrix of 1000000002 elements, allowed: up to 1000000000");
   refused(run({"-q", "probe", "--inst", kF16, "--recording", path("none.safetensors")}), "none.safetensors");
+}
+
+TEST_F(ProbeCommand, a_file_says_all_of_one_product) {
+  const std::string product = R"({"type": "f16", "m": 64, "n": 64, "k": 64})";
+  const std::string one = write("one.json", product + "\n");
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--m", "8"},
+                                                                                    {"--n", "8"},
+                                                                                    {"--k", "8"},
+                                                                                    {"--type", "bf16"},
+                                                                                    {"--b", "f16"},
+                                                                                    {"--d", "f32"},
+                                                                                    {"--with-c"}}) {
+    std::vector<std::string> arguments = {"-q", "gemm", "reveal", "--problem", one};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    refused(run(arguments), "--problem: found with " + more[0] + ", allowed: one of them");
+  }
+  const std::string two =
+      write("two.json", product + "\n" + R"({"type": "f16", "m": 8, "n": 64, "k": 64})" + "\n");
+  refused(run({"-q", "gemm", "reveal", "--problem", two}), "found 2 products, allowed: one");
 }
 
 }  // namespace
