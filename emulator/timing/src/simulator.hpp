@@ -3,7 +3,6 @@
 // memory meets, is the derived class's: a loop (simulate.cpp) or a whole kernel (kernel.cpp).
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
@@ -141,11 +140,13 @@ class Simulator {
       }
       if (++subcore.first == shared_queue_) subcore.first = 0;
       // Only a full queue has held up a warp; who waits for the data is woken by the barrier.
-      if (subcore.queued == shared_queue_)
+      if (subcore.queued == shared_queue_) {
+        subcore.wake = std::min(subcore.wake, now);
         for (int place = 0; place < subcore.count; ++place) {
-          const int index = place * kSubcores + subcore.number;
-          if (warp_at(index).wait == Wait::queue) look_at(index, now);
+          Time& look = subcore.look[static_cast<std::size_t>(place)];
+          look = std::min(look, now);
         }
+      }
       --subcore.queued;
       heads_[which] =
           subcore.queued > 0
@@ -209,21 +210,16 @@ class Simulator {
       return;
     }
     Time wake = kNever;
-    std::uint32_t due = 0;  // places of warps that may issue, a bit each
-    for (int place = 0; place < subcore.count; ++place) {
-      const Time look = subcore.look[static_cast<std::size_t>(place)];
-      const bool is_due = look <= now;
-      due |= std::uint32_t{is_due} << place;
-      wake = std::min(wake, is_due ? kNever : look);
-    }
     int chosen = -1, able = 0;
     Time chosen_key = kNever;
-    // The one that issued last comes last.
-    const int turn = subcore.last + 1;
-    due = due >> turn | (due & ((std::uint32_t{1} << turn) - 1)) << (kMostPlaces - turn);
-    for (; due != 0; due &= due - 1) {
-      const int place = (std::countr_zero(due) + turn) % kMostPlaces;
+    for (int i = 0; i < subcore.count; ++i) {
+      int place = subcore.last + 1 + i;  // the one that issued last comes last
+      if (place >= subcore.count) place -= subcore.count;
       Time& look = subcore.look[static_cast<std::size_t>(place)];
+      if (look > now) {
+        wake = std::min(wake, look);
+        continue;
+      }
       const int index = place * kSubcores + subcore.number;
       Warp& warp = warp_at(index);
       if (warp.done || warp.ready > now) {

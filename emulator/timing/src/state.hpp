@@ -26,7 +26,7 @@ struct Release {
 inline constexpr auto kLater = [](const Release& x, const Release& y) { return x.at > y.at; };
 
 /// What every cycle asks for comes first.
-struct alignas(64) Warp {
+struct Warp {
   Time ready = 0;  ///< by its control words
   Time rank = 0;   ///< of a whole kernel: the least goes first
   std::int32_t at = 0;
