@@ -28,15 +28,9 @@ using Json = nlohmann::json;
 
 std::string checked_name(const std::string& file, const Json& json) {
   const Json found = json.value("name", Json());
-  const auto allowed_character = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-  };
-  constexpr std::size_t kMost = 40;
   std::string name = found.is_string() ? found.get<std::string>() : std::string();
-  if (name.empty() || name.size() > kMost || !std::all_of(name.begin(), name.end(), allowed_character))
-    refuse(file, "name", found, "1 to 40 of a-z, 0-9, _, - and .");
-  if (find_architecture(name) != nullptr)
-    refuse(file, "name", found, "a name that no built-in architecture has");
+  if (const std::string allowed = why_no_model_name(name); !allowed.empty())
+    refuse(file, "name", found, allowed);
   return name;
 }
 
@@ -71,6 +65,16 @@ void require_derived(const std::string& file, const Json& json, const Architectu
 }
 
 }  // namespace
+
+std::string why_no_model_name(std::string_view name) {
+  const auto allowed_character = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  };
+  constexpr std::size_t kMost = 40;
+  if (name.empty() || name.size() > kMost || !std::all_of(name.begin(), name.end(), allowed_character))
+    return "1 to 40 of a-z, 0-9, _, - and .";
+  return find_architecture(name) == nullptr ? "" : "a name that no built-in architecture has";
+}
 
 std::shared_ptr<const UserModel> load_model(const std::string& file) {
   constexpr std::uint64_t kMost = std::uint64_t{8} << 20;  // `list --json`, all of it, takes 2 MiB

@@ -17,7 +17,7 @@ std::string spaced(std::string_view name) {
 }
 
 std::string words_of(const Instruction& value) {
-  if (value.m != 1 || value.k != 1) return name_of(value);  // some instructions have k = 1 alone
+  if (!(value == scalar_instruction(value.a, value.b))) return name_of(value);
   return std::string(kFma) + std::string(name_of(value.a)) + std::string(kAnd) +
          std::string(name_of(value.b));
 }

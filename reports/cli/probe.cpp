@@ -7,6 +7,7 @@
 #include "common.hpp"
 #include "foreign.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "probe_text.hpp"
 #include "verify.hpp"
@@ -78,13 +79,8 @@ void require_sense(const ProbeOptions& options, const Context& context) {
     throw InputError(fmt::format("{}: found it with another device, allowed: with --on model",
                                  options.architecture.empty() ? "--model" : "--arch"));
   if (options.out.empty()) return;
-  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_-.";
-  constexpr std::size_t kMost = 40;
-  if (options.name.size() > kMost || options.name.find_first_not_of(kCharacters) != std::string::npos ||
-      find_architecture(options.name) != nullptr)
-    throw InputError(fmt::format(
-        "--name: found {}, allowed: 1 to {} of a-z, 0-9, _, - and ., and no built-in architecture's name",
-        options.name, kMost));
+  if (const std::string allowed = corpus::why_no_model_name(options.name); !allowed.empty())
+    throw InputError(fmt::format("--name: found {}, allowed: {}", options.name, allowed));
 }
 
 int execute(const ProbeOptions& options, const Context& context) {

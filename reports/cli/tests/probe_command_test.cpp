@@ -95,6 +95,9 @@ TEST_F(ProbeCommand, bad_commands_are_one_line) {
   refused(by({"good", "--m", "1", "--n", "500000001", "--k", "2"}),
           "found a matrix of 1000000002 elements, allowed: up to 1000000000");
   refused(run({"-q", "probe", "--inst", kF16, "--recording", path("none.safetensors")}), "none.safetensors");
+  for (const char* const name : {"Mine", "hopper"})
+    refused(run({"-q", "probe", "--inst", kF64, "--on", "model", "--out", path("m.json"), "--name", name}),
+            "--name: found " + std::string(name) + ", allowed: ");
 }
 
 TEST_F(ProbeCommand, a_file_says_all_of_one_product) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mmaudit/model/architecture.hpp"
@@ -23,6 +24,9 @@ struct UserModel {
   std::uint64_t bytes = 0;  ///< of the file
   std::string checksum;     ///< of the file: XXH3-128, in hex
 };
+
+/// What names such an architecture may have; empty where `name` is one.
+std::string why_no_model_name(std::string_view name);
 
 /// What: an architecture from a JSON file, as `list --json` prints one: name, compute_capability, rows. Its
 /// datapaths have evidence `user`, whatever the file claims. Errors: InputError in one line that names file,
