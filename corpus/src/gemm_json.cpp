@@ -238,9 +238,10 @@ GemmPlan gemm_plan_of(const Json& json, const std::string& where) {
     Fields others(rest, where);
     for_each_field(out, others);
     others.refuse_unknown();
-    out.instruction = scalar_instruction(Format::f32, Format::f32);
-    fields.format("a", out.instruction.a);
-    fields.format("b", out.instruction.b);
+    Format a = Format::f32, b = Format::f32;
+    fields.format("a", a);
+    fields.format("b", b);
+    out.instruction = scalar_instruction(a, b);
     return out;
   }
   fields.refuse_unknown();
