@@ -172,16 +172,17 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
   GemmProblem out;
   fields.choice("api", names::kGemmApi, out.api);
   out.type = Format::none;
+  const std::vector<std::string> types{"f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s8"};
   if (const Json* const type = json.is_object() && json.contains("type") ? &json["type"] : nullptr;
       type != nullptr && type->is_string()) {
     const GemmDtype* const row = find_gemm_dtype(type->get<std::string>());
     if (row != nullptr && row->scale != Format::none)
-      fields.refuse(
-          "type", *type,
-          "f16, bf16, tf32, f32, f64, e4m3, e5m2, s8 (cuBLASLt has scales of blocks on Blackwell alone, and "
-          "no kernel of that was recorded)");
+      fields.refuse("type", *type,
+                    fmt::format("{} (cuBLASLt has scales of blocks on Blackwell alone, and no kernel of that was "
+                                "recorded)",
+                                fmt::join(types, ", ")));
   }
-  fields.matrix_format("type", out.type, {"f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s8"});
+  fields.matrix_format("type", out.type, types);
   fields.matrix_format("d", out.d, {"f16", "bf16", "f32", "f64", "e4m3", "e5m2", "s32"});
   fields.count("m", out.m);
   fields.count("n", out.n);

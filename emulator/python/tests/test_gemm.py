@@ -147,6 +147,8 @@ class Gemm(unittest.TestCase):
              "call: found foo, allowed: algorithm, kernels; of a kernel name, grid, block, cluster"),
             ({"call": {"kernels": [{"name": "x", "grid": [1, 2, 3, 4]}]}},
              "call kernels grid: found [1, 2, 3, 4], allowed: up to 3 integers of 32 bits"),
+            ({"call": {"kernels": [{"name": "x", "grid": 3}]}},
+             "call kernels grid: found 3, allowed: up to 3 integers of 32 bits"),
             ({"call": {"kernels": [{"name": "x"}], "algorithm": None}},
              "call algorithm: found NoneType, allowed: fields with values, as a dict has"),
             ({"call": {"kernels": [{"name": "cutlass_80_tensorop_s16816gemm_f16"}], "algorithm": {"split_k": 2.5}}},
