@@ -177,10 +177,11 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
       type != nullptr && type->is_string()) {
     const GemmDtype* const row = find_gemm_dtype(type->get<std::string>());
     if (row != nullptr && row->scale != Format::none)
-      fields.refuse("type", *type,
-                    fmt::format("{} (cuBLASLt has scales of blocks on Blackwell alone, and no kernel of that was "
-                                "recorded)",
-                                fmt::join(types, ", ")));
+      fields.refuse(
+          "type", *type,
+          fmt::format("{} (cuBLASLt has scales of blocks on Blackwell alone, and no kernel of that was "
+                      "recorded)",
+                      fmt::join(types, ", ")));
   }
   fields.matrix_format("type", out.type, types);
   fields.matrix_format("d", out.d, {"f16", "bf16", "f32", "f64", "e4m3", "e5m2", "s32"});
