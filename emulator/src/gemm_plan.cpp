@@ -162,19 +162,6 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Nu
   }
 }
 
-/// The lanes of one slice, as slices of it.
-GemmPlan lanes_of(const GemmPlan& plan) {
-  GemmPlan out;
-  out.instruction = plan.instruction;
-  out.scalar = plan.scalar;
-  out.tile_k = plan.lane_tile;
-  out.slices = plan.lanes;
-  out.slice_rule = SliceRule::cyclic;
-  out.slice_order = plan.lane_order;
-  out.promote = plan.promote;
-  return out;
-}
-
 /// The slices apart, each a product of its own, and their sums added.
 template <typename Number>
 class SlicedProduct {
@@ -278,6 +265,18 @@ class SlicedProduct {
 };
 
 }  // namespace
+
+GemmPlan lanes_of(const GemmPlan& plan) {
+  GemmPlan out;
+  out.instruction = plan.instruction;
+  out.scalar = plan.scalar;
+  out.tile_k = plan.lane_tile;
+  out.slices = plan.lanes;
+  out.slice_rule = SliceRule::cyclic;
+  out.slice_order = plan.lane_order;
+  out.promote = plan.promote;
+  return out;
+}
 
 Instruction scalar_instruction(Format a, Format b) {
   Instruction out{};

@@ -1,7 +1,9 @@
 #include "mmaudit/probe/reveal.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -39,7 +41,7 @@ struct Candidate {
   Instruction instruction;
   Datapath datapath;
   Evidence evidence;
-  bool scalar = false;  ///< no instruction: a chain of binary32 fma
+  bool scalar = false;  ///< no instruction: a chain of fma
 };
 
 std::vector<Candidate> candidates_of(const UnknownGemm& gemm,
@@ -57,8 +59,9 @@ std::vector<Candidate> candidates_of(const UnknownGemm& gemm,
       if (inst.c != inst.d) continue;
       all.push_back({std::string(architecture->name), inst, entry->datapath, entry->evidence});
     }
-  const auto narrow = [](Format format) { return spec_of(format).storage_bits <= 32; };
-  if (narrow(gemm.a) && narrow(gemm.b) && narrow(gemm.d))
+  // Sums of binary64 are of binary64 alone.
+  const auto wide = [](Format format) { return format == Format::f64; };
+  if (wide(gemm.a) == wide(gemm.b) && wide(gemm.a) == wide(gemm.d))
     all.push_back({"any", scalar_instruction(gemm.a, gemm.b), Datapath{}, Evidence::recorded, true});
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& x, const Candidate& y) { return x.evidence < y.evidence; });
@@ -77,10 +80,17 @@ bool adds_sums(const SumTree& tree) {
   return tree.children.size() == 2 && !tree.children[0].leaf() && !tree.children[1].leaf();
 }
 
-/// Lengths that promotion may have, and slices: what the sums of the tree allow.
+/// Lanes of which the first one is a sum of the tree.
+struct Lanes {
+  std::uint64_t count = 0, tile = 0;
+  std::uint64_t promote = 0;  ///< 0: the lane adds no sums
+};
+
+/// Lengths that promotion may have, slices, and lanes: what the sums of the tree allow.
 struct Hints {
   std::set<std::uint64_t> promote{0};
   std::vector<std::vector<KRange>> slices;
+  std::map<std::uint64_t, std::vector<Lanes>> lanes;  ///< by the end of the first slice
 };
 
 /// Lengths of the sums that are added to others.
@@ -103,7 +113,48 @@ bool collect_parts(const SumTree& tree, std::vector<KRange>& parts) {
   return range.has_value();
 }
 
-Hints hints_of(const SumTree& tree) {
+/// The lanes that have `lane` as their first one, of a slice of K that ends at `end`; none where it isn't all
+/// of it. `next` is what it is added to.
+std::optional<Lanes> lanes_with(const std::vector<std::uint64_t>& lane,
+                                const std::vector<std::uint64_t>& next, std::uint64_t end) {
+  std::size_t tile = 1;
+  while (tile < lane.size() && lane[tile] == tile) ++tile;
+  if (tile == lane.size()) {  // one tile per lane, and not the begin of a longer one
+    const bool longer = tile > 1 && next.front() == tile &&
+                        (next.size() == 1 || (next.size() != tile && next.size() != end - tile));
+    return longer ? std::nullopt : std::optional(Lanes{(end + tile - 1) / tile, tile});
+  }
+  const std::uint64_t stride = lane[tile];
+  if (stride % tile != 0 || lane.size() != end / stride * tile + std::min<std::uint64_t>(end % stride, tile))
+    return std::nullopt;
+  for (std::size_t i = 0; i < lane.size(); ++i)
+    if (lane[i] != i / tile * stride + i % tile) return std::nullopt;
+  return Lanes{stride / tile, tile};
+}
+
+std::vector<Lanes> lanes_in(const SumTree& tree, std::uint64_t end) {
+  std::vector<const SumTree*> added;  // to k 0, one after another
+  for (const SumTree* sum = &tree; !sum->leaf(); sum = &sum->children.front()) {
+    if (sum->children.size() != 2) return {};
+    added.push_back(&sum->children.back());
+  }
+  std::vector<Lanes> found;
+  std::vector<std::uint64_t> lane{0};
+  std::uint64_t promote = 0;
+  for (auto sum = added.rbegin(); sum != added.rend(); ++sum) {
+    const std::vector<std::uint64_t> next = leaves_of(**sum);
+    if (std::optional<Lanes> lanes = lanes_with(lane, next, end)) {
+      lanes->promote = promote;
+      found.push_back(*lanes);
+    }
+    if (next.front() < lane.back()) break;
+    if (next.size() > 1 && promote == 0) promote = lane.size();
+    lane.insert(lane.end(), next.begin(), next.end());
+  }
+  return found;
+}
+
+Hints hints_of(const SumTree& tree, std::uint64_t k) {
   Hints hints;
   collect_lengths(tree, hints.promote);
   // Slices whose sums are added two by two.
@@ -128,7 +179,29 @@ Hints hints_of(const SumTree& tree) {
       hints.slices.push_back(std::move(slices));
     }
   }
+  hints.lanes[k] = lanes_in(tree, k);
+  for (const std::vector<KRange>& slices : hints.slices)
+    if (const std::uint64_t end = slices.front().last; !hints.lanes.contains(end))
+      hints.lanes[end] = lanes_in(tree, end);
   return hints;
+}
+
+/// The orders that sums may have.
+constexpr SliceOrder kOrders[] = {SliceOrder::ascending, SliceOrder::descending, SliceOrder::bisected,
+                                  SliceOrder::halved, SliceOrder::paired};
+
+/// Appends a scalar plan's slices summed by lanes.
+void add_lanes(const std::vector<Lanes>& lanes, const GemmPlan& plan, std::vector<GemmPlan>& plans) {
+  for (const Lanes& one : lanes)
+    for (const SliceOrder order : kOrders)
+      for (const std::uint64_t promote : std::set<std::uint64_t>{0, one.promote}) {
+        GemmPlan with = plan;
+        with.lanes = order == SliceOrder::halved ? std::bit_ceil(one.count) : one.count;
+        with.lane_tile = one.tile;
+        with.lane_order = order;
+        with.promote = promote;
+        plans.push_back(with);
+      }
 }
 
 std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& gemm, const Hints& hints) {
@@ -148,7 +221,7 @@ std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& ge
     std::uint64_t tile = 0;
     for (const KRange range : slices) tile = std::gcd(tile, range.first);
     for (const SliceRule rule : {SliceRule::even, SliceRule::balanced, SliceRule::balanced_last})
-      for (const SliceOrder order : {SliceOrder::ascending, SliceOrder::descending, SliceOrder::bisected})
+      for (const SliceOrder order : kOrders)
         for (const std::uint64_t promote : promotes) {
           GemmPlan cut = plan;
           cut.slices = slices.size();
@@ -163,6 +236,10 @@ std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& ge
             }
         }
   }
+  if (!candidate.scalar) return plans;
+  const std::vector<GemmPlan> chains = plans;
+  for (const GemmPlan& chain : chains)
+    if (chain.promote == 0) add_lanes(hints.lanes.at(slices_of(chain, gemm.k).front().last), chain, plans);
   return plans;
 }
 
@@ -312,13 +389,15 @@ class Revealer {
   void match(GemmFinding& finding) {
     SumTree tree = finding.tree;
     if (gemm_.with_c) finding.c_place = take_c(tree);
-    const Hints hints = hints_of(tree);
+    const Hints hints = hints_of(tree, gemm_.k);
     bool same_tree = false;
     std::uint64_t least = ~std::uint64_t{0};
     for (const Candidate& candidate : candidates_of(gemm_, architectures_))
       for (const GemmPlan& shape : plans_of(candidate, gemm_, hints)) {
         if (tree_of(shape, candidate.datapath, gemm_.k) != tree) continue;
         same_tree = true;
+        // A lane per k rounds every product by itself, which of short formats changes nothing.
+        if (finding.plan && shape.lanes >= gemm_.k) continue;
         for (const GemmPlan& plan : roundings_of(shape)) {
           if (finding.plan && (finding.alike.size() == kMostAlike || large())) return;
           std::uint64_t compared = 0, nans = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -18,8 +19,20 @@ void collect(const SumTree& tree, std::vector<std::uint64_t>& out) {
 bool empty(const SumTree& tree) { return tree.leaf() && tree.k == ~std::uint64_t{0}; }
 const SumTree kNothing{~std::uint64_t{0}, {}};
 
-/// One instruction over [first, first + k), added to `sum`; k from `end` on is padding.
-SumTree instruction_sum(const DotPlan& plan, SumTree sum, std::uint64_t first, std::uint64_t end) {
+/// The sum of two; what is not yet begun adds nothing.
+SumTree added(SumTree x, SumTree y) {
+  std::vector<SumTree> both;
+  both.reserve(2);
+  both.push_back(std::move(x));
+  both.push_back(std::move(y));
+  return sum_of(std::move(both));
+}
+
+/// The elements of K in one sum, ascending.
+using Leaves = std::span<const std::uint64_t>;
+
+/// One instruction over the elements from `first` on, added to `sum`; behind the last one is padding.
+SumTree instruction_sum(const DotPlan& plan, SumTree sum, Leaves leaves, std::uint64_t first) {
   const AddendPlace place = plan.datapath.addend;
   SumTree inner = kNothing;
   if (place == AddendPlace::in_first_step) std::swap(inner, sum);
@@ -27,16 +40,80 @@ SumTree instruction_sum(const DotPlan& plan, SumTree sum, std::uint64_t first, s
     std::vector<SumTree> parts;
     if (place != AddendPlace::before_each_nearest) parts.push_back(std::move(inner));
     for (int i = start; i < start + count; ++i) {
-      const std::uint64_t k =
+      const std::uint64_t at =
           first + static_cast<std::uint64_t>(evaluation_k(plan.datapath.order, plan.k, i));
-      if (k < end) parts.push_back({k, {}});
+      if (at < leaves.size()) parts.push_back({leaves[at], {}});
     }
     inner = sum_of(std::move(parts));
-    if (place == AddendPlace::before_each_nearest) sum = sum_of({std::move(sum), std::move(inner)});
+    if (place == AddendPlace::before_each_nearest) sum = added(std::move(sum), std::move(inner));
   };
   for_each_step(plan, add_step);
   if (place == AddendPlace::in_first_step) return inner;
-  return place == AddendPlace::before_each_nearest ? sum : sum_of({std::move(sum), std::move(inner)});
+  return place == AddendPlace::before_each_nearest ? sum : added(std::move(sum), std::move(inner));
+}
+
+SumTree chain_of(const GemmPlan& plan, const Datapath& datapath, Leaves leaves) {
+  SumTree sum = kNothing;
+  if (plan.scalar) {
+    for (const std::uint64_t k : leaves) sum = added(std::move(sum), SumTree{k, {}});
+    return sum;
+  }
+  const DotPlan dot = make_plan(plan.instruction, datapath);
+  for (std::uint64_t first = 0; first < leaves.size(); first += dot.k)
+    sum = instruction_sum(dot, std::move(sum), leaves, first);
+  return sum;
+}
+
+SumTree promoted(const GemmPlan& plan, const Datapath& datapath, Leaves leaves) {
+  if (plan.promote == 0) return chain_of(plan, datapath, leaves);
+  SumTree total = kNothing;
+  for (std::uint64_t first = 0; first < leaves.size(); first += plan.promote) {
+    const std::uint64_t count = std::min<std::uint64_t>(plan.promote, leaves.size() - first);
+    total = added(std::move(total), chain_of(plan, datapath, leaves.subspan(first, count)));
+  }
+  return total;
+}
+
+/// SliceOrder::bisected.
+SumTree bisected(std::span<SumTree> sums) {
+  if (sums.size() == 1) return std::move(sums.front());
+  const std::size_t rest = std::bit_floor(sums.size() - 1), first = sums.size() - rest;
+  return added(bisected(sums.first(first)), bisected(sums.last(rest)));
+}
+
+/// The sums of slices, of which there are `slices` with the empty ones, in their order.
+SumTree in_order(SliceOrder order, std::uint64_t slices, std::vector<SumTree> sums) {
+  if (order == SliceOrder::bisected && !sums.empty()) return bisected(sums);
+  SumTree total = kNothing;
+  if (order == SliceOrder::halved || order == SliceOrder::paired)
+    sums.resize(std::max<std::size_t>(slices, sums.size()), kNothing);
+  if (order == SliceOrder::halved) {
+    for (std::size_t half = sums.size() / 2; half > 0; half /= 2)
+      for (std::size_t i = 0; i < half; ++i) sums[i] = added(std::move(sums[i]), std::move(sums[i + half]));
+    return std::move(sums.front());
+  }
+  if (order == SliceOrder::paired) {
+    for (const std::vector<std::uint64_t>& pair : paired_slices(sums.size())) {
+      SumTree both = kNothing;
+      for (const std::uint64_t slice : pair) both = added(std::move(both), std::move(sums[slice]));
+      total = added(std::move(total), std::move(both));
+    }
+    return total;
+  }
+  if (order == SliceOrder::descending) std::reverse(sums.begin(), sums.end());
+  for (SumTree& sum : sums) total = added(std::move(total), std::move(sum));
+  return total;
+}
+
+SumTree sliced(const GemmPlan& plan, const Datapath& datapath, Leaves leaves) {
+  std::vector<SumTree> sums;
+  for (const std::vector<KRange>& slice : slice_ranges_of(plan, leaves.size())) {
+    std::vector<std::uint64_t> own;
+    for (const KRange range : slice)
+      for (std::uint64_t at = range.first; at < range.last; ++at) own.push_back(leaves[at]);
+    sums.push_back(plan.lanes > 1 ? sliced(lanes_of(plan), datapath, own) : promoted(plan, datapath, own));
+  }
+  return in_order(plan.slice_order, plan.slices, std::move(sums));
 }
 
 bool same_shape(const SumTree& x, const SumTree& y, std::uint64_t offset) {
@@ -85,14 +162,6 @@ void describe(const SumTree& tree, std::uint64_t k, std::size_t depth, const std
   }
 }
 
-/// SliceOrder::bisected over slices of which each is a tree by itself.
-template <typename Slice>
-SumTree bisected(std::span<const KRange> slices, const Slice& slice) {
-  if (slices.size() == 1) return slice(slices.front());
-  const std::size_t rest = std::bit_floor(slices.size() - 1), first = slices.size() - rest;
-  return sum_of({bisected(slices.first(first), slice), bisected(slices.last(rest), slice)});
-}
-
 }  // namespace
 
 std::vector<std::uint64_t> leaves_of(const SumTree& tree) {
@@ -129,30 +198,9 @@ SumTree sum_of(std::vector<SumTree> parts) {
 }
 
 SumTree tree_of(const GemmPlan& plan, const Datapath& datapath, std::uint64_t k) {
-  const DotPlan dot = plan.scalar ? DotPlan{} : make_plan(plan.instruction, datapath);
-  const auto depth = static_cast<std::uint64_t>(plan.instruction.k);
-  const auto chain = [&](KRange range) {
-    SumTree sum = kNothing;
-    for (std::uint64_t at = range.first; plan.scalar && at < range.last; ++at)
-      sum = sum_of({std::move(sum), SumTree{at, {}}});
-    if (plan.scalar) return sum;
-    for (std::uint64_t first = range.first; first < range.last; first += depth)
-      sum = instruction_sum(dot, std::move(sum), first, range.last);
-    return sum;
-  };
-  const auto slice = [&](KRange range) {
-    if (plan.promote == 0) return chain(range);
-    SumTree total = kNothing;
-    for (std::uint64_t first = range.first; first < range.last; first += plan.promote)
-      total = sum_of({std::move(total), chain({first, std::min(first + plan.promote, range.last)})});
-    return total;
-  };
-  std::vector<KRange> slices = slices_of(plan, k);
-  if (plan.slice_order == SliceOrder::bisected && !slices.empty()) return bisected(slices, slice);
-  if (plan.slice_order == SliceOrder::descending) std::reverse(slices.begin(), slices.end());
-  SumTree total = kNothing;
-  for (const KRange& range : slices) total = sum_of({std::move(total), slice(range)});
-  return total;
+  std::vector<std::uint64_t> all(k);
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  return sliced(plan, datapath, all);
 }
 
 Spine spine_of(const SumTree& tree) {

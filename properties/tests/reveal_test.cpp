@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/matmul.hpp"
@@ -41,11 +43,16 @@ Matmul problem_of(const Kernel& kernel, const void* a, const void* b, void* d) {
   return problem;
 }
 
+Datapath datapath_of(const char* architecture, const GemmPlan& plan) {
+  return plan.scalar ? Datapath{}
+                     : find_datapath(*find_architecture(architecture), plan.instruction)->datapath;
+}
+
 UnknownGemm played(const Kernel& kernel) {
   const Instruction inst = kernel.plan.instruction;
   UnknownGemm gemm{kernel.m, kernel.n, kernel.k, inst.a, inst.b, kernel.plan.output, false, {}};
   if (inst.a == Format::tf32) gemm.a = gemm.b = Format::f32;
-  const Datapath datapath = find_datapath(*find_architecture(kernel.architecture), inst)->datapath;
+  const Datapath datapath = datapath_of(kernel.architecture, kernel.plan);
   gemm.run = [kernel, datapath](const void* a, const void* b, const void* /*c*/, void* d) {
     const Matmul problem = problem_of(kernel, a, b, d);
     ASSERT_EQ(why_no_prediction(kernel.plan, datapath, problem), "");
@@ -68,10 +75,8 @@ void expect_found(const Kernel& kernel) {
   SCOPED_TRACE(text_of(kernel.plan) + "\n" + text_of(found.tree, kernel.k));
   EXPECT_EQ(found.why_no_tree, "");
   ASSERT_TRUE(found.plan) << found.why_no_plan;
-  const Datapath datapath =
-      find_datapath(*find_architecture(kernel.architecture), kernel.plan.instruction)->datapath;
-  const Datapath theirs =
-      find_datapath(*find_architecture(found.architecture), found.plan->instruction)->datapath;
+  const Datapath datapath = datapath_of(kernel.architecture, kernel.plan);
+  const Datapath theirs = datapath_of(found.architecture.c_str(), *found.plan);
   EXPECT_EQ(probe::tree_of(*found.plan, theirs, kernel.k), probe::tree_of(kernel.plan, datapath, kernel.k));
   EXPECT_EQ(found.plan->input, kernel.plan.input);
   EXPECT_EQ(found.plan->output, kernel.plan.output);
@@ -112,9 +117,130 @@ TEST(Reveal, promotion_and_slices) {
   kernel.plan.partial = Format::f16;
   expect_found(kernel);
   kernel.plan.partial = Format::f32;
+  for (const SliceOrder order : {SliceOrder::halved, SliceOrder::bisected}) {
+    kernel.plan.slice_order = order;
+    expect_found(kernel);
+  }
+  kernel.plan.slice_order = SliceOrder::paired;
+  kernel.plan.slices = 5;
+  expect_found(kernel);
+  kernel.plan.slice_order = SliceOrder::ascending;
   kernel.plan.slices = 2;
   kernel.k = 96;
   expect_found(kernel);
+}
+
+/// Sums of lanes as a GEMV kernel has them: lane l takes tile after tile, then the lanes' sums are added.
+struct Lanes {
+  std::size_t count = 32, tile = 1;
+  SliceOrder order = SliceOrder::halved;
+  std::uint64_t promote = 0, k = 256;
+  enum class Lie : std::uint8_t { none, a_lane_starts_late, first_two_swapped, one_element } lie = Lie::none;
+};
+
+template <typename Number>
+UnknownGemm kernel_of(const Lanes& lanes) {
+  constexpr Format kFormat = sizeof(Number) == sizeof(double) ? Format::f64 : Format::f32;
+  UnknownGemm gemm{8, 8, lanes.k, kFormat, kFormat, kFormat, false, {}};
+  using Lie = Lanes::Lie;
+  std::vector<std::vector<std::size_t>> lists(lanes.count);
+  for (std::size_t k = 0; k < lanes.k; ++k) lists[k / lanes.tile % lanes.count].push_back(k);
+  if (lanes.lie == Lie::a_lane_starts_late) std::swap(lists.back()[0], lists.back()[2]);
+  if (lanes.lie == Lie::first_two_swapped) std::swap(lists.back()[0], lists.back()[1]);
+  gemm.run = [lanes, lists](const void* a, const void* b, const void* /*c*/, void* d) {
+    const auto lane_sum = [&](std::vector<std::size_t> ks, std::size_t i, std::size_t j) {
+      if (i == 0 && j == 7 && lanes.lie == Lie::one_element) std::reverse(ks.begin(), ks.end());
+      Number total = 0, sum = 0;
+      for (std::size_t at = 0; at < ks.size(); ++at) {
+        if (lanes.promote != 0 && at % lanes.promote == 0) total += std::exchange(sum, Number{0});
+        sum = std::fma(static_cast<const Number*>(a)[i * lanes.k + ks[at]],
+                       static_cast<const Number*>(b)[ks[at] * 8 + j], sum);
+      }
+      return lanes.promote == 0 ? sum : total + sum;
+    };
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 8; ++j) {
+        std::vector<Number> sums;
+        for (const std::vector<std::size_t>& ks : lists) sums.push_back(lane_sum(ks, i, j));
+        if (lanes.order == SliceOrder::descending) std::reverse(sums.begin(), sums.end());
+        Number all = 0;
+        for (std::size_t half = sums.size() / 2; lanes.order == SliceOrder::halved && half > 0; half /= 2)
+          for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+        for (const Number sum : sums) all += sum;
+        static_cast<Number*>(d)[i * 8 + j] = lanes.order == SliceOrder::halved ? sums[0] : all;
+      }
+  };
+  return gemm;
+}
+
+template <typename Number>
+void expect_lanes(const Lanes& lanes) {
+  const UnknownGemm gemm = kernel_of<Number>(lanes);
+  const GemmFinding found = revealed(gemm, "hopper");
+  SCOPED_TRACE(std::to_string(lanes.count) + " lanes of " + std::to_string(lanes.tile) + ", k " +
+               std::to_string(lanes.k) + "\n" + text_of(found.tree, lanes.k));
+  ASSERT_TRUE(found.plan) << found.why_no_plan;
+  GemmPlan plan;
+  plan.instruction = scalar_instruction(gemm.a, gemm.b);
+  plan.scalar = true;
+  plan.lanes = lanes.count;
+  plan.lane_tile = lanes.tile;
+  plan.lane_order = lanes.order;
+  plan.promote = lanes.promote;
+  plan.output = gemm.d;
+  EXPECT_EQ(probe::tree_of(*found.plan, {}, lanes.k), probe::tree_of(plan, {}, lanes.k));
+  // Lanes of one tile each are slices as well.
+  if (lanes.k >= lanes.count * lanes.tile) {
+    EXPECT_EQ(text_of(*found.plan), text_of(plan));
+  }
+  EXPECT_EQ(found.mismatches, 0U);
+  EXPECT_EQ(found.verified, 8 * 8 * 9U);
+}
+
+TEST(Reveal, lanes_of_a_kernel_without_an_instruction) {
+  for (const SliceOrder order : {SliceOrder::ascending, SliceOrder::halved, SliceOrder::descending})
+    for (const std::uint64_t k : {256U, 250U, 33U}) expect_lanes<float>({.order = order, .k = k});
+  expect_lanes<double>({.k = 250});
+  expect_lanes<double>({.count = 64, .tile = 2, .order = SliceOrder::ascending, .k = 300});
+  expect_lanes<float>({.count = 4, .order = SliceOrder::ascending, .k = 100});
+  expect_lanes<float>({.count = 64, .tile = 8, .k = 1030});
+  expect_lanes<float>({.count = 4, .tile = 32, .order = SliceOrder::ascending});
+  expect_lanes<float>({.count = 3, .tile = 5, .order = SliceOrder::descending});
+  // Lanes of one tile, of which the last one has a rest, or some none.
+  expect_lanes<float>({.count = 8, .tile = 8, .k = 61});
+  expect_lanes<float>({.count = 8, .tile = 16, .k = 89});
+  expect_lanes<float>({.count = 16, .tile = 4, .order = SliceOrder::ascending, .k = 61});
+  expect_lanes<float>({.count = 32, .k = 20});
+  expect_lanes<float>({.count = 16, .order = SliceOrder::ascending, .promote = 8, .k = 500});
+  expect_lanes<double>({.count = 8, .tile = 2, .promote = 4, .k = 96});
+}
+
+TEST(Reveal, lanes_of_short_formats_and_of_slices) {
+  for (const Format format : {Format::f16, Format::bf16, Format::e4m3}) {
+    Kernel kernel{"hopper", GemmPlan{}, 8, 8, 250};
+    kernel.plan.instruction = scalar_instruction(format, format);
+    kernel.plan.scalar = true;
+    kernel.plan.lanes = 16;
+    kernel.plan.lane_tile = 2;
+    kernel.plan.lane_order = SliceOrder::halved;
+    kernel.plan.output = format == Format::e4m3 ? Format::bf16 : format;
+    expect_found(kernel);
+    kernel.plan.slices = 3;
+    kernel.plan.lane_order = SliceOrder::ascending;
+    expect_found(kernel);
+  }
+}
+
+TEST(Reveal, lanes_that_are_not_alike_have_no_plan) {
+  for (const Lanes::Lie lie :
+       {Lanes::Lie::a_lane_starts_late, Lanes::Lie::first_two_swapped, Lanes::Lie::one_element}) {
+    const GemmFinding found = revealed(kernel_of<float>({.count = 8, .lie = lie}), "hopper");
+    EXPECT_EQ(found.why_no_tree, "");
+    EXPECT_FALSE(found.plan) << static_cast<int>(lie);
+    const bool shown = lie == Lanes::Lie::a_lane_starts_late;
+    EXPECT_EQ(found.why_no_plan, shown ? "no plan of an instruction of these architectures has this tree"
+                                       : "plans with this tree give other bits on random data");
+  }
 }
 
 /// The segments of TF32 kernels: the last ones are a tile longer, and their sums are added two by two.
@@ -175,19 +301,24 @@ TEST(Reveal, a_function_that_ignores_c_is_no_sum_with_c) {
 }
 
 // Float sums of a CPU loop: one product at a time, multiplied and added with two roundings.
-UnknownGemm loop(bool pairwise) {
+enum class Loop : std::uint8_t { ascending, pairwise, from_both_ends };
+UnknownGemm loop(Loop order) {
   UnknownGemm gemm{8, 8, 16, Format::f32, Format::f32, Format::f32, false, {}};
-  gemm.run = [pairwise](const void* a, const void* b, const void* /*c*/, void* d) {
+  gemm.run = [order](const void* a, const void* b, const void* /*c*/, void* d) {
     const auto* x = static_cast<const float*>(a);
     const auto* y = static_cast<const float*>(b);
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t j = 0; j < 8; ++j) {
-        float part[16];
+        float part[16], sum = 0;
         for (std::size_t k = 0; k < 16; ++k) part[k] = x[i * 16 + k] * y[k * 8 + j];
-        for (std::size_t width = 8; pairwise && width != 0; width /= 2)
+        for (std::size_t width = 8; order == Loop::pairwise && width != 0; width /= 2)
           for (std::size_t k = 0; k < width; ++k) part[k] += part[k + width];
-        for (std::size_t k = 1; !pairwise && k < 16; ++k) part[0] += part[k];
-        static_cast<float*>(d)[i * 8 + j] = part[0];
+        for (std::size_t k = 0; order == Loop::ascending && k < 16; ++k) sum += part[k];
+        for (std::size_t k = 0; order == Loop::from_both_ends && k < 8; ++k) {
+          sum += part[k];
+          sum += part[15 - k];
+        }
+        static_cast<float*>(d)[i * 8 + j] = order == Loop::pairwise ? part[0] : sum;
       }
   };
   return gemm;
@@ -219,17 +350,26 @@ TEST(Reveal, a_chain_of_fma_without_an_instruction) {
   }
 }
 
+TEST(Reveal, products_rounded_one_by_one_are_lanes_of_one) {
+  const GemmFinding pairs = revealed(loop(Loop::pairwise), "hopper");
+  ASSERT_EQ(pairs.tree.children.size(), 2U);
+  const std::vector<std::uint64_t> even{0, 2, 4, 6, 8, 10, 12, 14};
+  EXPECT_EQ(leaves_of(pairs.tree.children[0]), even);
+  ASSERT_TRUE(pairs.plan) << pairs.why_no_plan;
+  EXPECT_EQ(text_of(*pairs.plan), "fma of f32 and f32, scalar, lanes 16, lane order halved");
+  const GemmFinding chain = revealed(loop(Loop::ascending), "hopper");
+  EXPECT_EQ(text_of(chain.tree, 16).substr(0, 10), "k 0-15: 15");
+  ASSERT_TRUE(chain.plan) << chain.why_no_plan;
+  EXPECT_EQ(text_of(*chain.plan), "fma of f32 and f32, scalar, lanes 16");
+}
+
 TEST(Reveal, a_tree_without_a_plan_is_shown) {
-  const GemmFinding found = revealed(loop(true), "hopper");
+  const GemmFinding found = revealed(loop(Loop::from_both_ends), "hopper");
   EXPECT_EQ(found.why_no_tree, "");
   EXPECT_FALSE(found.plan);
   EXPECT_EQ(leaves_of(found.tree).size(), 16U);
   ASSERT_EQ(found.tree.children.size(), 2U);
-  const std::vector<std::uint64_t> even{0, 2, 4, 6, 8, 10, 12, 14};
-  EXPECT_EQ(leaves_of(found.tree.children[0]), even);
-  const GemmFinding chain = revealed(loop(false), "hopper");
-  EXPECT_EQ(chain.why_no_tree, "");
-  EXPECT_EQ(text_of(chain.tree, 16).substr(0, 10), "k 0-15: 15");
+  EXPECT_EQ(leaves_of(found.tree.children[1]), std::vector<std::uint64_t>{8});
 }
 
 // The same tree with another rounding of partial sums is not the same bits.

@@ -132,6 +132,9 @@ std::vector<std::vector<KRange>> slice_ranges_of(const GemmPlan& plan, std::uint
 /// The same where each slice is one range, as it is for every rule but cyclic: from its first to its last k.
 std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k);
 
+/// The lanes of one slice, as slices of it.
+GemmPlan lanes_of(const GemmPlan& plan);
+
 /// SliceOrder::paired as a list: one or two slices that are added first and then join the total.
 std::vector<std::vector<std::uint64_t>> paired_slices(std::uint64_t count);
 

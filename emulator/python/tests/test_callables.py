@@ -44,11 +44,11 @@ class Callables(WithTool):
         self.assertIn("tile k 2, slices 8, slice order bisected", found["plan"])
         self.assertEqual(found["mismatches"], 0)
         found = mmaudit.reveal(halves, m=8, n=8, k=16)
+        self.assertIn("lanes 16, lane order halved", found["plan"])
+        found = mmaudit.reveal(lambda a, b: neighbours(a, b).astype(np.float16).astype(np.float32), m=8, n=8, k=16)
         self.assertIsNone(found["plan"])
         self.assertTrue(found["why_no_plan"])
         self.assertIn("k 0-15", found["tree"])
-        found = mmaudit.reveal(lambda a, b: neighbours(a, b).astype(np.float16).astype(np.float32), m=8, n=8, k=16)
-        self.assertIsNone(found["plan"])
 
     def test_probe_finds_a_datapath(self):
         def fused(a, b, c):
