@@ -104,6 +104,11 @@ std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const 
                    std::string(name_of(output_of(problem))) + ", as D of the problem is");
   if (problem.activation == GemmActivation::gelu && plan.output == Format::f64)
     return refusal("activation", "gelu", "none, relu with f64");
+  if (plan.c_place != CPlace::epilogue &&
+      (problem.alpha != 1 || problem.scale_a != 1 || problem.scale_b != 1 || problem.bias ||
+       problem.activation != GemmActivation::none || (problem.beta != 0 && problem.beta != 1)))
+    return refusal("c_place", std::string(names::kCPlace[static_cast<std::size_t>(plan.c_place)]),
+                   "epilogue but for a problem that is A B or A B + C");
   Matmul product;
   product.m = problem.m;
   product.n = problem.n;
@@ -122,6 +127,10 @@ void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapa
   work.a = operands.a;
   work.b = operands.b;
   work.d = d;
+  if (plan.c_place != CPlace::epilogue) {
+    if (problem.beta != 0) work.c = operands.c;
+    return predict(plan, datapath, work, product);
+  }
   if (!has_epilogue(problem)) return predict(of_sums, datapath, work, product);
   const auto finished = [&](auto sums) {
     work.d = sums.data();

@@ -93,9 +93,9 @@ bool in_binary64(const GemmPlan& plan) {
 bool in_one_piece(const GemmPlan& plan, std::uint64_t k) {
   if (plan.scalar || (plan.head_tile != 0 && k % plan.head_tile != 0)) return false;
   return plan.slices == 1 ||
-         (!in_binary64(plan) && plan.slice_rule == SliceRule::even && plan.partial == Format::f32 &&
-          plan.total == Format::f32 && plan.head_tile == 0 && plan.tile_k % step_of(plan) == 0 &&
-          plan.slice_order == SliceOrder::ascending);
+         (plan.c_place == CPlace::epilogue && !in_binary64(plan) && plan.slice_rule == SliceRule::even &&
+          plan.partial == Format::f32 && plan.total == Format::f32 && plan.head_tile == 0 &&
+          plan.tile_k % step_of(plan) == 0 && plan.slice_order == SliceOrder::ascending);
 }
 
 /// The product as matmul() takes it, with everything of the plan that matmul() can say.
@@ -144,6 +144,24 @@ std::vector<Number> values_of(const void* base, Format format, std::uint64_t fir
   return out;
 }
 
+/// The same from what `start` has instead of +0: of the chain, or of the total of the chains.
+template <typename Number>
+void continued(const std::vector<Number>& a, const std::vector<Number>& b, const Matmul& part,
+               std::uint64_t stride, const Number* start, std::vector<Number>& totals) {
+  for (std::uint64_t i = 0; i < part.m; ++i)
+    for (std::uint64_t j = 0; j < part.n; ++j) {
+      const bool chain = stride >= part.k;
+      Number total = start[i * part.n + j];
+      for (std::uint64_t first = 0; first < part.k; first += stride) {
+        Number sum = chain ? total : 0;
+        for (std::uint64_t k = first; k < std::min(first + stride, part.k); ++k)
+          sum = std::fma(a[i * part.k + k], b[k * part.n + j], sum);
+        total = chain ? sum : total + sum;
+      }
+      totals[i * part.n + j] = total;
+    }
+}
+
 /// sums = a chain of fma per element; every `promote` of k it is added to a total and starts again.
 template <typename Number>
 void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Number>::Bits* sums) {
@@ -154,7 +172,11 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Nu
   for (std::uint64_t matrix = 0; matrix < part.batch; ++matrix) {
     const auto a = values_of<Number>(part.a, plan.instruction.a, matrix * part.m * part.k, part.m * part.k),
                b = values_of<Number>(part.b, plan.instruction.b, matrix * part.k * part.n, part.k * part.n);
-    fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, totals.data(), work < kOneThread ? 1 : 0);
+    if (part.c != nullptr)
+      continued(a, b, part, stride, static_cast<const Number*>(part.c) + matrix * totals.size(), totals);
+    else
+      fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, totals.data(),
+                  work < kOneThread ? 1 : 0);
     for (std::uint64_t e = 0; e < totals.size(); ++e)
       sums[matrix * totals.size() + e] = std::isnan(totals[e])
                                              ? SumsOf<Number>::kNan
@@ -162,7 +184,8 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Nu
   }
 }
 
-/// The slices apart, each a product of its own, and their sums added.
+/// The slices apart, each a product of its own, and their sums added. C of the problem has the format of the
+/// sums; it starts the first chain or the total.
 template <typename Number>
 class SlicedProduct {
   using Bits = typename SumsOf<Number>::Bits;
@@ -180,10 +203,13 @@ class SlicedProduct {
   }
   [[nodiscard]] Sums total() const {
     const std::size_t count = slices_.size();
-    if (count == 1 && (plan_.slices == 1 || plan_.lanes > 1)) return sum_of(0);  // no add: -0 stays
+    const bool from_c = problem_.c != nullptr && (plan_.c_place == CPlace::total || count == 0);
+    if (count == 1 && (plan_.slices == 1 || (plan_.lanes > 1 && !from_c)))
+      return sum_of(0);  // no add: -0 stays
     if (plan_.slice_order == SliceOrder::bisected && count > 0) return bisected(0, count);
     if (plan_.slice_order == SliceOrder::halved && count > 0) return halved();
     Sums out(problem_.batch * problem_.m * problem_.n);
+    if (from_c) std::memcpy(out.data(), problem_.c, out.size() * sizeof(Bits));
     if (plan_.slice_order == SliceOrder::paired) {
       for (const auto& pair : paired_slices(std::max<std::uint64_t>(plan_.slices, count))) {
         Sums both(out.size());  // slices without elements add nothing
@@ -227,7 +253,8 @@ class SlicedProduct {
     const auto b = rows_of(problem_, packing, spec_of(plan_.instruction.b).storage_bytes());
     part.a = a.data();
     part.b = b.data();
-    part.c = nullptr;
+    const bool starts = slice == 0 && (plan_.c_place == CPlace::chain || plan_.slices == 1);
+    part.c = starts ? problem_.c : nullptr;
     part.d = sums.data();
     part.promote = plan_.promote;
     part.epilogue.reset();
@@ -275,6 +302,7 @@ GemmPlan lanes_of(const GemmPlan& plan) {
   out.slice_rule = SliceRule::cyclic;
   out.slice_order = plan.lane_order;
   out.promote = plan.promote;
+  out.c_place = plan.c_place;
   return out;
 }
 
@@ -341,6 +369,13 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   if (problem.epilogue && problem.epilogue->output != plan.output)
     return refusal("epilogue output", std::string(name_of(problem.epilogue->output)),
                    std::string(name_of(plan.output)) + ", the plan's output");
+  if (plan.c_place != CPlace::epilogue && problem.epilogue)
+    return refusal("c_place", std::string(names::kCPlace[static_cast<std::size_t>(plan.c_place)]),
+                   "epilogue where there is one");
+  if (const SliceOrder order = plan.slices > 1 ? plan.slice_order : plan.lane_order;
+      plan.c_place == CPlace::total &&
+      ((plan.slices == 1 && plan.lanes == 1) || order == SliceOrder::bisected || order == SliceOrder::halved))
+    return refusal("c_place", "total", "epilogue, chain but with slices or lanes added to a total");
   const bool wide = in_binary64(plan);
   for (const auto& [field, format] : {std::pair{"partial", plan.partial}, {"total", plan.total}})
     if (format != Format::f32 && (wide || (format != Format::f16 && format != Format::bf16)))
@@ -376,7 +411,7 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
   if (plan.head_tile % static_cast<std::uint64_t>(plan.instruction.k) != 0)
     return refusal("head_tile", std::to_string(plan.head_tile),
                    "a multiple of k = " + std::to_string(plan.instruction.k) + " of the instruction");
-  if (problem.c != nullptr && !problem.epilogue)
+  if (problem.c != nullptr && !problem.epilogue && plan.c_place == CPlace::epilogue)
     return refusal("c", "some", "with an epilogue, which adds it");
   Matmul work = whole(plan, problem);
   if (wide) work.epilogue.reset();
@@ -393,18 +428,40 @@ void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& probl
     work.a = a.data();
     work.b = b.data();
   }
+  // C as the sums are; what comes of them is rounded at the end.
+  const bool starts = plan.c_place != CPlace::epilogue && problem.c != nullptr;
+  const Format of_sums = plan.scalar ? (in_binary64(plan) ? Format::f64 : Format::f32) : plan.instruction.d;
+  if (starts && plan.output != of_sums) {
+    const std::uint64_t count = problem.batch * problem.m * problem.n;
+    const FormatSpec from = spec_of(plan.output), to = spec_of(of_sums);
+    std::vector<std::byte> c(count * to.storage_bytes()), d(c.size());
+    for (std::uint64_t e = 0; e < count; ++e)
+      store_word(c.data(), to.storage_bytes(), e,
+                 cast_bits(load_word(problem.c, from.storage_bytes(), e), from, to, {}));
+    GemmPlan sums = plan;
+    sums.output = of_sums;
+    work.c = c.data();
+    work.d = d.data();
+    predict(sums, datapath, work, product);
+    for (std::uint64_t e = 0; e < count; ++e)
+      store_word(problem.d, from.storage_bytes(), e,
+                 finished({1, 0, plan.output}, load_word(d.data(), to.storage_bytes(), e), to, 0));
+    return;
+  }
   if (in_binary64(plan)) {
     if (in_one_piece(plan, problem.k)) return product(plan.instruction, datapath, work);
+    if (!starts) work.c = nullptr;
     const std::vector<std::uint64_t> total = SlicedProduct<double>(plan, datapath, work, product).total();
     std::memcpy(problem.d, total.data(), total.size() * sizeof(double));
     return;
   }
   if (in_one_piece(plan, problem.k)) return product(plan.instruction, datapath, whole(plan, work));
+  if (!starts) work.c = nullptr;
   const std::vector<std::uint32_t> total = SlicedProduct<float>(plan, datapath, work, product).total();
   const std::size_t bytes = spec_of(plan.output).storage_bytes();
   const Epilogue epilogue = problem.epilogue.value_or(Epilogue{1, 0, plan.output});
   for (std::uint64_t e = 0; e < total.size(); ++e) {
-    const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, e) : 0;
+    const std::uint64_t c = problem.epilogue && problem.c != nullptr ? load_word(problem.c, bytes, e) : 0;
     store_word(problem.d, bytes, e, finished(epilogue, total[e], spec_of(Format::f32), c));
   }
 }

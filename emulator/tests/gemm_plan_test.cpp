@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "mmaudit/gemm_epilogue.hpp"
 #include "tile.hpp"
 
 namespace mmaudit::test {
@@ -245,6 +246,89 @@ TEST(GemmPlan, refusals_name_the_field) {
   plan.tile_k = 16;
   plan.partial = Format::e4m3;
   EXPECT_EQ(why_no_prediction(plan, datapath, Matmul{}), "partial: found e4m3, allowed: f32, f16, bf16");
+}
+
+/// D of one element: products p[k] * 1, in f32, from a plan of the f32 format.
+float scalar_sum(const GemmPlan& plan, const std::vector<float>& p, float c) {
+  const std::vector<float> ones(p.size(), 1);
+  float d = 0;
+  Matmul problem;
+  problem.batch = problem.m = problem.n = 1;
+  problem.k = p.size();
+  problem.a = p.data();
+  problem.b = ones.data();
+  problem.c = &c;
+  problem.d = &d;
+  EXPECT_EQ(why_no_prediction(plan, {}, problem), "");
+  predict(plan, {}, problem, nullptr);
+  return d;
+}
+
+TEST(GemmPlan, c_starts_a_chain_or_a_total) {
+  GemmPlan plan;
+  plan.instruction = scalar_instruction(Format::f32, Format::f32);
+  plan.scalar = true;
+  // 2^24 swallows a 1 that meets it; c is -2^24.
+  const std::vector<float> p{0x1p24F, 1, 1, 1, 1, 1};
+  constexpr float kC = -0x1p24F;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 0x1p24F);  // no epilogue, no C
+  plan.c_place = CPlace::chain;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 5);
+  EXPECT_EQ(scalar_sum(plan, {}, kC), kC);
+  plan.promote = 2;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 4);
+  plan.promote = 0;
+  plan.slices = 2;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 5);
+  plan.c_place = CPlace::total;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 3);
+  EXPECT_EQ(scalar_sum(plan, {1}, 2), 3);
+  plan.slices = 1;
+  plan.lanes = 2;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 3);  // lane 0: 2^24
+  plan.slices = 3;
+  EXPECT_EQ(scalar_sum(plan, p, kC), 4);
+  EXPECT_EQ(scalar_sum(plan, {1}, 2), 3);
+  plan.output = Format::f16;
+  Matmul problem;
+  const std::uint16_t one = 0x3C00;
+  std::uint16_t d = 0;
+  const float a = 0x1p-11F, b = 1;
+  problem.batch = problem.m = problem.n = problem.k = 1;
+  problem.a = &a;
+  problem.b = &b;
+  problem.c = &one;
+  problem.d = &d;
+  predict(plan, {}, problem, nullptr);
+  EXPECT_EQ(d, 0x3C00);  // 1 + 2^-11, a tie, is rounded once
+}
+
+TEST(GemmPlan, c_has_no_place_in_a_total_that_is_none) {
+  GemmPlan plan;
+  plan.instruction = scalar_instruction(Format::f32, Format::f32);
+  plan.scalar = true;
+  plan.c_place = CPlace::total;
+  const std::string why =
+      "c_place: found total, allowed: epilogue, chain but with slices or lanes added to a total";
+  EXPECT_EQ(why_no_prediction(plan, {}, {}), why);
+  plan.lanes = 2;
+  EXPECT_EQ(why_no_prediction(plan, {}, {}), "");
+  plan.lane_order = SliceOrder::halved;
+  EXPECT_EQ(why_no_prediction(plan, {}, {}), why);
+  plan.c_place = CPlace::chain;
+  EXPECT_EQ(why_no_prediction(plan, {}, {}), "");
+  Matmul problem;
+  problem.epilogue = Epilogue{};
+  EXPECT_EQ(why_no_prediction(plan, {}, problem),
+            "c_place: found chain, allowed: epilogue where there is one");
+  GemmProblem scaled;
+  scaled.type = Format::f32;
+  scaled.m = scaled.n = scaled.k = 1;
+  scaled.beta = 1;
+  EXPECT_EQ(why_no_gemm(scaled, plan, {}), "");
+  scaled.alpha = 2;
+  EXPECT_EQ(why_no_gemm(scaled, plan, {}),
+            "c_place: found chain, allowed: epilogue but for a problem that is A B or A B + C");
 }
 
 TEST(GemmPlan, a_change_names_the_fields) {

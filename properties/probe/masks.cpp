@@ -26,9 +26,12 @@ std::uint64_t power_bits(const FormatSpec& format, int exponent, bool negative) 
 /// Bits that any known datapath keeps below the largest addend, and one to spare.
 constexpr int kKept = 27, kKeptDouble = 54;
 
+/// Fraction bits of D that tell a rounded multiple of alpha from its neighbours.
+constexpr int kMultipleBits = 4;
+
 }  // namespace
 
-MaskedGemm::MaskedGemm(const UnknownGemm& gemm) : gemm_(gemm) {
+MaskedGemm::MaskedGemm(const UnknownGemm& gemm, double alpha) : gemm_(gemm), alpha_(alpha) {
   const FormatSpec a = spec_of(gemm.a), b = spec_of(gemm.b), d = spec_of(gemm.d);
   const bool binary64 = gemm.d == Format::f64;
   const int kept = binary64 ? kKeptDouble : kKept;
@@ -45,7 +48,8 @@ MaskedGemm::MaskedGemm(const UnknownGemm& gemm) : gemm_(gemm) {
   small_.a = std::max(least_exponent(a), lowest - std::max(least_exponent(b), lowest / 2));
   small_.b = lowest - small_.a;
   // Sums of 13 fraction bits count so far, and D has to.
-  const int bits = std::min({large - lowest - kept, 12, int{d.fraction_bits}});
+  const int bits =
+      std::min({large - lowest - kept, 12, int{d.fraction_bits} - (alpha == 1 ? 0 : kMultipleBits)});
   if (bits < 0)
     throw InputError("type: found " + std::string(name_of(gemm.a)) + " and " + std::string(name_of(gemm.b)) +
                      " with a D of " + std::string(name_of(gemm.d)) +
@@ -79,7 +83,9 @@ std::optional<std::uint64_t> MaskedGemm::count_at(std::size_t row) {
     if (x.kind != Kind::finite) return std::nullopt;
     value = x.significand == 0 ? 0 : std::ldexp(x.significand, x.exponent - d.fraction_bits);
   }
-  const double count = std::ldexp(value, -(small_.a + small_.b));
+  double count = std::ldexp(value, -(small_.a + small_.b)) / alpha_;
+  if (alpha_ != 1 && std::abs(count - std::round(count)) < std::ldexp(1, -kMultipleBits))
+    count = std::round(count);
   if (!(count >= 0) || count > static_cast<double>(most_small_) || count != std::floor(count))
     return std::nullopt;
   return static_cast<std::uint64_t>(count);

@@ -19,7 +19,8 @@ struct Mask {
 /// A product as the masks need it.
 class MaskedGemm {
  public:
-  explicit MaskedGemm(const UnknownGemm& gemm);
+  /// D is `alpha` times the sum, rounded.
+  explicit MaskedGemm(const UnknownGemm& gemm, double alpha = 1);
 
   /// How many of the small values of each mask, all over the same list, are left in D; none where D is no
   /// such number.
@@ -42,6 +43,7 @@ class MaskedGemm {
   [[nodiscard]] std::optional<std::uint64_t> count_at(std::size_t row);
 
   const UnknownGemm& gemm_;
+  double alpha_;
   Powers large_, small_;
   std::uint64_t most_small_ = 0;  ///< of one call: their sum is lost beside a large value, and D holds it
   std::vector<std::byte> a_, b_, c_, d_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "masks.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/gemm_epilogue.hpp"
 #include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "tree_search.hpp"
@@ -27,9 +29,9 @@ constexpr InputClass kClasses[] = {
     InputClass::narrow_window, InputClass::mostly_zeros,   InputClass::sparse_powers,
     InputClass::random_finite, InputClass::special_values, InputClass::near_subnormal};
 
-/// Operands of one product and the callable's D.
+/// Operands of one product and the callable's D; no C: it was 0, or null.
 struct Answer {
-  std::vector<std::byte> a, b, d;
+  std::vector<std::byte> a, b, c, d;
 };
 
 /// Other plans of the same bits that a finding lists.
@@ -243,8 +245,14 @@ std::vector<GemmPlan> plans_of(const Candidate& candidate, const UnknownGemm& ge
   return plans;
 }
 
+/// How C may be added.
+struct Addition {
+  CPlace place = CPlace::epilogue;
+  EpilogueRule epilogue = EpilogueRule::fused_sum;
+};
+
 /// Roundings that the tree does not show.
-std::vector<GemmPlan> roundings_of(const GemmPlan& plan) {
+std::vector<GemmPlan> roundings_of(const GemmPlan& plan, const std::vector<Addition>& additions) {
   std::vector<GemmPlan> all;
   const bool tf32 = plan.instruction.a == Format::tf32;
   for (const InputRounding input :
@@ -254,10 +262,14 @@ std::vector<GemmPlan> roundings_of(const GemmPlan& plan) {
       if (partial == Format::f32 && !all.empty() && all.back().input == input) continue;
       if (partial != Format::f32 && (plan.slices == 1 || (partial != Format::f16 && partial != Format::bf16)))
         continue;
-      GemmPlan one = plan;
-      one.input = input;
-      one.partial = partial;
-      all.push_back(one);
+      for (const Addition& addition : additions) {
+        GemmPlan one = plan;
+        one.input = input;
+        one.partial = partial;
+        one.c_place = addition.place;
+        one.epilogue = addition.epilogue;
+        all.push_back(one);
+      }
     }
   }
   return all;
@@ -271,21 +283,33 @@ class Revealer {
 
   GemmFinding run() {
     say("masks");
-    MaskedGemm masked(gemm_);
     GemmFinding finding;
-    const std::uint64_t leaves = gemm_.k + (gemm_.with_c ? 1 : 0);
+    if (gemm_.with_c) find_factors(finding);
+    const bool scaled = finding.alpha != 1 || finding.beta != 1;
+    UnknownGemm product = gemm_;
+    if (scaled) {  // the tree of the product alone
+      product.with_c = false;
+      product.run = [this](const void* a, const void* b, const void* /*c*/, void* d) {
+        const std::vector<std::byte> zeros(bytes_of_d());
+        gemm_.run(a, b, zeros.data(), d);
+      };
+    }
+    MaskedGemm masked(product, finding.alpha);
+    const std::uint64_t leaves = gemm_.k + (product.with_c ? 1 : 0);
     const auto tree = measured_tree(masked, leaves, finding.why_no_tree);
     if (tree) {
       finding.tree = *tree;
+      SumTree products = *tree;
+      if (product.with_c) finding.c_place = take_c(products);
+      if (scaled) finding.c_place = kLast;
       say("plans");
-      if (ask())
-        match(finding);
-      else
-        finding.why_no_plan = "calls with the same operands give other bits";
+      prove(finding, products);
     } else {
       finding.why_no_plan = "there is no tree";
     }
-    finding.calls = masked.calls() + answers_.size() + (answers_.empty() ? 0 : 1);
+    // Masks of the product alone show no place of C: only a plan does.
+    if (scaled && !finding.plan) finding.c_place = "not found: masks show it where alpha and beta are 1";
+    finding.calls = masked.calls() + calls_;
     return finding;
   }
 
@@ -294,9 +318,63 @@ class Revealer {
     if (options_.progress) options_.progress(what);
   }
 
+  /// First on random products with a C; where no plan says how it was added, on such without one.
+  void prove(GemmFinding& finding, const SumTree& products) {
+    std::vector<Addition> additions{{}};
+    const bool last = finding.c_place == kLast;
+    const bool scaled = finding.alpha != 1 || finding.beta != 1;
+    // Where nothing is scaled and D is no shorter than sums, all rules are one.
+    if (last && scaled) additions.push_back({CPlace::epilogue, EpilogueRule::fused_c});
+    if (last && (scaled || spec_of(gemm_.d).storage_bits < 32))
+      additions.push_back({CPlace::epilogue, EpilogueRule::rounded_sum});
+    if (gemm_.with_c && !last) additions = {{CPlace::chain}, {CPlace::total}};
+    finding.random_c = gemm_.with_c;
+    while (true) {
+      if (!ask(finding.random_c)) {
+        finding.why_no_plan = "calls with the same operands give other bits";
+        return;
+      }
+      match(finding, products, additions);
+      if (finding.plan || last || !finding.random_c) return;
+      finding.random_c = false;
+      additions = {{}};
+      finding.why_no_plan.clear();
+      finding.verified = finding.mismatches = finding.other_nans = 0;
+    }
+  }
+
+  static constexpr const char* kLast = "added last, to the finished sum";
+
+  [[nodiscard]] std::size_t bytes_of_d() const {
+    return gemm_.m * gemm_.n * spec_of(gemm_.d).storage_bytes();
+  }
+  /// alpha is D of a product that is 1, beta D of a C that is 1; both stay 1 where one of them is no factor.
+  void find_factors(GemmFinding& finding) {
+    const auto d_of = [&](double product, double addend) {
+      const auto buffer = [](Format format, std::uint64_t elements, double first) {
+        std::vector<std::byte> out(elements * spec_of(format).storage_bytes());
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(first);
+        store_word(out.data(), spec_of(format).storage_bytes(), 0,
+                   cast_bits(bits, spec_of(Format::f64), spec_of(format), {}));
+        return out;
+      };
+      const auto a = buffer(gemm_.a, gemm_.m * gemm_.k, product), b = buffer(gemm_.b, gemm_.k * gemm_.n, 1),
+                 c = buffer(gemm_.d, gemm_.m * gemm_.n, addend);
+      std::vector<std::byte> d(bytes_of_d());
+      ++calls_;
+      gemm_.run(a.data(), b.data(), c.data(), d.data());
+      return decode_value(load_word(d.data(), spec_of(gemm_.d).storage_bytes(), 0), spec_of(gemm_.d));
+    };
+    const double alpha = d_of(1, 0), beta = d_of(0, 1);
+    if (!std::isnormal(alpha) || !std::isnormal(beta)) return;
+    finding.alpha = alpha;
+    finding.beta = beta;
+  }
+
   /// Random products, one class after another. False where the first one has other bits when it is asked
   /// again.
-  bool ask() {
+  bool ask(bool random_c) {
+    answers_.clear();
     Instruction inst;
     inst.a = gemm_.a;
     inst.b = gemm_.b;
@@ -312,19 +390,26 @@ class Revealer {
       fill(one.a, plan, input_class, gen::Matrix::a, gemm_.m, gemm_.k, i);
       fill(one.b, plan, input_class, gen::Matrix::b, gemm_.k, gemm_.n, i);
       one.d.resize(gemm_.m * gemm_.n * spec_of(gemm_.d).storage_bytes());
-      std::vector<std::byte> c(gemm_.with_c ? one.d.size() : 0);
-      gemm_.run(one.a.data(), one.b.data(), gemm_.with_c ? c.data() : nullptr, one.d.data());
+      if (random_c) fill(one.c, plan, input_class, gen::Matrix::c, gemm_.m, gemm_.n, i);
+      run(one, one.d);
       answers_.push_back(std::move(one));
     }
     if (answers_.empty()) return true;
     const Answer& first = answers_.front();
-    std::vector<std::byte> again(first.d.size()), c(gemm_.with_c ? again.size() : 0);
-    gemm_.run(first.a.data(), first.b.data(), gemm_.with_c ? c.data() : nullptr, again.data());
+    std::vector<std::byte> again(first.d.size());
+    run(first, again);
     return again == first.d;
+  }
+  void run(const Answer& one, std::vector<std::byte>& d) {
+    ++calls_;
+    const std::vector<std::byte> zeros(gemm_.with_c && one.c.empty() ? d.size() : 0);
+    const std::vector<std::byte>& c = one.c.empty() ? zeros : one.c;
+    gemm_.run(one.a.data(), one.b.data(), gemm_.with_c ? c.data() : nullptr, d.data());
   }
   void fill(std::vector<std::byte>& out, const gen::GeneratorPlan& plan, InputClass input_class,
             gen::Matrix which, std::uint64_t rows, std::uint64_t columns, std::uint64_t tile) const {
-    const std::size_t bytes = spec_of(which == gen::Matrix::a ? gemm_.a : gemm_.b).storage_bytes();
+    const Format format = which == gen::Matrix::a ? gemm_.a : which == gen::Matrix::b ? gemm_.b : gemm_.d;
+    const std::size_t bytes = spec_of(format).storage_bytes();
     out.resize(rows * columns * bytes);
     for (std::uint64_t i = 0; i < rows; ++i)
       for (std::uint64_t j = 0; j < columns; ++j)
@@ -335,27 +420,19 @@ class Revealer {
 
   /// Elements of the first rows of D that a plan does not give, over the products up to the first with any;
   /// NaNs of other bits apart: a library may make its own.
-  std::uint64_t wrong(const Candidate& candidate, const GemmPlan& plan, std::uint64_t rows,
-                      std::uint64_t& compared, std::uint64_t& nans) const {
+  std::uint64_t wrong(const Candidate& candidate, const GemmPlan& plan, const GemmProblem& problem,
+                      std::uint64_t rows, std::uint64_t& compared, std::uint64_t& nans) const {
     const std::size_t bytes = spec_of(gemm_.d).storage_bytes();
     compared = nans = 0;
     for (const Answer& one : answers_) {
       std::vector<std::byte> d(rows * gemm_.n * bytes);
-      Matmul problem;
-      problem.batch = 1;
-      problem.m = rows;
-      problem.n = gemm_.n;
-      problem.k = gemm_.k;
-      problem.a = one.a.data();
-      problem.b = one.b.data();
-      problem.d = d.data();
-      if (!why_no_prediction(plan, candidate.datapath, problem).empty()) return d.size() / bytes;
-      predict(plan, candidate.datapath, problem,
-              [](const Instruction& inst, const Datapath& model, const Matmul& work) {
-                MatmulOptions how;
-                how.threads = 0;
-                matmul(inst, model, work, how);
-              });
+      predict_gemm(problem, plan, candidate.datapath, rows, gemm_.n,
+                   {one.a.data(), one.b.data(), one.c.empty() ? nullptr : one.c.data()}, d.data(),
+                   [](const Instruction& inst, const Datapath& model, const Matmul& work) {
+                     MatmulOptions how;
+                     how.threads = 0;
+                     matmul(inst, model, work, how);
+                   });
       compared += d.size() / bytes;
       if (std::equal(d.begin(), d.end(), one.d.begin())) continue;
       std::uint64_t count = 0;
@@ -386,23 +463,31 @@ class Revealer {
     return d.specials == Specials::ieee && (bits & d.magnitude_mask()) > d.infinity_bits();
   }
 
-  void match(GemmFinding& finding) {
-    SumTree tree = finding.tree;
-    if (gemm_.with_c) finding.c_place = take_c(tree);
+  /// `tree`: of the products, without c.
+  void match(GemmFinding& finding, const SumTree& tree, const std::vector<Addition>& additions) {
+    GemmProblem problem;
+    problem.k = gemm_.k;
+    problem.alpha = finding.random_c ? finding.alpha : 1;
+    problem.beta = finding.random_c ? finding.beta : 0;
+    Matmul sums;
+    sums.m = gemm_.m;
+    sums.n = gemm_.n;
+    sums.k = gemm_.k;
     const Hints hints = hints_of(tree, gemm_.k);
     bool same_tree = false;
     std::uint64_t least = ~std::uint64_t{0};
     for (const Candidate& candidate : candidates_of(gemm_, architectures_))
       for (const GemmPlan& shape : plans_of(candidate, gemm_, hints)) {
         if (tree_of(shape, candidate.datapath, gemm_.k) != tree) continue;
-        same_tree = true;
         // A lane per k rounds every product by itself, which of short formats changes nothing.
         if (finding.plan && shape.lanes >= gemm_.k) continue;
-        for (const GemmPlan& plan : roundings_of(shape)) {
+        for (const GemmPlan& plan : roundings_of(shape, additions)) {
+          if (!why_no_prediction(plan, candidate.datapath, sums).empty()) continue;
+          same_tree = true;
           if (finding.plan && (finding.alike.size() == kMostAlike || large())) return;
           std::uint64_t compared = 0, nans = 0;
           const std::uint64_t mismatches =
-              wrong(candidate, plan, finding.plan ? rows_alike() : gemm_.m, compared, nans);
+              wrong(candidate, plan, problem, finding.plan ? rows_alike() : gemm_.m, compared, nans);
           if (mismatches == 0 && finding.plan) {
             finding.alike.push_back(candidate.architecture + " " + text_of(plan));
             continue;
@@ -430,7 +515,7 @@ class Revealer {
                                  [&](const SumTree& x) { return x.leaf() && x.k == gemm_.k; });
     if (at != children.end() && children.size() == 2) {
       tree = std::move(children[at == children.begin() ? 1 : 0]);
-      return "added last, to the finished sum";
+      return kLast;
     }
     const bool first = removed(tree);
     return first ? "in the first step, one more addend" : "inside the sum";
@@ -458,6 +543,7 @@ class Revealer {
   std::span<const Architecture* const> architectures_;
   const GemmOptions& options_;
   std::vector<Answer> answers_;
+  std::uint64_t calls_ = 0;  ///< but for the masks'
 };
 
 }  // namespace

@@ -151,8 +151,9 @@ void describe(const SumTree& tree, std::uint64_t k, std::size_t depth, const std
     // Neighbours of one shape, the same distance apart, are one line.
     std::size_t alike = 1;
     const auto distance = [&](std::size_t j) { return spine.parts[j].least() - spine.parts[j - 1].least(); };
-    while (i + alike < spine.parts.size() && spine.fused[i + alike] == spine.fused[i] &&
-           distance(i + alike) == distance(i + 1) &&
+    const auto holds_c = [&](const SumTree& part) { return leaves_of(part).back() == k; };
+    while (i + alike < spine.parts.size() && !holds_c(spine.parts[i]) && !holds_c(spine.parts[i + alike]) &&
+           spine.fused[i + alike] == spine.fused[i] && distance(i + alike) == distance(i + 1) &&
            same_shape(spine.parts[i], spine.parts[i + alike],
                       spine.parts[i + alike].least() - spine.parts[i].least()))
       ++alike;

@@ -286,10 +286,112 @@ UnknownGemm with_c(bool last) {
 TEST(Reveal, the_place_of_c) {
   const GemmFinding first = revealed(with_c(false), "hopper");
   EXPECT_EQ(first.c_place, "in the first step, one more addend");
-  EXPECT_TRUE(first.plan) << first.why_no_plan;
+  ASSERT_TRUE(first.plan) << first.why_no_plan;
+  EXPECT_EQ(first.plan->c_place, CPlace::chain);
   const GemmFinding last = revealed(with_c(true), "hopper");
   EXPECT_EQ(last.c_place, "added last, to the finished sum");
-  EXPECT_TRUE(last.plan) << last.why_no_plan;
+  ASSERT_TRUE(last.plan) << last.why_no_plan;
+  EXPECT_EQ(last.plan->c_place, CPlace::epilogue);
+  for (const GemmFinding* const found : {&first, &last}) {
+    EXPECT_TRUE(found->random_c);
+    EXPECT_EQ(found->verified, 16 * 16 * 9U);
+  }
+}
+
+/// D of f32 by a function of the chain of fma over a range of K that starts from a number, and of C.
+using Chain = std::function<float(float start, std::size_t first, std::size_t last)>;
+UnknownGemm sums_with_c(const std::function<float(const Chain& chain, float c, bool corner)>& sum) {
+  UnknownGemm gemm{8, 8, 48, Format::f32, Format::f32, Format::f32, true, {}};
+  gemm.run = [sum](const void* a, const void* b, const void* c, void* d) {
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 8; ++j) {
+        const auto chain = [&](float start, std::size_t first, std::size_t last) {
+          for (std::size_t k = first; k < last; ++k)
+            start = std::fma(static_cast<const float*>(a)[i * 48 + k],
+                             static_cast<const float*>(b)[k * 8 + j], start);
+          return start;
+        };
+        static_cast<float*>(d)[i * 8 + j] =
+            sum(chain, static_cast<const float*>(c)[i * 8 + j], i == 0 && j == 7);
+      }
+  };
+  return gemm;
+}
+
+TEST(Reveal, c_and_its_factor_in_an_epilogue) {
+  const auto expect = [](double alpha, double beta, EpilogueRule rule, auto&& end) {
+    const GemmFinding found = revealed(
+        sums_with_c([&](const Chain& chain, float c, bool /*corner*/) { return end(chain(0, 0, 48), c); }),
+        "hopper");
+    ASSERT_TRUE(found.plan) << found.why_no_plan;
+    EXPECT_EQ(found.alpha, alpha);
+    EXPECT_EQ(found.beta, beta);
+    EXPECT_EQ(found.plan->epilogue, rule);
+    EXPECT_EQ(found.plan->c_place, CPlace::epilogue);
+    EXPECT_EQ(found.c_place, "added last, to the finished sum");
+    EXPECT_TRUE(found.random_c);
+    EXPECT_EQ(found.verified, 8 * 8 * 9U);
+  };
+  constexpr float kAlpha = 1.7F, kBeta = -0.3F;
+  expect(1, 1, EpilogueRule::fused_sum, [](float sum, float c) { return sum + c; });
+  expect(1, 2, EpilogueRule::fused_sum, [](float sum, float c) { return sum + 2 * c; });
+  expect(kAlpha, kBeta, EpilogueRule::fused_sum,
+         [](float sum, float c) { return std::fma(kAlpha, sum, kBeta * c); });
+  expect(kAlpha, kBeta, EpilogueRule::fused_c,
+         [](float sum, float c) { return std::fma(kBeta, c, kAlpha * sum); });
+  expect(kAlpha, kBeta, EpilogueRule::rounded_sum, [](float sum, float c) {
+    volatile float both = kAlpha * sum;  // no fma
+    return both + kBeta * c;
+  });
+}
+
+TEST(Reveal, c_starts_a_chain_or_a_total) {
+  const auto expect = [](CPlace place, const std::function<float(const Chain&, float)>& sum) {
+    const GemmFinding found = revealed(
+        sums_with_c([&](const Chain& chain, float c, bool /*corner*/) { return sum(chain, c); }), "hopper");
+    ASSERT_TRUE(found.plan) << found.why_no_plan;
+    EXPECT_TRUE(found.random_c);
+    EXPECT_EQ(found.plan->c_place, place);
+    EXPECT_EQ(found.verified, 8 * 8 * 9U);
+  };
+  expect(CPlace::chain, [](const Chain& chain, float c) { return chain(c, 0, 48); });
+  expect(CPlace::chain, [](const Chain& chain, float c) { return chain(c, 0, 24) + chain(0, 24, 48); });
+  // Promotion from C on; then slices of which the last one is longer.
+  expect(CPlace::chain, [](const Chain& chain, float c) { return (c + chain(0, 0, 24)) + chain(0, 24, 48); });
+  expect(CPlace::total, [](const Chain& chain, float c) { return (c + chain(0, 0, 16)) + chain(0, 16, 48); });
+}
+
+TEST(Reveal, a_place_of_c_that_no_plan_says_leaves_the_products_plan) {
+  const GemmFinding inside = revealed(sums_with_c([](const Chain& chain, float c, bool /*corner*/) {
+                                        return chain(chain(0, 0, 24) + c, 24, 48);
+                                      }),
+                                      "hopper");
+  EXPECT_EQ(inside.c_place, "inside the sum");
+  EXPECT_TRUE(inside.plan) << inside.why_no_plan;
+  EXPECT_FALSE(inside.random_c);
+  // c has the place of one that starts the chain, but joins it after the first product was rounded.
+  const GemmFinding second = revealed(sums_with_c([](const Chain& chain, float c, bool /*corner*/) {
+                                        return chain(chain(0, 0, 1) + c, 1, 48);
+                                      }),
+                                      "hopper");
+  EXPECT_EQ(second.c_place, "in the first step, one more addend");
+  EXPECT_TRUE(second.plan) << second.why_no_plan;
+  EXPECT_FALSE(second.random_c);
+}
+
+TEST(Reveal, a_function_that_adds_c_otherwise_has_no_plan) {
+  const GemmFinding early = revealed(
+      sums_with_c([](const Chain& chain, float c, bool /*corner*/) { return chain(0.5F * c, 0, 48); }),
+      "hopper");
+  EXPECT_FALSE(early.plan);
+  EXPECT_EQ(early.beta, 0.5);
+  EXPECT_EQ(early.c_place, "not found: masks show it where alpha and beta are 1");
+  const GemmFinding one_element = revealed(sums_with_c([](const Chain& chain, float c, bool corner) {
+                                             return chain(0, 0, 48) + (corner ? 1.5F * c : c);
+                                           }),
+                                           "hopper");
+  EXPECT_FALSE(one_element.plan);
+  EXPECT_GT(one_element.mismatches, 0U);
 }
 
 TEST(Reveal, a_function_that_ignores_c_is_no_sum_with_c) {

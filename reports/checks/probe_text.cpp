@@ -216,6 +216,9 @@ std::string to_text(const probe::GemmFinding& finding, const probe::UnknownGemm&
     at = end + 1;
   }
   if (!finding.c_place.empty()) text += "c: " + finding.c_place + "\n";
+  if (finding.alpha != 1 || finding.beta != 1)
+    text += fmt::format("factors: alpha {}, beta {}\n", finding.alpha, finding.beta);
+  if (!gemm.with_c) text += "c: the function is given none\n";
   if (!finding.plan) {
     text += "plan: none: " + finding.why_no_plan;
     if (finding.mismatches != 0) text += fmt::format(" ({} elements differ)", finding.mismatches);
@@ -228,7 +231,10 @@ std::string to_text(const probe::GemmFinding& finding, const probe::UnknownGemm&
   if (finding.alike.size() > kMost)
     text += fmt::format("  same bits: {} more, which --json names\n", finding.alike.size() - kMost);
   text += fmt::format("random products{}: {} elements compared, {} mismatches",
-                      gemm.with_c ? " with C = 0" : "", finding.verified, finding.mismatches);
+                      finding.random_c ? " and C"
+                      : gemm.with_c    ? " with C = 0"
+                                       : "",
+                      finding.verified, finding.mismatches);
   if (finding.other_nans != 0) text += fmt::format("; {} NaNs of other bits", finding.other_nans);
   return text + "\n";
 }
@@ -245,6 +251,9 @@ std::string to_json(const probe::GemmFinding& finding, const probe::UnknownGemm&
               {"tree", finding.why_no_tree.empty() ? text_of(finding.tree, gemm.k) : ""},
               {"why_no_tree", finding.why_no_tree},
               {"c", finding.c_place},
+              {"alpha", finding.alpha},
+              {"beta", finding.beta},
+              {"random_c", finding.random_c},
               {"plan", nullptr},
               {"plan_fields", nullptr},
               {"architecture", finding.architecture},

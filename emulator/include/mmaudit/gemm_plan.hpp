@@ -44,6 +44,13 @@ enum class EpilogueRule : std::uint8_t {
   rounded_sum  ///< alpha * sum is rounded to D's format before beta * C is added
 };
 
+/// Where C joins a product. All but the epilogue take it as it is, without alpha and beta.
+enum class CPlace : std::uint8_t {
+  epilogue,  ///< the finished sum, as EpilogueRule says
+  chain,     ///< starts the first chain, of slice 0 and lane 0; with `promote` its total
+  total      ///< starts the total of the slices, or of a single slice's lanes
+};
+
 /// How GELU of x is computed, in binary32; t is tanh.approx.f32 of u.
 enum class GeluRule : std::uint8_t {
   fused,    ///< 0.5 * fma(x, t, x), u = fma(c * x, x, b) * x
@@ -53,6 +60,7 @@ enum class GeluRule : std::uint8_t {
 namespace names {
 inline constexpr std::string_view kGeluRule[] = {"fused", "factored"};
 inline constexpr std::string_view kEpilogueRule[] = {"fused_sum", "fused_c", "rounded_sum"};
+inline constexpr std::string_view kCPlace[] = {"epilogue", "chain", "total"};
 inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic", "truncated"};
 inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved", "paired"};
 inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_even", "nearest_away"};
@@ -81,6 +89,7 @@ struct GemmPlan {
   std::uint64_t lane_tile = 1;
   SliceOrder lane_order = SliceOrder::ascending;
   InputRounding input = InputRounding::toward_zero;
+  CPlace c_place = CPlace::epilogue;
   EpilogueRule epilogue = EpilogueRule::fused_sum;
   GeluRule gelu = GeluRule::fused;
   Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
@@ -106,6 +115,7 @@ void for_each_field(Plan& plan, Visit&& visit) {
   visit.count("lane_tile", plan.lane_tile, 1);
   visit.choice("lane_order", names::kSliceOrder, plan.lane_order);
   visit.choice("input", names::kInputRounding, plan.input);
+  visit.choice("c_place", names::kCPlace, plan.c_place);
   visit.choice("epilogue", names::kEpilogueRule, plan.epilogue);
   visit.choice("gelu", names::kGeluRule, plan.gelu);
   visit.format("output", plan.output);
@@ -146,7 +156,8 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
 
 /// What: D as a kernel of this plan computes it. Shapes: as Matmul; A and B of a tf32 instruction are
 /// binary32. `problem` has no promote and no split_k of its own; without an epilogue D has the format
-/// plan.output, with one the epilogue's output, which is plan.output too. C is the epilogue's. Range and
+/// plan.output, with one the epilogue's output, which is plan.output too. C is the epilogue's;
+/// where plan.c_place is another there is no epilogue, and C has the format plan.output. Range and
 /// rounding: any bit pattern; as the fields of GemmPlan say. Errors: none when why_no_prediction() is empty,
 /// but what `product` throws.
 void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem, const Product& product);

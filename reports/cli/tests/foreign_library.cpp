@@ -22,6 +22,23 @@ int good(std::uint64_t m, std::uint64_t n, std::uint64_t k, const void* a, const
   return 0;
 }
 
+/// The same plus half of C.
+int adds_half_of_c(std::uint64_t m, std::uint64_t n, std::uint64_t k, const void* a, const void* b,
+                   const void* c, void* d) {
+  good(m, n, k, a, b, nullptr, d);
+  for (std::uint64_t i = 0; i < m * n; ++i)
+    static_cast<float*>(d)[i] += 0.5F * static_cast<const float*>(c)[i];
+  return 0;
+}
+
+/// The same without the last bit.
+int clears_a_bit(std::uint64_t m, std::uint64_t n, std::uint64_t k, const void* a, const void* b,
+                 const void* /*c*/, void* d) {
+  good(m, n, k, a, b, nullptr, d);
+  for (std::uint64_t i = 0; i < m * n; ++i) static_cast<std::uint32_t*>(d)[i] &= ~std::uint32_t{1};
+  return 0;
+}
+
 // Every product rounded before it is added: no matrix unit does that in binary32.
 int rounds_products(std::uint64_t m, std::uint64_t n, std::uint64_t k, const void* a, const void* b,
                     const void* /*c*/, void* d) {

@@ -13,7 +13,8 @@
 
 namespace mmaudit::probe {
 
-/// D (m x n) = A (m x k) * B (k x n) [+ C], row-major, elements as raw bits in storage width.
+/// D (m x n) = A (m x k) * B (k x n), with C alpha * A * B + beta * C, row-major, elements as raw bits in
+/// storage width.
 struct UnknownGemm {
   std::uint64_t m = 0, n = 0, k = 0;
   Format a = Format::f16, b = Format::f16, d = Format::f32;
@@ -29,6 +30,8 @@ struct GemmFinding {
   std::vector<std::string> alike;  ///< other plans with the same bits: "ampere mma.m16n8k16..."
   std::string why_no_plan;         ///< empty: there is one
   std::string c_place;             ///< where c enters; empty without C
+  double alpha = 1, beta = 1;      ///< with C: D = alpha * sum + beta * C
+  bool random_c = false;           ///< the random products have a C; without: C is 0
   std::uint64_t calls = 0;         ///< of the callable
   std::uint64_t verified = 0;      ///< elements of D compared on random data
   std::uint64_t mismatches = 0;    ///< of the plan, or of the best one tried
