@@ -418,12 +418,18 @@ class Revealer {
                                  static_cast<int>(j)));
   }
 
-  /// Elements of the first rows of D that a plan does not give, over the products up to the first with any;
-  /// NaNs of other bits apart: a library may make its own.
-  std::uint64_t wrong(const Candidate& candidate, const GemmPlan& plan, const GemmProblem& problem,
-                      std::uint64_t rows, std::uint64_t& compared, std::uint64_t& nans) const {
-    const std::size_t bytes = spec_of(gemm_.d).storage_bytes();
-    compared = nans = 0;
+  /// Elements of the first rows of D that a plan does not give, over the products up to the first with any
+  /// but zeros of the other sign.
+  struct Difference {
+    std::uint64_t compared = 0, wrong = 0;
+    std::uint64_t nans = 0;   ///< of other bits, no wrong ones: a library may make its own
+    std::uint64_t zeros = 0;  ///< of the other sign, among the wrong ones
+  };
+  [[nodiscard]] Difference difference(const Candidate& candidate, const GemmPlan& plan,
+                                      const GemmProblem& problem, std::uint64_t rows) const {
+    const FormatSpec of_d = spec_of(gemm_.d);
+    const std::size_t bytes = of_d.storage_bytes();
+    Difference out;
     for (const Answer& one : answers_) {
       std::vector<std::byte> d(rows * gemm_.n * bytes);
       predict_gemm(problem, plan, candidate.datapath, rows, gemm_.n,
@@ -433,18 +439,18 @@ class Revealer {
                      how.threads = 0;
                      matmul(inst, model, work, how);
                    });
-      compared += d.size() / bytes;
+      out.compared += d.size() / bytes;
       if (std::equal(d.begin(), d.end(), one.d.begin())) continue;
-      std::uint64_t count = 0;
       for (std::size_t i = 0; i < d.size() / bytes; ++i) {
         const std::uint64_t found = load_word(d.data(), bytes, i), theirs = load_word(one.d.data(), bytes, i);
         if (found == theirs) continue;
         const bool both = is_nan(found) && is_nan(theirs);
-        (both ? nans : count) += 1U;
+        (both ? out.nans : out.wrong) += 1U;
+        if (!both && ((found | theirs) & of_d.magnitude_mask()) == 0) ++out.zeros;
       }
-      if (count != 0) return count;
+      if (out.wrong != out.zeros) break;
     }
-    return 0;
+    return out;
   }
   /// Rows on which another plan is compared with the first one's D: of all of it the first one takes a
   /// second.
@@ -475,6 +481,7 @@ class Revealer {
     sums.k = gemm_.k;
     const Hints hints = hints_of(tree, gemm_.k);
     bool same_tree = false;
+    std::string but_for_zeros;
     std::uint64_t least = ~std::uint64_t{0};
     for (const Candidate& candidate : candidates_of(gemm_, architectures_))
       for (const GemmPlan& shape : plans_of(candidate, gemm_, hints)) {
@@ -485,26 +492,27 @@ class Revealer {
           if (!why_no_prediction(plan, candidate.datapath, sums).empty()) continue;
           same_tree = true;
           if (finding.plan && (finding.alike.size() == kMostAlike || large())) return;
-          std::uint64_t compared = 0, nans = 0;
-          const std::uint64_t mismatches =
-              wrong(candidate, plan, problem, finding.plan ? rows_alike() : gemm_.m, compared, nans);
-          if (mismatches == 0 && finding.plan) {
+          const Difference found =
+              difference(candidate, plan, problem, finding.plan ? rows_alike() : gemm_.m);
+          if (found.wrong == 0 && finding.plan) {
             finding.alike.push_back(candidate.architecture + " " + text_of(plan));
             continue;
           }
-          if (mismatches == 0) {
+          if (found.wrong == 0) {
             finding.plan = plan;
             finding.architecture = candidate.architecture;
           }
-          if (mismatches <= least) {
-            least = finding.mismatches = mismatches;
-            finding.verified = compared;
-            finding.other_nans = nans;
+          if (found.wrong == found.zeros && but_for_zeros.empty())
+            but_for_zeros = ", but " + text_of(plan) + " all but the sign of zeros";
+          if (found.wrong <= least) {
+            least = finding.mismatches = found.wrong;
+            finding.verified = found.compared;
+            finding.other_nans = found.nans;
           }
         }
       }
     if (finding.plan) return;
-    finding.why_no_plan = same_tree ? "plans with this tree give other bits on random data"
+    finding.why_no_plan = same_tree ? "plans with this tree give other bits on random data" + but_for_zeros
                                     : "no plan of an instruction of these architectures has this tree";
   }
 

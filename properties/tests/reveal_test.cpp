@@ -136,6 +136,7 @@ struct Lanes {
   SliceOrder order = SliceOrder::halved;
   std::uint64_t promote = 0, k = 256;
   enum class Lie : std::uint8_t { none, a_lane_starts_late, first_two_swapped, one_element } lie = Lie::none;
+  bool from_first = false;  ///< the total starts from a lane's sum, not from +0
 };
 
 template <typename Number>
@@ -163,7 +164,7 @@ UnknownGemm kernel_of(const Lanes& lanes) {
         std::vector<Number> sums;
         for (const std::vector<std::size_t>& ks : lists) sums.push_back(lane_sum(ks, i, j));
         if (lanes.order == SliceOrder::descending) std::reverse(sums.begin(), sums.end());
-        Number all = 0;
+        Number all = lanes.from_first ? std::exchange(sums[0], Number{-0.0}) : 0;
         for (std::size_t half = sums.size() / 2; lanes.order == SliceOrder::halved && half > 0; half /= 2)
           for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
         for (const Number sum : sums) all += sum;
@@ -229,6 +230,17 @@ TEST(Reveal, lanes_of_short_formats_and_of_slices) {
     kernel.plan.lane_order = SliceOrder::ascending;
     expect_found(kernel);
   }
+}
+
+TEST(Reveal, a_sum_that_starts_from_its_first_lane_is_a_plan_but_for_the_sign_of_zeros) {
+  const GemmFinding found =
+      revealed(kernel_of<float>({.count = 4, .order = SliceOrder::ascending, .from_first = true}), "hopper");
+  EXPECT_FALSE(found.plan);
+  EXPECT_EQ(found.why_no_plan,
+            "plans with this tree give other bits on random data, but fma of f32 and f32, scalar, lanes 4 "
+            "all but the "
+            "sign of zeros");
+  EXPECT_GT(found.mismatches, 0U);
 }
 
 TEST(Reveal, lanes_that_are_not_alike_have_no_plan) {
