@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "json_fields.hpp"
@@ -267,7 +268,9 @@ LibraryCall library_call_of(const Json& json, const std::string& where) {
   if (const Json* const algorithm = fields.take("algorithm"); algorithm != nullptr) {
     if (!algorithm->is_object()) fields.refuse("algorithm", *algorithm, "names with integers");
     for (const auto& [name, value] : algorithm->items()) {
-      if (!value.is_number_integer()) fields.refuse("algorithm", value, "integers");
+      constexpr auto kMost = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+      if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > kMost))
+        fields.refuse("algorithm", value, "integers of 64 bits with a sign");
       out.algorithm.emplace_back(name, value.get<std::int64_t>());
     }
   }

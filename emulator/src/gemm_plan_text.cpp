@@ -16,8 +16,10 @@ std::string spaced(std::string_view name) {
   return out;
 }
 
+bool is_scalar(const Instruction& value) { return value == scalar_instruction(value.a, value.b); }
+
 std::string words_of(const Instruction& value) {
-  if (!(value == scalar_instruction(value.a, value.b))) return name_of(value);
+  if (!is_scalar(value)) return name_of(value);
   return std::string(kFma) + std::string(name_of(value.a)) + std::string(kAnd) +
          std::string(name_of(value.b));
 }
@@ -145,7 +147,7 @@ std::optional<GemmPlan> gemm_plan_in(std::string_view words) {
   GemmPlan out;
   WordsReader reader(words);
   for_each_field(out, reader);
-  return reader.understood() ? std::optional(out) : std::nullopt;
+  return reader.understood() && out.scalar == is_scalar(out.instruction) ? std::optional(out) : std::nullopt;
 }
 
 std::string change_of(const GemmPlan& before, const GemmPlan& after) {

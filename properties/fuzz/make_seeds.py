@@ -238,5 +238,6 @@ for number in range(0, 240, 8):
     body = bytes(metadata) * 64 + bytes(draws.randrange(256) for _ in range(700))
     seed("side_data", f"{number:03}", struct.pack("<HBBBB", number, number, 3 * number % 256, k, number // 8) + body)
 
+import gemm_seeds  # noqa: E402, F401: writes its part
 import program_seeds  # noqa: E402, F401: writes its part
 import result_seeds  # noqa: E402, F401: writes its part
