@@ -43,10 +43,11 @@ std::vector<std::byte> predicted(const GemmProblem& problem, const GemmPlan& pla
                               problem.bias ? bias.data() : nullptr};
   std::vector<std::byte> out;
   accepted([&] {
-    out =
-        checks::predicted_by(*find_architecture("hopper"), problem, plan, kRows, kColumns, operands,
-                             [](const Instruction& instruction, const Datapath& datapath,
-                                const Matmul& part) { matmul(instruction, datapath, part, {.threads = 1}); });
+    out = checks::predicted_by(
+        *find_architecture("hopper"), problem, plan, kRows, kColumns, operands,
+        [](const Instruction& instruction, const Datapath& datapath, const Matmul& part) {
+          matmul(instruction, datapath, part, MatmulOptions());
+        });
   });
   return out;
 }
