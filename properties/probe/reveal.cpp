@@ -135,16 +135,17 @@ std::optional<Lanes> lanes_with(const std::vector<std::uint64_t>& lane,
 }
 
 std::vector<Lanes> lanes_in(const SumTree& tree, std::uint64_t end) {
-  std::vector<const SumTree*> added;  // to k 0, one after another
+  std::vector<const SumTree*> added;  // to k 0, the last one first
   for (const SumTree* sum = &tree; !sum->leaf(); sum = &sum->children.front()) {
     if (sum->children.size() != 2) return {};
     added.push_back(&sum->children.back());
   }
+  std::reverse(added.begin(), added.end());
   std::vector<Lanes> found;
   std::vector<std::uint64_t> lane{0};
   std::uint64_t promote = 0;
-  for (auto sum = added.rbegin(); sum != added.rend(); ++sum) {
-    const std::vector<std::uint64_t> next = leaves_of(**sum);
+  for (const SumTree* const sum : added) {
+    const std::vector<std::uint64_t> next = leaves_of(*sum);
     if (std::optional<Lanes> lanes = lanes_with(lane, next, end)) {
       lanes->promote = promote;
       found.push_back(*lanes);

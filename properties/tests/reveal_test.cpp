@@ -162,6 +162,7 @@ UnknownGemm kernel_of(const Lanes& lanes) {
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t j = 0; j < 8; ++j) {
         std::vector<Number> sums;
+        sums.reserve(lists.size());
         for (const std::vector<std::size_t>& ks : lists) sums.push_back(lane_sum(ks, i, j));
         if (lanes.order == SliceOrder::descending) std::reverse(sums.begin(), sums.end());
         Number all = lanes.from_first ? std::exchange(sums[0], Number{-0.0}) : 0;

@@ -30,7 +30,8 @@ def _words(what: str, fields: Mapping[str, Any]) -> str:
 
 def _dimensions(field: Any, kernel: Mapping[str, Any], name: str) -> None:
     given = kernel.get(name, ())
-    if not isinstance(given, (list, tuple)) or len(given) > 3 or not all(isinstance(extent, (int, np.integer)) and 0 <= extent < 2**32 for extent in given):
+    good = isinstance(given, (list, tuple)) and len(given) <= 3
+    if not good or not all(isinstance(extent, (int, np.integer)) and 0 <= extent < 2**32 for extent in given):
         raise ValueError(f"call kernels {name}: found {given}, allowed: up to 3 integers of 32 bits")
     for i, extent in enumerate(given):
         field[i] = extent
