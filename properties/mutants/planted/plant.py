@@ -106,9 +106,20 @@ def choice(bug, old):
     return f'{{ if (mmaudit_planted({number})) {{ {new} }} else {{ {old} }} }}'
 
 
+def why_no_choice(text):
+    """What keeps `text` from being one side of a choice(); empty: nothing. The copy would not build."""
+    if re.match(r'(const|constexpr|static|auto|using)\b', text.lstrip()):
+        return 'found a declaration, which a choice would hide, allowed: its expression'
+    if not text.endswith(';') and re.search(r'[-+*/%&|^=<>?:,]$', text):
+        return 'found half of an expression, allowed: all of it'
+    return ''
+
+
 def place_of(bug, source):
     """(first, last) of the text of a bug, or what is wrong with it."""
     begin, end = 0, len(source)
+    if why := why_no_choice(bug['old']):
+        return f'{why}: {bug["old"]}'
     if 'in' in bug:
         context = only_match(bug['in'], source)
         if isinstance(context, int):
