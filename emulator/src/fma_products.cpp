@@ -26,10 +26,9 @@ struct Block {
   std::uint64_t k;
 };
 
-/// sums = chains over the block.
+/// Continues the sums by chains over the block.
 template <typename Number>
 void chains_plain(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>]) {
-  for (auto& row : sums) std::fill(std::begin(row), std::end(row), Number{0});
   for (std::uint64_t k = 0; k < x.k; ++k)
     for (std::uint64_t i = 0; i < kRows; ++i)
       for (std::uint64_t j = 0; j < kColumns<Number>; ++j)
@@ -39,8 +38,10 @@ void chains_plain(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>
 #ifdef __x86_64__
 [[gnu::target("avx2,fma")]] void chains_fma(const Block<float>& x, float (&sums)[kRows][kColumns<float>]) {
   // Named one by one: GCC 12 writes an array of them to memory in every step.
-  __m256 low0 = _mm256_setzero_ps(), low1 = low0, low2 = low0, low3 = low0;
-  __m256 high0 = low0, high1 = low0, high2 = low0, high3 = low0;
+  __m256 low0 = _mm256_loadu_ps(&sums[0][0]), low1 = _mm256_loadu_ps(&sums[1][0]),
+         low2 = _mm256_loadu_ps(&sums[2][0]), low3 = _mm256_loadu_ps(&sums[3][0]);
+  __m256 high0 = _mm256_loadu_ps(&sums[0][8]), high1 = _mm256_loadu_ps(&sums[1][8]),
+         high2 = _mm256_loadu_ps(&sums[2][8]), high3 = _mm256_loadu_ps(&sums[3][8]);
   const float *const a0 = x.a, *const a1 = a0 + x.row_stride, *const a2 = a1 + x.row_stride,
                      *const a3 = a2 + x.row_stride;
   for (std::uint64_t k = 0; k < x.k; ++k) {
@@ -69,8 +70,10 @@ void chains_plain(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>
 }
 [[gnu::target("avx2,fma")]] void chains_fma(const Block<double>& x, double (&sums)[kRows][kColumns<double>]) {
   // Named one by one: GCC 12 writes an array of them to memory in every step.
-  __m256d low0 = _mm256_setzero_pd(), low1 = low0, low2 = low0, low3 = low0;
-  __m256d high0 = low0, high1 = low0, high2 = low0, high3 = low0;
+  __m256d low0 = _mm256_loadu_pd(&sums[0][0]), low1 = _mm256_loadu_pd(&sums[1][0]),
+          low2 = _mm256_loadu_pd(&sums[2][0]), low3 = _mm256_loadu_pd(&sums[3][0]);
+  __m256d high0 = _mm256_loadu_pd(&sums[0][4]), high1 = _mm256_loadu_pd(&sums[1][4]),
+          high2 = _mm256_loadu_pd(&sums[2][4]), high3 = _mm256_loadu_pd(&sums[3][4]);
   const double *const a0 = x.a, *const a1 = a0 + x.row_stride, *const a2 = a1 + x.row_stride,
                       *const a3 = a2 + x.row_stride;
   for (std::uint64_t k = 0; k < x.k; ++k) {
@@ -110,7 +113,7 @@ void chains(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>]) {
 
 template <typename Number>
 void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t columns, std::uint64_t k,
-             std::uint64_t stride, Number* total, unsigned threads) {
+             std::uint64_t stride, const Number* start, Number* total, unsigned threads) {
   constexpr std::uint64_t kWidth = kColumns<Number>, kTogether = 16;  // blocks of rows that share a panel
   const std::uint64_t panels = detail::quotient_up(columns, kWidth),
                       blocks = detail::quotient_up(rows, kRows),
@@ -123,18 +126,25 @@ void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t
       std::copy(b + i * columns + p * kWidth, b + i * columns + std::min(columns, (p + 1) * kWidth),
                 of_b.begin() + static_cast<std::ptrdiff_t>((p * k + i) * kWidth));
   const auto one_block = [&](std::uint64_t panel, std::uint64_t block) {
-    Number sums[kRows][kWidth], totals[kRows][kWidth] = {};
+    const std::uint64_t rows_here = std::min(kRows, rows - block * kRows),
+                        columns_here = std::min(kWidth, columns - panel * kWidth),
+                        corner = block * kRows * columns + panel * kWidth;
+    Number sums[kRows][kWidth] = {}, totals[kRows][kWidth] = {};
+    for (std::uint64_t i = 0; start != nullptr && i < rows_here; ++i)
+      std::copy_n(start + corner + i * columns, columns_here, totals[i]);
+    const bool alone = stride >= k;  // a chain alone starts from `start`, and keeps its -0
     for (std::uint64_t first = 0; first < k; first += stride) {
+      for (std::uint64_t i = 0; i < kRows; ++i)
+        for (std::uint64_t j = 0; j < kWidth; ++j) sums[i][j] = alone ? totals[i][j] : Number{0};
       chains(Block<Number>{&of_a[block * kRows * k + first], k, &of_b[(panel * k + first) * kWidth],
                            std::min(stride, k - first)},
              sums);
       for (std::uint64_t i = 0; i < kRows; ++i)
-        for (std::uint64_t j = 0; j < kWidth; ++j)  // a chain alone keeps its -0
-          totals[i][j] = stride < k ? totals[i][j] + sums[i][j] : sums[i][j];
+        for (std::uint64_t j = 0; j < kWidth; ++j)
+          totals[i][j] = alone ? sums[i][j] : totals[i][j] + sums[i][j];
     }
-    for (std::uint64_t i = 0; i < std::min(kRows, rows - block * kRows); ++i)
-      std::copy(totals[i], totals[i] + std::min(kWidth, columns - panel * kWidth),
-                total + (block * kRows + i) * columns + panel * kWidth);
+    for (std::uint64_t i = 0; i < rows_here; ++i)
+      std::copy_n(totals[i], columns_here, total + corner + i * columns);
   };
   detail::parallel_for(panels * chunks, threads, [&](std::uint64_t item) {
     const std::uint64_t panel = item / chunks, first = item % chunks * kTogether;
@@ -146,12 +156,12 @@ void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t
 }  // namespace
 
 void fma_product(const float* a, const float* b, std::uint64_t rows, std::uint64_t columns, std::uint64_t k,
-                 std::uint64_t stride, float* total, unsigned threads) {
-  product(a, b, rows, columns, k, stride, total, threads);
+                 std::uint64_t stride, const float* start, float* total, unsigned threads) {
+  product(a, b, rows, columns, k, stride, start, total, threads);
 }
 void fma_product(const double* a, const double* b, std::uint64_t rows, std::uint64_t columns, std::uint64_t k,
-                 std::uint64_t stride, double* total, unsigned threads) {
-  product(a, b, rows, columns, k, stride, total, threads);
+                 std::uint64_t stride, const double* start, double* total, unsigned threads) {
+  product(a, b, rows, columns, k, stride, start, total, threads);
 }
 
 }  // namespace mmaudit

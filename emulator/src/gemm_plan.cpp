@@ -144,25 +144,8 @@ std::vector<Number> values_of(const void* base, Format format, std::uint64_t fir
   return out;
 }
 
-/// The same from what `start` has instead of +0: of the chain, or of the total of the chains.
-template <typename Number>
-void continued(const std::vector<Number>& a, const std::vector<Number>& b, const Matmul& part,
-               std::uint64_t stride, const Number* start, std::vector<Number>& totals) {
-  for (std::uint64_t i = 0; i < part.m; ++i)
-    for (std::uint64_t j = 0; j < part.n; ++j) {
-      const bool chain = stride >= part.k;
-      Number total = start[i * part.n + j];
-      for (std::uint64_t first = 0; first < part.k; first += stride) {
-        Number sum = chain ? total : 0;
-        for (std::uint64_t k = first; k < std::min(first + stride, part.k); ++k)
-          sum = std::fma(a[i * part.k + k], b[k * part.n + j], sum);
-        total = chain ? sum : total + sum;
-      }
-      totals[i * part.n + j] = total;
-    }
-}
-
-/// sums = a chain of fma per element; every `promote` of k it is added to a total and starts again.
+/// sums = a chain of fma per element, from C's where there is one; every `promote` of k it is added to a
+/// total and starts again.
 template <typename Number>
 void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Number>::Bits* sums) {
   const std::uint64_t stride = plan.promote == 0 ? part.k : plan.promote;
@@ -172,11 +155,11 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Nu
   for (std::uint64_t matrix = 0; matrix < part.batch; ++matrix) {
     const auto a = values_of<Number>(part.a, plan.instruction.a, matrix * part.m * part.k, part.m * part.k),
                b = values_of<Number>(part.b, plan.instruction.b, matrix * part.k * part.n, part.k * part.n);
+    std::vector<Number> start;
     if (part.c != nullptr)
-      continued(a, b, part, stride, static_cast<const Number*>(part.c) + matrix * totals.size(), totals);
-    else
-      fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, totals.data(),
-                  work < kOneThread ? 1 : 0);
+      start = values_of<Number>(part.c, SumsOf<Number>::kFormat, matrix * totals.size(), totals.size());
+    fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, start.empty() ? nullptr : start.data(),
+                totals.data(), work < kOneThread ? 1 : 0);
     for (std::uint64_t e = 0; e < totals.size(); ++e)
       sums[matrix * totals.size() + e] = std::isnan(totals[e])
                                              ? SumsOf<Number>::kNan

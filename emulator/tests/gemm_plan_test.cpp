@@ -303,6 +303,54 @@ TEST(GemmPlan, c_starts_a_chain_or_a_total) {
   EXPECT_EQ(d, 0x3C00);  // 1 + 2^-11, a tie, is rounded once
 }
 
+template <typename Number>
+void expect_every_element_starts_from_its_c(std::uint64_t promote) {
+  // More than a block of rows and columns of the vector code, and none of both whole.
+  constexpr std::size_t kM = 9, kN = 37, kK = 50;
+  constexpr Format kFormat = sizeof(Number) == sizeof(double) ? Format::f64 : Format::f32;
+  GemmPlan plan;
+  plan.instruction = scalar_instruction(kFormat, kFormat);
+  plan.scalar = true;
+  plan.promote = promote;
+  plan.c_place = CPlace::chain;
+  plan.output = kFormat;
+  std::mt19937_64 random(7);
+  std::normal_distribution<Number> number;
+  std::vector<Number> a(kM * kK), b(kK * kN), c(kM * kN), d(kM * kN);
+  for (auto* const all : {&a, &b, &c})
+    for (Number& each : *all) each = number(random);
+  Matmul problem;
+  problem.batch = 1;
+  problem.m = kM;
+  problem.n = kN;
+  problem.k = kK;
+  problem.a = a.data();
+  problem.b = b.data();
+  problem.c = c.data();
+  problem.d = d.data();
+  ASSERT_EQ(why_no_prediction(plan, {}, problem), "");
+  predict(plan, {}, problem, nullptr);
+  const std::size_t stride = promote == 0 ? kK : promote;
+  for (std::size_t i = 0; i < kM; ++i)
+    for (std::size_t j = 0; j < kN; ++j) {
+      Number total = c[i * kN + j];
+      for (std::size_t first = 0; first < kK; first += stride) {
+        Number sum = promote == 0 ? total : Number{0};
+        for (std::size_t k = first; k < std::min(first + stride, kK); ++k)
+          sum = std::fma(a[i * kK + k], b[k * kN + j], sum);
+        total = promote == 0 ? sum : total + sum;
+      }
+      ASSERT_EQ(d[i * kN + j], total) << i << ' ' << j;
+    }
+}
+
+TEST(GemmPlan, every_element_starts_from_its_c) {
+  for (const std::uint64_t promote : {0U, 8U}) {
+    expect_every_element_starts_from_its_c<float>(promote);
+    expect_every_element_starts_from_its_c<double>(promote);
+  }
+}
+
 TEST(GemmPlan, c_has_no_place_in_a_total_that_is_none) {
   GemmPlan plan;
   plan.instruction = scalar_instruction(Format::f32, Format::f32);
