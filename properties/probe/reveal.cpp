@@ -286,12 +286,12 @@ class Revealer {
     say("masks");
     GemmFinding finding;
     if (gemm_.with_c) find_factors(finding);
-    const bool scaled = finding.alpha != 1 || finding.beta != 1;
+    const bool scaled = finding.scaled();
     UnknownGemm product = gemm_;
     if (scaled) {  // the tree of the product alone
       product.with_c = false;
-      product.run = [this](const void* a, const void* b, const void* /*c*/, void* d) {
-        const std::vector<std::byte> zeros(bytes_of_d());
+      product.run = [this, zeros = std::vector<std::byte>(bytes_of_d())](const void* a, const void* b,
+                                                                         const void* /*c*/, void* d) {
         gemm_.run(a, b, zeros.data(), d);
       };
     }
@@ -323,7 +323,7 @@ class Revealer {
   void prove(GemmFinding& finding, const SumTree& products) {
     std::vector<Addition> additions{{}};
     const bool last = finding.c_place == kLast;
-    const bool scaled = finding.alpha != 1 || finding.beta != 1;
+    const bool scaled = finding.scaled();
     // Where nothing is scaled and D is no shorter than sums, all rules are one.
     if (last && scaled) additions.push_back({CPlace::epilogue, EpilogueRule::fused_c});
     if (last && (scaled || spec_of(gemm_.d).storage_bits < 32))
@@ -390,7 +390,7 @@ class Revealer {
       const InputClass input_class = kClasses[i % std::size(kClasses)];
       fill(one.a, plan, input_class, gen::Matrix::a, gemm_.m, gemm_.k, i);
       fill(one.b, plan, input_class, gen::Matrix::b, gemm_.k, gemm_.n, i);
-      one.d.resize(gemm_.m * gemm_.n * spec_of(gemm_.d).storage_bytes());
+      one.d.resize(bytes_of_d());
       if (random_c) fill(one.c, plan, input_class, gen::Matrix::c, gemm_.m, gemm_.n, i);
       run(one, one.d);
       answers_.push_back(std::move(one));

@@ -216,8 +216,7 @@ std::string to_text(const probe::GemmFinding& finding, const probe::UnknownGemm&
     at = end + 1;
   }
   if (!finding.c_place.empty()) text += "c: " + finding.c_place + "\n";
-  if (finding.alpha != 1 || finding.beta != 1)
-    text += fmt::format("factors: alpha {}, beta {}\n", finding.alpha, finding.beta);
+  if (finding.scaled()) text += fmt::format("factors: alpha {}, beta {}\n", finding.alpha, finding.beta);
   if (!gemm.with_c) text += "c: the function is given none\n";
   if (!finding.plan) {
     text += "plan: none: " + finding.why_no_plan;

@@ -31,6 +31,7 @@ struct GemmFinding {
   std::string why_no_plan;         ///< empty: there is one
   std::string c_place;             ///< where c enters; empty without C
   double alpha = 1, beta = 1;      ///< with C: D = alpha * sum + beta * C
+  [[nodiscard]] bool scaled() const { return alpha != 1 || beta != 1; }
   bool random_c = false;           ///< the random products have a C; without: C is 0
   std::uint64_t calls = 0;         ///< of the callable
   std::uint64_t verified = 0;      ///< elements of D compared on random data
