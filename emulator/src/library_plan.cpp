@@ -95,7 +95,7 @@ bool ends_early(std::uint64_t k, std::uint64_t slices, std::uint64_t tile) {
 }
 
 std::string refuse_plan(const std::string& kernel) {
-  return "no plan for the kernel " + (kernel.empty() ? "(none seen)" : printable(kernel, 120));
+  return "no plan for the kernel " + (kernel.empty() ? "(none seen)" : printable(kernel));
 }
 
 bool adds_slices(std::string_view kernel) { return has(kernel, "splitKreduce_kernel"); }
@@ -109,7 +109,7 @@ std::string foreign_kernel(const LibraryCall& call) {
     const std::string& name = call.kernels[i].name;
     const bool known = i == 1 && (adds_slices(name) || is_epilogue(name) ||
                                   (is_xmma(name) && is_xmma(call.kernels[0].name)));
-    if (!known) return name.empty() ? "(without a name)" : printable(name, 120);
+    if (!known) return name.empty() ? "(without a name)" : printable(name);
   }
   return {};
 }
