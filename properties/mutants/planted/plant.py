@@ -118,8 +118,9 @@ def why_no_choice(text):
 def place_of(bug, source):
     """(first, last) of the text of a bug, or what is wrong with it."""
     begin, end = 0, len(source)
-    if why := why_no_choice(bug['old']):
-        return f'{why}: {bug["old"]}'
+    for text in (bug['old'], bug['new']):
+        if why := why_no_choice(text):
+            return f'{why}: {text}'
     if 'in' in bug:
         context = only_match(bug['in'], source)
         if isinstance(context, int):
