@@ -1,9 +1,11 @@
 #include "fma_products.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
+#include "mmaudit/convert.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #ifdef __x86_64__
@@ -111,9 +113,34 @@ void chains(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>]) {
   chains_plain(x, sums);
 }
 
-template <typename Number>
+/// a * b + c, rounded once to a format. a, b and c have so few bits that a * b is exact in binary64, and so
+/// is the rest of its sum with c (TwoSum). The sum is rounded to odd first: a bf16 product can be a tie that
+/// a c far below decides.
+float fma_rounded(double a, double b, double c, const FormatSpec& to) {
+  const double product = a * b, sum = product + c, of_c = sum - product,
+               rest = (product - (sum - of_c)) + (c - of_c);
+  std::uint64_t bits = std::bit_cast<std::uint64_t>(sum);
+  if (std::isfinite(rest) && rest != 0 && bits % 2 == 0) bits = (rest > 0) == (sum > 0) ? bits + 1 : bits - 1;
+  return static_cast<float>(decode_value(encode_nearest_even(std::bit_cast<double>(bits), to), to));
+}
+
+/// chains() where every fma is rounded to `running`.
+struct RoundedChains {
+  FormatSpec running;
+
+  void operator()(const Block<float>& x, float (&sums)[kRows][kColumns<float>]) const {
+    for (std::uint64_t k = 0; k < x.k; ++k)
+      for (std::uint64_t i = 0; i < kRows; ++i)
+        for (std::uint64_t j = 0; j < kColumns<float>; ++j)
+          sums[i][j] =
+              fma_rounded(x.a[i * x.row_stride + k], x.b[k * kColumns<float> + j], sums[i][j], running);
+  }
+};
+
+template <typename Number, typename Chains>
 void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t columns, std::uint64_t k,
-             std::uint64_t stride, const Number* start, Number* total, unsigned threads) {
+             std::uint64_t stride, const Number* start, Number* total, unsigned threads,
+             const Chains& chains_of) {
   constexpr std::uint64_t kWidth = kColumns<Number>, kTogether = 16;  // blocks of rows that share a panel
   const std::uint64_t panels = detail::quotient_up(columns, kWidth),
                       blocks = detail::quotient_up(rows, kRows),
@@ -136,9 +163,9 @@ void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t
     for (std::uint64_t first = 0; first < k; first += stride) {
       for (std::uint64_t i = 0; i < kRows; ++i)
         for (std::uint64_t j = 0; j < kWidth; ++j) sums[i][j] = alone ? totals[i][j] : Number{0};
-      chains(Block<Number>{&of_a[block * kRows * k + first], k, &of_b[(panel * k + first) * kWidth],
-                           std::min(stride, k - first)},
-             sums);
+      chains_of(Block<Number>{&of_a[block * kRows * k + first], k, &of_b[(panel * k + first) * kWidth],
+                              std::min(stride, k - first)},
+                sums);
       for (std::uint64_t i = 0; i < kRows; ++i)
         for (std::uint64_t j = 0; j < kWidth; ++j)
           totals[i][j] = alone ? sums[i][j] : totals[i][j] + sums[i][j];
@@ -156,12 +183,14 @@ void product(const Number* a, const Number* b, std::uint64_t rows, std::uint64_t
 }  // namespace
 
 void fma_product(const float* a, const float* b, std::uint64_t rows, std::uint64_t columns, std::uint64_t k,
-                 std::uint64_t stride, const float* start, float* total, unsigned threads) {
-  product(a, b, rows, columns, k, stride, start, total, threads);
+                 std::uint64_t stride, const float* start, float* total, unsigned threads, Format running) {
+  if (running == Format::f32)
+    return product(a, b, rows, columns, k, stride, start, total, threads, chains<float>);
+  product(a, b, rows, columns, k, stride, start, total, threads, RoundedChains{spec_of(running)});
 }
 void fma_product(const double* a, const double* b, std::uint64_t rows, std::uint64_t columns, std::uint64_t k,
                  std::uint64_t stride, const double* start, double* total, unsigned threads) {
-  product(a, b, rows, columns, k, stride, start, total, threads);
+  product(a, b, rows, columns, k, stride, start, total, threads, chains<double>);
 }
 
 }  // namespace mmaudit

@@ -89,6 +89,12 @@ bool in_binary64(const GemmPlan& plan) {
   return (plan.scalar ? plan.instruction.a : plan.instruction.d) == Format::f64;
 }
 
+/// Whether fma of a short format take these operands: their finite numbers are numbers of it.
+bool holds(const FormatSpec& running, const FormatSpec& operand) {
+  return operand.fraction_bits <= running.fraction_bits && operand.max_exponent() <= running.max_exponent() &&
+         operand.min_exponent() - operand.fraction_bits >= running.min_exponent() - running.fraction_bits;
+}
+
 /// What matmul() does by itself: slices as it cuts and adds them, padding at the end.
 bool in_one_piece(const GemmPlan& plan, std::uint64_t k) {
   if (plan.scalar || (plan.head_tile != 0 && k % plan.head_tile != 0)) return false;
@@ -145,7 +151,7 @@ std::vector<Number> values_of(const void* base, Format format, std::uint64_t fir
 }
 
 /// sums = a chain of fma per element, from C's where there is one; every `promote` of k it is added to a
-/// total and starts again.
+/// total and starts again. The chain is rounded to plan.running, the total is not.
 template <typename Number>
 void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Number>::Bits* sums) {
   const std::uint64_t stride = plan.promote == 0 ? part.k : plan.promote;
@@ -158,8 +164,19 @@ void scalar_product(const GemmPlan& plan, const Matmul& part, typename SumsOf<Nu
     std::vector<Number> start;
     if (part.c != nullptr)
       start = values_of<Number>(part.c, SumsOf<Number>::kFormat, matrix * totals.size(), totals.size());
-    fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, start.empty() ? nullptr : start.data(),
-                totals.data(), work < kOneThread ? 1 : 0);
+    const auto multiply = [&](auto... running) {
+      fma_product(a.data(), b.data(), part.m, part.n, part.k, stride, start.empty() ? nullptr : start.data(),
+                  totals.data(), work < kOneThread ? 1 : 0, running...);
+    };
+    if constexpr (sizeof(Number) == sizeof(float)) {
+      const FormatSpec running = spec_of(plan.running);
+      if (stride >= part.k)  // C starts a chain, not a total
+        for (float& each : start)
+          each = static_cast<float>(decode_value(encode_value(each, running), running));
+      multiply(plan.running);
+    } else {
+      multiply();
+    }
     for (std::uint64_t e = 0; e < totals.size(); ++e)
       sums[matrix * totals.size() + e] = std::isnan(totals[e])
                                              ? SumsOf<Number>::kNan
@@ -280,6 +297,7 @@ GemmPlan lanes_of(const GemmPlan& plan) {
   GemmPlan out;
   out.instruction = plan.instruction;
   out.scalar = plan.scalar;
+  out.running = plan.running;
   out.tile_k = plan.lane_tile;
   out.slices = plan.lanes;
   out.slice_rule = SliceRule::cyclic;
@@ -360,10 +378,13 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
       ((plan.slices == 1 && plan.lanes == 1) || order == SliceOrder::bisected || order == SliceOrder::halved))
     return refusal("c_place", "total", "epilogue, chain but with slices or lanes added to a total");
   const bool wide = in_binary64(plan);
-  for (const auto& [field, format] : {std::pair{"partial", plan.partial}, {"total", plan.total}})
+  for (const auto& [field, format] :
+       {std::pair{"running", plan.running}, {"partial", plan.partial}, {"total", plan.total}})
     if (format != Format::f32 && (wide || (format != Format::f16 && format != Format::bf16)))
       return refusal(field, std::string(name_of(format)),
                      wide ? "f32 (as the sums are: binary64)" : "f32, f16, bf16");
+  if (plan.running != Format::f32 && !plan.scalar)
+    return refusal("running", std::string(name_of(plan.running)), "f32 but with scalar");
   if (wide && (plan.output != Format::f64 || problem.epilogue))
     return refusal("output", problem.epilogue ? "an epilogue" : std::string(name_of(plan.output)),
                    "f64 alone where the sums are f64");
@@ -388,6 +409,9 @@ std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, co
             "a, b",
             std::string(name_of(plan.instruction.a)) + " and " + std::string(name_of(plan.instruction.b)),
             "floating-point formats, f64 only with f64");
+      if (plan.running != Format::f32 && !holds(spec_of(plan.running), spec))
+        return refusal("running", std::string(name_of(plan.running)),
+                       "f32, or a format that has every number of " + std::string(name_of(format)));
     }
     return plan.head_tile != 0 ? refusal("scalar", "true with head_tile", "without it") : "";
   }

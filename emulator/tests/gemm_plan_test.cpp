@@ -303,6 +303,147 @@ TEST(GemmPlan, c_starts_a_chain_or_a_total) {
   EXPECT_EQ(d, 0x3C00);  // 1 + 2^-11, a tie, is rounded once
 }
 
+std::uint64_t bits_of(double x, Format format) { return encode_nearest_even(x, spec_of(format)); }
+
+GemmPlan running_plan(Format format) {
+  GemmPlan plan;
+  plan.instruction = scalar_instruction(format, format);
+  plan.scalar = true;
+  plan.running = plan.output = format;
+  return plan;
+}
+
+/// D of one element, all of one short format: products a[k] * b[k], and c where it starts a chain.
+std::uint64_t short_sum(const GemmPlan& plan, const std::vector<double>& a, const std::vector<double>& b,
+                        double c = 0) {
+  const Format format = plan.instruction.a;
+  std::vector<std::uint16_t> of_a, of_b;
+  for (const double x : a) of_a.push_back(static_cast<std::uint16_t>(bits_of(x, format)));
+  for (const double x : b) of_b.push_back(static_cast<std::uint16_t>(bits_of(x, format)));
+  const auto of_c = static_cast<std::uint16_t>(bits_of(c, format));
+  std::uint16_t d = 0;
+  Matmul problem;
+  problem.m = problem.n = 1;
+  problem.k = a.size();
+  problem.a = of_a.data();
+  problem.b = of_b.data();
+  problem.c = plan.c_place == CPlace::epilogue ? nullptr : &of_c;
+  problem.d = &d;
+  EXPECT_EQ(why_no_prediction(plan, {}, problem), "");
+  predict(plan, {}, problem, nullptr);
+  return d;
+}
+
+TEST(GemmPlan, every_fma_is_rounded_once_to_the_running_format) {
+  const GemmPlan f16 = running_plan(Format::f16), bf16 = running_plan(Format::bf16);
+  EXPECT_EQ(short_sum(f16, {2048, 1, 1}, {1, 1, 1}), bits_of(2048, Format::f16));
+  EXPECT_EQ(short_sum(f16, {0x1p-14, -0x1p-24}, {1, 1}), 0x3FFU);  // subnormals are kept
+  EXPECT_EQ(short_sum(f16, {0x1p-20, 0x1p-24}, {0x1p-20, 1}), 1U);
+  EXPECT_EQ(short_sum(f16, {65504, 15}, {1, 1}), bits_of(65504, Format::f16));
+  EXPECT_EQ(short_sum(f16, {65504, 16}, {1, 1}), 0x7C00U);
+  EXPECT_EQ(short_sum(f16, {256, 256}, {256, -256}), 0x7C00U);  // the product of finite ones is finite
+  EXPECT_EQ(short_sum(f16, {-0x1p-14}, {0x1p-14}), 0x8000U);
+  EXPECT_EQ(short_sum(bf16, {INFINITY, 1}, {0, 1}), 0x7FFFU);
+  EXPECT_EQ(short_sum(bf16, {0x1p-70}, {0x1p-63}), 1U);
+  EXPECT_EQ(short_sum(bf16, {0x1p-70, 0x1.8p-71}, {0x1p-63, 0x1p-63}), 2U);  // 1.75 units
+  // A product that is a tie, and a c far below it: binary64 has not both.
+  for (int a = 128; a < 256; ++a)
+    for (int b = 128; b < 256; ++b)
+      for (const double c : {0x1p-60, -0x1p-60, 0x1p-133, -0x1p-133, 0.0}) {
+        GemmPlan plan = bf16;
+        plan.c_place = CPlace::chain;
+        const double near = c == 0 ? 0 : std::copysign(0x1p-20, c);
+        ASSERT_EQ(short_sum(plan, {double(a)}, {double(b)}, c), bits_of(a * b + near, Format::bf16))
+            << a << ' ' << b << ' ' << c;
+      }
+}
+
+TEST(GemmPlan, c_that_starts_a_short_chain_is_rounded_first) {
+  GemmPlan plan = running_plan(Format::f16);
+  plan.output = Format::f32;
+  plan.c_place = CPlace::chain;
+  const auto one = static_cast<std::uint16_t>(bits_of(1, Format::f16));
+  const float c = 0x1.001p+11F;  // 2048.5: exact with 1 it would be 2050
+  float d = 0;
+  Matmul problem;
+  problem.m = problem.n = problem.k = 1;
+  problem.a = problem.b = &one;
+  problem.c = &c;
+  problem.d = &d;
+  predict(plan, {}, problem, nullptr);
+  EXPECT_EQ(d, 2048);
+  plan.slices = 2;
+  plan.c_place = CPlace::total;
+  predict(plan, {}, problem, nullptr);
+  EXPECT_EQ(d, 2049.5F);
+}
+
+/// Sums of numbers of a short format by loops of the test; exponents are so near that binary64 is exact.
+TEST(GemmPlan, short_chains_have_slices_lanes_and_promotion) {
+  constexpr std::uint64_t kK = 61;
+  std::mt19937 random(11);
+  std::normal_distribution<double> normal;
+  for (const Format format : {Format::f16, Format::bf16}) {
+    const FormatSpec spec = spec_of(format);
+    const auto rounded = [&](double x) { return decode_value(encode_nearest_even(x, spec), spec); };
+    int differ = 0;
+    for (int i = 0; i < 50; ++i) {
+      std::vector<double> a(kK), b(kK);
+      for (auto* const all : {&a, &b})
+        for (double& x : *all) x = rounded(normal(random));
+      const auto chain = [&](std::uint64_t first, std::uint64_t last, std::uint64_t step = 1) {
+        double sum = 0;
+        for (std::uint64_t k = first; k < last; k += step) sum = rounded(std::fma(a[k], b[k], sum));
+        return static_cast<float>(sum);
+      };
+      GemmPlan plan = running_plan(format);
+      EXPECT_EQ(short_sum(plan, a, b), bits_of(chain(0, kK), format));
+      GemmPlan wide = plan;
+      wide.running = Format::f32;
+      differ += short_sum(wide, a, b) != short_sum(plan, a, b) ? 1 : 0;
+      plan.lanes = 2;
+      EXPECT_EQ(short_sum(plan, a, b), bits_of(chain(0, kK, 2) + chain(1, kK, 2), format));
+      plan.lanes = 1;
+      plan.promote = 40;
+      EXPECT_EQ(short_sum(plan, a, b), bits_of(chain(0, 40) + chain(40, kK), format));
+      plan.promote = 0;
+      plan.tile_k = 21;
+      plan.slices = 3;
+      const float first = chain(0, 21), second = chain(21, 42), third = chain(42, kK);
+      EXPECT_EQ(short_sum(plan, a, b), bits_of(first + second + third, format));
+      plan.total = format;
+      EXPECT_EQ(short_sum(plan, a, b),
+                bits_of(static_cast<float>(rounded(double{first} + second)) + third, format));
+    }
+    EXPECT_GT(differ, 20);
+  }
+}
+
+TEST(GemmPlan, short_chains_take_numbers_of_their_format_alone) {
+  const auto why = [](Format a, Format running) {
+    GemmPlan plan = running_plan(running);
+    plan.instruction = scalar_instruction(a, a);
+    plan.output = a == Format::f64 ? Format::f64 : Format::f32;
+    return why_no_prediction(plan, {}, {});
+  };
+  EXPECT_EQ(why(Format::f16, Format::f16), "");
+  EXPECT_EQ(why(Format::e5m2, Format::f16), "");
+  EXPECT_EQ(why(Format::e4m3, Format::bf16), "");
+  EXPECT_EQ(why(Format::bf16, Format::f16),
+            "running: found f16, allowed: f32, or a format that has every number of bf16");
+  EXPECT_EQ(why(Format::f16, Format::bf16),
+            "running: found bf16, allowed: f32, or a format that has every number of f16");
+  EXPECT_EQ(why(Format::tf32, Format::bf16),
+            "running: found bf16, allowed: f32, or a format that has every number of tf32");
+  EXPECT_EQ(why(Format::f16, Format::e4m3), "running: found e4m3, allowed: f32, f16, bf16");
+  EXPECT_EQ(why(Format::f64, Format::f16), "running: found f16, allowed: f32 (as the sums are: binary64)");
+  GemmPlan plan = plan_of(kTf32);
+  plan.running = Format::f16;
+  EXPECT_EQ(why_no_prediction(plan, hopper_row(plan.instruction), {}),
+            "running: found f16, allowed: f32 but with scalar");
+  EXPECT_EQ(text_of(running_plan(Format::f16)), "fma of f16 and f16, scalar, running f16, output f16");
+}
+
 template <typename Number>
 void expect_every_element_starts_from_its_c(std::uint64_t promote) {
   // More than a block of rows and columns of the vector code, and none of both whole.
@@ -415,6 +556,7 @@ TEST(GemmPlan, words_are_read_back) {
   EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
   plan.scalar = true;
   plan.instruction = scalar_instruction(Format::e5m2, Format::e4m3);
+  plan.running = Format::f16;
   EXPECT_EQ(gemm_plan_in(text_of(plan)), plan);
   for (const char* const other :
        {"", "unknown", "fma of f16", "fma of f16 and x", "mma.m16n8k8.f32.tf32.tf32.f32, ",

@@ -31,25 +31,26 @@ constexpr int kMultipleBits = 4;
 
 }  // namespace
 
-MaskedGemm::MaskedGemm(const UnknownGemm& gemm, double alpha) : gemm_(gemm), alpha_(alpha) {
-  const FormatSpec a = spec_of(gemm.a), b = spec_of(gemm.b), d = spec_of(gemm.d);
+MaskedGemm::MaskedGemm(const UnknownGemm& gemm, double alpha, Format sums) : gemm_(gemm), alpha_(alpha) {
+  const FormatSpec a = spec_of(gemm.a), b = spec_of(gemm.b), d = spec_of(gemm.d), s = spec_of(sums);
   const bool binary64 = gemm.d == Format::f64;
   const int kept = binary64 ? kKeptDouble : kKept;
   // A sum of binary16 steps has to hold the large value too.
   constexpr int kMost = 60;
-  const int most = std::min({a.max_exponent() + b.max_exponent(), d.max_exponent(), kMost});
+  const int most = std::min({a.max_exponent() + b.max_exponent(), d.max_exponent(), s.max_exponent(), kMost});
   const int large = most;
   large_.a = std::min(a.max_exponent(), large - std::min(b.max_exponent(), large / 2));
   large_.b = large - large_.a;
   constexpr int kApart = 48;
   // c is one of the leaves: D's format holds the small value as well.
-  const int lowest = std::max(
-      {least_exponent(a) + least_exponent(b), large - kApart - (binary64 ? kApart : 0), least_exponent(d)});
+  const int lowest =
+      std::max({least_exponent(a) + least_exponent(b), large - kApart - (binary64 ? kApart : 0),
+                least_exponent(d), least_exponent(s)});
   small_.a = std::max(least_exponent(a), lowest - std::max(least_exponent(b), lowest / 2));
   small_.b = lowest - small_.a;
   // Sums of 13 fraction bits count so far, and D has to.
-  const int bits =
-      std::min({large - lowest - kept, 12, int{d.fraction_bits} - (alpha == 1 ? 0 : kMultipleBits)});
+  const int bits = std::min({large - lowest - kept, 12, int{s.fraction_bits},
+                             int{d.fraction_bits} - (alpha == 1 ? 0 : kMultipleBits)});
   if (bits < 0)
     throw InputError("type: found " + std::string(name_of(gemm.a)) + " and " + std::string(name_of(gemm.b)) +
                      " with a D of " + std::string(name_of(gemm.d)) +

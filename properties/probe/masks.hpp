@@ -19,8 +19,8 @@ struct Mask {
 /// A product as the masks need it.
 class MaskedGemm {
  public:
-  /// D is `alpha` times the sum, rounded.
-  explicit MaskedGemm(const UnknownGemm& gemm, double alpha = 1);
+  /// D is `alpha` times the sum, rounded. Masks stay in the range and the bits of D and of `sums`.
+  MaskedGemm(const UnknownGemm& gemm, double alpha, Format sums);
 
   /// How many of the small values of each mask, all over the same list, are left in D; none where D is no
   /// such number.

@@ -252,6 +252,34 @@ struct Addition {
   EpilogueRule epilogue = EpilogueRule::fused_sum;
 };
 
+bool is_short(Format format) { return format == Format::f16 || format == Format::bf16; }
+
+/// f32, and a short format where it is tried.
+std::vector<Format> f32_or(Format format, bool tried) {
+  std::vector<Format> out{Format::f32};
+  if (tried && is_short(format)) out.push_back(format);
+  return out;
+}
+
+/// The plan with each format that its sums may be kept in: the tree shows none. A partial sum that has the
+/// format already is not rounded to it again.
+std::vector<GemmPlan> formats_of(const GemmPlan& plan) {
+  std::vector<GemmPlan> all;
+  for (const Format running : {Format::f32, Format::f16, Format::bf16}) {
+    if (running != Format::f32 && !plan.scalar) continue;
+    const bool same = running == plan.output && plan.promote == 0 && plan.lanes == 1;
+    for (const Format partial : f32_or(plan.output, plan.slices > 1 && !same))
+      for (const Format total : f32_or(running, plan.slices > 1)) {
+        GemmPlan one = plan;
+        one.running = running;
+        one.partial = partial;
+        one.total = total;
+        all.push_back(one);
+      }
+  }
+  return all;
+}
+
 /// Roundings that the tree does not show.
 std::vector<GemmPlan> roundings_of(const GemmPlan& plan, const std::vector<Addition>& additions) {
   std::vector<GemmPlan> all;
@@ -259,19 +287,13 @@ std::vector<GemmPlan> roundings_of(const GemmPlan& plan, const std::vector<Addit
   for (const InputRounding input :
        {InputRounding::toward_zero, InputRounding::nearest_even, InputRounding::nearest_away}) {
     if (input != InputRounding::toward_zero && !tf32) continue;
-    for (const Format partial : {Format::f32, plan.output}) {
-      if (partial == Format::f32 && !all.empty() && all.back().input == input) continue;
-      if (partial != Format::f32 && (plan.slices == 1 || (partial != Format::f16 && partial != Format::bf16)))
-        continue;
+    for (GemmPlan one : formats_of(plan))
       for (const Addition& addition : additions) {
-        GemmPlan one = plan;
         one.input = input;
-        one.partial = partial;
         one.c_place = addition.place;
         one.epilogue = addition.epilogue;
         all.push_back(one);
       }
-    }
   }
   return all;
 }
@@ -295,9 +317,17 @@ class Revealer {
         gemm_.run(a, b, zeros.data(), d);
       };
     }
-    MaskedGemm masked(product, finding.alpha);
+    MaskedGemm masked(product, finding.alpha, gemm_.d);
     const std::uint64_t leaves = gemm_.k + (product.with_c ? 1 : 0);
-    const auto tree = measured_tree(masked, leaves, finding.why_no_tree);
+    auto tree = measured_tree(masked, leaves, finding.why_no_tree);
+    calls_ += masked.calls();
+    if (!tree && is_short(gemm_.a) && gemm_.a != gemm_.d) {  // sums may be kept in A's format
+      MaskedGemm shorter(product, finding.alpha, gemm_.a);
+      std::string why;
+      tree = measured_tree(shorter, leaves, why);
+      calls_ += shorter.calls();
+      if (tree) finding.why_no_tree.clear();
+    }
     if (tree) {
       finding.tree = *tree;
       SumTree products = *tree;
@@ -310,7 +340,7 @@ class Revealer {
     }
     // Masks of the product alone show no place of C: only a plan does.
     if (scaled && !finding.plan) finding.c_place = "not found: masks show it where alpha and beta are 1";
-    finding.calls = masked.calls() + calls_;
+    finding.calls = calls_;
     return finding;
   }
 
@@ -552,7 +582,7 @@ class Revealer {
   std::span<const Architecture* const> architectures_;
   const GemmOptions& options_;
   std::vector<Answer> answers_;
-  std::uint64_t calls_ = 0;  ///< but for the masks'
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::test {
 namespace {
@@ -462,6 +463,76 @@ TEST(Reveal, a_chain_of_fma_without_an_instruction) {
     EXPECT_TRUE(found.plan->scalar);
     EXPECT_EQ(found.plan->promote, promote == 64 ? 0U : promote);
     EXPECT_EQ(found.mismatches, 0U);
+  }
+}
+
+/// A chain of fma that are rounded to the format of A and B; `slices` of K are added in binary32, or rounded
+/// to it too. D may be f32.
+struct ShortChain {
+  Format format = Format::f16, d = Format::f16;
+  std::size_t k = 256, slices = 1, rounded_every = 1;
+  bool short_total = false, with_c = false;  ///< C starts the chain of the first slice
+};
+UnknownGemm kernel_of(const ShortChain& chain) {
+  UnknownGemm gemm{8, 8, chain.k, chain.format, chain.format, chain.d, chain.with_c, {}};
+  gemm.run = [chain](const void* a, const void* b, const void* c, void* d) {
+    const FormatSpec spec = spec_of(chain.format), of_d = spec_of(chain.d);
+    const auto value = [&](const void* from, std::size_t at) {
+      return decode_value(static_cast<const std::uint16_t*>(from)[at], spec);
+    };
+    const auto rounded = [&](double x) { return decode_value(encode_nearest_even(x, spec), spec); };
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 8; ++j) {
+        float total = 0;
+        for (std::size_t slice = 0, length = chain.k / chain.slices; slice < chain.slices; ++slice) {
+          double sum = 0;
+          if (chain.with_c && slice == 0)
+            sum = rounded(decode_value(load_word(c, of_d.storage_bytes(), i * 8 + j), of_d));
+          for (std::size_t k = slice * length; k < (slice + 1) * length; ++k) {
+            // Of bf16 a tie of the product alone, where binary64 lost the sum: rounded the way of the sum.
+            const double x = value(a, i * chain.k + k), y = value(b, k * 8 + j), both = x * y;
+            double next = std::fma(x, y, sum);
+            if (next == both && sum != 0) next = std::nextafter(both, sum > 0 ? INFINITY : -INFINITY);
+            sum = k % chain.rounded_every == 0 ? rounded(next) : static_cast<float>(next);
+          }
+          total = chain.slices == 1 ? static_cast<float>(sum) : total + static_cast<float>(sum);
+          if (chain.short_total) total = static_cast<float>(rounded(total));
+        }
+        store_word(d, of_d.storage_bytes(), i * 8 + j, encode_nearest_even(total, of_d));
+      }
+  };
+  return gemm;
+}
+
+TEST(Reveal, chains_of_fma_that_are_rounded_to_a_short_format) {
+  const auto expect = [](const ShortChain& chain, const std::string& words) {
+    const GemmFinding found = revealed(kernel_of(chain), "hopper");
+    ASSERT_TRUE(found.plan) << words << ": " << found.why_no_tree << found.why_no_plan;
+    EXPECT_EQ(text_of(*found.plan), words);
+    EXPECT_EQ(found.mismatches, 0U);
+    EXPECT_EQ(found.verified, 8 * 8 * 9U);
+  };
+  expect({}, "fma of f16 and f16, scalar, running f16, output f16");
+  expect({.format = Format::bf16, .d = Format::bf16},
+         "fma of bf16 and bf16, scalar, running bf16, output bf16");
+  expect({.slices = 4}, "fma of f16 and f16, scalar, running f16, promote 64, output f16");
+  expect({.slices = 4, .short_total = true},
+         "fma of f16 and f16, scalar, running f16, tile k 64, slices 4, total f16, output f16");
+  // A large value of f32 is no number of the sums.
+  expect({.d = Format::f32, .k = 600}, "fma of f16 and f16, scalar, running f16");
+  expect({.format = Format::bf16, .d = Format::f32}, "fma of bf16 and bf16, scalar, running bf16");
+  for (const Format d : {Format::f16, Format::f32})
+    expect({.d = d, .k = 64, .with_c = true}, "fma of f16 and f16, scalar, running f16, c place chain" +
+                                                  std::string(d == Format::f16 ? ", output f16" : ""));
+}
+
+TEST(Reveal, a_chain_of_which_every_second_fma_is_rounded_has_no_plan) {
+  for (const Format format : {Format::f16, Format::bf16}) {
+    const GemmFinding found =
+        revealed(kernel_of({.format = format, .d = format, .rounded_every = 2}), "hopper");
+    EXPECT_EQ(found.why_no_tree, "");
+    EXPECT_FALSE(found.plan);
+    EXPECT_GT(found.mismatches, 0U);
   }
 }
 

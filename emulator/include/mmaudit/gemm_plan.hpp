@@ -47,7 +47,8 @@ enum class EpilogueRule : std::uint8_t {
 /// Where C joins a product. All but the epilogue take it as it is, without alpha and beta.
 enum class CPlace : std::uint8_t {
   epilogue,  ///< the finished sum, as EpilogueRule says
-  chain,     ///< starts the first chain, of slice 0 and lane 0; with `promote` its total
+  chain,     ///< starts the first chain, of slice 0 and lane 0, rounded to its `running`; with `promote` its
+             ///< total
   total      ///< starts the total of the slices, or of a single slice's lanes
 };
 
@@ -68,9 +69,13 @@ inline constexpr std::string_view kInputRounding[] = {"toward_zero", "nearest_ev
 
 struct GemmPlan {
   Instruction instruction;  ///< its chain sums a slice, in ascending k from +0
-  /// No matrix instruction: a chain of fma over k, from +0, in binary64 of f64 and else in binary32; of the
-  /// instruction only the formats of A and B count, and tf32 stands for all bits of a binary32.
+  /// No matrix instruction: a chain of fma over k, from +0, in binary64 of f64 and else in binary32, or as
+  /// `running` says; of the instruction only the formats of A and B count, and tf32 stands for all bits of a
+  /// binary32.
   bool scalar = false;
+  /// Scalar: every fma of a chain is rounded once, to f16 or bf16; f32: as the sums are, binary32 or
+  /// binary64.
+  Format running = Format::f32;
   std::uint64_t tile_k =
       0;  ///< bounds of slices are multiples of it; 0: of the instruction's k (scalar: of 1)
   std::uint64_t slices = 1;
@@ -103,6 +108,7 @@ template <typename Plan, typename Visit>
 void for_each_field(Plan& plan, Visit&& visit) {
   visit.instruction("instruction", plan.instruction);
   visit.boolean("scalar", plan.scalar);
+  visit.format("running", plan.running);
   visit.count("tile_k", plan.tile_k, 0);
   visit.count("slices", plan.slices, 1);
   visit.choice("slice_rule", names::kSliceRule, plan.slice_rule);

@@ -97,6 +97,16 @@ class Gemm(unittest.TestCase):
         named = mmaudit.gemm(a, b, problem=problem, plan={"scalar": True, "a": "f16", "b": "f16"})
         np.testing.assert_array_equal(named, mmaudit.gemm(a, b, problem=problem, plan={"scalar": True}))
 
+    def test_a_running_sum_may_be_short(self):
+        a, b = operands()
+        scalar = {"scalar": True, "running": "f16"}
+        sums = np.zeros((5, 7), np.float16)
+        for k in range(a.shape[1]):  # binary64 holds each product, and rounds its sum far from a tie of f16
+            sums = (np.multiply.outer(a[:, k], b[k], dtype=np.float64) + sums).astype(np.float16)
+        np.testing.assert_array_equal(mmaudit.gemm(a, b, problem={"type": "f16"}, plan=scalar), sums)
+        with self.assertRaisesRegex(ValueError, "running: found bf16, allowed: f32, or a format that has every number of f16"):
+            mmaudit.gemm(a, b, problem={"type": "f16"}, plan={**scalar, "running": "bf16"})
+
     def test_words_of_the_c_interface_are_fields_with_values(self):
         a, b, d = np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32), np.empty((1, 1), np.float32)
         for words, line in (

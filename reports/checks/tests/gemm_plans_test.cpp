@@ -113,6 +113,12 @@ TEST(GemmPlans, a_wrong_field_turns_samples_red) {
          plan.scalar = true;
          return applies;
        }},
+      {"running",
+       [](GemmPlan& plan) {
+         const bool applies = plan.scalar && plan.instruction.a == Format::f16;
+         plan.running = Format::f16;
+         return applies;
+       }},
       {"slice_rule",
        [](GemmPlan& plan) {
          const bool applies = plan.slice_rule == SliceRule::cyclic;
