@@ -31,7 +31,8 @@ __device__ inline void load_neighbours(const void* base, bool half, std::uint64_
 /// multiples of 8, so what a thread owns lies in one tile.
 template <Kind Of>
 __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
-    fast_kernel(const CoreRules rules, const UnpackedPair words, const TileProductArgs args) {
+    fast_kernel(const __grid_constant__ CoreRules rules, const UnpackedPair words,
+                const TileProductArgs args) {
   extern __shared__ uint4 memory[];
   const PanelShape shape_a = panel_shape(rules, false), shape_b = panel_shape(rules, true);
   const Panels panels(reinterpret_cast<std::uint32_t*>(memory), shape_a, shape_b);
@@ -62,12 +63,12 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
         sums.of[r][c] =
             static_cast<std::remove_reference_t<decltype(sums.of[r][c])>>(to_sum(rules.c_half, bits[c]));
     }
-    sums.look_for_specials();
+    sums.look();
     for (int k = 0; k < rules.depth; k += chunk) {
-      const bool masked = panels.stage(a, b, copy);
+      const ChunkFacts facts = panels.stage(a, b, copy);
       a += shape_a.words();
       b += shape_b.words();
-      run<Of>(rules, panels, masked, 0, min(chunk, rules.depth - k), sums);
+      run<Of>(rules, panels, facts, 0, min(chunk, rules.depth - k), sums);
     }
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {

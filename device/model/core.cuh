@@ -11,6 +11,10 @@
 // too, in the same order or in the other one. Half of the products are by zero, which changes nothing. C is
 // the first addend. So between steps the sums stand where x stands.
 //
+// Most steps are tame: no exponent is so small or so large that a sum leaves the normal numbers of its
+// format. A thread knows a bound of its sums, which grows with the largest exponents of each chunk, so that
+// no step has to look for large ones. The steps of a chunk that may not be tame are a function of their own.
+//
 // The low word starts in the middle, at 2^31: a sum of less than 2^31 units in magnitude never leaves it. One
 // that does (it may where `may_carry`) carries into the high word, whose last four bits were zero. No sum
 // gets to 2^32 units. Subtracting the middle makes x the sum.
@@ -29,8 +33,10 @@ template <typename T = double>
 struct Sums {
   T of[kRows][kColumns] = {};
   bool special = false;  ///< some sum is infinite or a NaN
+  float bound = 0;       ///< no sum is larger
 
-  __device__ void look_for_specials() {
+  /// Sets `special` and `bound`.
+  __device__ void look() {
     if constexpr (sizeof(T) == sizeof(double)) {
       std::uint32_t largest = 0;
 #pragma unroll
@@ -39,6 +45,7 @@ struct Sums {
         for (int c = 0; c < kColumns; ++c)
           largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
       special = largest >= kDoubleInfinity;
+      bound = __double2float_ru(__hiloint2double(static_cast<std::int32_t>(largest), -1));
     }
   }
 };
@@ -122,7 +129,7 @@ __device__ inline void special_elements(const CoreRules& rules, const Panels& pa
                              thread_column() + i % kColumns, first, before[i], now[i]);
 #pragma unroll
   for (int i = 0; i < kRows * kColumns; ++i) sums.of[i / kColumns][i % kColumns] = now[i];
-  sums.look_for_specials();
+  sums.look();
 }
 
 /// What a kernel is made for.
@@ -136,6 +143,7 @@ enum class Kind : std::uint8_t {
   addend_last,
   addend_last_16,
   half,
+  half_4,
   half_16,
   half_addend_last
 };
@@ -165,6 +173,8 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
       return {.addend_last = true, .step = 16, .whole = true};
     case Kind::half:
       return {.half = true};
+    case Kind::half_4:
+      return {.half = true, .step = 4, .whole = true};
     case Kind::half_16:
       return {.half = true, .step = 16, .whole = true};
     case Kind::half_addend_last:
@@ -210,13 +220,16 @@ __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxim
   return above;
 }
 
-/// Some sum is outside its low word.
+/// Some sum is outside its low word. One instruction per two sums: the compiler would test each by itself.
 __device__ inline bool has_carried(const Sums<>& sums) {
   std::int32_t all = 0;
 #pragma unroll
   for (int r = 0; r < kRows; ++r)
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) all |= __double2hiint(sums.of[r][c]);
+    for (int c = 0; c < kColumns; c += 2)
+      asm("lop3.b32 %0, %0, %1, %2, 0xFE;"
+          : "+r"(all)
+          : "r"(__double2hiint(sums.of[r][c])), "r"(__double2hiint(sums.of[r][c + 1])));
   return (all & 1) != 0;
 }
 
@@ -249,21 +262,26 @@ __device__ inline void finish(const CoreRules& rules, Sums<>& sums) {
   }
 }
 
+template <Kind Of>
+__device__ inline int step_of(const CoreRules& rules) {
+  return spec(Of).step != 0 ? spec(Of).step : rules.step;
+}
+
 /// E of the step's products, at least the floor. Returns whether each is so large that C is aligned tamely.
 template <Kind Of>
 __device__ inline bool find_maxima(const CoreRules& rules, const Panels& panels, int first, Maxima& maxima) {
-  const int end = first + (spec(Of).step != 0 ? spec(Of).step : rules.step);
-  const int row = thread_row(), column = thread_column();
+  const int count = step_of<Of>(rules), row = thread_row(), column = thread_column();
   const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x100010U;
 #pragma unroll
   for (int r = 0; r < kRows; ++r)
 #pragma unroll
     for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = floor;
 #pragma unroll 4
-  for (int p = first; p < end; ++p) {
+  for (int p = 0; p < count; ++p) {
     std::uint32_t a[kRows], b[kColumns / 2];
-    load_words(a, panels.a.exponent + 2 * (p * kPanelElements + row));
-    load_words(b, panels.b.exponent + p * kPanelElements + column);
+    const int at = (first + p) * kPanelElements;
+    load_words(a, panels.a.exponent + 2 * (at + row));
+    load_words(b, panels.b.exponent + at + column);
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
@@ -293,16 +311,78 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, bo
   bool tame = find_maxima<Of>(rules, panels, first, maxima) && !sums.special;
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
-  add_products<spec(Of).step>(panels, first, spec(Of).step != 0 ? spec(Of).step : rules.step, sums.of);
+  add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
   tame =
       tame && above < (rules.most_tame + start_bias(rules)) << 20 && !(rules.may_carry && has_carried(sums));
   if (tame) {
     finish<Of, true>(rules, sums);
   } else {
     finish<Of, false>(rules, sums);
-    sums.look_for_specials();
+    sums.look();
   }
   if (special) special_elements(rules, panels, masked, first, before, sums);
+}
+
+/// Positions [first, end) of the chunk, whatever stands in them. Functions of their own, so that the
+/// registers that they want don't slow down the tame steps. Called by whole warps.
+template <Kind Of>
+__device__ __noinline__ void any_steps(const CoreRules& rules, const Panels panels, bool masked, int first,
+                                       int end, Sums<>& sums) {
+  Sums<> own = sums;
+  for (; first < end; first += step_of<Of>(rules)) one_step<Of>(rules, panels, masked, first, own);
+  own.look();
+  sums = own;
+}
+template <Kind Of>
+__device__ __noinline__ void finish_carried(const CoreRules& rules, Sums<>& sums) {
+  Sums<> own = sums;
+  finish<Of, false>(rules, own);
+  sums = own;
+}
+
+/// Whether no sum of the thread can overflow in one chunk more, which its bound then takes in.
+template <Kind Of>
+__device__ inline bool stays_small(const CoreRules& rules, const ChunkFacts& facts, Sums<>& sums) {
+  // A chunk's products are below 2^(exponent + 2) each. Rounding to nearest adds no more than that again.
+  constexpr int kWidth = 3 + (spec(Of).step != 0 ? 5 : 6), kBias = 127, kLeast = -100;
+  static_assert(kChunk == 1 << 5 && kCoreDepth == 1 << 6);
+  const int exponent = max(max(facts.exponent, rules.floor) + kWidth, kLeast);
+  const float more = __int_as_float(min(exponent + kBias, 2 * kBias + 1) << kBinary32Fraction);
+  float bound = __fadd_ru(sums.bound, more);
+  if (bound >= rules.limit) {
+    sums.look();
+    bound = __fadd_ru(sums.bound, more);
+  }
+  sums.bound = bound;
+  return !sums.special && bound < rules.limit;
+}
+
+/// Positions [first, end) of the chunk.
+template <Kind Of>
+__device__ inline void steps(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int first,
+                             int end, Sums<>& sums) {
+  constexpr unsigned kAllLanes = 0xFFFFFFFFU;
+  constexpr bool kNeverCarries = spec(Of).step == 4;  // 4 * 2^(F + 2) units at most, and F is at most 26
+  if (__all_sync(kAllLanes, !facts.masked && stays_small<Of>(rules, facts, sums))) {
+    for (; first < end; first += step_of<Of>(rules)) {
+      Maxima maxima;
+      if (!__all_sync(kAllLanes, find_maxima<Of>(rules, panels, first, maxima))) break;
+      start_of_step<true>(rules, maxima, sums);
+      add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
+      if (!kNeverCarries && rules.may_carry && __any_sync(kAllLanes, has_carried(sums))) {
+        Sums<> copy = sums;  // so that `sums` itself stays in registers
+        finish_carried<Of>(rules, copy);
+        sums = copy;
+      } else {
+        finish<Of, true>(rules, sums);
+      }
+    }
+  }
+  if (first < end) {
+    Sums<> copy = sums;
+    any_steps<Of>(rules, panels, facts.masked, first, end, copy);
+    sums = copy;
+  }
 }
 
 /// A sum as binary32: exact, but for one of a nested kind, which is cut off toward zero as its rounding would
@@ -312,22 +392,19 @@ __device__ inline float narrowed(float sum) { return sum; }
 
 /// Positions [from, end) of the chunk, whole instructions.
 template <Kind Of>
-__device__ inline void run(const CoreRules& rules, const Panels& panels, bool masked, int from, int end,
-                           Held<spec(Of).addend_last>& sums) {
+__device__ inline void run(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int from,
+                           int end, Held<spec(Of).addend_last>& sums) {
   if constexpr (!spec(Of).addend_last) {
-    for (int first = from; first < end; first += spec(Of).step != 0 ? spec(Of).step : rules.step)
-      one_step<Of>(rules, panels, masked, first, sums);
+    steps<Of>(rules, panels, facts, from, end, sums);
   } else {
-    Sums<> fresh;
-    for (int first = from; first < end; first += spec(Of).step != 0 ? spec(Of).step : rules.step) {
-      one_step<Of>(rules, panels, masked, first, fresh);
-      if ((first + rules.step) % rules.depth != 0) continue;
+    for (int first = from; first < end; first += rules.depth) {
+      Sums<> fresh;
+      steps<Of>(rules, panels, facts, first, first + rules.depth, fresh);
 #pragma unroll
       for (int r = 0; r < kRows; ++r)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c)
           sums.of[r][c] = add_nearest<spec(Of).half>(sums.of[r][c], narrowed(fresh.of[r][c]), rules.nan);
-      fresh = {};
     }
   }
 }
@@ -348,8 +425,9 @@ template <typename Call>
 void for_rules(const CoreRules& rules, const Call& call) {
   if (rules.half && rules.addend_last) return call.template operator()<Kind::half_addend_last>();
   if (rules.half)
-    return rules.step == 16 ? call.template operator()<Kind::half_16>()
-                            : call.template operator()<Kind::half>();
+    return rules.step == 4    ? call.template operator()<Kind::half_4>()
+           : rules.step == 16 ? call.template operator()<Kind::half_16>()
+                              : call.template operator()<Kind::half>();
   const bool whole = rules.keep_mask == ~std::uint32_t{0};
   if (rules.addend_last)
     return whole && rules.step == 16 && rules.depth <= kChunk

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "mmaudit/detail/truncating_plan.hpp"
 #include "mmaudit/device/matmul.hpp"
@@ -89,6 +90,7 @@ std::optional<CoreRules> core_rules(const DotPlan& given) {
   rules.may_carry = with_c >= std::int64_t{1} << 31;
   // C is below 2^(E + 1) and every product below 2^(E + 2), so sums stay below about half of 2^(E + `width`).
   const int width = std::bit_width(static_cast<unsigned>(4 * rules.products + 2));
+  rules.limit = std::ldexp(1.0F, plan.step.output.max_exponent());
   rules.most_tame = plan.step.output.max_exponent() + 2 - width;
   rules.least_tame = rules.addend_min_exponent;
   if (!rules.half)

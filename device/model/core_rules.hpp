@@ -32,6 +32,7 @@ struct CoreRules {
   /// E from which a sum has no place that the sums' format lacks near zero, and no C below its least exponent
   /// matters.
   std::int32_t least_tame = 0;
+  float limit = 0;             ///< 2^(the largest exponent of the sums' format)
   std::int32_t most_tame = 0;  ///< E below which every sum is far below the largest of the sums' format
   bool may_carry = false;      ///< a step's sum may have 2^31 units of 2^(E - F)
   std::uint32_t nan = 0;       ///< of the sums' format

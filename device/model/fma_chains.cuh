@@ -49,8 +49,9 @@ __device__ inline void add_products(const Panels& panels, int first, int count,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int own = (first + lane % kAtOnce) * kPanelElements;
   const int side = thread_column() - lane % kLanesAcross * kColumns;  // the first column of the warp
-  const std::uint32_t *from_a = panels.a.number + own + thread_row(),
-                      *from_b = panels.b.number + own + side + lane / kLanesAcross * kTiles;
+  const auto turned = [&](int slot) { return PanelShape::turned(slot, lane); };
+  const std::uint32_t *from_a = panels.a.number + own + turned(thread_row()),
+                      *from_b = panels.b.number + own + side + turned(lane / kLanesAcross * kTiles);
   std::uint32_t a[kRows], b[kTiles];
   load_words(a, from_a);
   load_words(b, from_b);
@@ -97,8 +98,8 @@ __device__ inline void add_products(const Panels& panels, int first, int count,
 #pragma unroll 1
   for (int p = first; p < first + count; ++p) {
     std::uint32_t a[kRows], b[kColumns];
-    load_words(a, panels.a.number + p * kPanelElements + thread_row());
-    load_words(b, panels.b.number + p * kPanelElements + thread_column());
+    load_words(a, panels.a.number + p * kPanelElements + PanelShape::turned(thread_row(), p));
+    load_words(b, panels.b.number + p * kPanelElements + PanelShape::turned(thread_column(), p));
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll

@@ -31,7 +31,7 @@ enum class Into { sums, totals, scaled_totals };
 /// `slice`; scaled ones take it times its factors.
 template <Kind Of, Into Where>
 __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
-    gemm_kernel(const CoreRules rules, const GemmArgs args) {
+    gemm_kernel(const __grid_constant__ CoreRules rules, const GemmArgs args) {
   constexpr bool kTotals = Where != Into::sums;
   extern __shared__ uint4 memory[];
   const auto shape = [&](bool of_b) {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
         else
           sums.of[r][c] = static_cast<Sum>(x);
       });
-      sums.look_for_specials();
+      sums.look();
     }
     const auto fold_sums = [&](float(&into)[kRows][kColumns]) {
       for_each([&](int r, int c) {
@@ -92,16 +92,16 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
     const std::uint32_t* b = panels_of(args.b, args.n, blockIdx.x, shape_b);
     [[maybe_unused]] Cuts cuts(args);
     for (std::uint64_t k0 = 0; k0 < end; k0 += chunk) {
-      const bool masked = panels.stage(a, b, copy);
+      const ChunkFacts facts = panels.stage(a, b, copy);
       a += shape_a.words();
       b += shape_b.words();
       const std::uint64_t count = min(end - k0, std::uint64_t{chunk});
       if constexpr (!kTotals) {
-        run<Of>(rules, panels, masked, 0, static_cast<int>(count), sums);
+        run<Of>(rules, panels, facts, 0, static_cast<int>(count), sums);
       } else {
         for (std::uint64_t from = 0; from < count;) {
           const std::uint64_t some = cuts.before(count - from);
-          run<Of>(rules, panels, masked, static_cast<int>(from), static_cast<int>(from + some), sums);
+          run<Of>(rules, panels, facts, static_cast<int>(from), static_cast<int>(from + some), sums);
           from += some;
           cuts.advance(
               some, k0 + from >= end,

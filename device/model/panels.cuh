@@ -5,6 +5,7 @@
 
 #include "model/core_rules.hpp"
 #include "model/unpacked.hpp"
+#include "model/words.cuh"
 #include "ptx/block_copy.cuh"
 
 namespace mmaudit::device::core {
@@ -23,6 +24,21 @@ static_assert(kUnpackedPad % kPanelElements == 0);
 enum Mask : std::uint8_t { kMaskNan, kMaskInfinity, kMaskZero, kMaskNegative, kMaskAbsent, kMasks };
 inline constexpr int kMaskBits = 32;
 inline constexpr std::uint32_t kSign = 0x80000000U;  ///< of a high word
+
+/// What a thread owns: rows thread_row() .. + kRows, columns thread_column() .. + kColumns of the block.
+__device__ inline int thread_row() {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  return warp / kWarpsAcross * kSide + lane / kLanesAcross * kRows;
+}
+__device__ inline int thread_column() {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  return warp % kWarpsAcross * kSide + lane % kLanesAcross * kColumns;
+}
+
+struct ChunkFacts {
+  bool masked;   ///< some operand is infinite or a NaN
+  int exponent;  ///< no product has a larger one
+};
 
 /// A's and B's panel of one chunk in shared memory, and the masks.
 class Panels {
@@ -50,21 +66,29 @@ class Panels {
   }
 
   [[nodiscard]] __device__ BlockCopy<kThreads> copy() const { return BlockCopy<kThreads>(memory_); }
-  /// Reads a chunk. Returns whether some operand is infinite or a NaN: then there are masks.
-  [[nodiscard]] __device__ __forceinline__ bool stage(const std::uint32_t* from_a,
-                                                      const std::uint32_t* from_b,
-                                                      BlockCopy<kThreads>& copy) const {
+  /// Reads a chunk. Masks are there where it is `masked`.
+  [[nodiscard]] __device__ __forceinline__ ChunkFacts stage(const std::uint32_t* from_a,
+                                                            const std::uint32_t* from_b,
+                                                            BlockCopy<kThreads>& copy) const {
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(memory_ + kCopyWords));
     const auto bytes_a = 4 * static_cast<std::uint32_t>(shape_a_.words()),
                bytes_b = 4 * static_cast<std::uint32_t>(shape_b_.words());
     copy.load({{to, from_a, bytes_a}, {to + bytes_a, from_b, bytes_b}});
-    std::uint32_t some = 0;
+    std::uint32_t words_a[kSquareWords], words_b[kSquareWords], some = 0;
+    load_words(words_a, a.squares);
+    load_words(words_b, b.squares);
+    SquareWord most_a, most_b;  // the largest word has the largest exponent
 #pragma unroll
-    for (int i = 0; i < kSpecialWords; ++i) some |= a.special[i] | b.special[i];
-    if (some == 0) return false;
-    make_masks();
+    for (int i = 0; i < kSquareWords; ++i) {
+      most_a.word = max(most_a.word, words_a[i]);
+      most_b.word = max(most_b.word, words_b[i]);
+      some |= words_a[i] | words_b[i];
+    }
+    const ChunkFacts facts{SquareWord{some}.special(), most_a.largest() + most_b.largest() - 2 * 1023};
+    if (!facts.masked) return facts;
+    Panels(*this).make_masks();  // a copy, so that this one stays in registers
     __syncthreads();
-    return true;
+    return facts;
   }
 
  private:
@@ -72,16 +96,17 @@ class Panels {
   MMAUDIT_HD static constexpr int mask_words(int chunk) { return chunk / kMaskBits * kPanelElements; }
 
   /// Each thread makes one word of each kind.
-  __device__ void make_masks() const {
+  __device__ __noinline__ void make_masks() const {
     for (int i = static_cast<int>(threadIdx.x); i < 2 * kPanelElements * (shape_a_.chunk / kMaskBits);
          i += kThreads) {
       const int first = i / (2 * kPanelElements) * kMaskBits, element = i % kPanelElements;
       const bool in_b = i / kPanelElements % 2 != 0;
-      const std::uint32_t* const number =
-          in_b ? b.number + shape_b_.slot_of(element) : a.number + shape_a_.slot_of(element);
+      const Panel& panel = in_b ? b : a;
+      const PanelShape& shape = in_b ? shape_b_ : shape_a_;
       std::uint32_t masks[kMasks] = {};
       for (int p = 0; p < kMaskBits; ++p) {
-        const std::uint32_t word = number[(first + p) * kPanelElements], x = word & ~kSign, bit = 1U << p;
+        const int at = (first + p) * kPanelElements + shape.slot_of(element, first + p);
+        const std::uint32_t word = panel.number[at], x = word & ~kSign, bit = 1U << p;
         if (x == kNanMark) masks[kMaskNan] |= bit;
         if (x == kInfinityMark) masks[kMaskInfinity] |= bit;
         if (x == 0) masks[kMaskZero] |= bit;
@@ -97,15 +122,5 @@ class Panels {
   PanelShape shape_a_, shape_b_;
   std::uint32_t* masks_;
 };
-
-/// What a thread owns: rows thread_row() .. + kRows, columns thread_column() .. + kColumns of the block.
-__device__ inline int thread_row() {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  return warp / kWarpsAcross * kSide + lane / kLanesAcross * kRows;
-}
-__device__ inline int thread_column() {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  return warp % kWarpsAcross * kSide + lane % kLanesAcross * kColumns;
-}
 
 }  // namespace mmaudit::device::core

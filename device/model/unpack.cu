@@ -68,13 +68,13 @@ __device__ Element scaled(const UnpackSource& source, std::uint64_t matrix, std:
   return number;
 }
 
-/// 16 times the exponent that a step sees, plus `bias`.
-__device__ std::uint32_t seen_exponent(const Element& of, std::uint32_t bias) {
-  const std::uint32_t seen = (of.high >> 16 & 0x7FF0U) + 16 * of.lift;
-  return ((seen == 0 ? static_cast<std::uint32_t>(16 * (kZeroExponent + 1023)) : seen) + bias) & 0xFFFFU;
+/// The exponent that a step sees, plus 1023.
+__device__ std::int32_t seen_exponent(const Element& of) {
+  const std::uint32_t seen = (of.high >> 20) + of.lift;
+  return seen == 0 ? kZeroExponent + 1023 : static_cast<std::int32_t>(seen);
 }
 
-constexpr int kTile = kSpecialSide;
+constexpr int kTile = kSquareSide;
 
 /// A block a square of positions and elements. Reads go along k where k is contiguous, writes along elements.
 __global__ void __launch_bounds__(kTile* kTile)
@@ -82,6 +82,7 @@ __global__ void __launch_bounds__(kTile* kTile)
                   std::uint32_t* words) {
   __shared__ std::uint32_t square[kTile][kTile + 1];  // [element][position]
   __shared__ std::uint32_t some_special;
+  __shared__ std::int32_t largest;
   const std::uint64_t pitch = padded(source.elements, kUnpackedPad),
                       depth = padded(source.depth, source.chunk);
   const std::uint32_t first_position = blockIdx.y * kTile, first_element = blockIdx.x * kTile;
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(kTile* kTile)
   const PanelShape shape = source.panel;
   const auto chunk = static_cast<unsigned>(shape.chunk);
   const int log_chunk = __ffs(shape.chunk) - 1;
-  const auto bias = static_cast<std::uint32_t>(16 * ((shape.of_b ? 0 : start_bias(rules)) - 1023));
+  const std::int32_t bias = (shape.of_b ? 0 : start_bias(rules)) - 1023;
   const auto k_of = [&](std::uint32_t p) {
     const std::uint32_t within = p & (static_cast<std::uint32_t>(rules.depth) - 1);  // depth: a power of two
     return p - within + static_cast<std::uint32_t>(rules.order[within]);
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kTile* kTile)
     const auto unpacked = [](std::uint32_t word) {
       return Element{word & 0x7FFFFF0FU, word >> 31, word >> 4 & 0xFU};
     };
-    if (x == 0 && y == 0) some_special = 0;
+    if (x == 0 && y == 0) some_special = 0, largest = kZeroExponent + 1023;
     square[element][position] = packed(element_of(first_element + element, first_position + position));
     __syncthreads();
     const Element own = unpacked(square[x][y]);
@@ -120,20 +121,22 @@ __global__ void __launch_bounds__(kTile* kTile)
         (matrix * (pitch / kPanelElements) + e / kPanelElements) * (depth >> log_chunk) + (p >> log_chunk);
     const Panel to(words + panel * static_cast<unsigned>(shape.words()), shape);
     const unsigned row = p & (chunk - 1), column = e % kPanelElements, at = row * kPanelElements + column;
-    to.number[row * kPanelElements + static_cast<unsigned>(shape.slot_of(static_cast<int>(column)))] =
-        own.negative << 31 | own.high;
-    const std::uint32_t exponent = seen_exponent(own, bias);
+    const int slot = shape.slot_of(static_cast<int>(column), static_cast<int>(row));
+    to.number[row * kPanelElements + static_cast<unsigned>(slot)] = own.negative << 31 | own.high;
+    const std::int32_t seen = seen_exponent(own);
+    const std::uint32_t exponent = static_cast<std::uint32_t>(16 * (seen + bias)) & 0xFFFFU;
     if (shape.of_b)
       to.exponent[at] = static_cast<std::uint16_t>(exponent);
     else
       reinterpret_cast<std::uint32_t*>(to.exponent)[at] = exponent * 0x10001U;
     if (own.special()) some_special = 1;
+    if (seen > largest) atomicMax(&largest, seen);  // what it was before only saves work
     __syncthreads();
     constexpr unsigned kAcross = kPanelElements / kTile;
     if (x == 0 && y == 0) {
       const unsigned word = row / kTile * kAcross + column / kTile;
-      to.special[word] = some_special;
-      if (chunk == kTile) to.special[word + kAcross] = 0;
+      to.squares[word] = SquareWord::of(some_special != 0, largest);
+      if (chunk == kTile) to.squares[word + kAcross] = {};
     }
   }
 }

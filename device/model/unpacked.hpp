@@ -40,24 +40,46 @@ MMAUDIT_HD constexpr int start_bias(const CoreRules& rules) { return 52 + 1023 -
 inline constexpr int kRowsOwned = 4, kColumnsOwned = 8;
 
 inline constexpr int kPanelElements = 64;
-/// Words of a panel say which squares of kSpecialSide elements and positions hold an infinity or a NaN.
-inline constexpr int kSpecialWords = 4, kSpecialSide = 32;
+/// Words of a panel tell of its squares of kSquareSide elements and positions: SquareWord.
+inline constexpr int kSquareWords = 4, kSquareSide = 32;
+/// 0 where there is no square.
+struct SquareWord {
+  std::uint32_t word = 0;
+
+  /// `largest`: of exponents that a step sees, plus 1023; a zero's counts.
+  static MMAUDIT_HD constexpr SquareWord of(bool special, std::int32_t largest) {
+    return {static_cast<std::uint32_t>(largest + kLift) << 1 | static_cast<std::uint32_t>(special)};
+  }
+  /// Whether it holds an infinity or a NaN.
+  [[nodiscard]] MMAUDIT_HD constexpr bool special() const { return (word & 1) != 0; }
+  [[nodiscard]] MMAUDIT_HD constexpr std::int32_t largest() const {
+    return static_cast<std::int32_t>(word >> 1) - kLift;
+  }
+
+ private:
+  static constexpr std::int32_t kLift = 128;  ///< more than kZeroExponent is below -1023
+};
 
 /// How a panel is laid out.
 struct PanelShape {
-  std::int32_t chunk = kChunk;  ///< positions: a multiple of kSpecialSide, up to twice that
+  std::int32_t chunk = kChunk;  ///< positions: a multiple of kSquareSide, up to twice that
   bool of_b = false;
 
   /// Of an exponent, which stands in both halves of a word for A.
   [[nodiscard]] MMAUDIT_HD constexpr int copies() const { return of_b ? 1 : 2; }
   [[nodiscard]] MMAUDIT_HD constexpr int words() const {
-    return kPanelElements * (chunk + chunk * copies() / 2) + kSpecialWords;
+    return kPanelElements * (chunk + chunk * copies() / 2) + kSquareWords;
   }
   /// Where the number of an element stands among those of its position. The tensor core gives a thread two
   /// neighbouring columns of each of four products; B's columns of one thread and each product lie together.
-  [[nodiscard]] MMAUDIT_HD constexpr int slot_of(int element) const {
+  /// turned(): what four lanes read at four positions lies in different banks.
+  [[nodiscard]] MMAUDIT_HD constexpr int slot_of(int element, int position) const {
     constexpr int kEach = kColumnsOwned;
-    return of_b ? element / kEach * kEach + element % 2 * (kEach / 2) + element % kEach / 2 : element;
+    return turned(of_b ? element / kEach * kEach + element % 2 * (kEach / 2) + element % kEach / 2 : element,
+                  position);
+  }
+  [[nodiscard]] static MMAUDIT_HD constexpr int turned(int slot, int position) {
+    return slot ^ position % 4 * 8;
   }
 };
 /// As the kernels for `rules` read A or B.
@@ -69,12 +91,13 @@ MMAUDIT_HD constexpr PanelShape panel_shape(const CoreRules& rules, bool of_b) {
 struct Panel {
   std::uint32_t* number;    ///< (chunk, elements) by slot_of(): high words of binary64 whose low words are 0
   std::uint16_t* exponent;  ///< (chunk, elements, copies) 16 times it; A's plus start_bias()
-  std::uint32_t* special;   ///< (positions, elements) of squares: not 0 where one has an infinity or a NaN
+  SquareWord* squares;      ///< (positions, elements) of squares
 
   MMAUDIT_HD Panel(std::uint32_t* words, const PanelShape& shape)
       : number(words),
         exponent(reinterpret_cast<std::uint16_t*>(words + offset(kPanelElements * shape.chunk))),
-        special(words + offset(kPanelElements * (shape.chunk + shape.chunk * shape.copies() / 2))) {}
+        squares(reinterpret_cast<SquareWord*>(
+            words + offset(kPanelElements * (shape.chunk + shape.chunk * shape.copies() / 2)))) {}
 
  private:
   static MMAUDIT_HD std::ptrdiff_t offset(int words) { return words; }

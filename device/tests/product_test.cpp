@@ -152,7 +152,16 @@ TEST_F(ProductsOnDevice, GiveTheBitsOfThePlainCore) {
   EXPECT_GE(ran, 1'000'000U);
 }
 
-/// Scales about 1 that lie close together, as scales of tensors do: what the kernel for groups is made for.
+/// Scales about 1 that span so many half binades, as scales of tensors do; every fiftieth is the least code.
+void draw_scales(Product& product, const FormatSpec& scale, unsigned spread, gen::detail::Stream& random) {
+  for (auto* const scales : {&product.scale_a, &product.scale_b})
+    for (std::uint8_t& x : *scales) {
+      const unsigned step = static_cast<unsigned>(random.next()) % ((spread << scale.fraction_bits) / 2 + 1);
+      x = static_cast<std::uint8_t>(random.once_in(50) ? 0 : (one_bits(scale) - spread + step) & 0x7FU);
+    }
+}
+
+/// Scales that lie close together: what the kernel for groups is made for.
 /// Then C is made so large, or so small, that alignment cuts something off.
 TEST_F(ProductsOnDevice, TakeScalesAndSumsOfEveryDistance) {
   std::size_t ran = 0;
@@ -162,12 +171,7 @@ TEST_F(ProductsOnDevice, TakeScalesAndSumsOfEveryDistance) {
     for (unsigned spread = 0; spread < 20; ++spread) {
       Product product(one, gen::InputClass::normal, kSeed + spread, 125, 100, 64);
       gen::detail::Stream random = gen::detail::element_stream(kSeed, 1, static_cast<int>(spread));
-      for (auto* scales : {&product.scale_a, &product.scale_b})
-        for (std::uint8_t& x : *scales) {
-          const unsigned step =
-              static_cast<unsigned>(random.next()) % ((spread << scale.fraction_bits) / 2 + 1);
-          x = static_cast<std::uint8_t>(random.once_in(50) ? 0 : (one_bits(scale) - spread + step) & 0x7FU);
-        }
+      draw_scales(product, scale, spread, random);
       for (std::uint64_t e = 0; e < product.c.size() / 4; ++e) {
         const auto bits = static_cast<std::uint32_t>(random.next()) & 0x807FFFFFU;
         const std::uint32_t field = 127 - 60 + static_cast<std::uint32_t>(random.next() % 121);
@@ -188,6 +192,44 @@ TEST_F(ProductsOnDevice, TakeScalesAndSumsOfEveryDistance) {
   EXPECT_GE(ran, 700'000U);
 }
 
+/// Sums that grow through many chunks and pass the largest number of their format early, late or just not.
+TEST_F(ProductsOnDevice, OverflowWhereThePlainCoreDoes) {
+  constexpr std::uint64_t kSide = 40, kDepth = 1024;
+  std::size_t infinite = 0, finite = 0;
+  for (const char* const kind : {"bf16.bf16", "tf32.tf32", "f16.f16.f16", "e5m2.e5m2"}) {
+    for (const Served& one : served(kind)) {
+      const FormatSpec a = spec_of(one.instruction.a), d = spec_of(one.instruction.d);
+      for (int below = 2; below <= 11; below += 3) {
+        Product product(one, gen::InputClass::normal, kSeed, kSide, kSide, kDepth);
+        const int exponent = std::min((d.max_exponent() - below) / 2, a.max_exponent() - 1);
+        gen::detail::Stream random = gen::detail::element_stream(kSeed, 1, below);
+        const std::size_t bytes = a.storage_bytes();
+        for (auto* const operand : {&product.a, &product.b})
+          for (std::size_t i = 0; i < operand->size() / bytes; ++i) {
+            const std::uint64_t field = static_cast<std::uint64_t>(exponent + a.bias) + random.next() % 2,
+                                bits = field << a.fraction_bits |
+                                       random.next() % (std::uint64_t{1} << a.fraction_bits);
+            store_word(operand->data(), bytes, i,
+                       bits << a.ignored_low_bits | (random.once_in(40) ? a.sign_bit() : 0));
+          }
+        const auto expected = product.result([&](const Matmul& problem) {
+          MatmulOptions plain;
+          plain.fast = false;
+          plain.threads = 0;
+          matmul(one.instruction, one.datapath, problem, plain);
+        });
+        const auto found = product.result(
+            [&](const Matmul& problem) { matmul_on_device(info_, one.instruction, one.datapath, problem); });
+        EXPECT_TRUE(found == expected) << name_of(one.instruction) << " 2^" << exponent;
+        for (std::size_t i = 0; i < expected.size() / d.storage_bytes(); ++i)
+          ++(load_word(expected.data(), d.storage_bytes(), i) == d.infinity_bits() ? infinite : finite);
+      }
+    }
+  }
+  EXPECT_GT(infinite, 10'000U);
+  EXPECT_GT(finite, 10'000U);
+}
+
 /// Dot products of one instruction; of a chain every instruction counts.
 double dots_of(const Served& one, const Matmul& problem) {
   return static_cast<double>(problem.m * problem.n * problem.k) / one.instruction.k;
@@ -198,10 +240,18 @@ double dots_of(const Served& one, const Matmul& problem) {
 /// `wanted`.
 double compare_many(const DeviceInfo& info, const Served& one, double wanted, std::uint64_t side) {
   const auto k = static_cast<std::uint64_t>(one.instruction.k);
+  // What is slow shows at full depth alone: there sums leave the range that vectors take.
+  constexpr std::uint64_t kShort = 2, kLong = 32;
   double done = 0, host_time[gen::kInputClasses] = {};
   const auto compare = [&](int f, std::uint64_t seed, std::uint64_t edge, std::uint64_t length, bool host) {
     const auto input_class = static_cast<gen::InputClass>(f);
     Product product(one, input_class, seed, edge, edge, length * k);
+    // Beyond the first products scales lie close together where the kernels for groups leave others to the
+    // plain core, which is too slow for many.
+    if (host && length == kLong && edge == side && one.datapath.arithmetic == Arithmetic::grouped_dot_add) {
+      gen::detail::Stream random = gen::detail::element_stream(seed, 1, f);
+      draw_scales(product, spec_of(one.instruction.scale), static_cast<unsigned>(seed % 12), random);
+    }
     const auto found = product.result(
         [&](const Matmul& problem) { matmul_on_device(info, one.instruction, one.datapath, problem); });
     const auto start = std::chrono::steady_clock::now();
@@ -220,8 +270,6 @@ double compare_many(const DeviceInfo& info, const Served& one, double wanted, st
     host_time[f] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return equal;
   };
-  // What is slow shows at full depth alone: there sums leave the range that vectors take.
-  constexpr std::uint64_t kShort = 2, kLong = 32;
   for (int f = 0; f < gen::kInputClasses; ++f)
     if (!compare(f, kSeed + 100, side, kShort, false) || !compare(f, kSeed + 101, side / 8, kLong, true))
       return done;
