@@ -64,6 +64,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
         lines_per_cycle_(std::max(0.25, machine[Parameter::line_passes])),
         partial_(machine[Parameter::partial_store]),
         generic_(machine[Parameter::generic_access]),
+        copy_passes_(machine[Parameter::copy_passes]),
         own_(static_cast<std::size_t>(launch.warps)),
         places_(static_cast<std::size_t>(launch.warps / warps_of_block_)) {
     const auto apart = static_cast<Time>(machine.cycles(Parameter::block_apart));
@@ -154,11 +155,15 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     // What comes from L2 is written into L1 or shared memory; what a load asks for is then read, line by
     // line.
     double passes = memory_.misses / kSectorsOfLine;
+    if (step == Step::copy) passes *= copy_passes_;
     if (step == Step::load) passes = std::max(passes + met.wavefronts, lines_of(met));
     passes -= address_passes(met);
     if (passes > 0 && step == Step::copy) {
-      shared_free_ += static_cast<Time>(passes);
-      shared_busy_ += static_cast<Time>(passes);
+      copied_ += passes;
+      const auto whole = static_cast<Time>(copied_);
+      copied_ -= static_cast<double>(whole);
+      shared_free_ += whole;
+      shared_busy_ += whole;
     } else if (passes > 0) {
       returns_.push_back({there, passes});
       std::push_heap(returns_.begin(), returns_.end(), kReturnsLater);
@@ -296,7 +301,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   KernelMemory memory_;
   int warps_of_block_;
   Time barrier_latency_, block_launch_;
-  double lines_per_cycle_, partial_, generic_, looked_up_ = 0;
+  double lines_per_cycle_, partial_, generic_, copy_passes_, looked_up_ = 0, copied_ = 0;
   std::vector<WarpOfBlock> own_;
   std::vector<Return> returns_;  ///< a heap, earliest first
   double pipe_free_ = 0;         ///< when all that came before is through the pipe

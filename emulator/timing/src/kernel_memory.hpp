@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "mmaudit/timing/kernel.hpp"
@@ -18,11 +19,14 @@ class KernelMemory {
       : launch_(launch),
         l1_latency_(machine[Parameter::l1_latency]),
         l2_latency_(machine[Parameter::l2_latency]),
+        l2_several_(machine[Parameter::l2_several]),
         dram_latency_(machine[Parameter::dram_latency]),
         l2_cycles_(kSector / (machine[Parameter::l2_bytes] / machine[Parameter::kernel_multiprocessors])),
         port_cycles_(kSector / machine[Parameter::l2_port]),
         store_cycles_(kSector / machine[Parameter::store_bytes]),
         dram_cycles_(kSector / (machine[Parameter::dram_bytes] / machine[Parameter::kernel_multiprocessors])),
+        dram_access_(static_cast<std::uint64_t>(std::clamp(machine.cycles(Parameter::dram_access), 1, 4))),
+        victims_(std::max(1, machine.cycles(Parameter::l1_victims))),
         capacity_(static_cast<std::size_t>(launch.l1_kib * 1024 / (kSector * kSectorsOfLine))) {
     // Fewer multiprocessors at work have a larger share each.
     const double busy = std::min(1.0, launch.multiprocessors / machine[Parameter::kernel_multiprocessors]);
@@ -35,6 +39,7 @@ class KernelMemory {
     double last = static_cast<double>(now) + l1_latency_;
     const double before = hits;
     misses = 0;
+    further_ = access.lines > 1 ? l2_several_ : 0;
     for (const std::uint64_t sector : access.sectors)
       last = std::max(last, fetch(sector, block, now, past_l1));
     misses = static_cast<double>(access.sectors.size()) - (hits - before);
@@ -47,7 +52,7 @@ class KernelMemory {
       if (capacity_ == 0) return;
       for (const std::uint64_t sector : access.sectors) {
         double from = static_cast<double>(now);
-        line_of(sector / kSectorsOfLine | block << 44, from).ready[sector % kSectorsOfLine] = from;
+        line_of(sector / kSectorsOfLine | block << 44, from).set(sector % kSectorsOfLine, from);
       }
       return;
     }
@@ -68,7 +73,12 @@ class KernelMemory {
   struct Line {
     std::uint64_t key = 0;
     std::array<double, kSectorsOfLine> ready{};     ///< when each sector is there
+    double all_ready = 0;                           ///< when all that it was asked for are
     std::uint32_t next = 0, before = 0, after = 0;  ///< in its bucket; used later and earlier
+    void set(std::uint64_t sector, double at) {
+      ready[sector] = at;
+      all_ready = std::max(all_ready, at);
+    }
   };
 
   double fetch(std::uint64_t sector, std::uint64_t block, Time now, bool past_l1) {
@@ -86,21 +96,49 @@ class KernelMemory {
     }
     port_free_ = std::max(port_free_, from) + l2_cycles_;
     ++l2_sectors_;
-    double ready = port_free_ + l2_latency_;
-    const Operand& operand = launch_.operands[std::min<std::uint64_t>(7, sector * 32 >> 32)];
-    cold_ += operand.cold;
-    if (cold_ >= 1) {
-      cold_ -= 1;
-      dram_free_ = std::max(dram_free_, at) + dram_cycles_;
-      ++dram_sectors_;
-      ready = std::max(ready, dram_free_ + dram_latency_);
+    double ready = port_free_ + l2_latency_ + further_;
+    if (const std::uint64_t first = sector - sector % dram_access_; first == sector) {
+      ready = std::max(ready, from_memory(sector, from));
+      first_sector_ = sector;
+      first_ready_ = ready;
+    } else {  // comes with the first one
+      const double there = line != nullptr ? line->ready[first % kSectorsOfLine] : kAbsent;
+      if (there != kAbsent || first == first_sector_)
+        ready = std::max(ready, there != kAbsent ? there : first_ready_);
     }
-    if (line != nullptr) line->ready[sector % kSectorsOfLine] = ready;
+    if (line != nullptr) line->set(sector % kSectorsOfLine, ready);
     return ready;
   }
 
-  /// The line, or an empty one in the place of that which was used longest ago: not before its data are
-  /// there.
+  /// When the sector is there if L2 does not have it; 0 if it does. It is asked for when its line of L1 is
+  /// free.
+  double from_memory(std::uint64_t sector, double from) {
+    cold_ += launch_.operands[std::min<std::uint64_t>(7, sector * 32 >> 32)].cold;
+    if (cold_ < 1) return 0;
+    cold_ -= 1;
+    const auto sectors = static_cast<double>(dram_access_);
+    dram_free_ = std::max(dram_free_, from) + dram_cycles_ * sectors;
+    dram_sectors_ += sectors;
+    return dram_free_ + dram_latency_;
+  }
+
+  /// Of the lines used longest ago one whose data are there, else the one whose data come first.
+  std::uint32_t victim(double from) const {
+    std::uint32_t found = 0;
+    double soonest = std::numeric_limits<double>::infinity();
+    int left = victims_;
+    for (std::uint32_t look = lines_[0].before; look != 0 && left > 0; look = lines_[look].before, --left) {
+      const double there = lines_[look].all_ready;
+      if (there < soonest) {
+        soonest = there;
+        found = look;
+      }
+      if (there <= from) return look;
+    }
+    return found;
+  }
+
+  /// The line, or an empty one in the place of another: not before the data of that are there.
   Line& line_of(std::uint64_t key, double& from) {
     std::uint32_t* bucket = &bucket_of(key);
     std::uint32_t found = *bucket;
@@ -110,8 +148,8 @@ class KernelMemory {
         found = static_cast<std::uint32_t>(lines_.size());
         lines_.emplace_back();
       } else {
-        found = lines_[0].before;
-        for (const double there : lines_[found].ready) from = std::max(from, there);
+        found = victim(from);
+        from = std::max(from, lines_[found].all_ready);
         std::uint32_t* at = &bucket_of(lines_[found].key);
         while (*at != found) at = &lines_[*at].next;
         *at = lines_[found].next;
@@ -119,6 +157,7 @@ class KernelMemory {
       }
       lines_[found].key = key;
       lines_[found].ready.fill(kAbsent);
+      lines_[found].all_ready = 0;
       lines_[found].next = *bucket;
       *bucket = found;
     } else {
@@ -141,8 +180,14 @@ class KernelMemory {
   }
 
   const KernelLaunch& launch_;
-  double l1_latency_, l2_latency_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_, dram_cycles_;
+  double l1_latency_, l2_latency_, l2_several_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_,
+      dram_cycles_;
+  std::uint64_t dram_access_;
+  int victims_;
   std::size_t capacity_;
+  std::uint64_t first_sector_ = 0;  ///< of those that memory brings together, the latest
+  double first_ready_ = 0;
+  double further_ = 0;  ///< of the load at hand
   double port_free_ = 0, dram_free_ = 0, cold_ = 0, l2_sectors_ = 0, dram_sectors_ = 0;
   std::vector<Line> lines_{1};  ///< of the first-level cache; [0]: the ends of the order of their last use
   std::vector<std::uint32_t> buckets_ = std::vector<std::uint32_t>(std::size_t{1} << kBucketBits);

@@ -346,6 +346,7 @@ class Reader {
     if (opcode.starts_with("LDSM")) {
       op.wavefronts = holds(opcode, ".4") ? 4 : holds(opcode, ".2") ? 2 : 1;
       op.destination.count = static_cast<std::uint8_t>(op.destination.count * op.wavefronts);
+      op.matrices = true;
     } else if (starts_with_any(opcode, {"LDS", "STS"})) {
       const int width = width_of(opcode);
       op.wavefronts = static_cast<std::uint16_t>(std::max(options_.conflict_ways, width));

@@ -27,6 +27,7 @@ class Simulator {
         scoreboard_(launch.dependences == Dependences::scoreboard),
         turnaround2_(2 * machine.cycles(Parameter::turnaround)),
         result2_(2 * machine[Parameter::result_interval]),
+        matrix_write2_(2 * machine[Parameter::matrix_write]),
         queue_(std::min(machine.cycles(Parameter::tensor_queue), kMostQueued)),
         shared_latency_(machine.cycles(Parameter::shared_latency)),
         shared_subcore_(machine.cycles(Parameter::shared_subcore)),
@@ -131,6 +132,7 @@ class Simulator {
       const TimedOp& op = ops_[access.op];
       const Time result = self().result_of(
           access, op, now, subcore.next_wavefront + static_cast<Time>(shared_latency_) + op.latency);
+      if (op.matrices && matrix_write2_ > 0) matrices_arrive(subcore, op, now);
       if (op.write_barrier >= 0) push(result, access.warp, op.write_barrier);
       if (op.read_barrier >= 0) push(now + 1, access.warp, op.read_barrier);
       if (scoreboard_) written(access.warp, op.destination, result);
@@ -288,6 +290,16 @@ class Simulator {
     }
   }
 
+  /// What ldmatrix loads is written while the tensor unit does nothing, the longer the more registers of D it
+  /// writes. Source: docs/results/h100-loaded, mma.
+  void matrices_arrive(Subcore& subcore, const TimedOp& op, Time now) {
+    matrix_written2_ += matrix_write2_ * op.destination.count * subcore.accumulator.count;
+    const auto whole2 = static_cast<Time>(matrix_written2_);
+    matrix_written2_ -= static_cast<double>(whole2);
+    Time& free2 = subcore.free2[static_cast<std::size_t>(Unit::tensor)];
+    free2 = std::max(free2, 2 * now) + whole2;
+  }
+
   /// The unit takes it.
   void start(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now, Event* event) {
     if (op.unit == Unit::shared) {
@@ -358,7 +370,7 @@ class Simulator {
   Launch launch_;
   bool scoreboard_;
   int turnaround2_;
-  double result2_;
+  double result2_, matrix_write2_, matrix_written2_ = 0;
   int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
   Time branch_taken_, branch_call_, window_;
   double memory_bytes_, memory_free_ = 0;

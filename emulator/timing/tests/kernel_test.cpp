@@ -229,6 +229,38 @@ TEST(FirstLevel, MissesWaitForALine) {
   EXPECT_LT(cycles(64), 4 * hopper()[Parameter::l2_latency]);
 }
 
+// A miss brings 64 bytes: four lines are two accesses to memory each, and all of L2 is cold.
+TEST(Memory, BringsTwoSectorsAtOnce) {
+  const auto timing = [](const std::string& offset) {
+    const SassFunction function = kernel_of(
+        kAddress + "000711 LDG.E R6, desc[UR8][R2.64]\n000ff1 VIADD R7, R6, 0x1\n" +
+        "000711 LDG.E R6, desc[UR8][R2.64+" + offset + "]\n000ff1 VIADD R7, R6, 0x1\n" + "0007f1 EXIT\n");
+    KernelLaunch launch;
+    launch.operands[1].cold = 1;
+    return simulate_kernel(hopper(), function, walk(function, grid_of(32), 0, 0, 8), launch);
+  };
+  const KernelTiming beside = timing("0x20"), next = timing("0x40");
+  EXPECT_NEAR(beside.dram_bytes * beside.cycles, 64, 1e-9);
+  EXPECT_NEAR(next.dram_bytes * next.cycles, 128, 1e-9);
+  EXPECT_NEAR(next.cycles - beside.cycles,
+              hopper()[Parameter::dram_latency] - hopper()[Parameter::l2_latency], 10);
+}
+
+// Two loads of four registers while 64 mma of four registers of D run: each takes 0.1 * 4 * 4 cycles of the
+// unit.
+TEST(Matrices, TakeTheTensorUnitWhenTheyArrive) {
+  std::string lines = "0007f1 MOV R0, RZ\n";
+  for (int i = 0; i < 64; ++i) {
+    lines += "0007f1 HMMA.16816.F32 R" + std::to_string(16 + i % 8 * 4) + ", R4, R8, RZ\n";
+    if (i == 20 || i == 40) lines += "0007f1 LDSM.16.M88.4 R12, [R0]\n";
+  }
+  const SassFunction function = kernel_of(lines + "0007f1 EXIT\n");
+  const auto cycles = [&function](const Machine& machine) {
+    return simulate_kernel(machine, function, walk(function, grid_of(32), 0, 0, 8), {}).cycles;
+  };
+  EXPECT_NEAR(cycles(hopper()) - cycles(with(Parameter::matrix_write, 0)), 2 * 1.6, 1);
+}
+
 TEST(SecondLevel, ForgetsWhatDoesNotFit) {
   CacheProblem problem;
   problem.columns = problem.rows = 8;
@@ -282,7 +314,7 @@ KernelScore score(const std::string& file, int most, int least_kernels) {
 TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
   const KernelScore result = score("kernels.csv", 512, 54);
   EXPECT_GT(result.pearson.value(), 0.99);
-  EXPECT_LT(result.deviation, 0.06);
+  EXPECT_LT(result.deviation, 0.05);
   EXPECT_LT(result.error, 0.05);
 }
 
@@ -290,7 +322,7 @@ TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
 TEST(H200, WholeKernelsHeldOutTakeTheCyclesMeasured) {
   const KernelScore result = score("heldout.csv", 768, 108);
   EXPECT_GT(result.pearson.value(), 0.995);
-  EXPECT_LT(result.deviation, 0.065);
+  EXPECT_LT(result.deviation, 0.06);
   EXPECT_LT(result.error, 0.05);
 }
 

@@ -73,6 +73,8 @@ namespace mmaudit::timing {
   X(half_interval, "fma.half", "cycles", "between two multiply-adds of two binary16 (HFMA2); 0: as fma.add") \
   X(result_interval, "fma.result", "cycles",                                                                 \
     "of the unit of additions and conversions that an mma takes per register of its D")                      \
+  X(matrix_write, "tensor.ldmatrix", "cycles",                                                               \
+    "of the tensor unit that ldmatrix takes, per register that it loads and register of D")                  \
   X(special_interval, "special.interval", "cycles", "between two of POPC, MUFU and conversions to integers") \
   X(fixed_latency, "alu.latency", "cycles", "of an integer or binary32 instruction")                         \
   X(register_window, "register.window", "cycles",                                                            \
@@ -83,11 +85,15 @@ namespace mmaudit::timing {
   X(l1_latency, "l1.latency", "cycles", "of a load that hits L1")                                            \
   X(l1_capacity, "l1.capacity", "KiB",                                                                       \
     "of L1 where a kernel asks for all of shared memory: lines that data are on their way to, and others")   \
+  X(l1_victims, "l1.victims", "lines",                                                                       \
+    "of those used longest ago, of which a miss takes one whose data are there")                             \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
+  X(l2_several, "l2.several", "cycles", "the same, more if it asks for several lines")                       \
   X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
   X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
   X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
+  X(dram_access, "dram.access", "sectors", "of 32 bytes that a miss of L2 brings")                           \
   X(kernel_multiprocessors, "l2.sms", "SMs", "of the GPU that the numbers of L2 and memory are of")          \
   X(l2_port, "l2.port", "bytes/clk/SM", "that one multiprocessor alone reads from L2")                       \
   X(l2_capacity, "l2.capacity", "MiB", "of L2 that lines stay in between two uses")                          \
@@ -102,6 +108,7 @@ namespace mmaudit::timing {
   X(generic_access, "shared.generic", "cycles",                                                              \
     "that an access to shared memory takes more by an address that could be of any memory")                  \
   X(line_passes, "l1.lines", "lines/clk", "of 128 bytes that a load looks up")                               \
+  X(copy_passes, "l1.copy", "cycles", "of the pipe of shared memory that 128 bytes of cp.async take")        \
   X(warps_of_sm, "sm.warps", "warps", "that a multiprocessor holds")                                         \
   X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \
   X(clock_mhz, "clock", "MHz", "that the published rates of the whole GPU were held at")

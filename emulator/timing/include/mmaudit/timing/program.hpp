@@ -50,6 +50,7 @@ struct TimedOp {
   std::uint32_t interval2 = 0;   ///< half cycles the unit is occupied
   std::uint32_t latency = 0;     ///< cycles from the start in the unit to the result
   std::uint16_t wavefronts = 0;  ///< of an access to shared memory
+  bool matrices = false;         ///< ldmatrix
   std::uint32_t bytes = 0;       ///< of an access to global memory, all lanes
   std::int32_t target = -1;      ///< index of an instruction
   /// Registers that are read from each bank (that of even and that of odd ones): behind the instruction
