@@ -116,6 +116,16 @@ struct Product {
   }
 };
 
+/// D by the host's plain core.
+std::vector<std::byte> plain_result(const Served& one, Product& product) {
+  return product.result([&](const Matmul& problem) {
+    MatmulOptions plain;
+    plain.fast = false;
+    plain.threads = 0;
+    matmul(one.instruction, one.datapath, problem, plain);
+  });
+}
+
 TEST_F(ProductsOnDevice, GiveTheBitsOfThePlainCore) {
   std::size_t ran = 0, kinds = 0;
   for (const Served& one : served()) {
@@ -131,12 +141,7 @@ TEST_F(ProductsOnDevice, GiveTheBitsOfThePlainCore) {
       if (totals && f % 6 == 2)
         product.problem.epilogue =
             Epilogue{0.37F, f == 2 ? -2.5F : 0.0F, f == 2 ? Format::f32 : Format::bf16};
-      const std::vector<std::byte> expected = product.result([&](const Matmul& problem) {
-        MatmulOptions plain;
-        plain.fast = false;
-        plain.threads = 0;
-        matmul(one.instruction, one.datapath, problem, plain);
-      });
+      const std::vector<std::byte> expected = plain_result(one, product);
       for (const DeviceModel model : {DeviceModel::fast, DeviceModel::plain}) {
         const auto found = product.result([&](const Matmul& problem) {
           matmul_on_device(info_, one.instruction, one.datapath, problem, model);
@@ -177,12 +182,7 @@ TEST_F(ProductsOnDevice, TakeScalesAndSumsOfEveryDistance) {
         const std::uint32_t field = 127 - 60 + static_cast<std::uint32_t>(random.next() % 121);
         store_word(product.c.data(), 4, e, bits | field << 23);
       }
-      const auto expected = product.result([&](const Matmul& problem) {
-        MatmulOptions plain;
-        plain.fast = false;
-        plain.threads = 0;
-        matmul(one.instruction, one.datapath, problem, plain);
-      });
+      const auto expected = plain_result(one, product);
       const auto found = product.result(
           [&](const Matmul& problem) { matmul_on_device(info_, one.instruction, one.datapath, problem); });
       EXPECT_TRUE(found == expected) << name_of(one.instruction) << " spread " << spread;
@@ -212,12 +212,7 @@ TEST_F(ProductsOnDevice, OverflowWhereThePlainCoreDoes) {
             store_word(operand->data(), bytes, i,
                        bits << a.ignored_low_bits | (random.once_in(40) ? a.sign_bit() : 0));
           }
-        const auto expected = product.result([&](const Matmul& problem) {
-          MatmulOptions plain;
-          plain.fast = false;
-          plain.threads = 0;
-          matmul(one.instruction, one.datapath, problem, plain);
-        });
+        const auto expected = plain_result(one, product);
         const auto found = product.result(
             [&](const Matmul& problem) { matmul_on_device(info_, one.instruction, one.datapath, problem); });
         EXPECT_TRUE(found == expected) << name_of(one.instruction) << " 2^" << exponent;

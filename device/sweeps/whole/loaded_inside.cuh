@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(128, kResident)
   watch.stop(stamps);
 }
 
-constexpr int kGaps = 16;  ///< 0: nobody asked before; i: less than 64 << i cycles ago
+constexpr int kGaps = 16;  ///< 0: no block asked before; i: less than 64 << i cycles ago
 
 struct Parts {
   std::vector<float> wait[kGaps];
