@@ -5,11 +5,11 @@
 // A step reads its products twice. First the exponents, two columns per word, whose maximum is E. Then the
 // numbers, as binary64 whose low word is zero: fma(a, b, x), x 2^(52 + E - F) or more but below twice that,
 // adds the product to x's low word, cut off below 2^(E - F). A positive product is cut toward zero where the
-// fma rounds toward zero, a negative one where it rounds up. On GPUs of compute capability 9.0 and later the
-// tensor core does chains of them, once rounding toward zero over the positive products and once rounding up
-// over the negative ones: A is split into its positive and its negative numbers, side by side along k, and B
-// too, in the same order or in the other one. Half of the products are by zero, which changes nothing. C is
-// the first addend. So between steps the sums stand where x stands.
+// fma rounds down, a negative one where it rounds up. On GPUs of compute capability 9.0 and later the tensor
+// core does chains of them, once rounding down over the positive products and once rounding up over the
+// negative ones: A is split into its positive and its negative numbers, side by side along k, and B too, in
+// the same order or in the other one. Half of the products are by zero, which changes nothing. C is the first
+// addend, and x has its sign (positive on earlier GPUs). So between steps the sums stand where x stands.
 //
 // Most steps are tame: no exponent is so small or so large that a sum leaves the normal numbers of its
 // format. A thread knows a bound of its sums, which grows with the largest exponents of each chunk, so that
@@ -187,7 +187,7 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
 
 inline constexpr int kBinary32Fraction = 23;
 
-inline constexpr std::int32_t kField = 0x7FF00000, kMiddle = static_cast<std::int32_t>(0x80000000U);
+inline constexpr std::int32_t kField = 0x7FF00000;
 
 using Maxima =
     std::uint32_t[kRows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
@@ -210,10 +210,7 @@ __device__ inline std::int32_t start_of_step(const CoreRules& rules, const Maxim
       std::int32_t own = __double2hiint(addend) & kField;
       if constexpr (!Tame) own = own == 0 ? 0 : max(own, (rules.addend_min_exponent + 1023) << 20);
       const std::int32_t high = __viaddmax_s32(own, to_start, products);
-      // A negative C is added between two complements of the low word, which is to subtract what was cut.
-      const std::int32_t flip = __double2hiint(addend) >> 31;
-      const double x = __dadd_rz(fabs(addend), __hiloint2double(high, kMiddle ^ flip));
-      sums.of[r][c] = __hiloint2double(__double2hiint(x), __double2loint(x) ^ flip);
+      sums.of[r][c] = start_sum(addend, high);
       above = max(above, high);
     }
   }
@@ -267,9 +264,9 @@ __device__ inline int step_of(const CoreRules& rules) {
   return spec(Of).step != 0 ? spec(Of).step : rules.step;
 }
 
-/// E of the step's products, at least the floor. Returns whether each is so large that C is aligned tamely.
+/// E of the step's products, at least the floor.
 template <Kind Of>
-__device__ inline bool find_maxima(const CoreRules& rules, const Panels& panels, int first, Maxima& maxima) {
+__device__ inline void find_maxima(const CoreRules& rules, const Panels& panels, int first, Maxima& maxima) {
   const int count = step_of<Of>(rules), row = thread_row(), column = thread_column();
   const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x100010U;
 #pragma unroll
@@ -280,13 +277,17 @@ __device__ inline bool find_maxima(const CoreRules& rules, const Panels& panels,
   for (int p = 0; p < count; ++p) {
     std::uint32_t a[kRows], b[kColumns / 2];
     const int at = (first + p) * kPanelElements;
-    load_words(a, panels.a.exponent + 2 * (at + row));
-    load_words(b, panels.b.exponent + at + column);
+    load_shared_words(a, panels.a.exponent + 2 * (at + row));
+    load_shared_words(b, panels.b.exponent + at + column);
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
       for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = __viaddmax_s16x2(a[r], b[h], maxima[r][h]);
   }
+}
+
+/// Whether each E is so large that C is aligned tamely.
+__device__ inline bool all_tame(const CoreRules& rules, const Maxima& maxima) {
   std::uint32_t least = 0x7FFF7FFFU;
 #pragma unroll
   for (int r = 0; r < kRows; ++r)
@@ -308,7 +309,8 @@ __device__ inline void one_step(const CoreRules& rules, const Panels& panels, bo
     for (int i = 0; i < kRows * kColumns; ++i) before[i] = sums.of[i / kColumns][i % kColumns];
   }
   Maxima maxima;
-  bool tame = find_maxima<Of>(rules, panels, first, maxima) && !sums.special;
+  find_maxima<Of>(rules, panels, first, maxima);
+  bool tame = all_tame(rules, maxima) && !sums.special;
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
   add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
@@ -364,9 +366,11 @@ __device__ inline void steps(const CoreRules& rules, const Panels& panels, const
   constexpr unsigned kAllLanes = 0xFFFFFFFFU;
   constexpr bool kNeverCarries = spec(Of).step == 4;  // 4 * 2^(F + 2) units at most, and F is at most 26
   if (__all_sync(kAllLanes, !facts.masked && stays_small<Of>(rules, facts, sums))) {
+    const bool sure = facts.least >= rules.least_tame;  // of every step of the chunk
     for (; first < end; first += step_of<Of>(rules)) {
       Maxima maxima;
-      if (!__all_sync(kAllLanes, find_maxima<Of>(rules, panels, first, maxima))) break;
+      find_maxima<Of>(rules, panels, first, maxima);
+      if (!sure && !__all_sync(kAllLanes, all_tame(rules, maxima))) break;
       start_of_step<true>(rules, maxima, sums);
       add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
       if (!kNeverCarries && rules.may_carry && __any_sync(kAllLanes, has_carried(sums))) {

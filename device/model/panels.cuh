@@ -36,8 +36,8 @@ __device__ inline int thread_column() {
 }
 
 struct ChunkFacts {
-  bool masked;   ///< some operand is infinite or a NaN
-  int exponent;  ///< no product has a larger one
+  bool masked;          ///< some operand is infinite or a NaN
+  int least, exponent;  ///< no product has a smaller one; none has a larger one
 };
 
 /// A's and B's panel of one chunk in shared memory, and the masks.
@@ -74,17 +74,9 @@ class Panels {
     const auto bytes_a = 4 * static_cast<std::uint32_t>(shape_a_.words()),
                bytes_b = 4 * static_cast<std::uint32_t>(shape_b_.words());
     copy.load({{to, from_a, bytes_a}, {to + bytes_a, from_b, bytes_b}});
-    std::uint32_t words_a[kSquareWords], words_b[kSquareWords], some = 0;
-    load_words(words_a, a.squares);
-    load_words(words_b, b.squares);
-    SquareWord most_a, most_b;  // the largest word has the largest exponent
-#pragma unroll
-    for (int i = 0; i < kSquareWords; ++i) {
-      most_a.word = max(most_a.word, words_a[i]);
-      most_b.word = max(most_b.word, words_b[i]);
-      some |= words_a[i] | words_b[i];
-    }
-    const ChunkFacts facts{SquareWord{some}.special(), most_a.largest() + most_b.largest() - 2 * 1023};
+    const SquareWord in_a = square_of(a), in_b = square_of(b);
+    const ChunkFacts facts{in_a.special() || in_b.special(), in_a.least() + in_b.least() - 2 * 1023,
+                           in_a.largest() + in_b.largest() - 2 * 1023};
     if (!facts.masked) return facts;
     Panels(*this).make_masks();  // a copy, so that this one stays in registers
     __syncthreads();
@@ -94,6 +86,16 @@ class Panels {
  private:
   static constexpr int kCopyWords = BlockCopy<1>::kSharedWords;
   MMAUDIT_HD static constexpr int mask_words(int chunk) { return chunk / kMaskBits * kPanelElements; }
+
+  /// Of all squares.
+  [[nodiscard]] static __device__ SquareWord square_of(const Panel& panel) {
+    std::uint32_t words[kSquareWords];
+    load_shared_words(words, panel.squares);
+    SquareWord all;
+#pragma unroll
+    for (const std::uint32_t word : words) all = all.with({word});
+    return all;
+  }
 
   /// Each thread makes one word of each kind.
   __device__ __noinline__ void make_masks() const {

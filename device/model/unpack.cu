@@ -10,10 +10,21 @@ __device__ std::uint32_t load_raw(const UnpackSource& source, std::uint64_t at) 
   return static_cast<const std::uint32_t*>(source.base)[at];
 }
 
-__device__ std::uint32_t dense_raw(const UnpackSource& source, std::uint64_t matrix, std::uint32_t element,
-                                   std::uint32_t k) {
-  return load_raw(source, matrix * source.matrix_stride + element / source.tile * source.tile_stride +
-                              element % source.tile * source.element_stride + k * source.k_stride);
+__device__ std::uint64_t dense_index(const UnpackSource& source, std::uint64_t matrix, std::uint32_t element,
+                                     std::uint32_t k) {
+  const std::uint32_t tile = element < source.tile ? 0 : element / source.tile;  // mostly the first
+  return matrix * source.matrix_stride + tile * source.tile_stride +
+         (element - tile * source.tile) * source.element_stride + k * source.k_stride;
+}
+
+/// Those at `index`; zeros where that is none.
+constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};
+template <typename Raw, int Count>
+__device__ void load_raws(const UnpackSource& source, const std::uint64_t (&index)[Count],
+                          std::uint32_t (&raw)[Count]) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i)
+    raw[i] = index[i] != kNoIndex ? static_cast<const Raw*>(source.base)[index[i]] : 0;
 }
 
 /// Of an element that A may not have.
@@ -75,20 +86,22 @@ __device__ std::int32_t seen_exponent(const Element& of) {
 }
 
 constexpr int kTile = kSquareSide;
+constexpr int kLines = 8, kOwnLines = kTile / kLines;  ///< a thread takes every kLines-th line of the square
 
-/// A block a square of positions and elements. Reads go along k where k is contiguous, writes along elements.
-__global__ void __launch_bounds__(kTile* kTile)
+/// A block a square of positions and elements. Plain: A is not sparse and nothing has scales. Reads go along
+/// k where k is contiguous, writes along elements.
+template <bool Plain>
+__global__ void __launch_bounds__(kTile* kLines)
     unpack_kernel(const CoreRules rules, const CoreDecode rule, const UnpackSource source,
                   std::uint32_t* words) {
   __shared__ std::uint32_t square[kTile][kTile + 1];  // [element][position]
-  __shared__ std::uint32_t some_special;
-  __shared__ std::int32_t largest;
-  const std::uint64_t pitch = padded(source.elements, kUnpackedPad),
-                      depth = padded(source.depth, source.chunk);
+  __shared__ std::uint32_t of_warp[kLines];           // SquareWord
+  const std::uint64_t pitch = padded(source.elements, kUnpackedPad);
+  const std::uint64_t past = source.chunk - 1;  // chunk: a power of two
+  const std::uint64_t depth = (source.depth + past) & ~past;
   const std::uint32_t first_position = blockIdx.y * kTile, first_element = blockIdx.x * kTile;
   const bool along_k = source.k_stride == 1;
   const unsigned x = threadIdx.x, y = threadIdx.y;
-  const unsigned position = along_k ? x : y, element = along_k ? y : x;
   const PanelShape shape = source.panel;
   const auto chunk = static_cast<unsigned>(shape.chunk);
   const int log_chunk = __ffs(shape.chunk) - 1;
@@ -97,45 +110,89 @@ __global__ void __launch_bounds__(kTile* kTile)
     const std::uint32_t within = p & (static_cast<std::uint32_t>(rules.depth) - 1);  // depth: a power of two
     return p - within + static_cast<std::uint32_t>(rules.order[within]);
   };
+  const std::uint32_t own_k = k_of(first_position + x);  // where lanes lie along k: read once, as they differ
+  struct Place {
+    std::uint32_t element, k;
+  };
+  const auto place_of = [&](int i) -> Place {
+    const unsigned line = y + static_cast<unsigned>(i) * kLines;
+    if (along_k) return {first_element + line, own_k};
+    return {first_element + x, k_of(first_position + line)};
+  };
   for (std::uint64_t matrix = blockIdx.z; matrix < source.matrices; matrix += gridDim.z) {
-    const auto element_of = [&](std::uint32_t e, std::uint32_t p) -> Element {
-      const std::uint32_t k = k_of(p);
-      if (e >= source.elements || k >= source.depth) return {};
-      bool absent = false;
-      const std::uint32_t raw = source.metadata != nullptr ? sparse_raw(source, matrix, e, k, absent)
-                                                           : dense_raw(source, matrix, e, k);
-      return absent ? Element{kAbsentMark, 0, 0} : scaled(source, matrix, e, k, decode(rule, raw));
-    };
     // A word of the square: the high word, its last 8 bits, which are 0 but in marks, beside the lift in 4 of
     // them, and the sign.
     const auto packed = [](const Element& of) { return of.negative << 31 | of.high | of.lift << 4; };
     const auto unpacked = [](std::uint32_t word) {
       return Element{word & 0x7FFFFF0FU, word >> 31, word >> 4 & 0xFU};
     };
-    if (x == 0 && y == 0) some_special = 0, largest = kZeroExponent + 1023;
-    square[element][position] = packed(element_of(first_element + element, first_position + position));
+    // All loads before any is used.
+    std::uint32_t raw[kOwnLines];
+    std::uint64_t index[kOwnLines];
+    bool absent[kOwnLines] = {};
+#pragma unroll
+    for (int i = 0; i < kOwnLines; ++i) {
+      const Place at = place_of(i);
+      const bool there = at.element < source.elements && at.k < source.depth;
+      if constexpr (Plain)
+        index[i] = there ? dense_index(source, matrix, at.element, at.k) : kNoIndex;
+      else
+        raw[i] = !there ? 0
+                 : source.metadata != nullptr
+                     ? sparse_raw(source, matrix, at.element, at.k, absent[i])
+                     : load_raw(source, dense_index(source, matrix, at.element, at.k));
+    }
+    if constexpr (Plain) {
+      if (source.bytes == 1) load_raws<std::uint8_t>(source, index, raw);
+      if (source.bytes == 2) load_raws<std::uint16_t>(source, index, raw);
+      if (source.bytes == 4) load_raws<std::uint32_t>(source, index, raw);
+    }
+#pragma unroll
+    for (int i = 0; i < kOwnLines; ++i) {
+      const Place at = place_of(i);
+      Element own = decode(rule, raw[i]);
+      if constexpr (!Plain)
+        if (at.element < source.elements && at.k < source.depth)
+          own = absent[i] ? Element{kAbsentMark, 0, 0} : scaled(source, matrix, at.element, at.k, own);
+      const unsigned line = y + static_cast<unsigned>(i) * kLines;
+      (along_k ? square[line][x] : square[x][line]) = packed(own);
+    }
     __syncthreads();
-    const Element own = unpacked(square[x][y]);
-    const unsigned p = first_position + y, e = first_element + x;
+    const unsigned e = first_element + x, column = e % kPanelElements,
+                   first_row = first_position & (chunk - 1);
     const std::uint64_t panel =
-        (matrix * (pitch / kPanelElements) + e / kPanelElements) * (depth >> log_chunk) + (p >> log_chunk);
+        (matrix * (pitch / kPanelElements) + e / kPanelElements) * (depth >> log_chunk) +
+        (first_position >> log_chunk);
     const Panel to(words + panel * static_cast<unsigned>(shape.words()), shape);
-    const unsigned row = p & (chunk - 1), column = e % kPanelElements, at = row * kPanelElements + column;
-    const int slot = shape.slot_of(static_cast<int>(column), static_cast<int>(row));
-    to.number[row * kPanelElements + static_cast<unsigned>(slot)] = own.negative << 31 | own.high;
-    const std::int32_t seen = seen_exponent(own);
-    const std::uint32_t exponent = static_cast<std::uint32_t>(16 * (seen + bias)) & 0xFFFFU;
-    if (shape.of_b)
-      to.exponent[at] = static_cast<std::uint16_t>(exponent);
-    else
-      reinterpret_cast<std::uint32_t*>(to.exponent)[at] = exponent * 0x10001U;
-    if (own.special()) some_special = 1;
-    if (seen > largest) atomicMax(&largest, seen);  // what it was before only saves work
-    __syncthreads();
+    std::int32_t least = INT32_MAX, largest = kZeroExponent + 1023;
+    bool special = false;
+#pragma unroll
+    for (int i = 0; i < kOwnLines; ++i) {
+      const unsigned line = y + static_cast<unsigned>(i) * kLines;
+      const Element own = unpacked(square[x][line]);
+      const unsigned row = first_row + line, at = row * kPanelElements + column;
+      const int slot = shape.slot_of(static_cast<int>(column), static_cast<int>(row));
+      to.number[row * kPanelElements + static_cast<unsigned>(slot)] = own.negative << 31 | own.high;
+      const std::int32_t seen = seen_exponent(own);
+      const std::uint32_t exponent = static_cast<std::uint32_t>(16 * (seen + bias)) & 0xFFFFU;
+      if (shape.of_b)
+        to.exponent[at] = static_cast<std::uint16_t>(exponent);
+      else
+        reinterpret_cast<std::uint32_t*>(to.exponent)[at] = exponent * 0x10001U;
+      least = min(least, seen);
+      largest = max(largest, seen);
+      special = special || own.special();
+    }
+    SquareWord own_word = SquareWord::of(special, least, largest);
+    for (int distance = kTile / 2; distance > 0; distance /= 2)
+      own_word = own_word.with({__shfl_xor_sync(0xFFFFFFFFU, own_word.word, distance)});
+    if (x == 0) of_warp[y] = own_word.word;
+    __syncthreads();  // also: the square has been read
     constexpr unsigned kAcross = kPanelElements / kTile;
     if (x == 0 && y == 0) {
-      const unsigned word = row / kTile * kAcross + column / kTile;
-      to.squares[word] = SquareWord::of(some_special != 0, largest);
+      for (const std::uint32_t other : of_warp) own_word = own_word.with({other});
+      const unsigned word = first_row / kTile * kAcross + column / kTile;
+      to.squares[word] = own_word;
       if (chunk == kTile) to.squares[word + kAcross] = {};
     }
   }
@@ -150,7 +207,9 @@ void launch_unpack(const CoreRules& rules, const CoreDecode& decode, const Unpac
   const dim3 grid(static_cast<unsigned>(padded(source.elements, kUnpackedPad) / kTile),
                   static_cast<unsigned>(padded(source.depth, source.chunk) / kTile),
                   static_cast<unsigned>(source.matrices < kMostMatrices ? source.matrices : kMostMatrices));
-  unpack_kernel<<<grid, dim3(kTile, kTile), 0, stream>>>(rules, decode, source, words);
+  const bool plain = source.metadata == nullptr && source.scales.base == nullptr;
+  const auto kernel = plain ? unpack_kernel<true> : unpack_kernel<false>;
+  kernel<<<grid, dim3(kTile, kLines), 0, stream>>>(rules, decode, source, words);
   cuda_check(cudaGetLastError(), "launching the unpacking");
 }
 

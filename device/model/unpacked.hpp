@@ -42,21 +42,33 @@ inline constexpr int kRowsOwned = 4, kColumnsOwned = 8;
 inline constexpr int kPanelElements = 64;
 /// Words of a panel tell of its squares of kSquareSide elements and positions: SquareWord.
 inline constexpr int kSquareWords = 4, kSquareSide = 32;
-/// 0 where there is no square.
+/// The exponents are those that a step sees, plus 1023; a zero's, kZeroExponent, counts.
 struct SquareWord {
-  std::uint32_t word = 0;
+  std::uint32_t word = kNoLeast;  ///< as where there is no square
 
-  /// `largest`: of exponents that a step sees, plus 1023; a zero's counts.
-  static MMAUDIT_HD constexpr SquareWord of(bool special, std::int32_t largest) {
-    return {static_cast<std::uint32_t>(largest + kLift) << 1 | static_cast<std::uint32_t>(special)};
+  static MMAUDIT_HD constexpr SquareWord of(bool special, std::int32_t least, std::int32_t largest) {
+    return {static_cast<std::uint32_t>(largest + kLift) << 16 |
+            static_cast<std::uint32_t>(least + kLift) << 1 | static_cast<std::uint32_t>(special)};
   }
   /// Whether it holds an infinity or a NaN.
   [[nodiscard]] MMAUDIT_HD constexpr bool special() const { return (word & 1) != 0; }
+  [[nodiscard]] MMAUDIT_HD constexpr std::int32_t least() const {
+    return static_cast<std::int32_t>((word & kNoLeast) >> 1) - kLift;
+  }
   [[nodiscard]] MMAUDIT_HD constexpr std::int32_t largest() const {
-    return static_cast<std::int32_t>(word >> 1) - kLift;
+    return static_cast<std::int32_t>(word >> 16) - kLift;
+  }
+
+  /// The word of both squares.
+  [[nodiscard]] MMAUDIT_HD constexpr SquareWord with(SquareWord other) const {
+    const auto pick = [&](std::uint32_t mask, bool larger) {
+      return ((word & mask) < (other.word & mask)) == larger ? other.word & mask : word & mask;
+    };
+    return {pick(~std::uint32_t{0xFFFF}, true) | pick(kNoLeast, false) | ((word | other.word) & 1)};
   }
 
  private:
+  static constexpr std::uint32_t kNoLeast = 0xFFFE;
   static constexpr std::int32_t kLift = 128;  ///< more than kZeroExponent is below -1023
 };
 
