@@ -72,13 +72,16 @@ class FirstLevel {
   std::uint32_t victim(std::uint32_t set, double from) {
     const std::uint32_t first = 1 + set * ways_, misses = misses_[set];
     std::uint32_t found = 0, soonest = first, least = std::numeric_limits<std::uint32_t>::max();
+    double earliest = std::numeric_limits<double>::infinity();
     std::uint32_t& hand = hands_[set];
     for (std::uint32_t i = 0; i < ways_; ++i) {
       if (++hand >= ways_) hand = 0;
       const std::uint32_t look = first + hand;
       const Line& line = lines_[look];
       if (line.kept > from) {
-        if (line.kept < lines_[soonest].kept) soonest = look;
+        if (line.kept >= earliest) continue;
+        earliest = line.kept;
+        soonest = look;
       } else if (line.ends < misses) {
         return look;
       } else if (line.ends < least) {

@@ -192,7 +192,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   }
   /// Data on their way back take the pipe when they arrive; a load is done when its data do.
   void take_returns(Time now) {
-    double free = pipe_free_ + static_cast<double>(shared_busy_ - pipe_busy_), passes = 0;
+    double free = pipe_free_ + static_cast<double>(shared_busy_ - pipe_busy_);
     while (!returns_.empty() && returns_.front().at <= now) {
       const Return one = returns_.front();
       std::pop_heap(returns_.begin(), returns_.end(), kReturnsLater);
@@ -200,9 +200,11 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       free = std::max(free, static_cast<double>(one.at));
       if (one.barrier >= 0) push(static_cast<Time>(std::ceil(free)), one.warp, one.barrier);
       free += one.passes;
-      passes += one.passes;
+      returned_ += one.passes;
     }
-    shared_busy_ += static_cast<Time>(passes);
+    const auto whole = static_cast<Time>(returned_);
+    returned_ -= static_cast<double>(whole);
+    shared_busy_ += whole;
     pipe_free_ = free;
     pipe_busy_ = shared_busy_;
   }
@@ -315,7 +317,8 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   KernelMemory memory_;
   int warps_of_block_;
   Time barrier_latency_, block_launch_;
-  double lines_per_cycle_, partial_, generic_, load_passes_, copy_passes_, looked_up_ = 0, copied_ = 0;
+  double lines_per_cycle_, partial_, generic_, load_passes_, copy_passes_, looked_up_ = 0, copied_ = 0,
+                                                                           returned_ = 0;
   std::vector<WarpOfBlock> own_;
   std::vector<Return> returns_;  ///< a heap, earliest first
   double pipe_free_ = 0;         ///< when all that came before is through the pipe

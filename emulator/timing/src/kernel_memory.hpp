@@ -76,7 +76,7 @@ class KernelMemory {
  private:
   static constexpr double kSector = 32, kAbsent = FirstLevel::kAbsent;
   static constexpr std::uint64_t kSectorsOfLine = FirstLevel::kSectorsOfLine;
-  static constexpr std::uint64_t kLocalLines = 512;  ///< of a block, 64 KiB: a guess
+  static constexpr std::uint64_t kLocalLines = 512;  ///< from block to block, 64 KiB: a guess
   using Line = FirstLevel::Line;
 
   /// The line of a sector of `block`. What was walked is one block: others read other rows and columns.
