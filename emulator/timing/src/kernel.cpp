@@ -18,10 +18,11 @@ struct OpKind {
   int barrier = -1;  ///< of a commit
 };
 
-/// Data that arrive, and the cycles that they take of the pipe.
+/// Data that arrive, the cycles that they take of the pipe, and the barrier that a load releases then.
 struct Return {
   Time at = 0;
   double passes = 0;
+  int warp = 0, barrier = -1;
 };
 constexpr auto kReturnsLater = [](const Return& x, const Return& y) { return x.at > y.at; };
 
@@ -64,6 +65,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
         lines_per_cycle_(std::max(0.25, machine[Parameter::line_passes])),
         partial_(machine[Parameter::partial_store]),
         generic_(machine[Parameter::generic_access]),
+        load_passes_(machine[Parameter::load_passes]),
         copy_passes_(machine[Parameter::copy_passes]),
         own_(static_cast<std::size_t>(launch.warps)),
         places_(static_cast<std::size_t>(launch.warps / warps_of_block_)) {
@@ -140,8 +142,8 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     return static_cast<int>(std::ceil(std::max<double>(access.wavefronts, lines_of(access)) +
                                       (access.partial ? partial_ * access.lines : 0)));
   }
-  Time result_of(const Access& access, const TimedOp&, Time now, Time result) {
-    take_returns(now);
+  /// kNever: the return of its data releases the barrier.
+  Time result_of(const Access& access, const TimedOp& op, Time now, Time result) {
     if (access.record < 0) return result;
     const MemoryAccess& met = block_.accesses[static_cast<std::size_t>(access.record)];
     if (met.generic && met.wavefronts == 1) look_up();
@@ -151,11 +153,13 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       memory_.store(met, place_of(access.warp).block, now);
       return now + 1;
     }
-    const Time there = memory_.load(met, place_of(access.warp).block, now, step == Step::copy);
+    const double behind = std::max(0.0, pipe_free_ - static_cast<double>(now));
+    const Time there = memory_.load(met, place_of(access.warp).block, now, step == Step::copy, behind);
+    // An access that waits for a line of L1 holds up those behind it.
+    shared_free_ = std::max(shared_free_, static_cast<Time>(std::ceil(memory_.had_lines)));
     // What comes from L2 is written into L1 or shared memory; what a load asks for is then read, line by
     // line.
-    double passes = memory_.misses / kSectorsOfLine;
-    if (step == Step::copy) passes *= copy_passes_;
+    double passes = memory_.misses / kSectorsOfLine * (step == Step::copy ? copy_passes_ : load_passes_);
     if (step == Step::load) passes = std::max(passes + met.wavefronts, lines_of(met));
     passes -= address_passes(met);
     if (passes > 0 && step == Step::copy) {
@@ -165,8 +169,9 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       shared_free_ += whole;
       shared_busy_ += whole;
     } else if (passes > 0) {
-      returns_.push_back({there, passes});
+      returns_.push_back({there, passes, access.warp, op.write_barrier});
       std::push_heap(returns_.begin(), returns_.end(), kReturnsLater);
+      return kNever;
     }
     if (step == Step::copy) copied(access.warp, there);
     return there;
@@ -177,19 +182,30 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   /// Four lines are looked up at once.
   [[nodiscard]] static int address_passes(const MemoryAccess& access) { return (access.lines + 3) / 4; }
 
-  /// Data on their way back take the pipe when they arrive, also while nobody sends accesses.
+  [[nodiscard]] Time next_return() const { return returns_.empty() ? kNever : returns_.front().at; }
+  /// Accesses to shared memory wait until data that have arrived are through the pipe; addresses of loads do
+  /// not.
+  [[nodiscard]] Time data_free(const Access& access) const {
+    if (access.record >= 0 && !block_.accesses[static_cast<std::size_t>(access.record)].sectors.empty())
+      return 0;
+    return static_cast<Time>(pipe_free_ + static_cast<double>(shared_busy_ - pipe_busy_));
+  }
+  /// Data on their way back take the pipe when they arrive; a load is done when its data do.
   void take_returns(Time now) {
-    double free = pipe_free_ + static_cast<double>(shared_busy_ - pipe_busy_), passes = 0;
+    double free = pipe_free_ + static_cast<double>(shared_busy_ - pipe_busy_);
     while (!returns_.empty() && returns_.front().at <= now) {
       const Return one = returns_.front();
       std::pop_heap(returns_.begin(), returns_.end(), kReturnsLater);
       returns_.pop_back();
-      free = std::max(free, static_cast<double>(one.at)) + one.passes;
-      passes += one.passes;
+      free = std::max(free, static_cast<double>(one.at));
+      if (one.barrier >= 0) push(static_cast<Time>(std::ceil(free)), one.warp, one.barrier);
+      free += one.passes;
+      returned_ += one.passes;
     }
-    shared_busy_ += static_cast<Time>(passes);
-    shared_free_ = std::max(shared_free_, static_cast<Time>(std::ceil(free)));
-    pipe_free_ = static_cast<double>(shared_free_);
+    const auto whole = static_cast<Time>(returned_);
+    returned_ -= static_cast<double>(whole);
+    shared_busy_ += whole;
+    pipe_free_ = free;
     pipe_busy_ = shared_busy_;
   }
 
@@ -301,7 +317,8 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   KernelMemory memory_;
   int warps_of_block_;
   Time barrier_latency_, block_launch_;
-  double lines_per_cycle_, partial_, generic_, copy_passes_, looked_up_ = 0, copied_ = 0;
+  double lines_per_cycle_, partial_, generic_, load_passes_, copy_passes_, looked_up_ = 0, copied_ = 0,
+                                                                           returned_ = 0;
   std::vector<WarpOfBlock> own_;
   std::vector<Return> returns_;  ///< a heap, earliest first
   double pipe_free_ = 0;         ///< when all that came before is through the pipe

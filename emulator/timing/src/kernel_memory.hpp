@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "first_level.hpp"
 #include "mmaudit/timing/kernel.hpp"
 #include "state.hpp"
 
@@ -26,19 +26,23 @@ class KernelMemory {
         store_cycles_(kSector / machine[Parameter::store_bytes]),
         dram_cycles_(kSector / (machine[Parameter::dram_bytes] / machine[Parameter::kernel_multiprocessors])),
         dram_access_(static_cast<std::uint64_t>(std::clamp(machine.cycles(Parameter::dram_access), 1, 4))),
-        victims_(std::max(1, machine.cycles(Parameter::l1_victims))),
-        capacity_(static_cast<std::size_t>(launch.l1_kib * 1024 / (kSector * kSectorsOfLine))) {
+        multiprocessors_(
+            static_cast<std::uint64_t>(std::max(1, machine.cycles(Parameter::kernel_multiprocessors)))),
+        l1_(machine) {
     // Fewer multiprocessors at work have a larger share each.
     const double busy = std::min(1.0, launch.multiprocessors / machine[Parameter::kernel_multiprocessors]);
     l2_cycles_ = std::max(port_cycles_, l2_cycles_ * busy);
     dram_cycles_ *= busy;
   }
 
-  /// When the last sector of a load is there. `block` tells blocks apart.
-  Time load(const MemoryAccess& access, std::uint64_t block, Time now, bool past_l1) {
+  /// When the last sector of a load is there. `block` tells blocks apart; what arrives now is read after so
+  /// many cycles (`behind`), and lines stay until then.
+  Time load(const MemoryAccess& access, std::uint64_t block, Time now, bool past_l1, double behind) {
     double last = static_cast<double>(now) + l1_latency_;
     const double before = hits;
     misses = 0;
+    had_lines = 0;
+    behind_ = behind;
     further_ = access.lines > 1 ? l2_several_ : 0;
     for (const std::uint64_t sector : access.sectors)
       last = std::max(last, fetch(sector, block, now, past_l1));
@@ -48,11 +52,13 @@ class KernelMemory {
 
   /// What a thread puts aside stays in L1.
   void store(const MemoryAccess& access, std::uint64_t block, Time now) {
-    if (!access.sectors.empty() && access.sectors.front() * 32 >> 32 == kLocalOperand) {
-      if (capacity_ == 0) return;
+    if (!access.sectors.empty() && operand_of(access.sectors.front()) == kLocalOperand) {
+      if (l1_.empty()) return;
       for (const std::uint64_t sector : access.sectors) {
         double from = static_cast<double>(now);
-        line_of(sector / kSectorsOfLine | block << 44, from).set(sector % kSectorsOfLine, from);
+        Line& line = line_of(sector, block, from);
+        line.ready[sector % kSectorsOfLine] = from;
+        line.keep(from);
       }
       return;
     }
@@ -62,36 +68,46 @@ class KernelMemory {
   }
 
   double asked = 0, hits = 0;
-  double misses = 0;  ///< sectors of the latest load
+  double misses = 0;     ///< sectors of the latest load
+  double had_lines = 0;  ///< when that had a place for each of its lines
   [[nodiscard]] double l2_bytes() const { return l2_sectors_ * kSector; }
   [[nodiscard]] double dram_bytes() const { return dram_sectors_ * kSector; }
 
  private:
-  static constexpr double kSector = 32, kAbsent = -1;
-  static constexpr std::uint64_t kSectorsOfLine = 4;
-  static constexpr int kBucketBits = 9;
-  struct Line {
-    std::uint64_t key = 0;
-    std::array<double, kSectorsOfLine> ready{};     ///< when each sector is there
-    double all_ready = 0;                           ///< when all that it was asked for are
-    std::uint32_t next = 0, before = 0, after = 0;  ///< in its bucket; used later and earlier
-    void set(std::uint64_t sector, double at) {
-      ready[sector] = at;
-      all_ready = std::max(all_ready, at);
-    }
-  };
+  static constexpr double kSector = 32, kAbsent = FirstLevel::kAbsent;
+  static constexpr std::uint64_t kSectorsOfLine = FirstLevel::kSectorsOfLine;
+  static constexpr std::uint64_t kLocalLines = 512;  ///< from block to block, 64 KiB: a guess
+  using Line = FirstLevel::Line;
+
+  /// The line of a sector of `block`. What was walked is one block: others read other rows and columns.
+  Line& line_of(std::uint64_t sector, std::uint64_t block, double& from) {
+    const std::uint64_t operand = operand_of(sector);
+    std::uint64_t line = sector / kSectorsOfLine;
+    if (operand == kLocalOperand) return l1_.line_of(line | block << 44, line + block * kLocalLines, from);
+    const auto columns = static_cast<std::uint64_t>(launch_.columns);
+    const std::uint64_t number = block * multiprocessors_;
+    line += (number % columns * launch_.operands[operand].column +
+             number / columns * launch_.operands[operand].row) /
+            FirstLevel::kLineBytes;
+    return l1_.line_of(line, line, from);
+  }
+  static std::uint64_t operand_of(std::uint64_t sector) {
+    return std::min<std::uint64_t>(7, sector * 32 >> 32);
+  }
 
   double fetch(std::uint64_t sector, std::uint64_t block, Time now, bool past_l1) {
     const double at = static_cast<double>(now);
     ++asked;
-    const std::uint64_t key = sector / kSectorsOfLine | block << 44;
     double from = at;
     Line* line = nullptr;
-    if (!past_l1 && capacity_ > 0) {
-      line = &line_of(key, from);
+    if (!past_l1 && !l1_.empty()) {
+      line = &line_of(sector, block, from);
+      had_lines = std::max(had_lines, from);
       if (const double there = line->ready[sector % kSectorsOfLine]; there != kAbsent) {
         ++hits;
-        return std::max(at + l1_latency_, there);
+        const double last = std::max(at + l1_latency_, there);
+        line->keep(last + behind_);
+        return last;
       }
     }
     port_free_ = std::max(port_free_, from) + l2_cycles_;
@@ -106,14 +122,17 @@ class KernelMemory {
       if (there != kAbsent || first == first_sector_)
         ready = std::max(ready, there != kAbsent ? there : first_ready_);
     }
-    if (line != nullptr) line->set(sector % kSectorsOfLine, ready);
+    if (line != nullptr) {
+      line->ready[sector % kSectorsOfLine] = ready;
+      line->keep(ready + behind_);
+    }
     return ready;
   }
 
   /// When the sector is there if L2 does not have it; 0 if it does. It is asked for when its line of L1 is
   /// free.
   double from_memory(std::uint64_t sector, double from) {
-    cold_ += launch_.operands[std::min<std::uint64_t>(7, sector * 32 >> 32)].cold;
+    cold_ += launch_.operands[operand_of(sector)].cold;
     if (cold_ < 1) return 0;
     cold_ -= 1;
     const auto sectors = static_cast<double>(dram_access_);
@@ -122,75 +141,16 @@ class KernelMemory {
     return dram_free_ + dram_latency_;
   }
 
-  /// Of the lines used longest ago one whose data are there, else the one whose data come first.
-  std::uint32_t victim(double from) const {
-    std::uint32_t found = 0;
-    double soonest = std::numeric_limits<double>::infinity();
-    int left = victims_;
-    for (std::uint32_t look = lines_[0].before; look != 0 && left > 0; look = lines_[look].before, --left) {
-      const double there = lines_[look].all_ready;
-      if (there < soonest) {
-        soonest = there;
-        found = look;
-      }
-      if (there <= from) return look;
-    }
-    return found;
-  }
-
-  /// The line, or an empty one in the place of another: not before the data of that are there.
-  Line& line_of(std::uint64_t key, double& from) {
-    std::uint32_t* bucket = &bucket_of(key);
-    std::uint32_t found = *bucket;
-    while (found != 0 && lines_[found].key != key) found = lines_[found].next;
-    if (found == 0) {
-      if (lines_.size() <= capacity_) {
-        found = static_cast<std::uint32_t>(lines_.size());
-        lines_.emplace_back();
-      } else {
-        found = victim(from);
-        from = std::max(from, lines_[found].all_ready);
-        std::uint32_t* at = &bucket_of(lines_[found].key);
-        while (*at != found) at = &lines_[*at].next;
-        *at = lines_[found].next;
-        take_out(found);
-      }
-      lines_[found].key = key;
-      lines_[found].ready.fill(kAbsent);
-      lines_[found].all_ready = 0;
-      lines_[found].next = *bucket;
-      *bucket = found;
-    } else {
-      take_out(found);
-    }
-    Line& line = lines_[found];
-    line.before = 0;
-    line.after = lines_[0].after;
-    lines_[line.after].before = found;
-    lines_[0].after = found;
-    return line;
-  }
-  void take_out(std::uint32_t which) {
-    const Line& line = lines_[which];
-    lines_[line.before].after = line.after;
-    lines_[line.after].before = line.before;
-  }
-  std::uint32_t& bucket_of(std::uint64_t key) {
-    return buckets_[static_cast<std::size_t>(key * 0x9e3779b97f4a7c15U >> (64 - kBucketBits))];
-  }
-
   const KernelLaunch& launch_;
   double l1_latency_, l2_latency_, l2_several_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_,
       dram_cycles_;
   std::uint64_t dram_access_;
-  int victims_;
-  std::size_t capacity_;
+  std::uint64_t multiprocessors_;
   std::uint64_t first_sector_ = 0;  ///< of those that memory brings together, the latest
   double first_ready_ = 0;
-  double further_ = 0;  ///< of the load at hand
+  double further_ = 0, behind_ = 0;  ///< of the load at hand
   double port_free_ = 0, dram_free_ = 0, cold_ = 0, l2_sectors_ = 0, dram_sectors_ = 0;
-  std::vector<Line> lines_{1};  ///< of the first-level cache; [0]: the ends of the order of their last use
-  std::vector<std::uint32_t> buckets_ = std::vector<std::uint32_t>(std::size_t{1} << kBucketBits);
+  FirstLevel l1_;
 };
 
 }  // namespace mmaudit::timing

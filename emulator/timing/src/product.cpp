@@ -69,8 +69,9 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
   KernelLaunch launch;
   const int mine = (blocks + sms - 1) / sms;
   launch.multiprocessors = std::min(blocks, sms);
-  // Every kernel asks for all of shared memory.
-  launch.l1_kib = machine[Parameter::l1_capacity];
+  launch.columns = columns;
+  launch.operands[1].row = launch.operands[2].column =
+      static_cast<std::uint64_t>(product.tile) * static_cast<std::uint64_t>(size.k * product.bytes);
 
   // Rounds of resident blocks: the first ones in full, the others as long as the last of these.
   const int rounds = mine / product.resident;

@@ -28,6 +28,9 @@ class LoopSimulator : public Simulator<LoopSimulator> {
     return warp.drained;
   }
   static constexpr bool skips(int) { return false; }
+  static Time next_return() { return kNever; }
+  static void take_returns(Time) {}
+  static Time data_free(const Access&) { return 0; }
   static int wavefronts_of(int, const TimedOp& op) { return op.wavefronts; }
   static constexpr int access_at(int) { return -1; }
   static Time result_of(const Access&, const TimedOp&, Time, Time result) { return result; }

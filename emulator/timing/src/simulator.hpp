@@ -15,7 +15,8 @@ namespace mmaudit::timing {
 
 /// `Self` has key_of(subcore, place, warp, now): of warps that can issue, the one with the least key does;
 /// further follow(index, warp, op, now), drained(warp, now, why), skips(index), wavefronts_of(index, op),
-/// access_at(index) and result_of(access, op, now, result).
+/// access_at(index), result_of(access, op, now, result), data_free(access): when an access can go on its way,
+/// next_return() and take_returns(now): data that arrive.
 template <typename Self>
 class Simulator {
  public:
@@ -53,12 +54,13 @@ class Simulator {
   Time run_all() {
     Time now = 0;
     while (alive_ > 0) {
+      if (self().next_return() <= now) self().take_returns(now);
       while (!releases_.empty() && releases_.front().at <= now) release();
       if (accesses_ > 0 && now >= shared_free_) serve_shared(now);
       for (Subcore& subcore : subcores_)
         if (now >= subcore.wake) issue_one(subcore, now);
       if (alive_ == 0) return now + 1;
-      Time next = releases_.empty() ? kNever : releases_.front().at;
+      Time next = std::min(self().next_return(), releases_.empty() ? kNever : releases_.front().at);
       for (const Subcore& subcore : subcores_) next = std::min(next, subcore.wake);
       if (accesses_ > 0) next = std::min(next, next_wavefront());
       if (next == kNever)
@@ -117,6 +119,12 @@ class Simulator {
     Time oldest = kNever;
     for (std::size_t i = 0; i < kSubcores; ++i)
       if (heads_[i].next_wavefront <= now && heads_[i].since < oldest) {
+        const Subcore& subcore = subcores_[i];
+        const Time free = self().data_free(subcore.accesses[static_cast<std::size_t>(subcore.first)]);
+        if (free > now) {
+          heads_[i].next_wavefront = free;
+          continue;
+        }
         which = i;
         oldest = heads_[i].since;
       }
@@ -133,7 +141,7 @@ class Simulator {
       const Time result = self().result_of(
           access, op, now, subcore.next_wavefront + static_cast<Time>(shared_latency_) + op.latency);
       if (op.matrices && matrix_write2_ > 0) matrices_arrive(subcore, op, now);
-      if (op.write_barrier >= 0) push(result, access.warp, op.write_barrier);
+      if (op.write_barrier >= 0 && result != kNever) push(result, access.warp, op.write_barrier);
       if (op.read_barrier >= 0) push(now + 1, access.warp, op.read_barrier);
       if (scoreboard_) written(access.warp, op.destination, result);
       if (access.event >= 0) {

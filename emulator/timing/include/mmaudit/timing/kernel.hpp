@@ -16,14 +16,15 @@ namespace mmaudit::timing {
 
 /// A buffer that the kernel reads or writes: the address in a parameter, the bits above 2^32 its number.
 struct Operand {
-  double cold = 0;  ///< share of its sectors that the second-level cache does not have
+  double cold = 0;                    ///< share of its sectors that the second-level cache does not have
+  std::uint64_t column = 0, row = 0;  ///< bytes from what a block reads to what the next column and row read
 };
 
 struct KernelLaunch {
   int blocks = 1;           ///< that this multiprocessor gets, one after the other
   int resident = 1;         ///< at most so many at once
   int multiprocessors = 1;  ///< at work: they share the second-level cache and memory
-  double l1_kib = 17;       ///< of the first-level cache
+  int columns = 1;          ///< of blocks in a row of the grid
   std::array<Operand, 8> operands{};
 };
 

@@ -83,10 +83,12 @@ namespace mmaudit::timing {
   X(branch_call, "branch.call", "cycles", "of a call and its return beyond their control words")             \
   X(call_interval, "branch.interval", "cycles", "of the integer unit that a call or a return takes")         \
   X(l1_latency, "l1.latency", "cycles", "of a load that hits L1")                                            \
-  X(l1_capacity, "l1.capacity", "KiB",                                                                       \
-    "of L1 where a kernel asks for all of shared memory: lines that data are on their way to, and others")   \
-  X(l1_victims, "l1.victims", "lines",                                                                       \
-    "of those used longest ago, of which a miss takes one whose data are there")                             \
+  X(l1_ways, "l1.ways", "lines",                                                                             \
+    "of each of the four sets of L1 where a kernel asks for all of shared memory")                           \
+  X(l1_life, "l1.life", "misses",                                                                            \
+    "of its set in which a line that nobody uses is thrown out, by chance; at most l1.ways")                 \
+  X(l1_hash_low, "l1.hash.low", "bits", "of an address whose parity is the lower bit of its set in L1")      \
+  X(l1_hash_high, "l1.hash.high", "bits", "of an address whose parity is the upper bit of its set in L1")    \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
   X(l2_several, "l2.several", "cycles", "the same, more if it asks for several lines")                       \
   X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
@@ -108,6 +110,8 @@ namespace mmaudit::timing {
   X(generic_access, "shared.generic", "cycles",                                                              \
     "that an access to shared memory takes more by an address that could be of any memory")                  \
   X(line_passes, "l1.lines", "lines/clk", "of 128 bytes that a load looks up")                               \
+  X(load_passes, "l1.fill", "cycles",                                                                        \
+    "of the pipe of shared memory that 128 bytes take on their way into L1")                                 \
   X(copy_passes, "l1.copy", "cycles", "of the pipe of shared memory that 128 bytes of cp.async take")        \
   X(warps_of_sm, "sm.warps", "warps", "that a multiprocessor holds")                                         \
   X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \
