@@ -65,6 +65,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
         partial_(machine[Parameter::partial_store]),
         generic_(machine[Parameter::generic_access]),
         copy_passes_(machine[Parameter::copy_passes]),
+        load_passes_(machine[Parameter::load_passes]),
         own_(static_cast<std::size_t>(launch.warps)),
         places_(static_cast<std::size_t>(launch.warps / warps_of_block_)) {
     const auto apart = static_cast<Time>(machine.cycles(Parameter::block_apart));
@@ -156,7 +157,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     // line.
     double passes = memory_.misses / kSectorsOfLine;
     if (step == Step::copy) passes *= copy_passes_;
-    if (step == Step::load) passes = std::max(passes + met.wavefronts, lines_of(met));
+    if (step == Step::load) passes = std::max(passes * load_passes_ + met.wavefronts, lines_of(met));
     passes -= address_passes(met);
     if (passes > 0 && step == Step::copy) {
       copied_ += passes;
@@ -301,7 +302,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   KernelMemory memory_;
   int warps_of_block_;
   Time barrier_latency_, block_launch_;
-  double lines_per_cycle_, partial_, generic_, copy_passes_, looked_up_ = 0, copied_ = 0;
+  double lines_per_cycle_, partial_, generic_, copy_passes_, load_passes_, looked_up_ = 0, copied_ = 0;
   std::vector<WarpOfBlock> own_;
   std::vector<Return> returns_;  ///< a heap, earliest first
   double pipe_free_ = 0;         ///< when all that came before is through the pipe

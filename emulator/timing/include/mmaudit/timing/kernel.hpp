@@ -1,7 +1,6 @@
 #pragma once
 // A whole kernel: the blocks that one multiprocessor gets run in detail (walk.hpp says what they execute),
 // and the second-level cache and memory are queues. Deterministic.
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -14,17 +13,24 @@
 
 namespace mmaudit::timing {
 
-/// A buffer that the kernel reads or writes: the address in a parameter, the bits above 2^32 its number.
-struct Operand {
-  double cold = 0;  ///< share of its sectors that the second-level cache does not have
+/// What a block finds in the second-level cache in one trip of its loop.
+struct TripMemory {
+  struct Operand {
+    float share = 0;  ///< of its lines that come from memory
+    float since = 0;  ///< cycles since another block asked memory for them; -1: this block asks
+  };
+  Operand a, b;  ///< the buffers 1 and 2: the bits of their addresses above 2^32
 };
 
 struct KernelLaunch {
-  int blocks = 1;           ///< that this multiprocessor gets, one after the other
-  int resident = 1;         ///< at most so many at once
-  int multiprocessors = 1;  ///< at work: they share the second-level cache and memory
-  double l1_kib = 17;       ///< of the first-level cache
-  std::array<Operand, 8> operands{};
+  int blocks = 1;                       ///< that this multiprocessor gets, one after the other
+  int resident = 1;                     ///< at most so many at once
+  int multiprocessors = 1;              ///< at work: they share the second-level cache and memory
+  double l1_kib = 17;                   ///< of the first-level cache
+  std::span<const TripMemory> trips{};  ///< one of them by chance in each trip; empty: all hit L2
+  std::uint64_t pitch = 0;              ///< bytes of a row of A and B
+  std::uint64_t piece = 0;              ///< bytes of a row that a trip reads
+  std::uint64_t depth = 0;  ///< rows that it reads where k goes down the rows; 0: k goes along them
 };
 
 /// When a block began and ended.

@@ -87,16 +87,17 @@ namespace mmaudit::timing {
     "of L1 where a kernel asks for all of shared memory: lines that data are on their way to, and others")   \
   X(l1_victims, "l1.victims", "lines",                                                                       \
     "of those used longest ago, of which a miss takes one whose data are there")                             \
+  X(l1_victims_whole, "l1.victims.whole", "lines", "the same, for loads that ask for whole lines")           \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
   X(l2_several, "l2.several", "cycles", "the same, more if it asks for several lines")                       \
-  X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
+  X(dram_latency, "dram.latency", "cycles", "of most accesses that miss L2")                                 \
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
   X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
   X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
   X(dram_access, "dram.access", "sectors", "of 32 bytes that a miss of L2 brings")                           \
   X(kernel_multiprocessors, "l2.sms", "SMs", "of the GPU that the numbers of L2 and memory are of")          \
   X(l2_port, "l2.port", "bytes/clk/SM", "that one multiprocessor alone reads from L2")                       \
-  X(l2_capacity, "l2.capacity", "MiB", "of L2 that lines stay in between two uses")                          \
+  X(l2_capacity, "l2.capacity", "MiB", "that may be used between two uses of a line, and all of it hits")    \
   X(store_bytes, "l2.store", "bytes/clk/SM", "that a multiprocessor stores")                                 \
   X(barrier_latency, "barrier.latency", "cycles", "from the last arrival at a barrier of the block on")      \
   X(barrier_warp, "barrier.warp", "cycles", "the same, more per warp of the block")                          \
@@ -109,6 +110,7 @@ namespace mmaudit::timing {
     "that an access to shared memory takes more by an address that could be of any memory")                  \
   X(line_passes, "l1.lines", "lines/clk", "of 128 bytes that a load looks up")                               \
   X(copy_passes, "l1.copy", "cycles", "of the pipe of shared memory that 128 bytes of cp.async take")        \
+  X(load_passes, "l1.load", "cycles", "of that pipe that 128 bytes of a load take on their way into L1")     \
   X(warps_of_sm, "sm.warps", "warps", "that a multiprocessor holds")                                         \
   X(multiprocessors, "sm.count", "SMs", "multiprocessors")                                                   \
   X(clock_mhz, "clock", "MHz", "that the published rates of the whole GPU were held at")
